@@ -1,0 +1,98 @@
+"""Files that are either wholly written or not there: temporary file, fsync, rename."""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from .errors import ItmlabError
+
+
+@contextmanager
+def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
+    """A binary file that takes the place of `path` in one step once it is on the disk, or leaves `path` as it was."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Put a rename inside `path` on the disk (a system that cannot open directories goes without)."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Write `content` to `path` atomically."""
+    with atomic_file(path) as file:
+        file.write(content)
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Write `value` as indented JSON to `path` atomically; NaN and infinities are refused."""
+    write_bytes(path, (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
+
+
+def read_json(path: str | Path, *, remedy: str | None = None) -> Any:
+    """Read JSON from `path`; a missing or malformed file is one ItmlabError with file and line."""
+    try:
+        return json.loads(Path(path).read_bytes().decode("utf-8-sig"))
+    except FileNotFoundError:
+        raise ItmlabError("no such file", where=str(path), remedy=remedy) from None
+    except json.JSONDecodeError as error:
+        raise ItmlabError(f"not JSON: {error.msg}", where=f"{path}:{error.lineno}", remedy=remedy) from None
+    except UnicodeDecodeError as error:
+        raise ItmlabError(f"not UTF-8 at byte {error.start}", where=str(path), remedy=remedy) from None
+
+
+def inside(root: str | Path, name: str) -> Path:
+    """The path of `name` under `root`; a name that leads out of the root (also by a link) is an ItmlabError."""
+    root = Path(root).resolve()
+    path = (root / name).resolve()
+    if not path.is_relative_to(root):
+        raise ItmlabError(f"the path {name!r} leaves its root", where=str(root), remedy="use a path inside the root")
+    return path
+
+
+def cache_directory() -> Path:
+    """Where generated data is kept: ITMLAB_CACHE, else itmlab under the user's cache folder."""
+    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "itmlab"
+    return Path(os.environ.get("ITMLAB_CACHE") or default)
+
+
+def build_once(directory: Path, build: Callable[[Path], None]) -> Path:
+    """`directory`, built by `build` into a temporary neighbour and renamed, so that it is whole whenever it exists."""
+    if directory.exists():
+        return directory
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=directory.parent, prefix=f".{directory.name}.") as temporary:
+        work = Path(temporary) / "work"
+        work.mkdir()
+        build(work)
+        try:
+            os.replace(work, directory)
+        except OSError:
+            if not directory.exists():  # else another process built the same thing first
+                raise
+    sync_directory(directory.parent)
+    return directory
