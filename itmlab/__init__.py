@@ -1,0 +1,44 @@
+"""A workbench for image-text matching with hard, synthetic and false negatives."""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+# The names used most, each brought in when first asked for, so that `import itmlab` stays quick.
+_HOMES = {
+    "load": "itmlab.data",
+    "train": "itmlab.training",
+    "compare": "itmlab.training",
+    "ensemble": "itmlab.training",
+    "pretrained": "itmlab.training",
+    "Run": "itmlab.training",
+    "ItmlabError": "itmlab.errors",
+}
+_FOLDERS = (
+    "data",
+    "explain",
+    "figures",
+    "losses",
+    "metrics",
+    "models",
+    "recipes",
+    "samplers",
+    "text",
+    "training",
+    "widgets",
+)
+
+__all__ = [*_HOMES, *_FOLDERS, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _FOLDERS:
+        return import_module(f"itmlab.{name}")
+    raise AttributeError(f"module 'itmlab' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

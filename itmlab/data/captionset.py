@@ -1,0 +1,146 @@
+"""The one shape that all data takes: images, the captions of each, splits, and (for scenes) the truth."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Int64
+from PIL import Image
+from torch import Tensor
+
+from ..errors import ItmlabError
+from .faults import Fault, one_line
+from .pictures import view
+
+LARGEST_MASK = 4 * 2**30  # bytes of `positives`: one byte a pair
+
+
+class CaptionSet:
+    """Images with any number of captions each; immutable, pictures decoded when asked for.
+
+    `images[i]` is an RGB picture; `image_of_caption: Long["caption"]` says which image each caption describes;
+    `splits` names subsets by image index; `world` is the truth behind `scenes`; `regions` holds region features by
+    image; `skipped` what loading left out on request. Lengths, indices or ids that contradict each other raise
+    ItmlabError.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        images: Sequence[Image.Image],
+        image_ids: Sequence[str],
+        captions: Sequence[str],
+        caption_ids: Sequence[str],
+        image_of_caption: Int64[Tensor, "caption"],
+        splits: Mapping[str, Int64[Tensor, "n"]],
+        world: Any = None,
+        regions: Any = None,
+        skipped: Sequence[Fault] = (),
+    ):
+        self.name = name
+        self.images = images
+        self.image_ids = list(image_ids)
+        self.captions = list(captions)
+        self.caption_ids = list(caption_ids)
+        self.image_of_caption = torch.as_tensor(image_of_caption, dtype=torch.int64)
+        self.splits = {key: torch.as_tensor(indices, dtype=torch.int64) for key, indices in splits.items()}
+        self.world = world
+        self.regions = regions
+        self.skipped = list(skipped)
+        self._check()
+
+    def _check(self) -> None:
+        image_count, caption_count = len(self.image_ids), len(self.captions)
+        if len(self.images) != image_count:
+            raise ItmlabError(f"{len(self.images)} images but {image_count} image ids", where=self.name)
+        if len(self.caption_ids) != caption_count or self.image_of_caption.shape != (caption_count,):
+            raise ItmlabError(
+                f"{caption_count} captions, {len(self.caption_ids)} caption ids and image_of_caption of shape "
+                f"{tuple(self.image_of_caption.shape)} do not fit together",
+                where=self.name,
+            )
+        for what, ids in (("image", self.image_ids), ("caption", self.caption_ids)):
+            if len(set(ids)) != len(ids):
+                seen: set[str] = set()
+                twice = next(each for each in ids if each in seen or seen.add(each))
+                raise ItmlabError(f"the {what} id {one_line(repr(twice))} occurs twice", where=self.name)
+        for what, indices in (("image_of_caption", self.image_of_caption), *self.splits.items()):
+            if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < image_count:
+                raise ItmlabError(f"{what} names images outside 0…{image_count - 1}", where=self.name)
+
+    def __len__(self) -> int:
+        """The number of images."""
+        return len(self.image_ids)
+
+    def __repr__(self) -> str:
+        splits = ", ".join(f"{name} {len(indices)}" for name, indices in self.splits.items())
+        return f"CaptionSet({self.name}: {len(self)} images, {len(self.captions)} captions; {splits})"
+
+    @cached_property
+    def captions_of_image(self) -> list[Int64[Tensor, "n"]]:
+        """For each image the indices of its captions, in order."""
+        order = torch.argsort(self.image_of_caption, stable=True)
+        counts = torch.bincount(self.image_of_caption, minlength=len(self))
+        return list(torch.split(order, counts.tolist()))
+
+    @property
+    def positives(self) -> Bool[Tensor, "image caption"]:
+        """True where the caption was written for the image; a set of more than 4 GB of pairs is an ItmlabError."""
+        if len(self) * len(self.captions) > LARGEST_MASK:
+            raise ItmlabError(
+                f"the mask of {len(self)} images × {len(self.captions)} captions would take more than 4 GB",
+                where=self.name,
+                remedy="take a split or select(…), or ask for a part with positives_between(images, captions)",
+            )
+        return self.positives_between(torch.arange(len(self)), torch.arange(len(self.captions)))
+
+    def positives_between(
+        self, images: Int64[Tensor, "image"], captions: Int64[Tensor, "caption"]
+    ) -> Bool[Tensor, "image caption"]:
+        """True where the caption was written for the image, for these image and caption indices only."""
+        return images[:, None] == self.image_of_caption[captions][None, :]
+
+    def split(self, name: str) -> "CaptionSet":
+        """The images of one split with their captions, renumbered; an unknown name is an ItmlabError."""
+        if name not in self.splits:
+            known = ", ".join(repr(each) for each in self.splits) or "none"
+            raise ItmlabError(f"there is no split {name!r}", where=self.name, remedy=f"the splits are: {known}")
+        return self.select(self.splits[name])
+
+    def select(self, image_indices: Int64[Tensor, "n"] | Sequence[int]) -> "CaptionSet":
+        """These images in this order with their captions, renumbered; splits, world and regions follow."""
+        chosen = torch.as_tensor(image_indices, dtype=torch.int64)
+        if len(chosen) and not 0 <= int(chosen.min()) <= int(chosen.max()) < len(self):
+            raise ItmlabError(f"select was given images outside 0…{len(self) - 1}", where=self.name)
+        captions = torch.cat([self.captions_of_image[i] for i in chosen.tolist()] or [chosen])
+        renumbered = torch.full((len(self),), -1, dtype=torch.int64)
+        renumbered[chosen] = torch.arange(len(chosen))
+        splits = {name: renumbered[indices] for name, indices in self.splits.items()}
+        splits = {name: indices[indices >= 0] for name, indices in splits.items()}
+        return CaptionSet(
+            name=self.name,
+            images=view(self.images, chosen.tolist()),
+            image_ids=[self.image_ids[i] for i in chosen.tolist()],
+            captions=[self.captions[i] for i in captions.tolist()],
+            caption_ids=[self.caption_ids[i] for i in captions.tolist()],
+            image_of_caption=renumbered[self.image_of_caption[captions]],
+            splits={name: indices for name, indices in splits.items() if len(indices)},
+            world=None if self.world is None else self.world.select(chosen, captions),
+            regions=None if self.regions is None else self.regions.select(chosen),
+            skipped=self.skipped,
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of ids, captions, their pairing and the size in bytes of each picture; the same on every machine."""
+        digest = hashlib.sha256()
+        sizes = [str(size) for size in getattr(self.images, "sizes", [])]
+        for part in (self.image_ids, self.captions, self.caption_ids, self.image_of_caption.tolist(), sizes):
+            for each in part:
+                encoded = str(each).encode("utf-8", errors="surrogatepass")
+                digest.update(len(encoded).to_bytes(8, "little") + encoded)
+            digest.update(b"\xff" * 8)
+        return digest.hexdigest()

@@ -1,0 +1,92 @@
+"""The look of every figure: colours that colour-blind eyes tell apart, one font, air, and no more ink than needed."""
+
+from typing import Any
+
+import plotly.graph_objects as go
+
+from .labels import label
+
+FONT = "Arial, 'Liberation Sans', 'Helvetica Neue', 'DejaVu Sans', sans-serif"
+INK, MUTED, RULE, PANEL, PAPER = "#1F2933", "#5F6B7A", "#E3E7EC", "#F6F7F9", "#FFFFFF"
+BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#AA4499", "#56B4E9"  # after Okabe and Ito, and Tol
+VERMILION, GREY = "#D55E00", "#8A94A0"
+PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, "#44546A", "#C9B400")
+MATCH, MISMATCH, POSTERIOR, WEIGHT = BLUE, VERMILION, PURPLE, GREEN
+VERDICTS = {1: (GREEN, "✓ true"), 0: (VERMILION, "✗ false"), -1: (GREY, "? undecided")}  # the world's three answers
+WIDTH = 940  # pixels: the width of an exported figure, and of those that hold pictures
+
+
+def colour(index: int) -> str:
+    """The palette's colour of the index-th series; after the last it begins again."""
+    return PALETTE[index % len(PALETTE)]
+
+
+def translucent(colour: str, opacity: float) -> str:
+    """A #RRGGBB colour with an opacity between 0 and 1, as plotly reads it."""
+    red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity:g})"
+
+
+def template() -> go.layout.Template:
+    """The house template: grid lines only where values are read, titles on the left, legend above the plot."""
+    axis: dict[str, Any] = {
+        "gridcolor": RULE,
+        "linecolor": MUTED,
+        "tickcolor": RULE,
+        "zeroline": False,
+        "automargin": True,
+        "title": {"font": {"size": 14, "color": MUTED}, "standoff": 10},
+        "tickfont": {"size": 13, "color": MUTED},
+    }
+    layout = go.Layout(
+        font={"family": FONT, "size": 14, "color": INK},
+        paper_bgcolor=PAPER,
+        plot_bgcolor=PAPER,
+        colorway=PALETTE,
+        title={
+            "x": 0,
+            "xref": "paper",
+            "xanchor": "left",
+            "font": {"size": 20, "color": INK, "weight": 700},
+            "subtitle": {"font": {"size": 14, "color": MUTED}},
+        },
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "xanchor": "left",
+            "y": 1.02,
+            "yanchor": "bottom",
+            "font": {"size": 14},
+            "bgcolor": "rgba(0,0,0,0)",
+        },
+        hoverlabel={"font": {"family": FONT, "size": 13}, "bgcolor": PAPER, "bordercolor": RULE},
+        xaxis={**axis, "showgrid": False, "showline": True, "ticks": "outside"},
+        yaxis=axis,
+        annotationdefaults={"font": {"size": 14}},
+        bargap=0.25,
+    )
+    return go.layout.Template(layout=layout)
+
+
+def styled(figure: go.Figure, title: str, subtitle: str = "", *, height: int, legend: bool = True) -> go.Figure:
+    """`figure` in the house style, with an escaped title, an escaped and wrapped subtitle, and a height in pixels.
+
+    Room above the plot is reckoned from what stands there, so that title, subtitle and legend never overlap.
+    """
+    lines = label(subtitle, width=118)
+    above = 58 + (20 * (lines.count("<br>") + 1) if subtitle else 0)
+    figure.update_layout(
+        template=template(),
+        title={
+            "text": label(title, width=80),
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
+            "pad": {"t": 18},
+            "subtitle": {"text": lines},
+        },
+        height=height,
+        showlegend=legend,
+        margin={"l": 70, "r": 36, "t": above + (34 if legend else 6), "b": 62},
+    )
+    return figure

@@ -1,0 +1,65 @@
+"""The named recipes: `itmlab.recipes.fne` is tiny (two CPU cores, minutes), `.sized("base")` the paper's size."""
+
+from typing import Any
+
+from .errors import ItmlabError
+from .models import TwoTowerConfig
+from .training.fields import did_you_mean
+from .training.recipe import DataSettings, LossSettings, MemorySettings, OptimiserSettings, Recipe, SamplerSettings
+
+# Base is FNE's Sec. 4.1: ViT-base and BERT-base, B = 32, K = 8192, Adam 2e-5, ×0.1 at epochs 5 and 15 of 25, clip 2.
+PAPER: dict[str, Any] = {
+    "memory": MemorySettings(length=8192, momentum=0.995),
+    "optimiser": OptimiserSettings(),
+    "data": DataSettings(),
+}
+SIZES: dict[str, dict[str, Any]] = {
+    "tiny": {
+        "model": TwoTowerConfig.tiny(),
+        "memory": MemorySettings(length=1024, momentum=0.995),
+        "optimiser": OptimiserSettings(
+            kind="adamw", learning_rate=1e-3, schedule="cosine", milestones=(), warm_up=0.5, clip=2.0, weight_decay=0.01
+        ),
+        "data": DataSettings(batch_size=64, epochs=12, captions_per_image="one", warm_up_epochs=2),
+    },
+    "base": {"model": TwoTowerConfig.base(), **PAPER},
+    "large": {"model": TwoTowerConfig.large(), **PAPER},
+}
+
+# What sets the methods apart: their loss, their sampler, and whether negatives also come from a momentum memory.
+METHODS: dict[str, dict[str, Any]] = {
+    "triplet": {"loss": LossSettings("sum_of_hinges")},
+    "hardest": {"loss": LossSettings("max_of_hinges")},
+    "semi_hard": {"sampler": SamplerSettings("semi_hard")},
+    "retrieved": {"sampler": SamplerSettings("retrieved"), "memory": True},
+    "hardest_memory": {"sampler": SamplerSettings("hardest"), "memory": True},  # Table 3, without FNE
+    "fne_without_memory": {"sampler": SamplerSettings("false_negative_eliminating")},  # Table 3, without MMM
+    "fne": {"sampler": SamplerSettings("false_negative_eliminating"), "memory": True},
+    "info_nce": {"loss": LossSettings("info_nce")},
+}
+
+
+def names() -> list[str]:
+    """The names of all recipes."""
+    return list(METHODS)
+
+
+def get(name: str, size: str = "tiny") -> Recipe:
+    """The recipe of that name and size; an unknown one is an ItmlabError with the nearest name."""
+    if name not in METHODS:
+        raise ItmlabError(f"no recipe {name!r}", remedy=did_you_mean(name, METHODS))
+    if size not in SIZES:
+        raise ItmlabError(f"no size {size!r}", remedy=did_you_mean(size, SIZES))
+    method = METHODS[name]
+    memory = SIZES[size]["memory"] if method.get("memory") else None
+    return Recipe(name=name, size=size, **{**SIZES[size], **method, "memory": memory})
+
+
+def __getattr__(name: str) -> Recipe:
+    if name.startswith("_") or name not in METHODS:
+        raise AttributeError(f"module 'itmlab.recipes' has no recipe {name!r}; {did_you_mean(name, METHODS)}")
+    return get(name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*METHODS, "get", "names"])

@@ -1,0 +1,133 @@
+"""Settings as frozen dataclasses: strict reading from JSON, nested replacement, one line for whatever is wrong."""
+
+import dataclasses
+import difflib
+import types
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from ..errors import ItmlabError
+
+T = TypeVar("T")
+
+
+def check(condition: bool, field: str, value: Any, wanted: str) -> None:
+    """An ItmlabError naming the field unless `condition` holds."""
+    if not condition:
+        raise ItmlabError(f"{field} is {value!r}, wanted {wanted}", where="recipe")
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The remedy for an unknown name: the nearest known one, or all of them."""
+    known = list(known)
+    near = difflib.get_close_matches(str(word), known, n=1, cutoff=0.6)
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+
+
+def to_plain(value: Any) -> Any:
+    """Dataclasses as dicts and tuples as lists, as JSON wants them."""
+    if dataclasses.is_dataclass(value):
+        return {field.name: to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {key: to_plain(item) for key, item in value.items()}
+    return [to_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def from_plain(kind: type[T], value: Any, field: str) -> T:
+    """`value` read from JSON as the dataclass `kind`; an unknown, missing or ill-typed field is one ItmlabError."""
+    if not isinstance(value, Mapping):
+        raise ItmlabError(f"{field} is {value!r}, wanted an object with fields", where="recipe")
+    hints = get_type_hints(kind)
+    fields = {item.name: item for item in dataclasses.fields(kind)}
+    for name in value:
+        if name not in fields:
+            raise ItmlabError(f"unknown field {join(field, name)}", where="recipe", remedy=did_you_mean(name, fields))
+    for name, item in fields.items():
+        required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
+        if required and name not in value:
+            raise ItmlabError(f"field {join(field, name)} is missing", where="recipe")
+    return kind(**{name: typed(hints[name], item, join(field, name)) for name, item in value.items()})
+
+
+def join(field: str, name: str) -> str:
+    return f"{field}.{name}" if field else str(name)
+
+
+def typed(hint: Any, value: Any, field: str) -> Any:
+    """`value` if it is of the type `hint` (an int passes for a float, a list for a tuple), else an ItmlabError."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return value
+    if origin in (Union, types.UnionType):
+        if value is None and type(None) in arguments:
+            return None
+        return first_that_fits([item for item in arguments if item is not type(None)], value, field, hint)
+    if origin is Literal:
+        if value not in arguments:
+            remedy = did_you_mean(value, map(str, arguments))
+            raise ItmlabError(f"{field} is {value!r}, which is not one of its values", where="recipe", remedy=remedy)
+        return value
+    if origin is tuple and isinstance(value, (list, tuple)):
+        many = len(arguments) == 2 and arguments[1] is Ellipsis
+        if many or len(arguments) == len(value):
+            kinds = [arguments[0]] * len(value) if many else arguments
+            return tuple(typed(kind, item, f"{field}[{i}]") for i, (kind, item) in enumerate(zip(kinds, value)))
+    if origin in (dict, Mapping) and isinstance(value, Mapping):
+        return {key: typed(arguments[1], item, join(field, key)) for key, item in value.items()}
+    if dataclasses.is_dataclass(hint):
+        return value if isinstance(value, hint) else from_plain(hint, value, field)
+    if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(hint, type) and isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
+        return value
+    raise ItmlabError(f"{field} is {value!r}, wanted {name_of(hint)}", where="recipe")
+
+
+def first_that_fits(hints: list[Any], value: Any, field: str, whole: Any) -> Any:
+    if len(hints) == 1:
+        return typed(hints[0], value, field)
+    for hint in hints:
+        try:
+            return typed(hint, value, field)
+        except ItmlabError:
+            continue
+    raise ItmlabError(f"{field} is {value!r}, wanted {name_of(whole)}", where="recipe")
+
+
+def name_of(hint: Any) -> str:
+    names = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+    if get_origin(hint) in (Union, types.UnionType):
+        return " or ".join("null" if item is type(None) else name_of(item) for item in get_args(hint))
+    return names.get(hint) or ("a list" if get_origin(hint) is tuple else getattr(hint, "__name__", str(hint)))
+
+
+def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
+    """A copy of a dataclass with `changes`: `a__b=1` or `"a.b": 1` reach into a nested one.
+
+    A name that is no field goes into the dataclass's `options` if it has them, so that `sampler__prior` needs no
+    more words than `sampler__kind`.
+    """
+    nested: dict[str, dict[str, Any]] = {}
+    plain: dict[str, Any] = {}
+    names = [item.name for item in dataclasses.fields(settings)]
+    for key, value in changes.items():
+        name, _, rest = key.replace("__", ".").partition(".")
+        if name not in names and not rest and "options" in names:
+            name, rest = "options", name
+        if name not in names:
+            raise ItmlabError(f"unknown field {join(field, name)}", where="recipe", remedy=did_you_mean(name, names))
+        if rest:
+            nested.setdefault(name, {})[rest] = value
+        else:
+            plain[name] = value
+    for name, inner in nested.items():
+        current = plain.get(name, getattr(settings, name))
+        if isinstance(current, Mapping):
+            plain[name] = {**current, **inner}
+        elif dataclasses.is_dataclass(current):
+            plain[name] = replaced(current, inner, join(field, name))
+        else:
+            raise ItmlabError(f"{join(field, name)} is {current!r} and has no field {next(iter(inner))}", where="recipe")
+    hints = get_type_hints(type(settings))
+    checked = {name: typed(hints[name], value, join(field, name)) for name, value in plain.items()}
+    return dataclasses.replace(settings, **checked)

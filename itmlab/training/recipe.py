@@ -1,0 +1,172 @@
+"""A recipe: everything that decides what a training run does, as frozen dataclasses, JSON in and out."""
+
+import inspect
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from .. import samplers
+from ..errors import ItmlabError
+from ..models import TwoTowerConfig
+from ..storage import read_json, write_json
+from .fields import check, did_you_mean, from_plain, replaced, to_plain, typed
+
+SAMPLERS = {
+    "random": samplers.Random,
+    "hardest": samplers.Hardest,
+    "semi_hard": samplers.SemiHard,
+    "softest": samplers.Softest,
+    "retrieved": samplers.Retrieved,
+    "false_negative_eliminating": samplers.FalseNegativeEliminating,
+}
+
+
+@dataclass(frozen=True)
+class SamplerSettings:
+    """Which negative is taken: a sampler's name and what its constructor is given."""
+
+    kind: Literal["random", "hardest", "semi_hard", "softest", "retrieved", "false_negative_eliminating"] = "hardest"
+    options: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        known = inspect.signature(SAMPLERS[self.kind]).parameters
+        for name, value in self.options.items():
+            if name not in known:
+                remedy = did_you_mean(name, known) if known else f"{self.kind} has no options"
+                raise ItmlabError(f"unknown field sampler.{name}", where="recipe", remedy=remedy)
+            typed(known[name].annotation, value, f"sampler.{name}")
+        try:
+            self.build()  # its own checks of the ranges
+        except ItmlabError as error:
+            raise ItmlabError(f"sampler: {error}", where="recipe") from None
+
+    def build(self) -> "samplers.Sampler":
+        """A new sampler with these options."""
+        return SAMPLERS[self.kind](**self.options)
+
+
+@dataclass(frozen=True)
+class LossSettings:
+    """What is minimised; only `sampled_triplet` asks the sampler, the others look at the whole pool."""
+
+    kind: Literal["sum_of_hinges", "max_of_hinges", "sampled_triplet", "info_nce"] = "sampled_triplet"
+    margin: float = 0.2
+    temperature: float = 0.05
+
+    def __post_init__(self) -> None:
+        check(self.margin >= 0, "loss.margin", self.margin, "0 or more")
+        check(self.temperature > 0, "loss.temperature", self.temperature, "more than 0")
+
+
+@dataclass(frozen=True)
+class MemorySettings:
+    """FNE's momentum memory (Sec. 3.3): K features of each kind, from encoders that follow with momentum m (Eq. 14)."""
+
+    length: int = 8192
+    momentum: float = 0.995
+
+    def __post_init__(self) -> None:
+        check(self.length >= 1, "memory.length", self.length, "1 or more")
+        check(0 <= self.momentum < 1, "memory.momentum", self.momentum, "0 to below 1")
+
+
+@dataclass(frozen=True)
+class OptimiserSettings:
+    """How weights move. `milestones` and `warm_up` are in epochs; `step` multiplies the rate by 0.1 at each milestone."""
+
+    kind: Literal["adam", "adamw"] = "adam"
+    learning_rate: float = 2e-5
+    schedule: Literal["constant", "step", "linear", "cosine"] = "step"
+    milestones: tuple[int, ...] = (5, 15)
+    warm_up: float = 0.0
+    clip: float = 2.0
+    weight_decay: float = 0.0
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+
+    def __post_init__(self) -> None:
+        check(self.learning_rate > 0, "optimiser.learning_rate", self.learning_rate, "more than 0")
+        check(all(item > 0 for item in self.milestones), "optimiser.milestones", self.milestones, "epochs from 1 on")
+        check(self.warm_up >= 0, "optimiser.warm_up", self.warm_up, "0 or more epochs")
+        check(self.clip > 0, "optimiser.clip", self.clip, "more than 0")
+        check(self.weight_decay >= 0, "optimiser.weight_decay", self.weight_decay, "0 or more")
+
+
+@dataclass(frozen=True)
+class DataSettings:
+    """How pairs are served. `batch_size` counts all processes; `accumulate` batches make one step.
+
+    In the first `warm_up_epochs` the loss is the sum of hinges in the batch, which a network from scratch needs before
+    one negative an anchor can lead it (pretrained encoders do not: 0).
+    """
+
+    batch_size: int = 32
+    epochs: int = 25
+    captions_per_image: Literal["one", "all"] = "all"
+    warm_up_epochs: int = 0
+    accumulate: int = 1
+
+    def __post_init__(self) -> None:
+        check(self.batch_size >= 1, "data.batch_size", self.batch_size, "1 or more")
+        check(self.epochs >= 1, "data.epochs", self.epochs, "1 or more")
+        check(self.warm_up_epochs >= 0, "data.warm_up_epochs", self.warm_up_epochs, "0 or more")
+        check(self.accumulate >= 1, "data.accumulate", self.accumulate, "1 or more")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A training run, but for its data: model, sampler, loss, memory, optimiser, sizes and seed.
+
+    `replace(sampler__prior=1e-3, data__epochs=3)` makes a variation; `sized("base")` the same method at another size.
+    A wrong field is one ItmlabError that names it.
+    """
+
+    name: str
+    size: Literal["tiny", "base", "large"]
+    model: TwoTowerConfig
+    sampler: SamplerSettings | None = None
+    loss: LossSettings = LossSettings()
+    memory: MemorySettings | None = None
+    optimiser: OptimiserSettings = OptimiserSettings()
+    data: DataSettings = DataSettings()
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check(bool(self.name), "name", self.name, "a name")
+        check(0 <= self.seed < 2**31, "seed", self.seed, "0 to 2147483647")
+        sampled = self.loss.kind == "sampled_triplet"
+        check(not sampled or self.sampler is not None, "sampler", None, "one, as loss.kind is 'sampled_triplet'")
+        check(sampled or self.sampler is None, "sampler", self.sampler, f"null, as loss.kind {self.loss.kind!r} asks none")
+
+    def replace(self, **changes: Any) -> "Recipe":
+        """A copy with changed fields; `a__b` (or `"a.b"` in a dictionary) reaches into a field, and into its options."""
+        return replaced(self, changes)
+
+    def sized(self, size: str) -> "Recipe":
+        """The same method (sampler, loss, seed) with the model, optimiser, memory and data settings of another size."""
+        from ..recipes import SIZES
+
+        if size not in SIZES:
+            raise ItmlabError(f"no size {size!r}", where="recipe", remedy=did_you_mean(size, SIZES))
+        memory = None if self.memory is None else SIZES[size]["memory"]
+        return replace(self, size=size, **{**SIZES[size], "memory": memory})
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as plain JSON values."""
+        return to_plain(self)
+
+    @classmethod
+    def from_json(cls, value: Any) -> "Recipe":
+        """A recipe from the values of `to_json`; an unknown, missing, ill-typed or out-of-range field is an ItmlabError."""
+        return from_plain(cls, value, "")
+
+    def save(self, path: str | Path) -> None:
+        """Write the recipe as a JSON file."""
+        write_json(path, self.to_json())
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Recipe":
+        """Read a recipe from a JSON file."""
+        try:
+            return cls.from_json(read_json(path))
+        except ItmlabError as error:
+            raise error if str(path) in str(error) else ItmlabError(str(error), where=str(path)) from None
