@@ -35,9 +35,9 @@ class FaultyData(ItmlabError):
         lines = [str(fault) for fault in self.faults[:SHOWN]]
         if listed_in is not None:
             lines.append(f"… and {len(self.faults) - SHOWN} more, all listed in {listed_in}")
-        count = "1 fault" if len(self.faults) == 1 else f"{len(self.faults)} faults"
+        listed = f" {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in lines) + "\n"
         super().__init__(
-            f"{count} in the data:" + "".join(f"\n  {line}" for line in lines) + "\n",
+            f"{_counted(self.faults)} in the data:{listed}",
             where=name,
             remedy='mend them, or leave these rows out with on_fault="skip"',
         )
@@ -46,7 +46,8 @@ class FaultyData(ItmlabError):
 class Faults:
     """Collects the faults of one load; `settle` raises them together or returns what was skipped.
 
-    `on_fault` is "error" or "skip"; a list of skipped rows goes to `skipped_to` (JSON lines), by default into the cache.
+    `on_fault` is "error" or "skip"; the list of what was skipped goes to `skipped_to` (JSON lines), by default into
+    the cache.
     """
 
     def __init__(self, name: str, *, on_fault: str = "error", skipped_to: str | Path | None = None, source: str = ""):
@@ -68,7 +69,7 @@ class Faults:
             path = self._write(self._default_path("faults")) if len(self.found) > SHOWN else None
             raise FaultyData(self.found, name=self.name, listed_in=path)
         path = self._write(self._skipped_to or self._default_path("skipped"))
-        line = f"{self.name}: skipped {len(self.found)} faulty rows, {kept} images are left; listed in {path}"
+        line = f"{self.name}: skipped {_counted(self.found)}, {kept} images are left; the faults are listed in {path}"
         if kept == 0:
             raise ItmlabError(one_line(line), remedy=f"nothing is left to load; first fault: {self.found[0]}")
         warnings.warn(line, stacklevel=2)
@@ -82,6 +83,10 @@ class Faults:
         lines = (json.dumps(asdict(fault), ensure_ascii=True) + "\n" for fault in self.found)
         write_bytes(path, "".join(lines).encode())
         return path
+
+
+def _counted(faults: Sequence[Fault]) -> str:
+    return "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
 
 
 def one_line(text: Any, limit: int = 400) -> str:

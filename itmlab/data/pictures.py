@@ -10,6 +10,8 @@ from PIL import Image
 from ..errors import ItmlabError
 from .images import read_image
 
+SLICE = 1000  # rows read at once where only their lengths are wanted
+
 if TYPE_CHECKING:
     from datasets import Dataset
 
@@ -55,16 +57,21 @@ class Pictures(Sequence[Image.Image]):
     @cached_property
     def sizes(self) -> list[int]:
         """The size in bytes of each encoded picture, which tells two sources of the same ids apart."""
-        import pyarrow.compute
+        from pyarrow.compute import binary_length, struct_field
 
-        if self._table._indices is not None:
-            cells = [self.cell(i) for i in range(len(self))]
-            lengths = [None if cell["bytes"] is None else len(cell["bytes"]) for cell in cells]
-            return [os.stat(c["path"]).st_size if n is None else n for c, n in zip(cells, lengths, strict=True)]
-        column = self._table.data.column(self._column).combine_chunks()
-        lengths = pyarrow.compute.binary_length(pyarrow.compute.struct_field(column, "bytes")).to_pylist()
-        paths = pyarrow.compute.struct_field(column, "path").to_pylist()
-        return [os.stat(paths[row]).st_size if lengths[row] is None else lengths[row] for row in self._rows]
+        table, lengths, paths = self._table.with_format("arrow"), [], []
+        for start in range(0, len(table), SLICE):
+            for cells in table[start : start + SLICE][self._column].chunks:
+                lengths += binary_length(struct_field(cells, "bytes")).to_pylist()
+                paths += struct_field(cells, "path").to_pylist()
+        return [_size(paths[row]) if lengths[row] is None else lengths[row] for row in self._rows]
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        raise ItmlabError("there is no such picture any more", where=path) from None
 
 
 class NoPictures(Sequence[Image.Image]):

@@ -6,8 +6,8 @@ import plotly.graph_objects as go
 from PIL import Image
 
 from .labels import label
-from .pictures import canvas, data_uri, place, write
-from .theme import GREY, INK, WIDTH, translucent
+from .pictures import Canvas, data_uri
+from .theme import GREY, INK, PAPER, WIDTH, translucent
 
 LINE = 18  # pixels from one line of caption to the next
 
@@ -35,54 +35,31 @@ def gallery(
         [label(caption, width=letters, lines=lines) for caption in ([entry] if isinstance(entry, str) else entry)]
         for entry in captions
     ]
-    rows = [range(start, min(start + columns, len(pictures))) for start in range(0, len(pictures), columns)]
-    heights = [cell + 26 + max(map(_caption_height, (texts[item] for item in row))) for row in rows]
-    figure = canvas(title, subtitle, height=sum(heights) + 8)
-    top = 0.0
-    for row, height in zip(rows, heights, strict=True):
+    canvas, top = Canvas(), 6.0
+    for start in range(0, len(pictures), columns):
+        row = range(start, min(start + columns, len(pictures)))
         for column, item in enumerate(row):
             left = side + column * (cell + gap)
-            place(figure, data_uri(pictures[item]), left, top, cell, cell)
+            canvas.picture(data_uri(pictures[item]), left, top, cell, cell)
             frame = frames[item] if frames else None
-            _frame(figure, left, top, cell, frame)
+            _frame(canvas, left, top, cell, frame)
             if badges and badges[item]:
-                _badge(figure, label(badges[item]), left, top, frame or INK)
+                background = {"bgcolor": translucent(frame or INK, 0.92), "borderpad": 4}
+                canvas.words(f"<b>{label(badges[item])}</b>", left + 6, top + 6, size=13, colour=PAPER, **background)
             below = top + cell + 8
             for text in texts[item]:
-                write(figure, text, left, below, size=13)
-                below += _caption_height([text])
-        top += height
-    return figure
+                canvas.words(text, left, below, size=13)
+                below += _height([text])
+        top += cell + 26 + max(_height(texts[item]) for item in row)
+    return canvas.figure(title, subtitle, height=top + 8)
 
 
-def _caption_height(texts: Sequence[str]) -> float:
+def _height(texts: Sequence[str]) -> float:
     return sum(LINE * (text.count("<br>") + 1) + 5 for text in texts)
 
 
-def _frame(figure: go.Figure, left: float, top: float, size: float, frame: str | None) -> None:
+def _frame(canvas: Canvas, left: float, top: float, size: float, frame: str | None) -> None:
     """A thin grey line round a picture, or a thick coloured one outside it."""
     out = 2 if frame else 0
-    figure.add_shape(
-        type="rect",
-        x0=left - out,
-        y0=top - out,
-        x1=left + size + out,
-        y1=top + size + out,
-        line={"color": frame or translucent(GREY, 0.35), "width": 5 if frame else 1},
-    )
-
-
-def _badge(figure: go.Figure, text: str, left: float, top: float, background: str) -> None:
-    figure.add_annotation(
-        text=f"<b>{text}</b>",
-        x=left + 6,
-        y=top + 6,
-        xref="x",
-        yref="y",
-        xanchor="left",
-        yanchor="top",
-        showarrow=False,
-        font={"size": 13, "color": "white"},
-        bgcolor=translucent(background, 0.92),
-        borderpad=4,
-    )
+    line = {"color": frame or translucent(GREY, 0.35), "width": 5 if frame else 1}
+    canvas.rectangle(left - out, top - out, size + 2 * out, size + 2 * out, line=line)

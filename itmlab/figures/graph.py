@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from .labels import label
-from .pictures import canvas
+from .pictures import Canvas
 from .theme import BLUE, GREEN, INK, MUTED, PAPER, WIDTH
 
 if TYPE_CHECKING:
@@ -18,22 +18,26 @@ Point = tuple[float, float]
 
 def scene_graph(graph: "SceneGraph", *, title: str, subtitle: str = "", height: int = 380) -> go.Figure:
     """Objects on an ellipse, their attributes outside it, each relation an arrow from subject to object."""
-    figure = canvas(title, subtitle, height=height)
-    centre, radii = (WIDTH / 2, height / 2), (WIDTH * 0.27, height * 0.29)
+    canvas, centre = Canvas(), (WIDTH / 2, height / 2)
     count = len(graph.objects)
     angles = [pi - 2 * pi * index / max(count, 1) for index in range(count)]
-    places = [_around(centre, radii, angle) for angle in angles] if count > 1 else [centre]
+    inner, outer = (WIDTH * 0.27, height * 0.29), (WIDTH * 0.42, height * 0.44)
+    places = [_around(centre, inner, angle) for angle in angles] if count > 1 else [centre]
     for (subject, target), words in _arrows(graph).items():
-        _arrow(figure, places[subject], places[target], words)
+        start, end = places[subject], places[target]
+        canvas.arrow(start, end, MUTED)
+        # Nearer the subject than the object, so that the words of crossing and of opposite arrows do not meet.
+        x, y = (start[axis] * 0.64 + end[axis] * 0.36 for axis in (0, 1))
+        background = {"bgcolor": PAPER, "borderpad": 3}
+        canvas.words(f"<i>{label(words)}</i>", x, y, colour=INK, across="center", down="middle", **background)
     for thing, place, angle in zip(graph.objects, places, angles, strict=True):
         for index, attribute in enumerate(thing.attributes):
-            turn = angle + (index - (len(thing.attributes) - 1) / 2) * 0.42
-            outside = _around(centre, (WIDTH * 0.42, height * 0.44), turn)
-            figure.add_shape(type="line", x0=place[0], y0=place[1], x1=outside[0], y1=outside[1], line_color="#C5CCD4")
-            _pill(figure, attribute.lemma, outside, GREEN, 14)
+            outside = _around(centre, outer, angle + (index - (len(thing.attributes) - 1) / 2) * 0.42)
+            canvas.line(place, outside, "#BAC2CC")
+            _pill(canvas, attribute.lemma, outside, GREEN, 14)
         number = f"{thing.count} × " if thing.count and thing.count > 1 else ""
-        _pill(figure, number + thing.lemma, place, BLUE, 16)
-    return figure
+        _pill(canvas, number + thing.lemma, place, BLUE, 16)
+    return canvas.figure(title, subtitle, height=height)
 
 
 def _around(centre: Point, radii: Point, angle: float) -> Point:
@@ -48,45 +52,6 @@ def _arrows(graph: "SceneGraph") -> dict[tuple[int, int], str]:
     return {pair: ", ".join(lemmas) for pair, lemmas in words.items()}
 
 
-def _arrow(figure: go.Figure, start: Point, end: Point, words: str) -> None:
-    figure.add_annotation(
-        x=end[0],
-        y=end[1],
-        ax=start[0],
-        ay=start[1],
-        xref="x",
-        yref="y",
-        axref="x",
-        ayref="y",
-        text="",
-        showarrow=True,
-        arrowhead=2,
-        arrowsize=1.1,
-        arrowwidth=2,
-        arrowcolor=MUTED,
-        standoff=34,
-        startstandoff=20,
-    )
-    # Nearer the subject than the object, so that the words of two opposite arrows do not meet.
-    middle = (start[0] * 0.54 + end[0] * 0.46, start[1] * 0.54 + end[1] * 0.46)
-    figure.add_annotation(
-        x=middle[0],
-        y=middle[1],
-        text=f"<i>{label(words)}</i>",
-        showarrow=False,
-        font={"size": 14, "color": INK},
-        bgcolor=PAPER,
-        borderpad=3,
-    )
-
-
-def _pill(figure: go.Figure, text: str, place: Point, background: str, size: int) -> None:
-    figure.add_annotation(
-        x=place[0],
-        y=place[1],
-        text=f"<b>{label(text)}</b>",
-        showarrow=False,
-        font={"size": size, "color": PAPER},
-        bgcolor=background,
-        borderpad=7 if size > 14 else 4,
-    )
+def _pill(canvas: Canvas, text: str, place: Point, background: str, size: int) -> None:
+    style = {"bgcolor": background, "borderpad": 7 if size > 14 else 4}
+    canvas.words(f"<b>{label(text)}</b>", *place, size=size, colour=PAPER, across="center", down="middle", **style)

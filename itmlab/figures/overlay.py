@@ -14,6 +14,7 @@ def heat(picture: Image.Image, weights: Float[ndarray, "row column"], *, size: i
     in pixels.
     """
     base = enlarged(picture, size)
+    weights = np.asarray(weights, dtype=np.float32)
     span = float(weights.max() - weights.min())
     level = (weights - weights.min()) / span if span > 0 else np.zeros_like(weights)
     smooth = Image.fromarray(level.astype(np.float32)).resize(base.size, Image.Resampling.BILINEAR)

@@ -9,8 +9,8 @@ from PIL import Image
 
 from .labels import label
 from .overlay import enlarged, outlined, tinted
-from .pictures import canvas, data_uri, place, write
-from .theme import INK, PAPER, WIDTH, colour, translucent
+from .pictures import Canvas, data_uri
+from .theme import PAPER, WIDTH, colour, translucent
 
 
 def scene(
@@ -23,47 +23,31 @@ def scene(
     subtitle: str = "",
     captions: Sequence[str] = (),
 ) -> go.Figure:
-    """The picture, the same with every object's visible pixels tinted and its box (x0 y0 x1 y1, pixels) named.
+    """The picture, and again with every object's visible pixels tinted and its box (x0 y0 x1 y1, pixels) named.
 
-    `captions` stand below, one line each.
+    `captions` stand below, one after the other.
     """
     side, gap = 16, 24
     cell = (WIDTH - 2 * side - gap) / 2
-    lines = [label(caption, width=125, lines=2) for caption in captions]
-    figure = canvas(title, subtitle, height=cell + 20 + sum(20 * (line.count("<br>") + 1) + 4 for line in lines))
-    large = enlarged(picture, 512)
+    canvas, large = Canvas(), enlarged(picture, 512)
     scale = cell / max(picture.size)
-    place(figure, data_uri(large, largest=512, photographic=True), side, 0, cell, cell)
+    canvas.picture(data_uri(large, largest=512, photographic=True), side, 0, cell, cell)
     for index, mask in enumerate(masks):
         large = outlined(tinted(large, mask, colour(index), 0.35), mask, colour=colour(index))
-    left = side + cell + gap
-    place(figure, data_uri(large, largest=512, photographic=True), left, 0, cell, cell)
+    left, top = side + cell + gap, 0.0
+    canvas.picture(data_uri(large, largest=512, photographic=True), left, top, cell, cell)
     left += (cell - picture.width * scale) / 2  # plotly centres a picture that is not square
-    above = (cell - picture.height * scale) / 2
+    top += (cell - picture.height * scale) / 2
     for index, (name, box) in enumerate(zip(names, boxes, strict=True)):
         x0, y0, x1, y1 = (float(value) * scale for value in box)
-        figure.add_shape(
-            type="rect",
-            x0=left + x0,
-            y0=above + y0,
-            x1=left + x1,
-            y1=above + y1,
-            line={"color": colour(index), "width": 2, "dash": "dot"},
-        )
-    for index, (name, box) in enumerate(zip(names, boxes, strict=True)):
-        figure.add_annotation(
-            text=f"<b>{label(name)}</b>",
-            x=left + float(box[0]) * scale,
-            y=max(above + float(box[1]) * scale, 22),
-            xanchor="left",
-            yanchor="bottom",
-            showarrow=False,
-            font={"size": 12, "color": PAPER},
-            bgcolor=translucent(colour(index), 0.92),
-            borderpad=2,
-        )
+        line = {"color": colour(index), "width": 2, "dash": "dot"}
+        canvas.rectangle(left + x0, top + y0, x1 - x0, y1 - y0, line=line)
+        background = {"bgcolor": translucent(colour(index), 0.92), "borderpad": 2}
+        place = (left + x0, max(top + y0, 22))
+        canvas.words(f"<b>{label(name)}</b>", *place, size=12, colour=PAPER, down="bottom", **background)
     below = cell + 16
-    for line in lines:
-        write(figure, line, side, below, size=14, colour=INK)
-        below += 20 * (line.count("<br>") + 1) + 4
-    return figure
+    for caption in captions:
+        text = label(caption, width=125, lines=2)
+        canvas.words(text, side, below)
+        below += 20 * (text.count("<br>") + 1) + 4
+    return canvas.figure(title, subtitle, height=below + 4)

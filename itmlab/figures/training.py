@@ -24,7 +24,9 @@ def training_curves(
 
     Both are by recipe, under the same names; the number of epochs may differ between recipes.
     """
-    figure = make_subplots(1, 2, subplot_titles=("training loss", f"validation {label(measure)}"), horizontal_spacing=0.11)
+    figure = make_subplots(
+        1, 2, subplot_titles=("training loss", f"validation {label(measure)}"), horizontal_spacing=0.11
+    )
     for column, curves in enumerate((loss, recall), start=1):
         for index, (name, values) in enumerate(curves.items()):
             _curve(figure, name, np.atleast_2d(values), colour(index), column)

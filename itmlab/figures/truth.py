@@ -22,6 +22,7 @@ def true_images(true: Integer[ndarray, "caption"], *, title: str, subtitle: str 
     step = np.ceil(np.log2(np.maximum(true, 1))).astype(int)
     share = 100 * np.bincount(step, minlength=len(edges)) / len(true)
     names = [f"{edge // 2 + 1}–{edge}" if edge > 2 else str(edge) for edge in edges]
+    names[0] = "1: its own only"
     figure = go.Figure(
         go.Bar(
             x=names,
@@ -33,7 +34,7 @@ def true_images(true: Integer[ndarray, "caption"], *, title: str, subtitle: str 
             hovertemplate="%{x} images: %{y:.1f} % of captions<extra></extra>",
         )
     )
-    figure.update_xaxes(title="images that the caption is true of (its own included)", type="category")
+    figure.update_xaxes(title="images that the caption is true of", type="category")
     figure.update_yaxes(title="captions, %", range=[0, 1.12 * share.max()])
     return styled(figure, title, subtitle, height=430, legend=False)
 

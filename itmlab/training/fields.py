@@ -71,7 +71,9 @@ def typed(hint: Any, value: Any, field: str) -> Any:
         many = len(arguments) == 2 and arguments[1] is Ellipsis
         if many or len(arguments) == len(value):
             kinds = [arguments[0]] * len(value) if many else arguments
-            return tuple(typed(kind, item, f"{field}[{i}]") for i, (kind, item) in enumerate(zip(kinds, value)))
+            return tuple(
+                typed(kind, item, f"{field}[{i}]") for i, (kind, item) in enumerate(zip(kinds, value, strict=True))
+            )
     if origin in (dict, Mapping) and isinstance(value, Mapping):
         return {key: typed(arguments[1], item, join(field, key)) for key, item in value.items()}
     if dataclasses.is_dataclass(hint):
@@ -127,7 +129,9 @@ def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
         elif dataclasses.is_dataclass(current):
             plain[name] = replaced(current, inner, join(field, name))
         else:
-            raise ItmlabError(f"{join(field, name)} is {current!r} and has no field {next(iter(inner))}", where="recipe")
+            raise ItmlabError(
+                f"{join(field, name)} is {current!r} and has no field {next(iter(inner))}", where="recipe"
+            )
     hints = get_type_hints(type(settings))
     checked = {name: typed(hints[name], value, join(field, name)) for name, value in plain.items()}
     return dataclasses.replace(settings, **checked)

@@ -6,7 +6,7 @@ from .recipe import OptimiserSettings
 
 
 def learning_rate_at(settings: OptimiserSettings, step: int, steps_an_epoch: int, epochs: int) -> float:
-    """The rate of optimiser step `step` (from 0): a linear warm-up, then constant, stepped, linear to 0 or cosine to 0."""
+    """The rate of step `step` (from 0): a linear warm-up, then constant, stepped, linear to 0 or cosine to 0."""
     epoch = step / steps_an_epoch
     if epoch < settings.warm_up:
         return settings.learning_rate * (step + 1) / (math.ceil(settings.warm_up * steps_an_epoch) + 1)

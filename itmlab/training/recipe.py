@@ -1,6 +1,7 @@
 """A recipe: everything that decides what a training run does, as frozen dataclasses, JSON in and out."""
 
 import inspect
+import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -40,9 +41,10 @@ class SamplerSettings:
         except ItmlabError as error:
             raise ItmlabError(f"sampler: {error}", where="recipe") from None
 
-    def build(self) -> "samplers.Sampler":
-        """A new sampler with these options."""
-        return SAMPLERS[self.kind](**self.options)
+    def build(self, *, margin: float = 0.2) -> samplers.Sampler:
+        """A new sampler with these options; one that knows a margin takes the loss's unless it was given its own."""
+        knows = "margin" in inspect.signature(SAMPLERS[self.kind]).parameters
+        return SAMPLERS[self.kind](**{**({"margin": margin} if knows else {}), **self.options})
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,8 @@ class LossSettings:
     temperature: float = 0.05
 
     def __post_init__(self) -> None:
-        check(self.margin >= 0, "loss.margin", self.margin, "0 or more")
-        check(self.temperature > 0, "loss.temperature", self.temperature, "more than 0")
+        check(0 <= self.margin < math.inf, "loss.margin", self.margin, "0 or more")
+        check(0 < self.temperature < math.inf, "loss.temperature", self.temperature, "more than 0")
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class MemorySettings:
 
 @dataclass(frozen=True)
 class OptimiserSettings:
-    """How weights move. `milestones` and `warm_up` are in epochs; `step` multiplies the rate by 0.1 at each milestone."""
+    """How weights move. `milestones` and `warm_up` are in epochs; `step` leaves a tenth of the rate at each."""
 
     kind: Literal["adam", "adamw"] = "adam"
     learning_rate: float = 2e-5
@@ -84,7 +86,8 @@ class OptimiserSettings:
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
 
     def __post_init__(self) -> None:
-        check(self.learning_rate > 0, "optimiser.learning_rate", self.learning_rate, "more than 0")
+        rate = self.learning_rate
+        check(0 < rate < math.inf, "optimiser.learning_rate", rate, "more than 0")
         check(all(item > 0 for item in self.milestones), "optimiser.milestones", self.milestones, "epochs from 1 on")
         check(self.warm_up >= 0, "optimiser.warm_up", self.warm_up, "0 or more epochs")
         check(self.clip > 0, "optimiser.clip", self.clip, "more than 0")
@@ -133,12 +136,12 @@ class Recipe:
     def __post_init__(self) -> None:
         check(bool(self.name), "name", self.name, "a name")
         check(0 <= self.seed < 2**31, "seed", self.seed, "0 to 2147483647")
-        sampled = self.loss.kind == "sampled_triplet"
-        check(not sampled or self.sampler is not None, "sampler", None, "one, as loss.kind is 'sampled_triplet'")
-        check(sampled or self.sampler is None, "sampler", self.sampler, f"null, as loss.kind {self.loss.kind!r} asks none")
+        sampled, kind = self.loss.kind == "sampled_triplet", self.sampler and self.sampler.kind
+        check(not sampled or kind is not None, "sampler", kind, "one, as loss.kind is 'sampled_triplet'")
+        check(sampled or kind is None, "sampler", kind, f"null, as loss.kind {self.loss.kind!r} takes all negatives")
 
     def replace(self, **changes: Any) -> "Recipe":
-        """A copy with changed fields; `a__b` (or `"a.b"` in a dictionary) reaches into a field, and into its options."""
+        """A copy with changed fields; `a__b` (in a dictionary also "a.b") reaches into a field."""
         return replaced(self, changes)
 
     def sized(self, size: str) -> "Recipe":
@@ -156,7 +159,7 @@ class Recipe:
 
     @classmethod
     def from_json(cls, value: Any) -> "Recipe":
-        """A recipe from the values of `to_json`; an unknown, missing, ill-typed or out-of-range field is an ItmlabError."""
+        """The recipe of such values; an unknown, missing, ill-typed or impossible field is an ItmlabError."""
         return from_plain(cls, value, "")
 
     def save(self, path: str | Path) -> None:

@@ -1,0 +1,105 @@
+"""One door to all data: `load(name, root, **options)`."""
+
+import difflib
+import importlib
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ItmlabError
+
+if TYPE_CHECKING:
+    from .captionset import CaptionSet
+
+LOADERS = {  # name -> module and function; imported when asked for
+    "scenes": (".scenes", "load"),
+    "flickr30k": (".karpathy", "load_flickr30k"),
+    "coco": (".karpathy", "load_coco"),
+    "folder": (".folder", "load_folder"),
+    "captions": (".folder", "load_captions"),
+    "hub": (".hub", "load_hub"),
+    "regions": (".region_sets", "load_regions"),
+}
+ON_THE_HUB = ("flickr30k", "coco")
+
+
+def names() -> list[str]:
+    """The names that `load` knows."""
+    return list(LOADERS)
+
+
+def load(
+    name: str,
+    root: str | Path | None = None,
+    *,
+    split: str | None = None,
+    on_fault: str = "error",
+    skipped_to: str | Path | None = None,
+    **options: Any,
+) -> "CaptionSet":
+    """The data set `name` (one of `names()`), read from `root` where it lies in files; `split` takes one split of it.
+
+    All faults of the data come in one ItmlabError; `on_fault="skip"` leaves the faulty rows out, says how many and
+    lists them in `skipped_to` (default: a file in the cache). `options` are those of the loader (`itmlab.data.folder`,
+    `karpathy`, `hub`, `region_sets`, `scenes`); an unknown name or option is an ItmlabError.
+    """
+    if name not in LOADERS:
+        raise ItmlabError(f"there is no data set {name!r}", remedy=_did_you_mean(name, names(), "the data sets are"))
+    if name == "scenes" and root is not None:
+        raise ItmlabError("scenes are drawn, not read from files", where="scenes", remedy="leave root out")
+    from_hub = name in ON_THE_HUB and options.get("dataset") is not None
+    loader = _loader("hub" if from_hub else name)
+    _check_options(name, loader, options)
+    found = loader(**options) if name == "scenes" else _read(name, loader, root, on_fault, skipped_to, options)
+    return found if split is None else found.split(split)
+
+
+def _read(
+    name: str,
+    loader: Callable[..., "CaptionSet"],
+    root: str | Path | None,
+    on_fault: str,
+    skipped_to: str | Path | None,
+    options: dict[str, Any],
+) -> "CaptionSet":
+    from .faults import Faults
+
+    on_disk = root is not None and Path(root).exists()
+    if options.get("dataset") is None and not on_disk and not (name == "hub" and root is not None):
+        what = "no root was given" if root is None else f"there is no {str(root)!r}"
+        raise ItmlabError(what, where=name, remedy=_how_to_get(name))
+    faults = Faults(name, on_fault=on_fault, skipped_to=skipped_to, source=str(root if on_disk else name))
+    return loader(Path(root) if on_disk else root, faults, **options)
+
+
+def _loader(name: str) -> Callable[..., "CaptionSet"]:
+    module, function = LOADERS[name]
+    return getattr(importlib.import_module(module, __package__), function)
+
+
+def _check_options(name: str, loader: Callable[..., Any], options: dict[str, Any]) -> None:
+    parameters = inspect.signature(loader).parameters.values()
+    known = [each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    known += ["dataset"] if name in ON_THE_HUB and "dataset" not in known else []
+    for option in options:
+        if option not in known:
+            raise ItmlabError(
+                f"there is no option {option!r}", where=name, remedy=_did_you_mean(option, known, "the options are")
+            )
+
+
+def _did_you_mean(word: str, known: list[str], otherwise: str) -> str:
+    close = difflib.get_close_matches(str(word), known, n=1)
+    listed = f"{otherwise}: {', '.join(known)}"
+    return f"did you mean {close[0]!r}? {listed}" if close else listed
+
+
+def _how_to_get(name: str) -> str:
+    return {
+        "flickr30k": "give root=, the folder with dataset_flickr30k.json and images/ (the photographs are had on "
+        "request from their authors), or a data set of the hub with dataset=",
+        "coco": "give root=, the folder with dataset_coco.json or captions.json and the pictures "
+        "(cocodataset.org/#download), or a data set of the hub with dataset=",
+        "hub": "give dataset=, a Dataset, a path or a name on the hub",
+    }.get(name, "give root=, where the files are")

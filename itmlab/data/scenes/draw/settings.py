@@ -1,0 +1,271 @@
+"""Backgrounds: sky, ground and scenery of each setting, with soft gradients."""
+
+import random
+from collections.abc import Callable
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from ..scene import Scene
+from .canvas import Canvas, Colour, darker, lighter, mix
+
+_SKIES: dict[str, tuple[Colour, Colour]] = {
+    "park": ((150, 205, 245), (226, 243, 252)),
+    "beach": ((120, 195, 245), (232, 246, 252)),
+    "street": ((176, 206, 232), (236, 240, 244)),
+    "winter": ((186, 204, 226), (238, 243, 250)),
+    "field": ((140, 200, 246), (246, 244, 224)),
+    "forest": ((170, 210, 190), (224, 238, 214)),
+    "desert": ((250, 208, 150), (254, 236, 206)),
+    "lake": ((150, 200, 240), (244, 232, 228)),
+    "room": ((244, 228, 206), (250, 240, 226)),
+    "mountain": ((140, 186, 236), (228, 238, 250)),
+}
+_GROUNDS: dict[str, tuple[Colour, Colour]] = {
+    "grass": ((172, 214, 132), (130, 186, 104)),
+    "sand": ((244, 224, 174), (232, 204, 146)),
+    "snow": ((240, 245, 252), (216, 226, 242)),
+    "road": ((168, 168, 176), (128, 128, 138)),
+    "floor": ((214, 174, 130), (188, 146, 104)),
+    "rock": ((196, 190, 176), (160, 152, 138)),
+    "water": ((128, 196, 226), (84, 158, 208)),
+}
+
+
+def paint_setting(canvas: Canvas, scene: Scene, marks: dict[str, int], bands: list[tuple[str, float, float]]) -> None:
+    """Fill the canvas with `bands` (stuff, top, bottom in picture heights) and the setting's scenery."""
+    pixels = canvas.pixels
+    column = np.zeros((pixels, 3), dtype=np.float32)
+    for stuff, top, bottom in bands:
+        first, last = _SKIES[scene.setting] if stuff in ("sky", "wall") else _GROUNDS[stuff]
+        rows = slice(round(top * pixels), round(bottom * pixels))
+        share = np.linspace(0, 1, rows.stop - rows.start, dtype=np.float32)[:, None]
+        column[rows] = np.asarray(first, np.float32) * (1 - share) + np.asarray(last, np.float32) * share
+        canvas.mark.rectangle((0, rows.start, pixels, rows.stop), fill=marks[stuff])
+    rows = np.broadcast_to(column.astype(np.uint8)[:, None], (pixels, pixels, 3))
+    canvas.picture.paste(Image.fromarray(np.ascontiguousarray(rows)))
+    brush = Brush(canvas, random.Random(int(scene.shade * 1e9)), scene.horizon)
+    _SCENERY[scene.setting](brush)
+
+
+class Brush:
+    """Paints scenery in picture heights; scenery is part of the sky or ground and leaves no marks."""
+
+    def __init__(self, canvas: Canvas, dice: random.Random, horizon: float):
+        self.draw: ImageDraw.ImageDraw = canvas.draw
+        self.glaze = canvas.glaze
+        self.pixels, self.dice, self.horizon = canvas.pixels, dice, horizon
+
+    def ellipse(self, x: float, y: float, wide: float, high: float, colour: tuple) -> None:
+        p = self.pixels
+        draw = self.glaze if len(colour) == 4 else self.draw
+        draw.ellipse(((x - wide) * p, (y - high) * p, (x + wide) * p, (y + high) * p), fill=colour)
+
+    def polygon(self, points: list[tuple[float, float]], colour: tuple) -> None:
+        draw = self.glaze if len(colour) == 4 else self.draw
+        draw.polygon([(x * self.pixels, y * self.pixels) for x, y in points], fill=colour)
+
+    def box(self, x0: float, y0: float, x1: float, y1: float, colour: tuple) -> None:
+        self.polygon([(x0, y0), (x1, y0), (x1, y1), (x0, y1)], colour)
+
+    def sun(self) -> None:
+        x, y = self.dice.uniform(0.1, 0.9), self.dice.uniform(0.08, 0.16)
+        for r, strength in ((0.13, 40), (0.1, 70), (0.065, 255)):
+            self.ellipse(x, y, r, r, (255, 240, 170, strength))
+
+    def clouds(self, count: int, colour: Colour = (255, 255, 255)) -> None:
+        for _ in range(count):
+            x, y, r = self.dice.random(), self.dice.uniform(0.06, 0.26), self.dice.uniform(0.035, 0.06)
+            for a, b, c in ((-1.5, 0.3, 0.8), (0, 0, 1.1), (1.4, 0.3, 0.85), (0.6, 0.4, 1.0)):
+                self.ellipse(x + a * r, y + b * r, c * r * 1.2, c * r * 0.75, (*colour, 190))
+
+    def hills(self, colour: Colour, high: float, count: int = 3) -> None:
+        for hill in range(count):
+            x = (hill + self.dice.random()) / count
+            self.ellipse(
+                x, self.horizon + 0.02, self.dice.uniform(0.28, 0.45), high * self.dice.uniform(0.6, 1.0), colour
+            )
+
+    def ground(self, colour: Colour) -> None:
+        """The ground again below the horizon, over hills that hang into it."""
+        self.box(0, self.horizon, 1, self.horizon + 0.1, colour)
+
+    def tufts(self, colour: tuple, count: int, top: float, wide: float = 0.03, high: float = 0.008) -> None:
+        for _ in range(count):
+            y = self.dice.uniform(top + 0.03, 0.99)
+            grow = 0.5 + y
+            self.ellipse(self.dice.random(), y, wide * grow, high * grow, colour)
+
+    def fir(self, x: float, base: float, high: float, colour: Colour) -> None:
+        for share, wide in ((0.0, 0.3), (0.3, 0.23), (0.55, 0.16)):
+            y = base - high * share
+            self.polygon([(x - wide * high, y), (x + wide * high, y), (x, y - high * 0.5)], colour)
+
+
+def _park(brush: Brush) -> None:
+    brush.sun() if brush.dice.random() < 0.5 else brush.clouds(2)
+    for step in range(7):
+        x, r = step / 6 + brush.dice.uniform(-0.06, 0.06), brush.dice.uniform(0.07, 0.12)
+        brush.ellipse(
+            x, brush.horizon - r * 0.35, r, r * 0.85, mix((130, 186, 130), (190, 220, 190), brush.dice.random())
+        )
+    brush.ground((172, 214, 132))
+    path = brush.dice.uniform(0.2, 0.8)
+    brush.polygon(
+        [(path - 0.03, brush.horizon), (path + 0.03, brush.horizon), (path + 0.34, 1), (path - 0.1, 1)],
+        (232, 218, 186, 150),
+    )
+    brush.tufts((110, 170, 90, 90), 14, brush.horizon)
+
+
+def _beach(brush: Brush) -> None:
+    brush.sun()
+    brush.clouds(1)
+    shore = brush.horizon + 0.16
+    for _ in range(9):
+        y = brush.dice.uniform(brush.horizon + 0.015, shore - 0.02)
+        brush.ellipse(brush.dice.random(), y, 0.07, 0.005, (230, 246, 252, 170))
+    brush.box(0, shore - 0.016, 1, shore + 0.004, (250, 252, 252, 210))
+    brush.box(0, shore + 0.004, 1, shore + 0.03, (206, 184, 136, 120))
+    brush.tufts((214, 184, 124, 120), 16, shore)
+
+
+def _street(brush: Brush) -> None:
+    x = -0.05
+    while x < 1.05:
+        wide, high = brush.dice.uniform(0.14, 0.24), brush.dice.uniform(0.16, 0.36)
+        wall = brush.dice.choice(((206, 190, 180), (190, 196, 206), (214, 204, 186), (186, 180, 190), (204, 188, 196)))
+        top = max(brush.horizon - high, 0.03)
+        brush.box(x, top, x + wide, brush.horizon, wall)
+        brush.box(x, top, x + wide, top + 0.015, darker(wall, 0.2))
+        for row in range(int((high - 0.05) / 0.075)):
+            for window in range(2):
+                left = x + wide * (0.18 + 0.4 * window)
+                brush.box(left, top + 0.04 + row * 0.075, left + wide * 0.22, top + 0.08 + row * 0.075, (232, 236, 226))
+        x += wide + 0.005
+    brush.box(0, brush.horizon, 1, brush.horizon + 0.07, (206, 202, 198))
+    brush.box(0, brush.horizon + 0.065, 1, brush.horizon + 0.08, (150, 148, 150))
+    for step in range(4):
+        x = step * 0.3 + brush.dice.uniform(-0.02, 0.02)
+        brush.polygon([(x, 0.86), (x + 0.15, 0.86), (x + 0.14, 0.885), (x - 0.02, 0.885)], (240, 236, 214, 200))
+
+
+def _winter(brush: Brush) -> None:
+    brush.hills((226, 234, 246), 0.14)
+    for _ in range(6):
+        brush.fir(brush.dice.random(), brush.horizon + 0.02, brush.dice.uniform(0.14, 0.24), (134, 166, 168))
+    brush.ground((240, 245, 252))
+    brush.tufts((196, 210, 234, 120), 10, brush.horizon, 0.06, 0.01)
+    for _ in range(40):
+        brush.ellipse(brush.dice.random(), brush.dice.random(), 0.006, 0.006, (255, 255, 255))
+
+
+def _field(brush: Brush) -> None:
+    brush.clouds(3)
+    brush.hills((168, 206, 146), 0.15)
+    brush.hills((188, 216, 150), 0.09, 2)
+    brush.ground((180, 216, 130))
+    for step in range(5):
+        y = brush.horizon + 0.06 + step * 0.09
+        brush.box(0, y, 1, y + 0.02 + step * 0.006, (206, 222, 126, 90))
+    for _ in range(16):
+        x, y = brush.dice.random(), brush.dice.uniform(brush.horizon + 0.06, 0.98)
+        brush.ellipse(x, y, 0.007, 0.006, brush.dice.choice(((255, 250, 240), (250, 226, 120), (240, 180, 200))))
+
+
+def _forest(brush: Brush) -> None:
+    for layer, colour in enumerate(((176, 206, 178), (132, 176, 138), (98, 146, 108))):
+        for step in range(6):
+            x = (step + brush.dice.random()) / 6
+            brush.fir(x, brush.horizon + 0.01 + 0.015 * layer, brush.dice.uniform(0.34, 0.5) - 0.06 * layer, colour)
+    brush.ground((140, 184, 116))
+    brush.tufts((96, 146, 84, 110), 22, brush.horizon)
+
+
+def _desert(brush: Brush) -> None:
+    brush.sun()
+    brush.hills((240, 206, 148), 0.12)
+    brush.hills((232, 192, 128), 0.07, 2)
+    brush.ground((244, 218, 162))
+    for _ in range(2):
+        x, base = brush.dice.random(), brush.horizon + 0.04
+        for a, b, c, d in ((0, 0, 0.014, 0.14), (-0.035, -0.05, 0.009, 0.05), (0.035, -0.07, 0.009, 0.05)):
+            brush.box(x + a - c, base + b - d, x + a + c, base + b, (126, 160, 104))
+        brush.box(x - 0.035, base - 0.06, x + 0.035, base - 0.045, (126, 160, 104))
+    brush.tufts((222, 186, 120, 130), 12, brush.horizon, 0.09, 0.008)
+
+
+def _lake(brush: Brush) -> None:
+    brush.sun()
+    brush.hills((150, 190, 160), 0.13)
+    brush.hills((120, 170, 136), 0.07, 2)
+    brush.box(0, brush.horizon, 1, brush.horizon + 0.1, (132, 198, 228))
+    for _ in range(16):
+        y = brush.dice.uniform(brush.horizon + 0.03, 0.78)
+        brush.ellipse(brush.dice.random(), y, 0.06, 0.005, (222, 240, 248, 160))
+    for _ in range(5):
+        x = brush.dice.random()
+        for lean in (-0.02, 0.0, 0.02):
+            brush.polygon([(x - 0.005, 0.84), (x + 0.005, 0.84), (x + lean, 0.74)], (104, 156, 92))
+    brush.tufts((104, 162, 86, 110), 8, 0.82)
+
+
+def _room(brush: Brush) -> None:
+    tint = brush.dice.choice(((244, 226, 204), (214, 228, 238), (226, 236, 214), (242, 218, 218), (232, 224, 240)))
+    brush.box(0, 0, 1, brush.horizon, tint)
+    for step in range(6):
+        brush.box(step * 0.18, 0, step * 0.18 + 0.09, brush.horizon, (*lighter(tint, 0.35), 110))
+    brush.box(0, brush.horizon - 0.03, 1, brush.horizon, (252, 248, 242))
+    x = brush.dice.uniform(0.08, 0.66)
+    brush.box(x - 0.02, 0.07, x + 0.3, 0.36, (252, 250, 246))
+    brush.box(x, 0.09, x + 0.135, 0.34, (178, 216, 240))
+    brush.box(x + 0.15, 0.09, x + 0.28, 0.34, (178, 216, 240))
+    brush.polygon([(x + 0.02, 0.34), (x + 0.09, 0.09), (x + 0.13, 0.09), (x + 0.06, 0.34)], (214, 236, 248))
+    for step in range(7):
+        top = 0.5 + (step / 6 - 0.5) * 0.9
+        low = 0.5 + (step / 6 - 0.5) * 1.9
+        brush.polygon(
+            [(top, brush.horizon), (top + 0.005, brush.horizon), (low + 0.012, 1), (low, 1)], (150, 112, 78, 90)
+        )
+    rug = brush.dice.choice(((206, 150, 140), (150, 170, 200), (170, 190, 150)))
+    brush.ellipse(0.5, 0.88, 0.46, 0.1, (*rug, 150))
+
+
+def _mountain(brush: Brush) -> None:
+    brush.clouds(2)
+    for step in range(4):
+        x, high, wide = (
+            step / 3 + brush.dice.uniform(-0.08, 0.08),
+            brush.dice.uniform(0.2, 0.38),
+            brush.dice.uniform(0.2, 0.3),
+        )
+        top = max(brush.horizon - high, 0.04)
+        grey = mix((134, 144, 168), (172, 178, 196), brush.dice.random())
+        brush.polygon([(x - wide, brush.horizon), (x, top), (x + wide, brush.horizon)], grey)
+        brush.polygon([(x, top), (x + wide, brush.horizon), (x + wide * 0.2, brush.horizon)], darker(grey, 0.12))
+        brush.polygon(
+            [
+                (x - wide * 0.26, top + high * 0.26),
+                (x, top),
+                (x + wide * 0.26, top + high * 0.26),
+                (x + wide * 0.08, top + high * 0.2),
+                (x - wide * 0.08, top + high * 0.3),
+            ],
+            (248, 250, 254),
+        )
+    brush.box(0, brush.horizon, 1, brush.horizon + 0.05, (170, 186, 140))
+    brush.tufts((140, 134, 122, 130), 14, brush.horizon, 0.04, 0.012)
+
+
+_SCENERY: dict[str, Callable[[Brush], None]] = {
+    "park": _park,
+    "beach": _beach,
+    "street": _street,
+    "winter": _winter,
+    "field": _field,
+    "forest": _forest,
+    "desert": _desert,
+    "lake": _lake,
+    "room": _room,
+    "mountain": _mountain,
+}

@@ -1,0 +1,62 @@
+"""What a tower gives back, and how pooled features are compared."""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.nn import functional
+
+from itmlab.errors import ItmlabError
+
+
+class Encoded(NamedTuple):
+    """Features of n images or captions in the common space.
+
+    `pooled` has unit length. `local` holds patch or token features, not normalised. `mask` is true at patches and word
+    pieces, false at padding and special tokens. `attentions`, on request, are the tower's self-attention maps, one a
+    layer and each on the way to the features, so that gradients reach it; their positions include the special ones.
+    """
+
+    pooled: Float[Tensor, "n dimension"]
+    local: Float[Tensor, "n part dimension"]
+    mask: Bool[Tensor, "n part"]
+    attentions: tuple[Float[Tensor, "n head position position"], ...] | None = None
+
+
+def masked_mean(
+    local: Float[Tensor, "n part dimension"], mask: Bool[Tensor, "n part"], otherwise: Bool[Tensor, "n part"]
+) -> Float[Tensor, "n dimension"]:
+    """Mean over the parts where `mask` is true (FNE Eq. 1, over real tokens only); a row without any uses `otherwise`.
+
+    So a caption without a word ("" or only control characters) still has a finite feature, that of its frame.
+    """
+    chosen = torch.where(mask.any(dim=1, keepdim=True), mask, otherwise).unsqueeze(-1)
+    return local.masked_fill(~chosen, 0.0).sum(dim=1) / chosen.sum(dim=1)
+
+
+def unit(features: Float[Tensor, "n dimension"]) -> Float[Tensor, "n dimension"]:
+    """The features scaled to length one, in single precision whatever came in."""
+    return functional.normalize(features.float(), dim=-1)
+
+
+def cosine_similarity(
+    images: Float[Tensor, "image dimension"], captions: Float[Tensor, "caption dimension"], *, chunk: int = 1024
+) -> Float[Tensor, "image caption"]:
+    """Dot products of unit features (FNE Eq. 2), `chunk` images at a time.
+
+    A matrix product rounds differently for every shape; summing in double precision before rounding to single makes
+    the result the same for every chunk and for every set of companions.
+    """
+    if images.shape[-1] != captions.shape[-1]:
+        raise ItmlabError(
+            f"image features have {images.shape[-1]} dimensions and caption features {captions.shape[-1]}",
+            remedy="take both from the same model",
+        )
+    if chunk < 1:
+        raise ItmlabError(f"a chunk of {chunk} images is none", remedy="give chunk=1 or more")
+    columns = captions.double().T
+    scores = images.new_empty(len(images), len(captions), dtype=torch.float32)
+    for start in range(0, len(images), chunk):
+        scores[start : start + chunk] = images[start : start + chunk].double() @ columns
+    return scores

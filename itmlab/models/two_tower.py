@@ -1,0 +1,92 @@
+"""The two-tower model: pictures and captions each to one vector, compared by cosine."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from itmlab.text.tokenise import as_plain_text, caption_words, encode_captions
+
+from .clip import ClipTowers
+from .config import TwoTowerConfig
+from .encoded import Encoded, cosine_similarity
+from .preparation import ImagePreparation
+from .vit_bert import ViTBertTowers
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+
+class CutCaptions(UserWarning):
+    """Captions longer than the model reads lost their last words."""
+
+
+class TwoTower(nn.Module):
+    """An image tower and a text tower with a common space (FNE, Sec. 3.1).
+
+    A feature depends on its own picture or caption only, never on the padding or the other members of a batch.
+    `captions_cut` counts the captions that were longer than `config.maximum_tokens`.
+    """
+
+    def __init__(self, config: TwoTowerConfig, tokenizer: "PreTrainedTokenizerFast", towers: nn.Module | None = None):
+        super().__init__()
+        self.config, self.tokenizer = config, as_plain_text(tokenizer)
+        self.prepare_images = ImagePreparation.of(config)
+        self.captions_cut = 0
+        if towers is None:
+            towers = ClipTowers(config, tokenizer) if config.image_tower == "clip" else ViTBertTowers(config)
+        self.towers = towers
+
+    @property
+    def patch_grid(self) -> tuple[int, int]:
+        """Rows and columns of patches; part i of an image's `local` is patch (i // columns, i % columns)."""
+        return (self.config.image_size // self.config.patch_size,) * 2
+
+    def prepare_captions(self, captions: Sequence[str]) -> dict[str, Tensor]:
+        """`input_ids`, `attention_mask`, `word_mask` of captions; longer ones are cut, counted and warned of."""
+        tokens, cut = encode_captions(self.tokenizer, captions, self.config.maximum_tokens)
+        if cut:
+            before, self.captions_cut = self.captions_cut, self.captions_cut + cut
+            if len(str(before)) < len(str(self.captions_cut)) or not before:  # once per power of ten, not per batch
+                what = f"{self.captions_cut} so far cut to {self.config.maximum_tokens} tokens, their last words unread"
+                warnings.warn(f"captions: {what}", CutCaptions, stacklevel=2)
+        return tokens
+
+    def caption_words(self, caption: str) -> list[tuple[str, list[int]]]:
+        """The caption's words, each with the positions of its pieces on the part axis of `Encoded.local`."""
+        return caption_words(self.tokenizer, caption, self.config.maximum_tokens)
+
+    def encode_images(self, pixels: Float[Tensor, "n 3 height width"], *, attentions: bool = False) -> Encoded:
+        """Features of prepared pictures; `attentions=True` adds self-attention maps, position 0 being [CLS]."""
+        return self.towers.encode_images(pixels, attentions)
+
+    def encode_captions(self, tokens: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
+        """Features of prepared captions; `attentions=True` adds self-attention maps over the token positions."""
+        return self.towers.encode_captions(**tokens, attentions=attentions)
+
+    def forward(self, pixels: Float[Tensor, "n 3 height width"], tokens: dict[str, Tensor]) -> tuple[Encoded, Encoded]:
+        """Both at once, which is what a distributed wrapper calls."""
+        return self.encode_images(pixels), self.encode_captions(tokens)
+
+    def similarity(
+        self, images: Encoded | Tensor, captions: Encoded | Tensor, *, chunk: int = 1024
+    ) -> Float[Tensor, "image caption"]:
+        """Cosine of every image with every caption, the same for every `chunk`; takes pooled features as well."""
+        pooled = [side.pooled if isinstance(side, Encoded) else side for side in (images, captions)]
+        return cosine_similarity(*pooled, chunk=chunk)
+
+    def save(self, directory: str | Path, *, dtype: Literal["float32", "float16"] = "float32") -> None:
+        """Write config.json, tokenizer.json and model.safetensors, weights last, each file atomically."""
+        from .directory import save_model
+
+        save_model(self, directory, dtype=dtype)
+
+    @classmethod
+    def load(cls, directory: str | Path, *, attention: Literal["sdpa", "eager"] | None = None) -> "TwoTower":
+        """Read a saved model, in evaluation mode; weights that do not fit are an ItmlabError naming them."""
+        from .directory import load_model
+
+        return load_model(directory, attention=attention)

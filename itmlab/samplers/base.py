@@ -1,0 +1,97 @@
+"""The contract of every sampler, and the three steps that they share: who may be chosen, the best, a weighted draw."""
+
+import math
+from abc import ABC, abstractmethod
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor
+
+from itmlab.errors import ItmlabError
+
+
+class Sampler(ABC):
+    """Chooses one negative for each anchor from a score matrix and its truth mask.
+
+    The same rules hold for all of them. A candidate marked in `positives` is never chosen: the mask holds every caption
+    of the anchor's image, and padding columns if there are any. A score of -inf or NaN is chosen only where an anchor
+    has nothing else (a NaN therefore reaches the loss through the positive score, which is where a run stops and names
+    the images). An anchor without any candidate gets -1. Ties go to the lowest index.
+    """
+
+    def __call__(
+        self,
+        scores: Float[Tensor, "anchor candidate"],
+        positives: Bool[Tensor, "anchor candidate"],
+        positive_scores: Float[Tensor, "anchor"],
+        *,
+        generator: torch.Generator,
+    ) -> Int64[Tensor, "anchor"]:
+        """The index of each anchor's negative, -1 where none is allowed; ItmlabError when the shapes do not fit."""
+        if scores.ndim != 2 or positives.shape != scores.shape or positive_scores.shape != scores.shape[:1]:
+            raise ItmlabError(
+                f"a sampler needs scores (anchor, candidate), positives of the same shape and one positive score an "
+                f"anchor; got {tuple(scores.shape)}, {tuple(positives.shape)} and {tuple(positive_scores.shape)}"
+            )
+        if scores.shape[1] == 0:
+            return torch.full_like(positive_scores, -1, dtype=torch.int64)
+        with torch.no_grad():
+            return self.choose(scores.detach(), positives, positive_scores.detach(), generator=generator)
+
+    @abstractmethod
+    def choose(
+        self,
+        scores: Float[Tensor, "anchor candidate"],
+        positives: Bool[Tensor, "anchor candidate"],
+        positive_scores: Float[Tensor, "anchor"],
+        *,
+        generator: torch.Generator,
+    ) -> Int64[Tensor, "anchor"]:
+        """What a sampler is: the choice, for inputs whose shapes have been checked (at least one candidate)."""
+
+    def observe(self, scores: Float[Tensor, "anchor candidate"], positives: Bool[Tensor, "anchor candidate"]) -> None:  # noqa: B027
+        """Learns from one batch's own scores; only samplers that keep statistics do anything here."""
+
+    def start_epoch(self, epoch: int) -> None:  # noqa: B027
+        """Says that epoch number `epoch` begins."""
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """What a checkpoint must hold for a resumed run to choose alike: plain tensors, none by default."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Takes back what `state_dict` gave; ItmlabError when it is another sampler's."""
+        if state:
+            raise ItmlabError(f"{type(self).__name__} keeps no state, but was given {', '.join(sorted(state))}")
+
+
+def usable(
+    scores: Float[Tensor, "anchor candidate"], positives: Bool[Tensor, "anchor candidate"]
+) -> Bool[Tensor, "anchor candidate"]:
+    """The candidates an anchor may take: no positive, and -inf or NaN only where there is nothing else."""
+    allowed = ~positives
+    scored = (scores > -math.inf) & allowed
+    return scored | (allowed & ~scored.any(dim=1, keepdim=True))
+
+
+def best(scores: Float[Tensor, "anchor candidate"], among: Bool[Tensor, "anchor candidate"]) -> Int64[Tensor, "anchor"]:
+    """The best-scoring candidate of each anchor among those marked, the lowest index of equals, -1 where none is."""
+    # a marked -inf becomes the lowest finite score, so that nothing which is not marked is its equal
+    masked = scores.clamp(min=torch.finfo(scores.dtype).min).masked_fill_(~among, -math.inf)
+    index = masked.argmax(dim=1, keepdim=True)
+    return torch.where(masked.gather(1, index) == -math.inf, -1, index).squeeze(1)
+
+
+def draw(weights: Float[Tensor, "anchor candidate"], *, generator: torch.Generator) -> Int64[Tensor, "anchor"]:
+    """One index an anchor in proportion to its weights (finite, not negative); -1 where they are all 0.
+
+    Inverse distribution function with a single uniform number an anchor, drawn on the generator's device: the choice
+    does not depend on how many columns of weight 0 there are, and a processor and a GPU given the same generator agree.
+    """
+    cumulative = weights.cumsum(dim=1, dtype=torch.float64)  # in single precision small weights vanish in long rows
+    total = cumulative[:, -1]
+    uniform = torch.rand(len(weights), dtype=torch.float64, generator=generator, device=generator.device)
+    target = uniform.to(weights.device) * total
+    target = torch.minimum(target, torch.nextafter(total, torch.zeros_like(total)))  # a product may round up to total
+    index = torch.searchsorted(cumulative, target[:, None], right=True).squeeze(1)
+    return torch.where(total > 0, index, -1)

@@ -1,0 +1,1 @@
+"""What captions say: scene graphs over their tokens, and how captions are cut into tokens."""

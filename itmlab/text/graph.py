@@ -1,0 +1,120 @@
+"""The scene graph of a sentence: its objects, their attributes and relations, and where in the sentence each stands."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..errors import ItmlabError
+
+TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
+
+
+def tokenise(sentence: str) -> tuple[str, ...]:
+    """The words and punctuation marks of a sentence, one token each ("a dog." is three)."""
+    return tuple(TOKEN.findall(sentence))
+
+
+@dataclass(frozen=True)
+class Span:
+    """Tokens `start` to `end` of a sentence, the end excluded."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A property said of an object ("red", "striped", "run"), as a lemma."""
+
+    lemma: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class SceneObject:
+    """A thing that a sentence speaks of; `count` is the number said, None for a plural without one ("some dogs")."""
+
+    lemma: str
+    attributes: tuple[Attribute, ...] = ()
+    count: int | None = None
+    plural: bool = False
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Object number `subject` stands in the relation `lemma` to object number `object`."""
+
+    subject: int
+    lemma: str
+    object: int
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class SceneGraph:
+    """What one sentence says; settings are objects too ("in the park": a relation "in" to an object "park")."""
+
+    objects: tuple[SceneObject, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    tokens: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        for relation in self.relations:
+            if not (0 <= relation.subject < len(self.objects) and 0 <= relation.object < len(self.objects)):
+                raise ItmlabError(
+                    f"relation {relation.lemma!r} joins objects {relation.subject} and {relation.object}, "
+                    f"and the graph has {len(self.objects)}",
+                    remedy="number objects from 0 in the order of `objects`",
+                )
+
+    def tuples(self) -> set[tuple[str, ...]]:
+        """(object,), (object, attribute) and (subject, relation, object), in lemmas."""
+        names = [thing.lemma for thing in self.objects]
+        found: set[tuple[str, ...]] = {(name,) for name in names}
+        found |= {(thing.lemma, attribute.lemma) for thing in self.objects for attribute in thing.attributes}
+        return found | {(names[link.subject], link.lemma, names[link.object]) for link in self.relations}
+
+    def meaning(self) -> "SceneGraph":
+        """The same graph without tokens and spans: equal for two sentences that say the same in other places."""
+        objects = tuple(
+            replace(thing, span=None, attributes=tuple(Attribute(attribute.lemma) for attribute in thing.attributes))
+            for thing in self.objects
+        )
+        return SceneGraph(objects, tuple(replace(link, span=None) for link in self.relations))
+
+    def text(self, span: Span) -> str:
+        """The words under a span, joined by blanks."""
+        return " ".join(self.tokens[span.start : span.end])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists for JSON; `from_dict` restores an equal graph."""
+        return {
+            "objects": [
+                [o.lemma, [[a.lemma, _pair(a.span)] for a in o.attributes], o.count, o.plural, _pair(o.span)]
+                for o in self.objects
+            ],
+            "relations": [[r.subject, r.lemma, r.object, _pair(r.span)] for r in self.relations],
+            "tokens": list(self.tokens),
+        }
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> "SceneGraph":
+        """The graph that `to_dict` wrote down."""
+        return cls(
+            tuple(
+                SceneObject(lemma, tuple(Attribute(name, _span(at)) for name, at in said), count, plural, _span(place))
+                for lemma, said, count, plural, place in plain["objects"]
+            ),
+            tuple(Relation(subject, lemma, thing, _span(at)) for subject, lemma, thing, at in plain["relations"]),
+            tuple(plain["tokens"]),
+        )
+
+
+def _pair(span: Span | None) -> list[int] | None:
+    return None if span is None else [span.start, span.end]
+
+
+def _span(pair: Iterable[int] | None) -> Span | None:
+    return None if pair is None else Span(*pair)

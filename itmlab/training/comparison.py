@@ -1,0 +1,202 @@
+"""Recipes compared over several seeds: one table, paired differences, bootstrap intervals."""
+
+import hashlib
+import html
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from ..data.captionset import CaptionSet
+from ..errors import ItmlabError
+from ..metrics.ranks import ranks
+from .evaluation import similarity
+from .fields import did_you_mean
+from .loop import train
+from .recipe import Recipe
+from .run import Run
+
+CUTOFFS = (1, 5, 10)
+MEASURES = [f"{direction} R@{k}" for direction in ("i2t", "t2i") for k in CUTOFFS]
+DRAWS = 2000  # of the bootstrap
+AT_ONCE = 250  # draws worked on at a time
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` found.
+
+    `found[label][seed, measure, image]` counts the hits of an image's queries (the image itself, or its captions) and
+    `captions[image]` its captions, so that recall over any resampling of seeds and images is a product. Intervals are
+    95 % percentile bootstraps that draw seeds and images anew, with replacement and an image's captions together as
+    they are not independent; differences are paired, the same seeds and images drawn for both recipes. With very few
+    seeds their share of the uncertainty is underestimated: an interval over three of them is a lower bound.
+    """
+
+    labels: list[str]
+    baseline: str
+    seeds: list[int]
+    found: dict[str, Float[ndarray, "seed measure image"]]
+    captions: Int[ndarray, "image"]
+    runs: dict[str, list[Run]]
+
+    def by_seed(self) -> list[dict[str, Any]]:
+        """A row a recipe and seed: recall in percent by measure, and RSum."""
+        rows = []
+        for label in self.labels:
+            for seed, values in zip(self.seeds, self._recall(label, np.ones((1, len(self.captions))))[0], strict=True):
+                measures = dict(zip(MEASURES, values.tolist(), strict=True))
+                rows.append({"recipe": label, "seed": seed, **measures, "RSum": float(values.sum())})
+        return rows
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row a recipe: means over seeds, RSum's deviation over them, its difference to the baseline and interval."""
+        rows = []
+        for label in self.labels:
+            own = [row for row in self.by_seed() if row["recipe"] == label]
+            means = {name: float(np.mean([row[name] for row in own])) for name in [*MEASURES, "RSum"]}
+            deviation = float(np.std([row["RSum"] for row in own], ddof=1)) if len(own) > 1 else None
+            row = {"recipe": label, "seeds": len(own), **means, "RSum deviation": deviation}
+            difference = self.difference(label)["RSum"] if label != self.baseline else (None, None, None)
+            rows.append({**row, **dict(zip(("difference", "lower", "upper"), difference, strict=True))})
+        return rows
+
+    def difference(self, label: str) -> dict[str, tuple[float, float, float]]:
+        """Recipe minus baseline by measure and in RSum: the mean over seeds, and the ends of its interval."""
+        mine, base = self._draws[label], self._draws[self.baseline]
+        centre = self._mean(label) - self._mean(self.baseline)
+        return {name: interval(value, draws) for name, value, draws in zip(*summed(centre, mine - base), strict=True)}
+
+    def recalls(self) -> dict[str, dict[str, Float[ndarray, "cutoff 3"]]]:
+        """By recipe and direction: the mean over seeds and its interval's ends at each cut-off, ready to be drawn."""
+        tables = {}
+        for label in self.labels:
+            ends = [
+                interval(value, draws) for value, draws in zip(self._mean(label), self._draws[label].T, strict=True)
+            ]
+            tables[label] = {"i2t": np.array(ends[: len(CUTOFFS)]), "t2i": np.array(ends[len(CUTOFFS) :])}
+        return tables
+
+    @cached_property
+    def _draws(self) -> dict[str, Float[ndarray, "draw measure"]]:
+        """Recall under each draw of the bootstrap, the same draws for every recipe."""
+        random, count = np.random.default_rng(0), len(self.captions)
+        parts: dict[str, list[ndarray]] = {label: [] for label in self.labels}
+        for _ in range(0, DRAWS, AT_ONCE):
+            images = random.multinomial(count, np.full(count, 1 / count), size=AT_ONCE).astype(float)
+            seeds = random.multinomial(len(self.seeds), np.full(len(self.seeds), 1 / len(self.seeds)), size=AT_ONCE)
+            for label in self.labels:
+                recall = self._recall(label, images)
+                parts[label].append(np.einsum("ds,dsm->dm", seeds / len(self.seeds), recall))
+        return {label: np.concatenate(part) for label, part in parts.items()}
+
+    def _recall(self, label: str, images: Float[ndarray, "draw image"]) -> Float[ndarray, "draw seed measure"]:
+        queries = np.stack([images.sum(1)] * len(CUTOFFS) + [images @ self.captions] * len(CUTOFFS), axis=1)
+        hits = np.einsum("smi,di->dsm", self.found[label], images, optimize=True)
+        return 100 * hits / queries[:, None, :]
+
+    def _mean(self, label: str) -> Float[ndarray, "measure"]:
+        return self._recall(label, np.ones((1, len(self.captions))))[0].mean(axis=0)
+
+    def _cells(self) -> list[list[str]]:
+        head = ["recipe", *MEASURES, "RSum", f"RSum − {self.baseline}", "95 % interval"]
+        rows = [head]
+        for row in self.table():
+            spread = f" ± {row['RSum deviation']:.1f}" if row["RSum deviation"] is not None else ""
+            against = ["", ""]
+            if row["difference"] is not None:
+                against = [f"{row['difference']:+.1f}", f"{row['lower']:+.1f} … {row['upper']:+.1f}"]
+            recalls = [f"{row[name]:.1f}" for name in MEASURES]
+            rows.append([row["recipe"], *recalls, f"{row['RSum']:.1f}{spread}", *against])
+        return rows
+
+    def __repr__(self) -> str:
+        rows = self._cells()
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+        return "\n".join([*lines, self._caption()])
+
+    def _repr_html_(self) -> str:
+        head, *body = ([html.escape(cell) for cell in row] for row in self._cells())
+        rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in body)
+        titles = "".join(f"<th>{cell}</th>" for cell in head)
+        caption = f"<caption>{html.escape(self._caption())}</caption>"
+        return f"<table>{caption}<thead><tr>{titles}</tr></thead><tbody>{rows}</tbody></table>"
+
+    def _caption(self) -> str:
+        return f"{len(self.seeds)} seeds, {len(self.captions)} images; paired bootstrap over seeds and images"
+
+
+def compare(
+    recipes: Sequence[Recipe] | Mapping[str, Recipe],
+    data: CaptionSet,
+    *,
+    seeds: int | Sequence[int] = 3,
+    run_root: str | Path,
+    baseline: str | None = None,
+    split: str = "test",
+    progress: bool = True,
+) -> Comparison:
+    """Train each recipe with each seed and compare them on a split, paired, against `baseline` (the first).
+
+    Recipes go by their names, or by the keys of a mapping; `seeds=3` means 0, 1, 2. Runs lie under `run_root` by label,
+    a digest of recipe and data, and seed; those that are there are not trained again.
+    """
+    labelled = dict(recipes) if isinstance(recipes, Mapping) else {recipe.name: recipe for recipe in recipes}
+    if not labelled or len(labelled) != len(recipes):
+        raise ItmlabError(
+            "compare needs recipes with different names", remedy='compare({"p = 1e-3": fne.replace(...), ...}, ...)'
+        )
+    baseline = next(iter(labelled)) if baseline is None else baseline
+    if baseline not in labelled:
+        raise ItmlabError(f"no recipe {baseline!r} to compare with", remedy=did_you_mean(baseline, labelled))
+    chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if not chosen or len(set(chosen)) != len(chosen):
+        raise ItmlabError(f"seeds are {seeds!r}, wanted at least one and each once")
+    held_out = data.split(split)
+    runs: dict[str, list[Run]] = {}
+    for label, recipe in labelled.items():
+        home = Path(run_root) / directory_name(label, recipe, data)
+        seeded = {home / f"seed-{seed}": recipe.replace(seed=seed) for seed in chosen}
+        runs[label] = [train(each, data, directory, progress=progress) for directory, each in seeded.items()]
+    found = {label: np.stack([hits(run, held_out) for run in group]) for label, group in runs.items()}
+    captions = np.array([len(own) for own in held_out.captions_of_image])
+    return Comparison(list(labelled), baseline, chosen, found, captions, runs)
+
+
+def directory_name(label: str, recipe: Recipe, data: CaptionSet) -> str:
+    """A folder of its own for each recipe and data set, whatever they are called."""
+    content = json.dumps([recipe.replace(seed=0).to_json(), data.fingerprint], sort_keys=True)
+    plain = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in label).strip(".") or "recipe"
+    return f"{plain}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
+
+
+def hits(run: Run, data: CaptionSet) -> Float[ndarray, "measure image"]:
+    """How many of an image's queries find a positive at each cut-off: the image itself (0 or 1), then its captions."""
+    scores, count = similarity(run.model, data), len(data)
+    image, caption = data.image_of_caption, torch.arange(len(data.captions))
+    owner, rank = ranks(scores, image, caption, best_only=True)
+    by_image = [torch.bincount(owner[rank < k], minlength=count) for k in CUTOFFS]
+    owner, rank = ranks(scores.T, caption, image, best_only=True)
+    by_caption = [torch.bincount(image[owner[rank < k]], minlength=count) for k in CUTOFFS]
+    return torch.stack([*by_image, *by_caption]).double().numpy()
+
+
+def summed(
+    centre: Float[ndarray, "measure"], draws: Float[ndarray, "draw measure"]
+) -> tuple[list[str], list[float], list[ndarray]]:
+    """Names, values and draws of the measures and of their sum."""
+    return [*MEASURES, "RSum"], [*centre.tolist(), float(centre.sum())], [*draws.T, draws.sum(axis=1)]
+
+
+def interval(value: float, draws: Float[ndarray, "draw"]) -> tuple[float, float, float]:
+    """The value and the 2.5 and 97.5 percentiles of its draws."""
+    lower, upper = np.percentile(draws, [2.5, 97.5])
+    return float(value), float(lower), float(upper)

@@ -1,0 +1,115 @@
+"""How good a model is on a data set, whatever kind of model: embeddings where it has them, similarities always."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from ..data.captionset import CaptionSet
+from ..metrics import retrieval
+from ..storage import write_bytes, write_json
+
+AT_ONCE = 64  # pictures or captions through an encoder
+
+
+class Embeddings(NamedTuple):
+    """Unit-length features, on the CPU."""
+
+    images: Float[Tensor, "image dimension"]
+    captions: Float[Tensor, "caption dimension"]
+
+
+@torch.no_grad()
+def embed_images(
+    model: nn.Module, pictures: Any, *, between: Callable[[], None] = lambda: None
+) -> Float[Tensor, "n dimension"]:
+    """Unit-length features of a sequence of pictures, on the CPU."""
+    parts = []
+    for part in chunks(pictures):
+        between()
+        parts.append(model.encode_images(on_device(model, model.prepare_images(part))).pooled.float().cpu())
+    return torch.cat(parts)
+
+
+@torch.no_grad()
+def embed_captions(
+    model: nn.Module, captions: list[str], *, between: Callable[[], None] = lambda: None
+) -> Float[Tensor, "n dimension"]:
+    """Unit-length features of captions, on the CPU."""
+    parts = []
+    for part in chunks(captions):
+        between()
+        parts.append(model.encode_captions(on_device(model, model.prepare_captions(part))).pooled.float().cpu())
+    return torch.cat(parts)
+
+
+def embed(model: nn.Module, data: CaptionSet, *, between: Callable[[], None] = lambda: None) -> Embeddings:
+    """Features of all images and all captions of a data set."""
+    images = embed_images(model, data.images, between=between)
+    return Embeddings(images, embed_captions(model, data.captions, between=between))
+
+
+@torch.no_grad()
+def similarity(
+    model: nn.Module, data: CaptionSet, *, between: Callable[[], None] = lambda: None
+) -> Float[Tensor, "image caption"]:
+    """Every image against every caption: from embeddings if the model encodes apart, else block by block.
+
+    `between` is called after every few pictures or captions, so that a long evaluation can be left.
+    """
+    if hasattr(model, "encode_images") and hasattr(model, "encode_captions"):
+        return model.similarity(*embed(model, data, between=between))
+    prepared = [on_device(model, model.prepare_captions(part)) for part in chunks(data.captions)]
+    rows = []
+    for part in chunks(data.images):
+        pixels = on_device(model, model.prepare_images(part))
+        between()
+        rows.append(torch.cat([model.similarity(pixels, tokens).float().cpu() for tokens in prepared], dim=1))
+    return torch.cat(rows)
+
+
+def evaluate(
+    model: nn.Module, data: CaptionSet, *, folds: int = 1, between: Callable[[], None] = lambda: None
+) -> dict[str, Any]:
+    """Recall in percent, both directions, and their sum; `folds` consecutive blocks of images are averaged."""
+    was_training = model.training
+    model.eval()
+    try:
+        scores = similarity(model, data, between=between)
+    finally:
+        model.train(was_training)
+    return recall_table(scores, data, folds=folds)
+
+
+def recall_table(scores: Float[Tensor, "image caption"], data: CaptionSet, *, folds: int = 1) -> dict[str, Any]:
+    """`metrics.retrieval` at 1, 5 and 10, without those cut-offs that a very small set has not enough images for."""
+    smallest = min(len(data), len(data.captions)) // max(folds, 1)
+    return retrieval(scores, data.positives, ks=[k for k in (1, 5, 10) if k <= max(smallest, 1)], folds=folds)
+
+
+def write_embeddings(run: Any, data: CaptionSet, path: str | Path) -> tuple[int, int]:
+    """Write the features of `data` as safetensors, their ids beside it as JSON; counts of images and captions."""
+    path = Path(path)
+    images, captions = embed(run.model, data)
+    image_of_caption = data.image_of_caption.clone()
+    write_bytes(path, save({"images": images, "captions": captions, "image_of_caption": image_of_caption}))
+    write_json(path.with_suffix(".ids.json"), {"images": data.image_ids, "captions": data.caption_ids})
+    return len(images), len(captions)
+
+
+def chunks(items: Any) -> Iterator[list]:
+    """`items` in lists of at most AT_ONCE, taken when they are needed."""
+    for start in range(0, len(items), AT_ONCE):
+        yield [items[i] for i in range(start, min(start + AT_ONCE, len(items)))]
+
+
+def on_device(model: nn.Module, prepared: Any) -> Any:
+    """A tensor, or a dictionary of tensors, where the model is."""
+    device = next(iter(model.parameters()), torch.empty(0)).device
+    if isinstance(prepared, dict):
+        return {name: value.to(device) for name, value in prepared.items()}
+    return prepared.to(device)

@@ -1,0 +1,146 @@
+"""A trained run: its recipe, its record, its model, and what one asks of them."""
+
+import shutil
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from PIL import Image
+
+from ..data.captionset import CaptionSet
+from ..data.images import read_image
+from ..errors import ItmlabError
+from ..models import TwoTower
+from ..storage import write_bytes
+from .checkpoint import Checkpoints
+from .evaluation import embed_captions, embed_images, evaluate
+from .history import read_json_lines
+from .hits import Hits
+from .recipe import Recipe
+from .search import Index
+
+if TYPE_CHECKING:
+    from ..explain import AttentionMap
+
+
+class Run:
+    """A run directory opened for reading; a directory without recipe.json is an ItmlabError. Nothing in it is run."""
+
+    def __init__(self, directory: str | Path):
+        self.directory = Path(directory)
+        if not (self.directory / "recipe.json").is_file():
+            raise ItmlabError(
+                "not a run directory, it has no recipe.json",
+                where=str(directory),
+                remedy="python -m itmlab train makes one",
+            )
+        self._indices: dict[tuple[str, str], Index] = {}
+
+    def __repr__(self) -> str:
+        return f"Run({self.recipe.name}, {self.recipe.size}, {self.directory})"
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """The recipe that made it."""
+        return Recipe.load(self.directory / "recipe.json")
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """All records as they stand: of every tenth step (`kind` "step") and of every epoch (`kind` "epoch")."""
+        return read_json_lines(self.directory / "history.jsonl")
+
+    @property
+    def epochs(self) -> list[dict[str, Any]]:
+        """The records of epochs: mean loss, and recall on the validation split as `evaluate` gives it."""
+        return [record for record in self.history if record["kind"] == "epoch"]
+
+    @property
+    def finished(self) -> bool:
+        """Whether it was trained to the end of its recipe."""
+        pointer = Checkpoints(self.directory / "resume").read_pointer()
+        return bool(pointer) and pointer["position"]["finished"]
+
+    @cached_property
+    def model(self) -> TwoTower:
+        """The model with the weights kept, in evaluation mode, on the GPU if there is one."""
+        if not (self.directory / "model.safetensors").is_file():
+            raise ItmlabError("no weights yet", where=str(self.directory), remedy="train it for an epoch, or max_steps")
+        return TwoTower.load(self.directory).to("cuda" if torch.cuda.is_available() else "cpu").eval()
+
+    def evaluate(self, data: CaptionSet, split: str | None = "test", folds: int = 1) -> dict[str, Any]:
+        """Recall at 1, 5, 10 in percent as {"i2t": {k: ...}, "t2i": {k: ...}, "rsum": ...} on a split (None: all)."""
+        return evaluate(self.model, data if split is None else data.split(split), folds=folds)
+
+    def search(
+        self,
+        query: str | Image.Image | Path,
+        k: int = 5,
+        *,
+        data: CaptionSet,
+        of: Literal["images", "captions"] | None = None,
+    ) -> Hits:
+        """The `k` best images of `data` for a sentence, or captions for a picture (a Path or a PIL image).
+
+        `of` asks for the other kind: captions like a caption, pictures like a picture. A `str` is always a sentence.
+        """
+        if isinstance(query, str):
+            if not query.strip():
+                raise ItmlabError("the sentence to search for is empty")
+            of, features = of or "images", embed_captions(self.model, [query])
+        else:
+            query = read_image(query) if isinstance(query, Path) else query
+            of, features = of or "captions", embed_images(self.model, [query])
+        if of not in ("images", "captions"):
+            raise ItmlabError(f"cannot search for {of!r}", remedy='of="images" or of="captions"')
+        scores, indices = (found[0].tolist() for found in self._index(data, of).search(features, k))
+        if of == "captions":
+            images = data.image_of_caption[indices].tolist()
+            ids, captions = [data.caption_ids[index] for index in indices], [data.captions[index] for index in indices]
+        else:
+            images, ids = indices, [data.image_ids[index] for index in indices]
+            first = [data.captions_of_image[index][:1].tolist() for index in indices]
+            captions = [data.captions[own[0]] if own else "" for own in first]
+        return Hits(query, of, ids, scores, captions, images, data)
+
+    def _index(self, data: CaptionSet, of: str) -> Index:
+        key = (data.fingerprint, of)
+        if key not in self._indices:
+            embedded = (
+                embed_images(self.model, data.images) if of == "images" else embed_captions(self.model, data.captions)
+            )
+            self._indices[key] = Index(embedded)
+        return self._indices[key]
+
+    def explain(self, image: Image.Image | Path, caption: str) -> "list[AttentionMap]":
+        """For each word of the caption, the similarity of its feature with each patch's (FNE, Figures 3 and 7)."""
+        from ..explain import word_maps
+
+        picture = read_image(image) if isinstance(image, Path) else image
+        return word_maps(self.model, picture, caption)
+
+    def export(self, directory: str | Path, dtype: Literal["float16", "float32"] = "float16") -> "Run":
+        """Write what using the run takes (recipe, data's description, record, weights) without what resuming takes."""
+        directory = Path(directory)
+        if directory.resolve() == self.directory.resolve():
+            raise ItmlabError(
+                "a run cannot be exported onto itself", where=str(directory), remedy="name another directory"
+            )
+        self.model.save(directory, dtype=dtype)
+        for name in ("recipe.json", "data.json", "history.jsonl"):
+            write_bytes(directory / name, (self.directory / name).read_bytes())
+        pointer = Checkpoints(self.directory / "resume").read_pointer()
+        if pointer.get("position"):
+            shutil.rmtree(directory / "resume", ignore_errors=True)
+            Checkpoints(directory / "resume").finish({**pointer["position"], "finished": True})
+        return Run(directory)
+
+
+def pretrained(name: str) -> Run:
+    """A run that ships with the package; an unknown name is an ItmlabError that lists those there."""
+    home = Path(__file__).parent.parent / "pretrained"
+    there = sorted(path.parent.name for path in home.glob("*/recipe.json"))
+    if name not in there:
+        listed = f"there are {', '.join(there)}" if there else "this installation has none: train one"
+        raise ItmlabError(f"no pretrained run {name!r}", remedy=listed)
+    return Run(home / name)

@@ -1,0 +1,7 @@
+"""Explorers: each a thin skin over figure functions."""
+
+from .attention import attention
+from .explorer import Explorer
+from .false_negatives import false_negatives
+
+__all__ = ["Explorer", "attention", "false_negatives"]

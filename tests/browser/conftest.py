@@ -1,0 +1,100 @@
+"""JupyterLab on loopback and Debian's Chromium in front of it, both without a screen."""
+
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+ARGUMENTS = (
+    "--headless=new --no-sandbox --disable-gpu --disable-background-networking --disable-component-update "
+    "--disable-sync --no-first-run"
+).split()
+SETTINGS = {
+    "notebook-extension/tracker": '{"windowingMode": "none"}',  # outputs are in the page even when scrolled out of sight
+    "apputils-extension/notification": '{"fetchNews": "false", "checkForUpdates": false}',
+}
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A running JupyterLab: its folder of notebooks, and the address of one of them."""
+
+    folder: Path
+    port: int
+    token: str
+
+    def address(self, notebook: str) -> str:
+        return f"http://127.0.0.1:{self.port}/lab/tree/{notebook}?token={self.token}&reset"
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """JupyterLab with settings, kernels' files and figures of its own, ended with its kernels afterwards."""
+    home = tmp_path_factory.mktemp("lab")
+    folder, settings = home / "notebooks", home / "settings"
+    folder.mkdir()
+    for name, content in SETTINGS.items():
+        path = settings / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    lab = Lab(folder, port, secrets.token_hex(16))
+    environment = {name: value for name, value in os.environ.items() if name != "ITMLAB_STATIC"} | {
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(settings),
+        "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
+        "ITMLAB_FIGURES": str(home / "figures"),
+        "ITMLAB_PROFILE": "quick",
+    }
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1"]
+    command += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={folder}"]
+    command += [f"--IdentityProvider.token={lab.token}"]
+    with open(home / "lab.log", "wb") as log:
+        server = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            _wait_until_it_answers(server, lab, home / "lab.log")
+            yield lab
+        finally:
+            server.terminate()  # the server shuts its kernels down
+            try:
+                server.wait(20)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
+
+
+def _wait_until_it_answers(server: subprocess.Popen, lab: Lab, log: Path) -> None:
+    for _ in range(240):
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{lab.port}/api/status?token={lab.token}", timeout=5).read()
+            return
+        except OSError:
+            if server.poll() is not None:
+                break
+            time.sleep(0.25)
+    pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
+
+
+@pytest.fixture
+def page() -> Iterator:
+    """A page of Chromium; skipped, with the reason, where there is no Chromium."""
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed (apt-get install chromium)")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (pip install playwright)")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser.new_page(viewport={"width": 1500, "height": 1400})
+        browser.contexts[0].pages[0].screenshot(path="/tmp/shots/last.png"); browser.close()

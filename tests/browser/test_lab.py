@@ -1,0 +1,119 @@
+"""A reader's first minute: open a notebook in JupyterLab, run it, move a slider, see the figure follow."""
+
+import os
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from .conftest import Lab
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOK = ROOT / "notebooks" / "06_false_negative_probability.ipynb"
+CURVES = ".js-plotly-plot .scatterlayer path.js-line"
+PATIENCE = int(os.environ.get("PATIENCE", 300_000))
+
+pytestmark = pytest.mark.browser
+
+
+def write_notebook(path: Path, code: str) -> None:
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)], metadata=kernel), path)
+
+
+def small_notebook(path: Path) -> None:
+    """A notebook with nothing but the explorer, over invented scores."""
+    code = f"""import sys
+sys.path.insert(0, {str(ROOT)!r})
+from itmlab import widgets
+from tests.widgets.synthetic import synthetic_study
+widgets.false_negatives(synthetic_study())"""
+    write_notebook(path, code)
+
+
+def attention_notebook(path: Path) -> None:
+    """A notebook with nothing but the attention explorer, over a model that has learnt nothing."""
+    code = f"""import sys
+sys.path.insert(0, {str(ROOT)!r})
+from itmlab import models, widgets
+from tests.explain.small_world import small_set
+data = small_set()
+model = models.build_model(models.TwoTowerConfig.tiny(), data.captions, seed=0).eval()
+widgets.attention({{"one": model}}, data)"""
+    write_notebook(path, code)
+
+
+def open_and_run(page, lab: Lab, name: str) -> None:
+    page.goto(lab.address(name))
+    page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for(timeout=60_000)
+    page.get_by_text("| Idle").wait_for(timeout=120_000)  # the status bar: earlier, running asks for a kernel
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_text("Run All Cells", exact=True).click()
+
+
+def press(page, control: str, key: str, times: int) -> None:
+    """Move the slider with this name by the keyboard."""
+    handle = page.locator(".widget-slider", has_text=control).first.locator(".noUi-handle").first
+    handle.scroll_into_view_if_needed()
+    handle.focus()
+    for _ in range(times):
+        page.keyboard.press(key)
+
+
+def screenshot(page, name: str) -> None:
+    """Keep a picture of the page where ITMLAB_SCREENSHOTS says, for people to look at."""
+    if folder := os.environ.get("ITMLAB_SCREENSHOTS"):
+        page.screenshot(path=str(Path(folder) / f"{name}.png"))
+
+
+@pytest.mark.parametrize(
+    "notebook",
+    [
+        pytest.param(None, id="explorer alone"),
+        pytest.param(
+            NOTEBOOK,
+            id="notebook 06",
+            marks=pytest.mark.skipif(not NOTEBOOK.exists(), reason=f"{NOTEBOOK.name} is not beside the package"),
+        ),
+    ],
+)
+def test_a_slider_moves_the_curves(page, lab: Lab, notebook: Path | None) -> None:
+    target = lab.folder / (notebook.name if notebook else "explorer.ipynb")
+    if notebook:
+        shutil.copyfile(notebook, target)
+    else:
+        small_notebook(target)
+    open_and_run(page, lab, target.name)
+    page.locator(".widget-slider", has_text="prior p").first.wait_for(timeout=PATIENCE)
+    explorer = page.locator(".jp-OutputArea-output", has=page.locator(".widget-slider", has_text="prior p")).first
+    explorer.locator(CURVES).first.wait_for(timeout=60_000)
+    curves = explorer.locator(CURVES)
+    before = curves.evaluate_all("lines => lines.map(line => line.getAttribute('d')).join()")
+    screenshot(page, f"{target.stem}_before")
+    press(page, "prior p", "ArrowRight", 6)
+    page.wait_for_function(
+        """([selector, before]) => [...document.querySelectorAll('.jp-OutputArea-output')]
+            .filter(output => [...output.querySelectorAll('.widget-slider')].some(one => one.innerText.includes('prior p')))
+            .some(output => [...output.querySelectorAll(selector)].map(line => line.getAttribute('d')).join() !== before)
+        """,
+        arg=[CURVES, before],
+        timeout=30_000,
+    )
+    screenshot(page, f"{target.stem}_after")
+
+
+def test_another_picture_brings_other_maps(page, lab: Lab) -> None:
+    attention_notebook(lab.folder / "attention.ipynb")
+    open_and_run(page, lab, "attention.ipynb")
+    pictures = page.locator(".js-plotly-plot .imagelayer image, .js-plotly-plot .layer-above image")
+    pictures.first.wait_for(timeout=PATIENCE)
+    before = pictures.first.get_attribute("href") or pictures.first.get_attribute("xlink:href")
+    press(page, "picture", "ArrowRight", 1)
+    page.wait_for_function(
+        """before => { const image = document.querySelector('.js-plotly-plot image');
+            return image && (image.getAttribute('href') || image.getAttribute('xlink:href')) !== before; }""",
+        arg=before,
+        timeout=30_000,
+    )
+    screenshot(page, "attention_after")

@@ -1,0 +1,142 @@
+"""Batches whose order only seed and epoch decide, prepared ahead."""
+
+import threading
+import time
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from itmlab.data.batches import PairBatches
+from itmlab.data.captionset import CaptionSet
+from itmlab.errors import ItmlabError
+
+from .picture_files import photograph
+
+
+class Counted:
+    """Pictures that count how often each is decoded."""
+
+    def __init__(self, count, faulty=()):
+        self.count, self.faulty, self.decoded = count, faulty, []
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, index):
+        self.decoded.append(index)
+        if index in self.faulty:
+            raise ItmlabError("damaged", where=f"{index}.jpg")
+        return photograph(index, (8, 8))
+
+
+def pairs(count=10, each=3, **more):
+    owners = torch.arange(count).repeat_interleave(each)
+    return CaptionSet(
+        name="made",
+        images=Counted(count, **more),
+        image_ids=[str(n) for n in range(count)],
+        captions=[f"caption {n}" for n in range(len(owners))],
+        caption_ids=[str(n) for n in range(len(owners))],
+        image_of_caption=owners,
+        splits={},
+    )
+
+
+def order_of(batches, epoch, start=0):
+    return [batch.caption_indices.tolist() for batch in batches.epoch(epoch, start_batch=start)]
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.integers(0, 2**31), st.integers(0, 50), st.integers(1, 12), st.integers(0, 3), st.sampled_from(["one", "all"])
+)
+def test_the_order_is_a_function_of_seed_and_epoch(seed, epoch, size, workers, sense):
+    data = pairs()
+    first = PairBatches(data, batch_size=size, seed=seed, captions_per_image=sense, workers=workers)
+    second = PairBatches(data, batch_size=size, seed=seed, captions_per_image=sense)
+    order_of(second, epoch + 1)  # whatever was asked for before
+    assert order_of(first, epoch) == order_of(second, epoch)
+    assert len(order_of(first, epoch)) == len(first)
+
+
+def test_seeds_and_epochs_differ():
+    data = pairs()
+    orders = [order_of(PairBatches(data, batch_size=5, seed=seed), epoch) for seed in (0, 1) for epoch in (0, 1)]
+    assert len({str(order) for order in orders}) == 4
+
+
+@pytest.mark.parametrize("sense", ["one", "all"])
+def test_starting_later_gives_the_rest_of_the_epoch(sense):
+    batches = PairBatches(pairs(), batch_size=3, seed=4, captions_per_image=sense)
+    assert order_of(batches, 2, start=2) == order_of(batches, 2)[2:]
+    assert order_of(batches, 2, start=len(batches)) == []
+
+
+def test_one_takes_each_image_once_and_all_each_caption_once():
+    data = pairs(10, 3)
+    one = [b for b in PairBatches(data, batch_size=5, seed=0).epoch(0)]
+    assert sorted(i for batch in one for i in batch.image_indices.tolist()) == list(range(10))
+    every = [b for b in PairBatches(data, batch_size=5, seed=0, captions_per_image="all").epoch(0)]
+    assert sorted(c for batch in every for c in batch.caption_indices.tolist()) == list(range(30))
+    for batch in one + every:
+        assert batch.image_indices.tolist() == [c // 3 for c in batch.caption_indices.tolist()]
+        assert batch.captions == [f"caption {c}" for c in batch.caption_indices.tolist()]
+        assert all(
+            picture.tobytes() == photograph(index, (8, 8)).tobytes()
+            for picture, index in zip(batch.images, batch.image_indices.tolist(), strict=True)
+        )
+
+
+def test_every_caption_of_an_image_has_its_turn():
+    batches = PairBatches(pairs(2, 3), batch_size=2, seed=0)
+    drawn = {caption for epoch in range(60) for batch in order_of(batches, epoch) for caption in batch}
+    assert drawn == set(range(6))
+
+
+def test_a_last_batch_that_is_not_full_is_dropped_unless_it_is_the_only_one():
+    assert [len(b) for b in order_of(PairBatches(pairs(10), batch_size=4, seed=0), 0)] == [4, 4]
+    assert [len(b) for b in order_of(PairBatches(pairs(3), batch_size=4, seed=0), 0)] == [3]
+
+
+def test_pictures_are_decoded_once_as_long_as_they_fit():
+    data = pairs(10)
+    kept = PairBatches(data, batch_size=5, seed=0, keep_bytes=4 * 8 * 8 * 3)
+    for epoch in range(3):
+        order_of(kept, epoch)
+    decoded = data.images.decoded
+    assert sorted(decoded.count(index) for index in range(10)) == [1] * 4 + [3] * 6
+
+
+def test_preparing_happens_in_the_background_and_ahead():
+    threads = set()
+
+    def prepare(pictures):
+        threads.add(threading.current_thread().name)
+        return torch.ones(len(pictures))
+
+    data = pairs(10)
+    batches = PairBatches(data, batch_size=2, seed=0, prepare_images=prepare, prepare_captions=len)
+    epoch = batches.epoch(0)
+    first = next(epoch)
+    deadline = time.monotonic() + 5
+    while len(data.images.decoded) < 6 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(data.images.decoded) == 6  # this batch and two ahead, nobody asked yet
+    assert (first.images.tolist(), first.tokens) == ([1, 1], 2)
+    assert threading.current_thread().name not in threads
+    assert batches.waited_seconds > 0
+    epoch.close()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("itmlab-batches")]
+
+
+def test_a_picture_that_cannot_be_read_is_told_where_the_batch_is_used():
+    with pytest.raises(ItmlabError, match=r"3.jpg: damaged"):
+        order_of(PairBatches(pairs(4, faulty=(3,)), batch_size=2, seed=0), 0)
+
+
+@pytest.mark.parametrize("wrong", [{"batch_size": 0}, {"workers": -1}, {"seed": -1}, {"captions_per_image": "two"}])
+def test_impossible_settings_are_refused(wrong):
+    with pytest.raises(ItmlabError):
+        PairBatches(pairs(), **{"batch_size": 2, "seed": 0, **wrong})

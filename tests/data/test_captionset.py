@@ -1,0 +1,123 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from itmlab.data.captionset import CaptionSet
+from itmlab.errors import ItmlabError
+
+from .picture_files import photograph
+
+
+def caption_set(owners, image_count, splits=None, **more):
+    """A set whose i-th caption belongs to image owners[i]."""
+    return CaptionSet(
+        name="made",
+        images=[photograph(number, (8, 8)) for number in range(image_count)],
+        image_ids=[f"image {number}" for number in range(image_count)],
+        captions=[f"caption {number}" for number in range(len(owners))],
+        caption_ids=[f"id {number}" for number in range(len(owners))],
+        image_of_caption=torch.tensor(owners, dtype=torch.int64),
+        splits=splits or {},
+        **more,
+    )
+
+
+@st.composite
+def owners_and_count(draw):
+    count = draw(st.integers(1, 6))
+    return draw(st.lists(st.integers(0, count - 1), max_size=15)), count
+
+
+@given(owners_and_count())
+def test_positives_are_the_captions_written_for_the_image(made):
+    owners, count = made
+    data = caption_set(owners, count)
+    expected = [[owner == image for owner in owners] for image in range(count)]
+    assert data.positives.tolist() == expected
+    assert [own.tolist() for own in data.captions_of_image] == [
+        [caption for caption, owner in enumerate(owners) if owner == image] for image in range(count)
+    ]
+
+
+@given(owners_and_count(), st.data())
+def test_select_keeps_every_pair_and_nothing_else(made, data):
+    owners, count = made
+    whole = caption_set(owners, count, {"all": torch.arange(count)})
+    chosen = data.draw(st.permutations(range(count)))[: data.draw(st.integers(0, count))]
+    part = whole.select(chosen)
+    pairs = {(whole.image_ids[owner], whole.captions[caption]) for caption, owner in enumerate(owners)}
+    wanted = {pair for pair in pairs if pair[0] in {whole.image_ids[image] for image in chosen}}
+    found = {(part.image_ids[i], part.captions[c]) for i, c in part.positives.nonzero().tolist()}
+    assert found == wanted
+    assert part.image_ids == [whole.image_ids[image] for image in chosen]
+    if chosen:  # a split keeps its own order, whatever the order of the selection
+        assert part.split("all").image_ids == [whole.image_ids[image] for image in sorted(chosen)]
+
+
+def test_a_split_is_renumbered_and_keeps_its_name():
+    data = caption_set([0, 1, 1, 2], 3, {"train": torch.tensor([0, 2]), "test": torch.tensor([1])})
+    test = data.split("test")
+    assert (test.image_ids, test.captions) == (["image 1"], ["caption 1", "caption 2"])
+    assert test.split("test").image_ids == ["image 1"]
+    assert list(test.splits) == ["test"]
+    assert test.images[0].tobytes() == data.images[1].tobytes()
+
+
+def test_a_part_of_the_mask_is_the_same_as_in_the_whole():
+    data = caption_set([0, 1, 1, 2, 0], 3)
+    images, captions = torch.tensor([2, 0]), torch.tensor([4, 3, 1])
+    assert torch.equal(data.positives_between(images, captions), data.positives[images][:, captions])
+
+
+def test_world_and_regions_follow_a_selection():
+    class Chosen:
+        def select(self, *indices):
+            return [index.tolist() for index in indices]
+
+    part = caption_set([0, 1, 1, 2], 3, world=Chosen(), regions=Chosen()).select([1])
+    assert (part.world, part.regions) == ([[1], [1, 2]], [[1]])
+
+
+def test_a_mask_of_more_than_four_gigabytes_is_refused():
+    data = caption_set([0], 1)
+    data.image_ids, data.captions = range(100_000), range(100_000)
+    with pytest.raises(ItmlabError, match="4 GB"):
+        _ = data.positives
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"image_ids": ["a", "a"]}, "image id 'a' occurs twice"),
+        ({"caption_ids": ["x", "x"]}, "caption id 'x' occurs twice"),
+        ({"caption_ids": ["x"]}, "do not fit together"),
+        ({"image_ids": ["a"]}, "2 images but 1 image ids"),
+        ({"image_of_caption": torch.tensor([0, 2])}, "outside 0…1"),
+        ({"splits": {"test": torch.tensor([2])}}, "test names images outside 0…1"),
+    ],
+)
+def test_parts_that_contradict_each_other_are_refused(change, message):
+    whole = {
+        "name": "made",
+        "images": [photograph(), photograph()],
+        "image_ids": ["a", "b"],
+        "captions": ["one", "two"],
+        "caption_ids": ["x", "y"],
+        "image_of_caption": torch.tensor([0, 1]),
+        "splits": {},
+    }
+    with pytest.raises(ItmlabError, match=message):
+        CaptionSet(**{**whole, **change})
+
+
+def test_an_unknown_split_names_the_known_ones():
+    with pytest.raises(ItmlabError, match=r"no split 'tset'.*'test'"):
+        caption_set([0], 1, {"test": torch.tensor([0])}).split("tset")
+
+
+def test_the_fingerprint_follows_the_content():
+    data = caption_set([0, 1], 2)
+    assert data.fingerprint == caption_set([0, 1], 2).fingerprint
+    assert data.fingerprint != caption_set([1, 0], 2).fingerprint
+    assert data.fingerprint != data.select([0]).fingerprint

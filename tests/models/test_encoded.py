@@ -1,0 +1,77 @@
+"""Pooling over what is real, and a similarity that does not depend on how it is cut up."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from itmlab.errors import ItmlabError
+from itmlab.models.encoded import cosine_similarity, masked_mean, unit
+
+
+def obvious_mean(local, mask, otherwise):
+    """FNE Eq. 1, one row and one part at a time."""
+    rows = []
+    for features, real, frame in zip(local, mask, otherwise, strict=True):
+        chosen = [one for one, keep in zip(features, real, strict=True) if keep]
+        chosen = chosen or [one for one, keep in zip(features, frame, strict=True) if keep]
+        rows.append(sum(chosen) / len(chosen))
+    return torch.stack(rows)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 5), st.integers(1, 7), st.integers(0, 2**31))
+def test_the_mean_is_over_the_real_parts(count, parts, seed):
+    generator = torch.Generator().manual_seed(seed)
+    local = torch.randn(count, parts, 3, generator=generator)
+    mask = torch.rand(count, parts, generator=generator) < 0.5
+    otherwise = mask.clone()
+    otherwise[:, 0] = True
+    torch.testing.assert_close(masked_mean(local, mask, otherwise), obvious_mean(local, mask, otherwise))
+
+
+def test_nothing_in_the_padding_reaches_the_mean():
+    local, mask = torch.randn(1, 4, 3), torch.tensor([[True, True, False, False]])
+    spoilt = local.clone()
+    spoilt[:, 2:] = float("nan")
+    assert torch.equal(masked_mean(spoilt, mask, mask), masked_mean(local, mask, mask))
+
+
+def test_unit_features_are_single_precision_of_length_one():
+    features = unit(torch.randn(5, 8, dtype=torch.bfloat16))
+    assert features.dtype == torch.float32
+    torch.testing.assert_close(features.norm(dim=1), torch.ones(5))
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 64, 199, 1024])
+def test_any_chunk_gives_exactly_the_same_similarity(chunk):
+    torch.manual_seed(0)
+    images, captions = unit(torch.randn(200, 96)), unit(torch.randn(501, 96))
+    assert torch.equal(cosine_similarity(images, captions, chunk=chunk), cosine_similarity(images, captions))
+
+
+def test_a_score_does_not_depend_on_the_other_candidates():
+    torch.manual_seed(0)
+    images, captions = unit(torch.randn(70, 96)), unit(torch.randn(90, 96))
+    whole = cosine_similarity(images, captions)
+    assert torch.equal(cosine_similarity(images[5:6], captions[7:9]), whole[5:6, 7:9])
+
+
+def test_the_gradient_flows_through_every_chunk():
+    images, captions = torch.randn(5, 4, requires_grad=True), torch.randn(3, 4, requires_grad=True)
+    weight = torch.randn(5, 3)
+    (cosine_similarity(images, captions, chunk=2) * weight).sum().backward()
+    torch.testing.assert_close(images.grad, weight @ captions.detach())
+    torch.testing.assert_close(captions.grad, weight.T @ images.detach())
+
+
+def test_half_precision_features_give_single_precision_scores():
+    scores = cosine_similarity(torch.ones(2, 4, dtype=torch.bfloat16), torch.ones(3, 4, dtype=torch.bfloat16))
+    assert scores.dtype == torch.float32 and torch.equal(scores, torch.full((2, 3), 4.0))
+
+
+def test_features_that_do_not_fit_are_refused():
+    with pytest.raises(ItmlabError, match="same model"):
+        cosine_similarity(torch.ones(2, 4), torch.ones(2, 5))
+    with pytest.raises(ItmlabError, match="chunk"):
+        cosine_similarity(torch.ones(2, 4), torch.ones(2, 4), chunk=0)

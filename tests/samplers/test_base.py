@@ -1,0 +1,187 @@
+"""What holds for every sampler, whatever the scores."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2_contingency
+
+from itmlab.errors import ItmlabError
+from itmlab.samplers import FalseNegativeEliminating, Hardest, Random, Retrieved, SemiHard, Softest
+from itmlab.samplers.base import draw
+
+DETERMINISTIC = {"hardest": Hardest, "softest": Softest, "semi_hard": SemiHard}
+SCORES = [-math.inf, -0.7, -0.1, 0.0, 0.2, 0.2, 0.35, 0.5, 0.9, 1.0, math.inf, math.nan]
+
+
+def fne(ready: bool = True, **options) -> FalseNegativeEliminating:
+    """The sampler as it is after it has seen 1,000 positives and negatives (or none)."""
+    sampler = FalseNegativeEliminating(**options)
+    count = 1000.0 if ready else 0.0
+    sampler.load_state_dict(
+        {
+            "positive": torch.tensor([count, 0.6, count * 0.1**2], dtype=torch.float64),
+            "negative": torch.tensor([count, 0.3, count * 0.15**2], dtype=torch.float64),
+        }
+    )
+    return sampler
+
+
+EVERY = {
+    **DETERMINISTIC,
+    "random": Random,
+    "retrieved": lambda: Retrieved(candidates=4, top=2),
+    "fne": fne,
+    "fne_released": lambda: fne(preset="released"),
+    "fne_raw": lambda: fne(monotone=False),
+    "fne_unready": lambda: fne(ready=False),
+}
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@st.composite
+def batches(draw_from, scores=SCORES):
+    """Scores of any kind with a mask of any kind, in any precision."""
+    anchors = draw_from(st.integers(1, 5))
+    candidates = draw_from(st.integers(1, 7))
+    matrix = st.lists(
+        st.lists(st.sampled_from(scores), min_size=candidates, max_size=candidates), min_size=anchors, max_size=anchors
+    )
+    mask = st.lists(
+        st.lists(st.booleans(), min_size=candidates, max_size=candidates), min_size=anchors, max_size=anchors
+    )
+    dtype = draw_from(st.sampled_from([torch.float32, torch.bfloat16, torch.float64]))
+    positive = draw_from(st.lists(st.sampled_from(scores), min_size=anchors, max_size=anchors))
+    return (
+        torch.tensor(draw_from(matrix)).to(dtype),
+        torch.tensor(draw_from(mask)),
+        torch.tensor(positive).to(dtype),
+    )
+
+
+@pytest.mark.parametrize("name", EVERY)
+@settings(max_examples=60, deadline=None)
+@given(batch=batches(), seed=st.integers(0, 1000))
+def test_it_takes_a_negative_and_the_unscored_only_for_want_of_others(name, batch, seed):
+    scores, positives, positive_scores = batch
+    chosen = EVERY[name]()(scores, positives, positive_scores, generator=generator(seed)).tolist()
+    for row, index in enumerate(chosen):
+        allowed = [column for column in range(scores.shape[1]) if not positives[row, column]]
+        scored = [column for column in allowed if scores[row, column] > -math.inf]
+        assert index in (scored or allowed or [-1])
+
+
+@pytest.mark.parametrize("name", EVERY)
+@settings(max_examples=20, deadline=None)
+@given(batch=batches(), seed=st.integers(0, 1000))
+def test_the_same_generator_gives_the_same_choice_and_nothing_is_written_to_the_input(name, batch, seed):
+    scores, positives, positive_scores = batch
+    before = [tensor.clone() for tensor in batch]
+    choices = [EVERY[name]()(*batch, generator=generator(seed)).tolist() for _ in range(2)]
+    assert choices[0] == choices[1]
+    for tensor, copy in zip((scores, positives, positive_scores), before, strict=True):
+        torch.testing.assert_close(tensor, copy, rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", [*DETERMINISTIC, "fne_unready", "random"])
+@settings(max_examples=20, deadline=None)
+@given(batch=batches(), seed=st.integers(0, 1000), padding=st.integers(1, 5))
+def test_masked_padding_columns_change_no_choice(name, batch, seed, padding):
+    scores, positives, positive_scores = batch
+    wide = torch.cat([scores, torch.full((len(scores), padding), 0.9, dtype=scores.dtype)], dim=1)
+    mask = torch.cat([positives, torch.ones(len(scores), padding, dtype=torch.bool)], dim=1)
+    plain = EVERY[name]()(scores, positives, positive_scores, generator=generator(seed))
+    padded = EVERY[name]()(wide, mask, positive_scores, generator=generator(seed))
+    assert plain.tolist() == padded.tolist()
+
+
+@pytest.mark.parametrize("name", DETERMINISTIC)
+@settings(max_examples=30, deadline=None)
+@given(batch=batches(scores=[-0.7, 0.1, 0.3, 0.8]), seed=st.integers(0, 1000))
+def test_without_chance_the_order_of_candidates_does_not_matter(name, batch, seed):
+    scores, positives, positive_scores = batch
+    scores = scores.float() + torch.rand(scores.shape, generator=generator(seed)) * 1e-3  # no ties
+    order = torch.randperm(scores.shape[1], generator=generator(seed))
+    sampler = DETERMINISTIC[name]()
+    plain = sampler(scores, positives, positive_scores.float(), generator=generator())
+    mixed = sampler(scores[:, order], positives[:, order], positive_scores.float(), generator=generator())
+    assert [index if index < 0 else int(order[index]) for index in mixed.tolist()] == plain.tolist()
+
+
+@pytest.mark.parametrize("name", [*DETERMINISTIC, "fne_unready"])
+def test_of_equals_the_lowest_index_is_taken(name):
+    scores = torch.full((2, 5), 0.4)
+    positives = torch.tensor([[True, False, False, False, False], [True, True, True, False, False]])
+    assert EVERY[name]()(scores, positives, torch.full((2,), 0.5), generator=generator()).tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_batch_of_one_pair_has_no_negative(name):
+    one = EVERY[name]()(torch.tensor([[0.3]]), torch.tensor([[True]]), torch.tensor([0.3]), generator=generator())
+    assert one.tolist() == [-1]
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_no_anchors_or_no_candidates_is_a_choice_too(name, shape):
+    chosen = EVERY[name]()(torch.zeros(shape), torch.zeros(shape).bool(), torch.zeros(shape[0]), generator=generator())
+    assert chosen.dtype == torch.int64 and chosen.tolist() == [-1] * shape[0]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_other_captions_of_the_anchors_image_are_never_taken(name):
+    image_ids = torch.tensor([7, 7, 3, 3, 3, 9])
+    positives = image_ids[:, None] == image_ids
+    scores = torch.where(positives, 0.9, 0.4) + torch.rand(6, 6, generator=generator()) * 0.01
+    for seed in range(20):
+        chosen = EVERY[name]()(scores, positives, scores.diagonal(), generator=generator(seed))
+        assert not (image_ids[chosen] == image_ids).any()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_no_gradient_is_wanted_of_a_choice(name):
+    scores = torch.rand(3, 4, requires_grad=True)
+    chosen = EVERY[name]()(scores, torch.zeros(3, 4).bool(), scores[:, 0], generator=generator())
+    assert not chosen.requires_grad
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if not name.startswith("fne")])
+def test_samplers_without_statistics_learn_nothing_and_refuse_state(name):
+    sampler = EVERY[name]()
+    sampler.observe(torch.eye(3), torch.eye(3).bool())
+    sampler.start_epoch(1)
+    assert sampler.state_dict() == {}
+    sampler.load_state_dict({})
+    with pytest.raises(ItmlabError, match="keeps no state"):
+        sampler.load_state_dict({"positive": torch.zeros(3)})
+
+
+@pytest.mark.parametrize(
+    ("positives", "positive_scores"), [(torch.zeros(3, 2), torch.zeros(3)), (torch.zeros(3, 4), torch.zeros(4))]
+)
+def test_shapes_that_do_not_fit_are_said(positives, positive_scores):
+    with pytest.raises(ItmlabError, match=r"\(3, 4\)"):
+        Hardest()(torch.zeros(3, 4), positives.bool(), positive_scores, generator=generator())
+
+
+def test_a_draw_never_takes_a_weight_of_zero_nor_runs_past_the_end():
+    weights = torch.tensor([[0.0, 1e-30, 0.0], [0.0, 0.0, 3.0], [0.0, 0.0, 0.0]])
+    for seed in range(200):
+        assert draw(weights, generator=generator(seed)).tolist() == [1, 2, -1]
+
+
+@pytest.mark.parametrize("name", ["random", "retrieved", "fne", "fne_released", "fne_raw"])
+def test_masked_padding_columns_change_no_distribution(name):
+    times, row = 20_000, torch.tensor([0.1, 0.45, 0.5, 0.55, 0.7])
+    wide, counts = torch.cat([row, torch.full((20,), 0.9)]), []
+    for scores, mask in ((row, torch.zeros(5).bool()), (wide, torch.arange(25) >= 5)):
+        batch = scores.expand(times, -1), mask.expand(times, -1), torch.full((times,), 0.6)
+        counts.append(torch.bincount(EVERY[name]()(*batch, generator=generator()), minlength=25))
+    assert all(count[5:].sum() == 0 for count in counts)
+    table = torch.stack(counts)[:, :5]
+    assert chi2_contingency(table[:, table.sum(0) > 0].numpy()).pvalue > 1e-3

@@ -1,0 +1,111 @@
+"""Hardest, softest, semi-hard, random and retrieved against what their names say, candidate by candidate."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from itmlab.errors import ItmlabError
+from itmlab.samplers import Hardest, Random, Retrieved, SemiHard, Softest
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def by_rule(scores, positives, positive_scores, rule) -> list[int]:
+    """A loop over anchors; `rule` picks from [(score, index)] in ascending order of the index."""
+    chosen = []
+    for row, mask, positive in zip(scores.tolist(), positives.tolist(), positive_scores.tolist(), strict=True):
+        allowed = [(score, index) for index, score in enumerate(row) if not mask[index]]
+        chosen.append(rule(allowed, positive)[1] if allowed else -1)
+    return chosen
+
+
+def hardest(allowed, positive):
+    return max(allowed, key=lambda pair: pair[0])
+
+
+def softest(allowed, positive):
+    return min(allowed, key=lambda pair: pair[0])
+
+
+def semi_hard(allowed, positive, margin=0.25):
+    inside = [pair for pair in allowed if positive - margin < pair[0] < positive]
+    above = [pair for pair in allowed if pair[0] >= positive]
+    return hardest(inside, positive) if inside else softest(above, positive) if above else hardest(allowed, positive)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "rule"), [(Hardest(), hardest), (Softest(), softest), (SemiHard(0.25), semi_hard)], ids=str
+)
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), anchors=st.integers(1, 6), candidates=st.integers(1, 12), share=st.floats(0, 1))
+def test_the_deterministic_ones_do_what_the_loop_does(sampler, rule, seed, anchors, candidates, share):
+    source = generator(seed)
+    scores = torch.randint(-8, 9, (anchors, candidates), generator=source) / 8  # exact in any precision, with ties
+    positives = torch.rand(anchors, candidates, generator=source) < share
+    positive_scores = torch.randint(-8, 9, (anchors,), generator=source) / 8
+    chosen = sampler(scores, positives, positive_scores, generator=source)
+    assert chosen.tolist() == by_rule(scores, positives, positive_scores, rule)
+    half = sampler(scores.bfloat16(), positives, positive_scores.bfloat16(), generator=source)
+    assert half.tolist() == chosen.tolist()
+
+
+def test_semi_hard_takes_from_the_band_then_just_above_it_then_below():
+    scores = torch.tensor([[0.1, 0.35, 0.45, 0.7, 0.9], [0.1, 0.2, 0.25, 0.7, 0.9], [0.1, 0.2, 0.25, 0.0, 0.1]])
+    chosen = SemiHard(0.2)(scores, torch.zeros(3, 5).bool(), torch.full((3,), 0.5), generator=generator())
+    assert chosen.tolist() == [2, 3, 2]
+
+
+def test_a_margin_must_be_positive():
+    with pytest.raises(ItmlabError, match="margin"):
+        SemiHard(0.0)
+
+
+def test_random_takes_each_negative_equally_often():
+    positives = torch.tensor([False, True, False, False, True, False, False]).expand(20_000, 7)
+    chosen = Random()(torch.rand(20_000, 7), positives, torch.zeros(20_000), generator=generator())
+    counts = torch.bincount(chosen, minlength=7)
+    assert counts[[1, 4]].tolist() == [0, 0]
+    assert chisquare(counts[[0, 2, 3, 5, 6]].numpy()).pvalue > 1e-3
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6), candidates=st.integers(1, 12), proposed=st.integers(1, 14), share=st.floats(0, 1),
+    data=st.data(),
+)  # fmt: skip
+def test_retrieved_keeps_the_best_of_what_it_proposed(seed, candidates, proposed, share, data):
+    source = generator(seed)
+    sampler = Retrieved(candidates=proposed, top=data.draw(st.integers(1, proposed)))
+    scores = torch.randint(-4, 5, (5, candidates), generator=source) / 4
+    positives = torch.rand(5, candidates, generator=source) < share
+    proposals = sampler.propose(~positives, generator=generator(seed))
+    kept = sampler.retrieve(scores, positives, generator=generator(seed))
+    for row in range(5):
+        offered = [index for index in proposals[row].tolist() if index >= 0]
+        allowed = int((~positives[row]).sum())
+        assert len(set(offered)) == len(offered) == min(proposed, allowed)
+        assert offered == sorted(offered) and not positives[row, offered].any()
+        best = sorted(offered, key=lambda index: (-scores[row, index].item(), index))[: sampler.top]
+        assert kept[row].tolist() == best + [-1] * (kept.shape[1] - len(best))
+
+
+def test_retrieved_proposes_and_draws_without_preference():
+    sampler, scores = Retrieved(candidates=3, top=2), torch.tensor([0.1, 0.2, 0.3, 0.9, 0.5]).expand(20_000, 5)
+    positives = torch.tensor([False, False, False, True, False]).expand(20_000, 5)
+    proposals = sampler.propose(~positives, generator=generator())
+    assert chisquare(torch.bincount(proposals.flatten(), minlength=5)[[0, 1, 2, 4]].numpy()).pvalue > 1e-3
+    chosen = sampler(scores, positives, torch.zeros(20_000), generator=generator())
+    # of the four triples of {0, 1, 2, 4}, the better two remain: {1,2}, {1,4}, {2,4}, {2,4}
+    expected = torch.tensor([0, 2, 3, 0, 3]) / 8 * 20_000
+    counts = torch.bincount(chosen, minlength=5)
+    assert counts[[0, 3]].tolist() == [0, 0]
+    assert chisquare(counts[[1, 2, 4]].numpy(), expected[[1, 2, 4]].numpy()).pvalue > 1e-3
+
+
+def test_retrieved_is_told_what_it_can_do():
+    with pytest.raises(ItmlabError, match="top=5"):
+        Retrieved(candidates=4, top=5)

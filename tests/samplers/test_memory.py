@@ -1,0 +1,97 @@
+"""The momentum memory against a list that drops its oldest."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from itmlab.errors import ItmlabError
+from itmlab.samplers import MomentumMemory
+
+
+def pairs(first: int, number: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Pairs numbered from `first`, recognisable in both queues."""
+    ids = torch.arange(first, first + number)
+    return ids[:, None].float() * torch.ones(3), -ids[:, None].float() * torch.ones(3), ids
+
+
+@settings(max_examples=80, deadline=None)
+@given(length=st.integers(1, 12), batches=st.lists(st.integers(0, 15), max_size=6))
+def test_it_holds_the_latest_pairs_whatever_the_batches(length, batches):
+    memory, seen = MomentumMemory(length, 3), []
+    for number in batches:
+        memory.enqueue(*pairs(len(seen), number))
+        seen += range(len(seen), len(seen) + number)
+    images, captions, ids = memory.pool(*pairs(1000, 2))
+    assert ids[:2].tolist() == [1000, 1001]
+    assert sorted(ids[2:].tolist()) == seen[-length:] and len(memory) == min(length, len(seen))
+    assert torch.equal(images, ids[:, None].float() * torch.ones(3)) and torch.equal(captions, -images)
+
+
+def test_the_oldest_leave_first_across_the_end_of_the_queue():
+    memory = MomentumMemory(5, 3)
+    for first in (0, 3, 6):
+        memory.enqueue(*pairs(first, 3))
+    assert memory.image_ids.tolist() == [5, 6, 7, 8, 4]
+
+
+def test_at_the_start_a_pool_is_the_batch_alone():
+    memory = MomentumMemory(5, 3)
+    pool = memory.pool(*pairs(7, 2))
+    assert pool.image_ids.tolist() == [7, 8] and len(memory) == 0
+
+
+def test_a_pool_outlives_what_is_enqueued_later_and_asks_for_no_gradient():
+    memory = MomentumMemory(2, 3)
+    images, captions, ids = pairs(1, 2)
+    memory.enqueue(images.requires_grad_(), captions, ids)
+    pool = memory.pool(images, captions, ids)
+    before = pool.image_features.clone()
+    memory.enqueue(*pairs(5, 2))
+    assert torch.equal(pool.image_features, before) and not pool.image_features.requires_grad
+    weight = torch.ones(3, requires_grad=True)
+    ((pool.image_features * weight) ** 2).sum().backward()
+    assert weight.grad is not None
+
+
+def test_entries_of_the_anchors_image_are_its_positives_in_batch_and_queue():
+    memory = MomentumMemory(4, 3)
+    images, captions, _ = pairs(0, 3)
+    memory.enqueue(images, captions, torch.tensor([9, 5, 9]))
+    pool = memory.pool(*pairs(0, 2)[:2], torch.tensor([9, 4]))
+    assert pool.positives(torch.tensor([9, 4])).tolist() == [
+        [True, False, True, False, True],
+        [False, True, False, False, False],
+    ]
+
+
+@settings(max_examples=30, deadline=None)
+@given(before=st.integers(0, 9), after=st.integers(0, 9))
+def test_a_checkpoint_continues_where_it_was_written(before, after):
+    memory, resumed = MomentumMemory(7, 3), MomentumMemory(7, 3)
+    memory.enqueue(*pairs(0, before))
+    state = memory.state_dict()
+    assert all(isinstance(value, torch.Tensor) for value in state.values())
+    memory.enqueue(*pairs(50, after))
+    resumed.load_state_dict(state)
+    resumed.enqueue(*pairs(50, after))
+    for one, other in zip(memory.pool(*pairs(90, 1)), resumed.pool(*pairs(90, 1)), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_it_stores_in_the_precision_it_was_made_in():
+    memory = MomentumMemory(3, 3, dtype=torch.bfloat16)
+    memory.enqueue(*pairs(1, 2))
+    assert memory.pool(*pairs(1, 2)).image_features.dtype == torch.bfloat16
+
+
+def test_what_does_not_fit_is_refused():
+    memory = MomentumMemory(3, 3)
+    with pytest.raises(ItmlabError, match="dimension 3"):
+        memory.enqueue(torch.zeros(2, 4), torch.zeros(2, 4), torch.zeros(2).long())
+    with pytest.raises(ItmlabError, match="one image id a pair"):
+        memory.pool(torch.zeros(2, 3), torch.zeros(3, 3), torch.zeros(2).long())
+    with pytest.raises(ItmlabError, match="3 × 3"):
+        memory.load_state_dict(MomentumMemory(4, 3).state_dict())
+    with pytest.raises(ItmlabError, match="above 0"):
+        MomentumMemory(0, 3)

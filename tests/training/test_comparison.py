@@ -1,0 +1,116 @@
+"""Recipes compared: the same numbers as evaluating each run, paired against the baseline, with honest intervals."""
+
+import numpy as np
+import pytest
+
+from itmlab import recipes
+from itmlab.errors import ItmlabError
+from itmlab.training import Comparison, compare
+from itmlab.training.comparison import MEASURES, directory_name
+
+from .world import micro
+
+
+@pytest.fixture(scope="module")
+def trained(data, tmp_path_factory):
+    root = tmp_path_factory.mktemp("compare")
+    given = {"triplet": micro("triplet"), "<b>FNE</b>": micro("fne")}
+    return root, given, compare(given, data, seeds=2, run_root=root, split="val", progress=False)
+
+
+def test_each_seed_has_the_recall_of_its_run(trained, data):
+    _, _, comparison = trained
+    rows = comparison.by_seed()
+    assert [(row["recipe"], row["seed"]) for row in rows] == [
+        ("triplet", 0),
+        ("triplet", 1),
+        ("<b>FNE</b>", 0),
+        ("<b>FNE</b>", 1),
+    ]
+    for row, run in zip(rows, [run for group in comparison.runs.values() for run in group], strict=True):
+        scores = run.evaluate(data, split="val")
+        for direction in ("i2t", "t2i"):
+            for k in (1, 5):
+                assert row[f"{direction} R@{k}"] == pytest.approx(scores[direction][k])
+        assert row["RSum"] == pytest.approx(sum(row[measure] for measure in MEASURES))
+
+
+def test_the_table_has_means_and_differences(trained):
+    _, _, comparison = trained
+    first, second = comparison.table()
+    by_seed = comparison.by_seed()
+    assert first["RSum"] == pytest.approx(np.mean([row["RSum"] for row in by_seed[:2]]))
+    assert first["difference"] is None and first["seeds"] == 2
+    assert second["difference"] == pytest.approx(second["RSum"] - first["RSum"])
+    assert second["lower"] <= second["difference"] <= second["upper"]
+    assert comparison.difference("triplet")["RSum"] == (0.0, 0.0, 0.0)
+    drawn = comparison.recalls()["triplet"]["t2i"]
+    assert drawn.shape == (3, 3) and (drawn[:, 1] <= drawn[:, 0]).all() and (drawn[:, 0] <= drawn[:, 2]).all()
+
+
+def test_it_is_shown_as_text_and_as_escaped_html(trained):
+    _, _, comparison = trained
+    assert len({len(line) for line in repr(comparison).splitlines()[:3]}) == 1
+    assert "RSum − triplet" in repr(comparison)
+    page = comparison._repr_html_()
+    assert "<b>" not in page and "&lt;b&gt;FNE" in page and page.count("<tr>") == 3
+
+
+def test_what_is_trained_is_not_trained_again(trained, data):
+    root, given, comparison = trained
+    weights = sorted(root.rglob("model.safetensors"))
+    before = [path.stat().st_mtime_ns for path in weights]
+    again = compare(given, data, seeds=[1, 0], run_root=root, baseline="<b>FNE</b>", split="val", progress=False)
+    assert [path.stat().st_mtime_ns for path in weights] == before and len(weights) == 4
+    assert again.table()[0]["difference"] == pytest.approx(-comparison.table()[1]["difference"])
+
+
+def made_up(seeds=3, images=400, effect=0.1, noise=0.02):
+    """Two recipes whose true difference is known: `effect` in the probability of a hit, images alike for both."""
+    random = np.random.default_rng(1)
+    difficulty, captions = random.random((1, 1, images)), np.full(images, 5)
+
+    def hits(shift):
+        chance = np.clip(0.3 + shift + 0.4 * difficulty + noise * random.standard_normal((seeds, 1, 1)), 0, 1)
+        one = random.random((seeds, 3, images)) < chance
+        many = random.binomial(5, np.broadcast_to(chance, (seeds, 3, images)))
+        return np.concatenate([one, many], axis=1).astype(float)
+
+    found = {"base": hits(0), "better": hits(effect), "same": hits(0)}
+    return Comparison(list(found), "base", list(range(seeds)), found, captions, {})
+
+
+def test_a_real_difference_is_told_from_none():
+    comparison = made_up()
+    value, lower, upper = comparison.difference("better")["RSum"]
+    assert 0 < lower < value < upper and lower < 6 * 10 < upper + 15
+    value, lower, upper = comparison.difference("same")["RSum"]
+    assert lower < 0 < upper
+
+
+def test_the_interval_of_queries_agrees_with_the_formula_for_a_share():
+    """With one seed, recall of independent images is a binomial share: ±1.96 √(p(1−p)/n)."""
+    comparison = made_up(seeds=1, images=1000, noise=0.0)
+    value, lower, upper = comparison.recalls()["base"]["i2t"][0] / 100
+    expected = 1.96 * (value * (1 - value) / 1000) ** 0.5
+    assert (upper - lower) / 2 == pytest.approx(expected, rel=0.1)
+
+
+def test_what_cannot_be_compared_is_said(data, tmp_path):
+    for given, options, said in (
+        ([recipes.fne, recipes.fne.replace(seed=2)], {}, "different names"),
+        ([], {}, "different names"),
+        ([recipes.fne], {"baseline": "fn"}, "did you mean fne"),
+        ([recipes.fne], {"seeds": [1, 1]}, "seeds are"),
+        ([recipes.fne], {"seeds": 0}, "seeds are 0"),
+        ([recipes.fne], {"split": "tset"}, "no split 'tset'"),
+    ):
+        with pytest.raises(ItmlabError, match=said):
+            compare(given, data, run_root=tmp_path, **options)
+
+
+def test_a_label_is_a_folder_inside_the_root_and_each_variation_has_its_own(data):
+    names = {directory_name(label, micro(), data) for label in ("../../etc", "..", "p = 1e-3")}
+    assert all("/" not in name and not name.startswith(".") for name in names) and len(names) == 3
+    assert directory_name("a", micro(), data) != directory_name("a", micro(data__epochs=9), data)
+    assert directory_name("a", micro(), data) == directory_name("a", micro(seed=9), data)

@@ -1,0 +1,29 @@
+"""On a GPU: bfloat16 forward, single-precision weights, and a run that is taken up where it was left."""
+
+import os
+
+import pytest
+import torch
+
+from itmlab.training import Run, train
+
+from .world import micro, small_world
+
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")]
+
+
+def train_on_the_gpu(directory):
+    os.environ.pop("ACCELERATE_USE_CPU", None)
+    train(micro(), small_world(), directory, max_steps=9, progress=False)
+    train(micro(), small_world(), directory, progress=False)
+
+
+def test_it_trains_and_resumes(processes, data, tmp_path):
+    process = processes.Process(target=train_on_the_gpu, args=(tmp_path / "run",))
+    process.start()
+    process.join()
+    run = Run(tmp_path / "run")
+    assert process.exitcode == 0 and run.finished
+    assert all(weight.dtype == torch.float32 and weight.isfinite().all() for weight in run.model.parameters())
+    assert run.epochs[-1]["loss"] < run.epochs[0]["loss"]
+    assert run.evaluate(data)["rsum"] > 0

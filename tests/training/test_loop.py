@@ -1,0 +1,149 @@
+"""Training seen from outside: it learns, records, keeps the best weights, and stops at what is not finite."""
+
+import json
+
+import pytest
+import torch
+
+from itmlab.data.batches import PairBatches
+from itmlab.errors import ItmlabError
+from itmlab.models import ImagePreparation, TwoTower
+from itmlab.training import loop, train
+from itmlab.training.checkpoint import Checkpoints
+
+from .world import micro, small_world
+
+
+def test_it_learns(data, tmp_path):
+    run = train(micro("triplet", data__epochs=15, model__dropout=0.0), data, tmp_path / "run", progress=False)
+    assert run.finished
+    assert run.epochs[-1]["loss"] < run.epochs[0]["loss"] / 2
+    scores = run.evaluate(data, split="train")
+    assert scores["i2t"][10] > 60 and scores["t2i"][10] > 60  # by chance about 30
+
+
+def test_the_record_has_every_tenth_step_and_every_epoch(finished, data):
+    records = finished.history
+    assert [record["kind"] for record in records] == ["epoch", "epoch", "step", "epoch", "epoch"]
+    assert [record["epoch"] for record in finished.epochs] == [1, 2, 3, 4]
+    assert records[2]["step"] == 10 and records[2]["gradient_norm"] > 0
+    recall = finished.epochs[-1]
+    assert recall["rsum"] == sum(recall["i2t"].values()) + sum(recall["t2i"].values())
+    text = (finished.directory / "history.jsonl").read_text()
+    assert "seconds" not in text, "the clock would make two runs differ"
+    timings = [json.loads(line) for line in (finished.directory / "timings.jsonl").read_text().splitlines()]
+    assert len(timings) == 4 and all(timing["training_seconds"] > 0 for timing in timings)
+
+
+def test_the_weights_kept_are_those_of_the_best_epoch(finished, data):
+    best = max(record["rsum"] for record in finished.epochs)
+    assert finished.evaluate(data, split="val")["rsum"] == pytest.approx(best)
+
+
+def test_without_splits_all_is_trained_on_and_the_last_weights_kept(data, tmp_path):
+    whole = data.split("train")
+    whole.splits.clear()
+    run = train(micro(), whole, tmp_path / "run", progress=False)
+    assert run.finished and "rsum" not in run.epochs[-1]
+    assert run.evaluate(whole, split=None)["rsum"] > 0
+
+
+def test_a_few_steps_give_a_model_already(data, tmp_path):
+    run = train(micro(), data, tmp_path / "run", max_steps=2, progress=False)
+    assert not run.finished and run.epochs == []
+    assert len(run.search("a red field", data=data, k=3)) == 3
+    assert train(micro(), data, tmp_path / "run", max_steps=1, progress=False).epochs == []
+
+
+def test_the_same_seed_gives_the_same_run_and_leaves_the_callers_random_numbers_alone(finished, data, tmp_path):
+    torch.manual_seed(123)
+    before = torch.get_rng_state()
+    again = train(micro(), data, tmp_path / "again", progress=False)
+    assert torch.get_rng_state().equal(before)
+    weights = [(run.directory / "model.safetensors").read_bytes() for run in (again, finished)]
+    assert weights[0] == weights[1]
+    other = train(micro(seed=1), data, tmp_path / "other", progress=False)
+    assert (other.directory / "model.safetensors").read_bytes() != weights[0]
+
+
+def test_accumulated_batches_make_one_step(data, tmp_path):
+    recipe = micro("triplet", data__accumulate=3)
+    run = train(recipe, data, tmp_path / "run", progress=False)
+    assert run.epochs[-1]["step"] == 2 * 4  # 4 batches an epoch: three, then one
+
+
+def test_gradients_of_accumulated_batches_are_their_mean(data, tmp_path, monkeypatch):
+    """Twice the same batch accumulated moves the weights as once the same batch does."""
+    steady = {"optimiser__schedule": "constant", "optimiser__warm_up": 0.0}
+    recipe = micro("triplet", model__dropout=0.0, data__epochs=1, **steady)
+    once = train(recipe, data, tmp_path / "once", max_steps=1, progress=False)
+    epoch = PairBatches.epoch
+    monkeypatch.setattr(PairBatches, "epoch", lambda *given, **named: (b for b in epoch(*given, **named) for _ in "ab"))
+    twice = train(recipe.replace(data__accumulate=2), data, tmp_path / "twice", max_steps=1, progress=False)
+    for first, second in zip(once.model.parameters(), twice.model.parameters(), strict=True):
+        torch.testing.assert_close(first, second, atol=1e-6, rtol=1e-5)
+
+
+def test_the_learning_rate_of_the_schedule_reaches_the_optimiser(data, tmp_path, monkeypatch):
+    seen = []
+    learn = loop.learn
+
+    def looking(state, recipe, training, group, rate, directory):
+        result = learn(state, recipe, training, group, rate, directory)
+        seen.append((rate, {settings["lr"] for settings in state.optimiser.param_groups}))
+        return result
+
+    monkeypatch.setattr(loop, "learn", looking)
+    recipe = micro("triplet", optimiser__schedule="step", optimiser__milestones=(2,), optimiser__warm_up=0.0)
+    train(recipe, data, tmp_path / "run", progress=False)
+    assert [rate for rate, _ in seen] == pytest.approx([3e-3] * 8 + [3e-4] * 8)
+    assert all(used == {rate} for rate, used in seen)
+
+
+def spoil(monkeypatch, *, from_step):
+    """Picture 5 becomes NaN when it is prepared after so many batches."""
+    prepare, batches, marked = ImagePreparation.__call__, [], small_world().images[5].tobytes()
+
+    def spoiling(self, pictures):
+        pixels = prepare(self, pictures)
+        batches.append(1)
+        if len(batches) > from_step:
+            for row, picture in enumerate(pictures):
+                if picture.tobytes() == marked:
+                    pixels[row] = float("nan")
+        return pixels
+
+    monkeypatch.setattr(ImagePreparation, "__call__", spoiling)
+
+
+def test_a_loss_that_is_not_finite_stops_naming_step_and_image(finished, data, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        spoil(patch, from_step=4)
+        with pytest.raises(ItmlabError, match=r"the loss is nan at step \d+ \(epoch \d\), images picture-5 ") as error:
+            train(micro(), data, tmp_path / "run", checkpoint_every=1, progress=False)
+    assert "\n" not in str(error.value)
+    tensors, position = Checkpoints(tmp_path / "run" / "resume").load()
+    assert position["step"] >= 4 and all(weight.isfinite().all() for weight in tensors["model"].values())
+    again = train(micro(), data, tmp_path / "run", progress=False)
+    assert (again.directory / "model.safetensors").read_bytes() == (
+        finished.directory / "model.safetensors"
+    ).read_bytes()
+
+
+def test_a_gradient_that_is_not_finite_stops_too(data, tmp_path, monkeypatch):
+    encode = TwoTower.encode_images
+
+    def steep(self, pixels):
+        encoded = encode(self, pixels)
+        if encoded.pooled.requires_grad:
+            encoded.pooled.register_hook(lambda gradient: gradient * float("inf"))
+        return encoded
+
+    monkeypatch.setattr(TwoTower, "encode_images", steep)
+    with pytest.raises(ItmlabError, match=r"the gradient is (nan|inf) at step 1 \(epoch 1\), images picture-\d+"):
+        train(micro(), data, tmp_path / "run", progress=False)
+
+
+def test_low_precision_trains_as_well(data, tmp_path):
+    run = train(micro(optimiser__precision="bfloat16"), data, tmp_path / "run", progress=False)
+    assert run.finished and all(weight.dtype == torch.float32 for weight in run.model.parameters())

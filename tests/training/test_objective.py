@@ -1,0 +1,114 @@
+"""The loss of a batch against slow loops written from the paper's equations, and which candidates it sees when."""
+
+import pytest
+import torch
+from torch.nn.functional import normalize
+
+from itmlab.samplers import MomentumMemory
+from itmlab.training.objective import Objective
+
+from .world import micro
+
+
+def features(seed, count=6, dimension=8):
+    generator = torch.Generator().manual_seed(seed)
+    return [normalize(torch.randn(count, dimension, generator=generator), dim=1).requires_grad_() for _ in range(2)]
+
+
+IDS = torch.tensor([3, 1, 4, 1, 5, 9])  # rows 1 and 3 are of the same image
+
+
+def objective(name, **changes):
+    recipe = micro(name, **changes)
+    memory = MomentumMemory(recipe.memory.length, 8) if recipe.memory else None
+    return Objective(recipe, memory, torch.Generator().manual_seed(0))
+
+
+def hinges(anchors, positives, candidates, anchor_ids, candidate_ids, margin=0.2):
+    """For each anchor the hinges of its negatives, in plain loops."""
+    table = []
+    for row, anchor in enumerate(anchors):
+        own = anchor @ positives[row]
+        others = [column for column in range(len(candidates)) if candidate_ids[column] != anchor_ids[row]]
+        table.append([(margin - own + anchor @ candidates[column]).clamp(min=0) for column in others])
+    return table
+
+
+def test_warm_up_is_the_sum_of_hinges_of_the_batch_whatever_the_recipe():
+    images, captions = features(0)
+    expected = sum(
+        sum(map(sum, hinges(*sides, IDS, IDS))) / 6
+        for sides in ((images, captions, captions), (captions, images, images))
+    )
+    for name in ("triplet", "hardest", "fne", "info_nce", "retrieved"):
+        slow = features(1) if name in ("fne", "retrieved") else None
+        loss, chosen = objective(name)(images, captions, IDS, slow, epoch=0)
+        assert chosen is None and loss.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_hardest_is_the_largest_hinge_by_either_road():
+    images, captions = features(0)
+    expected = sum(
+        sum(map(max, hinges(*sides, IDS, IDS))) / 6
+        for sides in ((images, captions, captions), (captions, images, images))
+    )
+    assert objective("hardest")(images, captions, IDS, None, epoch=1).loss.item() == pytest.approx(expected.item())
+    sampled = objective("semi_hard", sampler__kind="hardest")(images, captions, IDS, None, epoch=1)
+    assert sampled.loss.item() == pytest.approx(expected.item())
+    for side in (images, captions):
+        side.grad = None
+    sampled.loss.backward()
+    gradients = [side.grad.clone() for side in (images, captions)]
+    for side in (images, captions):
+        side.grad = None
+    expected.backward()
+    for side, gradient in zip((images, captions), gradients, strict=True):
+        torch.testing.assert_close(side.grad, gradient)
+
+
+def test_the_memory_is_filled_first_and_searched_from_the_epoch_after():
+    """`methods.md` 1.4: the pool is the batch's momentum features and the queue; the first epoch stays in the batch."""
+    chooser = objective("hardest_memory")
+    images, captions = features(0)
+    first, second = features(1), features(2)
+    in_batch = objective("hardest")(images, captions, IDS, None, epoch=1).loss
+    assert chooser(images, captions, IDS, first, epoch=1).loss.item() == pytest.approx(in_batch.item())
+    assert len(chooser.memory) == 6
+    loss, chosen = chooser(images, captions, IDS, second, epoch=2)
+    pool_ids = torch.cat([IDS, IDS])
+    pools = [torch.cat([second[side], first[side]]).detach() for side in (0, 1)]
+    expected = 0
+    for anchors, positives, pool in ((images, captions, pools[1]), (captions, images, pools[0])):
+        expected = expected + sum(map(max, hinges(anchors, positives, pool, IDS, pool_ids))) / 6
+    assert loss.item() == pytest.approx(expected.item())
+    assert len(chosen) == 12 and all(pool_ids[chosen[row]] != IDS[row % 6] for row in range(12))
+    assert len(chooser.memory) == 12
+
+
+def test_fne_observes_both_directions_of_the_batch():
+    chooser = objective("fne", sampler__minimum_positives=1)
+    images, _ = features(0)
+    chooser(images, images, torch.arange(6), features(1), epoch=1)  # a perfect model: every positive is trusted
+    assert chooser.sampler.positive_moments.count == 12
+    assert chooser.sampler.statistics.positive_mean == pytest.approx(1.0)
+    chooser.start_epoch(2)
+    assert chooser.sampler.positive_moments.count == 0
+
+
+def test_info_nce_is_cross_entropy_over_the_batch():
+    images, captions = features(0)
+    ids = torch.arange(6)
+    scores = images @ captions.T / 0.05
+    cross_entropy = torch.nn.functional.cross_entropy
+    expected = cross_entropy(scores, ids) + cross_entropy(scores.T, ids)
+    loss = objective("info_nce")(images, captions, ids, None, epoch=1).loss
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_a_batch_of_one_image_has_a_loss_of_zero_with_a_gradient():
+    for name in ("triplet", "hardest", "fne", "info_nce"):
+        images, captions = features(0, count=1)
+        slow = features(1, count=1) if name == "fne" else None
+        loss, _ = objective(name)(images, captions, IDS[:1], slow, epoch=1)
+        loss.backward()
+        assert loss.item() == 0 and images.grad.isfinite().all()

@@ -1,0 +1,196 @@
+"""A run that was stopped, however and wherever, ends with the very bytes of a run that never was."""
+
+import os
+import random
+import shutil
+import signal
+import time
+
+import pytest
+import torch
+
+from itmlab.errors import ItmlabError
+from itmlab.training import Interrupted, Run, loop, train
+from itmlab.training.checkpoint import Checkpoints
+from itmlab.training.directory import held
+
+from .world import micro, small_world
+
+KEPT = ("model.safetensors", "history.jsonl", "recipe.json", "config.json", "tokenizer.json")
+
+
+def same_bytes(run, other):
+    return all((run.directory / name).read_bytes() == (other.directory / name).read_bytes() for name in KEPT)
+
+
+@pytest.mark.parametrize("steps", [1, 4, 5, 9, 13, 15])  # of 4 an epoch: in warm-up, at its end, with the memory
+def test_stopping_after_any_step_changes_nothing(steps, finished, data, tmp_path):
+    stopped = train(micro(), data, tmp_path / "run", max_steps=steps, progress=False)
+    assert not stopped.finished
+    assert same_bytes(train(micro(), data, tmp_path / "run", progress=False), finished)
+
+
+def test_the_whole_state_is_the_same_not_only_what_is_kept(data, tmp_path):
+    train(micro(), data, tmp_path / "once", max_steps=14, progress=False)
+    for steps in (3, 9, 14):
+        train(micro(), data, tmp_path / "thrice", max_steps=steps, progress=False)
+    (once, _), (thrice, _) = (Checkpoints(tmp_path / name / "resume").load() for name in ("once", "thrice"))
+    assert once.keys() == thrice.keys() == {"model", "optimiser", "momentum", "memory", "sampler", "random"}
+    for part, tensors in once.items():
+        assert all(tensors[name].equal(value) for name, value in thrice[part].items()), part
+
+
+@pytest.mark.parametrize("name", ["triplet", "retrieved", "info_nce"])
+def test_it_holds_for_other_recipes(name, data, tmp_path):
+    recipe = micro(name, data__accumulate=3, data__captions_per_image="all", optimiser__schedule="linear")
+    once = train(recipe, data, tmp_path / "once", progress=False)
+    train(recipe, data, tmp_path / "twice", max_steps=4, progress=False)
+    assert same_bytes(train(recipe, data, tmp_path / "twice", progress=False), once)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_finishes_the_step_and_saves(number, code, finished, data, tmp_path, monkeypatch):
+    learn, steps = loop.learn, []
+
+    def interrupted_learn(*arguments):
+        steps.append(1)
+        if len(steps) == 10:
+            signal.raise_signal(number)
+        return learn(*arguments)
+
+    monkeypatch.setattr(loop, "learn", interrupted_learn)
+    with pytest.raises(Interrupted, match="stopped after step 10") as stop:
+        train(micro(), data, tmp_path / "run", progress=False)
+    assert isinstance(stop.value, KeyboardInterrupt) and stop.value.exit_code == code
+    assert Checkpoints(tmp_path / "run" / "resume").load()[1]["step"] == 10
+    monkeypatch.setattr(loop, "learn", learn)
+    assert same_bytes(train(micro(), data, tmp_path / "run", progress=False), finished)
+
+
+class Crash(BaseException):
+    """Stands for the machine going away."""
+
+
+def test_a_crash_at_any_rename_leaves_something_to_go_on_from(finished, data, tmp_path, monkeypatch):
+    replace, left = os.replace, [0]
+
+    def replace_or_crash(*arguments, **options):
+        left[0] -= 1
+        if left[0] == 0:
+            raise Crash
+        return replace(*arguments, **options)
+
+    monkeypatch.setattr(os, "replace", replace_or_crash)
+    crashes, directory = 0, tmp_path / "run"
+    for count in [*range(1, 12), *range(12, 60, 5)]:
+        left[0] = count
+        try:
+            run = train(micro(), data, directory, checkpoint_every=2, progress=False)
+        except Crash:
+            crashes += 1
+        else:
+            assert same_bytes(run, finished)
+            shutil.rmtree(directory)
+    left[0] = -1
+    assert crashes > 12
+    assert same_bytes(train(micro(), data, directory, checkpoint_every=2, progress=False), finished)
+
+
+LONGER = micro(data__epochs=10)
+
+
+def train_in_a_process(directory):
+    torch.set_num_threads(1)
+    try:
+        train(LONGER, small_world(), directory, checkpoint_every=1, progress=False)
+    except Interrupted as stop:
+        os._exit(stop.exit_code)
+
+
+def start(processes, directory):
+    process = processes.Process(target=train_in_a_process, args=(directory,))
+    process.start()
+    return process
+
+
+def wait_for_step(process, directory, step):
+    """Until the process has saved that step, or has ended."""
+    checkpoints = Checkpoints(directory / "resume")
+    while process.is_alive() and checkpoints.read_pointer().get("position", {"step": -1})["step"] < step:
+        time.sleep(0.001)
+
+
+@pytest.fixture(scope="module")
+def longer(data, tmp_path_factory):
+    return train(LONGER, data, tmp_path_factory.mktemp("longer") / "run", progress=False)
+
+
+def test_killing_the_process_at_random_moments(processes, longer, tmp_path):
+    moments, kills, directory = random.Random(0), 0, tmp_path / "run"
+    for step in (1, 3, 4, 8, 13, 21, 30, 36):
+        process = start(processes, directory)
+        wait_for_step(process, directory, step)
+        time.sleep(moments.uniform(0, 0.05))
+        process.kill()
+        process.join()
+        kills += process.exitcode == -signal.SIGKILL
+    assert kills >= 4  # a busy machine may let some of them run to the end
+    process = start(processes, directory)
+    process.join()
+    assert process.exitcode == 0 and same_bytes(Run(directory), longer)
+
+
+def test_terminating_the_process(processes, longer, tmp_path):
+    directory = tmp_path / "run"
+    process = start(processes, directory)
+    wait_for_step(process, directory, 5)
+    process.terminate()
+    process.join()
+    assert process.exitcode == 143 and not Run(directory).finished
+    process = start(processes, directory)
+    process.join()
+    assert process.exitcode == 0 and same_bytes(Run(directory), longer)
+
+
+def test_a_finished_run_is_returned_as_it_is(finished, data):
+    before = {path: path.stat().st_mtime_ns for path in finished.directory.rglob("*")}
+    assert train(micro(), data, finished.directory, progress=False).finished
+    assert before == {path: path.stat().st_mtime_ns for path in finished.directory.rglob("*")}
+    assert not list((finished.directory / "resume").glob("step-*")), "tensors that only resuming needs are dropped"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"data__epochs": 5}, r"another recipe: data.epochs is 4 there and 5 here"),
+        ({"sampler__prior": 0.1}, r"another recipe: sampler.options.prior is None there and 0.1 here"),
+        ({"seed": 3}, r"another recipe: seed is 0 there and 3 here"),
+    ],
+)
+def test_another_recipe_is_refused_in_one_line(changes, said, finished, data):
+    with pytest.raises(ItmlabError, match=said) as error:
+        train(micro(**changes), data, finished.directory, progress=False)
+    assert "\n" not in str(error.value) and str(finished.directory) in str(error.value)
+
+
+def test_other_data_or_not_resuming_is_refused(finished, data):
+    with pytest.raises(ItmlabError, match="another data"):
+        train(micro(), small_world(copies=4), finished.directory, progress=False)
+    with pytest.raises(ItmlabError, match="a run here already"):
+        train(micro(), data, finished.directory, resume=False, progress=False)
+
+
+def test_two_processes_do_not_train_in_one_directory(data, tmp_path):
+    with held(tmp_path / "run" / "resume"), pytest.raises(ItmlabError, match="another process is training here"):
+        train(micro(), data, tmp_path / "run", max_steps=1, progress=False)
+    assert train(micro(), data, tmp_path / "run", max_steps=1, progress=False).recipe == micro()
+
+
+def test_a_damaged_state_is_one_line(data, tmp_path):
+    run = train(micro(), data, tmp_path / "run", max_steps=6, progress=False)
+    next((run.directory / "resume").glob("step-*/memory.safetensors")).write_bytes(b"no")
+    with pytest.raises(ItmlabError, match="resume state cannot be read"):
+        train(micro(), data, tmp_path / "run", progress=False)
+    (run.directory / "resume" / "state.json").write_text('{"tensors": "../..", "parts": ["x"], "position": {}}')
+    with pytest.raises(ItmlabError, match="leaves its root"):
+        train(micro(), data, tmp_path / "run", progress=False)

@@ -1,0 +1,24 @@
+"""What each of the launched processes does: train in two goes, in the directory given."""
+
+import sys
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from training.world import micro, small_world  # (as `accelerate launch` runs a file, not a module of a package)
+
+from itmlab.training import train
+
+RECIPE = micro(model__dropout=0.0)
+
+
+def run(directory: Path) -> None:
+    torch.set_num_threads(1)
+    train(RECIPE, small_world(), directory, max_steps=9, progress=False)
+    train(RECIPE, small_world(), directory, progress=False)
+
+
+if __name__ == "__main__":
+    run(Path(sys.argv[1]))
