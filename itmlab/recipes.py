@@ -18,7 +18,7 @@ SIZES: dict[str, dict[str, Any]] = {
         "model": TwoTowerConfig.tiny(),
         "memory": MemorySettings(length=1024, momentum=0.995),
         "optimiser": OptimiserSettings(
-            kind="adamw", learning_rate=1e-3, schedule="cosine", milestones=(), warm_up=0.5, clip=2.0, weight_decay=0.01
+            kind="adamw", learning_rate=1e-3, schedule="cosine", milestones=(), warm_up=1.0, clip=2.0, weight_decay=0.05
         ),
         "data": DataSettings(batch_size=64, epochs=12, captions_per_image="one", warm_up_epochs=2),
     },

@@ -10,7 +10,7 @@ from numpy import ndarray
 from .labels import label
 from .overlay import heat, outlined
 from .pictures import Canvas, data_uri
-from .theme import MUTED, WIDTH
+from .theme import MUTED, PAPER, WIDTH
 
 if TYPE_CHECKING:
     from ..explain.attention import AttentionMap
@@ -42,7 +42,7 @@ def attention_maps(
             left, high = side + (column + 1) * (cell + gap), top + line * (cell + head + 4)
             painted = heat(attention.picture, attention.weights)
             if index < len(outlines) and outlines[index] is not None:
-                painted = outlined(painted, outlines[index])
+                painted = outlined(painted, outlines[index], PAPER, rim=True)
             canvas.words(label(attention.word), left + cell / 2, high + 4, colour=MUTED, across="center")
             canvas.picture(data_uri(painted, largest=288, photographic=True), left, high + head, cell, cell)
         top += max(1, -(-len(row) // max(columns - 1, 1))) * (cell + head + 4) + 12

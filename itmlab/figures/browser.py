@@ -4,7 +4,7 @@ import asyncio
 import atexit
 import threading
 from collections.abc import Coroutine
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import plotly.graph_objects as go
@@ -57,3 +57,9 @@ def draw(figure: go.Figure) -> bytes | str:
     """`figure` as PNG bytes, or in one line why there is none."""
     browser = shared_browser()
     return browser if isinstance(browser, str) else browser.png(figure)
+
+
+@cache
+def say_once(line: str) -> None:
+    """Print a line, unless it was printed before."""
+    print(line)

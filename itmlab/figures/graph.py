@@ -1,7 +1,7 @@
 """A scene graph as a drawing: objects, the attributes that hang on them, labelled arrows for relations."""
 
 from collections import defaultdict
-from math import cos, pi, sin
+from math import cos, hypot, pi, sin
 from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
@@ -22,10 +22,10 @@ def scene_graph(graph: "SceneGraph", *, title: str, subtitle: str = "", height: 
     count = len(graph.objects)
     angles = [pi - 2 * pi * index / max(count, 1) for index in range(count)]
     inner, outer = (WIDTH * 0.27, height * 0.29), (WIDTH * 0.42, height * 0.44)
-    places = [_around(centre, inner, angle) for angle in angles] if count > 1 else [centre]
+    places = [_around(centre, inner, angle) for angle in angles] if count != 1 else [centre]
     for (subject, target), words in _arrows(graph).items():
         start, end = places[subject], places[target]
-        canvas.arrow(start, end, MUTED)
+        canvas.arrow(start, end, MUTED, clear=_clearance(graph.objects[target].lemma, start, end))
         # Nearer the subject than the object, so that the words of crossing and of opposite arrows do not meet.
         x, y = (start[axis] * 0.64 + end[axis] * 0.36 for axis in (0, 1))
         background = {"bgcolor": PAPER, "borderpad": 3}
@@ -42,6 +42,14 @@ def scene_graph(graph: "SceneGraph", *, title: str, subtitle: str = "", height: 
 
 def _around(centre: Point, radii: Point, angle: float) -> Point:
     return centre[0] + radii[0] * cos(angle), centre[1] - radii[1] * sin(angle)
+
+
+def _clearance(text: str, start: Point, end: Point) -> float:
+    """How far before the middle of an object's box, which is as wide as its name, an arrow from `start` has to stop."""
+    across, down = abs(end[0] - start[0]), abs(end[1] - start[1])
+    length = hypot(across, down) or 1.0
+    half_width, half_height = 4.8 * len(text) + 12, 19
+    return min(half_width * length / max(across, 1e-6), half_height * length / max(down, 1e-6)) + 4
 
 
 def _arrows(graph: "SceneGraph") -> dict[tuple[int, int], str]:

@@ -25,18 +25,19 @@ def heat(picture: Image.Image, weights: Float[ndarray, "row column"], *, size: i
     return Image.fromarray(((1 - opacity) * grey + opacity * _ramp(level[..., 0])).clip(0, 255).astype(np.uint8))
 
 
-def outlined(picture: Image.Image, mask: Bool[ndarray, "height width"], *, colour: str = "#FFFFFF") -> Image.Image:
-    """`picture` with the border of `mask` (any resolution) drawn on it, in `colour` over a dark rim."""
-    inside = np.asarray(Image.fromarray(mask).resize(picture.size, Image.Resampling.NEAREST))
+def outlined(picture: Image.Image, mask: Bool[ndarray, "height width"], colour: str, *, rim: bool) -> Image.Image:
+    """`picture` with the border of `mask` (any resolution) drawn on it in `colour`, on request with a dark rim."""
+    inside = np.asarray(Image.fromarray(np.asarray(mask)).resize(picture.size, Image.Resampling.NEAREST))
     pixels = np.asarray(picture.convert("RGB")).copy()
-    pixels[_border(inside, 3)] = (25, 28, 33)
+    if rim:
+        pixels[_border(inside, 3)] = (25, 28, 33)
     pixels[_border(inside, 2)] = hex_to_rgb(colour)
     return Image.fromarray(pixels)
 
 
 def tinted(picture: Image.Image, mask: Bool[ndarray, "height width"], colour: str, opacity: float) -> Image.Image:
     """`picture` with the pixels of `mask` (any resolution) tinted in `colour`."""
-    inside = np.asarray(Image.fromarray(mask).resize(picture.size, Image.Resampling.NEAREST))[..., None]
+    inside = np.asarray(Image.fromarray(np.asarray(mask)).resize(picture.size, Image.Resampling.NEAREST))[..., None]
     pixels = np.asarray(picture.convert("RGB"), dtype=np.float32)
     tint = (1 - opacity) * pixels + opacity * np.array(hex_to_rgb(colour), dtype=np.float32)
     return Image.fromarray(np.where(inside, tint, pixels).astype(np.uint8))

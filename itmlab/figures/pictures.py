@@ -9,8 +9,6 @@ from PIL import Image
 
 from .theme import INK, WIDTH, styled
 
-HEADER = 92  # pixels above a canvas's content: title and one line of subtitle
-
 
 def data_uri(picture: Image.Image, *, largest: int = 256, photographic: bool = False) -> str:
     """`picture`, no side above `largest` pixels, as a data URI: PNG, or JPEG where small bytes matter more."""
@@ -68,21 +66,22 @@ class Canvas:
         place = {"x": x, "y": y, "xref": "x", "yref": "y", "xanchor": across, "yanchor": down, "align": across}
         self.annotations.append({"text": text, **place, "showarrow": False, "borderpad": 0, "font": font, **style})
 
-    def arrow(self, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
-        """An arrow that keeps clear of what stands at both its ends."""
+    def arrow(self, start: tuple[float, float], end: tuple[float, float], colour: str, *, clear: float) -> None:
+        """An arrow whose head stops `clear` pixels before `end`."""
         ends = {"ax": start[0], "ay": start[1], "x": end[0], "y": end[1]}
         axes = {"xref": "x", "yref": "y", "axref": "x", "ayref": "y"}
         head = {"arrowhead": 2, "arrowsize": 1.1, "arrowwidth": 2, "arrowcolor": colour}
-        self.annotations.append({**ends, **axes, **head, "text": "", "standoff": 34, "startstandoff": 20})
+        self.annotations.append({**ends, **axes, **head, "text": "", "standoff": clear, "startstandoff": 20})
 
     def figure(self, title: str, subtitle: str, *, height: float) -> go.Figure:
         """All that was drawn, `height` pixels of it, under the title."""
         hidden = {"visible": False, "fixedrange": True, "automargin": False}
         drawn = go.Figure(layout={"images": self.images, "shapes": self.shapes, "annotations": self.annotations})
-        figure = styled(drawn, title, subtitle, height=round(height) + HEADER, legend=False)
+        header = 92 if subtitle else 60
+        figure = styled(drawn, title, subtitle, height=round(height) + header, legend=False)
         return figure.update_layout(
             width=round(self.width),
-            margin={"l": 0, "r": 0, "t": HEADER, "b": 0},
+            margin={"l": 0, "r": 0, "t": header, "b": 0},
             title={"x": 16 / self.width, "xref": "container"},
             xaxis={"range": [0, self.width], **hidden},
             yaxis={"range": [height, 0], **hidden},

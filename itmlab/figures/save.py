@@ -14,11 +14,10 @@ import plotly.graph_objects as go
 from ..errors import ItmlabError
 from ..project import figure_directory, profile
 from ..storage import write_bytes
-from .browser import draw
+from .browser import draw, say_once
 from .pages import write_index, write_page
 
 DIGITS = 6  # significant, of every number in a figure's JSON: enough to draw it, few enough to repeat
-_told: set[str] = set()
 
 
 def save(
@@ -46,9 +45,7 @@ def save(
         written.append(path.with_suffix(".png"))
     else:
         path.with_suffix(".png").unlink(missing_ok=True)  # an older picture of other data
-        if picture not in _told:
-            print(f"No PNG, only HTML and JSON: {picture} (apt-get install chromium)")
-        _told.add(picture)
+        say_once(f"No PNG, only HTML and JSON: {picture} (apt-get install chromium)")
     write_index(directory)
     return written
 

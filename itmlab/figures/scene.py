@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 from numpy import ndarray
@@ -11,6 +12,8 @@ from .labels import label
 from .overlay import enlarged, outlined, tinted
 from .pictures import Canvas, data_uri
 from .theme import PAPER, WIDTH, colour, translucent
+
+LARGE = 0.25  # share of the picture from which on a thing is its ground or setting: tinted, it would hide the rest
 
 
 def scene(
@@ -25,7 +28,7 @@ def scene(
 ) -> go.Figure:
     """The picture, and again with every object's visible pixels tinted and its box (x0 y0 x1 y1, pixels) named.
 
-    `captions` stand below, one after the other.
+    Ground, sky and setting have a name and a box but no tint. `captions` stand below, one after the other.
     """
     side, gap = 16, 24
     cell = (WIDTH - 2 * side - gap) / 2
@@ -33,7 +36,8 @@ def scene(
     scale = cell / max(picture.size)
     canvas.picture(data_uri(large, largest=512, photographic=True), side, 0, cell, cell)
     for index, mask in enumerate(masks):
-        large = outlined(tinted(large, mask, colour(index), 0.35), mask, colour=colour(index))
+        if float(np.asarray(mask, dtype=float).mean()) < LARGE:
+            large = outlined(tinted(large, mask, colour(index), 0.3), mask, colour(index), rim=False)
     left, top = side + cell + gap, 0.0
     canvas.picture(data_uri(large, largest=512, photographic=True), left, top, cell, cell)
     left += (cell - picture.width * scale) / 2  # plotly centres a picture that is not square

@@ -16,6 +16,7 @@ def true_images(true: Integer[ndarray, "caption"], *, title: str, subtitle: str 
 
     Numbers are gathered into steps that double (1, 2, 3–4, 5–8, …).
     """
+    true = np.asarray(true)
     edges = [1]
     while edges[-1] < true.max():
         edges.append(edges[-1] * 2)

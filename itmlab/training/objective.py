@@ -40,18 +40,21 @@ class Objective:
         slow: tuple[Float[Tensor, "anchor dimension"], Float[Tensor, "anchor dimension"]] | None,
         epoch: int,
     ) -> Outcome:
-        """The loss of a batch of pairs; `slow` holds their momentum features when the recipe has a memory."""
-        after_warm_up = epoch - self.recipe.data.warm_up_epochs
-        pool = Pool(images, captions, image_ids)
+        """The loss of a batch of pairs; `slow` holds their momentum features when the recipe has a memory.
+
+        In epoch 0 the memory only fills, whether that is an epoch of warm-up or not.
+        """
+        batch = Pool(images, captions, image_ids)
+        pool, filling = batch, self.memory is not None and epoch == 0
         if self.memory is not None:
-            if after_warm_up > 0:  # before, the memory only fills (`methods.md` 1.4)
+            if not filling:
                 pool = self.memory.pool(*slow, image_ids)
             self.memory.enqueue(*slow, image_ids)
-        if after_warm_up < 0:
-            return self._without_choice("sum_of_hinges", images, captions, image_ids, pool)
+        if epoch < self.recipe.data.warm_up_epochs:
+            return self._without_choice("sum_of_hinges", images, captions, image_ids, batch)
         if self.sampler is None:
             return self._without_choice(self.recipe.loss.kind, images, captions, image_ids, pool)
-        return self._with_choice(images, captions, image_ids, pool, first=after_warm_up == 0)
+        return self._with_choice(images, captions, image_ids, pool, plain=filling)
 
     def _without_choice(self, kind, images, captions, image_ids, pool: Pool) -> Outcome:
         positive_scores = (images * captions).sum(-1)
@@ -66,9 +69,9 @@ class Objective:
                 loss = loss + hinges(scores, positives, positive_scores, self.recipe.loss.margin)
         return Outcome(loss, None)
 
-    def _with_choice(self, images, captions, image_ids, pool: Pool, *, first: bool) -> Outcome:
-        """Eq. 15. With a memory, the first epoch takes the batch's plain hardest while the memory fills."""
-        sampler = Hardest() if first and self.memory is not None else self.sampler
+    def _with_choice(self, images, captions, image_ids, pool: Pool, *, plain: bool) -> Outcome:
+        """Eq. 15; `plain` takes the hardest, as while the memory fills in the first epoch (`methods.md` 1.4)."""
+        sampler = Hardest() if plain else self.sampler
         positive_scores = (images * captions).sum(-1)
         positives = pool.positives(image_ids)
         with torch.no_grad():

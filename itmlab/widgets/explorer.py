@@ -10,6 +10,8 @@ import plotly.graph_objects as go
 from IPython import get_ipython
 from IPython.display import display
 
+from ..figures.theme import WIDTH
+
 
 class Explorer:
     """Controls and the figures that `draw` makes from their values; shows itself as the last value of a cell.
@@ -26,7 +28,7 @@ class Explorer:
 
     def figures(self) -> list[go.Figure]:
         """The figures for the controls as they stand, as plain plotly figures."""
-        return list(self.draw())
+        return [figure.update_layout(width=figure.layout.width or WIDTH) for figure in self.draw()]
 
     def widget(self) -> ipywidgets.VBox:
         """Controls over live figures."""

@@ -15,12 +15,17 @@ from pathlib import Path
 import pytest
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-ARGUMENTS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-background-networking --disable-component-update "
-    "--disable-sync --no-first-run"
-).split()
+ARGUMENTS = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
 SETTINGS = {
-    "notebook-extension/tracker": '{"windowingMode": "none"}',  # outputs are in the page even when scrolled out of sight
+    "notebook-extension/tracker": '{"windowingMode": "none"}',  # outputs out of sight are in the page too
     "apputils-extension/notification": '{"fetchNews": "false", "checkForUpdates": false}',
 }
 
@@ -97,4 +102,4 @@ def page() -> Iterator:
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser.new_page(viewport={"width": 1500, "height": 1400})
-        browser.contexts[0].pages[0].screenshot(path="/tmp/shots/last.png"); browser.close()
+        browser.close()

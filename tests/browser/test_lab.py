@@ -12,7 +12,7 @@ from .conftest import Lab
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "notebooks" / "06_false_negative_probability.ipynb"
 CURVES = ".js-plotly-plot .scatterlayer path.js-line"
-PATIENCE = int(os.environ.get("PATIENCE", 300_000))
+PATIENCE = 180_000  # milliseconds for a notebook to run through on a busy machine
 
 pytestmark = pytest.mark.browser
 
@@ -92,15 +92,13 @@ def test_a_slider_moves_the_curves(page, lab: Lab, notebook: Path | None) -> Non
     before = curves.evaluate_all("lines => lines.map(line => line.getAttribute('d')).join()")
     screenshot(page, f"{target.stem}_before")
     press(page, "prior p", "ArrowRight", 6)
-    page.wait_for_function(
-        """([selector, before]) => [...document.querySelectorAll('.jp-OutputArea-output')]
-            .filter(output => [...output.querySelectorAll('.widget-slider')].some(one => one.innerText.includes('prior p')))
-            .some(output => [...output.querySelectorAll(selector)].map(line => line.getAttribute('d')).join() !== before)
-        """,
-        arg=[CURVES, before],
-        timeout=30_000,
-    )
+    for _ in range(120):
+        after = curves.evaluate_all("lines => lines.map(line => line.getAttribute('d')).join()")
+        if after != before:
+            break
+        page.wait_for_timeout(250)
     screenshot(page, f"{target.stem}_after")
+    assert after != before
 
 
 def test_another_picture_brings_other_maps(page, lab: Lab) -> None:

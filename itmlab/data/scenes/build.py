@@ -17,7 +17,7 @@ from .facts import Facts
 if TYPE_CHECKING:
     from datasets import Dataset, Features
 
-VERSION = 1  # raise it whenever a scene, its drawing or its captions change: it is part of the cache's key
+VERSION = 2  # raise it whenever a scene, its drawing or its captions change: it is part of the cache's key
 FILE = "scenes.arrow"
 
 

@@ -12,7 +12,7 @@ from .scene import Scene, Thing
 TRUE, OPEN, FALSE = 2, 1, 0
 _LEVEL = {True: TRUE, None: OPEN, False: FALSE}
 _PATIENCE = 20_000
-_GHOST = -1  # stands for something that the picture may show without being one of its things
+_UNKNOWN, _SCENERY = -2, -1  # stand for what an unknown word may mean, and for what the background may show
 
 
 def named(lemma: str, thing: Thing) -> int:
@@ -100,10 +100,10 @@ def candidates(scene: Scene, wanted: SceneObject) -> list[tuple[int, int]]:
     """(thing, level) of everything that an object of a graph may mean, best first."""
     entries = nouns().get(wanted.lemma)
     if entries is None:
-        return [(_GHOST, OPEN)]
+        return [(_UNKNOWN, OPEN)]
     found = [(number, level) for number, thing in enumerate(scene.objects) if (level := suits(wanted, thing))]
     if scene.backdrop and any(scene.backdrop & (entry.means | entry.perhaps) for entry in entries):
-        found.append((_GHOST, OPEN))
+        found.append((_SCENERY, OPEN))
     return sorted(found, key=lambda pair: -pair[1])
 
 
@@ -142,7 +142,7 @@ class Search:
         at = self.singles[depth]
         used = self.chosen.values()
         for thing, fit in self.choices[at]:
-            if thing != _GHOST and thing in used:
+            if thing >= 0 and thing in used:
                 continue
             self.chosen[at] = thing
             self._choose(depth + 1, min(level, fit, self._links(at)))
@@ -159,14 +159,18 @@ class Search:
         return level
 
     def _link(self, subject: int, lemma: str, thing: int) -> int:
-        return OPEN if _GHOST in (subject, thing) else related(self.facts, subject, lemma, thing)
+        if _SCENERY in (subject, thing) and lemma in relations() and relations()[lemma].category == "action":
+            return FALSE  # nobody holds or rides the background
+        return OPEN if subject < 0 or thing < 0 else related(self.facts, subject, lemma, thing)
 
     def _groups(self) -> int:
         level, taken = TRUE, []
         for at in self.groups:
-            members = [(thing, fit) for thing, fit in self.choices[at] if thing not in self.chosen.values()]
+            members = [
+                (thing, fit) for thing, fit in self.choices[at] if thing < 0 or thing not in self.chosen.values()
+            ]
             levels = {thing: min(fit, self._member(at, thing)) for thing, fit in members}
-            ghost = levels.pop(_GHOST, FALSE)
+            ghost = max(levels.pop(_UNKNOWN, FALSE), levels.pop(_SCENERY, FALSE))
             level = min(level, max(ghost, _count(self.graph.objects[at], list(levels.values()))))
             sure = {thing for thing, fit in levels.items() if fit == TRUE}
             if any(sure & other for other in taken):

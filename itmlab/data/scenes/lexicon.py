@@ -105,7 +105,7 @@ NOUNS: tuple[Noun, ...] = (
     _noun("toddler", "person", "", "boy girl", general=9),
     _noun("baby", "person", "", "", general=9),
     _noun("guy", "person", "man", "boy"),
-    _noun("gentleman", "person", "man"),
+    _noun("gentleman", "person", "man", general=9),
     _noun("lady", "person", "woman", "girl"),
     _noun("male", "person", "man boy", general=9),
     _noun("female", "person", "woman girl", general=9),

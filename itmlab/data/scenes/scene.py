@@ -5,7 +5,12 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from .kinds import KINDS, SETTINGS
+from ...text.graph import Attribute, Relation, SceneGraph, SceneObject
+from .kinds import COLOURS, KINDS, SETTINGS
+
+_POSES = ("stand", "walk", "run", "sit", "lie", "jump", "fly", "swim")
+_SAID = frozenset((*COLOURS, *_POSES, "striped", "spotted", "big", "small", "old"))  # adjectives and poses of a graph
+_LEMMAS = {"over": "jump over"}
 
 
 @dataclass(frozen=True)
@@ -35,10 +40,15 @@ class Thing:
         return KINDS[self.kind].category
 
     @property
+    def seen(self) -> tuple[str, ...]:
+        """The words for what can be seen of it itself: colours, pattern, size, pose, age."""
+        words = (self.colour, self.second, self.pattern, self.size, self.pose, self.age)
+        return tuple(word for word in words if word)
+
+    @property
     def attributes(self) -> tuple[str, ...]:
-        """The words for what can be seen of it."""
-        seen = (self.colour, self.second, self.pattern, self.size, self.pose, self.age, self.hair)
-        return tuple(word for word in seen if word)
+        """`seen`, and the hair's colour ("gray-haired")."""
+        return (*self.seen, f"{self.hair}-haired") if self.hair else self.seen
 
     @property
     def extent(self) -> tuple[float, float, float, float]:
@@ -76,6 +86,16 @@ class Scene:
     def backdrop(self) -> frozenset[str]:
         """Kinds that the background may seem to show without being things of their own."""
         return SETTINGS[self.setting].backdrop
+
+    @cached_property
+    def graph(self) -> SceneGraph:
+        """All that was composed as one scene graph: object `i` is `objects[i]`, the ground, sky and place included."""
+        objects = tuple(
+            SceneObject(thing.kind, tuple(Attribute(word) for word in thing.seen if word in _SAID), 1)
+            for thing in self.objects
+        )
+        links = tuple(Relation(f.subject, _LEMMAS.get(f.relation, f.relation), f.object) for f in self.facts)
+        return SceneGraph(objects, links)
 
     def to_json(self) -> str:
         """One line of JSON without what has its default."""

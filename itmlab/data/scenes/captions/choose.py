@@ -108,8 +108,8 @@ class Chooser:
     def groups(self) -> list[tuple[int, ...]]:
         """Sets of two and more main things of one kind, or people of any."""
         found = []
-        for kinds in ({kind} for kind in sorted({self.things[at].kind for at in self.mains})):
-            found.append(tuple(at for at in self.mains if self.things[at].kind in kinds))
+        for kind in {self.things[at].kind for at in self.mains}:
+            found.append(tuple(at for at in self.mains if self.things[at].kind == kind))
         found.append(tuple(at for at in self.mains if self.things[at].category == "person"))
         return sorted({group for group in found if len(group) > 1})
 

@@ -5,7 +5,6 @@ from .choose import Chooser
 from .sentence import Sentence
 
 PROGRESSIVE, PARTICIPLE, SIMPLE, RELATIVE = "is riding", "riding", "rides", "who is riding"
-FORMS = (PROGRESSIVE, PARTICIPLE, SIMPLE, RELATIVE)
 _SAID = ("ride", "hold", "chase", "kick", "fly", "read", "play", "walk", "lead", "in", "on", "under", "over")
 _NEXT = ("next to", "in front of", "behind", "under", "near", "above")
 _OTHER_WORDS = {
@@ -24,12 +23,18 @@ def deeds(chooser: Chooser, at: int) -> list[tuple[str, int]]:
     ]
 
 
+def alike(chooser: Chooser, one: int, other: int) -> bool:
+    """Two things of a kind that nobody would set against one another ("a box next to a box")."""
+    kind = chooser.things[one]
+    return kind.kind == chooser.things[other].kind and kind.category != "person"
+
+
 def neighbours(chooser: Chooser, at: int) -> list[tuple[str, int]]:
     """(relation, thing) that hold by position."""
     return [
         (name, other)
         for other in chooser.mains
-        if other != at and not chooser.facts.between(at, other)
+        if other != at and not chooser.facts.between(at, other) and not alike(chooser, at, other)
         for name in _NEXT
         if chooser.facts.holds(at, name, other)
         and not (name == "under" and chooser.things[other].category in ("animal", "person"))
@@ -46,7 +51,7 @@ def conjugate(sentence: Sentence, subject: int, form: str, third: str, participl
     return ("are " if plural else "is ") + participle
 
 
-def relative(sentence: Sentence, subject: int, chooser: Chooser, form: str, at: int) -> None:
+def relative(sentence: Sentence, chooser: Chooser, form: str, at: int) -> None:
     """The pronoun of a relative clause."""
     if form == RELATIVE:
         sentence.say("who" if chooser.things[at].category == "person" else "that")
@@ -63,7 +68,7 @@ def verb(sentence: Sentence, subject: int, form: str, lemma: str) -> None:
 
 def action(chooser: Chooser, sentence: Sentence, subject: int, at: int, relation: str, thing: int, form: str) -> None:
     """A relation said of the subject, its object's noun phrase included."""
-    relative(sentence, subject, chooser, form, at)
+    relative(sentence, chooser, form, at)
     pose = chooser.things[at].pose
     if relation in ("on", "in", "under", "over") or relation in _NEXT:
         place(chooser, sentence, subject, relation, thing, form, pose)

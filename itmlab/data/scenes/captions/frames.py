@@ -39,13 +39,13 @@ def _predicate(chooser: Chooser, sentence: Sentence, subject: int, at: int, form
         clauses.action(chooser, sentence, subject, at, *chooser.dice.choice(near), form)
         said = True
     elif pose in _POSES and chooser.chance(chooser.between(0.85, 0.6)):
-        clauses.relative(sentence, subject, chooser, form, at)
+        clauses.relative(sentence, chooser, form, at)
         clauses.verb(sentence, subject, form, pose)
         said = True
     wants = chooser.chance(chooser.between(0.6, 0.25))
     if not said and form in (PROGRESSIVE, SIMPLE, RELATIVE):
         if chooser.places(at):
-            clauses.relative(sentence, subject, chooser, form, at)
+            clauses.relative(sentence, chooser, form, at)
             sentence.say("are" if sentence.objects[subject].plural else "is")
             clauses.setting(chooser, sentence, subject, at)
         return
@@ -72,7 +72,7 @@ def _while(chooser: Chooser, sentence: Sentence, at: int) -> None:
 
 
 def plain(chooser: Chooser, sentence: Sentence) -> None:
-    """ "A man in a red shirt is riding a horse." """
+    """As in “A man in a red shirt is riding a horse.”"""
     at = _subject(chooser)
     subject = chooser.say(sentence, at)
     clauses.clothes(chooser, sentence, subject, at)
@@ -80,7 +80,7 @@ def plain(chooser: Chooser, sentence: Sentence) -> None:
 
 
 def fragment(chooser: Chooser, sentence: Sentence) -> None:
-    """ "man riding a horse" """
+    """As in “man riding a horse”."""
     at = _subject(chooser)
     subject = chooser.say(sentence, at, bare=chooser.chance(0.45))
     if chooser.chance(0.5):
@@ -89,7 +89,7 @@ def fragment(chooser: Chooser, sentence: Sentence) -> None:
 
 
 def simple(chooser: Chooser, sentence: Sentence) -> None:
-    """ "A man rides a horse." """
+    """As in “A man rides a horse.”"""
     at = _subject(chooser)
     subject = chooser.say(sentence, at)
     clauses.clothes(chooser, sentence, subject, at)
@@ -97,7 +97,7 @@ def simple(chooser: Chooser, sentence: Sentence) -> None:
 
 
 def there_is(chooser: Chooser, sentence: Sentence) -> None:
-    """ "There is a dog next to a tree." """
+    """As in “There is a dog next to a tree.”"""
     groups = chooser.groups()
     if groups and chooser.chance(0.4):
         sentence.say("there are")
@@ -113,14 +113,14 @@ def there_is(chooser: Chooser, sentence: Sentence) -> None:
 
 
 def relative_clause(chooser: Chooser, sentence: Sentence) -> None:
-    """ "A woman who is holding an umbrella." """
+    """As in “A woman who is holding an umbrella.”"""
     at = _subject(chooser)
     subject = chooser.say(sentence, at)
     _predicate(chooser, sentence, subject, at, RELATIVE)
 
 
 def setting_first(chooser: Chooser, sentence: Sentence) -> None:
-    """ "In the park, a dog is chasing a ball." """
+    """As in “In the park, a dog is chasing a ball.”"""
     at = _subject(chooser)
     options = [option for option in chooser.places(at) if option[0] not in ("by", "beside")]
     if not options:
@@ -142,7 +142,7 @@ def setting_first(chooser: Chooser, sentence: Sentence) -> None:
 
 
 def passive(chooser: Chooser, sentence: Sentence) -> None:
-    """ "A horse ridden by a man." """
+    """As in “A horse ridden by a man.”"""
     known = [
         fact
         for fact in chooser.facts.scene.facts
@@ -163,19 +163,20 @@ def passive(chooser: Chooser, sentence: Sentence) -> None:
 
 
 def inventory(chooser: Chooser, sentence: Sentence) -> None:
-    """ "A man, a dog and a tree" """
-    count = min(len(chooser.mains), chooser.dice.choice((1, 2, 2, 2, 3)))
-    told = chooser.dice.sample(chooser.mains, count)
+    """As in “A man, a dog and a tree”."""
+    firsts = list({chooser.things[at].kind: at for at in chooser.mains}.values())
+    count = min(len(firsts), chooser.dice.choice((1, 2, 2, 2, 3)))
+    told = chooser.dice.sample(firsts, count)
     for step, at in enumerate(told):
         if step:
             sentence.say("and" if step == count - 1 else ",")
-        chooser.say(sentence, at, bare=False)
-    if chooser.chance(chooser.between(0.5, 0.1)):
-        clauses.setting(chooser, sentence, 0, told[0]) if count == 1 else None
+        chooser.say(sentence, at)
+    if count == 1 and chooser.chance(chooser.between(0.5, 0.1)):
+        clauses.setting(chooser, sentence, 0, told[0])
 
 
 def counted(chooser: Chooser, sentence: Sentence) -> None:
-    """ "Two dogs are running on the grass." """
+    """As in “Two dogs are running on the grass.”"""
     groups = chooser.groups()
     if not groups:
         return plain(chooser, sentence)
