@@ -35,15 +35,16 @@ def attention_maps(
     canvas, top = Canvas(), 0.0
     for name, row in maps.items():
         canvas.words(f"<b>{label(name)}</b>", side, top + 4)
+        tall = cell * min(1.0, row[0].picture.height / row[0].picture.width) if row else 0.0
         if row:
-            canvas.picture(data_uri(row[0].picture), side, top + head, cell, cell)
+            canvas.picture(data_uri(row[0].picture), side, top + head, cell, tall)
         for index, attention in enumerate(row):
             line, column = divmod(index, columns - 1)
-            left, high = side + (column + 1) * (cell + gap), top + line * (cell + head + 4)
+            left, high = side + (column + 1) * (cell + gap), top + line * (tall + head + 4)
             painted = heat(attention.picture, attention.weights)
             if index < len(outlines) and outlines[index] is not None:
                 painted = outlined(painted, outlines[index], PAPER, rim=True)
             canvas.words(label(attention.word), left + cell / 2, high + 4, colour=MUTED, across="center")
-            canvas.picture(data_uri(painted, largest=288, photographic=True), left, high + head, cell, cell)
-        top += max(1, -(-len(row) // max(columns - 1, 1))) * (cell + head + 4) + 12
+            canvas.picture(data_uri(painted, largest=288, photographic=True), left, high + head, cell, tall)
+        top += max(1, -(-len(row) // max(columns - 1, 1))) * (tall + head + 4) + 12
     return canvas.figure(title, subtitle, height=top)

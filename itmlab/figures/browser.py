@@ -50,13 +50,22 @@ def shared_browser() -> Browser | str:
     try:
         return Browser()
     except Exception as error:  # no Chrome, or one that cannot start: kaleido raises many kinds
-        return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        return _first_line(error)
 
 
 def draw(figure: go.Figure) -> bytes | str:
     """`figure` as PNG bytes, or in one line why there is none."""
     browser = shared_browser()
-    return browser if isinstance(browser, str) else browser.png(figure)
+    if isinstance(browser, str):
+        return browser
+    try:
+        return browser.png(figure)
+    except Exception as error:  # Chrome was killed, or hangs
+        return _first_line(error)
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 @cache

@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from ..losses import info_nce, max_of_hinges, sampled_triplet, sum_of_hinges
-from ..samplers import Hardest, MomentumMemory, Pool
+from ..samplers import Hardest, MomentumMemory, Pool, Sampler
 from .recipe import Recipe
 
 
@@ -16,6 +16,10 @@ class Outcome(NamedTuple):
 
     loss: Float[Tensor, ""]
     chosen: Int64[Tensor, "anchor"] | None
+
+
+# Anchors, their candidates, and the match of each anchor: one direction.
+Side = tuple[Float[Tensor, "anchor dimension"], Float[Tensor, "candidate dimension"], Float[Tensor, "anchor dimension"]]
 
 
 class Objective:
@@ -42,48 +46,49 @@ class Objective:
     ) -> Outcome:
         """The loss of a batch of pairs; `slow` holds their momentum features when the recipe has a memory.
 
-        In epoch 0 the memory only fills, whether that is an epoch of warm-up or not.
+        In epoch 0 the memory only fills and negatives are the batch's (`methods.md` 1.4). After that an anchor's match
+        is its momentum feature as well, as in the released code: a live match would have drifted along with the anchor
+        since the memory was filled, and the loss would vanish by drifting.
         """
         batch = Pool(images, captions, image_ids)
-        pool, filling = batch, self.memory is not None and epoch == 0
+        pool, own, filling = batch, (images, captions), self.memory is not None and epoch == 0
         if self.memory is not None:
             if not filling:
-                pool = self.memory.pool(*slow, image_ids)
+                pool, own = self.memory.pool(*slow, image_ids), slow
             self.memory.enqueue(*slow, image_ids)
+        sides = [(images, pool.caption_features, own[1]), (captions, pool.image_features, own[0])]
         if epoch < self.recipe.data.warm_up_epochs:
-            return self._without_choice("sum_of_hinges", images, captions, image_ids, batch)
+            sides = [(images, captions, captions), (captions, images, images)]
+            return self._without_choice("sum_of_hinges", sides, batch.positives(image_ids))
         if self.sampler is None:
-            return self._without_choice(self.recipe.loss.kind, images, captions, image_ids, pool)
-        return self._with_choice(images, captions, image_ids, pool, plain=filling)
+            return self._without_choice(self.recipe.loss.kind, sides, pool.positives(image_ids))
+        with torch.no_grad():
+            scores, positives = images @ captions.T, batch.positives(image_ids)
+            self.sampler.observe(scores, positives)
+            self.sampler.observe(scores.T, positives.T)
+        return self._with_choice(Hardest() if filling else self.sampler, sides, pool.positives(image_ids))
 
-    def _without_choice(self, kind, images, captions, image_ids, pool: Pool) -> Outcome:
-        positive_scores = (images * captions).sum(-1)
-        positives = pool.positives(image_ids)
-        loss = images.new_zeros(())
-        for anchors, candidates in ((images, pool.caption_features), (captions, pool.image_features)):
-            scores = anchors @ candidates.T
+    def _without_choice(self, kind: str, sides: list[Side], positives: Bool[Tensor, "anchor candidate"]) -> Outcome:
+        """A loss that looks at every negative."""
+        losses = []
+        for anchors, candidates, matches in sides:
+            scores, positive_scores = anchors @ candidates.T, (anchors * matches).sum(-1)
             if kind == "info_nce":
-                loss = loss + info_nce(scores, positives, positive_scores, self.recipe.loss.temperature)
+                losses.append(info_nce(scores, positives, positive_scores, self.recipe.loss.temperature))
             else:
                 hinges = {"sum_of_hinges": sum_of_hinges, "max_of_hinges": max_of_hinges}[kind]
-                loss = loss + hinges(scores, positives, positive_scores, self.recipe.loss.margin)
-        return Outcome(loss, None)
+                losses.append(hinges(scores, positives, positive_scores, self.recipe.loss.margin))
+        return Outcome(sum(losses), None)
 
-    def _with_choice(self, images, captions, image_ids, pool: Pool, *, plain: bool) -> Outcome:
-        """Eq. 15; `plain` takes the hardest, as while the memory fills in the first epoch (`methods.md` 1.4)."""
-        sampler = Hardest() if plain else self.sampler
-        positive_scores = (images * captions).sum(-1)
-        positives = pool.positives(image_ids)
-        with torch.no_grad():
-            scores, own = images @ captions.T, image_ids[:, None] == image_ids[None, :]
-            self.sampler.observe(scores, own)
-            self.sampler.observe(scores.T, own.T)
-        loss, taken = images.new_zeros(()), []
-        for anchors, candidates in ((images, pool.caption_features), (captions, pool.image_features)):
-            with torch.no_grad():  # the full matrix is for choosing; only the chosen ones need a gradient
+    def _with_choice(self, sampler: Sampler, sides: list[Side], positives: Bool[Tensor, "anchor candidate"]) -> Outcome:
+        """One negative an anchor (Eq. 15); the full matrix is for choosing, only the chosen scores need a gradient."""
+        losses, taken = [], []
+        for anchors, candidates, matches in sides:
+            positive_scores = (anchors * matches).sum(-1)
+            with torch.no_grad():
                 scores = anchors @ candidates.T
-                chosen = sampler(scores, positives, positive_scores.detach(), generator=self.generator)
+                chosen = sampler(scores, positives, positive_scores, generator=self.generator)
             negative_scores = (anchors * candidates[chosen.clamp(min=0)]).sum(-1)
-            loss = loss + sampled_triplet(positive_scores, negative_scores, chosen >= 0, self.recipe.loss.margin)
+            losses.append(sampled_triplet(positive_scores, negative_scores, chosen >= 0, self.recipe.loss.margin))
             taken.append(chosen)
-        return Outcome(loss, torch.cat(taken))
+        return Outcome(sum(losses), torch.cat(taken))

@@ -9,7 +9,7 @@ from torch import nn
 
 from itmlab.models import Encoded, TwoTower, TwoTowerConfig, build_model
 
-from .small_world import small_set
+from .small_world import COLOURS, small_set
 
 
 class ColourModel(nn.Module):
@@ -18,7 +18,6 @@ class ColourModel(nn.Module):
     Every other word has the feature of being far from the background, so that "square" finds any square.
     """
 
-    WORDS = {"red": (214, 60, 50), "blue": (40, 90, 200), "green": (40, 160, 80), "white": (250, 250, 250)}
     patch_grid = (4, 4)
 
     def __init__(self):
@@ -32,18 +31,17 @@ class ColourModel(nn.Module):
 
     def encode_images(self, pixels: torch.Tensor) -> Encoded:
         patches = pixels.reshape(-1, 4, 12, 4, 12, 3).mean(dim=(2, 4)).reshape(-1, 16, 3)
-        local = torch.cat(
-            [patches - self.background, 0.01 + (patches - self.background).norm(dim=-1, keepdim=True)], -1
-        )
+        colour = patches - self.background
+        local = torch.cat([colour, colour.norm(dim=-1, keepdim=True), torch.full_like(colour[..., :1], 0.1)], dim=-1)
         return Encoded(local.mean(dim=1), local, torch.ones(local.shape[:2], dtype=torch.bool))
 
     def prepare_captions(self, captions: list[str]) -> dict[str, torch.Tensor]:
         words = [[word for word, _ in self.caption_words(caption)] for caption in captions]
-        features = torch.zeros(len(captions), 2 + max(map(len, words)), 4)
+        features = torch.zeros(len(captions), 2 + max(map(len, words)), 5)
         for row, sentence in enumerate(words):
             for at, word in enumerate(sentence):
-                if word in self.WORDS:
-                    features[row, at + 1, :3] = torch.tensor(self.WORDS[word]) / 255 - self.background
+                if word in COLOURS:
+                    features[row, at + 1, :3] = torch.tensor(COLOURS[word]) / 255 - self.background
                 else:
                     features[row, at + 1, 3] = 1
         return {"features": features}
@@ -65,7 +63,6 @@ def colour_model() -> ColourModel:
 @pytest.fixture(scope="session")
 def tiny() -> TwoTower:
     """The package's own tiny model with fresh weights."""
-    torch.set_num_threads(1)
     return build_model(TwoTowerConfig.tiny(), [*small_set().captions, "Two men ride; T-shirt & <b>hat</b>"], seed=0)
 
 

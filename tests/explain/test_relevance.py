@@ -69,6 +69,8 @@ def test_one_word_has_a_relevance_of_its_own(tiny, tiny_clip):
     assert (whole.word, word.word) == ("whole caption", "Red")
     assert not np.allclose(whole.weights, word.weights)
     assert relevance(tiny_clip, NOISE, "a red square", layer=-2).weights.shape == tiny_clip.patch_grid
+    one, two = (relevance(tiny, NOISE, "a man and a hat", word="a", occurrence=number).weights for number in (0, 1))
+    assert not np.allclose(one, two)
     with pytest.raises(ItmlabError, match="its words are a, red, square"):
         relevance(tiny, NOISE, "a red square", word="dog")
 

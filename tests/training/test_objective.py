@@ -78,11 +78,28 @@ def test_the_memory_is_filled_first_and_searched_from_the_epoch_after():
     pool_ids = torch.cat([IDS, IDS])
     pools = [torch.cat([second[side], first[side]]).detach() for side in (0, 1)]
     expected = 0
-    for anchors, positives, pool in ((images, captions, pools[1]), (captions, images, pools[0])):
-        expected = expected + sum(map(max, hinges(anchors, positives, pool, IDS, pool_ids))) / 6
+    for anchors, matches, pool in ((images, second[1], pools[1]), (captions, second[0], pools[0])):
+        expected = expected + sum(map(max, hinges(anchors, matches, pool, IDS, pool_ids))) / 6
     assert loss.item() == pytest.approx(expected.item())
     assert len(chosen) == 12 and all(pool_ids[chosen[row]] != IDS[row % 6] for row in range(12))
     assert len(chooser.memory) == 12
+
+
+def test_drifting_away_from_the_memory_does_not_lower_the_loss():
+    """What live features have in common and momentum features lack helps matches no more than negatives."""
+    chooser, drift = objective("hardest_memory", data__warm_up_epochs=0), torch.zeros(8)
+    chooser(*features(0), IDS, features(1), epoch=0)
+    state = chooser.memory.state_dict()
+    (images, captions), slow = features(0), features(2)
+    for side in slow:
+        side.data[:, 0] = 0  # no momentum feature has any of the direction in which the live ones drift
+    state["image_features"][:, 0] = state["caption_features"][:, 0] = 0
+    drift[0] = 5.0
+    losses = []
+    for shift in (0, drift):
+        chooser.memory.load_state_dict(state)
+        losses.append(chooser(images + shift, captions + shift, IDS, slow, epoch=1).loss.item())
+    assert losses[0] == pytest.approx(losses[1])
 
 
 def test_fne_observes_both_directions_of_the_batch():

@@ -27,9 +27,9 @@ def test_the_prior_moves_posterior_and_weight_but_no_density(studied):
     explorer = false_negatives(studied)
     explorer.widget()
     live = explorer.shown[0]
-    before = {trace.name: list(trace.y) for trace in live.data if trace.mode == "lines"}
+    before = {trace.name: list(trace.y) for trace in live.data if trace.type == "scatter" and trace.mode == "lines"}
     controls(explorer)["prior p"].value = 0.1
-    after = {trace.name: list(trace.y) for trace in live.data if trace.mode == "lines"}
+    after = {trace.name: list(trace.y) for trace in live.data if trace.type == "scatter" and trace.mode == "lines"}
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {"posterior", "raw posterior", "sampling weight"}
     assert "p = 0.1" in live.layout.title.subtitle.text
