@@ -16,11 +16,11 @@ PAPER: dict[str, Any] = {
 SIZES: dict[str, dict[str, Any]] = {
     "tiny": {
         "model": TwoTowerConfig.tiny(),
-        "memory": MemorySettings(length=1024, momentum=0.995),
+        "memory": MemorySettings(length=2048, momentum=0.995),
         "optimiser": OptimiserSettings(
             kind="adamw", learning_rate=1e-3, schedule="cosine", milestones=(), warm_up=1.0, clip=2.0, weight_decay=0.05
         ),
-        "data": DataSettings(batch_size=64, epochs=12, captions_per_image="one", warm_up_epochs=2),
+        "data": DataSettings(batch_size=64, epochs=12, captions_per_image=4, warm_up_epochs=6),
     },
     "base": {"model": TwoTowerConfig.base(), **PAPER},
     "large": {"model": TwoTowerConfig.large(), **PAPER},

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -22,14 +22,15 @@ AHEAD = 2  # batches beyond those that the workers are at
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs of one step: row i is `images[i]` with `captions[i]`.
+    """Pairs of one step: row i is picture `image_rows[i]` of `images` with `captions[i]`.
 
-    `images` are RGB pictures, or what `prepare_images` made of them; `tokens` is what `prepare_captions` made of the
-    captions, else None.
+    `images` are RGB pictures, or what `prepare_images` made of them, each picture once a run of its captions; `tokens`
+    is what `prepare_captions` made of the captions, else None.
     """
 
     image_indices: Int64[Tensor, "pair"]
     caption_indices: Int64[Tensor, "pair"]
+    image_rows: Int64[Tensor, "pair"]
     images: Any
     captions: list[str]
     tokens: Any = None
@@ -38,12 +39,13 @@ class Batch:
 class PairBatches:
     """The pairs of a CaptionSet in shuffled batches, prepared by `workers` threads (at least one) ahead of use.
 
-    `captions_per_image="one"` takes each image once an epoch with one of its captions drawn anew; "all" takes every
-    caption, so an image may occur twice in a batch. The order is a function of `(seed, epoch)` only. A last batch
-    that is not full is dropped unless it is the only one. `prepare_images` (list of pictures -> anything) and
-    `prepare_captions` (list of texts -> anything) run in the background. Decoded pictures are kept as long as they
-    fit into `keep_bytes`, so that a small set is decoded once. `waited_seconds` adds up the time that the consumer
-    stood still.
+    `captions_per_image=n` takes each image once an epoch with n of its captions drawn anew (again, where it has fewer),
+    all in one batch, where its picture is prepared and encoded once; "all" takes every caption as a pair of its own, so
+    an image may occur twice in a batch, as the field does. `batch_size` counts pictures. The order is a function of
+    `(seed, epoch)` only. A last batch that is not full is dropped unless it is the only one. `prepare_images` (list of
+    pictures -> anything) and `prepare_captions` (list of texts -> anything) run in the background. Decoded pictures
+    are kept as long as they fit into `keep_bytes`, so that a small set is decoded once. `waited_seconds` adds up the
+    time that the consumer stood still.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class PairBatches:
         *,
         batch_size: int,
         seed: int,
-        captions_per_image: str = "one",
+        captions_per_image: int | Literal["all"] = 1,
         workers: int = 0,
         prepare_images: Callable[[list[Image.Image]], Any] | None = None,
         prepare_captions: Callable[[list[str]], Any] | None = None,
@@ -60,10 +62,11 @@ class PairBatches:
     ):
         if batch_size < 1 or workers < 0 or seed < 0:
             raise ItmlabError(f"batch_size={batch_size}, workers={workers}, seed={seed}: sizes and seeds are positive")
-        if captions_per_image not in ("one", "all"):
-            raise ItmlabError(f"captions_per_image={captions_per_image!r}", remedy='use "one" or "all"')
+        if captions_per_image != "all" and not (isinstance(captions_per_image, int) and captions_per_image >= 1):
+            raise ItmlabError(f"captions_per_image={captions_per_image!r}", remedy='use 1 or more, or "all"')
         self.data, self.batch_size, self.seed = data, batch_size, seed
         self.captions_per_image = captions_per_image
+        self._together = 1 if captions_per_image == "all" else captions_per_image
         self.waited_seconds = 0.0
         self._workers = max(1, workers)
         self._prepare_images, self._prepare_captions = prepare_images, prepare_captions
@@ -76,8 +79,8 @@ class PairBatches:
 
     def __len__(self) -> int:
         """The number of batches of an epoch."""
-        pairs = len(self._described) if self.captions_per_image == "one" else len(self.data.captions)
-        return max(1, pairs // self.batch_size)
+        pictures = len(self.data.captions) if self.captions_per_image == "all" else len(self._described)
+        return max(1, pictures // self.batch_size)
 
     def order(self, epoch: int) -> Int64[Tensor, "pair"]:
         """The caption indices of an epoch in the order in which they come."""
@@ -85,15 +88,18 @@ class PairBatches:
         if self.captions_per_image == "all":
             return torch.from_numpy(generator.permutation(len(self.data.captions)))
         images = generator.permutation(self._described)
-        draws = generator.random(len(images))
-        choices = [self.data.captions_of_image[image] for image in images.tolist()]
-        picked = [int(own[int(draw * len(own))]) for own, draw in zip(choices, draws.tolist(), strict=True)]
-        return torch.tensor(picked, dtype=torch.int64)
+        picked = []
+        for image in images.tolist():
+            own = self.data.captions_of_image[image].numpy()
+            shuffled = [generator.permutation(own) for _ in range(-(-self._together // len(own)))]
+            picked.append(np.concatenate(shuffled)[: self._together])
+        return torch.from_numpy(np.concatenate(picked))
 
     def epoch(self, number: int, start_batch: int = 0) -> Iterator[Batch]:
         """The batches of epoch `number` from `start_batch` on; a picture that cannot be read raises ItmlabError."""
         order = self.order(number)
-        rows = deque(order[start : start + self.batch_size] for start in self._starts(start_batch))
+        size = self.batch_size * self._together
+        rows = deque(order[batch * size : (batch + 1) * size] for batch in range(start_batch, len(self)))
         threads = ThreadPoolExecutor(self._workers, thread_name_prefix="itmlab-batches")
         coming: deque[Future[Batch]] = deque()
         try:
@@ -107,12 +113,9 @@ class PairBatches:
         finally:
             threads.shutdown(wait=True, cancel_futures=True)
 
-    def _starts(self, start_batch: int) -> list[int]:
-        return [number * self.batch_size for number in range(start_batch, len(self))]
-
     def _make(self, captions: Int64[Tensor, "pair"]) -> Batch:
         images = self.data.image_of_caption[captions]
-        pictures: Any = [self._decoded[index] for index in images.tolist()]
+        pictures: Any = [self._decoded[index] for index in images[:: self._together].tolist()]
         texts = [self.data.captions[index] for index in captions.tolist()]
         tokens = None
         if self._prepare_images is not None:
@@ -120,7 +123,8 @@ class PairBatches:
         if self._prepare_captions is not None:
             with self._tokenising:
                 tokens = self._prepare_captions(texts)
-        return Batch(images, captions, pictures, texts, tokens)
+        rows = torch.arange(len(captions)) // self._together
+        return Batch(images, captions, rows, pictures, texts, tokens)
 
 
 class _Decoded:

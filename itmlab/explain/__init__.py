@@ -1,6 +1,7 @@
 """Why a model scores as it does: attention maps, relevance, pointing at known objects, false-negative probabilities."""
 
 from .attention import AttentionMap, word_maps, word_to_patch
+from .caption_maps import caption_maps
 from .false_negatives import Curves, Judgement, Study, curves, judge, study
 from .pointing import Pointing, pointing, word_masks
 from .relevance import relevance
@@ -11,6 +12,7 @@ __all__ = [
     "Judgement",
     "Pointing",
     "Study",
+    "caption_maps",
     "curves",
     "judge",
     "pointing",

@@ -44,9 +44,10 @@ def train(
     """Train `recipe` on the split "train" of `data` (all of it if it has none), evaluating on "val" each epoch.
 
     What is in `run_dir` is taken up where it was left, bit for bit; `max_steps` stops after so many steps in all. The
-    weights kept are those of the best validation RSum, or the last where nothing is held out. The state is saved every
-    `checkpoint_every` steps and after each epoch. Ctrl-C or SIGTERM finishes the step, saves and raises `Interrupted`
-    (a KeyboardInterrupt). A loss that is not finite, or a directory of another recipe or data set, is an ItmlabError.
+    weights kept are those of the best validation RSum after the warm-up, or the last where nothing is held out. The
+    state is saved every `checkpoint_every` steps and after each epoch. Ctrl-C or SIGTERM finishes the step, saves and
+    raises `Interrupted` (a KeyboardInterrupt). A loss that is not finite, or a directory of another recipe or data set,
+    is an ItmlabError.
     """
     accelerator = accelerator or Accelerator()
     directory = Path(run_dir)
@@ -100,7 +101,7 @@ def train(
                 )
 
         for epoch in range(position.epoch, recipe.data.epochs):
-            if position.step >= steps:
+            if position.step >= steps and position.batch < len(batches):
                 break
             began, waited = time.monotonic(), batches.waited_seconds
             if position.batch == 0:
@@ -139,7 +140,8 @@ def train(
                 }
             )
             shown.epoch(epoch + 1, recipe.data.epochs, mean_loss, first_recall(scores))
-            if not scores or position.best is None or scores["rsum"] > position.best:
+            young = epoch <= recipe.data.warm_up_epochs  # what the warm-up reached is not this recipe's doing
+            if young or not scores or scores["rsum"] > position.best:
                 position.best = scores.get("rsum")
                 if first:
                     model.save(directory)
@@ -171,19 +173,19 @@ def learn(
     total = 0.0
     for batch in group:
         pixels, tokens = on_device(model, batch.images), on_device(model, batch.tokens)
-        slow = None
+        slow, rows = None, batch.image_rows.to(device)
         with torch.autocast(device.type, torch.bfloat16, enabled=low_precision):
             images, captions = model.encode_images(pixels).pooled, model.encode_captions(tokens).pooled
             if state.momentum is not None:
                 slow = (
-                    whole_batch(state.momentum.encode_images(pixels).pooled.float(), accelerator),
+                    whole_batch(state.momentum.encode_images(pixels).pooled.float(), accelerator)[rows],
                     whole_batch(state.momentum.encode_captions(tokens).pooled.float(), accelerator),
                 )
-        images, captions = whole_batch(images.float(), accelerator), whole_batch(captions.float(), accelerator)
+        images, captions = whole_batch(images.float(), accelerator)[rows], whole_batch(captions.float(), accelerator)
         loss, chosen = objective(images, captions, batch.image_indices.to(device), slow, position.epoch)
         if not torch.isfinite(loss):
-            rows = ~(torch.isfinite(images).all(1) & torch.isfinite(captions).all(1)).cpu()
-            stop_not_finite("the loss", loss, batch.image_indices, rows, state, data, directory)
+            suspects = ~(torch.isfinite(images).all(1) & torch.isfinite(captions).all(1)).cpu()
+            stop_not_finite("the loss", loss, batch.image_indices, suspects, state, data, directory)
         (loss / len(group)).backward()
         total += loss.item() / len(group)
         if chosen is not None:
@@ -207,8 +209,8 @@ def stop_not_finite(
     what: str, value: Tensor, indices: Tensor, suspects: Tensor, state: State, data: CaptionSet, directory: Path
 ) -> None:
     """Stop with the step and the images whose features are not finite, or all of the batch where none is to blame."""
-    blamed = indices[suspects] if suspects.any() else indices
-    ids = [data.image_ids[index] for index in blamed[:8].tolist()]
+    blamed = list(dict.fromkeys((indices[suspects] if suspects.any() else indices).tolist()))
+    ids = [data.image_ids[index] for index in blamed[:8]]
     more = f" and {len(blamed) - 8} more" if len(blamed) > 8 else ""
     raise ItmlabError(
         f"{what} is {value.item()} at step {state.position.step + 1} (epoch {state.position.epoch + 1}), "

@@ -59,7 +59,7 @@ class Objective:
         sides = [(images, pool.caption_features, own[1]), (captions, pool.image_features, own[0])]
         if epoch < self.recipe.data.warm_up_epochs:
             sides = [(images, captions, captions), (captions, images, images)]
-            return self._without_choice("sum_of_hinges", sides, batch.positives(image_ids))
+            return self._without_choice("info_nce", sides, batch.positives(image_ids))
         if self.sampler is None:
             return self._without_choice(self.recipe.loss.kind, sides, pool.positives(image_ids))
         with torch.no_grad():

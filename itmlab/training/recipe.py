@@ -96,21 +96,24 @@ class OptimiserSettings:
 
 @dataclass(frozen=True)
 class DataSettings:
-    """How pairs are served. `batch_size` counts all processes; `accumulate` batches make one step.
+    """How pairs are served. `batch_size` counts pictures over all processes; `accumulate` batches make one step.
 
-    In the first `warm_up_epochs` the loss is the sum of hinges in the batch, which a network from scratch needs before
-    one negative an anchor can lead it (pretrained encoders do not: 0).
+    `captions_per_image=n` encodes a picture once with n of its captions; "all" makes each caption a pair of its own,
+    as the field's epochs do. In the first `warm_up_epochs` the loss is InfoNCE in the batch: a network from scratch
+    needs it before one negative an anchor can lead it (pretrained encoders do not: 0).
     """
 
     batch_size: int = 32
     epochs: int = 25
-    captions_per_image: Literal["one", "all"] = "all"
+    captions_per_image: int | Literal["all"] = "all"
     warm_up_epochs: int = 0
     accumulate: int = 1
 
     def __post_init__(self) -> None:
         check(self.batch_size >= 1, "data.batch_size", self.batch_size, "1 or more")
         check(self.epochs >= 1, "data.epochs", self.epochs, "1 or more")
+        many = self.captions_per_image == "all" or self.captions_per_image >= 1
+        check(many, "data.captions_per_image", self.captions_per_image, "1 or more, or 'all'")
         check(self.warm_up_epochs >= 0, "data.warm_up_epochs", self.warm_up_epochs, "0 or more")
         check(self.accumulate >= 1, "data.accumulate", self.accumulate, "1 or more")
 

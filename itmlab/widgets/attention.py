@@ -7,7 +7,8 @@ import ipywidgets
 import plotly.graph_objects as go
 
 from ..data.captionset import CaptionSet
-from ..explain import AttentionMap, relevance, word_maps, word_masks
+from ..explain import caption_maps, word_maps
+from ..explain.caption_maps import Measure
 from ..figures import attention_maps
 from .explorer import Explorer, wide
 
@@ -49,20 +50,9 @@ def attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
     return Explorer([picture, checkpoint, caption, word, measure], draw)
 
 
-def _figure(runs: Mapping[str, Any], data: CaptionSet, caption: int, word: int, measure: str) -> go.Figure:
-    picture, text = data.images[int(data.image_of_caption[caption])], data.captions[caption]
-    rows: dict[str, list[AttentionMap]] = {}
-    for name, run in runs.items():
-        maps = word_maps(run, picture, text)
-        if measure == "gradient":
-            words = [entry.word.casefold() for entry in maps]
-            before = [words[:number].count(spoken) for number, spoken in enumerate(words)]
-            maps = [relevance(run, picture, text, word=w, occurrence=n) for w, n in zip(words, before, strict=True)]
-        rows[name] = maps if word < 0 else [maps[word]]
-    outlines = word_masks(next(iter(runs.values())), data, caption)
-    return attention_maps(
-        rows,
-        title="Where each word lands",
-        subtitle=f"“{text}”",
-        outlines=outlines if word < 0 else outlines[word : word + 1],
-    )
+def _figure(runs: Mapping[str, Any], data: CaptionSet, caption: int, word: int, measure: Measure) -> go.Figure:
+    maps, outlines = caption_maps(runs, data, caption, measure=measure)
+    if word >= 0:
+        maps, outlines = {name: [row[word]] for name, row in maps.items()}, [outlines[word]]
+    subtitle = f"“{data.captions[caption]}”"
+    return attention_maps(maps, title="Where each word lands", subtitle=subtitle, outlines=outlines)

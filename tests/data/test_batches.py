@@ -50,7 +50,7 @@ def order_of(batches, epoch, start=0):
 
 @settings(max_examples=20, deadline=None)
 @given(
-    st.integers(0, 2**31), st.integers(0, 50), st.integers(1, 12), st.integers(0, 3), st.sampled_from(["one", "all"])
+    st.integers(0, 2**31), st.integers(0, 50), st.integers(1, 12), st.integers(0, 3), st.sampled_from([1, "all"])
 )
 def test_the_order_is_a_function_of_seed_and_epoch(seed, epoch, size, workers, sense):
     data = pairs()
@@ -67,7 +67,7 @@ def test_seeds_and_epochs_differ():
     assert len({str(order) for order in orders}) == 4
 
 
-@pytest.mark.parametrize("sense", ["one", "all"])
+@pytest.mark.parametrize("sense", [1, "all"])
 def test_starting_later_gives_the_rest_of_the_epoch(sense):
     batches = PairBatches(pairs(), batch_size=3, seed=4, captions_per_image=sense)
     assert order_of(batches, 2, start=2) == order_of(batches, 2)[2:]
@@ -134,6 +134,24 @@ def test_preparing_happens_in_the_background_and_ahead():
 def test_a_picture_that_cannot_be_read_is_told_where_the_batch_is_used():
     with pytest.raises(ItmlabError, match=r"3.jpg: damaged"):
         order_of(PairBatches(pairs(4, faulty=(3,)), batch_size=2, seed=0), 0)
+
+
+@pytest.mark.parametrize("together", [1, 2, 3, 7])
+def test_captions_of_one_picture_come_together_and_it_is_prepared_once(together):
+    data = pairs()
+    prepared = []
+    batches = PairBatches(
+        data, batch_size=4, seed=1, captions_per_image=together, prepare_images=lambda some: prepared.append(len(some))
+    )
+    for batch in batches.epoch(0):
+        assert len(batch.caption_indices) == 4 * together
+        assert torch.equal(batch.image_rows, torch.arange(4).repeat_interleave(together))
+        assert torch.equal(batch.image_indices, data.image_of_caption[batch.caption_indices])
+        for row in range(4):
+            own = batch.caption_indices[batch.image_rows == row]
+            there = len(data.captions_of_image[int(data.image_of_caption[own[0]])])
+            assert len(own.unique()) == min(together, there)  # drawn without repetition as long as there are enough
+    assert set(prepared) == {4}
 
 
 @pytest.mark.parametrize("wrong", [{"batch_size": 0}, {"workers": -1}, {"seed": -1}, {"captions_per_image": "two"}])

@@ -34,12 +34,23 @@ def hinges(anchors, positives, candidates, anchor_ids, candidate_ids, margin=0.2
     return table
 
 
-def test_warm_up_is_the_sum_of_hinges_of_the_batch_whatever_the_recipe():
+def test_the_triplet_loss_is_the_sum_of_hinges_of_the_batch():
     images, captions = features(0)
     expected = sum(
         sum(map(sum, hinges(*sides, IDS, IDS))) / 6
         for sides in ((images, captions, captions), (captions, images, images))
     )
+    loss, chosen = objective("triplet")(images, captions, IDS, None, epoch=1)
+    assert chosen is None and loss.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_warm_up_is_info_nce_in_the_batch_whatever_the_recipe():
+    images, captions = features(0)
+    expected = 0
+    for scores in (images @ captions.T / 0.05, captions @ images.T / 0.05):
+        for row, values in enumerate(scores):
+            others = [value for column, value in enumerate(values) if IDS[column] != IDS[row]]
+            expected = expected + (torch.stack([values[row], *others]).logsumexp(0) - values[row]) / 6
     for name in ("triplet", "hardest", "fne", "info_nce", "retrieved"):
         slow = features(1) if name in ("fne", "retrieved") else None
         loss, chosen = objective(name)(images, captions, IDS, slow, epoch=0)
