@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -55,7 +56,7 @@ def tour(
     print("drawing the scenes world (once; later runs read it from the cache) …", flush=True)
     load("scenes")
     stops = touring.tour(notebooks, out.resolve(), profile=profile, say=lambda line: print(line, flush=True))
-    print("\n" + touring.summary(stops, out.resolve()))
+    print("\n" + touring.summary(stops, out.resolve(), profile=profile))
     if not all(stop.passed for stop in stops):
         raise typer.Exit(1)
 
@@ -89,17 +90,25 @@ def train(
     skip_faults: SkipFaults = False,
     max_steps: Annotated[int | None, typer.Option(help="Stop after so many steps (resumable).")] = None,
     resume: Annotated[bool, typer.Option(help="Go on where the run directory left off.")] = True,
+    track: Annotated[str | None, typer.Option(help="Also log to this trackio project (extra: track).")] = None,
 ) -> None:
     """Train a recipe; `accelerate launch -m itmlab train …` does it on several devices."""
     from . import recipes
-    from .training import Recipe
+    from .training import Interrupted, Recipe, tracked
     from .training import train as run_training
 
     chosen = Recipe.load(recipe) if recipe.endswith(".json") else recipes.get(recipe, size=size)
     variations = {name.replace(".", "__"): value for name, value in _pairs(change, "--set").items()}
     chosen = chosen.replace(**variations)
-    done = run_training(chosen, _load(data, root, option, skip_faults), run, resume=resume, max_steps=max_steps)
-    print(f"{done.directory}: {json.dumps(done.history[-1]) if done.history else 'no step taken'}")
+    captions = _load(data, root, option, skip_faults)
+    tracking = tracked(track, chosen, run) if track else nullcontext()
+    try:
+        with tracking as on_record:
+            done = run_training(chosen, captions, run, resume=resume, max_steps=max_steps, on_record=on_record)
+    except Interrupted as stop:
+        print(stop)
+        raise typer.Exit(stop.exit_code) from None
+    print(f"{done.directory}: {json.dumps(done.history[-1]) if done.history else 'no line of history yet'}")
 
 
 @app.command()

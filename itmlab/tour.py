@@ -74,6 +74,7 @@ def run_notebook(notebook: Path, executed: Path) -> Stop:
         content,
         timeout=LONGEST_CELL,
         kernel_name="python3",
+        extra_arguments=["--IPKernelApp.log_level=40"],  # errors only: its warnings would fall between our lines
         resources={"metadata": {"path": str(notebook.parent)}},
     )
     before, started, error = _figure_times(), time.monotonic(), None
@@ -88,7 +89,7 @@ def run_notebook(notebook: Path, executed: Path) -> Stop:
     return Stop(notebook.stem, time.monotonic() - started, error, written)
 
 
-def summary(stops: list[Stop], out: Path) -> str:
+def summary(stops: list[Stop], out: Path, *, profile: Profile = "quick") -> str:
     """The table that closes the tour, and where its figures and executed notebooks are."""
     width = max(len(stop.notebook) for stop in stops)
     lines = [f"{'notebook':<{width}}  result  seconds  figures"]
@@ -97,7 +98,8 @@ def summary(stops: list[Stop], out: Path) -> str:
         lines.append(f"{stop.notebook:<{width}}  {result}  {stop.seconds:7.0f}  {stop.figures:7d}")
     total = sum(stop.seconds for stop in stops)
     lines.append(f"{'total':<{width}}          {total:7.0f}  {sum(stop.figures for stop in stops):7d}")
-    lines.append(f"figures:            {figure_directory() / 'index.html'}")
+    home = figure_directory() / "quick" if profile == "quick" else figure_directory()
+    lines.append(f"figures:            {home / 'index.html'}")
     lines.append(f"executed notebooks: {out}")
     return "\n".join(lines)
 

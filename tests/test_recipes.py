@@ -30,7 +30,8 @@ def test_every_recipe_comes_in_every_size_and_keeps_its_method():
         for size in recipes.SIZES:
             sized = tiny.sized(size)
             assert sized == recipes.get(name, size=size)
-            assert (sized.sampler, sized.loss) == (tiny.sampler, tiny.loss)
+            kinds = [one.sampler and one.sampler.kind for one in (sized, tiny)]
+            assert kinds[0] == kinds[1] and sized.loss == tiny.loss
             assert (sized.memory is None) == (tiny.memory is None)
             assert sized.sized("tiny") == tiny
 
@@ -59,3 +60,11 @@ def test_an_unknown_recipe_or_size_is_one_line():
         recipes.fne.sized("bass")
     with pytest.raises(AttributeError, match="no recipe 'tripled'"):
         _ = recipes.tripled
+
+
+def test_tiny_fne_is_tuned_to_its_world_and_base_carries_the_papers_values() -> None:
+    assert recipes.fne.sampler.options == {"prior": 0.01, "preset": "released"}
+    assert recipes.fne.sized("base").sampler == recipes.get("fne", "base").sampler
+    assert recipes.get("fne", "base").sampler.options == {}  # p = 1/10000, λ = 0.01, a = 0.5: the sampler's defaults
+    changed = recipes.fne.replace(sampler__prior=0.5)
+    assert changed.sized("base").sampler == changed.sampler

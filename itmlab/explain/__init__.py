@@ -3,6 +3,7 @@
 from .attention import AttentionMap, word_maps, word_to_patch
 from .caption_maps import caption_maps
 from .false_negatives import Curves, Judgement, Study, curves, judge, study
+from .negatives_taken import negatives_taken
 from .pointing import Pointing, pointing, word_masks
 from .relevance import relevance
 
@@ -15,6 +16,7 @@ __all__ = [
     "caption_maps",
     "curves",
     "judge",
+    "negatives_taken",
     "pointing",
     "relevance",
     "study",

@@ -16,6 +16,7 @@ _HOMES = {
     "evaluate": "evaluation",
     "pretrained": "run",
     "similarity": "evaluation",
+    "tracked": "tracking",
     "train": "loop",
     "write_embeddings": "evaluation",
 }

@@ -107,11 +107,13 @@ def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
     """A copy of a dataclass with `changes`: `a__b=1` or `"a.b": 1` reach into a nested one.
 
     A name that is no field goes into the dataclass's `options` if it has them, so that `sampler__prior` needs no
-    more words than `sampler__kind`.
+    more words than `sampler__kind`. A new `kind` starts without the options of the old one.
     """
     nested: dict[str, dict[str, Any]] = {}
     plain: dict[str, Any] = {}
     names = [item.name for item in dataclasses.fields(settings)]
+    if {"kind", "options"} <= set(names) and changes.get("kind", settings.kind) != settings.kind:
+        changes = {"options": {}, **changes}
     for key, value in changes.items():
         name, _, rest = key.replace("__", ".").partition(".")
         if name not in names and not rest and "options" in names:

@@ -3,10 +3,11 @@
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -39,6 +40,7 @@ def train(
     max_steps: int | None = None,
     checkpoint_every: int = 200,
     progress: bool = True,
+    on_record: Callable[[dict[str, Any]], None] | None = None,
     accelerator: Accelerator | None = None,
 ) -> Run:
     """Train `recipe` on the split "train" of `data` (all of it if it has none), evaluating on "val" each epoch.
@@ -46,7 +48,7 @@ def train(
     What is in `run_dir` is taken up where it was left, bit for bit; `max_steps` stops after so many steps in all. The
     weights kept are those of the best validation RSum after the warm-up, or the last where nothing is held out. The
     state is saved every `checkpoint_every` steps and after each epoch. Ctrl-C or SIGTERM finishes the step, saves and
-    raises `Interrupted` (a KeyboardInterrupt). A loss that is not finite, or a directory of another recipe or data set,
+    raises `Interrupted` (a KeyboardInterrupt). `on_record` is given each line of the history as it is made. A loss that is not finite, or a directory of another recipe or data set,
     is an ItmlabError.
     """
     accelerator = accelerator or Accelerator()
@@ -90,6 +92,11 @@ def train(
             if first:
                 checkpoints.save(tensors, state.position_values())
 
+        def note(entry: dict[str, Any]) -> None:
+            history.append(entry)
+            if on_record and first:
+                on_record(entry)
+
         def stop_if_asked() -> None:
             signal_number = interruption.anywhere(accelerator)
             if signal_number:
@@ -116,7 +123,7 @@ def train(
                 shown.step(loss)
                 if position.step % RECORD_EVERY == 0:
                     values = {"step": position.step, "loss": loss, "learning_rate": rate, "gradient_norm": norm}
-                    history.append({"kind": "step", "epoch": epoch + 1, **values, "choices": position.choices})
+                    note({"kind": "step", "epoch": epoch + 1, **values, "choices": position.choices})
                 stop_if_asked()
                 if position.step == steps and position.batch < len(batches):
                     save()
@@ -129,7 +136,7 @@ def train(
             scores = evaluate(model, validation, between=stop_if_asked) if validation else {}
             mean_loss = position.loss_sum / position.loss_count
             values = {"step": position.step, "loss": mean_loss, **scores, "choices": position.choices}
-            history.append({"kind": "epoch", "epoch": epoch + 1, **values})
+            note({"kind": "epoch", "epoch": epoch + 1, **values})
             waiting = batches.waited_seconds - waited
             timings.append(
                 {

@@ -148,13 +148,18 @@ class Recipe:
         return replaced(self, changes)
 
     def sized(self, size: str) -> "Recipe":
-        """The same method (sampler, loss, seed) with the model, optimiser, memory and data settings of another size."""
-        from ..recipes import SIZES
+        """The same method (sampler, loss, seed) with the model, optimiser, memory and data settings of another size.
+
+        A named recipe's own sampler becomes that size's; one that was changed stays as it is.
+        """
+        from ..recipes import METHODS, SIZES, get
 
         if size not in SIZES:
             raise ItmlabError(f"no size {size!r}", where="recipe", remedy=did_you_mean(size, SIZES))
         memory = None if self.memory is None else SIZES[size]["memory"]
-        return replace(self, size=size, **{**SIZES[size], "memory": memory})
+        unchanged = self.name in METHODS and self.sampler == get(self.name, self.size).sampler
+        sampler = get(self.name, size).sampler if unchanged else self.sampler
+        return replace(self, size=size, **{**SIZES[size], "memory": memory, "sampler": sampler})
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain JSON values."""

@@ -119,3 +119,9 @@ def test_a_file_that_is_no_recipe(text, said, tmp_path):
     (tmp_path / "recipe.json").write_text(text)
     with pytest.raises(ItmlabError, match=said):
         Recipe.load(tmp_path / "recipe.json")
+
+
+def test_another_kind_of_sampler_starts_without_the_options_of_the_old_one():
+    assert recipes.fne.sampler.options
+    assert recipes.fne.replace(sampler__kind="softest").sampler.options == {}
+    assert recipes.fne.replace(sampler__kind="semi_hard", sampler__margin=0.1).sampler.options == {"margin": 0.1}
