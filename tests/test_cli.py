@@ -1,4 +1,4 @@
-"""The commands on a small folder of pictures: train, evaluate, search, embed, attend, and what happens when they can't."""
+"""The commands on a small folder of pictures, and what is said when they cannot do what is asked."""
 
 import json
 import subprocess

@@ -48,8 +48,8 @@ def train(
     What is in `run_dir` is taken up where it was left, bit for bit; `max_steps` stops after so many steps in all. The
     weights kept are those of the best validation RSum after the warm-up, or the last where nothing is held out. The
     state is saved every `checkpoint_every` steps and after each epoch. Ctrl-C or SIGTERM finishes the step, saves and
-    raises `Interrupted` (a KeyboardInterrupt). `on_record` is given each line of the history as it is made. A loss that is not finite, or a directory of another recipe or data set,
-    is an ItmlabError.
+    raises `Interrupted` (a KeyboardInterrupt). `on_record` is given each line of the history as it is made. A loss that
+    is not finite, or a directory of another recipe or data set, is an ItmlabError.
     """
     accelerator = accelerator or Accelerator()
     directory = Path(run_dir)

@@ -14,43 +14,50 @@ from .explorer import Explorer, wide
 
 
 def false_negatives(
-    run: Any, data: CaptionSet | None = None, *, best: int = 5, drawn: int = 4, draws: int = 12
+    run: Any,
+    data: CaptionSet | None = None,
+    *,
+    anchor: int = 0,
+    prior: float = 1e-4,
+    best: int = 5,
+    drawn: int = 4,
+    draws: int = 12,
 ) -> Explorer:
     """The explorer over one split: `run` is a Run or model with `data`, or a Study made before.
 
     It shows densities, posterior and weights with the anchor's negatives on them; below, one by one, its `best`
     best-scoring negatives and up to `drawn` others that the sampler took in `draws` draws, with the world's verdict
-    where the data have a world.
+    where the data have a world. `anchor` and `prior` are where those two controls begin.
     """
     studied = run if isinstance(run, Study) else study(run, data)
     images, captions = studied.scores.shape
     direction = ipywidgets.Dropdown(options=["image", "caption"], description="anchor", **wide())
-    anchor = ipywidgets.IntSlider(0, 0, images - 1, description="number", **wide())
+    number = ipywidgets.IntSlider(anchor, 0, images - 1, description="number", **wide())
     preset = ipywidgets.Dropdown(options=list(PRESETS), description="preset", **wide())
-    prior = ipywidgets.FloatLogSlider(1e-4, min=-6, max=-0.5, step=0.25, description="prior p", **wide())
+    likely = ipywidgets.FloatLogSlider(prior, min=-6, max=-0.5, step=0.25, description="prior p", **wide())
     threshold = ipywidgets.FloatLogSlider(0.01, min=-4, max=-0.25, step=0.25, description="threshold λ", **wide())
     sharpness = ipywidgets.FloatLogSlider(0.5, min=-1, max=2.5, step=0.1, description="sharpness a", **wide())
     margin = ipywidgets.FloatSlider(0.2, min=0, max=1, step=0.05, description="margin", **wide())
 
     def draw() -> list[go.Figure]:
         settings = {
-            "prior": prior.value,
+            "prior": likely.value,
             "threshold": threshold.value,
             "sharpness": sharpness.value,
             "margin": margin.value,
             "preset": preset.value,
         }
-        return _figures(studied, anchor.value, direction.value, settings, (best, drawn, draws))
+        return _figures(studied, number.value, direction.value, settings, (best, drawn, draws))
 
     def change_direction(change: Any) -> None:
-        anchor.max = (images if change["new"] == "image" else captions) - 1
+        number.max = (images if change["new"] == "image" else captions) - 1
 
     def change_preset(change: Any) -> None:
         threshold.value = PRESETS[change["new"]].threshold
 
     direction.observe(change_direction, names="value")  # before the explorer's own observer, which draws
     preset.observe(change_preset, names="value")
-    return Explorer([direction, anchor, preset, prior, threshold, sharpness, margin], draw)
+    return Explorer([direction, number, preset, likely, threshold, sharpness, margin], draw)
 
 
 def _figures(

@@ -49,9 +49,7 @@ def order_of(batches, epoch, start=0):
 
 
 @settings(max_examples=20, deadline=None)
-@given(
-    st.integers(0, 2**31), st.integers(0, 50), st.integers(1, 12), st.integers(0, 3), st.sampled_from([1, "all"])
-)
+@given(st.integers(0, 2**31), st.integers(0, 50), st.integers(1, 12), st.integers(0, 3), st.sampled_from([1, "all"]))
 def test_the_order_is_a_function_of_seed_and_epoch(seed, epoch, size, workers, sense):
     data = pairs()
     first = PairBatches(data, batch_size=size, seed=seed, captions_per_image=sense, workers=workers)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -35,8 +36,7 @@ def test_it_opens_with_what_you_will_see_and_how_long_it_takes(notebook) -> None
 
 
 def test_every_code_cell_stands_below_prose_and_is_short(notebook) -> None:
-    cells = notebook["cells"]
-    for before, cell in zip(cells, cells[1:], strict=False):
+    for before, cell in pairwise(notebook["cells"]):
         if cell["cell_type"] == "code":
             assert before["cell_type"] == "markdown", "one idea a cell: prose above each"
             assert len("".join(cell["source"]).splitlines()) <= 25, "a long cell means that the API is wrong"

@@ -163,7 +163,7 @@ def test_a_finished_run_is_returned_as_it_is(finished, data):
     ("changes", "said"),
     [
         ({"data__epochs": 5}, r"another recipe: data.epochs is 4 there and 5 here"),
-        ({"sampler__prior": 0.1}, r"another recipe: sampler.options.prior is None there and 0.1 here"),
+        ({"sampler__prior": 0.1}, r"another recipe: sampler.options.prior is 0.01 there and 0.1 here"),
         ({"seed": 3}, r"another recipe: seed is 0 there and 3 here"),
     ],
 )

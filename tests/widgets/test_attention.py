@@ -1,10 +1,7 @@
 """The explorer of attention maps."""
 
-import sys
-
 import pytest
 
-from itmlab.explain import relevance
 from itmlab.models import TwoTowerConfig, build_model
 from itmlab.widgets import attention
 from tests.explain.small_world import small_set
@@ -42,18 +39,3 @@ def test_picture_word_checkpoint_and_kind_of_map_can_be_chosen(explorer):
     made["map"].value = "similarity"
     made["caption"].value = made["caption"].options[1][1]
     assert words(explorer)[1:] == ["there", "is", "a", "square", "that", "is", "white"]
-
-
-def test_repeated_words_have_gradients_of_their_own(explorer, monkeypatch):
-    asked = []
-
-    def remember(run, picture, caption, *, word, occurrence):
-        asked.append((word, occurrence))
-        return relevance(run, picture, caption, word=word, occurrence=occurrence)
-
-    monkeypatch.setattr(sys.modules["itmlab.widgets.attention"], "relevance", remember)
-    made = controls(explorer)
-    made["picture"].value, made["map"].value, made["checkpoint"].value = 0, "gradient", "a"
-    asked.clear()
-    made["caption"].value = made["caption"].options[1][1]
-    assert [entry for entry in asked if entry[0] == "is"] == [("is", 0), ("is", 1)]

@@ -1,0 +1,31 @@
+"""What a tiny training costs: seconds of a whole run by its steps, its peak memory, what the memory queue adds."""
+
+import resource
+import time
+
+import itmlab
+from itmlab import recipes
+
+STEPS = 12
+
+
+def test_a_tiny_recipe_trains_in_minutes(benchmark, tmp_path, capsys):
+    data = itmlab.load("scenes", images=1200).split("train")  # 15 steps an epoch: all are of its first
+    fne, plain = recipes.fne.replace(data__warm_up_epochs=0), recipes.hardest.replace(data__warm_up_epochs=0)
+    seconds = {}
+
+    def run() -> None:
+        for name, recipe in {"fne": fne, "hardest": plain}.items():
+            itmlab.train(recipe, data, tmp_path / name / "first", progress=False, max_steps=2)  # decodes, allocates
+            began = time.perf_counter()
+            itmlab.train(recipe, data, tmp_path / name / "timed", progress=False, max_steps=STEPS)
+            seconds[name] = (time.perf_counter() - began) / STEPS
+
+    benchmark.pedantic(run)
+    steps = recipes.fne.data.epochs * (5000 // recipes.fne.data.batch_size)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    with capsys.disabled():
+        print(f"\na tiny step with FNE's memory: {seconds['fne'] / seconds['hardest']:.2f} times one without")
+        print(
+            f"{steps} steps of tiny FNE: {steps * seconds['fne']:.0f} s (bound: 300 s), peak {peak:.1f} GiB (bound: 3)"
+        )

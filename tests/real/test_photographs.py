@@ -1,0 +1,76 @@
+"""Real photographs end to end, in Python and by command: load, train a little, embed, search, attention maps."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from typer.testing import CliRunner
+
+import itmlab
+from itmlab import explain, figures, recipes
+from itmlab.cli import app
+
+pytestmark = pytest.mark.real
+FEW = ["data.epochs=2", "data.batch_size=8", "data.warm_up_epochs=1", "memory.length=32"]
+
+
+@pytest.fixture(scope="module")
+def root(real_data):
+    return real_data("tiny_coco")
+
+
+@pytest.fixture(scope="module")
+def run(root, tmp_path_factory):
+    """Ten steps on forty photographs by the command of the README."""
+    directory = tmp_path_factory.mktemp("photographs") / "run"
+    words = [word for one in FEW for word in ("--set", one)]
+    command("train", directory, "--recipe", "fne", *words, "--data", "coco", "--root", root)
+    return itmlab.Run(directory)
+
+
+def command(*words) -> str:
+    result = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_a_few_steps_make_a_model_that_scores_every_pair(run, root) -> None:
+    data = itmlab.load("coco", root)
+    assert len(run.epochs) == 2 and all(torch.isfinite(torch.tensor(epoch["loss"])) for epoch in run.epochs)
+    scores = run.evaluate(data, split=None)
+    assert 0 < scores["rsum"] <= 600
+
+
+def test_the_same_steps_in_python_give_the_same_weights(run, root, tmp_path) -> None:
+    recipe = recipes.fne.replace(data__epochs=2, data__batch_size=8, data__warm_up_epochs=1, memory__length=32)
+    again = itmlab.train(recipe, itmlab.load("coco", root), tmp_path / "again", progress=False)
+    for name in ("model.safetensors", "history.jsonl"):
+        assert (again.directory / name).read_bytes() == (run.directory / name).read_bytes()
+
+
+def test_they_are_embedded_by_command(run, root, tmp_path) -> None:
+    out = tmp_path / "features.safetensors"
+    command("embed", run.directory, out, "--split", "all", "--data", "coco", "--root", root)
+    features, ids = load_file(out), json.loads(out.with_suffix(".ids.json").read_text())
+    assert len(features["images"]) == len(ids["images"]) == 50
+    assert len(features["captions"]) == len(ids["captions"]) == 250
+
+
+def test_they_are_searched_by_sentence_and_by_picture(run, root) -> None:
+    data = ("--split", "all", "--data", "coco", "--root", root)
+    assert len(command("search", run.directory, "a cat on a sofa", "-k", 5, *data).strip().splitlines()) == 6
+    photograph = next((root / "images").glob("*.jpg"))
+    assert len(command("search", run.directory, photograph, "--picture", "-k", 3, *data).strip().splitlines()) == 4
+
+
+def test_attention_maps_are_drawn_over_them(run, root, tmp_path) -> None:
+    data = itmlab.load("coco", root)
+    caption = data.captions[0]
+    photograph = data.images[int(data.image_of_caption[0])]
+    maps = explain.word_maps(run, photograph, caption)
+    assert len(maps) >= 4 and all(one.weights.shape == run.model.patch_grid for one in maps)
+    assert figures.attention_maps({"fne": maps}).layout.images
+    file = next((root / "images").glob("*.jpg"))
+    command("attend", run.directory, file, caption, tmp_path / "map.png")
+    assert (tmp_path / "map.png").stat().st_size > 10_000
