@@ -114,7 +114,7 @@ def train(
 @app.command()
 def evaluate(
     run: RunName,
-    split: Annotated[str, typer.Option(help="train, val or test.")] = "test",
+    split: Annotated[str, typer.Option(help="train, val, test, or all.")] = "test",
     folds: Annotated[int, typer.Option(help="5 for COCO 1K: consecutive blocks, averaged.")] = 1,
     data: DataName = "scenes",
     root: DataRoot = None,
@@ -122,8 +122,8 @@ def evaluate(
     skip_faults: SkipFaults = False,
 ) -> None:
     """Recall in both directions, as JSON."""
-    opened = _open(run)
-    print(json.dumps(opened.evaluate(_load(data, root, option, skip_faults), split=split, folds=folds), indent=2))
+    opened, captions = _open(run), _split(_load(data, root, option, skip_faults), split)
+    print(json.dumps(opened.evaluate(captions, split=None, folds=folds), indent=2))
 
 
 @app.command()
@@ -176,6 +176,16 @@ def attend(
     pixels = read_image(picture, where=str(picture))
     maps = word_maps(opened.model, pixels, caption)
     print(write_figure(attention_maps({run: maps}), out))
+
+
+@app.command()
+def export(
+    run: RunName,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The directory to write.")],
+    dtype: Annotated[str, typer.Option(help="float16 (half the size) or float32.")] = "float16",
+) -> None:
+    """Write a run without what only resuming needs: what ships in itmlab/pretrained was made so."""
+    print(_open(run).export(out, dtype=dtype).directory)
 
 
 @app.command()

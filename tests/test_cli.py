@@ -64,6 +64,16 @@ def test_embed_writes_unit_features_with_their_ids(folder, trained, tmp_path) ->
     assert images.norm(dim=1).sub(1).abs().max() < 1e-5
 
 
+def test_export_leaves_a_smaller_run_that_scores_nearly_the_same(folder, trained, tmp_path) -> None:
+    assert command("export", trained, tmp_path / "small").exit_code == 0
+    scores = [
+        json.loads(command("evaluate", run, "--data", "folder", "--root", folder, "--split", "all").stdout)["rsum"]
+        for run in (trained, tmp_path / "small")
+    ]
+    assert scores[0] == pytest.approx(scores[1], abs=5)
+    assert (tmp_path / "small/model.safetensors").stat().st_size < 0.6 * (trained / "model.safetensors").stat().st_size
+
+
 @pytest.mark.parametrize("ending", ["html", "json", "png"])
 def test_attend_draws_the_words_of_a_sentence(folder, trained, tmp_path, ending) -> None:
     out = tmp_path / f"map.{ending}"
