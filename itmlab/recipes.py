@@ -17,7 +17,7 @@ PAPER: dict[str, Any] = {
 SIZES: dict[str, dict[str, Any]] = {
     "tiny": {
         "model": TwoTowerConfig.tiny(),
-        "memory": MemorySettings(length=2048, momentum=0.95),  # a run of 1,000 steps moves 20 times as fast
+        "memory": MemorySettings(length=2048, momentum=0.995),
         "optimiser": OptimiserSettings(
             kind="adamw", learning_rate=1e-3, schedule="cosine", milestones=(), warm_up=1.0, clip=2.0, weight_decay=0.05
         ),

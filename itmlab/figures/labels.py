@@ -17,5 +17,7 @@ def label(text: str, *, width: int | None = None, lines: int | None = None) -> s
 
 
 def _literal(text: str) -> str:
-    """Escaped for HTML, and the dollar sign too, because plotly hands text between two of them to MathJax."""
-    return html.escape(text).replace("$", "&#36;")
+    """Escaped for HTML in the entities that plotly knows (&quot; is none of them), and the dollar sign too, because it
+    hands text between two of them to MathJax.
+    """
+    return html.escape(text).replace("&quot;", "&#34;").replace("$", "&#36;")

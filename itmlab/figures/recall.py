@@ -73,6 +73,7 @@ def recall_bars(
     figure.update_layout(barmode="group", scattermode="group", bargroupgap=0.08)
     figure.update_yaxes(range=[0, 102], title=None)
     figure.update_yaxes(title="recall, %", col=1)
-    figure = styled(figure, title, subtitle, height=470)
-    figure.update_layout(legend_y=1.09, margin_t=figure.layout.margin.t + 26)
+    figure = styled(figure, title, subtitle, height=500)
+    # Many recipes take several lines of legend, which have no room above: below the plot they may take what they need.
+    figure.update_layout(legend={"y": -0.1, "yanchor": "top"}, margin={"t": figure.layout.margin.t, "b": 110})
     return figure

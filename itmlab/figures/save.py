@@ -1,5 +1,6 @@
 """Figures on disk: data with provenance, a picture, an interactive page, and the index of them all."""
 
+import io
 import json
 import platform
 import re
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from PIL import Image
 
 from ..errors import ItmlabError
 from ..project import figure_directory, profile
@@ -41,13 +43,20 @@ def save(
     write_page(figure, origin, path.with_suffix(".html"))
     picture = draw(figure)
     if isinstance(picture, bytes):
-        write_bytes(path.with_suffix(".png"), picture)
+        write_bytes(path.with_suffix(".png"), smaller(picture))
         written.append(path.with_suffix(".png"))
     else:
         path.with_suffix(".png").unlink(missing_ok=True)  # an older picture of other data
         say_once(f"No PNG, only HTML and JSON: {picture} (apt-get install chromium)")
     write_index(directory)
     return written
+
+
+def smaller(picture: bytes) -> bytes:
+    """A PNG in 256 colours, a fifth of its size: these are kept in every clone."""
+    drawn, buffer = Image.open(io.BytesIO(picture)).convert("RGB"), io.BytesIO()
+    drawn.quantize(256, method=Image.Quantize.MEDIANCUT).save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
 
 
 def write_figure(figure: go.Figure, path: str | Path) -> Path:

@@ -52,17 +52,6 @@ def open_and_run(page, lab: Lab, name: str) -> None:
     page.get_by_text("Run All Cells", exact=True).click()
 
 
-def scroll_to(page, wanted) -> None:
-    """Scroll down until it shows: JupyterLab keeps cells that are out of sight out of the page."""
-    for _ in range(PATIENCE // 1000):
-        if wanted.is_visible():
-            return
-        page.locator(".jp-NotebookPanel .jp-WindowedPanel-outer").evaluate("panel => panel.scrollTop += 700")
-        if not wanted.is_visible():
-            page.wait_for_timeout(1000)
-    wanted.wait_for(timeout=1000)
-
-
 def press(page, control: str, key: str, times: int) -> None:
     """Move the slider with this name by the keyboard."""
     handle = page.locator(".widget-slider", has_text=control).first.locator(".noUi-handle").first
@@ -96,7 +85,7 @@ def test_a_slider_moves_the_curves(page, lab: Lab, notebook: Path | None) -> Non
     else:
         small_notebook(target)
     open_and_run(page, lab, target.name)
-    scroll_to(page, page.locator(".widget-slider", has_text="prior p").first)
+    page.locator(".widget-slider", has_text="prior p").first.wait_for(timeout=PATIENCE)
     explorer = page.locator(".jp-OutputArea-output", has=page.locator(".widget-slider", has_text="prior p")).first
     explorer.locator(CURVES).first.wait_for(timeout=60_000)
     curves = explorer.locator(CURVES)

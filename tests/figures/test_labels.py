@@ -12,6 +12,10 @@ def test_markup_is_shown_not_obeyed():
     assert label("<a href='javascript:x'>dog</a>") == "&lt;a href=&#x27;javascript:x&#x27;&gt;dog&lt;/a&gt;"
 
 
+def test_quotes_are_written_as_plotly_reads_them():
+    assert label('statistics="all"') == "statistics=&#34;all&#34;"
+
+
 def test_no_formula_reaches_mathjax():
     assert "$" not in label("a $5$ dog")
     assert html.unescape(label("a $5$ dog")) == "a $5$ dog"

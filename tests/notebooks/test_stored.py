@@ -45,3 +45,11 @@ def test_every_code_cell_stands_below_prose_and_is_short(notebook) -> None:
 def test_only_the_public_api_is_used(notebook) -> None:
     code = "\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code")
     assert not re.search(r"\b_[a-z]\w*\(|\._[a-z]", code)
+
+
+def test_prose_is_prose(notebook) -> None:
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            lines = "".join(cell["source"]).splitlines()
+            assert sum(line.startswith("#") for line in lines) <= 3
+            assert not any(re.match(r"#+ #", line) for line in lines)
