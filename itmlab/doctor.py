@@ -58,9 +58,14 @@ def _device() -> Finding:
     return Finding("device", f"CPU, {cores} cores, {torch.get_num_threads()} threads")
 
 
-def _chrome() -> Finding:
+def chrome_path() -> str | None:
+    """The Chrome that draws PNG figures, or None."""
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-    path = os.environ.get("BROWSER_PATH") or next(filter(None, map(shutil.which, names)), None)
+    return os.environ.get("BROWSER_PATH") or next(filter(None, map(shutil.which, names)), None)
+
+
+def _chrome() -> Finding:
+    path = chrome_path()
     if path:
         return Finding("Chrome for PNG figures", path)
     return Finding("Chrome for PNG figures", "missing: figures are HTML and JSON only", "apt-get install chromium")

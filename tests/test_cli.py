@@ -75,7 +75,9 @@ def test_export_leaves_a_smaller_run_that_scores_nearly_the_same(folder, trained
 
 
 @pytest.mark.parametrize("ending", ["html", "json", "png"])
-def test_attend_draws_the_words_of_a_sentence(folder, trained, tmp_path, ending) -> None:
+def test_attend_draws_the_words_of_a_sentence(folder, trained, tmp_path, ending, request) -> None:
+    if ending == "png":
+        request.getfixturevalue("chrome")
     out = tmp_path / f"map.{ending}"
     result = command("attend", trained, folder / "images" / "0.png", "a <b>red</b> picture", out)
     assert result.exit_code == 0, result.output
