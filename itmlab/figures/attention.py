@@ -44,7 +44,8 @@ def attention_maps(
             painted = heat(attention.picture, attention.weights)
             if index < len(outlines) and outlines[index] is not None:
                 painted = outlined(painted, outlines[index], PAPER, rim=True)
-            canvas.words(label(attention.word), left + cell / 2, high + 4, colour=MUTED, across="center")
+            wide = tall * attention.picture.width / attention.picture.height  # a portrait leaves room on its right
+            canvas.words(label(attention.word), left + wide / 2, high + 4, colour=MUTED, across="center")
             canvas.picture(data_uri(painted, largest=288, photographic=True), left, high + head, cell, tall)
         top += max(1, -(-len(row) // max(columns - 1, 1))) * (tall + head + 4) + 12
     return canvas.figure(title, subtitle, height=top)
