@@ -173,6 +173,7 @@ def test_similarity_takes_encoded_and_pooled_alike(model, pictures, captions):
 
 
 @pytest.mark.gpu
+@pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
 def test_on_a_gpu_features_are_the_same(model, pictures, captions):
     pixels, tokens = model.prepare_images(pictures), model.prepare_captions(captions)
