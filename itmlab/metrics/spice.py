@@ -1,0 +1,179 @@
+"""SPICE between every caption and every image: the F-score of scene-graph tuples, as products of sparse matrices."""
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int64
+from scipy import sparse
+from torch import Tensor
+
+from itmlab.errors import ItmlabError
+from itmlab.metrics.synonyms import wordnet
+from itmlab.metrics.tuple_matching import Merged, facts, present
+from itmlab.text.graph import SceneGraph
+
+Text = str | SceneGraph
+CHUNK = 1024  # captions at once: the result does not depend on it
+
+
+class Spice:
+    """SPICE (Anderson et al., ECCV 2016) against the references of a set of images, which are read once.
+
+    `references[image]` are its captions, as sentences (read by `text.parse` with `parser`) or as scene graphs; all of
+    an image make one graph. A tuple is (object,), (object, attribute) or (subject, relation, object) in lemmas; two
+    match when their words are equal in each place or, with WordNet (`synonyms`: "auto", "wordnet", "none"), stand in
+    a common synset; `self.synonyms` says what was used ("wordnet 3.0", "none"). Tuples of one graph that match each
+    other count as one. Precision is the share of the caption's tuples that match some tuple of the image, recall the
+    share of the image's that match some of the caption's, SPICE their harmonic mean: it lies in 0…1 and is the same
+    with the two graphs exchanged. (The published program counts the caption's matches in both shares; without synonyms
+    that is the same.) ItmlabError: an image without references, a sentence where a list is meant.
+    """
+
+    def __init__(self, references: Sequence[Sequence[Text]], *, parser: str = "english", synonyms: str = "auto"):
+        if isinstance(references, str) or any(isinstance(own, str | SceneGraph) for own in references):
+            raise ItmlabError("references are a list of captions for each image", remedy="put each into a list")
+        without = [image for image, own in enumerate(references) if len(own) == 0]
+        if without:
+            raise ItmlabError(
+                f"{len(without)} of {len(references)} images have no references, the first is image {without[0]}",
+                remedy="leave these images out",
+            )
+        found = wordnet(synonyms)
+        self.synonyms = "none" if found is None else f"wordnet {found.version}"
+        self._parser, self._synsets = parser, None if found is None else found.synsets
+        graphs = iter(_graphs([caption for own in references for caption in own], parser))
+        self._references = [[next(graphs) for _ in own] for own in references]
+        self._images = self._merged(self._references)
+        _warn_of_empty(self._images.size, "images")
+
+    def matrix(
+        self,
+        captions: Sequence[Text] | None = None,
+        *,
+        image_of_caption: Int64[Tensor, "caption"] | Sequence[int] | None = None,
+        leave_one_out: bool = False,
+        chunk: int = CHUNK,
+    ) -> Float[Tensor, "caption image"]:
+        """SPICE of every caption (not given: the references themselves) with every image; `chunk` captions at once, on
+        which the result does not depend.
+
+        A caption of the image is among its own references; with `leave_one_out` it is compared with the others of its
+        image only, `image_of_caption` (-1: of none; not given: the captions are the references in their order). A
+        caption (or image) in which the parser finds no tuple scores 0 with everything, and one warning says how many
+        there are. ItmlabError: as the class; left out where it is the only reference, or is none.
+        """
+        if isinstance(chunk, bool) or not isinstance(chunk, int) or chunk < 1:
+            raise ItmlabError(f"captions cannot be scored chunk={chunk!r} at once", remedy="choose a whole number")
+        own = [graph for references in self._references for graph in references]
+        graphs = own if captions is None else _graphs(captions, self._parser)
+        mine = self._merged([[graph] for graph in graphs])
+        _warn_of_empty(mine.size, "captions")
+        scores = torch.zeros(len(graphs), len(self._references))
+        matching = self._images.matching(mine.facts)
+        images = self._images.held.T.tocsr()
+        answered = present(matching @ images)  # (fact of a caption, image)
+        for start in range(0, len(graphs), chunk):
+            rows = slice(start, start + chunk)
+            said = mine.held[rows]
+            block = _harmonic(said @ answered, present(said @ matching) @ images, mine.size[rows], self._images.size)
+            scores[rows] = torch.from_numpy(block.toarray())
+        if leave_one_out:
+            image = self._image_of_caption(image_of_caption, len(graphs))
+            scores[np.flatnonzero(image >= 0), image[image >= 0]] = self._left_out(graphs, mine, image)
+        return scores
+
+    def _merged(self, captions: Sequence[Sequence[SceneGraph]]) -> Merged:
+        """One graph for each list of captions."""
+        tuples = (set().union(*(graph.tuples() for graph in own)) for own in captions)
+        return Merged([facts(own, self._synsets) for own in tuples], self._synsets)
+
+    def _left_out(self, graphs: Sequence[SceneGraph], mine: Merged, image: np.ndarray) -> Float[Tensor, "own"]:
+        """Each caption that belongs to an image with the other captions of that image."""
+        belonging = np.flatnonzero(image >= 0)
+        others = []
+        for caption in belonging.tolist():
+            left = list(self._references[image[caption]])
+            if graphs[caption] not in left or len(left) == 1:
+                why = "not among the references" if graphs[caption] not in left else "the only reference"
+                raise ItmlabError(
+                    f"caption {caption} is {why} of image {image[caption]}: it cannot be left out",
+                    remedy="correct image_of_caption, or put -1 for a caption of no image",
+                )
+            left.remove(graphs[caption])
+            others.append(left)
+        rest = self._merged(others)
+        matching, said = rest.matching(mine.facts), mine.held[belonging]
+        by_caption = said.multiply(present(rest.held @ matching.T.tocsr())).sum(axis=1)
+        by_rest = rest.held.multiply(present(said @ matching)).sum(axis=1)
+        precision = np.asarray(by_caption).ravel() / np.maximum(mine.size[belonging], 1)
+        recall = np.asarray(by_rest).ravel() / np.maximum(rest.size, 1)
+        both = 2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1)
+        return torch.from_numpy(both.astype(np.float32))
+
+    def _image_of_caption(self, given: Int64[Tensor, "caption"] | Sequence[int] | None, captions: int) -> np.ndarray:
+        own = np.repeat(np.arange(len(self._references)), [len(references) for references in self._references])
+        image = own if given is None else np.asarray(given, dtype=np.int64)
+        if image.shape != (captions,) or (captions and not -1 <= image.min() <= image.max() < len(self._references)):
+            raise ItmlabError(
+                f"leave_one_out needs image_of_caption: one of {len(self._references)} images, or -1, for each of "
+                f"{captions} captions"
+            )
+        return image
+
+
+def spice_matrix(
+    captions: Sequence[Text],
+    references: Sequence[Sequence[Text]],
+    *,
+    parser: str = "english",
+    synonyms: str = "auto",
+    image_of_caption: Int64[Tensor, "caption"] | Sequence[int] | None = None,
+    leave_one_out: bool = False,
+    chunk: int = CHUNK,
+) -> Float[Tensor, "caption image"]:
+    """SPICE, 0…1, of every caption with the references of every image; see `Spice`, which also tells the synonyms used.
+
+    Captions and references are sentences or scene graphs. ItmlabError: as `Spice` and `Spice.matrix`.
+    """
+    fitted = Spice(references, parser=parser, synonyms=synonyms)
+    return fitted.matrix(captions, image_of_caption=image_of_caption, leave_one_out=leave_one_out, chunk=chunk)
+
+
+def _graphs(captions: Sequence[Text], parser: str) -> list[SceneGraph]:
+    if isinstance(captions, str | SceneGraph):
+        raise ItmlabError("captions are a list of captions, not one", remedy="put it into a list")
+    wrong = [type(each).__name__ for each in captions if not isinstance(each, str | SceneGraph)]
+    if wrong:
+        raise ItmlabError(f"a caption is a sentence or a SceneGraph, not a {wrong[0]}")
+    sentences = [each for each in captions if isinstance(each, str)]
+    if sentences:
+        from itmlab.text.parse import parse
+
+        parsed = iter(parse(sentences, parser=parser))
+        return [next(parsed) if isinstance(each, str) else each for each in captions]
+    return list(captions)
+
+
+def _harmonic(
+    by_caption: sparse.csr_matrix, by_image: sparse.csr_matrix, caption_size: np.ndarray, image_size: np.ndarray
+) -> sparse.csr_matrix:
+    """The harmonic mean of two shares of counts that are zero in the same places."""
+    by_caption.sort_indices()
+    by_image.sort_indices()
+    row = np.repeat(np.arange(by_caption.shape[0]), np.diff(by_caption.indptr))
+    precision = by_caption.data / caption_size[row]
+    recall = by_image.data / image_size[by_caption.indices]
+    scores = (2 * precision * recall / (precision + recall)).astype(np.float32)
+    return sparse.csr_matrix((scores, by_caption.indices, by_caption.indptr), by_caption.shape)
+
+
+def _warn_of_empty(size: np.ndarray, what: str) -> None:
+    empty = np.flatnonzero(size == 0)
+    if len(empty):
+        warnings.warn(
+            f"SPICE: {len(empty)} of {len(size)} {what} have no scene-graph tuples and score 0 with everything, "
+            f"the first is number {empty[0]}",
+            stacklevel=3,
+        )

@@ -1,0 +1,217 @@
+"""CIDEr-D against its formula, pair by pair, and what it makes of odd and bad input."""
+
+import math
+from collections import Counter
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from itmlab.errors import ItmlabError
+from itmlab.metrics import Cider, DocumentFrequencies, cider_matrix
+
+
+def ngrams(sentence: str, n: int) -> Counter:
+    words = sentence.lower().split()
+    return Counter(tuple(words[start : start + n]) for start in range(len(words) - n + 1))
+
+
+def formula(caption: str, references: list[str], documents: list[list[str]]) -> float:
+    """Vedantam et al. 2015, Eq. 3 and 4 (CIDEr-D), with the logarithm of images per image that has the n-gram."""
+    total = 0.0
+    for n in (1, 2, 3, 4):
+        seen = Counter(gram for mine in documents for gram in set().union(*(ngrams(one, n) for one in mine)))
+
+        def weights(sentence, n=n, seen=seen):
+            return {g: c * math.log(len(documents) / max(1, seen[g])) for g, c in ngrams(sentence, n).items()}
+
+        mine = weights(caption)
+        for reference in references:
+            theirs = weights(reference)
+            product = sum(min(mine[gram], theirs[gram]) * theirs[gram] for gram in mine.keys() & theirs.keys())
+            norms = math.hypot(*mine.values()) * math.hypot(*theirs.values())
+            difference = len(caption.split()) - len(reference.split())
+            total += (product / norms if norms else 0.0) * math.exp(-(difference**2) / (2 * 6**2))
+    return 10 * total / 4 / len(references)
+
+
+def by_formula(captions, references, documents=None) -> torch.Tensor:
+    return torch.tensor(
+        [[formula(caption, mine, documents or references) for mine in references] for caption in captions]
+    )
+
+
+sentences = st.lists(st.sampled_from(["a", "A", "dog", "runs", "red", "ball", "."]), min_size=1, max_size=9).map(
+    " ".join
+)
+spoken = sentences.filter(lambda text: set(text) - set(" ."))
+pools = st.lists(st.lists(spoken, min_size=1, max_size=3), min_size=2, max_size=5)
+
+
+@settings(max_examples=80, deadline=None)
+@given(captions=st.lists(spoken, min_size=1, max_size=5), references=pools, chunk=st.integers(1, 4))
+def test_it_is_the_formula_whatever_the_chunk(captions, references, chunk):
+    found = cider_matrix(captions, references, chunk=chunk)
+    assert torch.allclose(found, by_formula(captions, references), atol=1e-5)
+    assert torch.equal(found, cider_matrix(captions, references))
+    assert found.min() >= 0 and found.max() <= 10 + 1e-5
+
+
+@settings(max_examples=40, deadline=None)
+@given(references=pools, seed=st.integers(0, 10**6))
+def test_a_part_and_single_pairs_are_what_the_matrix_has_there(references, seed):
+    cider = Cider(references)
+    whole = cider.matrix()
+    assert torch.equal(whole, cider.matrix([caption for mine in references for caption in mine]))
+    source = torch.Generator().manual_seed(seed)
+    captions = torch.randint(len(whole), (4,), generator=source)
+    images = torch.randint(len(references), (4,), generator=source)
+    assert torch.allclose(cider.between(captions, images), whole[captions][:, images], atol=1e-6)
+    assert torch.allclose(cider.pairs(captions, images), whole[captions, images], atol=1e-6)
+    texts = ["a red dog", "unseen words", *references[0]]
+    vectors = cider.vectors(texts)
+    assert torch.allclose(cider.between(vectors, images), cider.matrix(texts)[:, images], atol=1e-6)
+    assert torch.allclose(cider.pairs(vectors[[0] * 4], images), cider.matrix(texts)[0, images], atol=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(captions=st.lists(spoken, min_size=1, max_size=4), references=pools, seed=st.integers(0, 10**6))
+def test_the_order_of_captions_images_and_references_does_not_matter(captions, references, seed):
+    source = torch.Generator().manual_seed(seed)
+    row = torch.randperm(len(captions), generator=source)
+    column = torch.randperm(len(references), generator=source)
+    moved = cider_matrix([captions[i] for i in row], [references[i][::-1] for i in column])
+    assert torch.allclose(moved, cider_matrix(captions, references)[row][:, column], atol=1e-6)
+
+
+REFERENCES = [
+    ["a dog runs on the beach", "the brown dog runs after a red ball", "a dog at the sea"],
+    ["two men ride bikes", "men on two bikes on a road"],
+    ["a dog sleeps on a red sofa", "a sleeping dog", "a dog sleeps on a red sofa"],
+]
+
+
+def test_a_caption_is_left_out_of_its_own_references():
+    captions = [caption for mine in REFERENCES for caption in mine]
+    found = cider_matrix(captions, REFERENCES, leave_one_out=True)
+    usual = cider_matrix(captions, REFERENCES)
+    own = [(image, number) for image, mine in enumerate(REFERENCES) for number in range(len(mine))]
+    for row, (image, number) in enumerate(own):
+        others = [text for place, text in enumerate(REFERENCES[image]) if place != number]
+        assert found[row, image].item() == pytest.approx(formula(captions[row], others, REFERENCES), abs=1e-5)
+        elsewhere = [column for column in range(3) if column != image]
+        assert torch.equal(found[row, elsewhere], usual[row, elsewhere])
+    # the same captions in another order, with their images, and one that belongs to no image
+    order = [4, 0, 7, 2]
+    images = [own[row][0] for row in order]
+    some = cider_matrix(
+        [*(captions[row] for row in order), "a cat"],
+        REFERENCES,
+        leave_one_out=True,
+        image_of_caption=[*images, -1],
+        chunk=2,
+    )
+    assert torch.equal(some[:4], found[order])
+    assert torch.equal(some[4:], cider_matrix(["a cat"], REFERENCES))
+    assert torch.equal(Cider(REFERENCES).matrix(leave_one_out=True), found)
+
+
+def test_document_frequencies_of_a_larger_split_make_one_image_enough():
+    split = [*REFERENCES, ["a cat"], ["the sea at night"]]
+    frequencies = DocumentFrequencies.of(split)
+    assert frequencies.documents == 5
+    found = cider_matrix(["a dog on the beach", "a zebra"], REFERENCES[:1], document_frequencies=frequencies)
+    expected = by_formula(["a dog on the beach", "a zebra"], REFERENCES[:1], split)
+    assert torch.allclose(found, expected, atol=1e-5) and found[0, 0] > 0
+    assert torch.equal(cider_matrix(["a dog"], split, document_frequencies=frequencies), cider_matrix(["a dog"], split))
+
+
+def test_a_word_said_often_counts_as_often_as_the_reference_says_it():
+    references = [["very very very old", "old"], ["new"], ["very new"]]
+    captions = ["very", "very very", "very very very very very old", "old very " * 3000]
+    assert torch.allclose(cider_matrix(captions, references), by_formula(captions, references), atol=1e-5)
+    heavy = [["the " * 10_000], ["a dog"], ["the dog"]]
+    assert cider_matrix(["the " * 10_000], heavy)[0, 0].item() == pytest.approx(10 * 4 / 4)
+
+
+@pytest.mark.parametrize("frequencies", [None, DocumentFrequencies.of([*REFERENCES, ["a cat"]])])
+def test_it_is_written_and_read_without_pickle(tmp_path, frequencies):
+    cider = Cider([*REFERENCES, ["\ud800 zoë 犬", "html <b>"]], document_frequencies=frequencies)
+    cider.save(tmp_path / "cider.npz")
+    again = Cider.load(tmp_path / "cider.npz")
+    assert torch.equal(again.matrix(), cider.matrix()) and again.tokenise == cider.tokenise
+    assert torch.equal(again.matrix(["a cat"]), cider.matrix(["a cat"]))
+
+
+def test_a_damaged_file_is_one_line(tmp_path):
+    Cider(REFERENCES).save(tmp_path / "cider.npz")
+    content = (tmp_path / "cider.npz").read_bytes()
+    (tmp_path / "half.npz").write_bytes(content[: len(content) // 2])
+    (tmp_path / "text.npz").write_bytes(b"not one")
+    with pytest.raises(ItmlabError, match=r"cider_no.npz: no such file"):
+        Cider.load(tmp_path / "cider_no.npz")
+    for name in ("half.npz", "text.npz"):
+        with pytest.raises(ItmlabError, match=f"{name}: not a file of Cider.save.*fit it again"):
+            Cider.load(tmp_path / name)
+
+
+def test_both_tokenisations():
+    references = [["A dog's ball.", "The dog doesn't run!"], ["two men"], ["a dog"]]
+    assert cider_matrix(["the dog 's ball"], references, tokenise="penn")[0, 0] > 0
+    apart = [["a dog 's ball", "the dog does n't run"], *references[1:]]
+    found = cider_matrix(["Two dogs, a ball."], references, tokenise="penn")
+    assert torch.equal(found, cider_matrix(["two dogs a ball"], apart))
+
+
+@pytest.mark.parametrize(
+    ("captions", "references", "options", "said"),
+    [
+        ("a dog", REFERENCES, {}, "captions must be a list of strings, not one string"),
+        (["a dog", ""], REFERENCES, {}, "caption 1 has no word in it: ''"),
+        (["a dog", " \n"], REFERENCES, {}, "caption 1 has no word"),
+        (["?! ...", "a"], REFERENCES, {}, "caption 0 has no word"),
+        (["a", "!?", "😀"], REFERENCES, {"tokenise": "penn"}, "caption 1 has no word"),
+        (["a", "😀"], REFERENCES, {"tokenise": "penn"}, "caption 1 has no word"),
+        (["a", math.nan], REFERENCES, {}, "caption 1 is nan, not a string"),
+        (["a", None], REFERENCES, {}, "caption 1 is None, not a string"),
+        (["a"], "a dog", {}, "references must be a list of captions for each image"),
+        (["a"], ["a dog", "a cat"], {}, "references must be a list of captions for each image"),
+        (["a"], [["a dog"], []], {}, "image 1 has no reference"),
+        (["a"], [["a dog"], None], {}, "references of image 1 are None"),
+        (["a"], [["a dog", "."], ["x"]], {}, "reference 1 has no word"),
+        (["a"], [], {}, "there are no references"),
+        (["a"], [["a dog"]], {}, "document frequencies of a single image"),
+        (["a"], REFERENCES, {"tokenise": "bpe"}, "cannot be tokenised by 'bpe'"),
+        (["a"], REFERENCES, {"chunk": 0}, "chunk=0"),
+        (["a"], REFERENCES, {"leave_one_out": True}, "1 captions are not the 8 references"),
+        (["two men"], REFERENCES, {"leave_one_out": True, "image_of_caption": [1]}, "caption 0 is not among the ref"),
+        (["a"], REFERENCES, {"leave_one_out": True, "image_of_caption": [3]}, "there is no image 3 among 3"),
+        (["a"], REFERENCES, {"leave_one_out": True, "image_of_caption": [1, 2]}, "2 entries for 1 captions"),
+        (["a"], REFERENCES, {"leave_one_out": True, "image_of_caption": [0.5]}, "whole numbers"),
+        (["a", "b"], [["a"], ["b"]], {"leave_one_out": True}, "image 0 has no reference left"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_cannot_be_scored_is_said(captions, references, options, said):
+    with pytest.raises(ItmlabError, match=said):
+        cider_matrix(captions, references, **options)
+
+
+def test_what_cannot_be_chosen_is_said():
+    cider = Cider(REFERENCES)
+    with pytest.raises(ItmlabError, match="there is no caption 8 among 8"):
+        cider.between(torch.tensor([8]), torch.tensor([0]))
+    with pytest.raises(ItmlabError, match="there is no image -1 among 3"):
+        cider.between(torch.tensor([0]), torch.tensor([-1]))
+    with pytest.raises(ItmlabError, match="2 captions cannot be paired with 1 images"):
+        cider.pairs(torch.tensor([0, 1]), torch.tensor([0]))
+    with pytest.raises(ItmlabError, match="prepared vectors cannot be left out"):
+        cider.matrix(cider.vectors(["a"]), leave_one_out=True)
+
+
+def test_odd_captions_are_scored():
+    odd = ["dog", "word " * 10_000, "犬 が 走る", "😀 dog", "<script>alert(1)</script>", "\ud800 dog", "a" * 10_000]
+    found = cider_matrix(odd, REFERENCES)
+    assert found.isfinite().all() and found[0, 0] > 0 and found[3, 0] > 0 and (found[2] == 0).all()
+    assert cider_matrix(odd[:3] + odd[4:], REFERENCES, tokenise="penn").isfinite().all()

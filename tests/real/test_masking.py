@@ -1,0 +1,50 @@
+"""Real Flickr30K captions: every one is parsed, masked in both ways and found again in its wordpieces."""
+
+import pytest
+import torch
+
+from itmlab.data import load
+from itmlab.text import parse
+from itmlab.text.alignment import align
+from itmlab.text.masking import PhraseMasking, WordMasking, phrases, realised_share
+from itmlab.text.piece_masking import mask_pieces
+from itmlab.text.tokenise import train_wordpiece
+
+pytestmark = pytest.mark.real
+SAMPLE = 2_000  # of the training captions
+
+
+@pytest.fixture(scope="module")
+def captions(real_data, tmp_path_factory):
+    real_data("flickr30k/captions_train.jsonl.gz")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ITMLAB_CACHE", str(tmp_path_factory.mktemp("cache")))
+        data = load("captions", real_data("flickr30k"))
+        train = data.split("train").captions
+        step = len(train) // SAMPLE
+        yield {"val": list(data.split("val").captions), "train": list(train)[::step][:SAMPLE]}
+
+
+@pytest.mark.parametrize("split", ["val", "train"])
+def test_every_caption_is_masked_in_both_ways_and_restored(captions, split):
+    texts = captions[split]
+    assert len(texts) == {"val": 5_070, "train": SAMPLE}[split]
+    graphs = parse(texts, cache=False)
+    tokenizer = train_wordpiece(texts, 2_000)
+    pieces = align(tokenizer, texts, graphs)
+    assert int(pieces.words_kept.sum()) == sum(len(graph.tokens) for graph in graphs)
+    lines = []
+    for masking in (PhraseMasking(), WordMasking()):
+        generator = torch.Generator().manual_seed(0)
+        hidden = [masking(graph, generator=generator) for graph in graphs]
+        masked = mask_pieces(tokenizer, pieces, hidden)
+        assert torch.equal(masked.restored(), pieces.input_ids)
+        assert masked.hidden.any(dim=1).all() and not masked.lost.any()
+        realised = sum(map(realised_share, graphs, hidden)) / len(graphs)
+        expected = sum(map(masking.expected_share, graphs)) / len(graphs)
+        assert realised == pytest.approx(expected, abs=0.01)
+        lines.append(f"{type(masking).__name__}: {100 * realised:.1f} % of words, expected {100 * expected:.1f} %, ")
+        lines[-1] += f"{100 * float(masked.share.mean()):.1f} % of pieces"
+    without = sum(not phrases(graph) for graph in graphs)
+    print(f"{split}: {len(texts)} captions, {without} without a phrase; {'; '.join(lines)}")
+    assert without < 0.01 * len(texts)
