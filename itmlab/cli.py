@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from .errors import ItmlabError
+from .storage import atomic_file
 
 app = typer.Typer(
     name="itmlab",
@@ -116,14 +117,17 @@ def evaluate(
     run: RunName,
     split: Annotated[str, typer.Option(help="train, val, test, or all.")] = "test",
     folds: Annotated[int, typer.Option(help="5 for COCO 1K: consecutive blocks, averaged.")] = 1,
+    relevance: Annotated[str | None, typer.Option(help="cider or spice: also semantic recall (SR) and NCS.")] = None,
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
 ) -> None:
     """Recall in both directions, as JSON."""
+    if relevance not in (None, "cider", "spice"):
+        raise ItmlabError(f"no relevance {relevance!r}", where="--relevance", remedy="cider or spice")
     opened, captions = _open(run), _split(_load(data, root, option, skip_faults), split)
-    print(json.dumps(opened.evaluate(captions, split=None, folds=folds), indent=2))
+    print(json.dumps(opened.evaluate(captions, split=None, folds=folds, relevance=relevance), indent=2))
 
 
 @app.command()
@@ -189,6 +193,37 @@ def export(
 
 
 @app.command()
+def parse(
+    captions: Annotated[list[str] | None, typer.Argument(metavar="[CAPTION]...", help="Sentences.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="A text file, a caption a line (- is standard input).")
+    ] = None,
+    parser: Annotated[str, typer.Option(help="english, a spaCy pipeline, or factual[:NAME_OR_FOLDER].")] = "english",
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write whole graphs, with token spans, as JSON lines.")
+    ] = None,
+) -> None:
+    """What captions say: their objects, attributes and relations."""
+    from .text import parse as parse_captions
+
+    sentences = [*(captions or []), *(_lines(file) if file else [])]
+    if not sentences:
+        raise ItmlabError("no caption to parse", remedy='python -m itmlab parse "a dog on a sofa", or --file')
+    graphs = parse_captions(sentences, parser=parser, progress=len(sentences) > 1000)
+    if out is None:
+        for sentence, graph in zip(sentences, graphs, strict=True):
+            said = ", ".join(
+                f"({', '.join(words)})" for words in sorted(graph.tuples(), key=lambda words: (len(words), words))
+            )
+            print(f"{sentence}\n    {said or 'no object'}")
+        return
+    with atomic_file(out) as written:
+        for sentence, graph in zip(sentences, graphs, strict=True):
+            written.write(json.dumps({"caption": sentence, "graph": graph.to_dict()}).encode() + b"\n")
+    print(f"{out}: {len(graphs)} graphs")
+
+
+@app.command()
 def figures() -> None:
     """Write the interactive page of every figure in `figures`, and the index, from the committed JSON."""
     from .figures import write_pages
@@ -222,6 +257,15 @@ def main() -> None:
             raise
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
+
+
+def _lines(file: Path) -> list[str]:
+    """The lines of a text file that are not blank."""
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ItmlabError(f"cannot be read: {error}", where=str(file), remedy="give a UTF-8 text file") from None
+    return [line for line in text.splitlines() if line.strip()]
 
 
 def _pairs(given: list[str] | None, flag: str) -> dict[str, Any]:

@@ -6,7 +6,15 @@ from typing import Any
 from .errors import ItmlabError
 from .models import TwoTowerConfig
 from .training.fields import did_you_mean
-from .training.recipe import DataSettings, LossSettings, MemorySettings, OptimiserSettings, Recipe, SamplerSettings
+from .training.recipe import (
+    AdaptiveMarginSettings,
+    DataSettings,
+    LossSettings,
+    MemorySettings,
+    OptimiserSettings,
+    Recipe,
+    SamplerSettings,
+)
 
 # Base is FNE's Sec. 4.1: ViT-base and BERT-base, B = 32, K = 8192, Adam 2e-5, ×0.1 at epochs 5 and 15 of 25, clip 2.
 PAPER: dict[str, Any] = {
@@ -40,6 +48,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "hardest_memory": {"sampler": SamplerSettings("hardest"), "memory": True},  # Table 3, without FNE
     "fne_without_memory": {"sampler": SamplerSettings("false_negative_eliminating")},  # Table 3, without MMM
     "fne": {"sampler": SamplerSettings("false_negative_eliminating"), "memory": True},
+    # SAM beside the loss of its baselines; farthest negatives and τ = 10, as the paper says is best on the whole (5.4)
+    "sam": {"loss": LossSettings("max_of_hinges"), "adaptive_margin": AdaptiveMarginSettings()},
     "info_nce": {"loss": LossSettings("info_nce")},
 }
 

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from itmlab.cli import app
 from itmlab.errors import ItmlabError
+from itmlab.text import SceneGraph
 
 COLOURS = {"red": (200, 30, 30), "green": (30, 160, 60), "blue": (40, 60, 200), "yellow": (230, 210, 60)}
 
@@ -48,6 +49,10 @@ def test_train_evaluate_and_search(folder, trained) -> None:
     data = ("--data", "folder", "--root", folder)
     scores = json.loads(command("evaluate", trained, *data).stdout)
     assert set(scores) >= {"i2t", "t2i", "rsum"}
+    semantic = json.loads(command("evaluate", trained, "--relevance", "cider", "--split", "all", *data).stdout)[
+        "semantic"
+    ]
+    assert semantic["relevance"] == "cider" and 0 <= semantic["NCS"]["t2i"]["1"] <= 100
     found = command("search", trained, "a red picture", "-k", 3, *data).stdout
     assert found.count(".png") == 3
     found = command("search", trained, folder / "images" / "3.png", "--picture", "--split", "all", *data).stdout
@@ -102,8 +107,12 @@ def test_a_recipe_in_a_file_trains_like_a_named_one(folder, trained, tmp_path) -
         (("train", "x", "--set", "nonsense"), "NAME=VALUE"),
         (("train", "x", "--data", "flickr30k"), "root"),
         (("evaluate", "nowhere"), "fne"),
+        (("evaluate", "fne", "--relevance", "meteor"), "spice"),
         (("search", "fne", "a dog", "--data", "folder", "--root", "/nonexistent"), "nonexistent"),
         (("tour", "--only", "99"), "00_start_here"),
+        (("parse",), "--file"),
+        (("parse", "--file", "nowhere.txt"), "nowhere.txt"),
+        (("parse", "a dog", "--parser", "nothing_of_the_kind"), "nothing_of_the_kind"),
     ],
 )
 def test_what_cannot_be_done_is_one_error_with_its_remedy(words, message, tmp_path, monkeypatch) -> None:
@@ -111,6 +120,18 @@ def test_what_cannot_be_done_is_one_error_with_its_remedy(words, message, tmp_pa
     error = command(*words).exception
     assert isinstance(error, ItmlabError)
     assert message in str(error)
+
+
+def test_parse_prints_tuples_and_writes_whole_graphs(tmp_path) -> None:
+    said = command("parse", "A man rides a brown horse", "🙂").stdout
+    assert "(horse, brown), (man, ride, horse)" in said and "no object" in said
+    captions = tmp_path / "captions.txt"
+    captions.write_text("two dogs\n\na cat on a sofa\n", encoding="utf-8")
+    out = tmp_path / "graphs.jsonl"
+    assert "2 graphs" in command("parse", "--file", captions, "--out", out).stdout
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["caption"] for row in rows] == ["two dogs", "a cat on a sofa"]
+    assert ("cat", "on", "sofa") in SceneGraph.from_dict(rows[1]["graph"]).tuples()
 
 
 def test_an_error_is_one_line_and_debug_shows_where_it_arose() -> None:

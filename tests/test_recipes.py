@@ -7,6 +7,7 @@ import pytest
 from itmlab import recipes
 from itmlab.errors import ItmlabError
 from itmlab.samplers import FalseNegativeEliminating, Hardest
+from itmlab.training.recipe import AdaptiveMarginSettings, Recipe
 
 
 def test_fne_at_base_has_the_values_of_the_paper():
@@ -32,6 +33,7 @@ def test_every_recipe_comes_in_every_size_and_keeps_its_method():
             assert sized == recipes.get(name, size=size)
             kinds = [one.sampler and one.sampler.kind for one in (sized, tiny)]
             assert kinds[0] == kinds[1] and sized.loss == tiny.loss
+            assert sized.adaptive_margin == tiny.adaptive_margin
             assert (sized.memory is None) == (tiny.memory is None)
             assert sized.sized("tiny") == tiny
 
@@ -49,6 +51,27 @@ def test_the_ablations_of_table_3_differ_from_fne_in_one_thing():
     assert differing("fne_without_memory") == ["name", "memory"]
     assert isinstance(recipes.hardest_memory.sampler.build(), Hardest)
     assert isinstance(recipes.fne.sampler.build(), FalseNegativeEliminating)
+
+
+def test_sam_is_its_baseline_with_an_adaptive_margin():
+    """SAM, Sec. 5.4: farthest negatives beside the original triplet, τ = 10; the ablations are Tables 4 and 5."""
+    assert recipes.sam.replace(adaptive_margin=None, name="hardest") == recipes.hardest
+    margin = recipes.sam.sized("base").adaptive_margin
+    assert (margin.temperature, margin.negatives, margin.with_triplet, margin.ceiling) == (10, "softest", True, 1)
+    for temperature in (3, 5, 10):
+        for negatives in ("softest", "hardest", "random"):
+            for with_triplet in (True, False):
+                changes = {"temperature": temperature, "negatives": negatives, "with_triplet": with_triplet}
+                row = recipes.sam.replace(**{f"adaptive_margin__{name}": value for name, value in changes.items()})
+                assert row.adaptive_margin == AdaptiveMarginSettings(**changes)
+
+
+def test_recipes_of_before_adaptive_margins_read_as_they_did():
+    for name in recipes.names():
+        recipe = recipes.get(name)
+        written = recipe.to_json()
+        assert ("adaptive_margin" in written) == (recipe.adaptive_margin is not None)
+        assert Recipe.from_json(written) == recipe
 
 
 def test_an_unknown_recipe_or_size_is_one_line():

@@ -1,5 +1,6 @@
 """The one shape that all data takes: images, the captions of each, splits, and (for scenes) the truth."""
 
+import copy
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -13,6 +14,7 @@ from torch import Tensor
 from ..errors import ItmlabError
 from .faults import Fault, one_line
 from .pictures import view
+from .splits import reduced_rows
 
 LARGEST_MASK = 4 * 2**30  # bytes of `positives`: one byte a pair
 
@@ -132,6 +134,26 @@ class CaptionSet:
             regions=None if self.regions is None else self.regions.select(chosen),
             skipped=self.skipped,
         )
+
+    def reduced(self, share: float, seed: int = 0) -> "CaptionSet":
+        """With only this share of the split "train" (of all images where there are no splits), the rest as it was.
+
+        Which images stay is drawn by `seed`, in their old order: `share` of them rounded, at least one. A smaller share
+        is contained in a larger one of the same seed. A share outside 0 (excluded) to 1, or splits without "train", are
+        an ItmlabError.
+        """
+        if not self.splits:
+            return self.select(reduced_rows(len(self), share, seed))
+        if "train" not in self.splits:
+            raise ItmlabError(f'no split "train" to reduce, only {", ".join(self.splits)}', where=self.name)
+        training = self.splits["train"]
+        chosen = training[reduced_rows(len(training), share, seed)]
+        others = [indices for name, indices in self.splits.items() if name != "train"]
+        stay = torch.ones(len(self), dtype=torch.bool).index_fill(0, training, False)
+        stay[torch.cat([chosen, *others])] = True  # what left the training split stays where another split has it
+        part = copy.copy(self)
+        part.splits = {**self.splits, "train": chosen}
+        return part.select(stay.nonzero().flatten())
 
     @cached_property
     def fingerprint(self) -> str:

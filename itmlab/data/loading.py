@@ -36,9 +36,13 @@ def load(
     split: str | None = None,
     on_fault: str = "error",
     skipped_to: str | Path | None = None,
+    train_share: float = 1.0,
+    share_seed: int = 0,
     **options: Any,
 ) -> "CaptionSet":
     """The data set `name` (one of `names()`), read from `root` where it lies in files; `split` takes one split of it.
+
+    `train_share=0.1` keeps a tenth of the training split, drawn by `share_seed` (`CaptionSet.reduced`).
 
     All faults of the data come in one ItmlabError; `on_fault="skip"` leaves the faulty rows out, says how many and
     lists them in `skipped_to` (default: a file in the cache). `options` are those of the loader (`itmlab.data.folder`,
@@ -52,6 +56,8 @@ def load(
     loader = _loader("hub" if from_hub else name)
     _check_options(name, loader, options)
     found = loader(**options) if name == "scenes" else _read(name, loader, root, on_fault, skipped_to, options)
+    if train_share != 1:
+        found = found.reduced(train_share, share_seed)
     return found if split is None else found.split(split)
 
 

@@ -1,4 +1,4 @@
-"""Splits for data that come without: train, val and test by proportion, the same for the same seed."""
+"""Splits for data that come without, and reduced ones: by proportion, the same for the same seed."""
 
 from collections.abc import Sequence
 
@@ -35,3 +35,11 @@ def proportional_splits(
     starts = [0, *ends[:-1]]
     parts = {name: order[start:end].sort().values for name, start, end in zip(wanted, starts, ends, strict=True)}
     return {name: part for name, part in parts.items() if len(part)}
+
+
+def reduced_rows(count: int, share: float, seed: int = 0) -> Int64[Tensor, "n"]:
+    """`share` of `count` rows (rounded, at least one), ascending; a smaller share's are among a larger one's."""
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
+        raise ItmlabError(f"share={share!r} is no share", remedy="give a number above 0 and up to 1: 0.1 for a tenth")
+    order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
+    return order[: max(1, round(share * count))].sort().values

@@ -10,6 +10,8 @@ from numpy import ndarray
 from .labels import label
 from .theme import GREY, colour, styled, translucent
 
+FEW = 4  # curves whose names stand beside each other
+
 
 def roc(
     scores: Mapping[str, Float[ndarray, "pair"]],
@@ -49,4 +51,7 @@ def roc(
     figure.update_xaxes(title="share of true negatives above the threshold", range=[0, 1])
     figure.update_yaxes(title="share of hidden positives above it", range=[0, 1.005])
     counts = f"{int(truth.sum()):,} hidden positives, {int((~truth).sum()):,} true negatives"
-    return styled(figure, title, f"{subtitle} · {counts}" if subtitle else counts, height=540)
+    figure = styled(figure, title, f"{subtitle} · {counts}" if subtitle else counts, height=540)
+    if len(figure.data) > FEW:  # the legend takes more than its line above: there is room under the curves
+        figure.update_layout(legend={"orientation": "v", "x": 0.99, "y": 0.03, "xanchor": "right", "yanchor": "bottom"})
+    return figure

@@ -1,12 +1,10 @@
 """Towers from published checkpoints: safetensors only, never remote code, each fault one line with its remedy."""
 
-import logging
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from itmlab.errors import ItmlabError
+from itmlab.fetching import fetched
 from itmlab.storage import read_json
 
 from .config import TwoTowerConfig
@@ -14,7 +12,6 @@ from .config import TwoTowerConfig
 if TYPE_CHECKING:
     from transformers import BertModel, CLIPModel, PreTrainedModel, PreTrainedTokenizerFast, ViTModel
 
-Result = TypeVar("Result")
 # Families whose weights are known to need one activation, whatever a copied configuration file says.
 FAMILY_ACTIVATION = {"openai/clip-": "quick_gelu", "laion/CLIP-": "gelu"}
 PROVENANCE = ("transformers_version", "model_type", "architectures", "dtype", "torch_dtype", "_name_or_path")
@@ -93,7 +90,7 @@ def pretrained_clip(config: TwoTowerConfig) -> "tuple[TwoTowerConfig, CLIPModel,
 def _settings(name: str, kind: str) -> Any:
     from transformers import AutoConfig
 
-    settings = _fetched(name, lambda: AutoConfig.from_pretrained(name, trust_remote_code=False))
+    settings = fetched(name, lambda: AutoConfig.from_pretrained(name, trust_remote_code=False))
     if settings.model_type != kind:
         raise ItmlabError(f"a {settings.model_type} checkpoint, not a {kind} one", where=name)
     return settings
@@ -110,7 +107,7 @@ def _weights(kind: "type[PreTrainedModel]", name: str, config: TwoTowerConfig, *
             **options,
         )
 
-    model, report = _fetched(name, load)
+    model, report = fetched(name, load)
     lacking = sorted(report["missing_keys"])
     if lacking:  # transformers would fill them with noise and a warning
         raise ItmlabError(
@@ -124,30 +121,7 @@ def _weights(kind: "type[PreTrainedModel]", name: str, config: TwoTowerConfig, *
 def _tokenizer(name: str) -> "PreTrainedTokenizerFast":
     from transformers import AutoTokenizer
 
-    return _fetched(name, lambda: AutoTokenizer.from_pretrained(name, trust_remote_code=False, use_fast=True))
-
-
-def _fetched(name: str, load: Callable[[], Result]) -> Result:
-    """What `load` gives; whatever stops it (no network, no such name, no safetensors) becomes one line."""
-    from safetensors import SafetensorError
-
-    hub = logging.getLogger("huggingface_hub")
-    level = hub.level
-    hub.setLevel(logging.ERROR)  # its retries are not the reader's business
-    try:
-        return load()
-    except ItmlabError:
-        raise
-    except (OSError, ValueError, KeyError, SafetensorError, ImportError, RuntimeError) as error:
-        first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        remedy = (
-            "the folder must hold config.json, the tokeniser's files and model.safetensors"
-            if Path(name).is_dir()
-            else f"run once with a network: hf download {name} — or name a local folder, or train from scratch"
-        )
-        raise ItmlabError(f"cannot load the pretrained model: {first[:200]}", where=name, remedy=remedy) from None
-    finally:
-        hub.setLevel(level)
+    return fetched(name, lambda: AutoTokenizer.from_pretrained(name, trust_remote_code=False, use_fast=True))
 
 
 def _check_activation(config: TwoTowerConfig, name: str, stated: dict[str, str]) -> None:
@@ -186,7 +160,7 @@ def _preparation(name: str, image_size: int, usual: dict[str, Any]) -> dict[str,
     def find() -> str | None:
         return cached_file(name, "preprocessor_config.json", _raise_exceptions_for_missing_entries=False)
 
-    path = _fetched(name, find)
+    path = fetched(name, find)
     stated = usual | (read_json(path) if path else {})
     if not path and "shortest_edge" in stated["size"]:
         stated["size"] = {"shortest_edge": image_size}

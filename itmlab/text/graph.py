@@ -70,10 +70,14 @@ class SceneGraph:
                 )
 
     def tuples(self) -> set[tuple[str, ...]]:
-        """(object,), (object, attribute) and (subject, relation, object), in lemmas."""
+        """(object,), (object, attribute) and (subject, relation, object), in lemmas.
+
+        A number of two or more that was said is an attribute too ("two dogs": ("dog", "2")), as in FACTUAL and SPICE.
+        """
         names = [thing.lemma for thing in self.objects]
         found: set[tuple[str, ...]] = {(name,) for name in names}
         found |= {(thing.lemma, attribute.lemma) for thing in self.objects for attribute in thing.attributes}
+        found |= {(thing.lemma, str(thing.count)) for thing in self.objects if (thing.count or 0) > 1}
         return found | {(names[link.subject], link.lemma, names[link.object]) for link in self.relations}
 
     def meaning(self) -> "SceneGraph":

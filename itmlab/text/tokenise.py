@@ -37,7 +37,10 @@ def train_wordpiece(captions: Iterable[str], vocabulary_size: int = 1000) -> "Pr
 
     tokenizer = _bert_pipeline(Tokenizer(models.WordPiece(unk_token=SPECIAL_TOKENS["unk_token"])))
     sentences = [
-        [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(_text(one)))]
+        [
+            word
+            for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(plain_text(one)))
+        ]
         for one in captions
     ]
     if not any(sentences):
@@ -94,7 +97,7 @@ def encode_captions(
     if not captions:
         raise ItmlabError("there is no caption to encode", remedy="give at least one")
     # The backend itself keeps no padding or cutting state, so threads may share it.
-    encodings = tokenizer.backend_tokenizer.encode_batch([_text(caption) for caption in captions])
+    encodings = tokenizer.backend_tokenizer.encode_batch([plain_text(caption) for caption in captions])
     rows = [(encoding.ids, encoding.special_tokens_mask) for encoding in encodings]
     cut = sum(len(ids) > maximum_tokens for ids, _ in rows)
     rows = [(_cut(ids, maximum_tokens), _cut(special, maximum_tokens)) for ids, special in rows]
@@ -109,7 +112,7 @@ def caption_words(
     Positions count the opening special token, so they index the part axis of `Encoded.local`. Words cut off by
     `maximum_tokens` are left out.
     """
-    text = _text(caption)
+    text = plain_text(caption)
     encoding = tokenizer.backend_tokenizer.encode(text)
     last = maximum_tokens - 1 if len(encoding.ids) > maximum_tokens else len(encoding.ids)
     words: list[tuple[str, list[int]]] = []
@@ -121,7 +124,7 @@ def caption_words(
     return words
 
 
-def _text(caption: str) -> str:
+def plain_text(caption: str) -> str:
     """The caption with lone surrogates, which no tokeniser takes, replaced one for one."""
     return caption.encode("utf-8", "replace").decode("utf-8")
 

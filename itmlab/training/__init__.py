@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "CaptionRelevance": "relevance",
     "Comparison": "comparison",
     "Ensemble": "ensembles",
     "Hits": "hits",
@@ -12,9 +13,11 @@ _HOMES = {
     "Recipe": "recipe",
     "Run": "run",
     "compare": "comparison",
+    "compare_reduced": "reduced",
     "ensemble": "ensembles",
     "evaluate": "evaluation",
     "pretrained": "run",
+    "relevance_matrix": "semantics",
     "similarity": "evaluation",
     "tracked": "tracking",
     "train": "loop",

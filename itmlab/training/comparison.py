@@ -4,27 +4,25 @@ import hashlib
 import html
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
-from ..metrics.ranks import ranks
 from .evaluation import similarity
 from .fields import did_you_mean
 from .loop import train
+from .measures import CUTOFFS, RECALLS, SEMANTICS, recall_of_each, semantics_of_each, sums
 from .recipe import Recipe
 from .run import Run
+from .semantics import Kind, relevance_matrix
 
-CUTOFFS = (1, 5, 10)
-MEASURES = [f"{direction} R@{k}" for direction in ("i2t", "t2i") for k in CUTOFFS]
 DRAWS = 2000  # of the bootstrap
 AT_ONCE = 250  # draws worked on at a time
 
@@ -33,8 +31,10 @@ AT_ONCE = 250  # draws worked on at a time
 class Comparison:
     """What `compare` found.
 
-    `found[label][seed, measure, image]` counts the hits of an image's queries (the image itself, or its captions) and
-    `captions[image]` its captions, so that recall over any resampling of seeds and images is a product. Intervals are
+    `found[label][seed, measure, image]` adds up what an image's queries (the image itself, or its captions) reach in a
+    measure, 0 to 1 each, and `queries[measure, image]` counts them (not given: one from the image, one a caption of
+    `captions[image]`), so that a mean over any resampling of seeds and images is a quotient of products. `measures` are
+    the recalls and, where a relevance was asked for, NCS with and without ground truth ("N", "N(N)"). Intervals are
     95 % percentile bootstraps that draw seeds and images anew, with replacement and an image's captions together as
     they are not independent; differences are paired, the same seeds and images drawn for both recipes. With very few
     seeds their share of the uncertainty is underestimated: an interval over three of them is a lower bound.
@@ -46,14 +46,15 @@ class Comparison:
     found: dict[str, Float[ndarray, "seed measure image"]]
     captions: Int[ndarray, "image"]
     runs: dict[str, list[Run]]
+    measures: list[str] = field(default_factory=lambda: [*RECALLS])
+    queries: Float[ndarray, "measure image"] | None = None
 
     def by_seed(self) -> list[dict[str, Any]]:
-        """A row a recipe and seed: recall in percent by measure, and RSum."""
+        """A row a recipe and seed: percent by measure, and their sums (RSum; with a relevance Nsum and Nsum(N))."""
         rows = []
         for label in self.labels:
-            for seed, values in zip(self.seeds, self._recall(label, np.ones((1, len(self.captions))))[0], strict=True):
-                measures = dict(zip(MEASURES, values.tolist(), strict=True))
-                rows.append({"recipe": label, "seed": seed, **measures, "RSum": float(values.sum())})
+            for seed, values in zip(self.seeds, self._reached(label, np.ones((1, len(self.captions))))[0], strict=True):
+                rows.append({"recipe": label, "seed": seed, **self._with_sums(values)})
         return rows
 
     def table(self) -> list[dict[str, Any]]:
@@ -61,7 +62,8 @@ class Comparison:
         rows = []
         for label in self.labels:
             own = [row for row in self.by_seed() if row["recipe"] == label]
-            means = {name: float(np.mean([row[name] for row in own])) for name in [*MEASURES, "RSum"]}
+            named = [*self.measures, *sums(self.measures)]
+            means = {name: float(np.mean([row[name] for row in own])) for name in named}
             deviation = float(np.std([row["RSum"] for row in own], ddof=1)) if len(own) > 1 else None
             row = {"recipe": label, "seeds": len(own), **means, "RSum deviation": deviation}
             difference = self.difference(label)["RSum"] if label != self.baseline else (None, None, None)
@@ -69,10 +71,10 @@ class Comparison:
         return rows
 
     def difference(self, label: str) -> dict[str, tuple[float, float, float]]:
-        """Recipe minus baseline by measure and in RSum: the mean over seeds, and the ends of its interval."""
-        mine, base = self._draws[label], self._draws[self.baseline]
-        centre = self._mean(label) - self._mean(self.baseline)
-        return {name: interval(value, draws) for name, value, draws in zip(*summed(centre, mine - base), strict=True)}
+        """Recipe minus baseline by measure and in the sums: the mean over seeds, and the ends of its interval."""
+        centre = self._with_sums(self._mean(label) - self._mean(self.baseline))
+        draws = self._with_sums((self._draws[label] - self._draws[self.baseline]).T)
+        return {name: interval(value, draws[name]) for name, value in centre.items()}
 
     def recalls(self) -> dict[str, dict[str, Float[ndarray, "cutoff 3"]]]:
         """By recipe and direction: the mean over seeds and its interval's ends at each cut-off, ready to be drawn."""
@@ -81,40 +83,54 @@ class Comparison:
             ends = [
                 interval(value, draws) for value, draws in zip(self._mean(label), self._draws[label].T, strict=True)
             ]
-            tables[label] = {"i2t": np.array(ends[: len(CUTOFFS)]), "t2i": np.array(ends[len(CUTOFFS) :])}
+            tables[label] = {"i2t": np.array(ends[: len(CUTOFFS)]), "t2i": np.array(ends[len(CUTOFFS) : len(RECALLS)])}
         return tables
 
     @cached_property
     def _draws(self) -> dict[str, Float[ndarray, "draw measure"]]:
-        """Recall under each draw of the bootstrap, the same draws for every recipe."""
+        """Each measure under each draw of the bootstrap, the same draws for every recipe."""
         random, count = np.random.default_rng(0), len(self.captions)
         parts: dict[str, list[ndarray]] = {label: [] for label in self.labels}
         for _ in range(0, DRAWS, AT_ONCE):
             images = random.multinomial(count, np.full(count, 1 / count), size=AT_ONCE).astype(float)
             seeds = random.multinomial(len(self.seeds), np.full(len(self.seeds), 1 / len(self.seeds)), size=AT_ONCE)
             for label in self.labels:
-                recall = self._recall(label, images)
-                parts[label].append(np.einsum("ds,dsm->dm", seeds / len(self.seeds), recall))
+                reached = self._reached(label, images)
+                parts[label].append(np.einsum("ds,dsm->dm", seeds / len(self.seeds), reached))
         return {label: np.concatenate(part) for label, part in parts.items()}
 
-    def _recall(self, label: str, images: Float[ndarray, "draw image"]) -> Float[ndarray, "draw seed measure"]:
-        queries = np.stack([images.sum(1)] * len(CUTOFFS) + [images @ self.captions] * len(CUTOFFS), axis=1)
-        hits = np.einsum("smi,di->dsm", self.found[label], images, optimize=True)
-        return 100 * hits / queries[:, None, :]
+    def _reached(self, label: str, images: Float[ndarray, "draw image"]) -> Float[ndarray, "draw seed measure"]:
+        queries = self.queries
+        if queries is None:
+            queries = np.repeat([np.ones(len(self.captions)), self.captions], len(CUTOFFS), axis=0)
+        total = np.einsum("smi,di->dsm", self.found[label], images, optimize=True)
+        return 100 * total / (images @ queries.T)[:, None, :]
 
     def _mean(self, label: str) -> Float[ndarray, "measure"]:
-        return self._recall(label, np.ones((1, len(self.captions))))[0].mean(axis=0)
+        return self._reached(label, np.ones((1, len(self.captions))))[0].mean(axis=0)
+
+    def _with_sums(self, values: Float[ndarray, "measure ..."]) -> dict[str, Any]:
+        """Values by the names of the measures and of their sums."""
+        totals = {name: values[places].sum(axis=0) for name, places in sums(self.measures).items()}
+        named = dict(zip(self.measures, values, strict=True)) | totals
+        return {name: value if np.ndim(value) else float(value) for name, value in named.items()}
 
     def _cells(self) -> list[list[str]]:
-        head = ["recipe", *MEASURES, "RSum", f"RSum − {self.baseline}", "95 % interval"]
-        rows = [head]
+        more = [name for name in sums(self.measures) if name != "RSum"]
+        head = ["recipe", *RECALLS, "RSum", f"RSum − {self.baseline}", "95 % interval"]
+        rows = [[*head, *(cell for name in more for cell in (name, f"{name} − {self.baseline}", "95 % interval"))]]
         for row in self.table():
             spread = f" ± {row['RSum deviation']:.1f}" if row["RSum deviation"] is not None else ""
             against = ["", ""]
             if row["difference"] is not None:
                 against = [f"{row['difference']:+.1f}", f"{row['lower']:+.1f} … {row['upper']:+.1f}"]
-            recalls = [f"{row[name]:.1f}" for name in MEASURES]
+            recalls = [f"{row[name]:.1f}" for name in RECALLS]
             rows.append([row["recipe"], *recalls, f"{row['RSum']:.1f}{spread}", *against])
+            for name in more:
+                rows[-1] += [f"{row[name]:.1f}", "", ""]
+                if row["recipe"] != self.baseline:
+                    value, lower, upper = self.difference(row["recipe"])[name]
+                    rows[-1][-2:] = f"{value:+.1f}", f"{lower:+.1f} … {upper:+.1f}"
         return rows
 
     def __repr__(self) -> str:
@@ -142,12 +158,14 @@ def compare(
     run_root: str | Path,
     baseline: str | None = None,
     split: str = "test",
+    relevance: Kind | None = None,
     progress: bool = True,
 ) -> Comparison:
     """Train each recipe with each seed and compare them on a split, paired, against `baseline` (the first).
 
     Recipes go by their names, or by the keys of a mapping; `seeds=3` means 0, 1, 2. Runs lie under `run_root` by label,
-    a digest of recipe and data, and seed; those that are there are not trained again.
+    a digest of recipe and data, and seed; those that are there are not trained again. `relevance` ("cider" or "spice")
+    adds NCS to the measures.
     """
     labelled = dict(recipes) if isinstance(recipes, Mapping) else {recipe.name: recipe for recipe in recipes}
     if not labelled or len(labelled) != len(recipes):
@@ -166,9 +184,23 @@ def compare(
         home = Path(run_root) / directory_name(label, recipe, data)
         seeded = {home / f"seed-{seed}": recipe.replace(seed=seed) for seed in chosen}
         runs[label] = [train(each, data, directory, progress=progress) for directory, each in seeded.items()]
-    found = {label: np.stack([hits(run, held_out) for run in group]) for label, group in runs.items()}
+    gains = None if relevance is None else relevance_matrix(held_out, relevance)
     captions = np.array([len(own) for own in held_out.captions_of_image])
-    return Comparison(list(labelled), baseline, chosen, found, captions, runs)
+    measures, queries = [*RECALLS], np.repeat([np.ones(len(captions)), captions], len(CUTOFFS), axis=0)
+    found: dict[str, ndarray] = {}
+    for label, group in runs.items():
+        of_seeds = []
+        for run in group:
+            scores = similarity(run.model, held_out)
+            reached = recall_of_each(scores, held_out)
+            if gains is not None:
+                semantic, counted = semantics_of_each(scores, gains, held_out)
+                reached = np.concatenate([reached, semantic])
+            of_seeds.append(reached)
+        found[label] = np.stack(of_seeds)
+    if gains is not None:
+        measures, queries = [*RECALLS, *SEMANTICS], np.concatenate([queries, counted])
+    return Comparison(list(labelled), baseline, chosen, found, captions, runs, measures, queries)
 
 
 def directory_name(label: str, recipe: Recipe, data: CaptionSet) -> str:
@@ -176,24 +208,6 @@ def directory_name(label: str, recipe: Recipe, data: CaptionSet) -> str:
     content = json.dumps([recipe.replace(seed=0).to_json(), data.fingerprint], sort_keys=True)
     plain = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in label).strip(".") or "recipe"
     return f"{plain}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
-
-
-def hits(run: Run, data: CaptionSet) -> Float[ndarray, "measure image"]:
-    """How many of an image's queries find a positive at each cut-off: the image itself (0 or 1), then its captions."""
-    scores, count = similarity(run.model, data), len(data)
-    image, caption = data.image_of_caption, torch.arange(len(data.captions))
-    owner, rank = ranks(scores, image, caption, best_only=True)
-    by_image = [torch.bincount(owner[rank < k], minlength=count) for k in CUTOFFS]
-    owner, rank = ranks(scores.T, caption, image, best_only=True)
-    by_caption = [torch.bincount(image[owner[rank < k]], minlength=count) for k in CUTOFFS]
-    return torch.stack([*by_image, *by_caption]).double().numpy()
-
-
-def summed(
-    centre: Float[ndarray, "measure"], draws: Float[ndarray, "draw measure"]
-) -> tuple[list[str], list[float], list[ndarray]]:
-    """Names, values and draws of the measures and of their sum."""
-    return [*MEASURES, "RSum"], [*centre.tolist(), float(centre.sum())], [*draws.T, draws.sum(axis=1)]
 
 
 def interval(value: float, draws: Float[ndarray, "draw"]) -> tuple[float, float, float]:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ..data.captionset import CaptionSet
 from ..metrics import retrieval
 from ..storage import write_bytes, write_json
+from .semantics import Kind, relevance_matrix
 
 AT_ONCE = 64  # pictures or captions through an encoder
 
@@ -73,22 +74,49 @@ def similarity(
 
 
 def evaluate(
-    model: nn.Module, data: CaptionSet, *, folds: int = 1, between: Callable[[], None] = lambda: None
+    model: nn.Module,
+    data: CaptionSet,
+    *,
+    folds: int = 1,
+    relevance: Kind | None = None,
+    between: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
-    """Recall in percent, both directions, and their sum; `folds` consecutive blocks of images are averaged."""
+    """Recall in percent, both directions, and their sum; `folds` consecutive blocks of images are averaged.
+
+    With a `relevance` also "semantic": SR, NCS and their sums by CIDEr-D or SPICE, as `metrics.semantic_retrieval`.
+    """
     was_training = model.training
     model.eval()
     try:
         scores = similarity(model, data, between=between)
     finally:
         model.train(was_training)
-    return recall_table(scores, data, folds=folds)
+    table = recall_table(scores, data, folds=folds)
+    return table if relevance is None else table | {"semantic": semantic_table(scores, data, relevance, folds=folds)}
 
 
 def recall_table(scores: Float[Tensor, "image caption"], data: CaptionSet, *, folds: int = 1) -> dict[str, Any]:
     """`metrics.retrieval` at 1, 5 and 10, without those cut-offs that a very small set has not enough images for."""
-    smallest = min(len(data), len(data.captions)) // max(folds, 1)
-    return retrieval(scores, data.positives, ks=[k for k in (1, 5, 10) if k <= max(smallest, 1)], folds=folds)
+    ks = cutoffs(min(len(data), len(data.captions)) // max(folds, 1))
+    return retrieval(scores, data.positives, ks=ks, folds=folds)
+
+
+def semantic_table(
+    scores: Float[Tensor, "image caption"], data: CaptionSet, relevance: Kind, *, folds: int = 1
+) -> dict[str, Any]:
+    """`metrics.semantic_retrieval` at 1, 5 and 10 and among the 10 most relevant, or less in a very small set."""
+    from ..metrics.semantic import semantic_retrieval
+
+    most = max(len(own) for own in data.captions_of_image)  # taken away with the ground truth
+    left = min(len(data) // max(folds, 1) - 1, len(data.captions) // max(folds, 1) - most)
+    gains, ks = relevance_matrix(data, relevance), cutoffs(left)
+    table = semantic_retrieval(scores, gains, data.positives, ks=ks, relevant=ks[-1], folds=folds)
+    return {"relevance": relevance, **table}
+
+
+def cutoffs(candidates: int) -> list[int]:
+    """1, 5 and 10, as far as there are so many candidates."""
+    return [k for k in (1, 5, 10) if k <= max(candidates, 1)]
 
 
 def write_embeddings(run: Any, data: CaptionSet, path: str | Path) -> tuple[int, int]:

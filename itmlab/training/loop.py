@@ -68,7 +68,7 @@ def train(
         Interruption() as interruption,
         record(directory, first) as (history, timings),
     ):
-        state = State(recipe, training.captions, accelerator)
+        state = State(recipe, training, accelerator)
         if found:
             state.restore(*found)
         position, model = state.position, state.model
@@ -189,7 +189,8 @@ def learn(
                     whole_batch(state.momentum.encode_captions(tokens).pooled.float(), accelerator),
                 )
         images, captions = whole_batch(images.float(), accelerator)[rows], whole_batch(captions.float(), accelerator)
-        loss, chosen = objective(images, captions, batch.image_indices.to(device), slow, position.epoch)
+        image_ids, caption_ids = batch.image_indices.to(device), batch.caption_indices.to(device)
+        loss, chosen = objective(images, captions, image_ids, caption_ids, slow, position.epoch)
         if not torch.isfinite(loss):
             suspects = ~(torch.isfinite(images).all(1) & torch.isfinite(captions).all(1)).cpu()
             stop_not_finite("the loss", loss, batch.image_indices, suspects, state, data, directory)

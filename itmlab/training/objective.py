@@ -1,18 +1,22 @@
 """What is minimised for one batch: which candidates there are, which negatives are taken, both directions' loss."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
-from ..losses import info_nce, max_of_hinges, sampled_triplet, sum_of_hinges
+from ..losses import adaptive_margin, info_nce, max_of_hinges, sampled_triplet, sum_of_hinges
 from ..samplers import Hardest, MomentumMemory, Pool, Sampler
-from .recipe import Recipe
+from .recipe import SAMPLERS, Recipe
 
 
 class Outcome(NamedTuple):
-    """The loss, and the negatives taken: image anchors then caption anchors, −1 for none; None when none is chosen."""
+    """The loss, and the negatives taken: image anchors then caption anchors, −1 for none; None when none is chosen.
+
+    Those of a triplet with an adaptive margin follow the recipe's own.
+    """
 
     loss: Float[Tensor, ""]
     chosen: Int64[Tensor, "anchor"] | None
@@ -21,14 +25,27 @@ class Outcome(NamedTuple):
 # Anchors, their candidates, and the match of each anchor: one direction.
 Side = tuple[Float[Tensor, "anchor dimension"], Float[Tensor, "candidate dimension"], Float[Tensor, "anchor dimension"]]
 
+# φ of pairs: how well captions describe images, both as rows of the training split.
+Relevance = Callable[[Int64[Tensor, "pair"], Int64[Tensor, "pair"]], Float[Tensor, "pair"]]
+
 
 class Objective:
-    """A recipe's loss over a batch of unit-length features, with the sampler and the memory whose state it keeps."""
+    """A recipe's loss over a batch of unit-length features, with the sampler and the memory whose state it keeps.
 
-    def __init__(self, recipe: Recipe, memory: MomentumMemory | None, generator: torch.Generator):
+    `relevance` is asked only by a recipe with an adaptive margin.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        memory: MomentumMemory | None,
+        generator: torch.Generator,
+        relevance: Relevance | None = None,
+    ):
         self.recipe = recipe
         self.memory = memory
         self.generator = generator
+        self.relevance = relevance
         self.sampler = recipe.sampler.build(margin=recipe.loss.margin) if recipe.sampler else None
 
     def start_epoch(self, epoch: int) -> None:
@@ -41,6 +58,7 @@ class Objective:
         images: Float[Tensor, "anchor dimension"],
         captions: Float[Tensor, "anchor dimension"],
         image_ids: Int64[Tensor, "anchor"],
+        caption_ids: Int64[Tensor, "anchor"],
         slow: tuple[Float[Tensor, "anchor dimension"], Float[Tensor, "anchor dimension"]] | None,
         epoch: int,
     ) -> Outcome:
@@ -50,23 +68,57 @@ class Objective:
         is its momentum feature as well, as in the released code: a live match would have drifted along with the anchor
         since the memory was filled, and the loss would vanish by drifting.
         """
-        batch = Pool(images, captions, image_ids)
+        batch = Pool(images, captions, image_ids, caption_ids)
         pool, own, filling = batch, (images, captions), self.memory is not None and epoch == 0
         if self.memory is not None:
             if not filling:
-                pool, own = self.memory.pool(*slow, image_ids), slow
-            self.memory.enqueue(*slow, image_ids)
-        sides = [(images, pool.caption_features, own[1]), (captions, pool.image_features, own[0])]
+                pool, own = self.memory.pool(*slow, image_ids, caption_ids), slow
+            self.memory.enqueue(*slow, image_ids, caption_ids)
         if epoch < self.recipe.data.warm_up_epochs:
             sides = [(images, captions, captions), (captions, images, images)]
             return self._without_choice("info_nce", sides, batch.positives(image_ids))
+        sides = [(images, pool.caption_features, own[1]), (captions, pool.image_features, own[0])]
+        positives, margin = pool.positives(image_ids), self.recipe.adaptive_margin
+        terms = []
+        if margin is None or margin.with_triplet:
+            terms.append(self._triplet(batch, sides, positives, filling))
+        if margin is not None:
+            terms.append(self._with_adaptive_margin(batch, pool, sides, positives))
+        chosen = [term.chosen for term in terms if term.chosen is not None]
+        return Outcome(sum(term.loss for term in terms), torch.cat(chosen) if chosen else None)
+
+    def _triplet(
+        self, batch: Pool, sides: list[Side], positives: Bool[Tensor, "anchor candidate"], filling: bool
+    ) -> Outcome:
+        """The recipe's own loss."""
         if self.sampler is None:
-            return self._without_choice(self.recipe.loss.kind, sides, pool.positives(image_ids))
+            return self._without_choice(self.recipe.loss.kind, sides, positives)
         with torch.no_grad():
-            scores, positives = images @ captions.T, batch.positives(image_ids)
-            self.sampler.observe(scores, positives)
-            self.sampler.observe(scores.T, positives.T)
-        return self._with_choice(Hardest() if filling else self.sampler, sides, pool.positives(image_ids))
+            scores, matches = batch.image_features @ batch.caption_features.T, batch.positives(batch.image_ids)
+            self.sampler.observe(scores, matches)
+            self.sampler.observe(scores.T, matches.T)
+        margins = [lambda chosen: self.recipe.loss.margin] * 2
+        return self._with_choice(Hardest() if filling else self.sampler, sides, positives, margins)
+
+    def _with_adaptive_margin(
+        self, batch: Pool, pool: Pool, sides: list[Side], positives: Bool[Tensor, "anchor candidate"]
+    ) -> Outcome:
+        """Triplets with negatives of their own, each with the margin of its own anchor and negative (SAM, Eq. 7).
+
+        Both directions ask how well captions describe images: the caption taken for an image anchor is held against
+        that image, a caption anchor against the image taken for it.
+        """
+        settings = self.recipe.adaptive_margin
+        positive_relevance = self.relevance(batch.caption_ids, batch.image_ids)
+
+        def margin_of(negative_relevance: Float[Tensor, "anchor"]) -> Float[Tensor, "anchor"]:
+            return adaptive_margin(positive_relevance, negative_relevance, settings.temperature, settings.ceiling)
+
+        margins = [
+            lambda chosen: margin_of(self.relevance(pool.caption_ids[chosen], batch.image_ids)),
+            lambda chosen: margin_of(self.relevance(batch.caption_ids, pool.image_ids[chosen])),
+        ]
+        return self._with_choice(SAMPLERS[settings.negatives](), sides, positives, margins)
 
     def _without_choice(self, kind: str, sides: list[Side], positives: Bool[Tensor, "anchor candidate"]) -> Outcome:
         """A loss that looks at every negative."""
@@ -80,15 +132,22 @@ class Objective:
                 losses.append(hinges(scores, positives, positive_scores, self.recipe.loss.margin))
         return Outcome(sum(losses), None)
 
-    def _with_choice(self, sampler: Sampler, sides: list[Side], positives: Bool[Tensor, "anchor candidate"]) -> Outcome:
+    def _with_choice(
+        self,
+        sampler: Sampler,
+        sides: list[Side],
+        positives: Bool[Tensor, "anchor candidate"],
+        margins: list[Callable[[Int64[Tensor, "anchor"]], float | Float[Tensor, "anchor"]]],
+    ) -> Outcome:
         """One negative an anchor (Eq. 15); the full matrix is for choosing, only the chosen scores need a gradient."""
         losses, taken = [], []
-        for anchors, candidates, matches in sides:
+        for (anchors, candidates, matches), margin in zip(sides, margins, strict=True):
             positive_scores = (anchors * matches).sum(-1)
             with torch.no_grad():
                 scores = anchors @ candidates.T
                 chosen = sampler(scores, positives, positive_scores, generator=self.generator)
-            negative_scores = (anchors * candidates[chosen.clamp(min=0)]).sum(-1)
-            losses.append(sampled_triplet(positive_scores, negative_scores, chosen >= 0, self.recipe.loss.margin))
+            negatives = chosen.clamp(min=0)  # −1, no negative: any will do, the loss does not read it
+            negative_scores = (anchors * candidates[negatives]).sum(-1)
+            losses.append(sampled_triplet(positive_scores, negative_scores, chosen >= 0, margin(negatives)))
             taken.append(chosen)
         return Outcome(sum(losses), torch.cat(taken))

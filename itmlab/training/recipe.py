@@ -61,6 +61,27 @@ class LossSettings:
 
 
 @dataclass(frozen=True)
+class AdaptiveMarginSettings:
+    """SAM's triplets beside the recipe's loss, or instead of it without `with_triplet` (Eq. 7, Tables 4 and 5).
+
+    Their margins are differences of φ over `temperature` τ, at most `ceiling`; φ is CIDEr-D from the document
+    frequencies of what is trained on. `negatives` of their own: the farthest from the anchor ("SN"), the nearest ("HN")
+    or any ("RS").
+    """
+
+    temperature: float = 10.0
+    negatives: Literal["softest", "hardest", "random"] = "softest"
+    with_triplet: bool = True
+    ceiling: float = 1.0
+    relevance: Literal["cider"] = "cider"
+    tokenise: Literal["whitespace", "penn"] = "whitespace"
+
+    def __post_init__(self) -> None:
+        check(0 < self.temperature < math.inf, "adaptive_margin.temperature", self.temperature, "more than 0")
+        check(0 < self.ceiling < math.inf, "adaptive_margin.ceiling", self.ceiling, "more than 0")
+
+
+@dataclass(frozen=True)
 class MemorySettings:
     """FNE's momentum memory (Sec. 3.3): K features of each kind, from encoders that follow with momentum m (Eq. 14)."""
 
@@ -135,6 +156,7 @@ class Recipe:
     optimiser: OptimiserSettings = OptimiserSettings()
     data: DataSettings = DataSettings()
     seed: int = 0
+    adaptive_margin: AdaptiveMarginSettings | None = None
 
     def __post_init__(self) -> None:
         check(bool(self.name), "name", self.name, "a name")
@@ -148,7 +170,7 @@ class Recipe:
         return replaced(self, changes)
 
     def sized(self, size: str) -> "Recipe":
-        """The same method (sampler, loss, seed) with the model, optimiser, memory and data settings of another size.
+        """The same method (sampler, losses, seed) with the model, optimiser, memory and data settings of another size.
 
         A named recipe's own sampler becomes that size's; one that was changed stays as it is.
         """
@@ -162,8 +184,11 @@ class Recipe:
         return replace(self, size=size, **{**SIZES[size], "memory": memory, "sampler": sampler})
 
     def to_json(self) -> dict[str, Any]:
-        """All fields as plain JSON values."""
-        return to_plain(self)
+        """All fields as plain JSON values; without an adaptive margin as before there was one, to the byte."""
+        values = to_plain(self)
+        if self.adaptive_margin is None:
+            del values["adaptive_margin"]
+        return values
 
     @classmethod
     def from_json(cls, value: Any) -> "Recipe":

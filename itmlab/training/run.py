@@ -68,9 +68,18 @@ class Run:
             raise ItmlabError("no weights yet", where=str(self.directory), remedy="train it for an epoch, or max_steps")
         return TwoTower.load(self.directory).to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
-    def evaluate(self, data: CaptionSet, split: str | None = "test", folds: int = 1) -> dict[str, Any]:
-        """Recall at 1, 5, 10 in percent as {"i2t": {k: ...}, "t2i": {k: ...}, "rsum": ...} on a split (None: all)."""
-        return evaluate(self.model, data if split is None else data.split(split), folds=folds)
+    def evaluate(
+        self,
+        data: CaptionSet,
+        split: str | None = "test",
+        folds: int = 1,
+        relevance: Literal["cider", "spice"] | None = None,
+    ) -> dict[str, Any]:
+        """Recall at 1, 5, 10 in percent as {"i2t": {k: ...}, "t2i": {k: ...}, "rsum": ...} on a split (None: all).
+
+        `relevance` adds "semantic", the table of `metrics.semantic_retrieval`: R, SR, NCS and their sums.
+        """
+        return evaluate(self.model, data if split is None else data.split(split), folds=folds, relevance=relevance)
 
     def search(
         self,

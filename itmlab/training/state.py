@@ -7,12 +7,14 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor
 
+from ..data.captionset import CaptionSet
 from ..models import TwoTower, build_model
 from ..models.momentum import Momentum
 from ..samplers import MomentumMemory
 from .checkpoint import Tensors
 from .objective import Objective
 from .recipe import OptimiserSettings, Recipe
+from .relevance import CaptionRelevance
 
 
 @dataclass
@@ -34,23 +36,25 @@ class Position:
 
 
 class State:
-    """Model, momentum copy, optimiser, sampler, memory and random numbers of a run, made from its recipe and seed.
+    """Model, momentum copy, optimiser, sampler, memory and random numbers of a run, made from recipe, seed and data.
 
     Call it inside `torch.random.fork_rng`: it seeds torch's own random numbers, which dropout draws from.
     """
 
-    def __init__(self, recipe: Recipe, captions: list[str], accelerator: Accelerator):
+    def __init__(self, recipe: Recipe, data: CaptionSet, accelerator: Accelerator):
         self.accelerator = accelerator
         self.position = Position()
         torch.manual_seed(recipe.seed)  # the same weights in every process
-        self.model: TwoTower = build_model(recipe.model, captions).to(accelerator.device)
+        self.model: TwoTower = build_model(recipe.model, data.captions).to(accelerator.device)
         self.optimiser = build_optimiser(self.model, recipe.optimiser)
         self.generator = torch.Generator().manual_seed(recipe.seed)  # the same negatives in every process
         self.momentum = memory = None
         if recipe.memory:
             self.momentum = Momentum(self.model, m=recipe.memory.momentum)
             memory = MomentumMemory(recipe.memory.length, self.model.config.dimension, device=accelerator.device)
-        self.objective = Objective(recipe, memory, self.generator)
+        margin = recipe.adaptive_margin
+        relevance = None if margin is None else CaptionRelevance(data, tokenise=margin.tokenise)
+        self.objective = Objective(recipe, memory, self.generator, relevance)
         torch.manual_seed(recipe.seed * 1000 + 1 + accelerator.process_index)  # dropout of its own in every process
 
     def tensors(self) -> Tensors:

@@ -3,5 +3,7 @@
 from .attention import attention
 from .explorer import Explorer
 from .false_negatives import false_negatives
+from .masking import masking
+from .retrieval import retrieval
 
-__all__ = ["Explorer", "attention", "false_negatives"]
+__all__ = ["Explorer", "attention", "false_negatives", "masking", "retrieval"]

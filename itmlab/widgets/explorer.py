@@ -56,7 +56,8 @@ def update_in_place(widget: go.FigureWidget, figure: go.Figure) -> None:
     with widget.batch_update():
         for shown, new in zip(widget.data, figure.data, strict=True):
             shown.update(new.to_plotly_json(), overwrite=True)
-        for name, value in figure.layout.to_plotly_json().items():
+        empty = dict.fromkeys(("annotations", "images", "shapes"), ())  # what the other has none of does not stay
+        for name, value in {**empty, **figure.layout.to_plotly_json()}.items():
             if name != "template":
                 widget.layout[name] = value
 

@@ -39,10 +39,10 @@ class Choice:
         ids = torch.randint(0, 6000, (LENGTH,), generator=self.generator)
         self.image_ids = torch.arange(ANCHORS)
         self.memory = MomentumMemory(LENGTH, DIMENSION)
-        self.memory.enqueue(self._features(LENGTH, theme), self._features(LENGTH, theme), ids)
+        self.memory.enqueue(self._features(LENGTH, theme), self._features(LENGTH, theme), ids, ids)
         self.images = self._features(ANCHORS, theme)
         self.captions = normalize(self.images + 0.7 * self._features(ANCHORS, theme), dim=1)
-        pool = self.memory.pool(self.images, self.captions, self.image_ids)
+        pool = self.memory.pool(self.images, self.captions, self.image_ids, self.image_ids)
         self.positives = pool.positives(self.image_ids)
         self.positive_scores = (self.images * self.captions).sum(1)
         self.scores = [self.images @ pool.caption_features.T, self.captions @ pool.image_features.T]
@@ -110,13 +110,14 @@ def training_step(memory_length: int) -> Callable[[], None]:
     tokens, image_ids = model.prepare_captions(captions), torch.arange(ANCHORS)
     memory = MomentumMemory(memory_length, dimension)
     stored = normalize(torch.randn(memory_length, dimension, generator=source), dim=1)
-    memory.enqueue(stored, stored.flip(0), torch.arange(memory_length) + ANCHORS)
+    stored_ids = torch.arange(memory_length) + ANCHORS
+    memory.enqueue(stored, stored.flip(0), stored_ids, stored_ids)
     optimiser, sampler = torch.optim.Adam(model.parameters(), lr=1e-4), Hardest()
 
     def step() -> None:
         images, texts = model.encode_images(pixels).pooled, model.encode_captions(tokens).pooled
         slow = momentum.encode_images(pixels).pooled, momentum.encode_captions(tokens).pooled
-        pool = memory.pool(*slow, image_ids)
+        pool = memory.pool(*slow, image_ids, image_ids)
         positives, positive_scores = pool.positives(image_ids), (images * texts).sum(1)
         loss = torch.zeros(())
         for anchors, candidates in ((images, pool.caption_features), (texts, pool.image_features)):
@@ -128,7 +129,7 @@ def training_step(memory_length: int) -> Callable[[], None]:
         loss.backward()
         optimiser.step()
         momentum.update(model)
-        memory.enqueue(*slow, image_ids)
+        memory.enqueue(*slow, image_ids, image_ids)
 
     return step
 

@@ -121,3 +121,32 @@ def test_the_fingerprint_follows_the_content():
     assert data.fingerprint == caption_set([0, 1], 2).fingerprint
     assert data.fingerprint != caption_set([1, 0], 2).fingerprint
     assert data.fingerprint != data.select([0]).fingerprint
+
+
+@given(owners_and_count(), st.data())
+def test_a_reduced_set_loses_training_images_and_nothing_else(made, data):
+    owners, count = made
+    where = data.draw(st.lists(st.sampled_from(["train", "val", "both", "none"]), min_size=count, max_size=count))
+    splits = {
+        name: torch.tensor([i for i, place in enumerate(where) if place in (name, "both")], dtype=torch.int64)
+        for name in ("train", "val")
+    }
+    whole = caption_set(owners, count, splits)
+    share, seed = data.draw(st.floats(0.01, 1)), data.draw(st.integers(0, 3))
+    part = whole.reduced(share, seed)
+    training = [f"image {i}" for i in splits["train"].tolist()]
+    kept = part.split("train").image_ids if len(splits["train"]) else []
+    assert len(kept) == (max(1, round(share * len(training))) if training else 0)
+    assert kept == [name for name in training if name in kept], "in their old order"
+    held_out = [f"image {i}" for i in splits["val"].tolist()]
+    assert (part.split("val").image_ids if held_out else []) == held_out
+    gone = set(training) - set(kept) - set(held_out)
+    assert part.image_ids == [name for name in whole.image_ids if name not in gone]
+    smaller = whole.reduced(share / 2, seed)
+    assert not kept or set(smaller.split("train").image_ids) <= set(kept)
+
+
+def test_a_set_without_splits_is_reduced_as_a_whole():
+    assert len(caption_set([0, 1, 2, 3], 4).reduced(0.5)) == 2
+    with pytest.raises(ItmlabError, match='no split "train" to reduce, only val'):
+        caption_set([0, 1], 2, {"val": torch.tensor([0])}).reduced(0.5)

@@ -66,3 +66,11 @@ def test_importing_the_door_loads_nothing_heavy():
 def test_options_that_name_what_is_not_there(tmp_path, options, message):
     with pytest.raises(ItmlabError, match=message):
         load("folder", write_folder(tmp_path / "own"), **options)
+
+
+def test_a_share_of_the_training_split():
+    whole = load("scenes", images=24, size=32)
+    part = load("scenes", images=24, size=32, train_share=0.25, share_seed=3)
+    assert [len(part.splits[name]) for name in ("train", "val", "test")] == [5, 2, 2]
+    assert part.image_ids == whole.reduced(0.25, seed=3).image_ids
+    assert len(load("scenes", images=24, size=32, train_share=0.25, split="train")) == 5

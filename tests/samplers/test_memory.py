@@ -9,10 +9,10 @@ from itmlab.errors import ItmlabError
 from itmlab.samplers import MomentumMemory
 
 
-def pairs(first: int, number: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Pairs numbered from `first`, recognisable in both queues."""
+def pairs(first: int, number: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Pairs numbered from `first`, recognisable in both queues; caption i of image i has number i + 5000."""
     ids = torch.arange(first, first + number)
-    return ids[:, None].float() * torch.ones(3), -ids[:, None].float() * torch.ones(3), ids
+    return ids[:, None].float() * torch.ones(3), -ids[:, None].float() * torch.ones(3), ids, ids + 5000
 
 
 @settings(max_examples=80, deadline=None)
@@ -22,10 +22,11 @@ def test_it_holds_the_latest_pairs_whatever_the_batches(length, batches):
     for number in batches:
         memory.enqueue(*pairs(len(seen), number))
         seen += range(len(seen), len(seen) + number)
-    images, captions, ids = memory.pool(*pairs(1000, 2))
+    images, captions, ids, caption_ids = memory.pool(*pairs(1000, 2))
     assert ids[:2].tolist() == [1000, 1001]
     assert sorted(ids[2:].tolist()) == seen[-length:] and len(memory) == min(length, len(seen))
     assert torch.equal(images, ids[:, None].float() * torch.ones(3)) and torch.equal(captions, -images)
+    assert torch.equal(caption_ids, ids + 5000)
 
 
 def test_the_oldest_leave_first_across_the_end_of_the_queue():
@@ -43,9 +44,9 @@ def test_at_the_start_a_pool_is_the_batch_alone():
 
 def test_a_pool_outlives_what_is_enqueued_later_and_asks_for_no_gradient():
     memory = MomentumMemory(2, 3)
-    images, captions, ids = pairs(1, 2)
-    memory.enqueue(images.requires_grad_(), captions, ids)
-    pool = memory.pool(images, captions, ids)
+    images, captions, *ids = pairs(1, 2)
+    memory.enqueue(images.requires_grad_(), captions, *ids)
+    pool = memory.pool(images, captions, *ids)
     before = pool.image_features.clone()
     memory.enqueue(*pairs(5, 2))
     assert torch.equal(pool.image_features, before) and not pool.image_features.requires_grad
@@ -56,9 +57,9 @@ def test_a_pool_outlives_what_is_enqueued_later_and_asks_for_no_gradient():
 
 def test_entries_of_the_anchors_image_are_its_positives_in_batch_and_queue():
     memory = MomentumMemory(4, 3)
-    images, captions, _ = pairs(0, 3)
-    memory.enqueue(images, captions, torch.tensor([9, 5, 9]))
-    pool = memory.pool(*pairs(0, 2)[:2], torch.tensor([9, 4]))
+    images, captions, *_ = pairs(0, 3)
+    memory.enqueue(images, captions, torch.tensor([9, 5, 9]), torch.tensor([90, 50, 91]))
+    pool = memory.pool(*pairs(0, 2)[:2], torch.tensor([9, 4]), torch.tensor([92, 40]))
     assert pool.positives(torch.tensor([9, 4])).tolist() == [
         [True, False, True, False, True],
         [False, True, False, False, False],
@@ -88,10 +89,21 @@ def test_it_stores_in_the_precision_it_was_made_in():
 def test_what_does_not_fit_is_refused():
     memory = MomentumMemory(3, 3)
     with pytest.raises(ItmlabError, match="dimension 3"):
-        memory.enqueue(torch.zeros(2, 4), torch.zeros(2, 4), torch.zeros(2).long())
-    with pytest.raises(ItmlabError, match="one image id a pair"):
-        memory.pool(torch.zeros(2, 3), torch.zeros(3, 3), torch.zeros(2).long())
+        memory.enqueue(torch.zeros(2, 4), torch.zeros(2, 4), torch.zeros(2).long(), torch.zeros(2).long())
+    with pytest.raises(ItmlabError, match="one image id and one caption id a pair"):
+        memory.pool(torch.zeros(2, 3), torch.zeros(3, 3), torch.zeros(2).long(), torch.zeros(2).long())
+    with pytest.raises(ItmlabError, match="one image id and one caption id a pair"):
+        memory.pool(torch.zeros(2, 3), torch.zeros(2, 3), torch.zeros(2).long(), torch.zeros(3).long())
     with pytest.raises(ItmlabError, match="3 × 3"):
         memory.load_state_dict(MomentumMemory(4, 3).state_dict())
     with pytest.raises(ItmlabError, match="above 0"):
         MomentumMemory(0, 3)
+
+
+def test_the_state_of_an_older_memory_is_told_from_one_of_another_size():
+    """Before adaptive margins a memory did not keep which captions it held."""
+    memory = MomentumMemory(3, 3)
+    state = memory.state_dict()
+    del state["caption_ids"]
+    with pytest.raises(ItmlabError, match="does not say which captions it holds — train into a new directory"):
+        memory.load_state_dict(state)

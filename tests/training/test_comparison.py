@@ -5,8 +5,11 @@ import pytest
 
 from itmlab import recipes
 from itmlab.errors import ItmlabError
-from itmlab.training import Comparison, compare
-from itmlab.training.comparison import MEASURES, directory_name
+from itmlab.metrics.cumulative import ncs
+from itmlab.training import Comparison, compare, similarity
+from itmlab.training.comparison import directory_name
+from itmlab.training.measures import RECALLS
+from itmlab.training.semantics import relevance_matrix
 
 from .world import micro
 
@@ -32,7 +35,7 @@ def test_each_seed_has_the_recall_of_its_run(trained, data):
         for direction in ("i2t", "t2i"):
             for k in (1, 5):
                 assert row[f"{direction} R@{k}"] == pytest.approx(scores[direction][k])
-        assert row["RSum"] == pytest.approx(sum(row[measure] for measure in MEASURES))
+        assert row["RSum"] == pytest.approx(sum(row[measure] for measure in RECALLS))
 
 
 def test_the_table_has_means_and_differences(trained):
@@ -54,6 +57,27 @@ def test_it_is_shown_as_text_and_as_escaped_html(trained):
     assert "RSum − triplet" in repr(comparison)
     page = comparison._repr_html_()
     assert "<b>" not in page and "&lt;b&gt;FNE" in page and page.count("<tr>") == 3
+
+
+def test_with_a_relevance_it_adds_ncs_as_the_runs_are_evaluated(trained, data):
+    root, given, _ = trained
+    settings = {"seeds": 2, "run_root": root, "split": "train", "progress": False}
+    plain, again = compare(given, data, **settings), compare(given, data, relevance="cider", **settings)
+    assert [row["RSum"] for row in again.by_seed()] == [row["RSum"] for row in plain.by_seed()]
+    assert again.difference("<b>FNE</b>")["RSum"] == plain.difference("<b>FNE</b>")["RSum"]
+    rows = again.by_seed()
+    for row, run in zip(rows, [run for group in again.runs.values() for run in group], strict=True):
+        part = data.split("train")
+        scores, relevance = similarity(run.model, part), relevance_matrix(part)
+        for k in (1, 5, 10):
+            assert row[f"i2t N@{k}"] == pytest.approx(ncs(scores, relevance.T, k))
+            without = {"positives": part.positives.T, "keep_ground_truth": False}
+            assert row[f"t2i N(N)@{k}"] == pytest.approx(ncs(scores.T, relevance, k, **without))
+        assert row["Nsum"] == pytest.approx(sum(value for name, value in row.items() if " N@" in name))
+    difference = again.difference("<b>FNE</b>")["Nsum(N)"]
+    assert difference[0] == pytest.approx(np.mean([row["Nsum(N)"] for row in rows[2:]]) - again.table()[0]["Nsum(N)"])
+    assert difference[1] <= difference[0] <= difference[2]
+    assert "Nsum − triplet" in repr(again) and len({len(line) for line in repr(again).splitlines()[:3]}) == 1
 
 
 def test_what_is_trained_is_not_trained_again(trained, data):

@@ -5,9 +5,13 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from itmlab.metrics import retrieval
+from itmlab.errors import ItmlabError
+from itmlab.metrics import cider_matrix, retrieval, spice_matrix
+from itmlab.metrics.cumulative import ncs
+from itmlab.metrics.semantic import semantic_retrieval
 from itmlab.storage import read_json
 from itmlab.training import evaluate, similarity, write_embeddings
+from itmlab.training.semantics import relevance_matrix
 
 
 class OnlySimilarity(nn.Module):
@@ -41,6 +45,37 @@ def test_it_is_the_recall_of_the_similarities(finished, data):
     whole = finished.evaluate(data, split=None, folds=3)
     assert whole == retrieval(similarity(finished.model, data), data.positives, ks=(1, 5, 10), folds=3)
     assert set(whole["i2t"]) == {1, 5, 10}
+
+
+@pytest.mark.parametrize("folds", [1, 2])
+def test_a_relevance_adds_the_semantic_measures(folds, finished, data):
+    whole = data.select(range(40))  # in two folds 20 pictures with 40 captions each
+    scores, relevance = similarity(finished.model, whole), relevance_matrix(whole)
+    found = finished.evaluate(whole, split=None, folds=folds, relevance="cider")
+    semantic = found.pop("semantic")
+    assert found == finished.evaluate(whole, split=None, folds=folds)
+    assert semantic.pop("relevance") == "cider"
+    assert semantic == semantic_retrieval(scores, relevance, whole.positives, folds=folds)
+    if folds == 1:
+        assert semantic["NCS"]["t2i"][5] == pytest.approx(ncs(scores.T, relevance, 5))
+        assert semantic["NCS(N)"]["i2t"][1] == pytest.approx(
+            ncs(scores, relevance.T, 1, positives=whole.positives, keep_ground_truth=False)
+        )
+    assert 0 < semantic["Nsum(N)"] <= 600 and semantic["Rsum"] == pytest.approx(found["rsum"])
+
+
+def test_relevance_is_cider_or_spice_of_each_caption_to_each_image(data):
+    test = data.split("test")
+    references = [[test.captions[row] for row in own.tolist()] for own in test.captions_of_image]
+    assert relevance_matrix(test).equal(cider_matrix(test.captions, references))
+    assert relevance_matrix(test, "spice").equal(spice_matrix(test.captions, references))
+    with pytest.raises(ItmlabError, match=r"no relevance 'cidre' — did you mean cider\?"):
+        relevance_matrix(test, "cidre")
+
+
+def test_a_very_small_set_is_cut_off_earlier(finished, data):
+    semantic = finished.evaluate(data, relevance="cider")["semantic"]  # 8 pictures
+    assert set(semantic["NCS"]["i2t"]) == {1, 5}
 
 
 def test_evaluation_is_without_dropout_and_leaves_the_mode_as_it_was(finished, data):

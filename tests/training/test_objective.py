@@ -16,6 +16,7 @@ def features(seed, count=6, dimension=8):
 
 
 IDS = torch.tensor([3, 1, 4, 1, 5, 9])  # rows 1 and 3 are of the same image
+ROWS = torch.tensor([30, 10, 40, 11, 50, 90])  # their captions
 
 
 def objective(name, **changes):
@@ -40,7 +41,7 @@ def test_the_triplet_loss_is_the_sum_of_hinges_of_the_batch():
         sum(map(sum, hinges(*sides, IDS, IDS))) / 6
         for sides in ((images, captions, captions), (captions, images, images))
     )
-    loss, chosen = objective("triplet")(images, captions, IDS, None, epoch=1)
+    loss, chosen = objective("triplet")(images, captions, IDS, ROWS, None, epoch=1)
     assert chosen is None and loss.item() == pytest.approx(expected.item(), rel=1e-5)
 
 
@@ -53,7 +54,7 @@ def test_warm_up_is_info_nce_in_the_batch_whatever_the_recipe():
             expected = expected + (torch.stack([values[row], *others]).logsumexp(0) - values[row]) / 6
     for name in ("triplet", "hardest", "fne", "info_nce", "retrieved"):
         slow = features(1) if name in ("fne", "retrieved") else None
-        loss, chosen = objective(name)(images, captions, IDS, slow, epoch=0)
+        loss, chosen = objective(name)(images, captions, IDS, ROWS, slow, epoch=0)
         assert chosen is None and loss.item() == pytest.approx(expected.item(), rel=1e-5)
 
 
@@ -63,8 +64,10 @@ def test_hardest_is_the_largest_hinge_by_either_road():
         sum(map(max, hinges(*sides, IDS, IDS))) / 6
         for sides in ((images, captions, captions), (captions, images, images))
     )
-    assert objective("hardest")(images, captions, IDS, None, epoch=1).loss.item() == pytest.approx(expected.item())
-    sampled = objective("semi_hard", sampler__kind="hardest")(images, captions, IDS, None, epoch=1)
+    assert objective("hardest")(images, captions, IDS, ROWS, None, epoch=1).loss.item() == pytest.approx(
+        expected.item()
+    )
+    sampled = objective("semi_hard", sampler__kind="hardest")(images, captions, IDS, ROWS, None, epoch=1)
     assert sampled.loss.item() == pytest.approx(expected.item())
     for side in (images, captions):
         side.grad = None
@@ -82,10 +85,10 @@ def test_the_memory_is_filled_first_and_searched_from_the_epoch_after():
     chooser = objective("hardest_memory", data__warm_up_epochs=0)
     images, captions = features(0)
     first, second = features(1), features(2)
-    in_batch = objective("hardest")(images, captions, IDS, None, epoch=1).loss
-    assert chooser(images, captions, IDS, first, epoch=0).loss.item() == pytest.approx(in_batch.item())
+    in_batch = objective("hardest")(images, captions, IDS, ROWS, None, epoch=1).loss
+    assert chooser(images, captions, IDS, ROWS, first, epoch=0).loss.item() == pytest.approx(in_batch.item())
     assert len(chooser.memory) == 6
-    loss, chosen = chooser(images, captions, IDS, second, epoch=1)
+    loss, chosen = chooser(images, captions, IDS, ROWS, second, epoch=1)
     pool_ids = torch.cat([IDS, IDS])
     pools = [torch.cat([second[side], first[side]]).detach() for side in (0, 1)]
     expected = 0
@@ -99,7 +102,7 @@ def test_the_memory_is_filled_first_and_searched_from_the_epoch_after():
 def test_drifting_away_from_the_memory_does_not_lower_the_loss():
     """What live features have in common and momentum features lack helps matches no more than negatives."""
     chooser, drift = objective("hardest_memory", data__warm_up_epochs=0), torch.zeros(8)
-    chooser(*features(0), IDS, features(1), epoch=0)
+    chooser(*features(0), IDS, ROWS, features(1), epoch=0)
     state = chooser.memory.state_dict()
     (images, captions), slow = features(0), features(2)
     for side in slow:
@@ -109,14 +112,14 @@ def test_drifting_away_from_the_memory_does_not_lower_the_loss():
     losses = []
     for shift in (0, drift):
         chooser.memory.load_state_dict(state)
-        losses.append(chooser(images + shift, captions + shift, IDS, slow, epoch=1).loss.item())
+        losses.append(chooser(images + shift, captions + shift, IDS, ROWS, slow, epoch=1).loss.item())
     assert losses[0] == pytest.approx(losses[1])
 
 
 def test_fne_observes_both_directions_of_the_batch():
     chooser = objective("fne", sampler__minimum_positives=1)
     images, _ = features(0)
-    chooser(images, images, torch.arange(6), features(1), epoch=1)  # a perfect model: every positive is trusted
+    chooser(images, images, torch.arange(6), ROWS, features(1), epoch=1)  # a perfect model: every positive is trusted
     assert chooser.sampler.positive_moments.count == 12
     assert chooser.sampler.statistics.positive_mean == pytest.approx(1.0)
     chooser.start_epoch(2)
@@ -129,7 +132,7 @@ def test_info_nce_is_cross_entropy_over_the_batch():
     scores = images @ captions.T / 0.05
     cross_entropy = torch.nn.functional.cross_entropy
     expected = cross_entropy(scores, ids) + cross_entropy(scores.T, ids)
-    loss = objective("info_nce")(images, captions, ids, None, epoch=1).loss
+    loss = objective("info_nce")(images, captions, ids, ROWS, None, epoch=1).loss
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
 
 
@@ -137,6 +140,6 @@ def test_a_batch_of_one_image_has_a_loss_of_zero_with_a_gradient():
     for name in ("triplet", "hardest", "fne", "info_nce"):
         images, captions = features(0, count=1)
         slow = features(1, count=1) if name == "fne" else None
-        loss, _ = objective(name)(images, captions, IDS[:1], slow, epoch=1)
+        loss, _ = objective(name)(images, captions, IDS[:1], ROWS[:1], slow, epoch=1)
         loss.backward()
         assert loss.item() == 0 and images.grad.isfinite().all()

@@ -8,6 +8,7 @@ import time
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from itmlab.errors import ItmlabError
 from itmlab.training import Interrupted, Run, loop, train
@@ -40,9 +41,17 @@ def test_the_whole_state_is_the_same_not_only_what_is_kept(data, tmp_path):
         assert all(tensors[name].equal(value) for name, value in thrice[part].items()), part
 
 
-@pytest.mark.parametrize("name", ["triplet", "retrieved", "info_nce"])
-def test_it_holds_for_other_recipes(name, data, tmp_path):
-    recipe = micro(name, data__accumulate=3, data__captions_per_image="all", optimiser__schedule="linear")
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("triplet", {}),
+        ("info_nce", {}),
+        ("sam", {}),
+        ("retrieved", {"adaptive_margin": {"negatives": "random"}}),  # with a memory, and draws of its own
+    ],
+)
+def test_it_holds_for_other_recipes(name, changes, data, tmp_path):
+    recipe = micro(name, data__accumulate=3, data__captions_per_image="all", optimiser__schedule="linear", **changes)
     once = train(recipe, data, tmp_path / "once", progress=False)
     train(recipe, data, tmp_path / "twice", max_steps=4, progress=False)
     assert same_bytes(train(recipe, data, tmp_path / "twice", progress=False), once)
@@ -184,6 +193,15 @@ def test_two_processes_do_not_train_in_one_directory(data, tmp_path):
     with held(tmp_path / "run" / "resume"), pytest.raises(ItmlabError, match="another process is training here"):
         train(micro(), data, tmp_path / "run", max_steps=1, progress=False)
     assert train(micro(), data, tmp_path / "run", max_steps=1, progress=False).recipe == micro()
+
+
+def test_the_memory_of_an_older_itmlab_is_one_line(data, tmp_path):
+    """Before adaptive margins a memory did not keep which captions it held."""
+    run = train(micro(), data, tmp_path / "run", max_steps=6, progress=False)
+    (path,) = (run.directory / "resume").glob("step-*/memory.safetensors")
+    save_file({name: value for name, value in load_file(path).items() if name != "caption_ids"}, path)
+    with pytest.raises(ItmlabError, match="does not say which captions it holds — train into a new directory"):
+        train(micro(), data, tmp_path / "run", progress=False)
 
 
 def test_a_damaged_state_is_one_line(data, tmp_path):

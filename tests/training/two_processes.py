@@ -11,7 +11,7 @@ from training.world import micro, small_world  # (as `accelerate launch` runs a 
 
 from itmlab.training import train
 
-RECIPE = micro(model__dropout=0.0)
+RECIPE = micro(model__dropout=0.0, adaptive_margin={"negatives": "random"})
 
 
 def run(directory: Path) -> None:

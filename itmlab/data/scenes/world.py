@@ -17,6 +17,7 @@ from . import entail
 from .facts import Facts
 from .rows import LazyRows
 from .scene import Scene, Thing
+from .spoken import Spoken, spoken, understood
 from .truth import Verdicts
 
 if TYPE_CHECKING:
@@ -67,21 +68,48 @@ class World:
         other.graphs = _Mapped(other._captions, lambda at: other._graphs[at[0]][at[1]][0])
         return other
 
-    def entails(self, image: int, sentence: SceneGraph) -> bool | None:
-        """Is the sentence true of the image? True, False, or None where the picture or the word leaves it open."""
-        return _VERDICT[entail.entails(self._facts[self._images[image]], sentence)]
+    def entails(self, image: int, sentence: SceneGraph | str) -> bool | None:
+        """Is the sentence true of the image? True, False, or None where the picture or the words leave it open.
+
+        A string is parsed by `text.parse` with the shipped pipeline; what names nothing that can be seen is None.
+        """
+        facts = self._facts[self._images[image]]
+        if isinstance(sentence, SceneGraph):
+            return _VERDICT[entail.entails(facts, sentence)]
+        said = understood(sentence)
+        return _VERDICT[said.judged(entail.entails(facts, said.graph))]
 
     def truth(
-        self, images: Int64[Tensor, "image"] | None = None, captions: Int64[Tensor, "caption"] | None = None
+        self,
+        images: Int64[Tensor, "image"] | None = None,
+        captions: Int64[Tensor, "caption"] | Sequence[str | SceneGraph] | None = None,
     ) -> Int8[Tensor, "image caption"]:
-        """Verdicts of captions on images (all of them by default): 1 true, 0 false, -1 undecided."""
+        """Verdicts of captions on images (all of them by default): 1 true, 0 false, -1 undecided.
+
+        `captions` are numbers of the world's own captions, or any sentences and graphs, judged as by `entails`.
+        """
         rows = self._images if images is None else [self._images[int(at)] for at in images]
-        chosen = range(len(self._captions)) if captions is None else [int(at) for at in captions]
         verdicts = Verdicts([self._facts[row] for row in rows])
-        found = np.zeros((len(rows), len(chosen)), dtype=np.int8)
-        for column, caption in enumerate(chosen):
-            found[:, column] = verdicts.column(self.graphs[caption])
+        said = self._said(captions)
+        found = np.zeros((len(rows), len(said)), dtype=np.int8)
+        for column, one in enumerate(said):
+            found[:, column] = [one.judged(level) for level in verdicts.column(one.graph)]
         return torch.from_numpy(np.array([0, -1, 1], dtype=np.int8)[found])
+
+    def _said(self, captions: Int64[Tensor, "caption"] | Sequence[str | SceneGraph] | None) -> list[Spoken]:
+        """What captions say; graphs, and the world's own captions, are taken at their word."""
+        if captions is None:
+            captions = range(len(self._captions))
+        if isinstance(captions, str):
+            raise ItmlabError("captions is one string, not a list", remedy="write truth(images, [caption])")
+        strings = [one for one in captions if isinstance(one, str)]
+        parsed = dict(zip(strings, spoken(strings), strict=True)) if strings else {}
+        return [
+            parsed[one]
+            if isinstance(one, str)
+            else Spoken(one if isinstance(one, SceneGraph) else self.graphs[int(one)], whole=True)
+            for one in captions
+        ]
 
     def unannotated(
         self, images: Int64[Tensor, "image"] | None = None, captions: Int64[Tensor, "caption"] | None = None

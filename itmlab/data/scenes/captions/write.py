@@ -37,9 +37,15 @@ def write_captions(facts: Facts, *, seed: int, index: int, unannotated: float, c
         frame(Chooser(facts, dice, unannotated * max(1 - tries / 60, 0.0) ** 0.5), sentence)
         graph = sentence.graph(stop=dice.random() < stop, capital=dice.random() < capital)
         written = text(graph.tokens)
-        thin = len(graph.tuples()) == 1 and dice.random() < 0.8  # "A man." says too little to be written often
+        thin = _says_little(graph) and dice.random() < 0.8
         if not thin and written not in found and entails(facts, graph) == TRUE:
             found[written] = Caption(written, graph, tuple(sentence.means))
             if tries < 60:
                 frames.pop(at)
     return list(found.values())
+
+
+def _says_little(graph: SceneGraph) -> bool:
+    """Whether a graph only names things of one sort ("A man."), which should not be written often."""
+    named = {thing.lemma for thing in graph.objects}
+    return len(named) == 1 and not graph.relations and not any(thing.attributes for thing in graph.objects)

@@ -1,0 +1,178 @@
+"""Where a sentence's words are in its wordpieces, exactly, for any fast tokeniser: by characters of the caption."""
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from ..errors import ItmlabError
+from .graph import SceneGraph, Span
+from .masking import Phrase
+from .tokenise import plain_text
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+    from transformers import PreTrainedTokenizerFast
+
+
+def token_characters(caption: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
+    """First and behind-the-last character of each token of a caption.
+
+    Between tokens only blanks may stand, and control characters, which parsers take for blanks. Tokens that are not
+    those of the caption are an ItmlabError that names the first one.
+    """
+    caption, places, at = plain_text(caption), [], 0
+    for token in map(plain_text, tokens):
+        while not caption.startswith(token, at) and at < len(caption) and _is_blank(caption[at]):
+            at += 1
+        if not caption.startswith(token, at):
+            raise ItmlabError(
+                f"the graph's token {token[:40]!r} is not at character {at} of the caption {caption[:60]!r}",
+                remedy="give each caption with the graph that was parsed from it",
+            )
+        places.append((at, at + len(token)))
+        at += len(token)
+    return places
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The wordpieces of some captions, right-padded, and which words each of them belongs to.
+
+    `word_mask` is true at pieces of the caption, false at padding and at special tokens. `characters` are a piece's
+    first and behind-the-last character in the caption as the tokeniser gives them. Piece p of a caption stands under
+    words `first_word[p]` to `last_word[p]` (excluded): under none if it is only a blank, under several if it joins
+    them. `words_kept` is how many words of a caption are whole before its cut, `cut` whether it was cut.
+    """
+
+    input_ids: Int[Tensor, "caption piece"]
+    attention_mask: Int[Tensor, "caption piece"]
+    word_mask: Bool[Tensor, "caption piece"]
+    characters: Int[Tensor, "caption piece 2"]
+    first_word: Int[Tensor, "caption piece"]
+    last_word: Int[Tensor, "caption piece"]
+    words_kept: Int[Tensor, "caption"]
+    cut: Bool[Tensor, "caption"]
+
+    def __len__(self) -> int:
+        return len(self.input_ids)
+
+    def under(
+        self, hidden: Sequence[Sequence[Phrase | Span]], captions: Sequence[int] | None = None
+    ) -> Bool[Tensor, "row piece"]:
+        """For each row of spans, the pieces that overlap them, and no others.
+
+        Row r is about caption r, or caption `captions[r]`, so one caption may have any number of rows. Of a span that
+        the cut went through, the pieces before the cut; of a phrase of several words, the blanks between them too.
+        """
+        rows = torch.arange(len(hidden)) if captions is None else torch.as_tensor(captions, dtype=torch.long)
+        if len(rows) != len(hidden) or (len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < len(self)):
+            raise ItmlabError(f"{len(hidden)} rows of spans do not fit {len(rows)} of {len(self)} captions")
+        most = max((len(row) for row in hidden), default=0)
+        edges = torch.zeros((2, len(hidden), most, 1), dtype=torch.long)  # start = end = 0: overlaps nothing
+        for number, row in enumerate(hidden):
+            for index, one in enumerate(row):
+                span = one.span if isinstance(one, Phrase) else one
+                edges[:, number, index, 0] = torch.tensor([span.start, span.end])
+        start, end = edges
+        overlap = (self.first_word[rows].unsqueeze(1) < end) & (self.last_word[rows].unsqueeze(1) > start)
+        return (overlap & (end > start)).any(dim=1) & self.word_mask[rows]
+
+
+def align(
+    tokenizer: "PreTrainedTokenizerFast | Tokenizer",
+    captions: Sequence[str],
+    graphs: Sequence[SceneGraph],
+    maximum_pieces: int | None = None,
+) -> Pieces:
+    """Encode captions and find the words of their graphs in the pieces.
+
+    Special tokens spelled in a caption are read as text. A caption of more than `maximum_pieces` loses its last
+    pieces, never its closing special token. Whatever padding and cutting the tokeniser is set to is put aside.
+    """
+    if not captions or len(captions) != len(graphs):
+        raise ItmlabError(f"{len(captions)} captions with {len(graphs)} graphs", remedy="give one graph a caption")
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if not hasattr(backend, "encode_batch"):
+        raise ItmlabError(
+            f"{type(tokenizer).__name__} does not say where its pieces stand", remedy="use a fast tokeniser"
+        )
+    with _plainly(backend):
+        encodings = backend.encode_batch([plain_text(caption) for caption in captions])
+    rows = [_row(*one, maximum_pieces) for one in zip(captions, graphs, encodings, strict=True)]
+    padding = {"input_ids": getattr(tokenizer, "pad_token_id", None) or 0}
+    padded = {
+        name: pad_sequence([row[name] for row in rows], batch_first=True, padding_value=padding.get(name, 0))
+        for name in rows[0]
+        if name not in ("words_kept", "cut")
+    }
+    return Pieces(
+        **padded,
+        words_kept=torch.tensor([row["words_kept"] for row in rows]),
+        cut=torch.tensor([row["cut"] for row in rows]),
+    )
+
+
+def _is_blank(character: str) -> bool:
+    return character.isspace() or unicodedata.category(character) == "Cc"
+
+
+def _row(caption: str, graph: SceneGraph, encoding: "Encoding", maximum: int | None) -> dict[str, Any]:
+    """The fields of `Pieces` for one caption, not padded."""
+    count, special = len(encoding.ids), encoding.special_tokens_mask
+    front, closing = _cut(special, maximum)
+    kept = [*range(front), *range(count - closing, count)]
+    words = torch.tensor(token_characters(caption, graph.tokens), dtype=torch.long).reshape(-1, 2)
+    starts, ends = words[:, 0].contiguous(), words[:, 1].contiguous()
+    characters = torch.tensor([encoding.offsets[at] for at in kept], dtype=torch.long).reshape(-1, 2)
+    whole_until = encoding.offsets[front][0] if len(kept) < count else len(caption)
+    return {
+        "input_ids": torch.tensor([encoding.ids[at] for at in kept], dtype=torch.long),
+        "attention_mask": torch.ones(len(kept), dtype=torch.long),
+        "word_mask": torch.tensor([not special[at] for at in kept], dtype=torch.bool),
+        "characters": characters,
+        # A word that overlaps a piece neither ends before it begins nor begins after it ends; both lists rise.
+        "first_word": torch.searchsorted(ends, characters[:, 0].contiguous(), right=True),
+        "last_word": torch.searchsorted(starts, characters[:, 1].contiguous(), right=False),
+        "words_kept": int((ends <= whole_until).sum()),
+        "cut": len(kept) < count,
+    }
+
+
+def _cut(special: Sequence[int], maximum: int | None) -> tuple[int, int]:
+    """How many pieces stay at the front, and how many special ones at the end."""
+    count, closing = len(special), 0
+    if maximum is None or count <= maximum:
+        return count, 0
+    while closing < count and special[count - 1 - closing]:
+        closing += 1
+    if maximum <= closing:
+        raise ItmlabError(f"{maximum} pieces have no room for a word", remedy="ask for 16 or so")
+    return maximum - closing, closing
+
+
+@contextmanager
+def _plainly(backend: "Tokenizer") -> Iterator[None]:
+    """A tokeniser without padding and cutting, special tokens read as text; set back afterwards."""
+    padding, truncation, plain = backend.padding, backend.truncation, backend.encode_special_tokens
+    _set(backend, None, None, True)
+    try:
+        yield
+    finally:
+        _set(backend, padding, truncation, plain)
+
+
+def _set(backend: "Tokenizer", padding: dict[str, Any] | None, truncation: dict[str, Any] | None, plain: bool) -> None:
+    """Only what differs: most tokenisers are as wanted, and then threads may share them."""
+    if backend.padding != padding:
+        backend.no_padding() if padding is None else backend.enable_padding(**padding)
+    if backend.truncation != truncation:
+        backend.no_truncation() if truncation is None else backend.enable_truncation(**truncation)
+    if backend.encode_special_tokens != plain:
+        backend.encode_special_tokens = plain

@@ -1,0 +1,147 @@
+"""Which words of a caption to hide: whole phrases of its scene graph (TAGS), or single words (its ablation "WM")."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Literal
+
+import torch
+
+from ..errors import ItmlabError
+from .graph import SceneGraph, Span
+
+PhraseKind = Literal["object", "attribute", "relation", "word"]
+KINDS: tuple[PhraseKind, ...] = ("object", "attribute", "relation", "word")
+PROBABILITY = 0.15  # TAGS, appendix; UNITER
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """Tokens that are hidden together, and what they are in the scene graph ("word": hidden for itself)."""
+
+    kind: PhraseKind
+    span: Span
+
+
+def phrases(graph: SceneGraph) -> list[Phrase]:
+    """The phrases of a graph in the order of the sentence, each span once.
+
+    What has no span, or a span of nothing but punctuation, is left out. Spans may lie within each other ("group of
+    people" and "people"). A span that two parts of the graph share ("a man and a dog run") is one phrase, of the first
+    kind of object, attribute, relation that claims it. A span outside the sentence is an ItmlabError.
+    """
+    said: list[tuple[PhraseKind, Span | None]] = [("object", thing.span) for thing in graph.objects]
+    said += [("attribute", attribute.span) for thing in graph.objects for attribute in thing.attributes]
+    said += [("relation", link.span) for link in graph.relations]
+    first: dict[Span, PhraseKind] = {}
+    for kind, span in said:
+        if span is not None and _has_word(graph, span):
+            first.setdefault(span, kind)
+    found = [Phrase(kind, span) for span, kind in first.items()]
+    return sorted(found, key=lambda phrase: (phrase.span.start, phrase.span.end))
+
+
+def words(graph: SceneGraph) -> list[Phrase]:
+    """Every token with a letter or digit as a phrase of its own; of a sentence without any, every token but blanks."""
+    tokens = [Phrase("word", Span(at, at + 1)) for at, token in enumerate(graph.tokens) if token.strip()]
+    return [phrase for phrase in tokens if _has_word(graph, phrase.span)] or tokens
+
+
+class Masking(ABC):
+    """Each candidate hidden with `probability`, and at least one of them.
+
+    If chance hides none, one is hidden, each as likely as the others. So a sentence with a token is never left as it
+    was. What `length` is given for is a sentence cut short: only phrases within its first so many tokens are hidden.
+    """
+
+    def __init__(self, probability: float = PROBABILITY):
+        if not 0 <= probability <= 1:
+            raise ItmlabError(f"a probability of {probability} cannot be", remedy="give one between 0 and 1")
+        self.probability = probability
+
+    @abstractmethod
+    def candidates(self, graph: SceneGraph, length: int | None = None) -> list[Phrase]:
+        """What may be hidden, in the order of the sentence; nothing only for a sentence without tokens."""
+
+    def __call__(self, graph: SceneGraph, *, generator: torch.Generator, length: int | None = None) -> list[Phrase]:
+        """The phrases hidden this time, in the order of the sentence; none for a sentence without tokens."""
+        return self.draw(graph, 1, generator=generator, length=length)[0]
+
+    def draw(
+        self, graph: SceneGraph, times: int, *, generator: torch.Generator, length: int | None = None
+    ) -> list[list[Phrase]]:
+        """`times` maskings of one sentence (TAGS: K = 20), the same as from that many calls one after the other."""
+        candidates = self.candidates(graph, length)
+        if not candidates:
+            return [[] for _ in range(times)]
+        # One number a phrase and one for the last resort, used or not: so the numbers drawn never depend on chance.
+        chance = torch.rand(times, len(candidates) + 1, generator=generator, device=generator.device)
+        hidden = chance[:, :-1] < self.probability
+        resort = (chance[:, -1] * len(candidates)).long().clamp(max=len(candidates) - 1)
+        hidden |= torch.nn.functional.one_hot(resort, len(candidates)).bool() & ~hidden.any(dim=1, keepdim=True)
+        return [
+            [phrase for phrase, is_hidden in zip(candidates, row, strict=True) if is_hidden] for row in hidden.tolist()
+        ]
+
+    def expected_share(self, graph: SceneGraph, length: int | None = None) -> float:
+        """Expected share of the sentence's words that are hidden, exactly; 0 for a sentence without tokens.
+
+        Of n phrases, of which c cover a word, each is drawn with p, and none at all with (1 − p)ⁿ; then one of n is
+        taken. So the word is hidden with 1 − (1 − p)ᶜ + (1 − p)ⁿ · c / n.
+        """
+        counted, candidates = words(graph), self.candidates(graph, length)
+        if not candidates:
+            return 0.0
+        changes = [0] * (len(graph.tokens) + 1)
+        for candidate in candidates:
+            changes[candidate.span.start] += 1
+            changes[candidate.span.end] -= 1
+        covering, number = list(accumulate(changes)), len(candidates)
+        spared, resort = 1 - self.probability, (1 - self.probability) ** number / number
+        shares = (1 - spared ** covering[word.span.start] + resort * covering[word.span.start] for word in counted)
+        return sum(shares) / len(counted)
+
+
+class PhraseMasking(Masking):
+    """Phrases of the scene graph, each whole (TAGS Sec. 2.1 and appendix); of a graph without any, its words."""
+
+    def candidates(self, graph: SceneGraph, length: int | None = None) -> list[Phrase]:
+        """The graph's phrases; where it has none (within `length`), its words."""
+        return _within(phrases(graph), length) or _within(words(graph), length)
+
+
+class WordMasking(Masking):
+    """Each word for itself, punctuation never (UNITER; TAGS' ablation "WM")."""
+
+    def candidates(self, graph: SceneGraph, length: int | None = None) -> list[Phrase]:
+        """Every word (within `length`)."""
+        return _within(words(graph), length)
+
+
+def hidden_tokens(graph: SceneGraph, hidden: Iterable[Phrase | Span]) -> list[bool]:
+    """For each token of the sentence, whether a hidden phrase covers it."""
+    covered = [False] * len(graph.tokens)
+    for one in hidden:
+        span = one.span if isinstance(one, Phrase) else one
+        covered[span.start : span.end] = [True] * (span.end - span.start)
+    return covered
+
+
+def realised_share(graph: SceneGraph, hidden: Sequence[Phrase | Span]) -> float:
+    """The share of the sentence's words that these phrases hide; 0 for a sentence without tokens."""
+    counted, covered = words(graph), hidden_tokens(graph, hidden)
+    return sum(covered[word.span.start] for word in counted) / len(counted) if counted else 0.0
+
+
+def _within(found: list[Phrase], length: int | None) -> list[Phrase]:
+    return found if length is None else [phrase for phrase in found if phrase.span.end <= length]
+
+
+def _has_word(graph: SceneGraph, span: Span) -> bool:
+    if not 0 <= span.start <= span.end <= len(graph.tokens):
+        raise ItmlabError(
+            f"the phrase of tokens {span.start} to {span.end} lies outside a sentence of {len(graph.tokens)}",
+            remedy="mask a graph with the tokens that its spans count",
+        )
+    return any(character.isalnum() for token in graph.tokens[span.start : span.end] for character in token)

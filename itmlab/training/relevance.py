@@ -1,0 +1,104 @@
+"""How well captions of the training split describe its images: φ of SAM's margins, looked up pair by pair."""
+
+import hashlib
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+from ..data.captionset import CaptionSet
+from ..errors import ItmlabError
+from ..metrics.cider import Cider
+from ..metrics.indicators import SentenceVectors, pair_scores
+from ..metrics.words import Tokenise
+from ..storage import atomic_file, cache_directory
+
+FORMAT = 1  # of what is cached: raised when numbers or layout change
+Arrays = dict[str, np.ndarray]
+
+
+class CaptionRelevance:
+    """CIDEr-D of pairs of a caption and an image of `data`, with the document frequencies of `data` (SAM, Eq. 7).
+
+    A whole φ matrix of COCO would take 250 GB, so what is computed once are the vectors of its captions; they are kept
+    in the cache folder under a name that captions, images and tokenisation decide. A pair is a sparse inner product
+    with each of the image's captions. Captions that CIDEr-D cannot tell apart are an ItmlabError.
+    """
+
+    def __init__(self, data: CaptionSet, tokenise: Tokenise = "whitespace"):
+        described = [own for own in data.captions_of_image if len(own)]
+        references = [[data.captions[row] for row in own.tolist()] for own in described]
+        # CIDEr-D numbers captions image by image, and only images that have some
+        order = torch.cat(described) if described else torch.empty(0, dtype=torch.int64)
+        self._held = np.array([len(own) for own in described], dtype=np.int64)
+        self._caption, self._image = np.full(len(data.captions), -1), np.full(len(data), -1)
+        self._caption[order] = np.arange(len(order))
+        self._image[[image for image, own in enumerate(data.captions_of_image) if len(own)]] = np.arange(len(described))
+        self._first = self._held.cumsum() - self._held
+        try:
+            arrays = vectors(references, tokenise)
+        except ItmlabError as error:
+            raise ItmlabError(f"no adaptive margin: {error}", where=data.name) from None
+        self._captions, self._references = (unpacked(arrays, part) for part in ("captions", "references"))
+        if not self._captions.weights.nnz:
+            raise ItmlabError(
+                "no adaptive margin: the captions of every image have the same words, so that none tells it apart",
+                where=data.name,
+                remedy="train with a recipe without adaptive_margin",
+            )
+
+    def __call__(self, captions: Int64[Tensor, "pair"], images: Int64[Tensor, "pair"]) -> Float[Tensor, "pair"]:
+        """φ (0 to 10) of each pair of rows of `data`, on the device of `captions`."""
+        caption, image = self._caption[captions.cpu().numpy()], self._image[images.cpu().numpy()]
+        scores = pair_scores(self._captions[caption], self._references, self._first[image], self._held[image])
+        return torch.from_numpy(scores).to(captions.device)
+
+
+def vectors(references: list[list[str]], tokenise: Tokenise) -> Arrays:
+    """The vectors of all captions as plain arrays, from the cache if they were computed before."""
+    digest = hashlib.sha256(f"{FORMAT} {tokenise}".encode())
+    for own in references:
+        digest.update(len(own).to_bytes(8, "little"))
+        for text in own:
+            encoded = text.encode("utf-8", errors="surrogatepass")
+            digest.update(len(encoded).to_bytes(8, "little") + encoded)
+    path = cache_directory() / "relevance" / f"{digest.hexdigest()[:32]}.npz"
+    found = read(path)
+    if found is None:
+        cider = Cider(references, tokenise=tokenise)
+        found = {**packed(cider.captions, "captions"), **packed(cider.references, "references")}
+        with atomic_file(path) as file:
+            np.savez(file, **found)
+    return found
+
+
+def read(path: Path) -> Arrays | None:
+    """The arrays of a cached file, or None where there is none or it is damaged."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def packed(sentences: SentenceVectors, part: str) -> Arrays:
+    weights = sentences.weights
+    return {
+        f"{part}.data": weights.data.astype(np.float32),
+        f"{part}.indices": weights.indices.astype(np.int32),
+        f"{part}.indptr": weights.indptr,
+        f"{part}.shape": np.array(weights.shape),
+        f"{part}.lengths": sentences.lengths,
+    }
+
+
+def unpacked(arrays: Arrays, part: str) -> SentenceVectors:
+    from scipy.sparse import csr_array
+
+    data, indices, indptr, shape, lengths = (
+        arrays[f"{part}.{name}"] for name in ("data", "indices", "indptr", "shape", "lengths")
+    )
+    return SentenceVectors(csr_array((data, indices, indptr), shape=tuple(shape)), lengths)

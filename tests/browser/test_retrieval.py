@@ -1,0 +1,39 @@
+"""Type a sentence into the retrieval explorer and see other pictures come."""
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Lab
+from .test_lab import PATIENCE, ROOT, open_and_run, screenshot, write_notebook
+
+pytestmark = pytest.mark.browser
+
+PICTURES = "figure => Array.from(figure.querySelectorAll('image'), each => each.getAttribute('href')).join()"
+
+
+def retrieval_notebook(path: Path) -> None:
+    """A notebook with nothing but the explorer, over squares and models that have learnt nothing."""
+    code = f"""import sys
+sys.path.insert(0, {str(ROOT)!r})
+from itmlab import widgets
+from tests.explain.small_retrievals import small_retrievals
+widgets.retrieval(small_retrievals())"""
+    write_notebook(path, code)
+
+
+def test_a_typed_sentence_brings_other_pictures(page, lab: Lab) -> None:
+    retrieval_notebook(lab.folder / "retrieval.ipynb")
+    open_and_run(page, lab, "retrieval.ipynb")
+    figure = page.locator(".js-plotly-plot").first
+    figure.locator("image").first.wait_for(timeout=PATIENCE)
+    before = figure.evaluate(PICTURES)
+    field = page.locator(".widget-text input").first
+    field.scroll_into_view_if_needed()
+    field.fill("a blue square <img src=x onerror=\"document.title='broken'\">")
+    field.press("Enter")
+    page.wait_for_function(
+        f"before => ({PICTURES})(document.querySelector('.js-plotly-plot')) !== before", arg=before, timeout=30_000
+    )
+    screenshot(page, "retrieval_after")
+    assert "blue square <img" in figure.inner_text() and page.title() != "broken"

@@ -1,0 +1,80 @@
+"""Small fast tokenisers of every kind in use, trained here: their pieces, blanks, cases and frames all differ."""
+
+from functools import cache
+
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import PreTrainedTokenizerFast
+
+from itmlab.text.tokenise import train_wordpiece
+
+CORPUS = [
+    "A man in a red shirt is riding a brown horse near the lake .",
+    "Two dogs run on the grass, and a woman isn't watching them.",
+    "A well-worn café table next to a girl's skateboard",
+    "Three people stand in front of a très grand building ; one holds an umbrella",
+] * 5
+KINDS = ("ours", "cased wordpiece", "gpt2", "roberta", "roberta untrimmed", "clip", "unigram", "t5")
+
+
+@cache
+def tokenizer(kind: str) -> PreTrainedTokenizerFast:
+    if kind == "ours":
+        return train_wordpiece(CORPUS, 150)
+    made = {"cased wordpiece": _wordpiece, "clip": _clip, "unigram": _unigram, "t5": _unigram}.get(kind, _byte_level)
+    built = made(kind)
+    names = {"mask_token": "<mask>", "pad_token": "<pad>"}
+    built.add_special_tokens(list(names.values()))
+    return PreTrainedTokenizerFast(tokenizer_object=built, **names)
+
+
+def _wordpiece(kind: str) -> Tokenizer:
+    built = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    built.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=True)
+    built.pre_tokenizer, built.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
+    special = ["[UNK]", "[CLS]", "[SEP]"]
+    built.train_from_iterator(CORPUS, trainers.WordPieceTrainer(vocab_size=160, special_tokens=special))
+    built.post_processor = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))
+    return built
+
+
+def _byte_level(kind: str) -> Tokenizer:
+    trim = kind == "roberta"
+    built = Tokenizer(models.BPE())
+    built.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=kind != "gpt2", trim_offsets=trim)
+    built.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=330, initial_alphabet=alphabet, special_tokens=["<s>", "</s>"])
+    built.train_from_iterator(CORPUS, trainer)
+    if kind == "gpt2":  # no frame at all
+        built.post_processor = processors.ByteLevel(trim_offsets=False)
+    else:
+        built.post_processor = processors.RobertaProcessing(("</s>", 1), ("<s>", 0), trim_offsets=trim)
+    return built
+
+
+def _clip(kind: str) -> Tokenizer:
+    built = Tokenizer(models.BPE(end_of_word_suffix="</w>", unk_token="<|endoftext|>"))
+    blanks = normalizers.Replace(Regex(r"\s+"), " ")
+    built.normalizer = normalizers.Sequence([normalizers.NFC(), blanks, normalizers.Lowercase()])
+    words = Regex(r"'s|'t|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+")
+    split = pre_tokenizers.Split(words, behavior="removed", invert=True)
+    built.pre_tokenizer = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    built.decoder = decoders.ByteLevel()
+    special = ["<|startoftext|>", "<|endoftext|>"]
+    built.train_from_iterator(
+        CORPUS, trainers.BpeTrainer(vocab_size=200, end_of_word_suffix="</w>", special_tokens=special)
+    )
+    built.post_processor = processors.RobertaProcessing((special[1], 1), (special[0], 0), False, False)
+    return built
+
+
+def _unigram(kind: str) -> Tokenizer:
+    built = Tokenizer(models.Unigram())
+    built.normalizer = normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC()])
+    built.pre_tokenizer, built.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    special = ["<unk>", "</s>"]
+    trainer = trainers.UnigramTrainer(vocab_size=120, special_tokens=special, unk_token="<unk>", show_progress=False)
+    built.train_from_iterator(CORPUS, trainer)
+    if kind == "t5":  # a closing token only
+        built.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    return built

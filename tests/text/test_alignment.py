@@ -1,0 +1,159 @@
+"""Words and wordpieces, character by character, for tokenisers of every kind."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from itmlab.errors import ItmlabError
+from itmlab.text.alignment import align, token_characters
+from itmlab.text.graph import SceneGraph, Span, tokenise
+
+from .fast_tokenizers import KINDS, tokenizer
+
+WORDS = [
+    "dog",
+    "Man",
+    "skateboard",
+    "café",
+    "cafe\u0301",
+    "ﬁre",
+    "🐕‍🦺",
+    "isn't",
+    "İstanbul",
+    "…",
+    "ab\u200bcd",
+    "ẞ",
+    "犬",
+]
+SENTENCES = st.lists(
+    st.tuples(st.sampled_from(WORDS) | st.text(max_size=6), st.sampled_from([" ", "  ", "\t", "\u00a0", ""])),
+    max_size=9,
+).map(lambda parts: "".join(word + blank for word, blank in parts))
+
+
+def graph(caption: str) -> SceneGraph:
+    return SceneGraph(tokens=tokenise(caption.encode("utf-8", "replace").decode()))
+
+
+@st.composite
+def captions_with_spans(draw):
+    caption = draw(SENTENCES)
+    count = len(graph(caption).tokens)
+    edges = st.tuples(st.integers(0, count), st.integers(0, count)).map(sorted).map(lambda pair: Span(*pair))
+    return caption, draw(st.lists(edges, max_size=3))
+
+
+def overlapping(pieces, row: int, caption: str, spans: list[Span]) -> list[bool]:
+    """Said slowly: a piece is under a span if they share a character, or it stands between two of its characters."""
+    places, found = token_characters(caption, graph(caption).tokens), []
+    for (start, end), of_caption in zip(pieces.characters[row].tolist(), pieces.word_mask[row].tolist(), strict=True):
+        ranges = [(places[span.start][0], places[span.end - 1][1]) for span in spans if span.end > span.start]
+        found.append(of_caption and any(start < last and end > first for first, last in ranges))
+    return found
+
+
+def test_tokens_stand_where_they_stand_in_the_caption():
+    caption = "a  dog,\tand 🐕  A dog"
+    places = token_characters(caption, tokenise(caption))
+    assert [caption[start:end] for start, end in places] == ["a", "dog", ",", "and", "🐕", "A", "dog"]
+    assert places[1] == (3, 6) and places[-1] == (17, 20)
+
+
+def test_blanks_may_be_tokens_too():
+    assert token_characters("a  dog", ("a", " ", "dog")) == [(0, 1), (1, 2), (3, 6)]
+
+
+def test_control_characters_between_tokens_count_as_blanks():
+    assert token_characters("a\x00 \x85dog\x07", ("a", "dog")) == [(0, 1), (4, 7)]
+
+
+@pytest.mark.parametrize("tokens", [("a", "cat"), ("dog", "a"), ("a", "dog", "dog"), ("a", "og")])
+def test_a_graph_of_another_caption_is_refused(tokens):
+    with pytest.raises(ItmlabError, match="not at character"):
+        token_characters("a dog", tokens)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=60, deadline=None)
+@given(st.lists(captions_with_spans(), min_size=1, max_size=3))
+def test_exactly_the_pieces_that_overlap_the_spans_are_under_them(kind, batch):
+    captions, spans = [caption for caption, _ in batch], [spans for _, spans in batch]
+    pieces = align(tokenizer(kind), captions, [graph(caption) for caption in captions])
+    under = pieces.under(spans)
+    for row, caption in enumerate(captions):
+        assert under[row].tolist() == overlapping(pieces, row, caption.encode("utf-8", "replace").decode(), spans[row])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_word_has_its_own_pieces_and_no_others(kind):
+    caption = "A man  in a  redshirt isn't watching: 🐕 skateboard!"
+    words = graph(caption)
+    pieces = align(tokenizer(kind), [caption], [words])
+    each = [pieces.under([[Span(at, at + 1)]])[0] for at in range(len(words.tokens))]
+    assert all(bool(own.any()) for own in each)
+    if kind != "clip":  # which joins neighbouring signs into one piece
+        assert int(torch.stack(each).sum(dim=0).max()) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=25, deadline=None)
+@given(st.lists(SENTENCES, min_size=1, max_size=3))
+def test_pieces_are_those_of_the_tokeniser_itself(kind, captions):
+    own = tokenizer(kind)
+    pieces = align(own, captions, [graph(caption) for caption in captions])
+    for row, caption in enumerate(captions):
+        wanted = own(caption.encode("utf-8", "replace").decode(), split_special_tokens=True)["input_ids"]
+        assert pieces.input_ids[row][pieces.attention_mask[row] == 1].tolist() == wanted
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("maximum", [4, 9, 14])
+def test_a_long_caption_loses_its_last_pieces_and_keeps_its_frame(kind, maximum):
+    caption = "A man in a red shirt is riding a brown horse near the lake ."
+    words, own = graph(caption), tokenizer(kind)
+    whole, cut = align(own, [caption], [words]), align(own, [caption], [words], maximum)
+    closing = 1 if int(whole.word_mask[0, -1]) == 0 else 0
+    assert cut.input_ids.shape == (1, maximum) and bool(cut.cut[0]) and not bool(whole.cut[0])
+    assert torch.equal(cut.input_ids[0, : maximum - closing], whole.input_ids[0, : maximum - closing])
+    assert torch.equal(cut.input_ids[0, maximum - closing :], whole.input_ids[0, whole.input_ids.shape[1] - closing :])
+    kept = int(cut.words_kept[0])
+    assert int(whole.words_kept[0]) == len(words.tokens)
+    for at in range(len(words.tokens)):  # every piece of a kept word is there, and some piece of the next is not
+        there = int(cut.under([[Span(at, at + 1)]]).sum()) == int(whole.under([[Span(at, at + 1)]]).sum())
+        assert there == (at < kept)
+
+
+def test_a_tokeniser_keeps_its_settings_and_they_change_nothing():
+    own = tokenizer("roberta")
+    caption = "A man in a red shirt </s> <mask>"
+    wanted = align(own, [caption], [graph(caption)])
+    own.backend_tokenizer.enable_truncation(5)
+    own.backend_tokenizer.enable_padding(length=40)
+    try:
+        again = align(own, [caption], [graph(caption)])
+        assert own.backend_tokenizer.truncation["max_length"] == 5 and own.backend_tokenizer.padding["length"] == 40
+    finally:
+        own.backend_tokenizer.no_truncation()
+        own.backend_tokenizer.no_padding()
+    assert torch.equal(again.input_ids, wanted.input_ids)
+    assert own.mask_token_id not in wanted.input_ids.tolist()[0]  # spelled in a caption it is text
+
+
+def test_many_rows_may_be_about_one_caption():
+    pieces = align(tokenizer("ours"), ["a dog", "man"], [graph("a dog"), graph("man")])
+    under = pieces.under([[Span(0, 1)], [Span(1, 2)], [Span(0, 1)], []], captions=[0, 0, 1, 1])
+    alone = [pieces.under([[Span(0, 1)], []]), pieces.under([[Span(1, 2)], [Span(0, 1)]])]
+    assert torch.equal(under, torch.stack([alone[0][0], alone[1][0], alone[1][1], alone[0][1]]))
+
+
+def test_what_does_not_fit_together_is_refused():
+    own = tokenizer("ours")
+    with pytest.raises(ItmlabError, match="one graph a caption"):
+        align(own, ["a dog"], [])
+    with pytest.raises(ItmlabError, match="no room"):
+        align(own, ["a dog runs"], [graph("a dog runs")], 1)
+    with pytest.raises(ItmlabError, match="do not fit"):
+        align(own, ["a"], [graph("a")]).under([[], []])
+    with pytest.raises(ItmlabError, match="fast tokeniser"):
+        align(object(), ["a"], [graph("a")])

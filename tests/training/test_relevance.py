@@ -1,0 +1,117 @@
+"""φ of single pairs against CIDEr-D written out from its definition, whatever the order of captions and images."""
+
+import math
+from collections import Counter
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from itmlab.data.captionset import CaptionSet
+from itmlab.errors import ItmlabError
+from itmlab.training import relevance
+from itmlab.training.relevance import CaptionRelevance
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory, monkeypatch):
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("ITMLAB_CACHE", str(folder))
+    return folder
+
+
+def caption_set(captions, owners, images):
+    return CaptionSet(
+        name="made",
+        images=[Image.new("RGB", (8, 8))] * images,
+        image_ids=[str(image) for image in range(images)],
+        captions=captions,
+        caption_ids=[str(caption) for caption in range(len(captions))],
+        image_of_caption=torch.tensor(owners, dtype=torch.int64),
+        splits={},
+    )
+
+
+def runs(text):
+    words = text.lower().split()
+    return [Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1)) for n in (1, 2, 3, 4)]
+
+
+def cider_d(caption, references, documents):
+    """Vedantam et al. 2015, Sec. 6 with the clipping and the penalty of CIDEr-D; a document is an image's captions."""
+    rarity = lambda run: math.log(len(documents)) - math.log(max(1, sum(run in document for document in documents)))  # noqa: E731
+    total = 0.0
+    for reference in references:
+        lengths = len(caption.split()) - len(reference.split())
+        for mine, theirs in zip(runs(caption), runs(reference), strict=True):
+            norms = [math.sqrt(sum((count * rarity(run)) ** 2 for run, count in one.items())) for one in (mine, theirs)]
+            product = sum(min(count, theirs[run]) * theirs[run] * rarity(run) ** 2 for run, count in mine.items())
+            if product:
+                total += math.exp(-(lengths**2) / 72) * product / (norms[0] * norms[1]) / 4
+    return 10 * total / len(references)
+
+
+WORDS = ["a", "dog", "cat", "runs", "sits", "on", "the", "mat"]
+words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(words, st.integers(0, 4)), min_size=2, max_size=9))
+def test_each_pair_is_cider_d_with_the_document_frequencies_of_the_split(rows):
+    captions, owners = [text for text, _ in rows], [owner for _, owner in rows]  # images without captions, any order
+    data = caption_set(captions, owners, 5)
+    own = {image: [captions[row] for row in rows.tolist()] for image, rows in enumerate(data.captions_of_image)}
+    documents = [
+        {run for text in texts for counted in runs(text) for run in counted} for texts in own.values() if texts
+    ]
+    if len(documents) < 2 or all(one == documents[0] for one in documents):
+        return
+    pairs = [(caption, image) for caption in range(len(captions)) for image in set(owners)]
+    expected = [cider_d(captions[caption], own[image], documents) for caption, image in pairs]
+    for phi in (CaptionRelevance(data), CaptionRelevance(data)):  # computed, and read from the cache
+        found = phi(*torch.tensor(pairs).T)
+        torch.testing.assert_close(found.double(), torch.tensor(expected, dtype=torch.float64), atol=1e-4, rtol=1e-4)
+
+
+SCENE = ["a dog runs", "the dog runs fast", "a cat on a mat", "one cat sits", "two birds fly", "birds in the sky"]
+
+
+def test_it_is_computed_once_for_the_same_captions_and_anew_for_a_subset(cache, monkeypatch):
+    data = caption_set(SCENE, [0, 0, 1, 1, 2, 2], 3)
+    first = CaptionRelevance(data)(torch.arange(6), torch.zeros(6).long())
+    part = data.select([0, 1])
+    of_part = CaptionRelevance(part)(torch.arange(4), torch.zeros(4).long())
+    assert not of_part.equal(first[:4]), "document frequencies are those of what is trained on"
+    monkeypatch.setattr(relevance, "Cider", None)  # from here on nothing can be computed
+    assert CaptionRelevance(data)(torch.arange(6), torch.zeros(6).long()).equal(first)
+    assert CaptionRelevance(part)(torch.arange(4), torch.zeros(4).long()).equal(of_part)
+
+
+def test_a_damaged_file_is_computed_again(cache):
+    data = caption_set(SCENE, [0, 0, 1, 1, 2, 2], 3)
+    before = CaptionRelevance(data)(torch.arange(6), torch.ones(6).long())
+    (file,) = cache.rglob("*.npz")
+    file.write_bytes(file.read_bytes()[:100])
+    assert CaptionRelevance(data)(torch.arange(6), torch.ones(6).long()).equal(before)
+
+
+def test_no_pairs_have_no_relevance():
+    phi = CaptionRelevance(caption_set(SCENE, [0, 0, 1, 1, 2, 2], 3))
+    assert phi(torch.arange(0), torch.arange(0)).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("captions", "owners", "said"),
+    [
+        (["a dog", "  "], [0, 1], "made: no adaptive margin: .*word"),
+        (["a dog", "a cat"], [0, 0], "made: no adaptive margin: .*single image"),
+        (["a dog", "a dog"], [0, 1], "made: no adaptive margin: .*the same words"),
+        ([], [], "made: no adaptive margin: "),
+    ],
+)
+def test_captions_that_cannot_be_compared_are_one_line(captions, owners, said):
+    with pytest.raises(ItmlabError, match=said) as error:
+        CaptionRelevance(caption_set(captions, owners, 2))
+    assert "\n" not in str(error.value)
