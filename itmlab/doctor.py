@@ -28,6 +28,7 @@ def examine() -> list[Finding]:
         *_packages(),
         _device(),
         _chrome(),
+        _wordnet(),
         _notebooks(),
         Finding("cache", str(cache_directory())),
     ]
@@ -69,6 +70,15 @@ def _chrome() -> Finding:
     if path:
         return Finding("Chrome for PNG figures", path)
     return Finding("Chrome for PNG figures", "missing: figures are HTML and JSON only", "apt-get install chromium")
+
+
+def _wordnet() -> Finding:
+    from .metrics.synonyms import wordnet
+
+    found = wordnet("auto")
+    if found is None:
+        return Finding("WordNet for SPICE", "missing: words match themselves only", "apt-get install wordnet-base")
+    return Finding("WordNet for SPICE", f"{found.version} at {found.directory}")
 
 
 def _notebooks() -> Finding:

@@ -146,5 +146,5 @@ def test_an_error_is_one_line_and_debug_shows_where_it_arose() -> None:
 def test_doctor_names_every_part_and_what_would_bring_it() -> None:
     result = command("doctor")
     assert result.exit_code == 0
-    for part in ("Python", "torch", "device", "Chrome", "notebooks", "faiss-cpu", "cache"):
+    for part in ("Python", "torch", "device", "Chrome", "WordNet", "notebooks", "faiss-cpu", "cache"):
         assert part in result.stdout

@@ -100,7 +100,7 @@ def _levels(
 
 def _gains(figure: go.Figure, rows: Rows, place: Mapping[float, float], shade: str, column: int) -> None:
     """What one recipe adds to its baseline, with intervals."""
-    said = [f"{row['difference']:+.0f}".replace("-", "−") for row in rows]
+    said = [f"{round(row['difference']):+d}".replace("-", "−").replace("+0", "0") for row in rows]
     figure.add_scatter(
         x=[place[row["share"]] for row in rows],
         y=[row["difference"] for row in rows],

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from .knowledge import Knowledge
 from .lemmas import noun_lemma, verb_lemma
+from .nodes import Node
 from .prepositions import LONGEST, is_preposition, match
-from .repair import Node, repair
+from .repair import repair
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc

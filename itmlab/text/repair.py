@@ -4,24 +4,13 @@ A tagger trained on running text takes "shadow across a wall" for an order and "
 Words that captions nearly always use as a thing, or as a deed, are known from a table (see `learn_words`).
 """
 
-from dataclasses import dataclass
-
 from .knowledge import Knowledge, verbs
 from .lemmas import noun_lemma, verb_lemma
+from .nodes import NOMINAL, Node, children_of
+from .repair_subjects import give_object, join_subjects
 from .word_set import word_set
 
-_NOMINAL = frozenset({"NOUN", "PROPN"})
 _BEFORE_NOUN = word_set("det amod nummod compound nmod:poss case poss flat advmod")
-
-
-@dataclass(slots=True)
-class Node:
-    """A token of a tree; the head of a root is -1."""
-
-    text: str
-    pos: str
-    label: str
-    head: int
 
 
 def repair(nodes: list[Node], known: Knowledge) -> None:
@@ -34,21 +23,18 @@ def repair(nodes: list[Node], known: Knowledge) -> None:
             if node.text in known.actions or _must_act(nodes, at):
                 _make_verb(nodes, at)
         elif node.label == "aux" and node.text in ("has", "have", "had"):
-            if node.head >= 0 and nodes[node.head].pos in _NOMINAL:
+            if node.head >= 0 and nodes[node.head].pos in NOMINAL:
                 _make_owner(nodes, at)
         elif node.pos == "VERB" and at and node.label not in ("amod", "compound", "case"):
             before = nodes[at - 1]
-            if before.head == at and before.label == "compound" and before.pos in _NOMINAL:
+            if before.head == at and before.label == "compound" and before.pos in NOMINAL:
                 _make_verb(nodes, at)
     for at, node in enumerate(nodes):
         if node.pos == "VERB" and node.head < 0 and node.text.endswith("ed"):
             _make_modifier(nodes, at)
-        if node.pos == "VERB" and node.label == "acl" and node.text.endswith("ing"):
-            _give_object(nodes, at)
-
-
-def _children(nodes: list[Node], at: int) -> list[int]:
-    return [child for child, node in enumerate(nodes) if node.head == at]
+        if node.pos == "VERB":
+            give_object(nodes, at)
+            join_subjects(nodes, at)
 
 
 def _must_act(nodes: list[Node], at: int) -> bool:
@@ -59,41 +45,17 @@ def _must_act(nodes: list[Node], at: int) -> bool:
         return False
     if at + 1 < len(nodes) and nodes[at + 1].text == "by" and not word.endswith("s"):
         return True
-    if not word.endswith("s") or at == 0 or nodes[at - 1].pos not in _NOMINAL or noun_lemma(word) == word:
+    if not word.endswith("s") or at == 0 or nodes[at - 1].pos not in NOMINAL or noun_lemma(word) == word:
         return False
     if at + 1 < len(nodes) and nodes[at + 1].text in ("a", "an", "the"):
         return True
     return any(node.text in ("a", "an") and node.head in (at, at - 1) for node in nodes[:at])
 
 
-def _give_object(nodes: list[Node], at: int) -> None:
-    """ "a man wearing a hat holds a bag" read as if the hat held it: the hat is worn, the man holds."""
-    who = nodes[at].head
-    if who < 0 or who > at or nodes[who].pos not in _NOMINAL:
-        return
-    own = [c for c in _children(nodes, at) if nodes[c].label in ("obj", "dobj", "obl", "prep", "nsubj")]
-    if any(all(nodes[below].label != "nsubj" for below in _children(nodes, child)) for child in own):
-        return  # it has something of its own, and that is no clause
-    thing = at + 1
-    while thing < len(nodes) and nodes[thing].pos in ("DET", "ADJ", "NUM", "NOUN", "PROPN", "CCONJ", "VERB"):
-        verb = nodes[thing].head
-        if nodes[thing].label == "nsubj" and nodes[thing].pos in _NOMINAL and verb > thing:
-            break
-        thing += 1
-    else:
-        return
-    if verb in (who, at) or not (nodes[who].head in (-1, verb) or nodes[verb].head in (who, at)):
-        return
-    nodes[thing].head, nodes[thing].label = at, "obj"
-    if nodes[verb].head in (who, at):
-        nodes[verb].head, nodes[verb].label = (-1 if nodes[who].head == verb else nodes[who].head), nodes[who].label
-    nodes[who].head, nodes[who].label = verb, "nsubj"
-
-
 def _acts(nodes: list[Node], at: int) -> bool:
     """Whether a word tagged as a verb has a subject or an auxiliary, or stands as a noun's modifier."""
-    labels = {nodes[child].label for child in _children(nodes, at)}
-    modifies = nodes[at].label in ("amod", "compound") and nodes[at].head == at + 1 and nodes[at + 1].pos in _NOMINAL
+    labels = {nodes[child].label for child in children_of(nodes, at)}
+    modifies = nodes[at].label in ("amod", "compound") and nodes[at].head == at + 1 and nodes[at + 1].pos in NOMINAL
     return modifies or bool(labels & {"nsubj", "nsubj:pass", "nsubjpass", "aux", "aux:pass", "auxpass", "cop"})
 
 
@@ -102,7 +64,7 @@ def _make_verb(nodes: list[Node], at: int) -> None:
     node, left = nodes[at], at - 1
     if left >= 0 and nodes[left].pos == "AUX":
         left -= 1
-    if left < 0 or nodes[left].pos not in _NOMINAL:
+    if left < 0 or nodes[left].pos not in NOMINAL:
         return
     owner = nodes[left].head
     if node.label in ("amod", "compound") and node.head > at and owner != at and node.head != owner:
@@ -112,7 +74,7 @@ def _make_verb(nodes: list[Node], at: int) -> None:
         node.head, node.label = nodes[thing].head, nodes[thing].label
         nodes[thing].head, nodes[thing].label = at, "obj"
     if owner == at and nodes[left].label in ("compound", "amod", "nmod", "obl", "dep", "nsubj"):
-        below = [child for child in _children(nodes, at) if child < left and nodes[child].label in _BEFORE_NOUN]
+        below = [child for child in children_of(nodes, at) if child < left and nodes[child].label in _BEFORE_NOUN]
         for child in below:
             nodes[child].head = left
         outer = node.head
@@ -126,7 +88,7 @@ def _make_verb(nodes: list[Node], at: int) -> None:
         else:
             nodes[left].label = "nsubj"
     elif owner == node.head and owner > at:
-        for child in _children(nodes, owner):
+        for child in children_of(nodes, owner):
             if child < left and nodes[child].label in _BEFORE_NOUN:
                 nodes[child].head = left
         nodes[left].head, nodes[left].label = nodes[owner].head, nodes[owner].label
@@ -154,7 +116,7 @@ def _make_verb(nodes: list[Node], at: int) -> None:
 def _make_owner(nodes: list[Node], at: int) -> None:
     """ "the shirt has a collar" with "has" taken for an auxiliary of the collar."""
     node, thing = nodes[at], nodes[at].head
-    for child in _children(nodes, thing):
+    for child in children_of(nodes, thing):
         if nodes[child].label in ("nsubj", "advmod", "punct", "expl") and child != at:
             nodes[child].head = at
     node.pos, node.head, node.label = "VERB", nodes[thing].head, nodes[thing].label
@@ -163,14 +125,14 @@ def _make_owner(nodes: list[Node], at: int) -> None:
 
 def _make_modifier(nodes: list[Node], at: int) -> None:
     """A participle taken for an order: "chopped onions on a board"."""
-    before = [nodes[child] for child in _children(nodes, at) if child < at]
+    before = [nodes[child] for child in children_of(nodes, at) if child < at]
     if any(child.label not in ("det", "amod", "advmod", "nummod", "punct", "compound") for child in before):
         return
-    thing = next((c for c in _children(nodes, at) if c > at and nodes[c].label in ("obj", "dobj")), -1)
+    thing = next((c for c in children_of(nodes, at) if c > at and nodes[c].label in ("obj", "dobj")), -1)
     if thing < 0 or thing > at + 3 or any(nodes[c].pos in ("DET", "ADP", "PRON") for c in range(at + 1, thing)):
         return
     node = nodes[at]
-    for child in _children(nodes, at):
+    for child in children_of(nodes, at):
         if child != thing:
             nodes[child].head = thing
             if nodes[child].label == "obl":

@@ -24,6 +24,13 @@ CAPTIONS = {
     "there is a cat on the table": facts("cat | on | table"),
     "a woman who is holding an umbrella": facts("woman | hold | umbrella"),
     "a man and a woman sitting on a bench": facts("man | sit on | bench", "woman | sit on | bench"),
+    "a man and two dogs are walking on the beach": facts("man | walk on | beach", "dog | walk on | beach", "dog | 2"),
+    "a man and a dog is walking": facts("man", "dog | walk"),  # a singular verb: only the dog
+    "The girl who is wearing a yellow raincoat jumps into a puddle.": facts(
+        "girl | wear | raincoat", "raincoat | yellow", "girl | jump into | puddle"
+    ),
+    "a boy picking up a ball": facts("boy | pick up | ball"),
+    "a bearded guy": facts("guy | bearded"),  # not what annotators made of it, but what is said
     "a large tree trunk": facts("tree trunk | large"),
     "man holding a tennis racket": facts("man | hold | tennis racket"),
     "leg of the man": facts("man | have | leg"),
