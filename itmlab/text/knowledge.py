@@ -1,4 +1,4 @@
-"""What captions' words usually mean, learnt from FACTUAL's training graphs (see `learn_words`): one small table."""
+"""What captions' words usually mean, learnt from FACTUAL's training graphs (`learning.learn_words`): one table."""
 
 import json
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
 """Mends trees of captions where the words say better than the tagger what is a thing and what is done.
 
 A tagger trained on running text takes "shadow across a wall" for an order and "thumb touching pizza" for three nouns.
-Words that captions nearly always use as a thing, or as a deed, are known from a table (see `learn_words`).
+Words that captions nearly always use as a thing, or as a deed, are known from a table (see `learning.learn_words`).
 """
 
 from .knowledge import Knowledge, verbs

@@ -4,8 +4,8 @@ from dataclasses import asdict
 
 import pytest
 
-from itmlab.text.conllu import read_conllu
-from itmlab.text.parsing_scores import parsing_scores
+from itmlab.text.learning.conllu import read_conllu
+from itmlab.text.learning.parsing_scores import parsing_scores
 from itmlab.text.pipeline import load_pipeline
 
 pytestmark = pytest.mark.real

@@ -39,7 +39,7 @@ def test_captions_are_true_of_their_own_picture(read, many, capsys):
             f"\nown picture: {decided / len(verdicts):.1%} decided, {verdicts.count(TRUE) / decided:.2%} of them true"
         )
     assert decided >= 0.90 * len(verdicts)
-    assert verdicts.count(TRUE) >= 0.98 * decided
+    assert verdicts.count(TRUE) >= 0.99 * decided
 
 
 def test_verdicts_are_those_of_the_graph_a_caption_was_written_from(read, many, capsys):

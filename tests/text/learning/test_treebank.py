@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from itmlab.errors import ItmlabError
-from itmlab.text import captionlike
-from itmlab.text.caption_trees import caption_trees
-from itmlab.text.conllu import Sentence, Word, read_conllu, text_of
-from itmlab.text.parsing_scores import parsing_scores
+from itmlab.text.learning import captionlike
+from itmlab.text.learning.caption_trees import caption_trees
+from itmlab.text.learning.conllu import Sentence, Word, read_conllu, text_of
+from itmlab.text.learning.parsing_scores import parsing_scores
+from itmlab.text.learning.scene_captions import read_scene_captions
+from itmlab.text.learning.training_documents import augmented, doc_of, kept_features
+from itmlab.text.learning.treebank import prepare, train
 from itmlab.text.pipeline import load_pipeline
-from itmlab.text.scene_captions import read_scene_captions
-from itmlab.text.training_documents import augmented, doc_of, kept_features
-from itmlab.text.treebank import prepare, train
 
 SENTENCES = """\
 # sent_id = 1

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from ..lemmas import noun_lemma
 from .caption_joins import Joining, Unexplained
 from .caption_phrases import Tree, noun_phrases, token_after
 from .caption_tags import COLLECTIVES
 from .conllu import Sentence, Word
-from .lemmas import noun_lemma
 from .scene_captions import Triple
 
 

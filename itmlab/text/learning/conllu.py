@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import ItmlabError
+from ...errors import ItmlabError
 
 COLUMNS = 10
 

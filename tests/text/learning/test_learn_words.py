@@ -4,9 +4,9 @@ import gzip
 
 from itmlab.text.build import scene_graph
 from itmlab.text.knowledge import TABLE, Knowledge, knowledge
-from itmlab.text.learn_words import gold_tuples, learn, read_factual
+from itmlab.text.learning.learn_words import gold_tuples, learn, read_factual
 
-from .trees import tree
+from ..trees import tree
 
 ROWS = [
     ("iron gate", "( gate , is , metal )", "iron NOUN compound 2, gate NOUN root 0"),

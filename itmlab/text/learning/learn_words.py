@@ -1,6 +1,6 @@
 """Learns `caption_words.json` from FACTUAL's training captions and their hand-made graphs, and from a treebank's verbs.
 
-    python -m itmlab.text.learn_words factual/random_train.csv.gz ud_english_ewt/train.conllu.gz
+    python -m itmlab.text.learning.learn_words factual/random_train.csv.gz ud_english_ewt/train.conllu.gz
 
 The captions are parsed by the shipped pipeline; what the rules make of them is laid beside the hand-made graph.
 """
@@ -17,17 +17,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ..storage import write_bytes
-from .build import scene_graph
-from .graph import SceneGraph
-from .knowledge import TABLE, Knowledge, verbs
-from .lemmas import noun_lemma, verb_lemma
-from .prepositions import is_preposition
+from ...storage import write_bytes
+from ..build import scene_graph
+from ..graph import SceneGraph
+from ..knowledge import TABLE, Knowledge, verbs
+from ..lemmas import noun_lemma, verb_lemma
+from ..prepositions import is_preposition
 
 Triples = list[tuple[str, ...]]
 SOURCE = (
-    "Learnt by itmlab.text.learn_words from the training split of FACTUAL (Li et al., ACL Findings 2023; Visual Genome "
-    "captions, CC BY 4.0) and from the verbs of UD English EWT (CC BY-SA 4.0)."
+    "Learnt by itmlab.text.learning.learn_words from the training split of FACTUAL (Li et al., ACL Findings 2023; "
+    "Visual Genome captions, CC BY 4.0) and from the verbs of UD English EWT (CC BY-SA 4.0)."
 )
 
 
@@ -249,7 +249,7 @@ def common_verbs(conllu: str | Path, gold: Iterable[Triples]) -> str:
 
 def main(factual: str, conllu: str) -> None:
     """Learn everything and write the table."""
-    from .pipeline import load_pipeline
+    from ..pipeline import load_pipeline
 
     rows = read_factual(factual)
     verbs = common_verbs(conllu, [facts for _, facts in rows])

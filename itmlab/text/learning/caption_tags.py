@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from .lemmas import noun_lemma, verb_lemma
+from ..lemmas import noun_lemma, verb_lemma
 
 DETERMINERS = {"a": "a", "an": "a", "the": "the", "some": "some", "this": "this", "these": "this", "another": "another",
                "each": "each", "no": "no"}  # fmt: skip

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from ..lemmas import noun_lemma
 from .caption_phrases import Phrase, Tree
 from .caption_tags import COLLECTIVES, DETERMINERS, Tag, noun_tag, same_verb, verb_tag
-from .lemmas import noun_lemma
 from .scene_captions import Triple
 
 PREPOSITIONS = {"on", "in", "at", "with", "of", "under", "behind", "near", "by", "above", "over", "below", "beside",

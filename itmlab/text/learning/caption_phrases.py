@@ -3,8 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from ..lemmas import noun_lemma
 from .caption_tags import COLLECTIVES, MATERIALS, Tag, modifier_tag, noun_tag
-from .lemmas import noun_lemma
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""From a treebank to the pipeline that ships with itmlab: `python -m itmlab.text.treebank --help`."""
+"""From a treebank to the pipeline that ships with itmlab: `python -m itmlab.text.learning.treebank --help`."""
 
 import os
 import random
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import ItmlabError
-from ..storage import write_json
+from ...errors import ItmlabError
+from ...storage import write_json
+from ..pipeline import load_pipeline
 from .caption_trees import caption_trees
 from .conllu import Sentence, read_conllu
 from .parsing_scores import parsing_scores
-from .pipeline import load_pipeline
 from .scene_captions import read_scene_captions
 from .training_documents import augmented, disguised, doc_of
 from .words import fit_tokenizer
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from spacy.tokens import DocBin
 
 app = typer.Typer(help="Train and score the pipeline that reads captions.", no_args_is_help=True)
-TRAINING = Path(__file__).parent / "english" / "training.cfg"
+TRAINING = Path(__file__).parents[1] / "english" / "training.cfg"
 CAPTION_SHARE = 0.5
 ABOUT = {
     "name": "english",

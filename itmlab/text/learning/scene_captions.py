@@ -5,7 +5,7 @@ import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..errors import ItmlabError
+from ...errors import ItmlabError
 
 Triple = tuple[str, str, str]
 
