@@ -1,4 +1,4 @@
-"""What scores a pair: two towers, their configuration, their momentum copies."""
+"""What scores a pair: two towers, one tower, their configurations, momentum copies."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -8,26 +8,45 @@ if TYPE_CHECKING:
     from .config import TwoTowerConfig
     from .encoded import Encoded, cosine_similarity
     from .momentum import Momentum
+    from .one_tower import OneTower, OneTowerOutput
+    from .one_tower_build import build_one_tower
+    from .one_tower_checkpoint import LoadReport, load_public
+    from .one_tower_config import OneTowerConfig
+    from .one_tower_embedding import EmbeddedRegions
     from .preparation import ImagePreparation
     from .two_tower import TwoTower
 
 _HOMES = {
+    "EmbeddedRegions": "one_tower_embedding",
     "Encoded": "encoded",
     "ImagePreparation": "preparation",
+    "LoadReport": "one_tower_checkpoint",
     "Momentum": "momentum",
+    "OneTower": "one_tower",
+    "OneTowerConfig": "one_tower_config",
+    "OneTowerOutput": "one_tower",
     "TwoTower": "two_tower",
     "TwoTowerConfig": "config",
     "build_model": "build",
+    "build_one_tower": "one_tower_build",
     "cosine_similarity": "encoded",
+    "load_public": "one_tower_checkpoint",
 }
 __all__ = [
+    "EmbeddedRegions",
     "Encoded",
     "ImagePreparation",
+    "LoadReport",
     "Momentum",
+    "OneTower",
+    "OneTowerConfig",
+    "OneTowerOutput",
     "TwoTower",
     "TwoTowerConfig",
     "build_model",
+    "build_one_tower",
     "cosine_similarity",
+    "load_public",
 ]
 
 

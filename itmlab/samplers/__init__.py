@@ -4,6 +4,7 @@ from itmlab.samplers.base import Sampler
 from itmlab.samplers.false_negatives import FalseNegativeEliminating
 from itmlab.samplers.hardest import Hardest
 from itmlab.samplers.memory import MomentumMemory, Pool
+from itmlab.samplers.mined import hardest_negatives, mined_negatives, random_negatives
 from itmlab.samplers.posterior import log_odds, monotone_range, posterior
 from itmlab.samplers.random import Random
 from itmlab.samplers.retrieved import Retrieved
@@ -26,8 +27,11 @@ __all__ = [
     "SemiHard",
     "Softest",
     "Statistics",
+    "hardest_negatives",
     "log_odds",
+    "mined_negatives",
     "monotone_range",
     "posterior",
+    "random_negatives",
     "sampling_weights",
 ]

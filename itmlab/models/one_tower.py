@@ -1,0 +1,211 @@
+"""The one-tower model: tokens and regions of a pair in one transformer (UNITER's and OSCAR's form)."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from itmlab.errors import ItmlabError
+from itmlab.text.tokenise import as_plain_text, encode_captions
+
+from .one_tower_config import OneTowerConfig
+from .one_tower_embedding import EmbeddedRegions, OscarRegions, TextEmbedding, UniterRegions, patch_boxes
+from .one_tower_encoder import Encoder, initialise
+from .one_tower_heads import Heads, known_heads
+from .one_tower_inputs import prepare_regions
+from .preparation import ImagePreparation
+from .stem import ConvolutionalStem
+from .two_tower import CutCaptions
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+
+class OneTowerOutput(NamedTuple):
+    """What the tower says of a batch of pairs; a head that was not asked for is None.
+
+    `hidden` are the states of the token positions, `image_hidden` those of the image's parts. `itm` is the matching
+    logit by which images and sentences are ranked; its sigmoid is the score s of TAGS Eq. (3). `wod` are the logits of
+    "replaced" (0) and "kept" (1). With `positions` given, `mlm` and `woc` have a row for each true position instead of
+    the two axes pair and token.
+    """
+
+    hidden: Float[Tensor, "pair token hidden"]
+    image_hidden: Float[Tensor, "pair part hidden"]
+    pooled: Float[Tensor, "pair hidden"]
+    itm: Float[Tensor, "pair"] | None
+    mlm: Float[Tensor, "pair token vocabulary"] | None
+    wod: Float[Tensor, "pair token 2"] | None
+    woc: Float[Tensor, "pair token vocabulary"] | None
+    attentions: tuple[Float[Tensor, "pair head position position"], ...] | None
+
+
+class OneTower(nn.Module):
+    """A single-stream transformer with the four heads of TAGS-DC.
+
+    What is said of a pair depends on that pair only, never on padding or on the other pairs of a batch (in evaluation
+    mode; with dropout every pair draws its own). `captions_cut` counts captions longer than `config.maximum_tokens`.
+    """
+
+    def __init__(self, config: OneTowerConfig, tokenizer: "PreTrainedTokenizerFast"):
+        super().__init__()
+        if len(tokenizer) != config.vocabulary_size:
+            raise ItmlabError(
+                f"the tokeniser has {len(tokenizer)} pieces and the model {config.vocabulary_size}",
+                remedy="use the tokeniser that the weights were trained with, or set vocabulary_size",
+            )
+        self.config, self.tokenizer, self.captions_cut = config, as_plain_text(tokenizer), 0
+        self.text, self.encoder = TextEmbedding(config), Encoder(config)
+        self.image = UniterRegions(config) if config.form == "uniter" else OscarRegions(config)
+        self.pooler, self.heads = nn.Linear(config.hidden, config.hidden), Heads(config)
+        self.apply(initialise)
+        patches = config.visual == "patches"
+        self.stem = ConvolutionalStem(config.patch_size, config.region_dimension) if patches else None
+        self.prepare_pictures = ImagePreparation(config.image_size)
+
+    @property
+    def patch_grid(self) -> tuple[int, int]:
+        """Rows and columns of patches; patch i is (i // columns, i % columns)."""
+        return (self.config.image_size // self.config.patch_size,) * 2
+
+    def prepare_captions(self, captions: Sequence[str]) -> dict[str, Tensor]:
+        """`input_ids`, `attention_mask`, `word_mask` of captions; longer ones are cut, counted and warned of."""
+        tokens, cut = encode_captions(self.tokenizer, captions, self.config.maximum_tokens)
+        if cut:
+            before, self.captions_cut = self.captions_cut, self.captions_cut + cut
+            if len(str(before)) < len(str(self.captions_cut)) or not before:  # once per power of ten, not per batch
+                what = f"{self.captions_cut} so far cut to {self.config.maximum_tokens} tokens, their last words unread"
+                warnings.warn(f"captions: {what}", CutCaptions, stacklevel=2)
+        return tokens
+
+    def prepare_images(self, images: Sequence[Any], tags: Sequence[str] | None = None) -> dict[str, Tensor]:
+        """What `embed_regions` takes, of pictures (patches) or of records with `features` and `boxes` (regions).
+
+        `tags` are the object tags of each image as one text, for OSCAR's form.
+        """
+        if self.stem is not None:
+            prepared = {"pixels": self.prepare_pictures(images)}
+        else:
+            prepared = prepare_regions(images, self.config)
+        if tags is None:
+            return prepared
+        if self.config.form != "oscar" or len(tags) != len(images):
+            raise ItmlabError("tags go one to an image, and only with the OSCAR form", remedy="leave the tags out")
+        encoded, _ = encode_captions(self.tokenizer, tags, self.config.maximum_tags + 1)
+        return prepared | {"tags": encoded["input_ids"][:, 1:], "tag_mask": encoded["attention_mask"][:, 1:].bool()}
+
+    def embed_regions(
+        self,
+        regions: Float[Tensor, "image region dimension"] | None = None,
+        boxes: Float[Tensor, "image region box"] | None = None,
+        region_mask: Bool[Tensor, "image region"] | None = None,
+        *,
+        pixels: Float[Tensor, "image 3 height width"] | None = None,
+        tags: Int[Tensor, "image tag"] | None = None,
+        tag_mask: Bool[Tensor, "image tag"] | None = None,
+    ) -> EmbeddedRegions:
+        """The image side of the input, once an image, to be shared by all its candidate sentences.
+
+        Boxes are x1, y1, x2, y2, width, height and area as shares of the image; numbers that the form does not read
+        are left aside. In a model of patches give `pixels`, prepared pictures, and nothing of regions.
+        """
+        if self.stem is not None:
+            if pixels is None:
+                raise ItmlabError("this model reads patches, not regions", remedy="give pixels=prepare_images(…)")
+            regions = self.stem(pixels)
+            boxes = patch_boxes(*self.patch_grid).to(regions).expand(len(regions), -1, -1)
+        elif regions is None or boxes is None:
+            raise ItmlabError("this model reads regions with boxes", remedy="give regions and boxes")
+        if region_mask is None:
+            region_mask = torch.ones(regions.shape[:2], dtype=torch.bool, device=regions.device)
+        boxes = boxes[..., : self.config.box_dimension]
+        if isinstance(self.image, UniterRegions):
+            values = self.image(regions, boxes, self.text.types.weight[1])
+        else:
+            values = self.image(regions, boxes)
+        mask = region_mask.bool()
+        if tags is not None:
+            values = torch.cat([self.text(tags, first=self.config.maximum_tokens, kind=1), values], dim=1)
+            mask = torch.cat([torch.ones_like(tags, dtype=torch.bool) if tag_mask is None else tag_mask, mask], dim=1)
+        return EmbeddedRegions(values, mask)
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "pair token"],
+        token_mask: Bool[Tensor, "pair token"],
+        regions: Float[Tensor, "pair region dimension"] | EmbeddedRegions | None = None,
+        boxes: Float[Tensor, "pair region box"] | None = None,
+        region_mask: Bool[Tensor, "pair region"] | None = None,
+        *,
+        heads: Sequence[str] = ("itm",),
+        positions: Bool[Tensor, "pair token"] | None = None,
+        attentions: bool = False,
+        **image: Tensor | None,
+    ) -> OneTowerOutput:
+        """Read token row i with image row i, and answer by the `heads` named ("itm", "mlm", "wod", "woc").
+
+        `regions` may be what `embed_regions` gave (`take` it once a pair). `positions` limits the two heads over the
+        vocabulary to the true places. `attentions=True` adds the maps, computed without the fused kernel.
+        """
+        heads = known_heads(heads)
+        if not isinstance(regions, EmbeddedRegions):
+            regions = self.embed_regions(regions, boxes, region_mask, **image)
+        states = torch.cat([self.text(tokens), regions.values], dim=1)
+        mask = torch.cat([token_mask.bool(), regions.mask], dim=1)
+        states, maps = self.encoder(states, mask, attentions)
+        hidden, image_hidden = states.split([tokens.shape[1], regions.mask.shape[1]], dim=1)
+        pooled, ours, words = torch.tanh(self.pooler(hidden[:, 0])), self.heads, self.text.words.weight
+        chosen = hidden if positions is None else hidden[positions.bool()]
+        return OneTowerOutput(
+            hidden,
+            image_hidden,
+            pooled,
+            itm=ours.itm(pooled).squeeze(-1) if "itm" in heads else None,
+            mlm=ours.mlm(chosen, words) if "mlm" in heads else None,
+            wod=ours.wod(hidden) if "wod" in heads else None,
+            woc=ours.woc(chosen, words) if "woc" in heads else None,
+            attentions=maps,
+        )
+
+    def score(
+        self, tokens: Int[Tensor, "pair token"], token_mask: Bool[Tensor, "pair token"], regions: EmbeddedRegions
+    ) -> Float[Tensor, "pair"]:
+        """The matching logits of `forward`, without working out in the last layer what only other heads read."""
+        states = torch.cat([self.text(tokens), regions.values], dim=1)
+        states, _ = self.encoder(states, torch.cat([token_mask.bool(), regions.mask], dim=1), answered=1)
+        return self.heads.itm(torch.tanh(self.pooler(states[:, 0]))).squeeze(-1)
+
+    def similarity(
+        self,
+        images: "dict[str, Tensor] | EmbeddedRegions",
+        captions: dict[str, Tensor],
+        *,
+        chunk: int = 256,
+        progress: bool = False,
+        resume: str | Path | None = None,
+    ) -> Float[Tensor, "image caption"]:
+        """The matching logit of every image with every caption, `chunk` pairs at a time, shortest captions first.
+
+        `progress` shows a bar with the time left. `resume` names a file that keeps the rows already computed, so that
+        a computation which was stopped goes on from there; it is refused when the model or the data are others.
+        """
+        from .one_tower_similarity import all_pairs
+
+        return all_pairs(self, images, captions, chunk=chunk, progress=progress, resume=resume)
+
+    def save(self, directory: str | Path, *, dtype: Literal["float32", "float16"] = "float32") -> None:
+        """Write config.json, tokenizer.json and model.safetensors, weights last, each file atomically."""
+        from .directory import save_model
+
+        save_model(self, directory, dtype=dtype)
+
+    @classmethod
+    def load(cls, directory: str | Path) -> "OneTower":
+        """Read a saved model, in evaluation mode; weights that do not fit are an ItmlabError naming them."""
+        from .one_tower_checkpoint import load_saved
+
+        return load_saved(directory)

@@ -1,0 +1,77 @@
+"""Known faults of TAGS-DC's public code (`methods.md` 3) that losses can have. The third, a trained ranking head
+overwritten at load, is a checkpoint's."""
+
+from itertools import permutations
+
+import pytest
+import torch
+
+from itmlab.losses import (
+    UNLABELLED,
+    counted_tokens,
+    masked_language,
+    rows_by_anchor,
+    synthetic_matching,
+    word_correction,
+    word_discrimination,
+)
+
+PAD, CLS, SEP, VOCABULARY = 0, 1, 2, 11
+CAPTIONS = [[3, 4, 5, 6, 7], [8], [9, 10, 3]]  # five words, one, three
+REPLACED = [2, 0, 1]
+
+
+def batch(order, length):
+    """Captions in this order padded to this length, one word of each replaced, and logits that belong to the words."""
+    original = torch.full((len(order), length), PAD)
+    for row, which in zip(original, order, strict=True):
+        row[: len(CAPTIONS[which]) + 2] = torch.tensor([CLS, *CAPTIONS[which], SEP])
+    synthetic = original.clone()
+    for row, which in zip(synthetic, order, strict=True):
+        row[1 + REPLACED[which]] = (row[1 + REPLACED[which]] - 2) % (VOCABULARY - 3) + 3
+    logits = torch.randn(length, VOCABULARY, generator=torch.Generator().manual_seed(length))[None].repeat(
+        len(order), 1, 1
+    )
+    for row, which in zip(logits, order, strict=True):
+        words = len(CAPTIONS[which])
+        row[1 : words + 1] = torch.randn(words, VOCABULARY, generator=torch.Generator().manual_seed(which))
+    return synthetic, original, counted_tokens(synthetic, original, original != PAD, [PAD, CLS, SEP]), logits
+
+
+def losses(order, length):
+    synthetic, original, counted, logits = batch(order, length)
+    hidden = torch.where(counted & (synthetic != original), original, UNLABELLED)
+    return torch.stack(
+        [
+            masked_language(logits, hidden),
+            word_discrimination(logits[..., :2], synthetic, original, counted),
+            word_correction(logits, synthetic, original, counted),
+            word_correction(logits, synthetic, original, counted, positions="replaced"),
+        ]
+    )
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_word_losses_do_not_go_by_the_last_texts_length(order):
+    """Fault: positions were gathered by the length of the last text of the batch, not by the batch's."""
+    torch.testing.assert_close(losses(order, 7), losses((0, 1, 2), 7))
+    torch.testing.assert_close(losses(order, 12), losses((0, 1, 2), 7))
+
+
+def test_each_text_alone_counts_as_it_does_in_the_batch():
+    alone = torch.stack([losses((which,), len(CAPTIONS[which]) + 2) for which in range(3)])
+    words = torch.tensor([len(caption) for caption in CAPTIONS]).float()
+    weights = torch.stack([torch.ones(3), words, words, torch.ones(3)])  # one replaced word each; all their words
+    torch.testing.assert_close(losses((2, 0, 1), 7), (alone.T * weights).sum(dim=1) / weights.sum(dim=1))
+
+
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_the_positive_row_is_the_match_and_not_one_that_the_lengths_point_at(order):
+    """Fault: the positive row of ISTM was gathered with the attention mask of the tokens."""
+    anchors = torch.tensor([0, 0, 1, 1])[list(order)]
+    positives = torch.tensor([True, False, True, False])[list(order)]
+    logits = torch.tensor([2.0, 1.0, -1.0, 0.5])[list(order)]
+    own, others, allowed = rows_by_anchor(logits, anchors, positives)
+    assert own.tolist() == [2.0, -1.0] and others.tolist() == [[1.0], [0.5]]
+    expected = sum(max(0.2 - p + n, 0) for p, n in [(0.8807971, 0.7310586), (0.2689414, 0.6224593)]) / 2
+    assert synthetic_matching(own, others, allowed).item() == pytest.approx(expected, abs=1e-6)

@@ -1,0 +1,144 @@
+"""Perplexity against the chain rule written out, and that neither a batch nor its padding has a say."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from itmlab.errors import ItmlabError
+from itmlab.metrics import CausalModel, causal_model, fluency
+
+SENTENCES = ["a dog runs", "dog", "the old man rides a horse by the sea", "", "sea dog a", "a man and a dog and a man"]
+WORDS = sorted({word for sentence in SENTENCES for word in sentence.split()})
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    vocabulary = {token: number for number, token in enumerate(["<s>", "[UNK]", *WORDS])}
+    backend = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="<s>", unk_token="[UNK]")
+
+
+@pytest.fixture(scope="module")
+def model(tokenizer):
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(0)
+    sizes = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 12, "initializer_range": 0.5}
+    settings_ = GPT2Config(vocab_size=len(tokenizer), bos_token_id=0, eos_token_id=0, **sizes)
+    return GPT2LMHeadModel(settings_).train()
+
+
+@torch.no_grad()
+def by_chain_rule(model, tokenizer, sentence: str) -> float:
+    """exp(-1/n · Σ log p(word | beginning and the words before it)), one word and one forward at a time."""
+    model.eval()
+    ids, total = [tokenizer.bos_token_id], 0.0
+    words = [tokenizer.get_vocab()[word] for word in sentence.split()]
+    for word in words:
+        logits = model(torch.tensor([ids])).logits[0, -1].double()
+        total -= logits.log_softmax(0)[word].item()
+        ids.append(word)
+    return math.exp(total / len(words)) if words else math.nan
+
+
+def test_it_is_the_chain_rule_with_the_beginning_of_sentence(model, tokenizer):
+    expected = [by_chain_rule(model, tokenizer, sentence) for sentence in SENTENCES]
+    found = fluency(SENTENCES, model, tokenizer)
+    assert found.perplexity.tolist() == pytest.approx(expected, rel=1e-5, nan_ok=True)
+    assert found.tokens.tolist() == [len(sentence.split()) for sentence in SENTENCES]
+    known = [value for value in expected if not math.isnan(value)]
+    assert found.mean == pytest.approx(sum(known) / len(known), rel=1e-5)
+    assert found.median == pytest.approx(sorted(known)[2], rel=1e-5)
+    pairs = zip(expected, SENTENCES, strict=True)
+    logs = sum(math.log(value) * len(sentence.split()) for value, sentence in pairs if sentence)
+    assert found.corpus == pytest.approx(math.exp(logs / found.tokens.sum().item()), rel=1e-5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    sentences=st.lists(st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join), max_size=8),
+    tokens=st.integers(1, 60),
+)
+def test_what_shares_a_batch_changes_nothing(model, tokenizer, sentences, tokens):
+    found = fluency(sentences, model, tokenizer, tokens=tokens)
+    alone = [fluency([sentence], model, tokenizer).perplexity.item() for sentence in sentences]
+    assert found.perplexity.tolist() == pytest.approx(alone, rel=1e-4, nan_ok=True)
+
+
+def test_a_uniform_model_is_as_perplexed_as_it_has_words_and_sees_the_batch_it_is_promised():
+    seen = []
+
+    def logits(ids, mask):
+        seen.append((ids, mask))
+        return torch.zeros(*ids.shape, 50)
+
+    uniform = CausalModel(lambda sentences: [[len(word) for word in s.split()] for s in sentences], logits, beginning=9)
+    found = fluency(["a bb ccc", "dddd", "a b c d e"], uniform, tokens=12)
+    assert found.perplexity.tolist() == pytest.approx([50.0, 50.0, 50.0])
+    assert max(ids.numel() for ids, _ in seen) <= 12
+    for ids, mask in seen:
+        assert (ids[:, 0] == 9).all() and (ids[mask == 0] == 9).all() and (mask.diff(dim=1) <= 0).all()
+
+
+def test_the_model_is_left_as_it_was_and_asked_without_dropout(model, tokenizer):
+    model.train()
+    model.transformer.drop.eval()
+    first, second = (fluency(SENTENCES, model, tokenizer).perplexity for _ in range(2))
+    assert model.training and model.lm_head.training and not model.transformer.drop.training
+    assert torch.equal(first.nan_to_num(), second.nan_to_num())
+
+
+def test_a_folder_gives_what_the_model_in_memory_gives(model, tokenizer, tmp_path):
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    found, expected = fluency(SENTENCES, str(tmp_path)), fluency(SENTENCES, model, tokenizer)
+    torch.testing.assert_close(found.perplexity, expected.perplexity, equal_nan=True)
+
+
+def test_a_caption_that_spells_a_special_token_is_letters(model):
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    backend = Tokenizer(models.BPE({letter: number for number, letter in enumerate("<s>dog ")}, []))
+    letters = PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>")
+    assert letters("<s>")["input_ids"] == [letters.bos_token_id]
+    (ids,) = causal_model(model, letters).encode(["dog <s>"])
+    assert letters.bos_token_id not in ids and len(ids) == 7
+
+
+def test_a_model_that_reads_ahead_is_refused(tokenizer):
+    from transformers import BertConfig, BertLMHeadModel
+
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    torch.manual_seed(0)
+    encoder = BertLMHeadModel(BertConfig(vocab_size=len(tokenizer), initializer_range=0.5, **sizes))
+    with pytest.raises(ItmlabError, match="reads ahead"):
+        fluency(["dog"], encoder, tokenizer)
+
+
+def test_what_cannot_be_asked_is_said_in_one_line(model, tokenizer, tmp_path):
+    with pytest.raises(ItmlabError, match="sentence 1 has 13 tokens, the model reads 12"):
+        fluency(["dog", "dog " * 12], model, tokenizer)
+    with pytest.raises(ItmlabError, match="needs its tokeniser"):
+        fluency(["dog"], model)
+    with pytest.raises(ItmlabError, match="put it in a list"):
+        fluency("dog", model, tokenizer)
+    with pytest.raises(ItmlabError, match="cannot load the pretrained model"):
+        fluency(["dog"], str(tmp_path))
+    model.transformer.save_pretrained(tmp_path)  # the body without its head is tied to the embedding: still whole
+    torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
+    (tmp_path / "model.safetensors").unlink()
+    with pytest.raises(ItmlabError, match="cannot load the pretrained model"):
+        fluency(["dog"], str(tmp_path))
+
+
+def test_of_no_sentence_there_is_no_fluency(model, tokenizer):
+    found = fluency([], model, tokenizer)
+    assert found.perplexity.shape == (0,) and math.isnan(found.mean) and math.isnan(found.median)

@@ -1,0 +1,106 @@
+"""Negatives from a whole data set, 399 → 31 (TAGS-DC, A.1), and argmax-m (Eq. 6), against slow references."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from itmlab.errors import ItmlabError
+from itmlab.samplers import hardest_negatives, mined_negatives, random_negatives
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    images=st.integers(1, 5),
+    candidates=st.integers(0, 30),
+    anchors=st.integers(0, 5),
+    count=st.integers(1, 40),
+)
+def test_drawn_are_different_candidates_of_other_images_as_many_as_there_are(seed, images, candidates, anchors, count):
+    owners = torch.randint(images, (candidates,), generator=seeded(seed))
+    own = torch.randint(images + 1, (anchors,), generator=seeded(seed + 1))
+    drawn = random_negatives(own, owners, count, generator=seeded(seed))
+    assert drawn.shape == (anchors, count)
+    for row, image in zip(drawn.tolist(), own.tolist(), strict=True):
+        others = {index for index, owner in enumerate(owners.tolist()) if owner != image}
+        taken = [index for index in row if index >= 0]
+        assert len(set(taken)) == len(taken) == min(count, len(others)) and set(taken) <= others
+        assert row == taken + [-1] * (count - len(taken))
+
+
+def test_every_other_candidate_is_as_likely():
+    owners = torch.tensor([0, 0, 1, 2, 3, 4])
+    drawn = random_negatives(torch.zeros(6000, dtype=torch.int64), owners, 2, generator=seeded())
+    shares = torch.bincount(drawn.flatten(), minlength=6) / len(drawn)
+    torch.testing.assert_close(shares, torch.tensor([0, 0, 0.5, 0.5, 0.5, 0.5]), atol=0.03, rtol=0)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    rows=st.lists(
+        st.lists(
+            st.tuples(st.sampled_from([-math.inf, -1.0, 0.0, 0.5, 2.0, math.nan]), st.booleans()),
+            min_size=4,
+            max_size=4,
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    count=st.integers(1, 6),
+)
+def test_argmax_m_is_a_stable_sort_of_what_is_allowed(rows, count):
+    scores = torch.tensor([[score for score, _ in row] for row in rows])
+    allowed = torch.tensor([[may for _, may in row] for row in rows])
+    found = hardest_negatives(scores, allowed, count).tolist()
+    for row, indices in zip(rows, found, strict=True):
+        value = [-math.inf if math.isnan(score) else score for score, _ in row]
+        best = sorted((index for index, (_, may) in enumerate(row) if may), key=lambda index: -value[index])[:count]
+        assert indices == best + [-1] * (min(count, len(row)) - len(best))
+
+
+def test_mining_scores_what_it_drew_once_without_gradients_and_keeps_the_best():
+    owners, own = torch.arange(200) // 5, torch.tensor([3, 17, 17])
+    table = torch.rand(3, 200, generator=seeded(1), requires_grad=True)
+    asked = []
+
+    def score(anchors, candidates):
+        assert not torch.is_grad_enabled()
+        asked.append((anchors, candidates))
+        return table[anchors, candidates]
+
+    found = mined_negatives(score, own, owners, drawn=50, kept=7, generator=seeded(2))
+    pool = random_negatives(own, owners, 50, generator=seeded(2))
+    assert len(asked) == 1 and len(asked[0][0]) == 150
+    for anchor, row in enumerate(found.tolist()):
+        assert row == sorted(pool[anchor].tolist(), key=lambda candidate: -table[anchor, candidate].item())[:7]
+        assert all(owners[candidate] != own[anchor] for candidate in row)
+
+
+def test_the_papers_numbers_are_the_default_and_a_small_set_gives_what_it_has():
+    owners, own = torch.arange(500), torch.tensor([0, 499])
+    assert mined_negatives(lambda a, c: -c.float(), own, owners, generator=seeded()).shape == (2, 31)
+    few = mined_negatives(lambda a, c: c.float(), torch.tensor([0, 9]), torch.tensor([0, 1, 1]), generator=seeded())
+    assert few[:, :4].tolist() == [[2, 1, -1, -1], [2, 1, 0, -1]]
+
+
+def test_scores_in_half_precision_will_do():
+    found = mined_negatives(
+        lambda a, c: c.bfloat16(), torch.tensor([0]), torch.arange(9), drawn=8, kept=2, generator=seeded()
+    )
+    assert found.tolist() == [[8, 7]]
+
+
+def test_what_does_not_fit_is_said():
+    with pytest.raises(ItmlabError, match="0 negatives cannot be drawn"):
+        random_negatives(torch.zeros(1), torch.zeros(1), 0, generator=seeded())
+    with pytest.raises(ItmlabError, match="must have one shape"):
+        hardest_negatives(torch.zeros(2, 3), torch.ones(2, 2).bool(), 1)
+    with pytest.raises(ItmlabError, match="4 pairs were to be scored"):
+        mined_negatives(lambda a, c: a[:1].float(), torch.tensor([9, 9]), torch.tensor([0, 1]), generator=seeded())
