@@ -10,7 +10,9 @@ from safetensors import safe_open
 from typer.testing import CliRunner
 
 from itmlab.cli import app
+from itmlab.data import load
 from itmlab.errors import ItmlabError
+from itmlab.synthesis import read_negatives
 from itmlab.text import SceneGraph
 
 COLOURS = {"red": (200, 30, 30), "green": (30, 160, 60), "blue": (40, 60, 200), "yellow": (230, 210, 60)}
@@ -111,6 +113,8 @@ def test_a_recipe_in_a_file_trains_like_a_named_one(folder, trained, tmp_path) -
         (("search", "fne", "a dog", "--data", "folder", "--root", "/nonexistent"), "nonexistent"),
         (("tour", "--only", "99"), "00_start_here"),
         (("parse",), "--file"),
+        (("negatives", "--out", "x.docx"), "jsonl"),
+        (("negatives", "--out", "x.jsonl", "--generator", "tags"), "model"),
         (("parse", "--file", "nowhere.txt"), "nowhere.txt"),
         (("parse", "a dog", "--parser", "nothing_of_the_kind"), "nothing_of_the_kind"),
     ],
@@ -132,6 +136,18 @@ def test_parse_prints_tuples_and_writes_whole_graphs(tmp_path) -> None:
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [row["caption"] for row in rows] == ["two dogs", "a cat on a sofa"]
     assert ("cat", "on", "sofa") in SceneGraph.from_dict(rows[1]["graph"]).tuples()
+
+
+def test_negatives_are_written_by_rule_and_read_back(tmp_path) -> None:
+    small = ("--option", "images=12", "--option", "size=32", "--split", "all")
+    out = tmp_path / "negatives.jsonl"
+    result = command("negatives", "--data", "scenes", *small, "--out", out, "--set", "number=3")
+    assert result.exit_code == 0, result.output
+    found = read_negatives(out)
+    assert found.header["generator"] == "vse_c" and found.negatives
+    data = load("scenes", images=12, size=32)
+    for caption, made in zip(data.captions, found.of(data), strict=True):
+        assert len(made) <= 3 and all(negative.sentence != caption for negative in made)
 
 
 def test_an_error_is_one_line_and_debug_shows_where_it_arose() -> None:

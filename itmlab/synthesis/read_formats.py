@@ -1,0 +1,159 @@
+"""Files of negatives, read: the header, and the rows with the line or row that each stands in."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..data.faults import Faults, one_line
+from ..errors import ItmlabError
+from .header import COUNTS, LAYOUT
+from .rows import COLUMNS, TEXTS
+from .write_formats import ESCAPES, Header, Row
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyarrow import parquet
+
+_ESCAPED = {escape: character for character, escape in ESCAPES.items()}
+
+
+def read_file(path: Path, faults: Faults) -> tuple[Header, Iterator[tuple[int, Row]]]:
+    """The header, and (line or row number, row) of each row that is a row at all; the others go to `faults`.
+
+    The format is told by the content. What is no file of negatives is an ItmlabError.
+    """
+    header = read_header(path)
+    kind = _kind(path)
+    return header, {"jsonl": _jsonl_rows, "tsv": _tsv_rows, "parquet": _parquet_rows}[kind](path, faults)
+
+
+def read_header(path: Path) -> Header:
+    """How the negatives of a file were made, without reading them."""
+    kind = _kind(path)
+    if kind == "parquet":
+        text = (_parquet(path)[1].metadata or {}).get(b"itmlab", b"")
+    else:
+        with open(path, "rb") as file:
+            text = file.readline().removeprefix(b"# ")
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError):
+        header = None
+    if not isinstance(header, dict) or "itmlab_negatives" not in header:
+        raise ItmlabError(
+            "no header of itmlab's negatives", where=str(path), remedy="give a file that `itmlab negatives` wrote"
+        )
+    if header["itmlab_negatives"] != LAYOUT:
+        raise ItmlabError(
+            f"its layout is number {one_line(header['itmlab_negatives'], 20)}, and this itmlab reads number {LAYOUT}",
+            where=str(path),
+            remedy="read it with the itmlab that wrote it",
+        )
+    missing = [name for name in COUNTS if type(header.get(name)) is not int]
+    if missing:
+        raise ItmlabError(f"its header does not say how many {missing[0]}", where=str(path))
+    return header
+
+
+def _kind(path: Path) -> str:
+    try:
+        with open(path, "rb") as file:
+            start = file.read(4)
+    except FileNotFoundError:
+        raise ItmlabError("no such file", where=str(path)) from None
+    except OSError as error:
+        raise ItmlabError(f"cannot be read ({error})", where=str(path)) from None
+    return "parquet" if start == b"PAR1" else "tsv" if start.startswith(b"# ") else "jsonl"
+
+
+def _lines(path: Path, faults: Faults) -> Iterator[tuple[int, str]]:
+    """The lines after the header that are UTF-8, with their numbers."""
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            if number == 1:
+                continue
+            if not line.endswith(b"\n"):
+                faults.add(path, number, "the file ends within this line")
+                continue
+            try:
+                yield number, line[:-1].decode()
+            except UnicodeDecodeError as error:
+                faults.add(path, number, f"not UTF-8 at byte {error.start} of the line")
+
+
+def _jsonl_rows(path: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
+    for number, line in _lines(path, faults):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            faults.add(path, number, f"malformed JSON ({getattr(error, 'msg', error)})")
+            continue
+        if isinstance(row, dict):
+            yield number, row
+        else:
+            faults.add(path, number, "malformed row: not a JSON object")
+
+
+def _tsv_rows(path: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
+    lines = _lines(path, faults)
+    columns = next((line.removesuffix("\r") for _, line in lines), "").split("\t")
+    missing = [repr(name) for name in COLUMNS if name not in columns]
+    if missing or len(set(columns)) != len(columns):
+        raise ItmlabError(f"no column {', '.join(missing)}" if missing else "a column twice", where=f"{path}:2")
+    for number, line in lines:
+        cells = line.removesuffix("\r").split("\t")
+        if len(cells) != len(columns):
+            faults.add(path, number, f"malformed row: {len(cells)} cells where the header has {len(columns)}")
+            continue
+        row: Row = {}
+        for name, cell in zip(columns, cells, strict=True):
+            try:
+                row[name] = _value(name, cell)
+            except (ValueError, RecursionError, KeyError):
+                faults.add(path, number, f"malformed {name}: {one_line(repr(cell), 60)}")
+                break
+        else:
+            yield number, row
+
+
+def _value(name: str, cell: str) -> Any:
+    if name in TEXTS:
+        return re.sub(r"\\(.?)", lambda found: _ESCAPED[found.group()], cell, flags=re.DOTALL)
+    return None if cell == "" else json.loads(cell) if name in COLUMNS else cell
+
+
+def _parquet(path: Path) -> tuple["parquet.ParquetFile", "pyarrow.Schema"]:
+    from pyarrow import parquet
+
+    try:
+        file = parquet.ParquetFile(path, page_checksum_verification=True)
+        return file, file.schema_arrow
+    except _spoilt() as error:
+        raise ItmlabError(f"not readable as Parquet ({one_line(error, 120)})", where=str(path)) from None
+
+
+def _parquet_rows(path: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
+    (file, schema), number = _parquet(path), 0
+    missing = [repr(name) for name in COLUMNS if name not in schema.names]
+    if missing:
+        raise ItmlabError(f"no column {', '.join(missing)}", where=str(path))
+    batches = file.iter_batches(columns=list(COLUMNS))
+    while True:
+        try:
+            rows = next(batches).to_pylist()
+        except StopIteration:
+            return
+        except _spoilt() as error:
+            faults.add(path, number + 1, f"cannot be read from here on ({one_line(error, 120)})")
+            return
+        for number, row in enumerate(rows, number + 1):  # noqa: B020 (counts on)
+            yield number, row
+
+
+def _spoilt() -> tuple[type[Exception], ...]:
+    """What pyarrow raises for files that are not whole: its own errors, and those of texts and sizes."""
+    import pyarrow
+
+    return pyarrow.ArrowException, OSError, ValueError, MemoryError

@@ -1,0 +1,91 @@
+"""A file of negatives by the name of their generator: what `python -m itmlab negatives` does."""
+
+import hashlib
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..data.captionset import CaptionSet
+from ..errors import ItmlabError
+from ..models import OneTower
+from ..synthesis.export import Exported, export_negatives
+from ..synthesis.export_rows import Fluency
+from .fields import did_you_mean, typed
+from .generators import Tags, tower_score, vse_c
+
+GENERATORS = {"vse_c": vse_c, "tags": Tags}
+SET = {"vse_c": ("number",), "tags": ("maskings", "samples", "temperature", "keep", "words")}
+
+
+def write_negatives(
+    data: CaptionSet,
+    out: str | Path,
+    generator: str = "vse_c",
+    *,
+    model: str | Path | None = None,
+    options: dict[str, Any] | None = None,
+    fluency: str | None = None,
+    **export: Any,
+) -> Exported:
+    """Export the negatives of every caption of `data` by "vse_c" or "tags" with their `options`.
+
+    `model` is the folder of a saved one-tower model: "tags" refills and scores with it, of "vse_c" it scores what the
+    rules made. `fluency` names a causal language model for perplexities. More keywords are `export_negatives`'. The
+    header says all of it, with a hash of the model's weights.
+    """
+    if generator not in GENERATORS:
+        raise ItmlabError(f"no generator {generator!r}", remedy=did_you_mean(generator, GENERATORS))
+    options = _options(generator, options or {})
+    if generator == "tags" and model is None:
+        raise ItmlabError("tags needs a model to refill with", remedy="give the folder of a saved one-tower model")
+    tower = None if model is None else OneTower.load(model)
+    header = {
+        "generator": generator,
+        "options": options,
+        "model": None if model is None else Path(model).name,
+        "weights": None if model is None else _hash(Path(model) / "model.safetensors"),
+        "language_model": fluency,
+    }
+    return export_negatives(
+        data,
+        Tags(tower, data, **options) if generator == "tags" else vse_c(**options),
+        out,
+        header=header,
+        conditioned=generator == "tags",
+        score=None if tower is None else tower_score(tower, data),
+        fluency=None if fluency is None else _perplexities(fluency),
+        **export,
+    )
+
+
+def _options(generator: str, given: dict[str, Any]) -> dict[str, Any]:
+    """All options of a generator, those not given as they are by default."""
+    for name in given:
+        if name not in SET[generator]:
+            raise ItmlabError(f"{generator} has no option {name!r}", remedy=did_you_mean(name, SET[generator]))
+    known = inspect.signature(GENERATORS[generator]).parameters
+    options = {name: known[name].default for name in SET[generator]}
+    for name, value in given.items():
+        try:
+            options[name] = typed(known[name].annotation, value, name)
+        except ItmlabError as error:
+            raise ItmlabError(error.what, where=generator, remedy=error.remedy) from None
+    return options
+
+
+def _hash(weights: Path) -> str:
+    with open(weights, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _perplexities(name: str) -> Fluency:
+    from ..metrics.causal_model import causal_model
+    from ..metrics.fluency import fluency
+
+    model = causal_model(name)
+
+    def perplexities(sentences: Sequence[str]) -> list[float]:
+        return fluency(sentences, model).perplexity.tolist()
+
+    return perplexities

@@ -1,0 +1,237 @@
+"""Masking and refilling beside Algorithm 1's loops, and what may never be drawn."""
+
+import pytest
+import torch
+from torch import nn
+
+from itmlab.errors import ItmlabError
+from itmlab.synthesis.refill import MaskedRefill
+from itmlab.text import PhraseMasking, Relation, SceneGraph, SceneObject, Span, WordMasking
+from itmlab.text.alignment import align, token_characters
+from itmlab.text.graph import tokenise
+from itmlab.text.piece_masking import mask_pieces
+from itmlab.text.tokenise import train_wordpiece
+from tests.text.fast_tokenizers import CORPUS as CORPUS_OF_ALL
+from tests.text.fast_tokenizers import KINDS
+from tests.text.fast_tokenizers import tokenizer as fast_tokenizer
+
+CAPTIONS = ["A man riding a horse.", "two dogs next to a very red horse", "dog"]
+CORPUS = [*CAPTIONS, "a woman holding a cat", "dogs and cats riding horses", "men and horses"] * 3
+TOKENIZER = train_wordpiece(CORPUS, 90)
+GRAPHS = [
+    SceneGraph(
+        (SceneObject("man", span=Span(1, 2)), SceneObject("horse", span=Span(4, 5))),
+        (Relation(0, "ride", 1, Span(2, 3)),),
+        tokenise(CAPTIONS[0]),
+    ),
+    SceneGraph(
+        (SceneObject("dog", plural=True, span=Span(0, 2)), SceneObject("horse", span=Span(5, 8))),
+        (Relation(0, "next to", 1, Span(2, 4)),),
+        tokenise(CAPTIONS[1]),
+    ),
+    SceneGraph(tokens=("dog",)),
+]
+
+
+class Table(nn.Module):
+    """Logits that depend on the piece before and the one behind, the same in any batch."""
+
+    def __init__(self, size: int = len(TOKENIZER)):
+        super().__init__()
+        torch.manual_seed(0)
+        self.before, self.behind = nn.Embedding(size, size), nn.Embedding(size, size)
+        self.dropout, self.asked, self.modes = nn.Dropout(0.5), 0, []
+
+    def forward(self, ids, attention):
+        self.asked += 1
+        self.modes.append((self.training, torch.is_grad_enabled()))
+        return self.dropout(2 * self.before(ids.roll(1, 1)) + self.behind(ids.roll(-1, 1)))
+
+
+def seed(number: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(number)
+
+
+def made(fill=None, number: int = 0, captions=CAPTIONS, graphs=GRAPHS, **options):
+    refill = MaskedRefill(Table() if fill is None else fill, TOKENIZER, **options)
+    return refill(captions, graphs, generator=seed(number))
+
+
+def algorithm_1(caption, graph, own, maskings, samples, temperature, masking):
+    """Lines 2–12 as printed: one forward a sample, one piece after the other; the set of sentences in order."""
+    model, found = Table().eval(), {}
+    pieces = align(TOKENIZER, [caption], [graph])
+    special = set(TOKENIZER.all_special_ids)
+    names = TOKENIZER.convert_ids_to_tokens(range(len(TOKENIZER)))
+    masked_captions = [masking(graph, generator=own) for _ in range(maskings)]
+    for phrases in masked_captions:
+        masked = mask_pieces(TOKENIZER, pieces, [phrases])
+        positions = masked.hidden[0].nonzero()[:, 0].tolist()
+        starts = {phrase.span.start for phrase in phrases}
+        numbers = torch.rand(len(positions), samples, generator=own)
+        for sample in range(samples):
+            logits = model(masked.input_ids, masked.attention_mask)[0].detach()
+            ids = masked.input_ids[0].tolist()
+            for at, position in enumerate(positions):
+                word = int(pieces.first_word[0, position])
+                opens = word in starts and (position == 1 or int(pieces.first_word[0, position - 1]) < word)
+                shares = (logits[position].double() / temperature).exp()
+                for piece, name in enumerate(names):
+                    punctuation = not any(letter.isalnum() for letter in name)
+                    if piece in special or (opens and (name.startswith("##") or punctuation)):
+                        shares[piece] = 0
+                sums = torch.cumsum(shares / shares.sum(), 0).tolist()
+                ids[position] = next(p for p, total in enumerate(sums) if total > float(numbers[at, sample]))
+            text = TOKENIZER.decode(ids, skip_special_tokens=True)
+            if text != TOKENIZER.decode(pieces.input_ids[0].tolist(), skip_special_tokens=True):
+                found[text] = None
+    return list(found)
+
+
+def read(sentence: str) -> str:
+    return TOKENIZER.decode(TOKENIZER(sentence)["input_ids"], skip_special_tokens=True)
+
+
+@pytest.mark.parametrize("masking", [PhraseMasking(), WordMasking(0.3)])
+@pytest.mark.parametrize("temperature", [1.0, 1.5])
+def test_the_same_sentences_as_algorithm_1(masking, temperature):
+    seeds = torch.randint(2**62, (3,), generator=seed(5)).tolist()
+    rows = made(number=5, maskings=6, samples=5, temperature=temperature, masking=masking)
+    for caption, graph, number, row in zip(CAPTIONS, GRAPHS, seeds, rows, strict=True):
+        reference = algorithm_1(caption, graph, seed(number), 6, 5, temperature, masking)
+        assert len(reference) > 3
+        assert [letters(negative.sentence) for negative in row] == [letters(sentence) for sentence in reference]
+
+
+def letters(sentence: str) -> str:
+    return "".join(sentence.lower().split())
+
+
+def test_one_forward_for_all_maskings_of_a_batch_and_not_one_a_sample():
+    model = Table()
+    made(model, maskings=20, samples=20, rows=60)
+    assert model.asked == 1
+    made(model, maskings=20, samples=20, rows=20)
+    assert model.asked == 4
+
+
+def test_in_evaluation_mode_without_gradients_and_left_as_it_was():
+    model = Table().train()
+    model.before.eval()
+    made(model)
+    assert model.modes == [(False, False)] and model.training and not model.before.training
+    made(lambda ids, attention: model(ids, attention), module=model)
+    assert model.modes == [(False, False)] * 2 and model.training
+
+
+def test_a_mode_is_restored_after_an_error():
+    class Broken(Table):
+        def forward(self, ids, attention):
+            raise ValueError("no")
+
+    model = Broken().train()
+    with pytest.raises(ValueError, match="no"):
+        made(model)
+    assert model.training
+
+
+def test_batching_and_company_change_nothing():
+    together = made(rows=256)
+    assert together == made(rows=1)
+    assert together[0] == made(captions=CAPTIONS[:1], graphs=GRAPHS[:1])[0]
+
+
+def test_no_special_token_no_unknown_one_and_no_copy_is_made():
+    def insistent(ids, attention):
+        logits = torch.zeros(*ids.shape, len(TOKENIZER))
+        logits[..., TOKENIZER.all_special_ids] = 50.0
+        return logits
+
+    rows = made(insistent)
+    assert min(map(len, rows)) > 10
+    for caption, row in zip(CAPTIONS, rows, strict=True):
+        sentences = [negative.sentence for negative in row]
+        assert not any("[" in sentence for sentence in sentences)
+        assert caption not in sentences and len(set(sentences)) == len(sentences)
+
+
+def test_everything_outside_the_hidden_phrases_stays_to_the_letter():
+    for caption, row in zip(CAPTIONS, made(), strict=True):
+        for negative in row:
+            places = token_characters(negative.sentence, tokenise(negative.sentence))
+            restored, at = "", 0
+            for span, source in zip(negative.spans, negative.source, strict=True):
+                restored += negative.sentence[at : places[span.start][0]] + source
+                at = places[span.end - 1][1]
+            assert restored + negative.sentence[at:] == caption
+
+
+def test_spans_kinds_and_words_say_what_was_changed():
+    kinds = set()
+    for row in made():
+        for negative in row:
+            tokens = tokenise(negative.sentence)
+            assert len(negative.spans) == len(negative.source) == len(negative.replacement) == len(negative.kind) > 0
+            kinds |= set(negative.kind)
+            for span, words, source in zip(negative.spans, negative.replacement, negative.source, strict=True):
+                assert tokens[span.start : span.end] == tokenise(words) and words.lower() != source.lower()
+    assert kinds == {"object", "relation", "word"}
+
+
+def test_a_model_that_repeats_the_caption_makes_no_negative():
+    pieces = align(TOKENIZER, CAPTIONS, GRAPHS).input_ids
+
+    def faithful(ids, attention, captions):
+        return 1000.0 * nn.functional.one_hot(pieces[captions][:, : ids.shape[1]], len(TOKENIZER)).float()
+
+    assert made(faithful, conditioned=True) == [[], [], []]
+
+
+def test_a_low_temperature_takes_the_likeliest_word_and_a_high_one_any():
+    counts = [sum(map(len, made(maskings=5, samples=40, temperature=heat))) for heat in (0.01, 1.0, 50.0)]
+    assert counts[0] < counts[1] < counts[2] and counts[0] <= 15
+
+
+def test_phrases_behind_the_cut_are_never_changed():
+    for negative in made(maximum_pieces=5)[1]:
+        assert max(span.end for span in negative.spans) <= 4
+
+
+def test_what_cannot_be_is_refused():
+    for options, said in (({"maskings": 0}, "0 maskings"), ({"temperature": 0.0}, "temperature of 0")):
+        with pytest.raises(ItmlabError, match=said):
+            made(**options)
+    with pytest.raises(ItmlabError, match="not numbers"):
+        made(lambda ids, attention: torch.full((*ids.shape, len(TOKENIZER)), float("nan")))
+    with pytest.raises(ItmlabError, match="vocabulary of"):
+        made(lambda ids, attention: torch.zeros(*ids.shape, 3))
+    with pytest.raises(ItmlabError, match="every piece"):
+        made(lambda ids, attention: torch.zeros(len(ids), len(TOKENIZER)))
+    assert made(captions=[], graphs=[]) == []
+
+
+@pytest.mark.parametrize("kind", sorted({*KINDS} - {"clip"}))
+def test_any_tokeniser_whose_pieces_say_where_a_word_begins_refills(kind):
+    own = fast_tokenizer(kind)
+    captions = CORPUS_OF_ALL[:4]
+    graphs = [SceneGraph(tokens=tokenise(caption)) for caption in captions]
+    refill = MaskedRefill(lambda ids, attention: torch.zeros(*ids.shape, len(own)), own, masking=WordMasking(0.3))
+    rows = refill(captions, graphs, generator=seed())
+    assert all(rows)
+    for caption, row in zip(captions, rows, strict=True):
+        for negative in row:
+            assert not any(special in negative.sentence for special in own.all_special_tokens)
+            assert "\ufffd" not in negative.sentence
+            assert all(words and words == words.strip() for words in negative.replacement)
+            assert all(source in caption for source in negative.source)
+
+
+def test_pieces_that_say_where_a_word_ends_are_refused():
+    with pytest.raises(ItmlabError, match="no piece that begins a word"):
+        MaskedRefill(Table(), fast_tokenizer("clip"))
+
+
+def test_the_numbers_worked_on_at_once_do_not_matter(monkeypatch):
+    whole = made()
+    monkeypatch.setattr("itmlab.synthesis.vocabulary._AT_ONCE", 3 * len(TOKENIZER))
+    assert made() == whole

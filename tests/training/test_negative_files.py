@@ -1,0 +1,78 @@
+"""What `python -m itmlab negatives` does: a generator by name, its model and options, all said in the header."""
+
+import sys
+
+import pytest
+import torch
+
+from itmlab.data.scenes import load
+from itmlab.errors import ItmlabError
+from itmlab.metrics.causal_model import CausalModel
+from itmlab.models import OneTower, OneTowerConfig
+from itmlab.synthesis.read import read_negatives
+from itmlab.text.tokenise import train_wordpiece
+from itmlab.training.negative_files import write_negatives
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return load(images=3, cache=tmp_path_factory.mktemp("scenes"))
+
+
+@pytest.fixture(scope="module")
+def folder(data, tmp_path_factory):
+    tokenizer = train_wordpiece(data.captions, 150)
+    torch.manual_seed(0)
+    config = OneTowerConfig(form="uniter", visual="patches", vocabulary_size=len(tokenizer), hidden=24, layers=1,
+                            heads=3, intermediate=40, region_dimension=16, positions=80, image_size=32, patch_size=8)  # fmt: skip  # noqa: E501
+    path = tmp_path_factory.mktemp("tower")
+    OneTower(config, tokenizer).save(path)
+    return path
+
+
+def test_tags_by_name(tmp_path, data, folder):
+    done = write_negatives(
+        data, tmp_path / "x.parquet", "tags", model=folder, options={"maskings": 2, "samples": 3}, truth=False
+    )
+    found = read_negatives(done.path)
+    assert len(found) > 20 and found.header["generator"] == "tags" and len(found.header["weights"]) == 64
+    assert found.header["options"] == {"maskings": 2, "samples": 3, "temperature": 1.0, "keep": 31, "words": False}
+    assert all(one.score is not None for row in found.of(data) for one in row)
+
+
+def test_rules_by_name_scored_by_a_tower(tmp_path, data, folder):
+    done = write_negatives(data, tmp_path / "x.tsv", model=folder, options={"number": 2})
+    found = read_negatives(done.path)
+    assert found.header["options"] == {"number": 2} and found.header["model"] == folder.name
+    assert all(one.score is not None and one.fluency is None for row in found.of(data) for one in row)
+
+
+def test_fluency_is_asked_of_a_language_model(tmp_path, data, monkeypatch):
+    uniform = CausalModel(
+        encode=lambda sentences: [[1] * len(sentence.split()) for sentence in sentences],
+        logits=lambda ids, mask: torch.zeros(*ids.shape, 50),
+        beginning=0,
+    )
+    monkeypatch.setattr(
+        sys.modules["itmlab.metrics.causal_model"], "causal_model", lambda name: {"uniform": uniform}[name]
+    )
+    done = write_negatives(data, tmp_path / "x.jsonl", options={"number": 2}, fluency="uniform", truth=False)
+    found = read_negatives(done.path)
+    assert found.header["language_model"] == "uniform"
+    assert {round(one.fluency, 3) for row in found.of(data) for one in row} == {50}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"generator": "tag"}, "no generator 'tag' — did you mean tags"),
+        ({"generator": "tags"}, "tags needs a model"),
+        ({"options": {"numbr": 2}}, "vse_c has no option 'numbr' — did you mean number"),
+        ({"options": {"number": "two"}}, "vse_c: number is 'two', wanted a whole number"),
+        ({"options": {"number": 0}}, "0 negatives a caption cannot be"),
+        ({"model": "nowhere"}, "nowhere"),
+    ],
+)
+def test_what_cannot_be_done_is_one_clear_line(tmp_path, data, given, said):
+    with pytest.raises(ItmlabError, match=said):
+        write_negatives(data, tmp_path / "x.jsonl", **given)
