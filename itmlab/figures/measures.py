@@ -56,7 +56,9 @@ def measures_by_model(measures: Mapping[str, Mapping[str, Interval]], *, title: 
             )
         low, high = min(value[1] for value in values), max(value[2] for value in values)
         room = 0.12 * (high - low) or 1.0
-        figure.update_xaxes(range=[low - room, high + room], nticks=3, tickangle=0, ticksuffix=" %", showgrid=True, **place)
+        figure.update_xaxes(
+            range=[low - room, high + room], nticks=3, tickangle=0, ticksuffix=" %", showgrid=True, **place
+        )
     figure.update_yaxes(range=[len(models) - 0.5, -0.8], tickfont={"size": 14, "color": INK}, showgrid=True)
     figure = styled(figure, title, subtitle, height=110 + rows * (90 + 56 * len(models)), legend=False)
     return figure.update_layout(margin_t=figure.layout.margin.t + 26)
