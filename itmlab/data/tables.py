@@ -47,15 +47,22 @@ def _json_rows(path: Path, text: str, faults: Faults) -> Iterator[tuple[int, dic
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            faults.add(path, number, f"malformed JSON ({getattr(error, 'msg', error)})")
-            continue
-        if isinstance(row, dict):
+        row = json_object(path, number, line, faults)
+        if row is not None:
             yield number, row
-        else:
-            faults.add(path, number, "malformed row: not a JSON object")
+
+
+def json_object(path: Path, number: int, line: str, faults: Faults) -> dict[str, Any] | None:
+    """The JSON object of one line; None, and a fault, where there is none."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        faults.add(path, number, f"malformed JSON ({getattr(error, 'msg', error)})")
+        return None
+    if not isinstance(row, dict):
+        faults.add(path, number, "malformed row: not a JSON object")
+        return None
+    return row
 
 
 def _csv_rows(path: Path, text: str, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:

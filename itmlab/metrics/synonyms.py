@@ -2,16 +2,14 @@
 
 import os
 import re
-import sys
 import zipfile
-from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
 from itmlab.errors import ItmlabError, MissingPart
+from itmlab.text.wordnet_places import COMMAND, wordnet_places
 
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
-COMMAND = "apt-get install wordnet-base (or python -m nltk.downloader wordnet)"
 VERSION = re.compile(rb"WordNet (\d+(?:\.\d+)*) Copyright")
 
 
@@ -64,26 +62,12 @@ def wordnet(synonyms: str = "auto") -> WordNet | None:
     named = os.environ.get("WNSEARCHDIR")
     if named and not _holds(Path(named)):
         raise ItmlabError("there is no WordNet (index.noun and its like)", where=named, remedy="mend WNSEARCHDIR")
-    place = next(filter(_holds, _places()), None)
+    place = next(filter(_holds, wordnet_places()), None)
     if place is not None:
         return _loaded(place)
     if synonyms == "wordnet":
         raise MissingPart("WordNet", COMMAND, needed_for="SPICE with synonyms")
     return None
-
-
-def _places() -> Iterator[Path]:
-    if named := os.environ.get("WNSEARCHDIR"):
-        yield Path(named)
-    if home := os.environ.get("WNHOME"):
-        yield Path(home) / "dict"
-    listed = [entry for entry in os.environ.get("NLTK_DATA", "").split(os.pathsep) if entry]
-    usual = (Path.home(), Path(sys.prefix), Path(sys.prefix, "share"), Path(sys.prefix, "lib"), Path("/usr/share"))
-    local = (Path("/usr/local/share"), Path("/usr/lib"), Path("/usr/local/lib"))
-    for root in (*map(Path, listed), *(folder / "nltk_data" for folder in (*usual, *local))):
-        yield root / "corpora" / "wordnet"
-        yield root / "corpora" / "wordnet.zip"
-    yield Path("/usr/share/wordnet")
 
 
 def _holds(place: Path) -> bool:

@@ -1,6 +1,5 @@
 """The one-tower model: tokens and regions of a pair in one transformer (UNITER's and OSCAR's form)."""
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 from itmlab.errors import ItmlabError
 from itmlab.text.tokenise import as_plain_text, encode_captions
 
+from .caption_input import ReadsCaptions
 from .one_tower_config import OneTowerConfig
 from .one_tower_embedding import EmbeddedRegions, OscarRegions, TextEmbedding, UniterRegions, patch_boxes
 from .one_tower_encoder import Encoder, initialise
@@ -19,7 +19,6 @@ from .one_tower_heads import Heads, known_heads
 from .one_tower_inputs import prepare_regions
 from .preparation import ImagePreparation
 from .stem import ConvolutionalStem
-from .two_tower import CutCaptions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -44,7 +43,7 @@ class OneTowerOutput(NamedTuple):
     attentions: tuple[Float[Tensor, "pair head position position"], ...] | None
 
 
-class OneTower(nn.Module):
+class OneTower(ReadsCaptions):
     """A single-stream transformer with the four heads of TAGS-DC.
 
     What is said of a pair depends on that pair only, never on padding or on the other pairs of a batch (in evaluation
@@ -71,16 +70,6 @@ class OneTower(nn.Module):
     def patch_grid(self) -> tuple[int, int]:
         """Rows and columns of patches; patch i is (i // columns, i % columns)."""
         return (self.config.image_size // self.config.patch_size,) * 2
-
-    def prepare_captions(self, captions: Sequence[str]) -> dict[str, Tensor]:
-        """`input_ids`, `attention_mask`, `word_mask` of captions; longer ones are cut, counted and warned of."""
-        tokens, cut = encode_captions(self.tokenizer, captions, self.config.maximum_tokens)
-        if cut:
-            before, self.captions_cut = self.captions_cut, self.captions_cut + cut
-            if len(str(before)) < len(str(self.captions_cut)) or not before:  # once per power of ten, not per batch
-                what = f"{self.captions_cut} so far cut to {self.config.maximum_tokens} tokens, their last words unread"
-                warnings.warn(f"captions: {what}", CutCaptions, stacklevel=2)
-        return tokens
 
     def prepare_images(self, images: Sequence[Any], tags: Sequence[str] | None = None) -> dict[str, Tensor]:
         """What `embed_regions` takes, of pictures (patches) or of records with `features` and `boxes` (regions).

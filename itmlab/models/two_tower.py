@@ -1,15 +1,14 @@
 """The two-tower model: pictures and captions each to one vector, compared by cosine."""
 
-import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from itmlab.text.tokenise import as_plain_text, caption_words, encode_captions
+from itmlab.text.tokenise import as_plain_text, caption_words
 
+from .caption_input import ReadsCaptions
 from .clip import ClipTowers
 from .config import TwoTowerConfig
 from .encoded import Encoded, cosine_similarity
@@ -20,11 +19,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 
-class CutCaptions(UserWarning):
-    """Captions longer than the model reads lost their last words."""
-
-
-class TwoTower(nn.Module):
+class TwoTower(ReadsCaptions):
     """An image tower and a text tower with a common space (FNE, Sec. 3.1).
 
     A feature depends on its own picture or caption only, never on the padding or the other members of a batch.
@@ -44,16 +39,6 @@ class TwoTower(nn.Module):
     def patch_grid(self) -> tuple[int, int]:
         """Rows and columns of patches; part i of an image's `local` is patch (i // columns, i % columns)."""
         return (self.config.image_size // self.config.patch_size,) * 2
-
-    def prepare_captions(self, captions: Sequence[str]) -> dict[str, Tensor]:
-        """`input_ids`, `attention_mask`, `word_mask` of captions; longer ones are cut, counted and warned of."""
-        tokens, cut = encode_captions(self.tokenizer, captions, self.config.maximum_tokens)
-        if cut:
-            before, self.captions_cut = self.captions_cut, self.captions_cut + cut
-            if len(str(before)) < len(str(self.captions_cut)) or not before:  # once per power of ten, not per batch
-                what = f"{self.captions_cut} so far cut to {self.config.maximum_tokens} tokens, their last words unread"
-                warnings.warn(f"captions: {what}", CutCaptions, stacklevel=2)
-        return tokens
 
     def caption_words(self, caption: str) -> list[tuple[str, list[int]]]:
         """The caption's words, each with the positions of its pieces on the part axis of `Encoded.local`."""

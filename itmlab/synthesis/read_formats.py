@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.faults import Faults, one_line
+from ..data.tables import json_object
 from ..errors import ItmlabError
 from .header import COUNTS, LAYOUT
 from .rows import COLUMNS, TEXTS
@@ -85,15 +86,9 @@ def _lines(path: Path, faults: Faults) -> Iterator[tuple[int, str]]:
 
 def _jsonl_rows(path: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
     for number, line in _lines(path, faults):
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            faults.add(path, number, f"malformed JSON ({getattr(error, 'msg', error)})")
-            continue
-        if isinstance(row, dict):
+        row = json_object(path, number, line, faults)
+        if row is not None:
             yield number, row
-        else:
-            faults.add(path, number, "malformed row: not a JSON object")
 
 
 def _tsv_rows(path: Path, faults: Faults) -> Iterator[tuple[int, Row]]:

@@ -1,6 +1,5 @@
 """Swaps of nouns from an installed WordNet: words of one vocabulary that are two kinds of the same thing."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import permutations
@@ -9,10 +8,7 @@ from typing import BinaryIO, NamedTuple
 
 from ..errors import ItmlabError, MissingPart
 from ..text.lemmas import noun_lemma
-
-COMMAND = "apt-get install wordnet-base"
-USUAL = Path("/usr/share/wordnet")
-
+from ..text.wordnet_places import COMMAND, wordnet_places
 
 LEVELS = 2  # how far up two words may meet: "dog" and "cat" are carnivores by way of "canine" and "feline"
 
@@ -31,7 +27,7 @@ def wordnet_swaps(words: Iterable[str], directory: str | Path | None = None) -> 
     Two nouns are swapped if their first senses have a synset at most `LEVELS` above them in common, neither is above
     the other ("animal", "dog") and no word is in both (synonyms). All come from `words`, the vocabulary of the
     captions, so no form has to be made up. `directory` holds WordNet's `index.noun` and `data.noun` (format
-    wndb(5WN)); by default WNSEARCHDIR or Debian's. MissingPart: no WordNet there; ItmlabError: files that are not of
+    wndb(5WN)); by default the installed one. MissingPart: no WordNet there; ItmlabError: files that are not of
     the format.
     """
     vocabulary = sorted({word.lower() for word in words if word.isalpha()})
@@ -55,10 +51,10 @@ def wordnet_swaps(words: Iterable[str], directory: str | Path | None = None) -> 
 
 
 def _place(directory: str | Path | None) -> Path:
-    place = Path(directory or os.environ.get("WNSEARCHDIR") or USUAL)
-    if not all((place / name).is_file() for name in ("index.noun", "data.noun")):
-        raise MissingPart("WordNet", COMMAND, needed_for="swapping nouns by WordNet")
-    return place
+    for place in [Path(directory)] if directory else wordnet_places():
+        if all((place / name).is_file() for name in ("index.noun", "data.noun")):
+            return place
+    raise MissingPart("WordNet", COMMAND, needed_for="swapping nouns by WordNet")
 
 
 def _first_senses(wanted: set[str], index: Path) -> dict[str, int]:

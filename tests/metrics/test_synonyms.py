@@ -61,7 +61,7 @@ def test_nltks_zip_is_read(folder, monkeypatch, tmp_path):
 
 
 def test_without_one_auto_is_none_and_wordnet_names_the_command(monkeypatch):
-    monkeypatch.setattr("itmlab.metrics.synonyms._places", lambda: iter([Path("/nowhere")]))
+    monkeypatch.setattr("itmlab.metrics.synonyms.wordnet_places", lambda: iter([Path("/nowhere")]))
     assert wordnet("none") is None and wordnet("auto") is None
     with pytest.raises(MissingPart, match=r"apt-get install wordnet-base"):
         wordnet("wordnet")

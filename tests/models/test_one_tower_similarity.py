@@ -8,7 +8,7 @@ import torch
 from itmlab.data import load
 from itmlab.errors import ItmlabError
 from itmlab.models import OneTower
-from itmlab.models.two_tower import CutCaptions
+from itmlab.models.caption_input import CutCaptions
 from itmlab.training import evaluation
 
 from .one_towers import CAPTIONS, build, inputs

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from itmlab.models import build_model
-from itmlab.models.two_tower import CutCaptions
+from itmlab.models.caption_input import CutCaptions
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-6}
 

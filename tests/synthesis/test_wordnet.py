@@ -1,9 +1,13 @@
 """Swaps by WordNet, on a small one written here in its own format, and on an installed one."""
 
+from pathlib import Path
+
 import pytest
 
 from itmlab.errors import ItmlabError, MissingPart
-from itmlab.synthesis.wordnet import USUAL, wordnet_swaps
+from itmlab.synthesis.wordnet import wordnet_swaps
+
+INSTALLED = Path("/usr/share/wordnet")  # Debian's wordnet-base
 
 SYNSETS = {  # words, above
     "animal": ("animal creature", None),
@@ -62,9 +66,11 @@ def test_files_of_another_format_are_refused_with_their_place(small):
         wordnet_swaps(["dog"], small)
 
 
-@pytest.mark.skipif(not (USUAL / "data.noun").is_file(), reason="no WordNet: apt-get install wordnet-base")
+@pytest.mark.skipif(
+    not Path("/usr/share/wordnet/data.noun").is_file(), reason="no WordNet: apt-get install wordnet-base"
+)
 def test_the_installed_one_tells_kinds_apart():
     words = ["dog", "cat", "dogs", "cats", "animal", "guitar", "violin", "hat", "car", "automobile", "truck"]
-    swaps = wordnet_swaps(words, USUAL)
+    swaps = wordnet_swaps(words, INSTALLED)
     assert swaps["dog"] == ("cat",) and swaps["cats"] == ("dogs",) and swaps["guitar"] == ("violin",)
     assert "automobile" not in swaps["car"] and "truck" in swaps["car"] and "animal" not in swaps

@@ -113,7 +113,7 @@ def test_a_last_line_cut_by_a_kill_is_no_record(finished):
 HOSTILE = '<script>alert("x")</script>\x1b[31m'
 
 
-@pytest.mark.filterwarnings("ignore::itmlab.models.two_tower.CutCaptions")
+@pytest.mark.filterwarnings("ignore::itmlab.models.caption_input.CutCaptions")
 def test_hostile_captions_are_shown_as_text(finished, data):
     hostile = CaptionSet(
         name="hostile",
