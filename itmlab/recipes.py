@@ -6,6 +6,8 @@ from typing import Any
 from .errors import ItmlabError
 from .models import TwoTowerConfig
 from .training.fields import did_you_mean
+from .training.one_tower_recipes import NAMES as ONE_TOWER
+from .training.one_tower_recipes import one_tower_recipe
 from .training.recipe import (
     AdaptiveMarginSettings,
     DataSettings,
@@ -51,6 +53,7 @@ METHODS: dict[str, dict[str, Any]] = {
     # SAM beside the loss of its baselines; farthest negatives and τ = 10, as the paper says is best on the whole (5.4)
     "sam": {"loss": LossSettings("max_of_hinges"), "adaptive_margin": AdaptiveMarginSettings()},
     "info_nce": {"loss": LossSettings("info_nce")},
+    **{name: {} for name in ONE_TOWER},
 }
 
 
@@ -65,6 +68,8 @@ def get(name: str, size: str = "tiny") -> Recipe:
         raise ItmlabError(f"no recipe {name!r}", remedy=did_you_mean(name, METHODS))
     if size not in SIZES:
         raise ItmlabError(f"no size {size!r}", remedy=did_you_mean(size, SIZES))
+    if name in ONE_TOWER:
+        return one_tower_recipe(name, size)
     method = METHODS[name]
     memory = SIZES[size]["memory"] if method.get("memory") else None
     recipe = Recipe(name=name, size=size, **{**SIZES[size], **method, "memory": memory})

@@ -6,8 +6,10 @@ import pytest
 
 from itmlab import recipes
 from itmlab.errors import ItmlabError
+from itmlab.losses import LossWeights
 from itmlab.samplers import FalseNegativeEliminating, Hardest
 from itmlab.training.recipe import AdaptiveMarginSettings, Recipe
+from itmlab.training.shipped import shipped_directory, shipped_names
 
 
 def test_fne_at_base_has_the_values_of_the_paper():
@@ -66,12 +68,69 @@ def test_sam_is_its_baseline_with_an_adaptive_margin():
                 assert row.adaptive_margin == AdaptiveMarginSettings(**changes)
 
 
-def test_recipes_of_before_adaptive_margins_read_as_they_did():
+def test_recipes_of_before_a_field_came_read_and_are_written_as_they_were():
+    later = ("adaptive_margin", "tags", "start", "extra_negatives")
     for name in recipes.names():
         recipe = recipes.get(name)
         written = recipe.to_json()
-        assert ("adaptive_margin" in written) == (recipe.adaptive_margin is not None)
+        assert [field for field in later if field in written] == [
+            one for one in later if getattr(recipe, one) is not None
+        ]
         assert Recipe.from_json(written) == recipe
+    for part in ("steps", "validation"):
+        assert part not in recipes.fne.to_json()["data"] and part in recipes.tags.to_json()["data"]
+    for part in ("warm_up_share", "betas"):
+        assert part not in recipes.fne.to_json()["optimiser"] and part in recipes.tags.to_json()["optimiser"]
+
+
+def test_shipped_recipes_keep_their_bytes(tmp_path):
+    for name in shipped_names():
+        path = shipped_directory(name) / "recipe.json"
+        Recipe.load(path).save(tmp_path / "recipe.json")
+        assert (tmp_path / "recipe.json").read_bytes() == path.read_bytes(), name
+
+
+@pytest.mark.parametrize(("size", "kept", "synthetic"), [("base", 31, 1e-3), ("large", 23, 5e-4)])
+def test_tags_dc_at_base_and_large_has_the_values_of_the_paper(size, kept, synthetic):
+    """TAGS-DC, appendix A.1 and Table 5 (Flickr30K)."""
+    first, second = recipes.tags.sized(size), recipes.tags_dc.sized(size)
+    for recipe in (first, second):
+        settings = recipe.tags
+        assert (settings.drawn, settings.kept, settings.maskings, settings.samples) == (399, 31, 20, 20)
+        assert (settings.hardest, settings.temperature, settings.margin, settings.probability) == (kept, 1.5, 0.2, 0.15)
+        assert settings.trained_maskings == 20, "Algorithm 1, line 5: each of the K maskings"
+        assert (settings.matching, settings.masking, settings.generator) == ("triplet", "phrase", "dynamic")
+        assert (settings.correction, settings.replaced_weight, settings.kept_weight) == ("all", 1.0, 1.0)
+        assert recipe.optimiser.betas == (0.9, 0.98) and recipe.optimiser.schedule == "linear"
+        assert recipe.optimiser.warm_up_share == 0.1 and recipe.model.dropout == 0.1 and recipe.start is None
+    assert first.tags.weights == LossWeights(1.0, 0.1, synthetic, 0.0, 0.0)
+    assert second.tags.weights == LossWeights(1.0, 0.1, synthetic, synthetic, synthetic)
+    assert (first.data.steps, second.data.steps) == (5000, 1500)
+    assert first.optimiser.learning_rate == {"base": 5e-5, "large": 4e-5}[size]
+    assert second.optimiser.learning_rate == 1e-5
+    assert (first.model.layers, first.model.hidden) == {"base": (12, 768), "large": (24, 1024)}[size]
+
+
+@pytest.mark.parametrize("size", ["tiny", "base", "large"])
+def test_the_ablations_of_tags_differ_from_it_in_one_thing(size):
+    tags = recipes.get("tags", size)
+    assert recipes.get("wm", size) == tags.replace(name="wm", tags__masking="word")
+    assert recipes.get("sg", size) == tags.replace(name="sg", tags__generator="static")
+    assert recipes.get("uniter", size).tags.weights.wanted == ("retrieved",)
+
+
+def test_the_tiny_stages_begin_where_the_ones_before_end():
+    starts = {name: getattr(recipes, name).start for name in ("uniter", "tags", "wm", "sg", "tags_dc")}
+    assert starts == {**dict.fromkeys(("uniter", "tags", "wm", "sg"), "uniter_pretraining"), "tags_dc": "tags"}
+    assert recipes.uniter_pretraining.start is None
+    assert len({getattr(recipes, name).model for name in (*starts, "uniter_pretraining")}) == 1
+
+
+def test_a_one_tower_recipe_of_a_name_of_ones_own_keeps_what_was_changed():
+    changed = recipes.tags.replace(name="mine", tags__temperature=1.0)
+    assert changed.sized("base").tags == changed.tags and changed.sized("base").model.layers == 12
+    named = recipes.tags.replace(tags__temperature=1.0)
+    assert named.sized("base").tags.temperature == 1.0
 
 
 def test_an_unknown_recipe_or_size_is_one_line():

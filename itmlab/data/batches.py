@@ -45,7 +45,7 @@ class PairBatches:
     `(seed, epoch)` only. A last batch that is not full is dropped unless it is the only one. `prepare_images` (list of
     pictures -> anything) and `prepare_captions` (list of texts -> anything) run in the background. Decoded pictures
     are kept as long as they fit into `keep_bytes`, so that a small set is decoded once. `waited_seconds` adds up the
-    time that the consumer stood still.
+    time that the consumer stood still. `with_pictures=False` leaves `images` of the batches None.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class PairBatches:
         prepare_images: Callable[[list[Image.Image]], Any] | None = None,
         prepare_captions: Callable[[list[str]], Any] | None = None,
         keep_bytes: int = 2**29,
+        with_pictures: bool = True,
     ):
         if batch_size < 1 or workers < 0 or seed < 0:
             raise ItmlabError(f"batch_size={batch_size}, workers={workers}, seed={seed}: sizes and seeds are positive")
@@ -71,7 +72,7 @@ class PairBatches:
         self._workers = max(1, workers)
         self._prepare_images, self._prepare_captions = prepare_images, prepare_captions
         self._tokenising = threading.Lock()  # fast tokenizers refuse to be used by two threads at once
-        self._decoded = _Decoded(data.images, keep_bytes)
+        self._decoded = Decoded(data.images, keep_bytes) if with_pictures else None
         counts = torch.bincount(data.image_of_caption, minlength=len(data))
         self._described = counts.nonzero().flatten().numpy()
         if not len(self._described):
@@ -115,10 +116,12 @@ class PairBatches:
 
     def _make(self, captions: Int64[Tensor, "pair"]) -> Batch:
         images = self.data.image_of_caption[captions]
-        pictures: Any = [self._decoded[index] for index in images[:: self._together].tolist()]
+        pictures: Any = None
+        if self._decoded is not None:
+            pictures = [self._decoded[index] for index in images[:: self._together].tolist()]
         texts = [self.data.captions[index] for index in captions.tolist()]
         tokens = None
-        if self._prepare_images is not None:
+        if self._prepare_images is not None and pictures is not None:
             pictures = self._prepare_images(pictures)
         if self._prepare_captions is not None:
             with self._tokenising:
@@ -127,7 +130,7 @@ class PairBatches:
         return Batch(images, captions, rows, pictures, texts, tokens)
 
 
-class _Decoded:
+class Decoded:
     """Pictures by index, those that fit into `budget` bytes kept as 8-bit arrays once they have been decoded."""
 
     def __init__(self, pictures: Sequence[Image.Image], budget: int):

@@ -1,6 +1,7 @@
 """What is minimised: tensors in, one number out, one direction at a time (the caller adds the transpose)."""
 
 from itmlab.losses.adaptive_margin import adaptive_margin
+from itmlab.losses.info_cmr import gaussian_noise, info_cmr
 from itmlab.losses.info_nce import info_nce
 from itmlab.losses.masked_language import masked_language
 from itmlab.losses.matching import (
@@ -30,6 +31,8 @@ __all__ = [
     "correction_labels",
     "counted_tokens",
     "discrimination_labels",
+    "gaussian_noise",
+    "info_cmr",
     "info_nce",
     "masked_language",
     "matching_score",

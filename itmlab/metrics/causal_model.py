@@ -1,7 +1,9 @@
 """Causal language models for fluency: any function that continues sentences, or a published model by name or folder."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Ids = Int64[Tensor, "row piece"]
+SHIPPED = Path(__file__).resolve().parents[1] / "pretrained_language"
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ def causal_model(
     model: "str | PreTrainedModel | CausalModel", tokenizer: "PreTrainedTokenizerBase | None" = None
 ) -> CausalModel:
     """A `CausalModel` of a name or folder ("gpt2"), or of a `transformers` model with its tokeniser.
+
+    "scenes" is the small one that ships (`training.causal_language`): it knows the captions of `scenes` and no others.
 
     The model is asked in evaluation mode and left as it was. ItmlabError: nothing of that name, weights other than
     safetensors, a model that reads ahead (an encoder such as BERT), a tokeniser without a beginning of sentence.
@@ -67,12 +72,16 @@ def causal_model(
 def _pretrained(name: str) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    name = str(SHIPPED / name) if name.isalnum() and (SHIPPED / name).is_dir() else name
+    options = {"trust_remote_code": False}
+    weights = {"use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
+
     def load() -> Any:
-        options = {"trust_remote_code": False}
-        loaded = AutoModelForCausalLM.from_pretrained(name, use_safetensors=True, output_loading_info=True, **options)
+        loaded = AutoModelForCausalLM.from_pretrained(name, **weights, **options)
         return *loaded, AutoTokenizer.from_pretrained(name, **options)
 
-    model, report, tokenizer = fetched(name, load)
+    with _without_bars():
+        model, report, tokenizer = fetched(name, load)
     if lacking := sorted(report["missing_keys"]):  # transformers would fill them with noise
         raise ItmlabError(
             f"the checkpoint lacks {', '.join(lacking[:4])}{' and more' if len(lacking) > 4 else ''}",
@@ -80,6 +89,20 @@ def _pretrained(name: str) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
             remedy="use the checkpoint of a causal language model",
         )
     return model, tokenizer
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """`transformers` shows a progress bar of the weights read, be they few or many."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _encoded(tokenizer: "PreTrainedTokenizerBase", sentences: Sequence[str]) -> list[list[int]]:

@@ -6,19 +6,18 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from itmlab.errors import ItmlabError
 from itmlab.storage import read_json, write_bytes, write_json
 from itmlab.text.tokenise import load_tokenizer, save_tokenizer
 
-from .config import TwoTowerConfig
 from .two_tower import TwoTower
 
 CONFIG_FILE, WEIGHTS_FILE = "config.json", "model.safetensors"
 
 
-def save_model(model: TwoTower, directory: str | Path, *, dtype: Literal["float32", "float16"] = "float32") -> None:
+def save_model(model: nn.Module, directory: str | Path, *, dtype: Literal["float32", "float16"] = "float32") -> None:
     """Write the model; float16 halves the file and rounds the weights. Each file appears whole or not at all."""
     from safetensors.torch import save
 
@@ -37,17 +36,22 @@ def save_model(model: TwoTower, directory: str | Path, *, dtype: Literal["float3
     write_bytes(directory / WEIGHTS_FILE, save(weights, metadata={"format": "pt"}))
 
 
-def load_model(directory: str | Path, *, attention: Literal["sdpa", "eager"] | None = None) -> TwoTower:
-    """The model that `save_model` wrote, in single precision and evaluation mode; `attention` overrides the saved."""
+def load_model(
+    directory: str | Path, kind: type[nn.Module] = TwoTower, *, attention: Literal["sdpa", "eager"] | None = None
+) -> nn.Module:
+    """The `kind` of model that `save_model` wrote, in single precision and evaluation mode.
+
+    `attention` overrides the saved, in a model that has the choice.
+    """
     directory = Path(directory)
     values = read_json(directory / CONFIG_FILE, remedy="point at a directory that itmlab saved")
     if not isinstance(values, dict):
         raise ItmlabError("not a model configuration", where=str(directory / CONFIG_FILE))
-    config = TwoTowerConfig.from_dict(values)
+    config = kind.config_class.from_dict(values)
     if attention is not None:
         config = replace(config, attention=attention)
     with torch.random.fork_rng(devices=[]):  # the fresh weights are thrown away: leave the caller's numbers alone
-        model = TwoTower(config, load_tokenizer(directory))
+        model = kind(config, load_tokenizer(directory))
     _fill(model, _read_weights(directory / WEIGHTS_FILE), where=str(directory / WEIGHTS_FILE))
     return model.eval()
 
@@ -64,7 +68,7 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
         raise ItmlabError(f"not a safetensors file: {error}", where=str(path), remedy="save the model again") from None
 
 
-def _fill(model: TwoTower, weights: dict[str, Tensor], where: str) -> None:
+def _fill(model: nn.Module, weights: dict[str, Tensor], where: str) -> None:
     expected = model.state_dict()
     faults = {
         "missing": [name for name in expected if name not in weights],

@@ -1,5 +1,6 @@
 """What a tower gives back, and how pooled features are compared."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -22,6 +23,19 @@ class Encoded(NamedTuple):
     local: Float[Tensor, "n part dimension"]
     mask: Bool[Tensor, "n part"]
     attentions: tuple[Float[Tensor, "n head position position"], ...] | None = None
+
+
+def joined(parts: Sequence[Encoded]) -> Encoded:
+    """Several batches of one modality as one, padded to the most parts; attention maps are left out."""
+    if not parts:
+        raise ItmlabError("there is nothing to join", remedy="give at least one batch")
+    most = max(part.local.shape[1] for part in parts)
+    room = [most - part.local.shape[1] for part in parts]
+    return Encoded(
+        torch.cat([part.pooled for part in parts]),
+        torch.cat([functional.pad(part.local, (0, 0, 0, more)) for part, more in zip(parts, room, strict=True)]),
+        torch.cat([functional.pad(part.mask, (0, more)) for part, more in zip(parts, room, strict=True)]),
+    )
 
 
 def masked_mean(

@@ -50,6 +50,8 @@ class OneTower(ReadsCaptions):
     mode; with dropout every pair draws its own). `captions_cut` counts captions longer than `config.maximum_tokens`.
     """
 
+    config_class = OneTowerConfig
+
     def __init__(self, config: OneTowerConfig, tokenizer: "PreTrainedTokenizerFast"):
         super().__init__()
         if len(tokenizer) != config.vocabulary_size:
@@ -195,6 +197,6 @@ class OneTower(ReadsCaptions):
     @classmethod
     def load(cls, directory: str | Path) -> "OneTower":
         """Read a saved model, in evaluation mode; weights that do not fit are an ItmlabError naming them."""
-        from .one_tower_checkpoint import load_saved
+        from .directory import load_model
 
-        return load_saved(directory)
+        return load_model(directory, cls)

@@ -1,4 +1,4 @@
-"""Weights of a one-tower model from files: its own directories, and public UNITER and OSCAR checkpoints."""
+"""Weights of a one-tower model from public UNITER and OSCAR checkpoints."""
 
 import pickle
 import re
@@ -12,9 +12,8 @@ from torch import Tensor
 
 from itmlab.errors import ItmlabError
 from itmlab.storage import read_json
-from itmlab.text.tokenise import load_tokenizer
 
-from .directory import CONFIG_FILE, WEIGHTS_FILE, _fill, _listed, _read_weights
+from .directory import CONFIG_FILE, _fill, _listed, _read_weights
 from .one_tower import OneTower
 from .one_tower_config import OneTowerConfig
 from .one_tower_keys import OF_OTHER_TASKS, WORDS, body_names, plain_names
@@ -42,18 +41,6 @@ class LoadReport:
     def __str__(self) -> str:
         said = {field.name.replace("_", " "): getattr(self, field.name) for field in fields(self)}
         return "; ".join(f"{name}: {_listed(values)}" for name, values in said.items() if values)
-
-
-def load_saved(directory: str | Path) -> OneTower:
-    """The model that `OneTower.save` wrote, in single precision and evaluation mode."""
-    directory = Path(directory)
-    values = read_json(directory / CONFIG_FILE, remedy="point at a directory that itmlab saved")
-    if not isinstance(values, dict):
-        raise ItmlabError("not a model configuration", where=str(directory / CONFIG_FILE))
-    with torch.random.fork_rng(devices=[]):
-        model = OneTower(OneTowerConfig.from_dict(values), load_tokenizer(directory))
-    _fill(model, _read_weights(directory / WEIGHTS_FILE), where=str(directory / WEIGHTS_FILE))
-    return model.eval()
 
 
 def load_public(

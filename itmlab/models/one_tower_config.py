@@ -102,6 +102,13 @@ class OneTowerConfig:
         return cls(**values)
 
 
+@dataclass(frozen=True)
+class SeparateOneTowerConfig(OneTowerConfig):
+    """A one tower's sizes, marked as one that `encodes` images and captions separately."""
+
+    encodes: Literal["separately"] = "separately"
+
+
 def _refused(what: str) -> ItmlabError:
     return ItmlabError(what, where="model configuration", remedy="see itmlab.models.OneTowerConfig")
 

@@ -26,6 +26,8 @@ class TwoTower(ReadsCaptions):
     `captions_cut` counts the captions that were longer than `config.maximum_tokens`.
     """
 
+    config_class = TwoTowerConfig
+
     def __init__(self, config: TwoTowerConfig, tokenizer: "PreTrainedTokenizerFast", towers: nn.Module | None = None):
         super().__init__()
         self.config, self.tokenizer = config, as_plain_text(tokenizer)
@@ -74,4 +76,4 @@ class TwoTower(ReadsCaptions):
         """Read a saved model, in evaluation mode; weights that do not fit are an ItmlabError naming them."""
         from .directory import load_model
 
-        return load_model(directory, attention=attention)
+        return load_model(directory, cls, attention=attention)

@@ -8,6 +8,7 @@ from typing import Any
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..storage import read_json, write_json
+from .beginning import inputs
 from .recipe import Recipe
 
 ANOTHER = "train into another directory, or delete this one"
@@ -43,6 +44,9 @@ def begin(directory: Path, recipe: Recipe, data: CaptionSet, *, resume: bool) ->
         "fingerprint": data.fingerprint,
     }
     files = {"recipe": (directory / "recipe.json", recipe.to_json()), "data": (directory / "data.json", described)}
+    read = inputs(recipe)
+    if read:
+        files["input"] = (directory / "inputs.json", read)
     for what, (path, value) in files.items():
         if not path.exists():
             write_json(path, value)

@@ -1,6 +1,6 @@
 """How good a model is on a data set, whatever kind of model: embeddings where it has them, similarities always."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,11 +10,13 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
+from ..errors import ItmlabError
 from ..metrics import retrieval
+from ..models import OneTower
 from ..storage import write_bytes, write_json
+from .one_tower_scores import one_tower_similarity
+from .reading import chunks, looked_at, on_device
 from .semantics import Kind, relevance_matrix
-
-AT_ONCE = 64  # pictures or captions through an encoder
 
 
 class Embeddings(NamedTuple):
@@ -49,21 +51,34 @@ def embed_captions(
 
 
 def embed(model: nn.Module, data: CaptionSet, *, between: Callable[[], None] = lambda: None) -> Embeddings:
-    """Features of all images and all captions of a data set."""
-    images = embed_images(model, data.images, between=between)
+    """Features of all images and all captions of a data set; of a model without features an ItmlabError."""
+    if not hasattr(model, "encode_images"):
+        raise ItmlabError(
+            f"{type(model).__name__} reads a picture and a sentence together and has no features of either",
+            remedy="use a model that encodes them apart",
+        )
+    images = embed_images(model, looked_at(model, data), between=between)
     return Embeddings(images, embed_captions(model, data.captions, between=between))
 
 
 @torch.no_grad()
 def similarity(
-    model: nn.Module, data: CaptionSet, *, between: Callable[[], None] = lambda: None
+    model: nn.Module,
+    data: CaptionSet,
+    *,
+    between: Callable[[], None] = lambda: None,
+    progress: bool = False,
+    resume: str | Path | None = None,
 ) -> Float[Tensor, "image caption"]:
     """Every image against every caption: from embeddings if the model encodes apart, else block by block.
 
-    `between` is called after every few pictures or captions, so that a long evaluation can be left.
+    `between` is called after every few pictures or captions, so that a long evaluation can be left. A one-tower model
+    can show its `progress`, and `resume` from the file of rows that it keeps.
     """
     if hasattr(model, "encode_images") and hasattr(model, "encode_captions"):
         return model.similarity(*embed(model, data, between=between))
+    if isinstance(model, OneTower):
+        return one_tower_similarity(model, data, between=between, progress=progress, resume=resume)
     prepared = [on_device(model, model.prepare_captions(part)) for part in chunks(data.captions)]
     rows = []
     for part in chunks(data.images):
@@ -80,6 +95,8 @@ def evaluate(
     folds: int = 1,
     relevance: Kind | None = None,
     between: Callable[[], None] = lambda: None,
+    progress: bool = False,
+    resume: str | Path | None = None,
 ) -> dict[str, Any]:
     """Recall in percent, both directions, and their sum; `folds` consecutive blocks of images are averaged.
 
@@ -88,7 +105,7 @@ def evaluate(
     was_training = model.training
     model.eval()
     try:
-        scores = similarity(model, data, between=between)
+        scores = similarity(model, data, between=between, progress=progress, resume=resume)
     finally:
         model.train(was_training)
     table = recall_table(scores, data, folds=folds)
@@ -127,17 +144,3 @@ def write_embeddings(run: Any, data: CaptionSet, path: str | Path) -> tuple[int,
     write_bytes(path, save({"images": images, "captions": captions, "image_of_caption": image_of_caption}))
     write_json(path.with_suffix(".ids.json"), {"images": data.image_ids, "captions": data.caption_ids})
     return len(images), len(captions)
-
-
-def chunks(items: Any) -> Iterator[list]:
-    """`items` in lists of at most AT_ONCE, taken when they are needed."""
-    for start in range(0, len(items), AT_ONCE):
-        yield [items[i] for i in range(start, min(start + AT_ONCE, len(items)))]
-
-
-def on_device(model: nn.Module, prepared: Any) -> Any:
-    """A tensor, or a dictionary of tensors, where the model is."""
-    device = next(iter(model.parameters()), torch.empty(0)).device
-    if isinstance(prepared, dict):
-        return {name: value.to(device) for name, value in prepared.items()}
-    return prepared.to(device)

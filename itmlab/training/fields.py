@@ -10,6 +10,9 @@ from ..errors import ItmlabError
 
 T = TypeVar("T")
 
+# Of a field that settings saved before it came do without: it is written only where it is not at its default.
+LATER = {"later": True}
+
 
 def check(condition: bool, field: str, value: Any, wanted: str) -> None:
     """An ItmlabError naming the field unless `condition` holds."""
@@ -27,7 +30,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def to_plain(value: Any) -> Any:
     """Dataclasses as dicts and tuples as lists, as JSON wants them."""
     if dataclasses.is_dataclass(value):
-        return {field.name: to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        found = {item: getattr(value, item.name) for item in dataclasses.fields(value)}
+        said = (item for item in found if not item.metadata.get("later") or found[item] != item.default)
+        return {item.name: to_plain(found[item]) for item in said}
     if isinstance(value, Mapping):
         return {key: to_plain(item) for key, item in value.items()}
     return [to_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
@@ -86,6 +91,8 @@ def typed(hint: Any, value: Any, field: str) -> Any:
 
 
 def first_that_fits(hints: list[Any], value: Any, field: str, whole: Any) -> Any:
+    if isinstance(value, Mapping) and all(map(dataclasses.is_dataclass, hints)):
+        hints = [max(hints, key=lambda hint: len(value.keys() & {item.name for item in dataclasses.fields(hint)}))]
     if len(hints) == 1:
         return typed(hints[0], value, field)
     for hint in hints:

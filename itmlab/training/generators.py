@@ -1,23 +1,23 @@
 """The generators of synthetic negatives by name, ready to be exported: VSE-C's rules and TAGS' refilled maskings."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
 from ..models import EmbeddedRegions, OneTower
 from ..synthesis import MaskedRefill, Negative, RuleSwaps, Tailored
 from ..synthesis.evaluation import evaluating
 from ..synthesis.export_rows import Score
 from ..synthesis.false_negatives import Implied
 from ..text import PhraseMasking, SceneGraph, WordMasking
-from .evaluation import on_device
+from ..text.masking import PROBABILITY
+from .image_inputs import ImageInputs
+from .pair_rows import Tokens, pair_logits
 
-TOGETHER = 64  # rows that the tower reads at a time: maskings, sentences
+TOGETHER = 64  # maskings that the tower reads at a time
 
 
 def vse_c(number: int | None = None) -> RuleSwaps:
@@ -27,12 +27,22 @@ def vse_c(number: int | None = None) -> RuleSwaps:
     return RuleSwaps(categories.noun_swaps(), categories.relation_swaps(), number=number)
 
 
+def implied_in(data: CaptionSet) -> Implied | None:
+    """What the words of a data set's world imply, for the filter of false negatives; None where it has no world."""
+    if data.world is None:
+        return None
+    from ..data.scenes.categories import implied_words
+
+    return implied_words()
+
+
 class Tags:
     """TAGS' negatives of captions of `data` (Algorithm 1): what a tower refills, looking at the image, and its best.
 
     K = `maskings`, L = `samples`, τ = `temperature`, m = `keep` (Eq. 6; None: all). `words` masks single words (the
-    ablation "WM"), `implied` is the filter's (see `Tailored`). The tower looks at pictures or regions, as it was made
-    to; without these it is an ItmlabError.
+    ablation "WM"), phrases or words are hidden with `probability`; `implied` and `filtered` are as in `Tailored`. The
+    tower looks at pictures or regions, as it was made to; without these it is an ItmlabError. A `refiller` of the same
+    vocabulary refills instead of `model`, which still scores (the ablation "SG"); `inputs` are the images, kept.
     """
 
     def __init__(
@@ -46,14 +56,25 @@ class Tags:
         keep: int | None = 31,
         words: bool = False,
         implied: Implied | None = None,
+        filtered: bool = True,
+        probability: float = PROBABILITY,
+        refiller: OneTower | None = None,
+        inputs: ImageInputs | None = None,
     ):
-        _check_sight(model, data)
-        self.model, self.data, self.keep, self.implied = model, data, keep, implied
-        self.options = dict(
+        self.model, self.data, self.keep = model, data, keep
+        self.implied, self.filtered = implied, filtered
+        self.inputs = ImageInputs(model, data) if inputs is None else inputs
+        self.refiller = model if refiller is None else refiller
+        self._refill = MaskedRefill(
+            self.refiller,
+            model.tokenizer,
             maskings=maskings,
             samples=samples,
             temperature=temperature,
-            masking=WordMasking() if words else PhraseMasking(),
+            masking=(WordMasking if words else PhraseMasking)(probability),
+            conditioned=True,
+            maximum_pieces=model.config.maximum_tokens,
+            rows=TOGETHER,
         )
 
     def __call__(
@@ -77,66 +98,46 @@ class Tags:
         generator: torch.Generator,
         numbers: list[int],
     ) -> list[list[Negative]]:
-        model = self.model
+        model, refiller = self.model, self.refiller
         images, image_of = self.data.image_of_caption[numbers].unique(return_inverse=True)
-        regions = _embedded(model, self.data, images.tolist())
-        device = regions.values.device
-
-        def of(captions: Int[Tensor, "row"]) -> EmbeddedRegions:
-            return regions.take(image_of[captions].to(device))
+        prepared = self.inputs(images.tolist())
+        regions = model.embed_regions(**prepared)
+        device, shown = regions.values.device, regions
+        if refiller is not model:
+            with evaluating(refiller):
+                shown = refiller.embed_regions(**prepared)
 
         def fill(
             ids: Int[Tensor, "row piece"], mask: Int[Tensor, "row piece"], captions: Int[Tensor, "row"]
         ) -> Float[Tensor, "row piece vocabulary"]:
-            return model(ids.to(device), mask.to(device).bool(), of(captions), heads=("mlm",)).mlm.float().cpu()
+            parts = shown.take(image_of[captions].to(device))
+            return refiller(ids.to(device), mask.to(device).bool(), parts, heads=("mlm",)).mlm.float().cpu()
 
         def score(sentences: list[str], captions: Int[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
-            return _matched(model, sentences, regions, image_of[captions])
+            return matched(model, sentences, regions, image_of[captions])
 
-        refill = MaskedRefill(
-            fill,
-            model.tokenizer,
-            conditioned=True,
-            module=model,
-            maximum_pieces=model.config.maximum_tokens,
-            rows=TOGETHER,
-            **self.options,
-        )
-        tailored = Tailored(refill, score=score, keep=self.keep, implied=self.implied)
+        self._refill.fill = fill
+        tailored = Tailored(self._refill, score=score, keep=self.keep, implied=self.implied, filtered=self.filtered)
         return tailored(captions, graphs, image_captions, generator=generator)
 
 
-def tower_score(model: OneTower, data: CaptionSet) -> Score:
+def tower_score(model: OneTower, data: CaptionSet, inputs: ImageInputs | None = None) -> Score:
     """How well sentences match images of `data` by number, for sentences that no tower made."""
-    _check_sight(model, data)
+    inputs = ImageInputs(model, data) if inputs is None else inputs
 
     def score(images: Sequence[int], sentences: Sequence[str]) -> Float[Tensor, "sentence"]:
         different, image_of = torch.tensor(images).unique(return_inverse=True)
         with evaluating(model):
-            return _matched(model, sentences, _embedded(model, data, different.tolist()), image_of)
+            return matched(model, sentences, model.embed_regions(**inputs(different.tolist())), image_of)
 
     return score
 
 
-def _check_sight(model: OneTower, data: CaptionSet) -> None:
-    if model.config.visual == "regions" and data.regions is None:
-        raise ItmlabError(
-            "this model looks at regions and the data have none", where=data.name, remedy="load them with regions"
-        )
-
-
-def _embedded(model: OneTower, data: CaptionSet, images: Sequence[int]) -> EmbeddedRegions:
-    source: Any = data.regions if model.config.visual == "regions" else data.images
-    return model.embed_regions(**on_device(model, model.prepare_images([source[image] for image in images])))
-
-
-def _matched(
-    model: OneTower, sentences: Sequence[str], regions: EmbeddedRegions, rows: Int[Tensor, "sentence"]
+def matched(
+    model: OneTower, sentences: Sequence[str], regions: EmbeddedRegions, rows: Int64[Tensor, "sentence"]
 ) -> Float[Tensor, "sentence"]:
-    """The matching logit of each sentence with its row of `regions`."""
-    device, found = regions.values.device, [torch.zeros(0)]
-    for start in range(0, len(sentences), TOGETHER):
-        tokens = on_device(model, model.prepare_captions(sentences[start : start + TOGETHER]))
-        images = regions.take(rows[start : start + TOGETHER].to(device))
-        found.append(model.score(tokens["input_ids"], tokens["attention_mask"].bool(), images).float().cpu())
-    return torch.cat(found)
+    """The matching logit of each sentence with its row of `regions`, on the CPU."""
+    if not len(sentences):
+        return torch.zeros(0)
+    tokens, device = Tokens.of(model, sentences), regions.values.device
+    return pair_logits(model, tokens, torch.arange(len(sentences), device=device), regions, rows.to(device)).cpu()

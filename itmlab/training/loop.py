@@ -1,6 +1,5 @@
 """The training loop, from a recipe and a data set to a run directory."""
 
-import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -11,15 +10,12 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
-from torch import Tensor
 
 from ..data.batches import Batch, PairBatches
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
 from .checkpoint import Checkpoints
 from .directory import begin, held
-from .evaluation import evaluate, on_device
-from .gather import add_up_gradients, share, whole_batch
+from .evaluation import evaluate
 from .history import JsonLines
 from .interruption import Interrupted, Interruption
 from .learning_rate import learning_rate_at
@@ -27,6 +23,7 @@ from .progress import Progress
 from .recipe import Recipe
 from .run import Run
 from .state import State
+from .step import learn
 
 RECORD_EVERY = 10  # steps between two lines of the history
 
@@ -53,7 +50,7 @@ def train(
     """
     accelerator = accelerator or Accelerator()
     directory = Path(run_dir)
-    training, validation = parts(data)
+    training, validation = parts(data, recipe.data.validation)
     with accelerator.main_process_first():
         begin(directory, recipe, data, resume=resume)
     checkpoints = Checkpoints(directory / "resume")
@@ -79,11 +76,13 @@ def train(
             seed=recipe.seed,
             captions_per_image=recipe.data.captions_per_image,
             workers=max(1, min(8, (os.cpu_count() or 2) // (2 * accelerator.num_processes))),
-            prepare_images=lambda pictures: model.prepare_images(pictures[share(len(pictures), accelerator)]),
-            prepare_captions=lambda captions: model.prepare_captions(captions[share(len(captions), accelerator)]),
+            with_pictures=state.task.reads_pictures,
+            **state.task.preparation(),
         )
         steps_an_epoch = -(-len(batches) // recipe.data.accumulate)
-        steps = min(max_steps or 10**12, steps_an_epoch * recipe.data.epochs)
+        total = recipe.data.steps or steps_an_epoch * recipe.data.epochs
+        epochs = -(-total // steps_an_epoch)
+        steps = min(max_steps or 10**12, total)
         shown = Progress(recipe.name, steps, position.step, shown=progress and first)
 
         def save() -> None:
@@ -107,33 +106,40 @@ def train(
                     f"{directory}: stopped after step {position.step}; train it again to go on from there",
                 )
 
-        for epoch in range(position.epoch, recipe.data.epochs):
-            if position.step >= steps and position.batch < len(batches):
+        def over() -> bool:
+            """Whether this epoch's training is over."""
+            return position.batch >= len(batches) or position.step >= total
+
+        for epoch in range(position.epoch, epochs):
+            if position.step >= steps and not over():
                 break
-            began, waited = time.monotonic(), batches.waited_seconds
+            began, waited, before = time.monotonic(), batches.waited_seconds, state.task.clock.seconds.copy()
             if position.batch == 0:
-                state.objective.start_epoch(epoch)
-            for group in grouped(batches.epoch(epoch, start_batch=position.batch), recipe.data.accumulate):
-                rate = learning_rate_at(recipe.optimiser, position.step, steps_an_epoch, recipe.data.epochs)
-                loss, norm = learn(state, recipe, training, group, rate, directory)
+                state.task.start_epoch(epoch)
+            left = () if over() else batches.epoch(epoch, start_batch=position.batch)
+            for group in grouped(left, recipe.data.accumulate):
+                rate = learning_rate_at(recipe.optimiser, position.step, steps_an_epoch, total / steps_an_epoch)
+                state.task.done = position.step / total
+                loss, norm, more = learn(state, recipe, training, group, rate, directory)
                 position.batch += len(group)
                 position.step += 1
                 position.loss_sum += loss
                 position.loss_count += 1
-                shown.step(loss)
+                shown.step(loss, share_of_synthesis(state.task.clock.since(before), time.monotonic() - began))
                 if position.step % RECORD_EVERY == 0:
                     values = {"step": position.step, "loss": loss, "learning_rate": rate, "gradient_norm": norm}
-                    note({"kind": "step", "epoch": epoch + 1, **values, "choices": position.choices})
+                    note({"kind": "step", "epoch": epoch + 1, **values, "choices": position.choices, **more})
                 stop_if_asked()
-                if position.step == steps and position.batch < len(batches):
+                enough_done = position.step == steps
+                if position.step % checkpoint_every == 0 or (enough_done and not over()):
                     save()
+                if enough_done:
                     break
-                if position.step % checkpoint_every == 0:
-                    save()
-            if position.batch < len(batches):
+            if not over():
                 break
             trained = time.monotonic()
-            scores = evaluate(model, validation, between=stop_if_asked) if validation else {}
+            looked_at = validation and ((epoch + 1) % recipe.data.validate_every == 0 or epoch + 1 == epochs)
+            scores = evaluate(model, validation, between=stop_if_asked) if looked_at else {}
             mean_loss = position.loss_sum / position.loss_count
             values = {"step": position.step, "loss": mean_loss, **scores, "choices": position.choices}
             note({"kind": "epoch", "epoch": epoch + 1, **values})
@@ -144,20 +150,23 @@ def train(
                     "training_seconds": trained - began,
                     "waited_seconds": waiting,
                     "evaluation_seconds": time.monotonic() - trained,
+                    **{f"{name}_seconds": spent for name, spent in state.task.clock.since(before).items()},
                 }
             )
-            shown.epoch(epoch + 1, recipe.data.epochs, mean_loss, first_recall(scores))
+            shown.epoch(epoch + 1, epochs, mean_loss, first_recall(scores))
             young = epoch <= recipe.data.warm_up_epochs  # what the warm-up reached is not this recipe's doing
-            if young or not scores or scores["rsum"] > position.best:
-                position.best = scores.get("rsum")
-                if first:
-                    model.save(directory)
+            if looked_at or not validation:
+                better = not scores or position.best is None or scores["rsum"] > position.best
+                if young or better:
+                    position.best = scores.get("rsum")
+                    if first:
+                        model.save(directory)
             position.next_epoch()
             save()
             stop_if_asked()
         if position.best is None and first:  # stopped early, or nothing held out: these weights are all there is
             model.save(directory)
-        if position.epoch == recipe.data.epochs:
+        if position.epoch == epochs:
             position.finished = True
             history.synchronise()
             if first:
@@ -167,71 +176,19 @@ def train(
     return Run(directory)
 
 
-def learn(
-    state: State, recipe: Recipe, data: CaptionSet, group: list[Batch], rate: float, directory: Path
-) -> tuple[float, float]:
-    """One step of the optimiser on a group of batches (one, unless accumulating); its loss and gradient norm."""
-    model, accelerator, objective = state.model, state.accelerator, state.objective
-    device, position = accelerator.device, state.position
-    model.train()
-    low_precision = recipe.optimiser.precision == "bfloat16" or (
-        recipe.optimiser.precision == "auto" and device.type == "cuda"
-    )
-    total = 0.0
-    for batch in group:
-        pixels, tokens = on_device(model, batch.images), on_device(model, batch.tokens)
-        slow, rows = None, batch.image_rows.to(device)
-        with torch.autocast(device.type, torch.bfloat16, enabled=low_precision):
-            images, captions = model.encode_images(pixels).pooled, model.encode_captions(tokens).pooled
-            if state.momentum is not None:
-                slow = (
-                    whole_batch(state.momentum.encode_images(pixels).pooled.float(), accelerator)[rows],
-                    whole_batch(state.momentum.encode_captions(tokens).pooled.float(), accelerator),
-                )
-        images, captions = whole_batch(images.float(), accelerator)[rows], whole_batch(captions.float(), accelerator)
-        image_ids, caption_ids = batch.image_indices.to(device), batch.caption_indices.to(device)
-        loss, chosen = objective(images, captions, image_ids, caption_ids, slow, position.epoch)
-        if not torch.isfinite(loss):
-            suspects = ~(torch.isfinite(images).all(1) & torch.isfinite(captions).all(1)).cpu()
-            stop_not_finite("the loss", loss, batch.image_indices, suspects, state, data, directory)
-        (loss / len(group)).backward()
-        total += loss.item() / len(group)
-        if chosen is not None:
-            digest = hashlib.sha256(position.choices.encode() + chosen.cpu().numpy().tobytes())
-            position.choices = digest.hexdigest()[:16]
-    add_up_gradients(model, accelerator)
-    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), recipe.optimiser.clip)
-    if not torch.isfinite(norm):
-        indices = torch.cat([batch.image_indices for batch in group])
-        stop_not_finite("the gradient", norm, indices, torch.zeros(len(indices)).bool(), state, data, directory)
-    for settings in state.optimiser.param_groups:
-        settings["lr"] = rate
-    state.optimiser.step()
-    state.optimiser.zero_grad()
-    if state.momentum is not None:
-        state.momentum.update(model)
-    return total, norm.item()
-
-
-def stop_not_finite(
-    what: str, value: Tensor, indices: Tensor, suspects: Tensor, state: State, data: CaptionSet, directory: Path
-) -> None:
-    """Stop with the step and the images whose features are not finite, or all of the batch where none is to blame."""
-    blamed = list(dict.fromkeys((indices[suspects] if suspects.any() else indices).tolist()))
-    ids = [data.image_ids[index] for index in blamed[:8]]
-    more = f" and {len(blamed) - 8} more" if len(blamed) > 8 else ""
-    raise ItmlabError(
-        f"{what} is {value.item()} at step {state.position.step + 1} (epoch {state.position.epoch + 1}), "
-        f"images {', '.join(ids)}{more}",
-        where=str(directory),
-        remedy="the last checkpoint is intact; try a lower optimiser.learning_rate",
-    )
-
-
-def parts(data: CaptionSet) -> tuple[CaptionSet, CaptionSet | None]:
-    """What is trained on and what is evaluated on each epoch."""
+def parts(data: CaptionSet, most: int | None = None) -> tuple[CaptionSet, CaptionSet | None]:
+    """What is trained on, and what is evaluated on each epoch: at most so many pictures."""
     training = data.split("train") if "train" in data.splits else data
-    return training, data.split("val") if "val" in data.splits else None
+    if "val" not in data.splits or most == 0:
+        return training, None
+    held_out = data.split("val")
+    return training, held_out if most is None else held_out.select(range(min(most, len(held_out))))
+
+
+def share_of_synthesis(seconds: dict[str, float], passed: float) -> str:
+    """In words, the part of the time that making sentences took; nothing where none are made."""
+    spent = seconds.get("synthesis", 0.0)
+    return f", synthesis {spent / passed:.0%}" if spent else ""
 
 
 def enough(step: int, max_steps: int | None, directory: Path) -> bool:

@@ -10,6 +10,7 @@ from torch import Tensor
 from ..losses import adaptive_margin, info_nce, max_of_hinges, sampled_triplet, sum_of_hinges
 from ..samplers import Hardest, MomentumMemory, Pool, Sampler
 from .recipe import SAMPLERS, Recipe
+from .sides import Extra, Side
 
 
 class Outcome(NamedTuple):
@@ -21,9 +22,6 @@ class Outcome(NamedTuple):
     loss: Float[Tensor, ""]
     chosen: Int64[Tensor, "anchor"] | None
 
-
-# Anchors, their candidates, and the match of each anchor: one direction.
-Side = tuple[Float[Tensor, "anchor dimension"], Float[Tensor, "candidate dimension"], Float[Tensor, "anchor dimension"]]
 
 # φ of pairs: how well captions describe images, both as rows of the training split.
 Relevance = Callable[[Int64[Tensor, "pair"], Int64[Tensor, "pair"]], Float[Tensor, "pair"]]
@@ -61,8 +59,12 @@ class Objective:
         caption_ids: Int64[Tensor, "anchor"],
         slow: tuple[Float[Tensor, "anchor dimension"], Float[Tensor, "anchor dimension"]] | None,
         epoch: int,
+        extra: tuple[Extra | None, Extra | None] = (None, None),
     ) -> Outcome:
         """The loss of a batch of pairs; `slow` holds their momentum features when the recipe has a memory.
+
+        `extra` are further negatives of the image anchors and of the caption anchors, after the warm-up. Triplets with
+        an adaptive margin go without: φ is known of the data's own captions.
 
         In epoch 0 the memory only fills and negatives are the batch's (`methods.md` 1.4). After that an anchor's match
         is its momentum feature as well, as in the released code: a live match would have drifted along with the anchor
@@ -75,15 +77,16 @@ class Objective:
                 pool, own = self.memory.pool(*slow, image_ids, caption_ids), slow
             self.memory.enqueue(*slow, image_ids, caption_ids)
         if epoch < self.recipe.data.warm_up_epochs:
-            sides = [(images, captions, captions), (captions, images, images)]
+            sides = [Side(images, captions, captions), Side(captions, images, images)]
             return self._without_choice("info_nce", sides, batch.positives(image_ids))
-        sides = [(images, pool.caption_features, own[1]), (captions, pool.image_features, own[0])]
+        plain = [Side(images, pool.caption_features, own[1]), Side(captions, pool.image_features, own[0])]
+        sides = [side._replace(extra=more) for side, more in zip(plain, extra, strict=True)]
         positives, margin = pool.positives(image_ids), self.recipe.adaptive_margin
         terms = []
         if margin is None or margin.with_triplet:
             terms.append(self._triplet(batch, sides, positives, filling))
         if margin is not None:
-            terms.append(self._with_adaptive_margin(batch, pool, sides, positives))
+            terms.append(self._with_adaptive_margin(batch, pool, plain, positives))
         chosen = [term.chosen for term in terms if term.chosen is not None]
         return Outcome(sum(term.loss for term in terms), torch.cat(chosen) if chosen else None)
 
@@ -123,13 +126,13 @@ class Objective:
     def _without_choice(self, kind: str, sides: list[Side], positives: Bool[Tensor, "anchor candidate"]) -> Outcome:
         """A loss that looks at every negative."""
         losses = []
-        for anchors, candidates, matches in sides:
-            scores, positive_scores = anchors @ candidates.T, (anchors * matches).sum(-1)
+        for side in sides:
+            scores, positive_scores = side.scores(), (side.anchors * side.matches).sum(-1)
             if kind == "info_nce":
-                losses.append(info_nce(scores, positives, positive_scores, self.recipe.loss.temperature))
+                losses.append(info_nce(scores, side.masked(positives), positive_scores, self.recipe.loss.temperature))
             else:
                 hinges = {"sum_of_hinges": sum_of_hinges, "max_of_hinges": max_of_hinges}[kind]
-                losses.append(hinges(scores, positives, positive_scores, self.recipe.loss.margin))
+                losses.append(hinges(scores, side.masked(positives), positive_scores, self.recipe.loss.margin))
         return Outcome(sum(losses), None)
 
     def _with_choice(
@@ -141,13 +144,12 @@ class Objective:
     ) -> Outcome:
         """One negative an anchor (Eq. 15); the full matrix is for choosing, only the chosen scores need a gradient."""
         losses, taken = [], []
-        for (anchors, candidates, matches), margin in zip(sides, margins, strict=True):
-            positive_scores = (anchors * matches).sum(-1)
+        for side, margin in zip(sides, margins, strict=True):
+            positive_scores = (side.anchors * side.matches).sum(-1)
             with torch.no_grad():
-                scores = anchors @ candidates.T
-                chosen = sampler(scores, positives, positive_scores, generator=self.generator)
+                chosen = sampler(side.scores(), side.masked(positives), positive_scores, generator=self.generator)
             negatives = chosen.clamp(min=0)  # −1, no negative: any will do, the loss does not read it
-            negative_scores = (anchors * candidates[negatives]).sum(-1)
+            negative_scores = side.scores_of(negatives)
             losses.append(sampled_triplet(positive_scores, negative_scores, chosen >= 0, margin(negatives)))
             taken.append(chosen)
         return Outcome(sum(losses), torch.cat(taken))

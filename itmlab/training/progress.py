@@ -21,14 +21,14 @@ class Progress:
 
             self._bar = tqdm(total=steps, initial=done, desc=name, unit="step", file=self.out, dynamic_ncols=True)
 
-    def step(self, loss: float) -> None:
-        """One more step, with its loss."""
+    def step(self, loss: float, more: str = "") -> None:
+        """One more step, with its loss, and `more` to say of it."""
         self.done += 1
         if self._bar is not None:
-            self._bar.set_postfix_str(f"loss {loss:.3f}, R@1 {self.recall}", refresh=False)
+            self._bar.set_postfix_str(f"loss {loss:.3f}, R@1 {self.recall}{more}", refresh=False)
             self._bar.update()
         elif self.shown and time.monotonic() - self._said > SECONDS_BETWEEN_LINES:
-            self._say(f"loss {loss:.3f}")
+            self._say(f"loss {loss:.3f}{more}")
 
     def epoch(self, epoch: int, epochs: int, loss: float, recall: float | None) -> None:
         """One more epoch, with its mean loss and the validation R@1 (mean of both directions), if there is one."""

@@ -7,21 +7,28 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from PIL import Image
+from torch import nn
 
 from ..data.captionset import CaptionSet
 from ..data.images import read_image
 from ..errors import ItmlabError
-from ..models import TwoTower
+from ..models import OneTower
 from ..storage import write_bytes
 from .checkpoint import Checkpoints
 from .evaluation import embed_captions, embed_images, evaluate
 from .history import read_json_lines
 from .hits import Hits
+from .kinds import kind_of
+from .one_tower_search import OneTowerSearch
 from .recipe import Recipe
 from .search import Index
+from .shipped import shipped_directory, shipped_names
 
 if TYPE_CHECKING:
     from ..explain import AttentionMap
+    from ..explain.words import ExplainedSentence
+
+MANY_PAIRS = 100_000  # half a minute of a small one-tower model
 
 
 class Run:
@@ -36,6 +43,7 @@ class Run:
                 remedy="python -m itmlab train makes one",
             )
         self._indices: dict[tuple[str, str], Index] = {}
+        self._searches: dict[str, OneTowerSearch] = {}
 
     def __repr__(self) -> str:
         return f"Run({self.recipe.name}, {self.recipe.size}, {self.directory})"
@@ -62,11 +70,11 @@ class Run:
         return bool(pointer) and pointer["position"]["finished"]
 
     @cached_property
-    def model(self) -> TwoTower:
+    def model(self) -> nn.Module:
         """The model with the weights kept, in evaluation mode, on the GPU if there is one."""
         if not (self.directory / "model.safetensors").is_file():
             raise ItmlabError("no weights yet", where=str(self.directory), remedy="train it for an epoch, or max_steps")
-        return TwoTower.load(self.directory).to("cuda" if torch.cuda.is_available() else "cpu").eval()
+        return kind_of(self.recipe.model).load(self.directory).to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
     def evaluate(
         self,
@@ -74,12 +82,17 @@ class Run:
         split: str | None = "test",
         folds: int = 1,
         relevance: Literal["cider", "spice"] | None = None,
+        resume: str | Path | None = None,
     ) -> dict[str, Any]:
         """Recall at 1, 5, 10 in percent as {"i2t": {k: ...}, "t2i": {k: ...}, "rsum": ...} on a split (None: all).
 
-        `relevance` adds "semantic", the table of `metrics.semantic_retrieval`: R, SR, NCS and their sums.
+        `relevance` adds "semantic", the table of `metrics.semantic_retrieval`: R, SR, NCS and their sums. A one-tower
+        model reads every pair: it shows its progress where there are many, and keeps what it has scored in the file
+        `resume`, if that is given, to go on from.
         """
-        return evaluate(self.model, data if split is None else data.split(split), folds=folds, relevance=relevance)
+        part = data if split is None else data.split(split)
+        shown = len(part) * len(part.captions) > MANY_PAIRS
+        return evaluate(self.model, part, folds=folds, relevance=relevance, progress=shown, resume=resume)
 
     def search(
         self,
@@ -96,13 +109,12 @@ class Run:
         if isinstance(query, str):
             if not query.strip():
                 raise ItmlabError("the sentence to search for is empty")
-            of, features = of or "images", embed_captions(self.model, [query])
-        else:
-            query = read_image(query) if isinstance(query, Path) else query
-            of, features = of or "captions", embed_images(self.model, [query])
+        elif isinstance(query, Path):
+            query = read_image(query)
+        of = of or ("images" if isinstance(query, str) else "captions")
         if of not in ("images", "captions"):
             raise ItmlabError(f"cannot search for {of!r}", remedy='of="images" or of="captions"')
-        scores, indices = (found[0].tolist() for found in self._index(data, of).search(features, k))
+        scores, indices = self._best(query, k, data, of)
         if of == "captions":
             images = data.image_of_caption[indices].tolist()
             ids, captions = [data.caption_ids[index] for index in indices], [data.captions[index] for index in indices]
@@ -112,21 +124,41 @@ class Run:
             captions = [data.captions[own[0]] if own else "" for own in first]
         return Hits(query, of, ids, scores, captions, images, data)
 
-    def _index(self, data: CaptionSet, of: str) -> Index:
+    def _best(self, query: str | Image.Image, k: int, data: CaptionSet, of: str) -> tuple[list[float], list[int]]:
+        """The k best scores and their places, from features where the model has them, else by scoring all."""
+        model = self.model
+        if isinstance(model, OneTower):
+            if data.fingerprint not in self._searches:
+                self._searches[data.fingerprint] = OneTowerSearch(model, data)
+            return self._searches[data.fingerprint].search(query, k, of)
+        features = embed_captions(model, [query]) if isinstance(query, str) else embed_images(model, [query])
         key = (data.fingerprint, of)
         if key not in self._indices:
-            embedded = (
-                embed_images(self.model, data.images) if of == "images" else embed_captions(self.model, data.captions)
-            )
+            embedded = embed_images(model, data.images) if of == "images" else embed_captions(model, data.captions)
             self._indices[key] = Index(embedded)
-        return self._indices[key]
+        scores, indices = (found[0].tolist() for found in self._indices[key].search(features, k))
+        return scores, indices
 
     def explain(self, image: Image.Image | Path, caption: str) -> "list[AttentionMap]":
         """For each word of the caption, the similarity of its feature with each patch's (FNE, Figures 3 and 7)."""
         from ..explain import word_maps
 
         picture = read_image(image) if isinstance(image, Path) else image
+        if isinstance(self.model, OneTower):
+            raise ItmlabError("a one-tower model has no features of patches and words apart", remedy="ask run.words")
         return word_maps(self.model, picture, caption)
+
+    def words(self, image: Image.Image | Path, sentence: str) -> "ExplainedSentence":
+        """Which words of a sentence do not fit a picture, and what a model of TAGS-DC would write (its Figure 4).
+
+        `image` is a picture or its file, or for a model of regions a record of regions.
+        """
+        from ..explain.words import words
+
+        picture = read_image(image) if isinstance(image, Path) else image
+        if not isinstance(self.model, OneTower):
+            raise ItmlabError("only a one-tower model judges single words", remedy="ask run.explain")
+        return words(self.model, picture, [sentence], name=self.recipe.name)[0]
 
     def export(self, directory: str | Path, dtype: Literal["float16", "float32"] = "float16") -> "Run":
         """Write what using the run takes (recipe, data's description, record, weights) without what resuming takes."""
@@ -136,8 +168,9 @@ class Run:
                 "a run cannot be exported onto itself", where=str(directory), remedy="name another directory"
             )
         self.model.save(directory, dtype=dtype)
-        for name in ("recipe.json", "data.json", "history.jsonl"):
-            write_bytes(directory / name, (self.directory / name).read_bytes())
+        for name in ("recipe.json", "data.json", "inputs.json", "history.jsonl"):
+            if (self.directory / name).exists():
+                write_bytes(directory / name, (self.directory / name).read_bytes())
         pointer = Checkpoints(self.directory / "resume").read_pointer()
         if pointer.get("position"):
             shutil.rmtree(directory / "resume", ignore_errors=True)
@@ -147,9 +180,8 @@ class Run:
 
 def pretrained(name: str) -> Run:
     """A run that ships with the package; an unknown name is an ItmlabError that lists those there."""
-    home = Path(__file__).parent.parent / "pretrained"
-    there = sorted(path.parent.name for path in home.glob("*/recipe.json"))
+    there = shipped_names()
     if name not in there:
         listed = f"there are {', '.join(there)}" if there else "this installation has none: train one"
         raise ItmlabError(f"no pretrained run {name!r}", remedy=listed)
-    return Run(home / name)
+    return Run(shipped_directory(name))

@@ -5,16 +5,13 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
-from ..models import TwoTower, build_model
-from ..models.momentum import Momentum
-from ..samplers import MomentumMemory
+from .beginning import first_model
 from .checkpoint import Tensors
-from .objective import Objective
+from .kinds import kind_of
 from .recipe import OptimiserSettings, Recipe
-from .relevance import CaptionRelevance
 
 
 @dataclass
@@ -36,7 +33,7 @@ class Position:
 
 
 class State:
-    """Model, momentum copy, optimiser, sampler, memory and random numbers of a run, made from recipe, seed and data.
+    """Model, optimiser, task and random numbers of a run, made from recipe, seed and data.
 
     Call it inside `torch.random.fork_rng`: it seeds torch's own random numbers, which dropout draws from.
     """
@@ -45,43 +42,27 @@ class State:
         self.accelerator = accelerator
         self.position = Position()
         torch.manual_seed(recipe.seed)  # the same weights in every process
-        self.model: TwoTower = build_model(recipe.model, data.captions).to(accelerator.device)
+        self.model = first_model(recipe, data.captions).to(accelerator.device)
         self.optimiser = build_optimiser(self.model, recipe.optimiser)
         self.generator = torch.Generator().manual_seed(recipe.seed)  # the same negatives in every process
-        self.momentum = memory = None
-        if recipe.memory:
-            self.momentum = Momentum(self.model, m=recipe.memory.momentum)
-            memory = MomentumMemory(recipe.memory.length, self.model.config.dimension, device=accelerator.device)
-        margin = recipe.adaptive_margin
-        relevance = None if margin is None else CaptionRelevance(data, tokenise=margin.tokenise)
-        self.objective = Objective(recipe, memory, self.generator, relevance)
+        self.task = kind_of(recipe.model).new_task(recipe, data, self.model, accelerator, self.generator)
         torch.manual_seed(recipe.seed * 1000 + 1 + accelerator.process_index)  # dropout of its own in every process
 
     def tensors(self) -> Tensors:
         """All of it by part; every process takes part, as each has random numbers of its own."""
-        parts = {
+        return {
             "model": self.model.state_dict(),
             "optimiser": optimiser_tensors(self.model, self.optimiser),
             "random": self._random_numbers(),
+            **self.task.tensors(),
         }
-        if self.momentum is not None:
-            parts["momentum"] = self.momentum.state_dict()
-            parts["memory"] = self.objective.memory.state_dict()
-        if self.objective.sampler is not None:
-            parts["sampler"] = self.objective.sampler.state_dict()
-        return parts
 
     def restore(self, tensors: Tensors, position: dict[str, Any]) -> None:
         """Take up what `tensors` and `position` left."""
         self.position = Position(**position)
         self.model.load_state_dict(tensors["model"])
         load_optimiser(self.model, self.optimiser, tensors["optimiser"])
-        self.objective.start_epoch(self.position.epoch)  # first, as it clears what the sampler is given next
-        if self.momentum is not None:
-            self.momentum.load_state_dict(tensors["momentum"])
-            self.objective.memory.load_state_dict(tensors["memory"])
-        if self.objective.sampler is not None:
-            self.objective.sampler.load_state_dict(tensors["sampler"])
+        self.task.restore(tensors, self.position.epoch)
         random, process = tensors["random"], self.accelerator.process_index
         self.generator.set_state(random["sampler"])
         torch.set_rng_state(random["processor"][process % len(random["processor"])])
@@ -100,22 +81,22 @@ class State:
         return {**gathered, "sampler": self.generator.get_state()}
 
 
-def build_optimiser(model: TwoTower, settings: OptimiserSettings) -> torch.optim.Optimizer:
+def build_optimiser(model: nn.Module, settings: OptimiserSettings) -> torch.optim.Optimizer:
     """Adam or AdamW; weights decay, biases and normalisation do not."""
     kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[settings.kind]
     decayed = [weight for weight in model.parameters() if weight.requires_grad and weight.ndim > 1]
     others = [weight for weight in model.parameters() if weight.requires_grad and weight.ndim <= 1]
     groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    return kind(groups, lr=settings.learning_rate)
+    return kind(groups, lr=settings.learning_rate, betas=settings.betas)
 
 
-def optimiser_tensors(model: TwoTower, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+def optimiser_tensors(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
     """The optimiser's state by weight name and kind, as in "image.proj.weight/exp_avg"."""
     names = {weight: name for name, weight in model.named_parameters()}
     return {f"{names[w]}/{kind}": value for w, kept in optimiser.state.items() for kind, value in kept.items()}
 
 
-def load_optimiser(model: TwoTower, optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+def load_optimiser(model: nn.Module, optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
     """The inverse of `optimiser_tensors`."""
     weights = dict(model.named_parameters())
     optimiser.state.clear()

@@ -33,7 +33,8 @@ def flat(record: dict[str, Any]) -> dict[str, float]:
     kind, numbers = record["kind"], {}
     for name, value in record.items():
         if isinstance(value, dict):
-            numbers |= {f"{kind}/{name} R@{k}": recall for k, recall in value.items()}
+            named = {key if isinstance(key, str) else f"R@{key}": number for key, number in value.items()}
+            numbers |= {f"{kind}/{name} {key}": one for key, one in named.items() if isinstance(one, int | float)}
         elif isinstance(value, int | float) and name != "step":
             numbers[f"{kind}/{name}"] = value
     return numbers

@@ -156,3 +156,19 @@ def test_captions_of_one_picture_come_together_and_it_is_prepared_once(together)
 def test_impossible_settings_are_refused(wrong):
     with pytest.raises(ItmlabError):
         PairBatches(pairs(), **{"batch_size": 2, "seed": 0, **wrong})
+
+
+def test_pictures_are_left_alone_where_nobody_looks_at_them():
+    pictures = Counted(4)
+    data = CaptionSet(
+        name="counted",
+        images=pictures,
+        image_ids=list("abcd"),
+        captions=["one"] * 4,
+        caption_ids=list("abcd"),
+        image_of_caption=range(4),
+        splits={},
+    )
+    batches = PairBatches(data, batch_size=2, seed=0, with_pictures=False, prepare_captions=len)
+    assert [(batch.images, batch.tokens) for batch in batches.epoch(0)] == [(None, 2)] * 2
+    assert pictures.decoded == []

@@ -45,5 +45,6 @@ def processes():
     """Starts processes quickly: they are forked from a server that has everything imported, not from the tests."""
     context = multiprocessing.get_context("forkserver")
     slow = ["transformers.models.bert.modeling_bert", "transformers.models.vit.modeling_vit", "accelerate"]
-    context.set_forkserver_preload(["itmlab.training.loop", "itmlab.recipes", *slow])
+    ours = ["itmlab.training.loop", "itmlab.training.one_tower_task", "itmlab.recipes"]
+    context.set_forkserver_preload([*ours, *slow])
     return context

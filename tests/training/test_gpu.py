@@ -7,19 +7,24 @@ import torch
 
 from itmlab.training import Run, train
 
+from .towers import tower
 from .world import micro, small_world
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")]
 
 
-def train_on_the_gpu(directory):
+RECIPES = {"fne": micro(), "one tower": tower("sg", data__steps=20)}
+
+
+def train_on_the_gpu(name, directory):
     os.environ.pop("ACCELERATE_USE_CPU", None)
-    train(micro(), small_world(), directory, max_steps=9, progress=False)
-    train(micro(), small_world(), directory, progress=False)
+    train(RECIPES[name], small_world(), directory, max_steps=9, progress=False)
+    train(RECIPES[name], small_world(), directory, progress=False)
 
 
-def test_it_trains_and_resumes(processes, data, tmp_path):
-    process = processes.Process(target=train_on_the_gpu, args=(tmp_path / "run",))
+@pytest.mark.parametrize("name", RECIPES)
+def test_it_trains_and_resumes(name, processes, data, tmp_path):
+    process = processes.Process(target=train_on_the_gpu, args=(name, tmp_path / "run"))
     process.start()
     process.join()
     run = Run(tmp_path / "run")

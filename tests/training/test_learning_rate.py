@@ -42,3 +42,9 @@ def test_it_is_never_above_the_rate_nor_negative_nor_rises_after_the_warm_up(sch
     assert all(0 <= value <= 1 for value in values)
     after = [value for step, value in enumerate(values) if step / steps_an_epoch >= warm_up]
     assert after == sorted(after, reverse=True)
+
+
+def test_a_warm_up_may_be_a_share_of_all_steps_and_a_run_may_end_within_an_epoch():
+    settings = OptimiserSettings(learning_rate=1.0, schedule="linear", warm_up_share=0.25)
+    values = [learning_rate_at(settings, step, 5, 12 / 5) for step in range(12)]
+    assert values == pytest.approx([0.25, 0.5, 0.75, 1, 8 / 9, 7 / 9, 6 / 9, 5 / 9, 4 / 9, 3 / 9, 2 / 9, 1 / 9])

@@ -36,8 +36,24 @@ def test_tags_by_name(tmp_path, data, folder):
     )
     found = read_negatives(done.path)
     assert len(found) > 20 and found.header["generator"] == "tags" and len(found.header["weights"]) == 64
-    assert found.header["options"] == {"maskings": 2, "samples": 3, "temperature": 1.0, "keep": 31, "words": False}
+    options = {"maskings": 2, "samples": 3, "temperature": 1.0, "keep": 31, "words": False, "implied": True}
+    assert found.header["options"] == options
     assert all(one.score is not None for row in found.of(data) for one in row)
+
+
+def test_what_words_imply_is_filtered_in_a_world_unless_it_is_switched_off(tmp_path, data, folder):
+    options = {"maskings": 6, "samples": 30, "keep": None}
+    with_it, without = (
+        write_negatives(data, tmp_path / f"{given}.jsonl", "tags", model=folder, options=options | given, truth=False)
+        for given in ({}, {"implied": False})
+    )
+    assert 0 < with_it.negatives < without.negatives
+    outside = data.select(range(3))
+    outside.world = None
+    done = write_negatives(outside, tmp_path / "plain.jsonl", "tags", model=folder, options={"maskings": 1})
+    assert read_negatives(done.path).header["options"]["implied"] is False
+    with pytest.raises(ItmlabError, match="needs a world"):
+        write_negatives(outside, tmp_path / "x.jsonl", "tags", model=folder, options={"implied": True})
 
 
 def test_rules_by_name_scored_by_a_tower(tmp_path, data, folder):

@@ -125,3 +125,40 @@ def test_another_kind_of_sampler_starts_without_the_options_of_the_old_one():
     assert recipes.fne.sampler.options
     assert recipes.fne.replace(sampler__kind="softest").sampler.options == {}
     assert recipes.fne.replace(sampler__kind="semi_hard", sampler__margin=0.1).sampler.options == {"margin": 0.1}
+
+
+WRONG_TOWERS = [
+    ({"model.hiden": 3}, "unknown field model.hiden — did you mean hidden?"),
+    ({"model.hidden": "x"}, "model.hidden is 'x', wanted a whole number"),
+    ({"tags.weights": {"retrieved": -1.0}}, "the loss weight retrieved must be 0 or above"),
+    ({"tags.weights.wod": 1.0}, "unknown field tags.weights.wod"),
+    ({"tags.generator": "dynamo"}, "did you mean dynamic?"),
+    ({"tags.generator": "file"}, "extra_negatives is None, wanted a path, as tags.generator is 'file'"),
+    ({"extra_negatives": {"path": "x"}}, "extra_negatives is 'x', wanted null unless tags.generator is 'file'"),
+    ({"tags.temperature": 0.0}, "tags.temperature is 0.0"),
+    ({"tags.kept": 0}, "tags.kept is 0, wanted 1 or more"),
+    ({"tags.matching_begins": 1.0}, "tags.matching_begins is 1.0, wanted 0 to below 1"),
+    ({"tags": None}, "tags is None, wanted an object with fields, as the model is a one-tower model"),
+    ({"loss": {}}, "wanted null, as the model is a one-tower model"),
+    ({"memory": {}}, "memory is MemorySettings(length=8192, momentum=0.995), wanted null"),
+    ({"start": ""}, "start is '', wanted a run's name, a directory, or null"),
+    ({"data.steps": 0}, "data.steps is 0, wanted 1 or more, or null"),
+    ({"optimiser.warm_up": 1.0}, "optimiser.warm_up_share is 0.1, wanted 0, as optimiser.warm_up is given"),
+    ({"optimiser.betas": [0.9, 1.0]}, "optimiser.betas is (0.9, 1.0)"),
+]
+
+
+@pytest.mark.parametrize(("changes", "said"), WRONG_TOWERS)
+def test_what_is_wrong_of_a_one_tower_recipe_is_said_in_one_line(changes, said):
+    with pytest.raises(ItmlabError) as error:
+        recipes.tags.replace(**changes)
+    assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_model_is_read_as_the_configuration_whose_fields_it_has():
+    for recipe in (recipes.tags, recipes.fne):
+        values = recipe.to_json()["model"]
+        read = Recipe.from_json(recipe.to_json() | {"model": dict(list(values.items())[:7])}).model
+        assert type(read) is type(recipe.model)
+    with pytest.raises(ItmlabError, match="tags is TagsSettings"):
+        recipes.tags.replace(model=recipes.fne.model)

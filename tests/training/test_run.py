@@ -8,7 +8,7 @@ from PIL import Image
 import itmlab
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
-from itmlab.training import Run, pretrained, run, train
+from itmlab.training import Run, pretrained, shipped, train
 
 from .world import micro
 
@@ -80,7 +80,7 @@ def test_what_is_exported_is_used_but_not_resumed(finished, data, tmp_path):
 
 
 def test_pretrained_runs_are_found_by_name(finished, tmp_path, monkeypatch):
-    monkeypatch.setattr(run, "__file__", str(tmp_path / "itmlab" / "training" / "run.py"))
+    monkeypatch.setattr(shipped, "HOME", tmp_path / "itmlab" / "pretrained")
     with pytest.raises(ItmlabError, match="this installation has none"):
         pretrained("fne")
     finished.export(tmp_path / "itmlab" / "pretrained" / "fne")

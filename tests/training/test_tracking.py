@@ -17,6 +17,11 @@ def test_a_record_becomes_numbers_with_one_name_each() -> None:
     assert flat(record) == expected
 
 
+def test_losses_have_names_of_their_own_and_histograms_stay_in_the_run() -> None:
+    record = {"kind": "step", "step": 8, "losses": {"retrieved": 0.5}, "difficulty": {"synthetic": [1, 2]}}
+    assert flat(record) == {"step/losses retrieved": 0.5}
+
+
 def test_a_run_is_logged_and_stays_on_this_machine(data, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("trackio.utils.TRACKIO_DIR", tmp_path / "trackio")
     monkeypatch.setattr("trackio.sqlite_storage.TRACKIO_DIR", tmp_path / "trackio")

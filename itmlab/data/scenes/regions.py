@@ -33,7 +33,7 @@ class SceneRegions(Sequence[RegionFeatures]):
     def __getitem__(self, index: int) -> RegionFeatures:
         row = self._rows[index]
         picture = self._images[row]
-        boxes, confidence, _ = self._boxes(row)
+        boxes, confidence, _ = self._boxes(row, picture.width)
         crops = [picture.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box=tuple(box)) for box in boxes]
         pixels = np.stack([np.asarray(crop, dtype=np.float32).reshape(-1) / 255 for crop in crops])
         shares = boxes / np.array([picture.width, picture.height] * 2, dtype=np.float32)
@@ -43,7 +43,8 @@ class SceneRegions(Sequence[RegionFeatures]):
 
     def objects(self, index: int) -> Int64[Tensor, "region"]:
         """The number of the object that each region is around, -1 for a spurious one."""
-        return torch.tensor(self._boxes(self._rows[index])[2], dtype=torch.int64)
+        row = self._rows[index]
+        return torch.tensor(self._boxes(row, self._images[row].width)[2], dtype=torch.int64)
 
     def select(self, indices: Sequence[int] | Tensor) -> "SceneRegions":
         """The regions of these images in this order."""
@@ -51,9 +52,8 @@ class SceneRegions(Sequence[RegionFeatures]):
         other._rows = [self._rows[int(at)] for at in indices]
         return other
 
-    def _boxes(self, row: int) -> tuple[np.ndarray, list[float], list[int]]:
+    def _boxes(self, row: int, size: int) -> tuple[np.ndarray, list[float], list[int]]:
         dice = random.Random(f"regions/{self._ids[row]}")
-        size = self._world.masks(row).shape[-1]
         found: list[tuple[list[float], float, int]] = []
         things = self._world.objects(row)
         for number, box in enumerate(self._world.boxes(row).tolist()):

@@ -1,0 +1,88 @@
+"""One transformer for both sides of a pair, each read apart from the other (ITContrast)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from jaxtyping import Float
+from torch import Tensor
+
+from .caption_input import ReadsCaptions
+from .encode_apart import captions_apart, images_apart
+from .encoded import Encoded, cosine_similarity
+from .one_tower import OneTower
+from .one_tower_config import SeparateOneTowerConfig
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+
+class SeparateOneTower(ReadsCaptions):
+    """A single-stream transformer over the captions alone and over the images alone (ITContrast, Sec. 3.1).
+
+    Read together, the caption would leak into the image's feature (methods.md, sec. 4). Both go through the same
+    layers; a global feature is the mean over word pieces, or over regions and tags, at length one. The heads that judge
+    pairs are left out.
+    """
+
+    config_class = SeparateOneTowerConfig
+
+    def __init__(self, config: SeparateOneTowerConfig, tokenizer: "PreTrainedTokenizerFast"):
+        super().__init__()
+        self.tower = OneTower(config, tokenizer)
+        del self.tower.heads, self.tower.pooler
+        self.config, self.tokenizer, self.captions_cut = config, self.tower.tokenizer, 0
+
+    @classmethod
+    def of(cls, tower: OneTower) -> "SeparateOneTower":
+        """The transformer of `tower`, such as a public OSCAR checkpoint's; its weights are copied."""
+        model = cls(SeparateOneTowerConfig(**tower.config.to_dict()), tower.tokenizer)
+        weights = tower.state_dict()
+        model.tower.load_state_dict({name: weights[name] for name in model.tower.state_dict()})
+        return model.train(tower.training)
+
+    @property
+    def reads(self) -> Literal["regions", "pictures"]:
+        """What of a data set `prepare_images` takes."""
+        return "regions" if self.tower.stem is None else "pictures"
+
+    @property
+    def patch_grid(self) -> tuple[int, int]:
+        """Rows and columns of patches; part i of an image's `local` is patch (i // columns, i % columns)."""
+        return self.tower.patch_grid
+
+    def prepare_images(self, images: Sequence[Any], tags: Sequence[str] | None = None) -> dict[str, Tensor]:
+        """As `OneTower.prepare_images`."""
+        return self.tower.prepare_images(images, tags)
+
+    def encode_images(self, prepared: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
+        """Features of prepared images; parts are tags, then regions or patches."""
+        return images_apart(self.tower, self.tower.embed_regions(**prepared), attentions=attentions)
+
+    def encode_captions(self, tokens: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
+        """Features of prepared captions."""
+        return captions_apart(self.tower, tokens, attentions=attentions)
+
+    def forward(self, prepared: dict[str, Tensor], tokens: dict[str, Tensor]) -> tuple[Encoded, Encoded]:
+        """Both at once, which is what a distributed wrapper calls."""
+        return self.encode_images(prepared), self.encode_captions(tokens)
+
+    def similarity(
+        self, images: Encoded | Tensor, captions: Encoded | Tensor, *, chunk: int = 1024
+    ) -> Float[Tensor, "image caption"]:
+        """Cosine of every image with every caption, the same for every `chunk`; takes pooled features as well."""
+        pooled = [side.pooled if isinstance(side, Encoded) else side for side in (images, captions)]
+        return cosine_similarity(*pooled, chunk=chunk)
+
+    def save(self, directory: str | Path, *, dtype: Literal["float32", "float16"] = "float32") -> None:
+        """Write config.json, tokenizer.json and model.safetensors, weights last, each file atomically."""
+        from .directory import save_model
+
+        save_model(self, directory, dtype=dtype)
+
+    @classmethod
+    def load(cls, directory: str | Path) -> "SeparateOneTower":
+        """Read a saved model, in evaluation mode; weights that do not fit are an ItmlabError naming them."""
+        from .directory import load_model
+
+        return load_model(directory, cls)

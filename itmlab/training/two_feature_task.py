@@ -1,0 +1,96 @@
+"""Learning with models that give pictures and captions a feature each: the objective over a batch of pairs."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ..data.batches import Batch
+from ..models.momentum import Momentum
+from ..samplers import MomentumMemory
+from .checkpoint import Tensors
+from .evaluation import on_device
+from .extra_captions import ExtraCaptions
+from .gather import share, whole_batch
+from .objective import Objective
+from .relevance import CaptionRelevance
+from .sides import Extra
+from .task import BatchLoss, Task
+
+
+class TwoFeatureTask(Task):
+    """A recipe's objective with its sampler, its momentum copy and memory, and extra negative captions from a file."""
+
+    def __init__(self, *arguments: Any):
+        super().__init__(*arguments)
+        recipe, model, margin = self.recipe, self.model, self.recipe.adaptive_margin
+        self.momentum = memory = None
+        if recipe.memory:
+            self.momentum = Momentum(model, m=recipe.memory.momentum)
+            memory = MomentumMemory(recipe.memory.length, model.config.dimension, device=self.accelerator.device)
+        relevance = None if margin is None else CaptionRelevance(self.data, tokenise=margin.tokenise)
+        self.objective = Objective(recipe, memory, self.generator, relevance)
+        self.extra = None if recipe.extra_negatives is None else ExtraCaptions(recipe.extra_negatives, self.data)
+
+    def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
+        model, accelerator, device = self.model, self.accelerator, self.accelerator.device
+        pixels, tokens = on_device(model, batch.images), on_device(model, batch.tokens)
+        slow, rows = None, batch.image_rows.to(device)
+        with self.precision():
+            images, captions = model.encode_images(pixels).pooled, model.encode_captions(tokens).pooled
+            if self.momentum is not None:
+                slow = (
+                    whole_batch(self.momentum.encode_images(pixels).pooled.float(), accelerator)[rows],
+                    whole_batch(self.momentum.encode_captions(tokens).pooled.float(), accelerator),
+                )
+            extra = self._extra(batch, epoch)
+        images, captions = whole_batch(images.float(), accelerator)[rows], whole_batch(captions.float(), accelerator)
+        image_ids, caption_ids = batch.image_indices.to(device), batch.caption_indices.to(device)
+        loss, chosen = self.objective(images, captions, image_ids, caption_ids, slow, epoch, (extra, None))
+        suspects = ~(torch.isfinite(images).all(1) & torch.isfinite(captions).all(1)).cpu()
+        return BatchLoss(loss, chosen, batch.image_indices[suspects])
+
+    def _extra(self, batch: Batch, epoch: int) -> Extra | None:
+        """Features of the extra captions of each pair, from the encoder that the other candidates come from."""
+        if self.extra is None or epoch < self.recipe.data.warm_up_epochs:
+            return None
+        sentences, allowed = self.extra.drawn(batch.caption_indices, generator=self.generator)
+        own = sentences[share(len(sentences), self.accelerator)]
+        tokens = on_device(self.model, self.model.prepare_captions([one for row in own for one in row]))
+        slow = self.momentum is not None and epoch > 0
+        encode: Callable = self.momentum.encode_captions if slow else self.model.encode_captions
+        features: Float[Tensor, "row dimension"] = whole_batch(encode(tokens).pooled.float(), self.accelerator)
+        return Extra(features.unflatten(0, allowed.shape), allowed.to(features.device))
+
+    def start_epoch(self, epoch: int) -> None:
+        self.objective.start_epoch(epoch)
+
+    def after_step(self) -> None:
+        if self.momentum is not None:
+            self.momentum.update(self.model)
+
+    def tensors(self) -> Tensors:
+        parts = {}
+        if self.momentum is not None:
+            parts["momentum"] = self.momentum.state_dict()
+            parts["memory"] = self.objective.memory.state_dict()
+        if self.objective.sampler is not None:
+            parts["sampler"] = self.objective.sampler.state_dict()
+        return parts
+
+    def restore(self, tensors: Tensors, epoch: int) -> None:
+        self.objective.start_epoch(epoch)  # first, as it clears what the sampler is given next
+        if self.momentum is not None:
+            self.momentum.load_state_dict(tensors["momentum"])
+            self.objective.memory.load_state_dict(tensors["memory"])
+        if self.objective.sampler is not None:
+            self.objective.sampler.load_state_dict(tensors["sampler"])
+
+    def preparation(self) -> dict[str, Callable[[list], Any]]:
+        model, accelerator = self.model, self.accelerator
+        return {
+            "prepare_images": lambda pictures: model.prepare_images(pictures[share(len(pictures), accelerator)]),
+            "prepare_captions": lambda captions: model.prepare_captions(captions[share(len(captions), accelerator)]),
+        }

@@ -1,0 +1,54 @@
+"""The explorer of the common space in a browser: click a point and see its picture."""
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Lab
+from .test_lab import PATIENCE, ROOT, open_and_run, screenshot, write_notebook
+
+pytestmark = pytest.mark.browser
+
+POINTS = ".js-plotly-plot >> nth=0 >> .scatterlayer .trace >> nth=0 >> .point"
+
+
+def embeddings_notebook(path: Path) -> None:
+    """A notebook with nothing but the explorer, over squares and models that have learnt nothing."""
+    code = f"""import sys
+sys.path.insert(0, {str(ROOT)!r})
+from itmlab import widgets
+from tests.explain.small_maps import small_maps
+from tests.explain.small_world import small_set
+widgets.embeddings(small_maps(), small_set(), picture=3)"""
+    write_notebook(path, code)
+
+
+def shown_picture(page, other_than: str = "") -> str:
+    """The picture below the maps, once there is one (of another name)."""
+    wanted = "other => { const title = document.querySelectorAll('.gtitle')[1]; "
+    wanted += "return title && title.textContent.includes('Picture') && title.textContent !== other; }"
+    page.wait_for_function(wanted, arg=other_than, timeout=60_000)
+    return page.locator(".gtitle").nth(1).text_content()
+
+
+def test_pointing_shows_a_picture_and_a_click_picks_it(page, lab: Lab) -> None:
+    embeddings_notebook(lab.folder / "embeddings.ipynb")
+    open_and_run(page, lab, "embeddings.ipynb")
+    page.locator(POINTS).first.wait_for(timeout=PATIENCE)
+    before = shown_picture(page)
+    assert before == "Picture image 3"
+    screenshot(page, "embeddings_before")
+    box = page.locator(POINTS).nth(9).bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
+    pointed = shown_picture(page, other_than=before)
+    screenshot(page, "embeddings_pointed_at")
+    page.mouse.down()
+    page.mouse.up()
+    number = pointed.split()[-1]  # points lie close: the nearest may be another than the tenth
+    page.wait_for_function(
+        "number => document.querySelector('.widget-readout').textContent.trim() === number", arg=number, timeout=60_000
+    )
+    page.mouse.move(5, 5, steps=4)
+    page.wait_for_timeout(1000)
+    assert shown_picture(page) == pointed
+    screenshot(page, "embeddings_after")

@@ -1,0 +1,36 @@
+"""The explorer of kernel memories in a browser: σ moves the diamonds, captions as anchors bring pictures."""
+
+import pytest
+
+from .conftest import Lab
+from .test_lab import PATIENCE, open_and_run, press, screenshot, write_notebook
+from .test_masking import annotations
+
+pytestmark = pytest.mark.browser
+
+CODE = """import itmlab
+from itmlab import widgets
+widgets.kernel_memory(itmlab.pretrained("triplet"), itmlab.load("scenes", split="test"), anchor=3, pairs=64)"""
+
+
+PICTURES = ".js-plotly-plot .layer-above image, .js-plotly-plot .imagelayer image"
+
+
+def test_sigma_spreads_the_weights_and_captions_bring_pictures(page, lab: Lab) -> None:
+    write_notebook(lab.folder / "memory.ipynb", CODE)
+    open_and_run(page, lab, "memory.ipynb")
+    figures = page.locator(".js-plotly-plot")
+    figures.locator(".annotation-text").first.wait_for(timeout=PATIENCE)
+    before = annotations(page)
+    assert "its match" in before and "size · effective" in before and "false" in before
+    assert page.locator(PICTURES).count() == 1, "the anchor"
+    press(page, "width σ", "ArrowRight", 12)
+    figures.get_by_text("σ = 0.398").wait_for(timeout=PATIENCE)
+    page.wait_for_timeout(1000)
+    screenshot(page, "memory_wide")
+    assert annotations(page).count("%") > before.count("%"), "more prototypes share the weights"
+    page.locator(".widget-dropdown select").first.select_option("caption")
+    figures.get_by_text("caption “").first.wait_for(timeout=PATIENCE)
+    page.wait_for_timeout(1000)
+    screenshot(page, "memory_caption")
+    assert page.locator(PICTURES).count() > 6, "prototypes are pictures now"

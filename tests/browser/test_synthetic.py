@@ -1,0 +1,37 @@
+"""The explorer of synthetic negatives in a browser: another generator, another temperature, another picture."""
+
+import pytest
+
+from .conftest import Lab
+from .test_lab import PATIENCE, open_and_run, press, screenshot, write_notebook
+from .test_masking import annotations, wait_for_change
+
+pytestmark = pytest.mark.browser
+
+CELL = """
+import torch
+import itmlab
+from itmlab import widgets
+from itmlab.models import OneTowerConfig, build_one_tower
+data = itmlab.load("scenes", images=30)
+tower = build_one_tower(OneTowerConfig.tiny(visual="patches"), data.captions, seed=0).eval()
+widgets.synthetic(tower, data, generator="vse_c")
+"""
+
+
+def test_another_generator_another_temperature_and_another_picture_bring_other_negatives(page, lab: Lab) -> None:
+    write_notebook(lab.folder / "synthetic.ipynb", CELL)
+    open_and_run(page, lab, "synthetic.ipynb")
+    page.locator(".js-plotly-plot .annotation-text").first.wait_for(timeout=PATIENCE)
+    rules = annotations(page)
+    screenshot(page, "synthetic_rules")
+    assert "the world says" in rules and "✗ false" in rules
+    page.locator(".widget-dropdown select").first.select_option("tags")
+    refilled = wait_for_change(page, rules)
+    screenshot(page, "synthetic_tags")
+    press(page, "τ", "ArrowLeft", 13)
+    colder = wait_for_change(page, refilled)
+    press(page, "picture", "ArrowRight", 2)
+    other = wait_for_change(page, colder)
+    screenshot(page, "synthetic_other_picture")
+    assert "the caption" in other and other != rules

@@ -1,0 +1,34 @@
+"""The explorer of words in a browser: type a sentence, see what does not fit; move to another picture."""
+
+import pytest
+
+from .conftest import Lab
+from .test_lab import PATIENCE, ROOT, open_and_run, press, screenshot, write_notebook
+from .test_masking import annotations, wait_for_change
+
+pytestmark = pytest.mark.browser
+
+CODE = f"""import sys
+sys.path.insert(0, {str(ROOT)!r})
+from itmlab import widgets
+from tests.explain.colour_tower import ColourTower, judging_set
+data = judging_set()
+widgets.words({{"tower": ColourTower(data.captions)}}, data)"""
+
+
+def test_a_typed_sentence_is_explained_word_by_word(page, lab: Lab) -> None:
+    write_notebook(lab.folder / "words.ipynb", CODE)
+    open_and_run(page, lab, "words.ipynb")
+    page.locator(".js-plotly-plot .annotation-text").first.wait_for(timeout=PATIENCE)
+    before = annotations(page)
+    assert "red" in before and "95" not in before
+    box = page.locator(".widget-text input[type=text]").first
+    box.fill("A blue square <img src=x onerror=\"document.title='broken'\">")
+    box.press("Enter")
+    after = wait_for_change(page, before)
+    screenshot(page, "words_typed")
+    assert "blue" in after and "95" in after.split("|") and "rewritten" in after and page.title() != "broken"
+    press(page, "picture", "ArrowRight", 1)
+    other = wait_for_change(page, after)
+    screenshot(page, "words_other")
+    assert "blue" in other and "95" not in other.split("|")

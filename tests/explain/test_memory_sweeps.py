@@ -1,0 +1,102 @@
+"""A batch's synthetic negatives over σ and m, counted again from what one anchor's explanation says."""
+
+import numpy as np
+import pytest
+import torch
+
+from itmlab.errors import ItmlabError
+from itmlab.explain import hardness, memory_sweep, true_prototypes
+from itmlab.explain.memory_sweeps import ROUNDING
+from itmlab.synthesis import SynHNC
+from itmlab.synthesis.clusters import kmeans, squared_distances
+from tests.synthesis.memory_by_loops import kernel_weights, synthetic
+
+from .synthesis_batches import small_batch
+
+
+def by_loops(batch, clusters, sigma, weights):
+    """Raw points, memberships and cosines of all anchors."""
+    squared = squared_distances(batch.candidates, batch.candidates)
+    membership = kmeans(squared, ~batch.positives, clusters, generator=torch.Generator().manual_seed(0)).numpy()
+    queries, candidates = batch.anchors.numpy().astype(float), batch.candidates.numpy().astype(float)
+    points = synthetic(queries, candidates, membership, clusters, sigma, weights, 1e-3)
+    cosines = np.einsum("akd,ad->ak", points, queries) / np.linalg.norm(points, axis=-1)
+    return points, membership, cosines
+
+
+@pytest.mark.parametrize("weights", ["least_squares", "identity"])
+@pytest.mark.parametrize(("parameter", "values"), [("sigma", [0.1, 0.5, 2.0]), ("clusters", [2, 4])])
+def test_it_is_what_loops_count(parameter, values, weights):
+    batch = small_batch()
+    swept = memory_sweep(batch, parameter, values, weights=[weights], sigma=0.5, clusters=3)
+    curve = swept.curves[weights]
+    for at, value in enumerate(values):
+        settings = {"sigma": 0.5, "clusters": 3, parameter: value}
+        points, membership, cosines = by_loops(batch, settings["clusters"], settings["sigma"], weights)
+        nearest = cosines.max(1)
+        assert curve.hardness[at] == pytest.approx(nearest.mean(), abs=1e-3)
+        np.testing.assert_allclose(curve.quartiles[:, at], np.quantile(nearest, [0.25, 0.75]), atol=1e-3)
+        assert curve.length[at] == pytest.approx(np.linalg.norm(points, axis=-1).mean(), abs=1e-3)
+        entropies = []
+        for anchor, row in enumerate(membership):
+            for cluster in range(settings["clusters"]):
+                mine = batch.candidates.numpy()[row == cluster].T
+                shares = kernel_weights(batch.anchors[anchor].numpy(), mine, settings["sigma"])
+                entropies.append(-(shares * np.log(np.maximum(shares, 1e-30))).sum())
+        means = np.reshape(entropies, (len(batch.anchors), -1)).mean(1)
+        assert curve.effective[at] == pytest.approx(np.exp(means).mean(), rel=1e-3)
+        above = 100 * (nearest > batch.hardest().numpy() + ROUNDING).mean()
+        assert curve.above_hardest[at] == pytest.approx(above, abs=0.01)
+    assert swept.hardest == pytest.approx(float(batch.hardest().mean()))
+    assert swept.match == pytest.approx(float(batch.positive_scores.mean()))
+
+
+def test_a_narrow_kernel_makes_the_hardest_real_negative_again_and_a_wide_one_no_mean_that_is_harder():
+    batch = small_batch()
+    curves = memory_sweep(batch, "sigma", [0.005, 100.0], clusters=3).curves
+    for curve in curves.values():
+        assert curve.hardness[0] == pytest.approx(float(batch.hardest().mean()), abs=1e-3)
+        assert curve.above_hardest[0] == 0 and curve.effective[0] == pytest.approx(1, abs=0.05)
+    assert curves["identity"].hardness[1] < curves["identity"].hardness[0]
+
+
+def test_hardness_holds_every_score_that_a_loss_is_given():
+    batch, synthesis = small_batch(), SynHNC(3, sigma=0.3)
+    found = hardness(batch, synthesis, noise=10)
+    counts = {kind: len(values) for kind, values in found.items()}
+    assert list(counts.values()) == [16, 16 * 15, 16, 16 * 3, 16, 160]
+    np.testing.assert_allclose(found["the hardest of them"], batch.hardest().numpy())
+    made = synthesis(batch.anchors, batch.candidates, batch.positives, generator=torch.Generator().manual_seed(0))
+    np.testing.assert_allclose(found["synthetic negatives"], made.scores(batch.anchors).flatten().numpy())
+    np.testing.assert_allclose(found["the hardest synthetic"], made.scores(batch.anchors).max(1).values.numpy())
+    assert all((abs(values) <= 1 + 1e-5).all() for values in found.values())
+
+
+def test_synthetic_negatives_of_false_negatives_are_counted():
+    """Candidate colours repeat every four, so three of fifteen negatives of each anchor are true."""
+    batch = small_batch()
+    shares = true_prototypes(batch, clusters=1, sigma=0.005)
+    hardest = batch.scores.masked_fill(batch.positives, -2).argmax(1)
+    verdicts = batch.truth[torch.arange(16), hardest]
+    expected = 100 * float((verdicts == 1).sum()) / float((verdicts >= 0).sum())
+    for value, low, high in shares.values():  # one cluster and a narrow kernel: the hardest negative, three times
+        assert value == pytest.approx(expected) and low <= value <= high
+    many = true_prototypes(batch, clusters=4, sigma=0.3)
+    assert set(many) == set(shares) and all(0 <= value <= 100 for value, _, _ in many.values())
+
+
+def test_empty_clusters_count_for_nothing():
+    batch = small_batch(pairs=4)
+    curve = memory_sweep(batch, "clusters", [8], weights=["identity"]).curves["identity"]
+    assert np.isfinite([curve.hardness[0], curve.length[0], curve.effective[0]]).all()
+    shares = true_prototypes(batch, clusters=8)
+    assert np.isfinite(list(shares.values())).all()
+
+
+def test_what_cannot_be_asked_is_one_line():
+    with pytest.raises(ItmlabError, match="no sweep over 0 values"):
+        memory_sweep(small_batch(), "sigma", [])
+    with pytest.raises(ItmlabError, match="take sigma or clusters"):
+        memory_sweep(small_batch(), "tau", [1.0])
+    with pytest.raises(ItmlabError, match="no world"):
+        true_prototypes(small_batch(world=False))

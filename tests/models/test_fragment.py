@@ -1,0 +1,238 @@
+"""A fragment matcher encodes each image and caption by itself and scores all pairs alike in any order and number."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from itmlab.data import load
+from itmlab.errors import ItmlabError
+from itmlab.models import Fragment, FragmentConfig, Momentum, build_fragment, joined
+
+from .fragments import CAPTIONS, CLOSE, KINDS, build, encoded, parts, records
+
+
+@pytest.fixture(params=KINDS)
+def model(request) -> Fragment:
+    return build(request.param)
+
+
+def test_features_have_unit_length_and_marked_parts(model):
+    images, captions = encoded(model)
+    for items, count in ((images, 4), (captions, 4)):
+        assert items.pooled.shape == (count, 16) and items.local.shape[:2] == items.mask.shape
+        torch.testing.assert_close(items.pooled.norm(dim=1), torch.ones(count))
+    assert images.mask.sum(1).tolist() == [3, 5, 1, 4]
+    assert captions.mask.sum(1).tolist() == [len(model.tokenizer.tokenize(text)) for text in CAPTIONS]
+
+
+def test_alone_and_in_company_features_and_scores_are_the_same(model):
+    images, captions = encoded(model)
+    together = model.similarity(images, captions)
+    for row, record in enumerate(records([3, 5, 1, 4])):
+        with torch.no_grad():
+            image = model.encode_images(model.prepare_images([record]))
+            caption = model.encode_captions(model.prepare_captions([CAPTIONS[row]]))
+        torch.testing.assert_close(image.pooled[0], images.pooled[row], **CLOSE)
+        torch.testing.assert_close(caption.pooled[0], captions.pooled[row], **CLOSE)
+        torch.testing.assert_close(parts(image, 0), parts(images, row), **CLOSE)
+        torch.testing.assert_close(parts(caption, 0), parts(captions, row), **CLOSE)
+        torch.testing.assert_close(model.similarity(image, captions)[0], together[row], **CLOSE)
+        torch.testing.assert_close(model.similarity(images, caption)[:, 0], together[:, row], **CLOSE)
+
+
+def test_what_stands_in_the_padding_does_not_matter(model):
+    regions, tokens = model.prepare_images(records([3, 5, 1, 4])), model.prepare_captions(CAPTIONS)
+    with torch.no_grad():
+        before = model.similarity(*model(regions, tokens))
+        regions["regions"][~regions["region_mask"]] = 3.0
+        tokens["input_ids"][tokens["attention_mask"] == 0] = 7
+        torch.testing.assert_close(model.similarity(*model(regions, tokens)), before, **CLOSE)
+
+
+def test_one_word_and_one_region_are_enough_and_no_word_at_all_is_finite(model):
+    images, captions = encoded(model, [1, 1], ["cat", "dog", ""])
+    scores = model.similarity(images, captions)
+    assert scores.shape == (2, 3) and scores.isfinite().all()
+    assert len(set(scores[:, 0].tolist())) == 2 and not torch.equal(scores[:, 0], scores[:, 1])
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 5, 1000])
+def test_chunks_add_up_to_the_whole(model, chunk):
+    images, captions = encoded(model, [3, 5, 1, 4, 2, 9, 5], [*CAPTIONS, "a cat", "a tree", "dog"])
+    whole = model.similarity(images, captions, chunk=10**6)
+    torch.testing.assert_close(model.similarity(images, captions, chunk=chunk), whole, rtol=1e-5, atol=1e-6)
+
+
+class Largest(TorchDispatchMode):
+    """The number of numbers in the largest tensor that any operation makes."""
+
+    def __init__(self):
+        super().__init__()
+        self.size = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        made = function(*args, **(kwargs or {}))
+        if isinstance(made, torch.Tensor) and made.untyped_storage().nbytes():
+            self.size = max(self.size, made.untyped_storage().nbytes() // made.element_size())
+        return made
+
+
+@pytest.mark.parametrize("kind", ["scan_t2i", "scan_i2t", "sgraf"])
+def test_memory_is_bounded_by_the_chunk_whatever_the_number_of_pairs(kind):
+    model = build(kind)
+    most = []
+    for count in (20, 60):
+        images, captions = encoded(model, [5] * count, CAPTIONS * (count // 4))
+        with torch.no_grad(), Largest() as watched:
+            model.similarity(images, captions, chunk=25)
+        given = max(images.local.numel(), captions.local.numel(), count * count)
+        most.append((watched.size, given))
+    words, dimension = 9, 16
+    for size, given in most:
+        assert size <= max(25 * (words + 1) * dimension, given)
+
+
+def test_gradients_reach_every_weight_through_any_chunk(model):
+    model.train()
+    gradients = []
+    for chunk in (1000, 3):
+        model.zero_grad()
+        images = model.encode_images(model.prepare_images(records([3, 5, 1, 4])))
+        captions = model.encode_captions(model.prepare_captions(CAPTIONS))
+        weights = torch.arange(16.0).view(4, 4).cos()
+        (model.similarity(images, captions, chunk=chunk) * weights).sum().backward()
+        assert [name for name, one in model.named_parameters() if one.grad is None] == []
+        gradients.append([one.grad.clone() for one in model.parameters()])
+    for ours, theirs in zip(*gradients, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-5)
+
+
+def test_training_learns_to_tell_pairs_apart(model):
+    images, captions = model.prepare_images(records([3, 5, 1, 4])), model.prepare_captions(CAPTIONS)
+    optimiser = torch.optim.Adam(model.train().parameters(), lr=3e-3)
+    for _ in range(80):
+        scores = model.similarity(*model(images, captions))
+        wrong = scores.masked_fill(torch.eye(4, dtype=torch.bool), -9.0)
+        loss = (0.2 + wrong.amax(1) - scores.diagonal()).relu().sum()
+        optimiser.zero_grad()
+        (loss + (0.2 + wrong.amax(0) - scores.diagonal()).relu().sum()).backward()
+        optimiser.step()
+    scores = model.eval().similarity(*model(images, captions))
+    assert (scores.argmax(1) == torch.arange(4)).all() and (scores.argmax(0) == torch.arange(4)).all()
+
+
+def test_under_autocast_features_and_scores_stay_single_precision_and_near(model):
+    exact = model.similarity(*encoded(model))
+    with torch.autocast("cpu", torch.bfloat16):
+        rough = model.similarity(*encoded(model))
+    assert rough.dtype == torch.float32 and (rough - exact).abs().max() < 0.05
+
+
+def test_a_saved_model_says_the_same(model, tmp_path):
+    model.save(tmp_path)
+    again = Fragment.load(tmp_path)
+    assert again.config == model.config and not again.training
+    assert torch.equal(again.similarity(*encoded(again)), model.similarity(*encoded(model)))
+
+
+def test_a_momentum_copy_serves_it_too(model):
+    slow = Momentum(model)
+    slow.update(model)
+    images = slow.encode_images(model.prepare_images(records([3, 5, 1, 4])))
+    torch.testing.assert_close(images.pooled, encoded(model)[0].pooled)
+
+
+def test_boxes_and_deeper_maps_of_pixels():
+    model = build("scan_t2i", boxes=True, region_layers=3, region_mean=0.5, region_deviation=0.25)
+    prepared = model.prepare_images(records([2, 3]))
+    moved = prepared | {"boxes": prepared["boxes"] + 1.0}
+    assert not torch.allclose(model.encode_images(prepared).pooled, model.encode_images(moved).pooled)
+    plain = model.prepare_images([SimpleNamespace(features=torch.full((1, 10), 0.5), boxes=torch.zeros(1, 7))])
+    local = model.encode_images(plain).local[0, 0]
+    centred = model.images.map(torch.zeros(1, 17))[0]
+    torch.testing.assert_close(local, centred / centred.norm())
+
+
+def test_regions_without_boxes_are_read_where_none_are_wanted_and_bad_ones_refused():
+    model, good = build("scan_t2i"), records([2])[0]
+    assert "boxes" not in model.prepare_images([SimpleNamespace(features=good.features, boxes=None)])
+    for record, what in (
+        (SimpleNamespace(features=torch.zeros(2, 4), boxes=None), "features of shape"),
+        (SimpleNamespace(features=torch.zeros(0, 10), boxes=None), "no region"),
+        (SimpleNamespace(features=good.features * float("nan"), boxes=None), "not finite"),
+    ):
+        with pytest.raises(ItmlabError, match=what):
+            model.prepare_images([record])
+    with pytest.raises(ItmlabError, match="no boxes"):
+        build("saf", boxes=True).prepare_images([SimpleNamespace(features=good.features, boxes=None)])
+
+
+def test_published_arrays_and_the_regions_of_scenes_are_read(tmp_path):
+    numbers = np.random.default_rng(0)
+    np.save(tmp_path / "test_ims.npy", numbers.random((2, 36, 10), np.float32))
+    (tmp_path / "test_caps.txt").write_text("\n".join(f"a cat {number}" for number in range(10)))
+    published, scenes = load("regions", tmp_path), load("scenes", images=3, regions=True, cache=tmp_path)
+    for data, model in (
+        (published, build("sgraf")),
+        (scenes, build("scan_i2t", region_dimension=192, boxes=True, maximum_tokens=48)),
+    ):
+        images = model.encode_images(model.prepare_images([data.regions[at] for at in range(len(data))]))
+        captions = model.encode_captions(model.prepare_captions(data.captions))
+        scores = model.similarity(images, captions)
+        assert scores.shape == (len(data), len(data.captions)) and scores.isfinite().all()
+
+
+def test_pooled_features_are_enough_only_where_pooled_features_are_compared():
+    for kind in ("vsrn", "vsepp"):
+        images, captions = encoded(build(kind))
+        scores = build(kind).similarity(images.pooled, captions.pooled, chunk=2)
+        torch.testing.assert_close(scores, images.pooled @ captions.pooled.T)
+    model = build("sgr")
+    images, captions = encoded(model)
+    with pytest.raises(ItmlabError, match="compares parts"):
+        model.similarity(images.pooled, captions.pooled)
+    with pytest.raises(ItmlabError, match="chunk of 0"):
+        model.similarity(images, captions, chunk=0)
+
+
+def test_vse_takes_the_mean_region_and_the_last_state():
+    model = build("vsepp")
+    images, captions = encoded(model)
+    mean = model.images.map(records([3, 5, 1, 4])[1].features.mean(0))
+    torch.testing.assert_close(images.pooled[1], mean / mean.norm(), **CLOSE)
+    ids = model.prepare_captions([CAPTIONS[0]])["input_ids"]
+    last = model.captions.network(model.captions.embedding(ids))[1][0, 0]
+    torch.testing.assert_close(captions.pooled[0], last / last.norm(), **CLOSE)
+
+
+def test_fresh_models_come_from_a_seed_and_configurations_travel_as_json():
+    first, same, other = (build_fragment(FragmentConfig.tiny("sgraf"), CAPTIONS * 3, seed=seed) for seed in (1, 1, 2))
+    assert first.training and first.config.vocabulary_size == len(first.tokenizer) < 1000
+    assert all(torch.equal(*pair) for pair in zip(first.parameters(), same.parameters(), strict=True))
+    assert not torch.equal(first.images.map[0].weight, other.images.map[0].weight)
+    for kind in KINDS:
+        for config in (FragmentConfig.tiny(kind, aggregation="mean"), FragmentConfig.base(kind)):
+            assert FragmentConfig.from_dict(config.to_dict()) == config
+    assert FragmentConfig.base("vsrn").dimension == 2048 and FragmentConfig.base("saf").region_dimension == 2048
+    bad = ({"kind": "cvse"}, {"dropout": 1.0}, {"lambda_lse": 0}, {"colour": 1}, {"boxes": 1}, {"region_mean": "x"})
+    for one in bad:
+        with pytest.raises(ItmlabError, match="model configuration"):
+            FragmentConfig.from_dict(one)
+
+
+def test_a_tokeniser_of_another_size_is_refused():
+    model = build("vsepp")
+    with pytest.raises(ItmlabError, match="pieces"):
+        Fragment(FragmentConfig.tiny("vsepp"), model.tokenizer)
+
+
+def test_an_encoded_side_may_come_in_batches():
+    model = build("scan_i2t")
+    images, captions = encoded(model)
+    pieces = [encoded(model, captions=[text])[1] for text in CAPTIONS]
+    torch.testing.assert_close(model.similarity(images, joined(pieces)), model.similarity(images, captions), **CLOSE)
+    with pytest.raises(ItmlabError, match="nothing to join"):
+        joined([])

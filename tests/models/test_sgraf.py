@@ -1,0 +1,118 @@
+"""SGRAF's scores are those of its equations, worked out pair by pair and node by node."""
+
+import pytest
+import torch
+
+from itmlab.models.sgraf import Sgraf
+
+from .fragments import CLOSE, build, encoded, parts
+
+
+def unit(vector: torch.Tensor) -> torch.Tensor:
+    return vector / vector.norm()
+
+
+def likeness(one: torch.Tensor, other: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """s(x, y; W) = W|x − y|² / ‖W|x − y|²‖."""
+    return unit(weights @ (one - other).abs() ** 2)
+
+
+def whole(attention, local: torch.Tensor) -> torch.Tensor:
+    """The parts weighted by attention whose query is their mean."""
+    query = torch.tanh(attention.mean(local.mean(0)))
+    logits = torch.stack([attention.weigh(torch.tanh(attention.part(part)) * query)[0] for part in local])
+    return unit(sum(weight * part for weight, part in zip(logits.softmax(0), local, strict=True)))
+
+
+def nodes(matcher: Sgraf, regions: torch.Tensor, words: torch.Tensor) -> list[torch.Tensor]:
+    """The global likeness, then that of each word with what it attends to of the image."""
+    found = [likeness(whole(matcher.of_images, regions), whole(matcher.of_captions, words), matcher.whole.weight)]
+    cosines = torch.stack([torch.stack([region @ word for word in words]) for region in regions]).clamp_min(0)
+    cosines = cosines / cosines.pow(2).sum(1, keepdim=True).sqrt().clamp_min(1e-8)
+    for number, word in enumerate(words):
+        weights = (9.0 * cosines[:, number]).softmax(0)
+        attended = unit(sum(weight * region for weight, region in zip(weights, regions, strict=True)))
+        found.append(likeness(attended, word, matcher.part.weight))
+    return found
+
+
+def reasoned(branch, found: list[torch.Tensor]) -> torch.Tensor:
+    """Every step: each node becomes ReLU(W_r Σ_q e_pq s_q); the global node's answer after the last."""
+    for inwards, outwards, update in zip(branch.inwards, branch.outwards, branch.update, strict=True):
+        changed = []
+        for node in found:
+            edges = torch.stack([inwards(node) @ outwards(other) for other in found]).softmax(0)
+            changed.append(update(sum(edge * other for edge, other in zip(edges, found, strict=True))).relu())
+        found = changed
+    return branch.answer(found[0])[0].sigmoid()
+
+
+def filtered(branch, found: list[torch.Tensor]) -> torch.Tensor:
+    """The nodes' sum, each by its significance's share."""
+    shares = [branch.significance(node)[0].sigmoid() for node in found]
+    return branch.answer(sum(share / sum(shares) * node for share, node in zip(shares, found, strict=True)))[
+        0
+    ].sigmoid()
+
+
+@pytest.mark.parametrize("kind", ["sgr", "saf", "sgraf"])
+def test_each_score_is_the_papers(kind):
+    model = build(kind)
+    images, captions = encoded(model)
+    scores, answers = model.similarity(images, captions), {"sgr": [reasoned], "saf": [filtered]}
+    for i in range(4):
+        for c in range(4):
+            found = nodes(model.matcher, parts(images, i), parts(captions, c))
+            ways = answers.get(kind, [reasoned, filtered])
+            said = [way(branch, found) for way, branch in zip(ways, model.matcher.branches, strict=True)]
+            torch.testing.assert_close(scores[i, c], sum(said) / len(said), **CLOSE)
+
+
+def test_the_ensemble_is_the_mean_of_reasoning_and_filtration():
+    model = build("sgraf")
+    images, captions = encoded(model)
+    together = model.similarity(images, captions)
+    branches = model.matcher.branches
+    apart = []
+    for branch in list(branches):
+        model.matcher.branches = torch.nn.ModuleList([branch])
+        apart.append(model.similarity(images, captions))
+    torch.testing.assert_close((apart[0] + apart[1]) / 2, together)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 4])
+def test_any_number_of_steps(steps):
+    model = build("sgr", reasoning_steps=steps)
+    images, captions = encoded(model)
+    found = nodes(model.matcher, parts(images, 1), parts(captions, 1))
+    expected = reasoned(model.matcher.branches[0], found)
+    torch.testing.assert_close(model.similarity(images, captions)[1, 1], expected, **CLOSE)
+
+
+def test_batch_norm_restores_the_papers_filtration_and_counts_real_nodes_only():
+    model = build("saf", batch_norm=True)
+    filtration, mask = model.matcher.branches[0], torch.tensor([[True, True, True], [True, True, False]])
+    found = torch.randn(2, 3, 8)
+    spoilt = found.clone()
+    spoilt[1, 2] = 50.0
+    filtration.norm.train()
+    for given in (found, spoilt):
+        before = filtration.norm.running_mean.clone()
+        answer = filtration(given, mask)
+        logits = filtration.significance(given)[mask][:, 0]
+        normal = (logits - logits.mean()) / (logits.var(unbiased=False) + filtration.norm.eps).sqrt()
+        shares = (normal * filtration.norm.weight + filtration.norm.bias).sigmoid()
+        first = (shares[:3, None] / shares[:3].sum() * given[0]).sum(0)
+        torch.testing.assert_close(answer[0], filtration.answer(first)[0], **CLOSE)
+        assert not torch.equal(before, filtration.norm.running_mean)
+    filtration.norm.eval()
+    together, alone = filtration(found, mask), filtration(found[:1], mask[:1])
+    torch.testing.assert_close(together[:1], alone)
+
+
+def test_scores_lie_between_zero_and_one_whatever_the_dropout():
+    model = build("sgraf", dropout=0.4)
+    scores = model.similarity(*encoded(model))
+    assert scores.min() > 0 and scores.max() < 1
+    assert torch.equal(scores, model.similarity(*encoded(model)))  # none in evaluation
+    assert not torch.equal(scores, model.train().similarity(*encoded(model)))

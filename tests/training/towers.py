@@ -1,0 +1,32 @@
+"""Micro recipes of a one-tower model, so that a run takes a second or two."""
+
+from itmlab import recipes
+from itmlab.models import OneTowerConfig
+from itmlab.training.recipe import Recipe
+
+MICRO_TOWER = OneTowerConfig(
+    visual="patches",
+    region_dimension=8,
+    hidden=16,
+    layers=1,
+    heads=2,
+    intermediate=24,
+    vocabulary_size=80,
+    maximum_tokens=16,
+    positions=16,
+    dropout=0.1,
+    image_size=32,
+    patch_size=16,
+)
+FEW = {"drawn": 5, "kept": 2, "maskings": 2, "samples": 3, "hardest": 2}
+
+
+def tower(name: str = "tags_dc", **changes) -> Recipe:
+    """A named recipe at a size for tests: fresh weights, batches of 6, 9 steps in epochs of 5, dropout on.
+
+    All losses that it has count alike, so that a fault in any of them changes the run.
+    """
+    recipe = recipes.get(name).replace(model=MICRO_TOWER, start=None, data__batch_size=6, data__steps=9)
+    alike = {f"weights__{loss}": 1.0 for loss in recipe.tags.weights.wanted}
+    recipe = recipe.replace(**{f"tags__{field}": value for field, value in (FEW | alike).items()})
+    return recipe.replace(data__validation=4, optimiser__learning_rate=3e-3).replace(**changes)
