@@ -4,7 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 from .errors import ItmlabError
-from .models import TwoTowerConfig
+from .models import FragmentConfig, OneTowerConfig, SeparateOneTowerConfig, TwoTowerConfig
+from .training.contrast_recipes import KINDS as FRAGMENTS
+from .training.contrast_recipes import NAMES as CONTRAST
+from .training.contrast_recipes import contrast_recipe
 from .training.fields import did_you_mean
 from .training.one_tower_recipes import NAMES as ONE_TOWER
 from .training.one_tower_recipes import one_tower_recipe
@@ -53,7 +56,7 @@ METHODS: dict[str, dict[str, Any]] = {
     # SAM beside the loss of its baselines; farthest negatives and τ = 10, as the paper says is best on the whole (5.4)
     "sam": {"loss": LossSettings("max_of_hinges"), "adaptive_margin": AdaptiveMarginSettings()},
     "info_nce": {"loss": LossSettings("info_nce")},
-    **{name: {} for name in ONE_TOWER},
+    **{name: {} for name in (*ONE_TOWER, *CONTRAST)},
 }
 
 
@@ -70,12 +73,22 @@ def get(name: str, size: str = "tiny") -> Recipe:
         raise ItmlabError(f"no size {size!r}", remedy=did_you_mean(size, SIZES))
     if name in ONE_TOWER:
         return one_tower_recipe(name, size)
+    if name in CONTRAST:
+        return contrast_recipe(name, size)
     method = METHODS[name]
     memory = SIZES[size]["memory"] if method.get("memory") else None
     recipe = Recipe(name=name, size=size, **{**SIZES[size], **method, "memory": memory})
     if size == "tiny" and recipe.sampler and recipe.sampler.kind == TINY_FNE.kind:
         return replace(recipe, sampler=TINY_FNE)
     return recipe
+
+
+def family(model: Any) -> str:
+    """The named recipe whose sizes one of another name with such a model takes."""
+    if isinstance(model, FragmentConfig):
+        own = {kind: name for name, kind in FRAGMENTS.items()}
+        return own.get(model.kind, "scan" if model.kind.startswith("scan") else "sgraf")
+    return {SeparateOneTowerConfig: "oscar", OneTowerConfig: "uniter"}.get(type(model), "fne")
 
 
 def __getattr__(name: str) -> Recipe:

@@ -114,7 +114,7 @@ def test_a_recipe_in_a_file_trains_like_a_named_one(folder, trained, tmp_path) -
         (("tour", "--only", "99"), "00_start_here"),
         (("parse",), "--file"),
         (("negatives", "--out", "x.docx"), "jsonl"),
-        (("negatives", "--out", "x.jsonl", "--generator", "tags"), "model"),
+        (("negatives", "--out", "x.jsonl", "--generator", "tags", "--model", "tagz"), "tags"),
         (("parse", "--file", "nowhere.txt"), "nowhere.txt"),
         (("parse", "a dog", "--parser", "nothing_of_the_kind"), "nothing_of_the_kind"),
     ],
@@ -164,3 +164,16 @@ def test_doctor_names_every_part_and_what_would_bring_it() -> None:
     assert result.exit_code == 0
     for part in ("Python", "torch", "device", "Chrome", "WordNet", "notebooks", "faiss-cpu", "cache"):
         assert part in result.stdout
+
+
+def test_negatives_are_refilled_by_the_model_that_ships(tmp_path) -> None:
+    out = tmp_path / "negatives.tsv"
+    small = ("--option", "images=12", "--split", "test", "--set", "maskings=2", "--set", "samples=3")
+    result = command(
+        "negatives", "--data", "scenes", *small, "--generator", "tags", "--fluency", "scenes", "--out", out
+    )
+    assert result.exit_code == 0, result.output
+    found = read_negatives(out)
+    assert found.header["model"] == "tags" and found.header["options"]["implied"] is True
+    made = [one for row in found.negatives.values() for one in row]
+    assert made and all(one.score is not None and one.fluency > 1 for one in made)

@@ -8,7 +8,7 @@ from itmlab import recipes
 from itmlab.errors import ItmlabError
 from itmlab.losses import LossWeights
 from itmlab.samplers import FalseNegativeEliminating, Hardest
-from itmlab.training.recipe import AdaptiveMarginSettings, Recipe
+from itmlab.training.recipe import AdaptiveMarginSettings, LossSettings, Recipe, SynthesisSettings
 from itmlab.training.shipped import shipped_directory, shipped_names
 
 
@@ -69,7 +69,7 @@ def test_sam_is_its_baseline_with_an_adaptive_margin():
 
 
 def test_recipes_of_before_a_field_came_read_and_are_written_as_they_were():
-    later = ("adaptive_margin", "tags", "start", "extra_negatives")
+    later = ("adaptive_margin", "tags", "start", "extra_negatives", "synthesis")
     for name in recipes.names():
         recipe = recipes.get(name)
         written = recipe.to_json()
@@ -150,3 +150,53 @@ def test_tiny_fne_is_tuned_to_its_world_and_base_carries_the_papers_values() -> 
     assert recipes.get("fne", "base").sampler.options == {}  # p = 1/10000, λ = 0.01, a = 0.5: the sampler's defaults
     changed = recipes.fne.replace(sampler__prior=0.5)
     assert changed.sized("base").sampler == changed.sampler
+
+
+def test_itcontrast_at_base_has_the_values_of_the_paper():
+    """ITContrast, Sec. 4.1; σ of Eq. 3, τ and Z of Eq. 7."""
+    base = recipes.itcontrast.sized("base")
+    assert (base.data.epochs, base.data.batch_size, base.optimiser.learning_rate) == (20, 128, 2e-5)
+    assert (base.synthesis.sigma, base.loss.kind, base.loss.temperature, base.loss.noise) == (
+        0.1,
+        "info_cmr",
+        0.05,
+        128,
+    )
+    assert (base.model.form, base.model.hidden, base.model.layers) == ("oscar", 768, 12)
+    assert base.replace(name="oscar+syn+info") == recipes.get("oscar+syn+info", "base")
+
+
+@pytest.mark.parametrize("encoder", ["scan", "sgraf", "vsrn", "vsepp", "oscar"])
+@pytest.mark.parametrize("size", ["tiny", "base", "large"])
+def test_its_parts_go_onto_every_encoder_by_name(encoder, size):
+    plain = recipes.get(encoder, size)
+    assert plain.loss == LossSettings("max_of_hinges") and plain.synthesis is None
+    for parts in ("+syn", "+info", "+syn+info"):
+        recipe = recipes.get(encoder + parts, size)
+        assert (recipe.synthesis == SynthesisSettings()) == ("syn" in parts)
+        assert (recipe.loss == LossSettings("info_cmr")) == ("info" in parts)
+        assert recipe.replace(name=encoder, loss=plain.loss, synthesis=None) == plain
+    kinds = {"scan": "scan_t2i", "oscar": None}
+    assert getattr(plain.model, "kind", None) == kinds.get(encoder, encoder)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "epochs", "falls"), [("scan", 30, 15), ("vsrn", 30, 15), ("vsepp", 30, 15), ("sgraf", 40, 30)]
+)
+def test_the_matchers_at_base_have_the_values_of_their_papers(encoder, epochs, falls):
+    base = recipes.get(encoder, "base")
+    assert (base.data.epochs, base.data.batch_size, base.loss.margin) == (epochs, 128, 0.2)
+    optimiser = base.optimiser
+    assert (optimiser.kind, optimiser.learning_rate, optimiser.milestones, optimiser.clip) == (
+        "adam",
+        2e-4,
+        (falls,),
+        2.0,
+    )
+    assert (base.model.region_dimension, base.model.word_dimension) == (2048, 300)
+
+
+def test_a_matcher_of_another_kind_keeps_it_at_every_size():
+    for kind in ("scan_i2t", "saf", "sgr"):
+        mine = recipes.scan.replace(name="mine", model__kind=kind, model__aggregation="mean").sized("base")
+        assert (mine.model.kind, mine.model.aggregation, mine.model.dimension) == (kind, "mean", 1024)

@@ -45,10 +45,16 @@ def pairs(given: list[str] | None, flag: str) -> dict[str, Any]:
     return pairs
 
 
-def load_data(name: str, root: Path | None, options: list[str] | None, skip_faults: bool) -> Any:
+def load_data(
+    name: str, root: Path | None, options: list[str] | None, skip_faults: bool, *, read_by: Any = None
+) -> Any:
+    """The data set that these options name; `scenes` with its regions where the model configuration `read_by` asks."""
     from ..data import load
 
-    return load(name, root, on_fault="skip" if skip_faults else "error", **pairs(options, "--option"))
+    given = pairs(options, "--option")
+    if name == "scenes" and getattr(read_by, "visual", "pictures") == "regions":
+        given = {"regions": True, **given}
+    return load(name, root, on_fault="skip" if skip_faults else "error", **given)
 
 
 def one_split(data: Any, name: str) -> Any:

@@ -44,7 +44,7 @@ def train(
     chosen = Recipe.load(recipe) if recipe.endswith(".json") else recipes.get(recipe, size=size)
     variations = {name.replace(".", "__"): value for name, value in pairs(change, "--set").items()}
     chosen = chosen.replace(**variations)
-    captions = load_data(data, root, option, skip_faults)
+    captions = load_data(data, root, option, skip_faults, read_by=chosen.model)
     tracking = tracked(track, chosen, run) if track else nullcontext()
     try:
         with tracking as on_record:
@@ -68,7 +68,8 @@ def evaluate(
     """Recall in both directions, as JSON."""
     if relevance not in (None, "cider", "spice"):
         raise ItmlabError(f"no relevance {relevance!r}", where="--relevance", remedy="cider or spice")
-    opened, captions = open_run(run), one_split(load_data(data, root, option, skip_faults), split)
+    opened = open_run(run)
+    captions = one_split(load_data(data, root, option, skip_faults, read_by=opened.recipe.model), split)
     print(json.dumps(opened.evaluate(captions, split=None, folds=folds, relevance=relevance), indent=2))
 
 
@@ -84,7 +85,8 @@ def search(
     skip_faults: SkipFaults = False,
 ) -> None:
     """The k best pictures for a sentence, or captions for a picture."""
-    opened, captions = open_run(run), one_split(load_data(data, root, option, skip_faults), split)
+    opened = open_run(run)
+    captions = one_split(load_data(data, root, option, skip_faults, read_by=opened.recipe.model), split)
     print(opened.search(Path(query) if picture else query, k=k, data=captions))
 
 
@@ -100,7 +102,9 @@ def embed(
     """Unit-length features of every image and caption, as a safetensors file."""
     from ..training import write_embeddings
 
-    counts = write_embeddings(open_run(run), one_split(load_data(data, root, option, skip_faults), split), out)
+    opened = open_run(run)
+    captions = one_split(load_data(data, root, option, skip_faults, read_by=opened.recipe.model), split)
+    counts = write_embeddings(opened, captions, out)
     print(f"{out}: {counts[0]} images and {counts[1]} captions")
 
 

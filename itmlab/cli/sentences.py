@@ -54,13 +54,18 @@ def negatives(
     out: Annotated[Path, typer.Option("--out", help="A .jsonl, .tsv or .parquet file.")],
     generator: Annotated[str, typer.Option(help="vse_c: swaps by rule; tags: maskings refilled by --model.")] = "vse_c",
     model: Annotated[
-        Path | None, typer.Option(help="The folder of a saved one-tower model: it refills (tags) and scores.")
+        str | None,
+        typer.Option(help="A one-tower model that refills (tags) and scores: a shipped name or a folder [tags: tags]."),
     ] = None,
     setting: Annotated[
         list[str] | None,
-        typer.Option("--set", help="NAME=VALUE: maskings, samples, temperature, keep, words (tags); number (vse_c)."),
+        typer.Option(
+            "--set", help="NAME=VALUE: maskings, samples, temperature, keep, words, implied (tags); number (vse_c)."
+        ),
     ] = None,
-    fluency: Annotated[str | None, typer.Option(help="A causal language model (gpt2): its perplexities.")] = None,
+    fluency: Annotated[
+        str | None, typer.Option(help="A causal language model (scenes, gpt2): its perplexities.")
+    ] = None,
     file_format: Annotated[str | None, typer.Option("--format", help="jsonl, tsv, parquet; else by --out.")] = None,
     seed: Annotated[int, typer.Option(help="Of the random draws.")] = 0,
     truth: Annotated[bool, typer.Option(help="The world's verdict on each, where there is one (scenes).")] = True,
@@ -72,9 +77,10 @@ def negatives(
     skip_faults: SkipFaults = False,
 ) -> None:
     """Write wrong sentences of every caption, with what was changed, as extra negatives for training."""
-    from ..training.negative_files import write_negatives
+    from ..training.negative_files import read_by, write_negatives
 
-    captions = one_split(load_data(data, root, option, skip_faults), split)
+    reader = read_by(model or "tags") if model or generator == "tags" else None
+    captions = one_split(load_data(data, root, option, skip_faults, read_by=reader), split)
     options = pairs(setting, "--set")
     made = dict(model=model, options=options, fluency=fluency, format=file_format, seed=seed)
     print(write_negatives(captions, out, generator, **made, truth=truth, resume=resume, progress=True))

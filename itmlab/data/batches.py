@@ -16,6 +16,7 @@ from torch import Tensor
 
 from ..errors import ItmlabError
 from .captionset import CaptionSet
+from .kept import Decoded, KeptRegions
 
 AHEAD = 2  # batches beyond those that the workers are at
 
@@ -24,8 +25,8 @@ AHEAD = 2  # batches beyond those that the workers are at
 class Batch:
     """Pairs of one step: row i is picture `image_rows[i]` of `images` with `captions[i]`.
 
-    `images` are RGB pictures, or what `prepare_images` made of them, each picture once a run of its captions; `tokens`
-    is what `prepare_captions` made of the captions, else None.
+    `images` are RGB pictures or records of regions, or what `prepare_images` made of them, each image once a run of its
+    captions; `tokens` is what `prepare_captions` made of the captions, else None.
     """
 
     image_indices: Int64[Tensor, "pair"]
@@ -45,7 +46,8 @@ class PairBatches:
     `(seed, epoch)` only. A last batch that is not full is dropped unless it is the only one. `prepare_images` (list of
     pictures -> anything) and `prepare_captions` (list of texts -> anything) run in the background. Decoded pictures
     are kept as long as they fit into `keep_bytes`, so that a small set is decoded once. `waited_seconds` adds up the
-    time that the consumer stood still. `with_pictures=False` leaves `images` of the batches None.
+    time that the consumer stood still. `images` says what the batches bring of images: "pictures", "regions", or
+    nothing.
     """
 
     def __init__(
@@ -59,7 +61,7 @@ class PairBatches:
         prepare_images: Callable[[list[Image.Image]], Any] | None = None,
         prepare_captions: Callable[[list[str]], Any] | None = None,
         keep_bytes: int = 2**29,
-        with_pictures: bool = True,
+        images: Literal["pictures", "regions"] | None = "pictures",
     ):
         if batch_size < 1 or workers < 0 or seed < 0:
             raise ItmlabError(f"batch_size={batch_size}, workers={workers}, seed={seed}: sizes and seeds are positive")
@@ -72,7 +74,9 @@ class PairBatches:
         self._workers = max(1, workers)
         self._prepare_images, self._prepare_captions = prepare_images, prepare_captions
         self._tokenising = threading.Lock()  # fast tokenizers refuse to be used by two threads at once
-        self._decoded = Decoded(data.images, keep_bytes) if with_pictures else None
+        self._shown: Any = None
+        if images is not None:
+            self._shown = (KeptRegions if images == "regions" else Decoded)(shown(data, images), keep_bytes)
         counts = torch.bincount(data.image_of_caption, minlength=len(data))
         self._described = counts.nonzero().flatten().numpy()
         if not len(self._described):
@@ -117,8 +121,8 @@ class PairBatches:
     def _make(self, captions: Int64[Tensor, "pair"]) -> Batch:
         images = self.data.image_of_caption[captions]
         pictures: Any = None
-        if self._decoded is not None:
-            pictures = [self._decoded[index] for index in images[:: self._together].tolist()]
+        if self._shown is not None:
+            pictures = [self._shown[index] for index in images[:: self._together].tolist()]
         texts = [self.data.captions[index] for index in captions.tolist()]
         tokens = None
         if self._prepare_images is not None and pictures is not None:
@@ -130,22 +134,12 @@ class PairBatches:
         return Batch(images, captions, rows, pictures, texts, tokens)
 
 
-class Decoded:
-    """Pictures by index, those that fit into `budget` bytes kept as 8-bit arrays once they have been decoded."""
-
-    def __init__(self, pictures: Sequence[Image.Image], budget: int):
-        self._pictures, self._left = pictures, budget
-        self._kept: dict[int, np.ndarray] = {}
-        self._lock = threading.Lock()
-
-    def __getitem__(self, index: int) -> Image.Image:
-        kept = self._kept.get(index)
-        if kept is not None:
-            return Image.fromarray(kept)
-        picture = self._pictures[index]
-        pixels = np.asarray(picture)
-        with self._lock:
-            if index not in self._kept and pixels.nbytes <= self._left:
-                self._left -= pixels.nbytes
-                self._kept[index] = pixels
-        return picture
+def shown(data: CaptionSet, images: Literal["pictures", "regions"]) -> Sequence[Any]:
+    """The pictures of a data set, or its regions; a set without regions is an ItmlabError."""
+    if images == "pictures":
+        return data.images
+    if data.regions is None:
+        raise ItmlabError(
+            "this model looks at regions and the data have none", where=data.name, remedy="load them with regions"
+        )
+    return data.regions

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from ..errors import ItmlabError
 from ..storage import read_json, write_bytes
-from .theme import FONT, INK, MUTED, PANEL, RULE, WIDTH
+from .theme import FONT, INK, MUTED, PANEL, RULE, WIDTH, title_and_subtitle
 
 SCRIPT = "plotly.min.js"
 STYLE = f"""
@@ -65,14 +65,14 @@ def write_page(figure: go.Figure, provenance: Mapping[str, Any], path: Path) -> 
     body = f"""<nav><a href="index.html">← all figures</a></nav>
 <div class="sheet" style="max-width: {WIDTH + 40}px">{drawing}</div>
 <details><summary>Where it comes from</summary><pre>{origin}</pre></details>"""
-    write_bytes(path, _page(_title(figure) or path.stem, body, head=f'<script src="{SCRIPT}"></script>'))
+    write_bytes(path, _page(title_and_subtitle(figure)[0] or path.stem, body, head=f'<script src="{SCRIPT}"></script>'))
 
 
 def write_index(directory: Path) -> Path:
     """The page that lists every saved figure of `directory` with a thumbnail."""
     cards = []
     for path in sorted(directory.glob("*.json")):
-        title = _title(go.Figure(_read(path)["figure"], skip_invalid=True)) or path.stem
+        title = title_and_subtitle(go.Figure(_read(path)["figure"], skip_invalid=True))[0] or path.stem
         name = html.escape(path.stem)
         drawn = path.with_suffix(".png").exists()
         picture = f'<img src="{name}.png" alt="" loading="lazy">' if drawn else "no PNG: Chrome was not found"
@@ -93,11 +93,6 @@ def _page(title: str, body: str, head: str = "") -> bytes:
 <title>{html.escape(title)}</title><style>{STYLE}</style>{head}</head>
 <body><main>{body}</main></body></html>
 """.encode()
-
-
-def _title(figure: go.Figure) -> str:
-    """A figure's title as plain text: what `label` escaped and wrapped, undone."""
-    return html.unescape((figure.layout.title.text or "").replace("<br>", " "))
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """The look of every figure: colours that colour-blind eyes tell apart, one font, air, and no more ink than needed."""
 
+import html
+import re
 from typing import Any
 
 import plotly.graph_objects as go
@@ -13,6 +15,8 @@ VERMILION, GREY = "#D55E00", "#8A94A0"
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, "#44546A", "#C9B400")
 MATCH, MISMATCH, POSTERIOR, WEIGHT = BLUE, VERMILION, PURPLE, GREEN
 VERDICTS = {1: (GREEN, "✓ true"), 0: (VERMILION, "✗ false"), -1: (GREY, "? undecided")}  # the world's three answers
+TITLE = f"font-size:20px;font-weight:700;color:{INK}"
+SUBTITLE = f"font-size:14px;font-weight:400;color:{MUTED}"
 WIDTH = 940  # pixels: the width of an exported figure, and of those that hold pictures
 
 
@@ -47,8 +51,7 @@ def template() -> go.layout.Template:
             "x": 0,
             "xref": "paper",
             "xanchor": "left",
-            "font": {"size": 20, "color": INK, "weight": 700},
-            "subtitle": {"font": {"size": 14, "color": MUTED}},
+            "font": {"size": 18, "color": INK},  # what its spans are not: 23 pixels from line to line
         },
         legend={
             "orientation": "h",
@@ -73,20 +76,32 @@ def styled(figure: go.Figure, title: str, subtitle: str = "", *, height: int, le
 
     Room above the plot is reckoned from what stands there, so that title, subtitle and legend never overlap.
     """
-    lines = label(subtitle, width=118)
-    above = 58 + (20 * (lines.count("<br>") + 1) if subtitle else 0)
+    # Not plotly's own subtitle: that is placed by measuring the title, which fails before the figure is in the page
+    # (an explorer is drawn so), and then stands on the title.
+    parts = _span(label(title, width=80), TITLE), _span(label(subtitle, width=118), SUBTITLE)
+    text = "<br>".join(filter(None, parts))
+    further = text.count("<br>")
+    above = 55 + 23 * further
+    first = 38 if further else 25  # plotly puts a line that is alone lower, by the height of its capitals
     figure.update_layout(
         template=template(),
-        title={
-            "text": label(title, width=80),
-            "y": 1,
-            "yref": "container",
-            "yanchor": "top",
-            "pad": {"t": 18},
-            "subtitle": {"text": lines},
-        },
+        title={"text": text, "y": 1, "yref": "container", "yanchor": "top", "pad": {"t": first}},
         height=height,
         showlegend=legend,
         margin={"l": 70, "r": 36, "t": above + (34 if legend else 6), "b": 62},
     )
     return figure
+
+
+def title_and_subtitle(figure: go.Figure) -> tuple[str, str]:
+    """Both as plain text: what `styled` made of them, undone; another figure's title as it is, and no subtitle."""
+    text = figure.layout.title.text or ""
+    # the words are escaped: no other </span> among them
+    spans = f"(?:{_span('(.*?)', TITLE)})?(?:<br>)?(?:{_span('(.*?)', SUBTITLE)})?"
+    found = re.fullmatch(spans, text)
+    title, subtitle = (html.unescape(part.replace("<br>", " ")) for part in (found.groups("") if found else (text, "")))
+    return title, subtitle
+
+
+def _span(words: str, style: str) -> str:
+    return f'<span style="{style}">{words}</span>' if words else ""

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, ClassVar, Literal, get_args, get_type_hints
 
 from itmlab.errors import ItmlabError
 
@@ -20,6 +20,8 @@ class FragmentConfig:
     `batch_norm=True` restores SGRAF's batch normalisation in its filtration, by which a pair's score in training
     depends on the other pairs.
     """
+
+    visual: ClassVar[str] = "regions"  # what it looks at, as a one tower's configuration says it
 
     kind: Kind = "scan_t2i"
     aggregation: Literal["lse", "mean"] = "lse"

@@ -54,7 +54,7 @@ def start_directory(start: str) -> Path:
     if not (Path(start) / "config.json").is_file():
         listed = f"there are {', '.join(there)}" if there else "this installation has none"
         raise ItmlabError(
-            "no shipped run and no directory of a saved model", where=f"start {start!r}", remedy=f"shipped: {listed}"
+            "no shipped run and no directory of a saved model", where=repr(start), remedy=f"shipped: {listed}"
         )
     return Path(start)
 

@@ -15,7 +15,8 @@ from ..metrics import retrieval
 from ..models import OneTower
 from ..storage import write_bytes, write_json
 from .one_tower_scores import one_tower_similarity
-from .reading import chunks, looked_at, on_device
+from .parts_scores import parts_similarity
+from .reading import chunks, compares_parts, looked_at, on_device
 from .semantics import Kind, relevance_matrix
 
 
@@ -75,6 +76,8 @@ def similarity(
     `between` is called after every few pictures or captions, so that a long evaluation can be left. A one-tower model
     can show its `progress`, and `resume` from the file of rows that it keeps.
     """
+    if compares_parts(model):
+        return parts_similarity(model, data, between=between, progress=progress)
     if hasattr(model, "encode_images") and hasattr(model, "encode_captions"):
         return model.similarity(*embed(model, data, between=between))
     if isinstance(model, OneTower):

@@ -40,6 +40,10 @@ class Kind:
 
 KINDS: dict[type, Kind] = {
     models.TwoTowerConfig: Kind("build_model", "TwoTower", ("two_feature_task", "TwoFeatureTask")),
+    models.SeparateOneTowerConfig: Kind(
+        "build_separate_one_tower", "SeparateOneTower", ("two_feature_task", "TwoFeatureTask")
+    ),
+    models.FragmentConfig: Kind("build_fragment", "Fragment", ("two_feature_task", "TwoFeatureTask")),
     models.OneTowerConfig: Kind("build_one_tower", "OneTower", ("one_tower_task", "OneTowerTask")),
 }
 

@@ -76,7 +76,6 @@ def train(
             seed=recipe.seed,
             captions_per_image=recipe.data.captions_per_image,
             workers=max(1, min(8, (os.cpu_count() or 2) // (2 * accelerator.num_processes))),
-            with_pictures=state.task.reads_pictures,
             **state.task.preparation(),
         )
         steps_an_epoch = -(-len(batches) // recipe.data.accumulate)

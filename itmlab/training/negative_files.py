@@ -8,9 +8,11 @@ from typing import Any
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
-from ..models import OneTower
+from ..models import OneTower, OneTowerConfig
+from ..storage import read_json
 from ..synthesis.export import Exported, export_negatives
 from ..synthesis.export_rows import Fluency
+from .beginning import start_directory
 from .fields import did_you_mean, typed
 from .generators import Tags, implied_in, tower_score, vse_c
 
@@ -31,22 +33,23 @@ def write_negatives(
     """Export the negatives of every caption of `data` by "vse_c" or "tags" with their `options`.
 
     Option `implied` of "tags" adds to the filter of false negatives what words imply in the world of the data; it is on
-    where there is one. On `scenes` that takes the truly false among what is kept from 95 % to 97.5 %.
-    `model` is the folder of a saved one-tower model: "tags" refills and scores with it, of "vse_c" it scores what the
-    rules made. `fluency` names a causal language model for perplexities. More keywords are `export_negatives`'. The
-    header says all of it, with a hash of the model's weights.
+    where there is one. `model` is a one-tower model, by the name of one that ships or the folder of a saved one: "tags"
+    refills and scores with it (None: the shipped "tags"), of "vse_c" it scores what the rules made. `fluency` names a
+    causal language model for perplexities. More keywords are `export_negatives`'. The header says all of it, with a
+    hash of the model's weights.
     """
     if generator not in GENERATORS:
         raise ItmlabError(f"no generator {generator!r}", remedy=did_you_mean(generator, GENERATORS))
     options = _options(generator, options or {}, data)
     if generator == "tags" and model is None:
-        raise ItmlabError("tags needs a model to refill with", remedy="give the folder of a saved one-tower model")
-    tower = None if model is None else OneTower.load(model)
+        model = "tags"
+    home = None if model is None else start_directory(str(model))
+    tower = None if home is None else OneTower.load(home)
     header = {
         "generator": generator,
         "options": options,
-        "model": None if model is None else Path(model).name,
-        "weights": None if model is None else _hash(Path(model) / "model.safetensors"),
+        "model": None if home is None else home.name,
+        "weights": None if home is None else _hash(home / "model.safetensors"),
         "language_model": fluency,
     }
     return export_negatives(
@@ -59,6 +62,12 @@ def write_negatives(
         fluency=None if fluency is None else _perplexities(fluency),
         **export,
     )
+
+
+def read_by(model: str) -> OneTowerConfig:
+    """The configuration of a shipped or saved one-tower model: what it looks at."""
+    home = start_directory(model)
+    return OneTowerConfig.from_dict(read_json(home / "config.json"))
 
 
 def _tags(tower: OneTower, data: CaptionSet, *, implied: bool, **options: Any) -> Tags:

@@ -7,7 +7,15 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
-from ..losses import adaptive_margin, info_nce, max_of_hinges, sampled_triplet, sum_of_hinges
+from ..losses import (
+    adaptive_margin,
+    gaussian_noise,
+    info_cmr,
+    info_nce,
+    max_of_hinges,
+    sampled_triplet,
+    sum_of_hinges,
+)
 from ..samplers import Hardest, MomentumMemory, Pool, Sampler
 from .recipe import SAMPLERS, Recipe
 from .sides import Extra, Side
@@ -60,11 +68,13 @@ class Objective:
         slow: tuple[Float[Tensor, "anchor dimension"], Float[Tensor, "anchor dimension"]] | None,
         epoch: int,
         extra: tuple[Extra | None, Extra | None] = (None, None),
+        matrix: Float[Tensor, "image caption"] | None = None,
     ) -> Outcome:
         """The loss of a batch of pairs; `slow` holds their momentum features when the recipe has a memory.
 
         `extra` are further negatives of the image anchors and of the caption anchors, after the warm-up. Triplets with
-        an adaptive margin go without: φ is known of the data's own captions.
+        an adaptive margin go without: φ is known of the data's own captions. `matrix` are the scores of a model that
+        compares parts, row i an image and column i a caption of pair i.
 
         In epoch 0 the memory only fills and negatives are the batch's (`methods.md` 1.4). After that an anchor's match
         is its momentum feature as well, as in the released code: a live match would have drifted along with the anchor
@@ -77,27 +87,33 @@ class Objective:
                 pool, own = self.memory.pool(*slow, image_ids, caption_ids), slow
             self.memory.enqueue(*slow, image_ids, caption_ids)
         if epoch < self.recipe.data.warm_up_epochs:
-            sides = [Side(images, captions, captions), Side(captions, images, images)]
+            sides = _sides(batch, batch, (images, captions), matrix)
             return self._without_choice("info_nce", sides, batch.positives(image_ids))
-        plain = [Side(images, pool.caption_features, own[1]), Side(captions, pool.image_features, own[0])]
+        plain = _sides(batch, pool, own, matrix)
         sides = [side._replace(extra=more) for side, more in zip(plain, extra, strict=True)]
         positives, margin = pool.positives(image_ids), self.recipe.adaptive_margin
         terms = []
         if margin is None or margin.with_triplet:
-            terms.append(self._triplet(batch, sides, positives, filling))
+            terms.append(self._own(batch, sides, positives, filling, matrix))
         if margin is not None:
             terms.append(self._with_adaptive_margin(batch, pool, plain, positives))
         chosen = [term.chosen for term in terms if term.chosen is not None]
         return Outcome(sum(term.loss for term in terms), torch.cat(chosen) if chosen else None)
 
-    def _triplet(
-        self, batch: Pool, sides: list[Side], positives: Bool[Tensor, "anchor candidate"], filling: bool
+    def _own(
+        self,
+        batch: Pool,
+        sides: list[Side],
+        positives: Bool[Tensor, "anchor candidate"],
+        filling: bool,
+        matrix: Float[Tensor, "image caption"] | None,
     ) -> Outcome:
         """The recipe's own loss."""
         if self.sampler is None:
             return self._without_choice(self.recipe.loss.kind, sides, positives)
         with torch.no_grad():
-            scores, matches = batch.image_features @ batch.caption_features.T, batch.positives(batch.image_ids)
+            scores = batch.image_features @ batch.caption_features.T if matrix is None else matrix
+            matches = batch.positives(batch.image_ids)
             self.sampler.observe(scores, matches)
             self.sampler.observe(scores.T, matches.T)
         margins = [lambda chosen: self.recipe.loss.margin] * 2
@@ -125,14 +141,20 @@ class Objective:
 
     def _without_choice(self, kind: str, sides: list[Side], positives: Bool[Tensor, "anchor candidate"]) -> Outcome:
         """A loss that looks at every negative."""
-        losses = []
+        losses, loss = [], self.recipe.loss
+        noise = None
+        if kind == "info_cmr" and loss.noise:
+            noise = gaussian_noise(loss.noise, sides[0].anchors, generator=self.generator)
         for side in sides:
-            scores, positive_scores = side.scores(), (side.anchors * side.matches).sum(-1)
+            scores, masked, positive_scores = side.scores(), side.masked(positives), side.positive_scores()
             if kind == "info_nce":
-                losses.append(info_nce(scores, side.masked(positives), positive_scores, self.recipe.loss.temperature))
+                losses.append(info_nce(scores, masked, positive_scores, loss.temperature))
+            elif kind == "info_cmr":
+                far = None if noise is None else side.anchors @ noise.T
+                losses.append(info_cmr(scores, masked, positive_scores, loss.temperature, noise_scores=far))
             else:
                 hinges = {"sum_of_hinges": sum_of_hinges, "max_of_hinges": max_of_hinges}[kind]
-                losses.append(hinges(scores, side.masked(positives), positive_scores, self.recipe.loss.margin))
+                losses.append(hinges(scores, masked, positive_scores, loss.margin))
         return Outcome(sum(losses), None)
 
     def _with_choice(
@@ -145,7 +167,7 @@ class Objective:
         """One negative an anchor (Eq. 15); the full matrix is for choosing, only the chosen scores need a gradient."""
         losses, taken = [], []
         for side, margin in zip(sides, margins, strict=True):
-            positive_scores = (side.anchors * side.matches).sum(-1)
+            positive_scores = side.positive_scores()
             with torch.no_grad():
                 chosen = sampler(side.scores(), side.masked(positives), positive_scores, generator=self.generator)
             negatives = chosen.clamp(min=0)  # −1, no negative: any will do, the loss does not read it
@@ -153,3 +175,16 @@ class Objective:
             losses.append(sampled_triplet(positive_scores, negative_scores, chosen >= 0, margin(negatives)))
             taken.append(chosen)
         return Outcome(sum(losses), torch.cat(taken))
+
+
+def _sides(
+    batch: Pool,
+    pool: Pool,
+    own: tuple[Float[Tensor, "anchor dimension"], Float[Tensor, "anchor dimension"]],
+    matrix: Float[Tensor, "image caption"] | None,
+) -> list[Side]:
+    """Both directions: images and captions of the batch with the pool's; `own` are each pair's features as matches."""
+    return [
+        Side(batch.image_features, pool.caption_features, own[1], matrix=matrix),
+        Side(batch.caption_features, pool.image_features, own[0], matrix=None if matrix is None else matrix.T),
+    ]

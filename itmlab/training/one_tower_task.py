@@ -31,10 +31,9 @@ class OneTowerTask(Task):
     """Algorithm 1 for the pairs of a batch, with the tower's frozen first state where the generator is "static".
 
     What is made and mined comes first, in evaluation mode without gradients; then every image of the step is embedded
-    once and the terms of the loss are computed from it. `clock` counts "synthesis" and "mining".
+    once and the terms of the loss are computed from it. `clock` counts "synthesis" and "mining". Batches bring no
+    images, as those of the whole set are drawn as negatives: they are kept by number.
     """
-
-    reads_pictures = False  # those of the whole set are drawn as negatives: they are kept by number
 
     def __init__(self, *arguments: Any):
         super().__init__(*arguments)

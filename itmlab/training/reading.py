@@ -1,13 +1,13 @@
 """What models read of a data set, and where."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import nn
 
+from ..data.batches import shown
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
 
 AT_ONCE = 64  # pictures or captions through an encoder
 
@@ -18,16 +18,20 @@ def chunks(items: Any) -> Iterator[list]:
         yield [items[i] for i in range(start, min(start + AT_ONCE, len(items)))]
 
 
+def reads(model: nn.Module) -> Literal["pictures", "regions"]:
+    """What a model looks at of an image."""
+    found = getattr(model, "reads", None) or getattr(getattr(model, "config", None), "visual", "pictures")
+    return "regions" if found == "regions" else "pictures"
+
+
 def looked_at(model: nn.Module, data: CaptionSet) -> Sequence[Any]:
     """The pictures of `data`, or its regions where the model reads those; data without are an ItmlabError."""
-    reads = getattr(model, "reads", None) or getattr(getattr(model, "config", None), "visual", "pictures")
-    if reads != "regions":
-        return data.images
-    if data.regions is None:
-        raise ItmlabError(
-            "this model looks at regions and the data have none", where=data.name, remedy="load them with regions"
-        )
-    return data.regions
+    return shown(data, reads(model))
+
+
+def compares_parts(model: nn.Module) -> bool:
+    """Whether a model that encodes images and captions apart scores them by their parts, not by one feature each."""
+    return getattr(model, "matcher", None) is not None
 
 
 def on_device(model: nn.Module, prepared: Any) -> Any:

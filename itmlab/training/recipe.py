@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import ItmlabError
-from ..models import OneTowerConfig, TwoTowerConfig
+from ..models import FragmentConfig, OneTowerConfig, SeparateOneTowerConfig, TwoTowerConfig
 from ..storage import read_json, write_json
 from .fields import LATER, check, did_you_mean, from_plain, replaced, to_plain
 from .settings import (
@@ -17,6 +17,7 @@ from .settings import (
     MemorySettings,
     OptimiserSettings,
     SamplerSettings,
+    SynthesisSettings,
 )
 from .tags_settings import TagsSettings
 
@@ -30,6 +31,7 @@ __all__ = [
     "OptimiserSettings",
     "Recipe",
     "SamplerSettings",
+    "SynthesisSettings",
     "TagsSettings",
 ]
 
@@ -39,14 +41,15 @@ class Recipe:
     """A training run, but for its data: model, sampler, loss, memory, optimiser, sizes and seed.
 
     A model that encodes pictures and captions apart has a `loss` (and perhaps a `sampler`, a `memory`, an
-    `adaptive_margin`), a one-tower model has `tags` instead. `start` is a shipped run's name, or the directory of a run
-    or a saved model, whose weights and tokeniser it begins from. `replace(sampler__prior=1e-3, data__epochs=3)` makes a
-    variation; `sized("base")` the same method at another size. A wrong field is one ItmlabError that names it.
+    `adaptive_margin`, hard negatives by `synthesis`), a one-tower model has `tags` instead. `start` is a shipped run's
+    name, or the directory of a run or a saved model, whose weights and tokeniser it begins from.
+    `replace(sampler__prior=1e-3, data__epochs=3)` makes a variation; `sized("base")` the same method at another size. A
+    wrong field is one ItmlabError that names it.
     """
 
     name: str
     size: Literal["tiny", "base", "large"]
-    model: TwoTowerConfig | OneTowerConfig
+    model: TwoTowerConfig | OneTowerConfig | SeparateOneTowerConfig | FragmentConfig
     sampler: SamplerSettings | None = None
     loss: LossSettings | None = field(default=LossSettings())
     memory: MemorySettings | None = None
@@ -57,6 +60,7 @@ class Recipe:
     tags: TagsSettings | None = field(default=None, metadata=LATER)
     start: str | None = field(default=None, metadata=LATER)
     extra_negatives: ExtraNegatives | None = field(default=None, metadata=LATER)
+    synthesis: SynthesisSettings | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         check(bool(self.name), "name", self.name, "a name")
@@ -67,13 +71,15 @@ class Recipe:
             return
         check(self.tags is None, "tags", self.tags, "null, as the model is no one-tower model")
         check(self.loss is not None, "loss", self.loss, "an object with fields, as the model is no one-tower model")
+        parts = isinstance(self.model, FragmentConfig) and self.model.kind not in ("vsrn", "vsepp")
+        check(not parts or self.memory is None, "memory", self.memory, "null, as the model compares parts")
         sampled, kind = self.loss.kind == "sampled_triplet", self.sampler and self.sampler.kind
         check(not sampled or kind is not None, "sampler", kind, "one, as loss.kind is 'sampled_triplet'")
         check(sampled or kind is None, "sampler", kind, f"null, as loss.kind {self.loss.kind!r} takes all negatives")
 
     def _check_one_tower(self) -> None:
         check(self.tags is not None, "tags", self.tags, "an object with fields, as the model is a one-tower model")
-        for name in ("sampler", "loss", "memory", "adaptive_margin"):
+        for name in ("sampler", "loss", "memory", "adaptive_margin", "synthesis"):
             check(getattr(self, name) is None, name, getattr(self, name), "null, as the model is a one-tower model")
         file = self.tags.makes_sentences and self.tags.generator == "file"
         given = self.extra_negatives and self.extra_negatives.path
@@ -89,13 +95,16 @@ class Recipe:
 
         A named recipe's own sampler, one-tower settings and start become that size's; those changed stay as they are.
         """
-        from ..recipes import METHODS, SIZES, get
+        from ..recipes import METHODS, SIZES, family, get
 
         if size not in SIZES:
             raise ItmlabError(f"no size {size!r}", where="recipe", remedy=did_you_mean(size, SIZES))
-        family = "uniter" if type(self.model) is OneTowerConfig else "fne"
-        theirs, ours = (get(self.name if self.name in METHODS else family, one) for one in (size, self.size))
+        known = self.name if self.name in METHODS else family(self.model)
+        theirs, ours = get(known, size), get(known, self.size)
         changes = {name: getattr(theirs, name) for name in ("model", "optimiser", "data")}
+        if isinstance(self.model, FragmentConfig):
+            kept = {name: getattr(self.model, name) for name in ("kind", "aggregation")}
+            changes["model"] = replace(theirs.model, **kept)
         changes["memory"] = None if self.memory is None else SIZES[size]["memory"]
         for name in ("sampler", "tags", "start"):
             if self.name in METHODS and getattr(self, name) == getattr(ours, name):

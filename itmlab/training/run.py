@@ -19,7 +19,8 @@ from .evaluation import embed_captions, embed_images, evaluate
 from .history import read_json_lines
 from .hits import Hits
 from .kinds import kind_of
-from .one_tower_search import OneTowerSearch
+from .pair_search import PairSearch
+from .reading import compares_parts, looked_at, reads
 from .recipe import Recipe
 from .search import Index
 from .shipped import shipped_directory, shipped_names
@@ -43,7 +44,7 @@ class Run:
                 remedy="python -m itmlab train makes one",
             )
         self._indices: dict[tuple[str, str], Index] = {}
-        self._searches: dict[str, OneTowerSearch] = {}
+        self._searches: dict[str, PairSearch] = {}
 
     def __repr__(self) -> str:
         return f"Run({self.recipe.name}, {self.recipe.size}, {self.directory})"
@@ -127,14 +128,18 @@ class Run:
     def _best(self, query: str | Image.Image, k: int, data: CaptionSet, of: str) -> tuple[list[float], list[int]]:
         """The k best scores and their places, from features where the model has them, else by scoring all."""
         model = self.model
-        if isinstance(model, OneTower):
+        if isinstance(model, OneTower) or compares_parts(model):
             if data.fingerprint not in self._searches:
-                self._searches[data.fingerprint] = OneTowerSearch(model, data)
+                self._searches[data.fingerprint] = PairSearch(model, data)
             return self._searches[data.fingerprint].search(query, k, of)
+        if not isinstance(query, str) and reads(model) == "regions":
+            raise ItmlabError("this model looks at regions, of which a picture has none", remedy="search by a sentence")
         features = embed_captions(model, [query]) if isinstance(query, str) else embed_images(model, [query])
         key = (data.fingerprint, of)
         if key not in self._indices:
-            embedded = embed_images(model, data.images) if of == "images" else embed_captions(model, data.captions)
+            embedded = (
+                embed_images(model, looked_at(model, data)) if of == "images" else embed_captions(model, data.captions)
+            )
             self._indices[key] = Index(embedded)
         scores, indices = (found[0].tolist() for found in self._indices[key].search(features, k))
         return scores, indices

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from .. import samplers
 from ..errors import ItmlabError
+from ..losses.info_cmr import NOISE
 from .fields import LATER, check, did_you_mean, typed
 
 SAMPLERS = {
@@ -46,15 +47,20 @@ class SamplerSettings:
 
 @dataclass(frozen=True)
 class LossSettings:
-    """What is minimised; only `sampled_triplet` asks the sampler, the others look at the whole pool."""
+    """What is minimised; only `sampled_triplet` asks the sampler, the others look at the whole pool.
 
-    kind: Literal["sum_of_hinges", "max_of_hinges", "sampled_triplet", "info_nce"] = "sampled_triplet"
+    `info_cmr` is ITContrast's InfoNCE with `noise` Gaussian vectors in the denominator (Z of Eq. 7).
+    """
+
+    kind: Literal["sum_of_hinges", "max_of_hinges", "sampled_triplet", "info_nce", "info_cmr"] = "sampled_triplet"
     margin: float = 0.2
     temperature: float = 0.05
+    noise: int = field(default=NOISE, metadata=LATER)
 
     def __post_init__(self) -> None:
         check(0 <= self.margin < math.inf, "loss.margin", self.margin, "0 or more")
         check(0 < self.temperature < math.inf, "loss.temperature", self.temperature, "more than 0")
+        check(self.noise >= 0, "loss.noise", self.noise, "0 or more")
 
 
 @dataclass(frozen=True)
@@ -153,6 +159,24 @@ class DataSettings:
         check(self.steps is None or self.steps >= 1, "data.steps", self.steps, "1 or more, or null")
         check(self.validate_every >= 1, "data.validate_every", self.validate_every, "1 or more")
         check(self.validation is None or self.validation >= 0, "data.validation", self.validation, "0 or more, or null")
+
+
+@dataclass(frozen=True)
+class SynthesisSettings:
+    """SynHNC (ITContrast, Sec. 3.2): a negative of each anchor from each of the `clusters` of the batch's negatives.
+
+    `sigma` is σ of the Gaussian kernel; the paper does not say how many clusters. `weights` are least squares or the
+    identity; without `detach` a gradient goes through the synthesis.
+    """
+
+    clusters: int = 8
+    sigma: float = 0.1
+    weights: Literal["least_squares", "identity"] = "least_squares"
+    detach: bool = True
+
+    def __post_init__(self) -> None:
+        check(self.clusters >= 1, "synthesis.clusters", self.clusters, "1 or more")
+        check(0 < self.sigma < math.inf, "synthesis.sigma", self.sigma, "more than 0")
 
 
 @dataclass(frozen=True)

@@ -13,18 +13,27 @@ class Extra(NamedTuple):
     features: Float[Tensor, "anchor extra dimension"]
     allowed: Bool[Tensor, "anchor extra"]
 
+    def joined(self, other: "Extra | None") -> "Extra":
+        """These, then the other's, if there is one."""
+        return self if other is None else Extra(*(torch.cat(both, dim=1) for both in zip(self, other, strict=True)))
+
 
 class Side(NamedTuple):
-    """One direction: anchors, the candidates of all of them, each anchor's match, and candidates of its own."""
+    """One direction: anchors, the candidates of all of them, each anchor's match, and candidates of its own.
+
+    Where a model compares parts and not features, `matrix` holds its scores of anchors and candidates, anchor i's match
+    being candidate i; features serve the comparison with an anchor's own candidates.
+    """
 
     anchors: Float[Tensor, "anchor dimension"]
     candidates: Float[Tensor, "candidate dimension"]
     matches: Float[Tensor, "anchor dimension"]
     extra: Extra | None = None
+    matrix: Float[Tensor, "anchor candidate"] | None = None
 
     def scores(self) -> Float[Tensor, "anchor candidate"]:
         """Of every anchor with every candidate, its own last."""
-        scores = self.anchors @ self.candidates.T
+        scores = self.anchors @ self.candidates.T if self.matrix is None else self.matrix
         if self.extra is None:
             return scores
         own = torch.einsum("ad,aed->ae", self.anchors, self.extra.features)
@@ -34,11 +43,16 @@ class Side(NamedTuple):
         """`positives` of all candidates, those of an anchor's own that are not there counted among them."""
         return positives if self.extra is None else torch.cat([positives, ~self.extra.allowed], dim=1)
 
+    def positive_scores(self) -> Float[Tensor, "anchor"]:
+        """Of each anchor with its match."""
+        return (self.anchors * self.matches).sum(-1) if self.matrix is None else self.matrix.diagonal()
+
     def scores_of(self, columns: Int64[Tensor, "anchor"]) -> Float[Tensor, "anchor"]:
         """Of each anchor with one candidate, a column of `scores`."""
-        taken = self.candidates[columns.clamp(max=len(self.candidates) - 1)]
+        shared = columns.clamp(max=len(self.candidates) - 1)
+        taken, rows = self.candidates[shared], torch.arange(len(columns), device=columns.device)
+        own = columns - len(self.candidates)
         if self.extra is not None:
-            own = columns - len(self.candidates)
-            rows = torch.arange(len(columns), device=columns.device)
             taken = torch.where((own >= 0)[:, None], self.extra.features[rows, own.clamp(min=0)], taken)
-        return (self.anchors * taken).sum(-1)
+        scores = (self.anchors * taken).sum(-1)
+        return scores if self.matrix is None else torch.where(own >= 0, scores, self.matrix[rows, shared])

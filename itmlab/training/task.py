@@ -1,7 +1,6 @@
 """How one kind of model learns from a batch: what the training loop asks of every task."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,8 +40,6 @@ class Task(ABC):
     the run's steps that is behind.
     """
 
-    reads_pictures = True  # whether the batches bring pictures and tokens, prepared in the background
-
     def __init__(
         self, recipe: Recipe, data: CaptionSet, model: nn.Module, accelerator: Accelerator, generator: torch.Generator
     ):
@@ -68,9 +65,9 @@ class Task(ABC):
         """Take up what `tensors` gave, in that epoch."""
         self.start_epoch(epoch)
 
-    def preparation(self) -> dict[str, Callable[[list], Any] | None]:
-        """How `PairBatches` prepares pictures and captions in the background."""
-        return {"prepare_images": None, "prepare_captions": None}
+    def preparation(self) -> dict[str, Any]:
+        """What `PairBatches` brings of images, and how it prepares images and captions in the background."""
+        return {"images": None}
 
     def precision(self) -> AbstractContextManager:
         """Within it, what can be computed in bfloat16 is, if the recipe says so ("auto": on a GPU)."""

@@ -1,27 +1,35 @@
 """Learning with models that give pictures and captions a feature each: the objective over a batch of pairs."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from torch import Tensor
 
 from ..data.batches import Batch
+from ..errors import ItmlabError
 from ..models.momentum import Momentum
 from ..samplers import MomentumMemory
+from ..synthesis import SynHNC
 from .checkpoint import Tensors
-from .evaluation import on_device
 from .extra_captions import ExtraCaptions
 from .gather import share, whole_batch
 from .objective import Objective
+from .reading import compares_parts, on_device, reads
 from .relevance import CaptionRelevance
 from .sides import Extra
 from .task import BatchLoss, Task
 
+Sides = tuple[Extra | None, Extra | None]  # of the image anchors, of the caption anchors
+
 
 class TwoFeatureTask(Task):
-    """A recipe's objective with its sampler, its momentum copy and memory, and extra negative captions from a file."""
+    """A recipe's objective with its sampler, its momentum copy and memory, and negatives beside those of the batch.
+
+    These are captions from a file, and hard negatives synthesised of features, whose making `clock` counts.
+    """
 
     def __init__(self, *arguments: Any):
         super().__init__(*arguments)
@@ -32,25 +40,54 @@ class TwoFeatureTask(Task):
             memory = MomentumMemory(recipe.memory.length, model.config.dimension, device=self.accelerator.device)
         relevance = None if margin is None else CaptionRelevance(self.data, tokenise=margin.tokenise)
         self.objective = Objective(recipe, memory, self.generator, relevance)
+        self.synthesis = None if recipe.synthesis is None else SynHNC(**asdict(recipe.synthesis))
+        if compares_parts(model) and self.accelerator.num_processes > 1:
+            raise ItmlabError("models that compare parts train in one process", remedy="launch it without accelerate")
         self.extra = None if recipe.extra_negatives is None else ExtraCaptions(recipe.extra_negatives, self.data)
 
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
         model, accelerator, device = self.model, self.accelerator, self.accelerator.device
         pixels, tokens = on_device(model, batch.images), on_device(model, batch.tokens)
-        slow, rows = None, batch.image_rows.to(device)
+        slow, matrix, rows = None, None, batch.image_rows.to(device)
         with self.precision():
-            images, captions = model.encode_images(pixels).pooled, model.encode_captions(tokens).pooled
+            seen, said = model.encode_images(pixels), model.encode_captions(tokens)
             if self.momentum is not None:
                 slow = (
                     whole_batch(self.momentum.encode_images(pixels).pooled.float(), accelerator)[rows],
                     whole_batch(self.momentum.encode_captions(tokens).pooled.float(), accelerator),
                 )
             extra = self._extra(batch, epoch)
-        images, captions = whole_batch(images.float(), accelerator)[rows], whole_batch(captions.float(), accelerator)
+            if compares_parts(model):
+                matrix = model.similarity(seen, said).float()[rows]
+        different, captions = (whole_batch(side.pooled.float(), accelerator) for side in (seen, said))
+        images = different[rows]
         image_ids, caption_ids = batch.image_indices.to(device), batch.caption_indices.to(device)
-        loss, chosen = self.objective(images, captions, image_ids, caption_ids, slow, epoch, (extra, None))
+        own: Sides = (extra, None)
+        if self.synthesis is not None and epoch >= self.recipe.data.warm_up_epochs:
+            with self.clock.measured("synthesis"):
+                own = self._with_synthetic(own, different, captions, rows, image_ids)
+        loss, chosen = self.objective(images, captions, image_ids, caption_ids, slow, epoch, own, matrix)
         suspects = ~(torch.isfinite(images).all(1) & torch.isfinite(captions).all(1)).cpu()
         return BatchLoss(loss, chosen, batch.image_indices[suspects])
+
+    def _with_synthetic(
+        self,
+        own: Sides,
+        images: Float[Tensor, "image dimension"],
+        captions: Float[Tensor, "pair dimension"],
+        rows: Int64[Tensor, "pair"],
+        image_ids: Int64[Tensor, "pair"],
+    ) -> Sides:
+        """SynHNC's negatives both ways beside those there are, made from each image of the batch once.
+
+        Of a model that compares parts they are made from its global features, and compared with those.
+        """
+        ids = torch.zeros(len(images), dtype=torch.int64, device=rows.device).index_copy(0, rows, image_ids)
+        positives = ids[:, None] == image_ids
+        of_images = self.synthesis(images, captions, positives, generator=self.generator)
+        of_captions = self.synthesis(captions, images, positives.T, generator=self.generator)
+        made = Extra(of_images.features[rows], of_images.allowed[rows]), Extra(*of_captions)
+        return tuple(one.joined(other) for one, other in zip(made, own, strict=True))
 
     def _extra(self, batch: Batch, epoch: int) -> Extra | None:
         """Features of the extra captions of each pair, from the encoder that the other candidates come from."""
@@ -88,9 +125,10 @@ class TwoFeatureTask(Task):
         if self.objective.sampler is not None:
             self.objective.sampler.load_state_dict(tensors["sampler"])
 
-    def preparation(self) -> dict[str, Callable[[list], Any]]:
+    def preparation(self) -> dict[str, Any]:
         model, accelerator = self.model, self.accelerator
         return {
+            "images": reads(model),
             "prepare_images": lambda pictures: model.prepare_images(pictures[share(len(pictures), accelerator)]),
             "prepare_captions": lambda captions: model.prepare_captions(captions[share(len(captions), accelerator)]),
         }

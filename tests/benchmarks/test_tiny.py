@@ -1,5 +1,6 @@
 """What a tiny training costs: seconds of a whole run by its steps, its peak memory, what the memory queue adds."""
 
+import json
 import resource
 import time
 
@@ -45,3 +46,19 @@ def test_the_stages_of_tags_dc_train_in_a_quarter_of_an_hour(tmp_path, capsys):
         shown.append(f"{recipe.data.steps} steps of {name}: {seconds:.0f} s")
     with capsys.disabled():
         print(f"\n{'; '.join(shown)}; in all {whole:.0f} s (bound: 900 s on two free cores), every step with matching")
+
+
+def test_each_encoder_that_reads_apart_trains_in_five_minutes(tmp_path, capsys):
+    data = itmlab.load("scenes", images=480, regions=True).split("train")
+    lines = []
+    for name in ("scan+syn+info", "sgraf+syn+info", "vsrn+syn+info", "vsepp+syn+info", "itcontrast"):
+        # the warm-up spreads the features, as it does in a whole run: of features all alike SynHNC takes longer
+        recipe = recipes.get(name).replace(data__warm_up_epochs=5, data__epochs=6)
+        itmlab.train(recipe, data, tmp_path / name, progress=False)
+        timing = json.loads((tmp_path / name / "timings.jsonl").read_text().splitlines()[-1])
+        steps = 12 * (5000 // 64)
+        step = timing["training_seconds"] / (len(data) // 64)
+        share = timing["synthesis_seconds"] / timing["training_seconds"]
+        lines.append(f"{name}: {steps} steps in {steps * step:.0f} s (bound: 300 s), SynHNC {share:.0%} of a step")
+    with capsys.disabled():
+        print("", *lines, sep="\n")

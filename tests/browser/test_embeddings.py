@@ -25,10 +25,10 @@ widgets.embeddings(small_maps(), small_set(), picture=3)"""
 
 def shown_picture(page, other_than: str = "") -> str:
     """The picture below the maps, once there is one (of another name)."""
-    wanted = "other => { const title = document.querySelectorAll('.gtitle')[1]; "
+    wanted = "other => { const title = document.querySelectorAll('.gtitle')[1]?.querySelector('.line'); "
     wanted += "return title && title.textContent.includes('Picture') && title.textContent !== other; }"
     page.wait_for_function(wanted, arg=other_than, timeout=60_000)
-    return page.locator(".gtitle").nth(1).text_content()
+    return page.locator(".gtitle").nth(1).locator(".line").first.text_content()
 
 
 def test_pointing_shows_a_picture_and_a_click_picks_it(page, lab: Lab) -> None:

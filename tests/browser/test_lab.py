@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -61,6 +62,20 @@ def press(page, control: str, key: str, times: int) -> None:
         page.keyboard.press(key)
 
 
+LINES = """() => Array.from(document.querySelectorAll('.js-plotly-plot .gtitle'), title =>
+    Array.from(title.querySelectorAll('.line'), line => line.getBoundingClientRect())
+        .map(box => [box.top, box.bottom]))"""
+
+
+def lines_of_titles(page) -> list[list[tuple[float, float]]]:
+    """Top and bottom, in pixels of the page, of each line of every figure's title, its subtitle among them."""
+    return page.evaluate(LINES)
+
+
+def stand_below_each_other(lines: list[tuple[float, float]]) -> bool:
+    return all(lower[0] >= upper[1] > upper[0] for upper, lower in pairwise(lines))
+
+
 def screenshot(page, name: str) -> None:
     """Keep a picture of the page where ITMLAB_SCREENSHOTS says, for people to look at."""
     if folder := os.environ.get("ITMLAB_SCREENSHOTS"):
@@ -91,6 +106,8 @@ def test_a_slider_moves_the_curves(page, lab: Lab, notebook: Path | None) -> Non
     curves = explorer.locator(CURVES)
     before = curves.evaluate_all("lines => lines.map(line => line.getAttribute('d')).join()")
     screenshot(page, f"{target.stem}_before")
+    drawn = lines_of_titles(page)
+    assert drawn and any(len(lines) > 1 for lines in drawn) and all(map(stand_below_each_other, drawn))
     press(page, "prior p", "ArrowRight", 6)
     for _ in range(120):
         after = curves.evaluate_all("lines => lines.map(line => line.getAttribute('d')).join()")

@@ -3,7 +3,15 @@
 import pytest
 
 from .conftest import Lab
-from .test_lab import PATIENCE, open_and_run, press, screenshot, write_notebook
+from .test_lab import (
+    PATIENCE,
+    lines_of_titles,
+    open_and_run,
+    press,
+    screenshot,
+    stand_below_each_other,
+    write_notebook,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -32,6 +40,8 @@ def test_a_typed_caption_brings_its_own_graph_and_a_slider_hides_more(page, lab:
     before = annotations(page)
     assert "shirts" in before
     screenshot(page, "masking_before")
+    first_drawn = lines_of_titles(page)
+    assert [len(lines) for lines in first_drawn] == [2, 2] and all(map(stand_below_each_other, first_drawn))
     box = page.locator(".widget-text input[type=text]").first
     box.fill("A girl <b>rides</b> a small brown horse on the beach")
     box.press("Enter")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from itmlab.data.batches import PairBatches
 from itmlab.data.captionset import CaptionSet
+from itmlab.data.scenes import load
 from itmlab.errors import ItmlabError
 
 from .picture_files import photograph
@@ -169,6 +170,33 @@ def test_pictures_are_left_alone_where_nobody_looks_at_them():
         image_of_caption=range(4),
         splits={},
     )
-    batches = PairBatches(data, batch_size=2, seed=0, with_pictures=False, prepare_captions=len)
+    batches = PairBatches(data, batch_size=2, seed=0, images=None, prepare_captions=len)
     assert [(batch.images, batch.tokens) for batch in batches.epoch(0)] == [(None, 2)] * 2
     assert pictures.decoded == []
+
+
+def test_records_of_regions_are_served_and_kept_like_pictures(tmp_path):
+    data = load(images=6, cache=tmp_path, regions=True)
+    regions = data.regions
+    data.regions = Recorded(regions)
+    batches = PairBatches(data, batch_size=6, seed=0, images="regions", captions_per_image=2)
+    for epoch in (0, 1):
+        (batch,) = batches.epoch(epoch)
+        assert len(batch.images) == 6 and len(batch.captions) == 12
+        for row, image in zip(batch.images, batch.image_indices[::2].tolist(), strict=True):
+            assert row.features.equal(regions[image].features)
+    assert sorted(data.regions.asked) == list(range(6))
+    data.regions = None
+    with pytest.raises(ItmlabError, match="looks at regions and the data have none"):
+        PairBatches(data, batch_size=6, seed=0, images="regions")
+
+
+class Recorded:
+    """Regions that remember which were asked for."""
+
+    def __init__(self, regions):
+        self.regions, self.asked = regions, []
+
+    def __getitem__(self, index):
+        self.asked.append(index)
+        return self.regions[index]

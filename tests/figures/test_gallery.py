@@ -1,6 +1,7 @@
 """The grid of pictures."""
 
 from itmlab.figures import gallery
+from itmlab.figures.theme import title_and_subtitle
 
 
 def test_every_picture_stands_over_its_captions(pictures):
@@ -26,4 +27,4 @@ def test_frames_and_badges_mark_ranked_results(pictures):
 
 
 def test_an_empty_gallery_is_a_figure():
-    assert gallery([], [], title="nothing found").layout.title.text == "nothing found"
+    assert title_and_subtitle(gallery([], [], title="nothing found")) == ("nothing found", "")

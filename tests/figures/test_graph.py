@@ -74,7 +74,7 @@ def test_a_graph_of_nothing_and_one_with_a_self_relation_can_be_drawn():
 def test_of_very_many_objects_the_first_are_drawn_and_it_says_so():
     many = SceneGraph(tuple(SceneObject(f"thing{index}") for index in range(2_000)), (Relation(0, "on", 1_999),))
     figure = scene_graph(many, title="t", subtitle="s")
-    assert len(boxes(figure)) == 24 and "the first 24 of 2,000 objects" in figure.layout.title.subtitle.text
+    assert len(boxes(figure)) == 24 and "the first 24 of 2,000 objects" in figure.layout.title.text
 
 
 def test_lines_leave_a_box_at_its_edge():

@@ -45,7 +45,7 @@ def test_above_the_cap_some_are_drawn_by_lot_and_picked_ones_always():
         assert len(trace.customdata) <= 16 * len(PANELS["before"][kind]) / 80 + len(picked[kind])
     assert figure == again
     assert points(figure)[0].customdata.tolist() == points(figure)[2].customdata.tolist()
-    assert "16 of 80 points drawn" in figure.layout.title.subtitle.text
+    assert "16 of 80 points drawn" in figure.layout.title.text
 
 
 def test_lines_go_from_the_first_picked_point_to_every_other():

@@ -29,4 +29,4 @@ def test_points_are_capped_and_counts_are_said():
     truth = generator.random(50_000) < 0.1
     figure = roc({"s": generator.random(50_000)}, truth, title="t", points=200)
     assert len(figure.data[1].x) <= 200
-    assert f"{truth.sum():,} hidden positives" in figure.layout.title.subtitle.text
+    assert f"{truth.sum():,} hidden positives" in figure.layout.title.text

@@ -19,7 +19,7 @@ def test_each_verdict_is_a_distribution_of_its_own():
     upper = by_row(figure, "y")
     assert [trace.name for trace in upper] == ["✓ true", "✗ false", "? undecided"]
     assert [sum(trace.y) for trace in upper] == pytest.approx([100, 100, 100])
-    assert f"{(VERDICTS == 1).sum():,} ✓ true" in figure.layout.title.subtitle.text
+    assert f"{(VERDICTS == 1).sum():,} ✓ true" in figure.layout.title.text
 
 
 def test_the_share_of_true_ones_is_counted_among_the_decided():

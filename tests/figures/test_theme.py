@@ -3,7 +3,7 @@
 import plotly.graph_objects as go
 import pytest
 
-from itmlab.figures.theme import PALETTE, VERDICTS, colour, styled, translucent
+from itmlab.figures.theme import PALETTE, VERDICTS, colour, styled, title_and_subtitle, translucent
 
 
 def test_the_palette_starts_again_after_its_last_colour():
@@ -11,14 +11,31 @@ def test_the_palette_starts_again_after_its_last_colour():
 
 
 def test_titles_are_escaped():
-    figure = styled(go.Figure(), "<b>x</b>", "a < b", height=300)
-    assert figure.layout.title.text == "&lt;b&gt;x&lt;/b&gt;"
-    assert figure.layout.title.subtitle.text == "a &lt; b"
+    figure = styled(go.Figure(), "<b>x</b>", "a </span> $b$", height=300)
+    shown = figure.layout.title.text
+    assert ">&lt;b&gt;x&lt;/b&gt;</span><br>" in shown and ">a &lt;/span&gt; &#36;b&#36;</span>" in shown
+
+
+@pytest.mark.parametrize("title", ["", "What is hidden", "<b>x</b> & </span><br>", "word " * 30 + "end"])
+@pytest.mark.parametrize("subtitle", ["", "a < b, $1 & “</span>”", "word " * 60 + "end"])
+def test_title_and_subtitle_can_be_read_back(title: str, subtitle: str):
+    assert title_and_subtitle(styled(go.Figure(), title, subtitle, height=300)) == (title, subtitle)
+
+
+def test_the_subtitle_is_a_line_of_the_title():
+    """Plotly's own is put where the title ends as measured, which is nowhere before the figure is in the page."""
+    assert styled(go.Figure(), "t", "s", height=300).layout.title.subtitle.text is None
+
+
+def test_a_figure_of_another_style_has_a_title_too():
+    assert title_and_subtitle(go.Figure(layout={"title": {"text": "a &lt; b"}})) == ("a < b", "")
+    assert title_and_subtitle(go.Figure()) == ("", "")
 
 
 def test_longer_subtitles_and_legends_push_the_plot_down():
     one, two = (styled(go.Figure(), "t", "word " * count, height=300) for count in (5, 60))
-    assert two.layout.margin.t > one.layout.margin.t
+    three = styled(go.Figure(), "word " * 30, "word " * 60, height=300)
+    assert three.layout.margin.t > two.layout.margin.t > one.layout.margin.t
     assert one.layout.margin.t > styled(go.Figure(), "t", "word", height=300, legend=False).layout.margin.t
 
 

@@ -5,12 +5,14 @@ import sys
 import pytest
 import torch
 
+from itmlab import recipes
 from itmlab.data.scenes import load
 from itmlab.errors import ItmlabError
 from itmlab.metrics.causal_model import CausalModel
 from itmlab.models import OneTower, OneTowerConfig
 from itmlab.synthesis.read import read_negatives
 from itmlab.text.tokenise import train_wordpiece
+from itmlab.training import shipped
 from itmlab.training.negative_files import write_negatives
 
 
@@ -82,7 +84,7 @@ def test_fluency_is_asked_of_a_language_model(tmp_path, data, monkeypatch):
     ("given", "said"),
     [
         ({"generator": "tag"}, "no generator 'tag' — did you mean tags"),
-        ({"generator": "tags"}, "tags needs a model"),
+        ({"generator": "tags", "model": "nothing"}, "no shipped run and no directory of a saved model"),
         ({"options": {"numbr": 2}}, "vse_c has no option 'numbr' — did you mean number"),
         ({"options": {"number": "two"}}, "vse_c: number is 'two', wanted a whole number"),
         ({"options": {"number": 0}}, "0 negatives a caption cannot be"),
@@ -92,3 +94,14 @@ def test_fluency_is_asked_of_a_language_model(tmp_path, data, monkeypatch):
 def test_what_cannot_be_done_is_one_clear_line(tmp_path, data, given, said):
     with pytest.raises(ItmlabError, match=said):
         write_negatives(data, tmp_path / "x.jsonl", **given)
+
+
+def test_tags_without_a_model_takes_the_shipped_one(tmp_path, data, folder, monkeypatch):
+    monkeypatch.setattr(shipped, "HOME", tmp_path / "none")
+    with pytest.raises(ItmlabError, match="no shipped run"):
+        write_negatives(data, tmp_path / "x.jsonl", "tags")
+    monkeypatch.setattr(shipped, "HOME", tmp_path / "pretrained")
+    OneTower.load(folder).save(tmp_path / "pretrained" / "tags")
+    recipes.tags.save(tmp_path / "pretrained" / "tags" / "recipe.json")
+    done = write_negatives(data, tmp_path / "x.jsonl", "tags", options={"maskings": 1, "samples": 2}, truth=False)
+    assert read_negatives(done.path).header["model"] == "tags" and done.negatives

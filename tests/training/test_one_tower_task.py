@@ -1,6 +1,7 @@
 """The loss of a one-tower batch against single pairs read one by one, each term written from its equation."""
 
 import copy
+from contextlib import closing
 
 import pytest
 import torch
@@ -28,8 +29,11 @@ def task_of(recipe, data, seed=0):
     return OneTowerTask(recipe, data, model, Accelerator(), torch.Generator().manual_seed(seed))
 
 
-def first_batch(data, size=5):
-    return next(PairBatches(data, batch_size=size, seed=3, with_pictures=False).epoch(0))
+def first_batch(data, size=5, **options):
+    """What the batches bring first; the threads behind them are let go."""
+    batches = PairBatches(data, **{"batch_size": size, "seed": 3, "images": None} | options).epoch(0)
+    with closing(batches):
+        return next(batches)
 
 
 class Slow:
@@ -163,7 +167,7 @@ def gradients(model, ours, slow):
 def test_alignment_is_info_nce_of_the_two_sides_read_alone(data):
     training = data.split("train")
     task = task_of(tower("uniter_pretraining", model__dropout=0.0, tags__alignment=0.5), training)
-    batch = next(PairBatches(training, batch_size=8, captions_per_image="all", seed=4, with_pictures=False).epoch(0))
+    batch = first_batch(training, size=8, captions_per_image="all", seed=4)
     assert len(batch.image_indices.unique()) < 8, "two captions of one image are in it"
     found, slow = task(batch, epoch=0), Slow(task)
     images, captions = [], []

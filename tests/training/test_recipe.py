@@ -162,3 +162,23 @@ def test_a_model_is_read_as_the_configuration_whose_fields_it_has():
         assert type(read) is type(recipe.model)
     with pytest.raises(ItmlabError, match="tags is TagsSettings"):
         recipes.tags.replace(model=recipes.fne.model)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "said"),
+    [
+        ("scan+syn", {"synthesis.clusters": 0}, "synthesis.clusters is 0, wanted 1 or more"),
+        ("scan+syn", {"synthesis.sigma": 0.0}, "synthesis.sigma is 0.0, wanted more than 0"),
+        ("scan+syn", {"synthesis.weight": "identity"}, "did you mean weights?"),
+        ("scan+info", {"loss.noise": -1}, "loss.noise is -1, wanted 0 or more"),
+        ("scan", {"memory": {}}, "wanted null, as the model compares parts"),
+        ("scan", {"model.kind": "scan"}, "'scan'"),
+        ("scan", {"tags": {}}, "as the model is no one-tower model"),
+        ("oscar", {"tags": {}}, "as the model is no one-tower model"),
+        ("tags", {"synthesis": {}}, "wanted null, as the model is a one-tower model"),
+    ],
+)
+def test_what_is_wrong_of_a_contrast_recipe_is_said_in_one_line(name, changes, said):
+    with pytest.raises(ItmlabError) as error:
+        recipes.get(name).replace(**changes)
+    assert said in str(error.value) and "\n" not in str(error.value)

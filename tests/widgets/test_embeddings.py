@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from itmlab import widgets
+from itmlab.figures.theme import title_and_subtitle
 from tests.explain.small_maps import small_maps
 from tests.explain.small_world import small_set
 
@@ -22,7 +23,7 @@ def explorer(maps):
 
 
 def title(explorer) -> str:
-    return explorer.shown[1].layout.title.text
+    return title_and_subtitle(explorer.shown[1])[0]
 
 
 def points(explorer, kind):
@@ -88,4 +89,4 @@ def test_hostile_captions_take_no_effect(maps):
 
 def test_still_figures_show_the_same(explorer):
     maps_figure, card = explorer.figures()
-    assert card.layout.title.text == title(explorer) and len(maps_figure.data) == len(explorer.shown[0].data)
+    assert title_and_subtitle(card)[0] == title(explorer) and len(maps_figure.data) == len(explorer.shown[0].data)

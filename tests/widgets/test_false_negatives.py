@@ -32,7 +32,7 @@ def test_the_prior_moves_posterior_and_weight_but_no_density(studied):
     after = {trace.name: list(trace.y) for trace in live.data if trace.type == "scatter" and trace.mode == "lines"}
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {"posterior", "raw posterior", "sampling weight"}
-    assert "p = 0.1" in live.layout.title.subtitle.text
+    assert "p = 0.1" in live.layout.title.text
 
 
 def test_a_preset_brings_its_threshold(studied):
@@ -49,7 +49,7 @@ def test_a_caption_can_be_the_anchor(studied):
     made["anchor"].value = "caption"
     made["number"].value = 47
     assert "caption 47" in explorer.shown[0].layout.title.text
-    assert studied.data.captions[47] in explorer.shown[1].layout.title.subtitle.text
+    assert studied.data.captions[47] in explorer.shown[1].layout.title.text
     assert len(explorer.shown[1].layout.images) <= 5
     made["anchor"].value = "image"
     assert made["number"].max == 23 and "image 23" in explorer.shown[0].layout.title.text

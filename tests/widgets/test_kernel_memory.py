@@ -23,7 +23,7 @@ def words(figure):
 
 
 def subtitles(explorer):
-    return [figure.layout.title.subtitle.text for figure in explorer.shown]
+    return [figure.layout.title.text for figure in explorer.shown]
 
 
 def test_it_begins_with_the_papers_sigma_and_least_squares(explorer):

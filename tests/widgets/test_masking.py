@@ -58,8 +58,7 @@ def test_the_same_seed_draws_the_same(explorer):
 
 def test_a_caption_that_cannot_be_parsed_is_one_line(explorer):
     controls(explorer)["caption"].value = "a fault"
-    subtitle = explorer.shown[0].layout.title.subtitle.text
-    assert subtitle.startswith("this &lt;caption&gt; cannot be parsed — write another")
+    assert ">this &lt;caption&gt; cannot be parsed — write another" in explorer.shown[0].layout.title.text
     assert not explorer.shown[0].layout.annotations and not explorer.shown[0].layout.shapes
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from itmlab import widgets
+from itmlab.figures.theme import title_and_subtitle
 from tests.explain.small_retrievals import small_retrievals
 
 
@@ -26,7 +27,7 @@ def headings(explorer):
 
 
 def test_a_typed_sentence_finds_pictures_by_two_models(explorer):
-    assert "“a red square”" in explorer.shown[0].layout.title.subtitle.text
+    assert "“a red square”" in explorer.shown[0].layout.title.text
     assert headings(explorer) == ["a", "b"] and len(explorer.shown[0].layout.images) == 6
     assert any("✓ true" in text or "✗ false" in text for text in words(explorer))
     assert not any("★" in text for text in words(explorer)), "nobody annotated what was typed"
@@ -37,7 +38,7 @@ def test_typing_asks_for_the_sentence_whatever_was_asked_before(explorer):
     made["query"].value = "picture"
     made["sentence"].value = "a blue square"
     assert made["query"].value == "sentence"
-    assert "a blue square" in explorer.shown[0].layout.title.subtitle.text
+    assert "a blue square" in explorer.shown[0].layout.title.text
 
 
 def test_a_caption_of_the_split_has_ground_truth(explorer):
@@ -70,17 +71,17 @@ def test_one_model_twice_is_shown_once(explorer):
 )
 def test_strange_sentences_are_ranked_or_refused_in_one_line(explorer, sentence):
     controls(explorer)["sentence"].value = sentence
-    title = explorer.shown[0].layout.title
-    assert "<script" not in f"{title.text} {title.subtitle.text} {words(explorer)}"
-    if title.text == "Nothing to show":
-        assert not explorer.shown[0].layout.images and title.subtitle.text
+    assert "<script" not in f"{explorer.shown[0].layout.title.text} {words(explorer)}"
+    title, subtitle = title_and_subtitle(explorer.shown[0])
+    if title == "Nothing to show":
+        assert not explorer.shown[0].layout.images and subtitle
     else:
         assert len(explorer.shown[0].layout.images) == 6
 
 
 def test_a_refused_sentence_leaves_nothing_of_the_last_one(explorer):
     controls(explorer)["sentence"].value = " "
-    assert explorer.shown[0].layout.title.text == "Nothing to show"
+    assert title_and_subtitle(explorer.shown[0])[0] == "Nothing to show"
     assert not explorer.shown[0].layout.images and words(explorer) == []
     controls(explorer)["sentence"].value = "a green square"
     assert len(explorer.shown[0].layout.images) == 6

@@ -2,6 +2,7 @@
 
 import pytest
 
+from itmlab.figures.theme import title_and_subtitle
 from itmlab.widgets import words
 from tests.explain.colour_tower import ColourTower, judging_set
 
@@ -44,7 +45,7 @@ def test_another_picture_brings_its_captions(explorer):
     assert controls(explorer)["sentence"].value == "A green square."
     controls(explorer)["begin with"].value = 5
     assert controls(explorer)["sentence"].value == "there is a square that is green"
-    assert said(explorer).count("green") == 2 and "image 2" in explorer.shown[0].layout.title.subtitle.text
+    assert said(explorer).count("green") == 2 and "image 2" in explorer.shown[0].layout.title.text
 
 
 def test_it_can_begin_with_a_sentence(data):
@@ -55,8 +56,8 @@ def test_it_can_begin_with_a_sentence(data):
 @pytest.mark.parametrize("sentence", ["", "   ", "\n"])
 def test_nothing_typed_is_one_line(explorer, sentence):
     controls(explorer)["sentence"].value = sentence
-    title = explorer.shown[0].layout.title
-    assert title.text == "Nothing to show" and "has no words" in title.subtitle.text
+    title, subtitle = title_and_subtitle(explorer.shown[0])
+    assert title == "Nothing to show" and "has no words" in subtitle
     assert not explorer.shown[0].layout.images
 
 

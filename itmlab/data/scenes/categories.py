@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from functools import cache
 
+from .kinds import SETTINGS
 from .lexicon import Attribute, Noun, Verb, attributes, nouns, relations
+from .spoken import SMALL_WORDS
 
 _NOT_IN_CAPTIONS = 9  # Noun.general
 _NO_SINGULAR = frozenset(("trousers", "pants", "jeans", "clothes", "furniture", "clothing", "livestock", "cattle"))
@@ -56,12 +58,13 @@ def relation_swaps() -> dict[str, tuple[str, ...]]:
 def implied_words() -> dict[str, frozenset[str]]:
     """Each single word of the lexicon, in all forms, with the words that are true, or may be, wherever it is true.
 
-    Nouns imply wider ones, adjectives their equals, actions and place words what rests on compatible facts; the vague
-    words are implied by every noun.
+    Nouns imply wider ones and places what they are made of ("park": "grass"), adjectives their equals, actions and
+    place words what rests on compatible facts; the vague words are implied by every noun. Words that say nothing
+    ("and", "some") are implied by all: with one of them in its place, a caption says less, and that is true.
     """
     groups = [(_noun_forms(lemma), _kinds(entries)) for lemma, entries in nouns().items()]
     found = {
-        word: frozenset().union(_vague_forms(), *(others for others, wider in groups if kinds and kinds <= wider))
+        word: frozenset().union(_vague_forms(), *(others for others, wider in groups if _shown(kinds, wider)))
         for words, kinds in groups
         for word in words
     }
@@ -70,7 +73,8 @@ def implied_words() -> dict[str, frozenset[str]]:
         alike = frozenset(word for theirs in entries if _alike(mine, theirs) for word in (theirs.lemma, *theirs.forms))
         for word in (mine.lemma, *mine.forms):
             found[word] = found.get(word, frozenset()) | alike
-    return {word: frozenset(filter(None, others)) - {word} for word, others in found.items() if word}
+    empty = _empty_words()
+    return {word: frozenset(filter(None, others | empty)) - {word} for word, others in found.items() if word}
 
 
 def _noun_forms(lemma: str) -> frozenset[str]:
@@ -81,8 +85,20 @@ def _kinds(entries: Iterable[Noun]) -> frozenset[str]:
     return frozenset().union(*(noun.means | noun.perhaps for noun in entries))
 
 
+def _shown(kinds: frozenset[str], wider: frozenset[str]) -> bool:
+    """Whether each of some kinds is one of the wider ones, or a setting with one of them on or around it."""
+    parts = {kind: {kind} for kind in kinds}
+    parts |= {kind: {kind, SETTINGS[kind].ground, *SETTINGS[kind].around} for kind in kinds if kind in SETTINGS}
+    return bool(kinds) and all(parts[kind] & wider for kind in kinds)
+
+
 def _vague_forms() -> frozenset[str]:
     return frozenset(word for lemma in _VAGUE for word in (lemma, *relations()[lemma].forms) if word)
+
+
+def _empty_words() -> frozenset[str]:
+    """Small words that are no relation: what they stand for is seen in the words beside them."""
+    return frozenset(SMALL_WORDS).difference(*((lemma, *verb.forms) for lemma, verb in relations().items()))
 
 
 def _alike(mine: Attribute | Verb, theirs: Attribute | Verb) -> bool:

@@ -10,7 +10,7 @@ from .entail import OPEN, TRUE
 from .lexicon import ATTRIBUTES, NOUNS, RELATIONS, nouns
 
 _DENIALS = word_set("not n't never nobody nothing neither nor without cannot except unless no-one hardly")
-_SMALL_WORDS = word_set(
+SMALL_WORDS = word_set(  # leaving them out changes nothing of what a sentence says
     "a an the is are was were am be being been there here who whom that which while and as of by some it its this "
     "these those has have does do to 's ' '' `` in on at with group pair couple bunch lot lots set crowd number his "
     "her their he she they them him"
@@ -104,7 +104,7 @@ def _meant(word: str) -> bool:
     """Whether leaving a word out may change what a sentence says."""
     from ...text.noun_phrases import NUMBERS
 
-    small = word in _SMALL_WORDS or word in NUMBERS or word in ("one", "no", "single")
+    small = word in SMALL_WORDS or word in NUMBERS or word in ("one", "no", "single")
     return not small and any(letter.isalnum() for letter in word)
 
 

@@ -36,3 +36,16 @@ def test_what_is_implied_is_never_a_swap():
     for swaps in (noun_swaps(), relation_swaps()):
         for word, others in swaps.items():
             assert not implied.get(word, frozenset()) & set(others), word
+
+
+def test_words_that_say_nothing_are_implied_and_place_words_are_not():
+    implied = implied_words()
+    for word in ("dog", "red", "riding"):
+        assert {"and", "some", "being", "who"} <= implied[word]
+    assert not {"under", "behind", "three"} & implied["dog"]
+
+
+def test_places_imply_what_they_are_made_of():
+    implied = implied_words()
+    assert {"grass", "sky"} <= implied["park"] and {"sand", "water"} <= implied["beach"]
+    assert "grass" not in implied["beach"] and "park" not in implied["grass"] and "grass" not in implied["dog"]

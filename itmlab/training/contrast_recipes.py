@@ -1,0 +1,82 @@
+"""The named recipes of ITContrast's tables: encoders that read regions and words apart, with and without its parts.
+
+"+syn" adds hard negatives synthesised in feature space (SynHNC), "+info" takes InfoCMR for the loss; `itcontrast` is
+"oscar+syn+info". Base carries each encoder's own paper's numbers for Flickr30K, and ITContrast's for OSCAR (Sec. 4.1:
+20 epochs, 2e-5, batches of 128; its AdamW, falling linearly, is OSCAR's habit). These encoders come in one published
+size: large is base but for OSCAR. Tiny is for the pixel regions of `scenes`, `load("scenes", regions=True)`.
+"""
+
+from typing import Any
+
+from ..models import FragmentConfig, OneTowerConfig, SeparateOneTowerConfig
+from .recipe import Recipe
+from .settings import DataSettings, LossSettings, OptimiserSettings, SynthesisSettings
+
+KINDS = {"scan": "scan_t2i", "sgraf": "sgraf", "vsrn": "vsrn", "vsepp": "vsepp"}
+ENCODERS = (*KINDS, "oscar")
+PARTS = ("", "+syn", "+info", "+syn+info")
+NAMES = (*(encoder + parts for encoder in ENCODERS for parts in PARTS), "itcontrast")
+
+TINY_OSCAR = SeparateOneTowerConfig(
+    form="oscar",
+    region_dimension=192,
+    hidden=80,
+    layers=3,
+    heads=4,
+    intermediate=160,
+    vocabulary_size=1000,
+    maximum_tokens=48,
+    maximum_tags=24,
+    positions=96,
+    dropout=0.0,
+)
+EPOCHS = {
+    "scan": (30, 15),
+    "sgraf": (40, 30),
+    "vsrn": (30, 15),
+    "vsepp": (30, 15),
+}  # and when the rate falls to a tenth
+
+
+def contrast_recipe(name: str, size: str) -> Recipe:
+    """One of `NAMES` at a size."""
+    encoder, *parts = ("oscar+syn+info" if name == "itcontrast" else name).split("+")
+    return Recipe(
+        name=name,
+        size=size,
+        model=_model(encoder, size),
+        loss=LossSettings("info_cmr" if "info" in parts else "max_of_hinges"),
+        synthesis=SynthesisSettings() if "syn" in parts else None,
+        **(TINY if size == "tiny" else _published(encoder)),
+    )
+
+
+def _model(encoder: str, size: str) -> FragmentConfig | SeparateOneTowerConfig:
+    if encoder != "oscar":
+        return FragmentConfig.tiny(KINDS[encoder]) if size == "tiny" else FragmentConfig.base(KINDS[encoder])
+    if size == "tiny":
+        return TINY_OSCAR
+    sizes = OneTowerConfig.base("oscar") if size == "base" else OneTowerConfig.large("oscar")
+    return SeparateOneTowerConfig(**sizes.to_dict())
+
+
+# InfoNCE first, as all tiny recipes do; the pairwise matchers cost the square of the pairs of a batch.
+TINY: dict[str, Any] = {
+    "optimiser": OptimiserSettings(
+        kind="adamw", learning_rate=2e-3, schedule="cosine", milestones=(), warm_up=1.0, clip=2.0, weight_decay=0.05
+    ),
+    "data": DataSettings(
+        batch_size=64, epochs=12, captions_per_image=1, warm_up_epochs=6, validation=100, validate_every=2
+    ),
+}
+
+
+def _published(encoder: str) -> dict[str, Any]:
+    if encoder == "oscar":
+        optimiser = OptimiserSettings(
+            kind="adamw", learning_rate=2e-5, schedule="linear", milestones=(), weight_decay=0.05
+        )
+        return {"optimiser": optimiser, "data": DataSettings(batch_size=128, epochs=20)}
+    epochs, falls = EPOCHS[encoder]
+    optimiser = OptimiserSettings(kind="adam", learning_rate=2e-4, schedule="step", milestones=(falls,), clip=2.0)
+    return {"optimiser": optimiser, "data": DataSettings(batch_size=128, epochs=epochs)}
