@@ -36,10 +36,13 @@ class WordTruth:
     true: dict[str, Share]
 
 
-def word_truth(model: Any, data: CaptionSet, study: WordStudy, *, threshold: float = 0.5) -> WordTruth:
+def word_truth(
+    model: Any, data: CaptionSet, study: WordStudy, *, threshold: float = 0.5, above: float = 0.0
+) -> WordTruth:
     """Judge a study of `model` by `data`'s world; without a world it is an ItmlabError.
 
-    A word does not fit if its probability of being kept is below `threshold`.
+    A word does not fit if its probability of being kept is below `threshold`. Correction rewrites words from a
+    mismatch of `above` on (the paper: all of them).
     """
     if data.world is None:
         raise ItmlabError(
@@ -48,7 +51,7 @@ def word_truth(model: Any, data: CaptionSet, study: WordStudy, *, threshold: flo
     tower, images = one_tower_of(model), study.images.tolist()
     made = [one.sentence for one in study.negatives]
     captions = [data.captions[one.caption] for one in study.negatives]
-    corrected = [each.corrected() for each in spelled(tower, made, study.answers)]
+    corrected = [each.corrected(above) for each in spelled(tower, made, study.answers)]
     alone = _alone(study, captions)
     whole = zip(images * len(SENTENCES), captions + made + corrected, strict=True)
     verdict = _verdicts(data, [*whole, *((images[row], one) for row, one in alone.values())])

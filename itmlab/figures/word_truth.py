@@ -65,7 +65,7 @@ def word_truth(truth: "WordTruth", *, title: str, subtitle: str = "") -> go.Figu
     largest = max((share.upper for share in shares if share.of), default=100.0)
     figure.update_xaxes(title="said not to fit, %", range=[0, 1.2 * largest], row=1, col=1)
     figure.update_xaxes(title="sentences, %", range=[0, 100], row=1, col=2)
-    figure.update_yaxes(autorange="reversed", showgrid=False, tickfont={"size": 13, "color": INK})
+    figure.update_yaxes(autorange="reversed", showgrid=False, tickfont={"size": 13, "color": INK}, ticklabelstandoff=6)
     figure = styled(figure, title, subtitle, height=440)
     figure.update_annotations(selector={"yanchor": "bottom", "xref": "paper"}, font={"size": 15, "color": MUTED})
     return figure.update_layout(

@@ -1,16 +1,16 @@
 """What a two-tower model is made of, as plain values that go to JSON and back."""
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args, get_type_hints
 
-from itmlab.errors import ItmlabError
+from .plain_config import PlainConfig, is_whole
 
 TOWERS = {"vit": "bert", "clip": "clip"}  # which text tower belongs to which image tower
 
 
 @dataclass(frozen=True)
-class TwoTowerConfig:
+class TwoTowerConfig(PlainConfig):
     """Sizes of both towers and how pictures and captions are prepared (methods.md, sec. 1 and 5).
 
     `image_pretrained` and `text_pretrained` are hub names or local directories; sizes, dropout and picture preparation
@@ -51,13 +51,13 @@ class TwoTowerConfig:
         for field in fields(self):
             object.__setattr__(self, field.name, _checked(field.name, getattr(self, field.name), hints[field.name]))
         if TOWERS[self.image_tower] != self.text_tower:
-            raise _refused(f"a {self.image_tower} image tower goes with a {TOWERS[self.image_tower]} text tower")
+            raise self.refused(f"a {self.image_tower} image tower goes with a {TOWERS[self.image_tower]} text tower")
         if self.image_tower == "clip" and self.image_pretrained != self.text_pretrained:
-            raise _refused("both CLIP towers come from one checkpoint, so both names must be the same")
+            raise self.refused("both CLIP towers come from one checkpoint, so both names must be the same")
         if self.stem != "linear" and (self.image_tower == "clip" or self.image_pretrained is not None):
-            raise _refused("a convolutional stem is for a ViT trained from scratch")
+            raise self.refused("a convolutional stem is for a ViT trained from scratch")
         if self.image_size % self.patch_size:
-            raise _refused(f"{self.image_size} px do not divide into patches of {self.patch_size} px")
+            raise self.refused(f"{self.image_size} px do not divide into patches of {self.patch_size} px")
 
     @classmethod
     def tiny(cls) -> "TwoTowerConfig":
@@ -101,22 +101,6 @@ class TwoTowerConfig:
             maximum_tokens=77,
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "TwoTowerConfig":
-        """The inverse of `to_dict`; unknown names and values of the wrong type are an ItmlabError."""
-        unknown = sorted(set(values) - {field.name for field in fields(cls)})
-        if unknown:
-            raise _refused(f"unknown setting {', '.join(map(repr, unknown))}")
-        return cls(**values)
-
-
-def _refused(what: str) -> ItmlabError:
-    return ItmlabError(what, where="model configuration", remedy="see itmlab.models.TwoTowerConfig")
-
 
 def _checked(name: str, value: Any, kind: Any) -> Any:
     """`value` if it fits the annotation `kind`, with JSON's lists made tuples; an ItmlabError otherwise."""
@@ -128,18 +112,18 @@ def _checked(name: str, value: Any, kind: Any) -> Any:
     if options and all(isinstance(option, str) for option in options):  # Literal
         if value in options:
             return value
-        raise _refused(f"{name} is {value!r}, not one of {', '.join(map(repr, options))}")
+        raise TwoTowerConfig.refused(f"{name} is {value!r}, not one of {', '.join(map(repr, options))}")
     if name in ("mean", "deviation"):
         if isinstance(value, list | tuple) and len(value) == 3 and all(_number(one) for one in value):
             return tuple(float(one) for one in value)
-        raise _refused(f"{name} is {value!r}, not three numbers")
-    if kind is int and isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        raise TwoTowerConfig.refused(f"{name} is {value!r}, not three numbers")
+    if kind is int and is_whole(value):
         return value
     if kind is float and _number(value) and 0 <= value < 1:  # dropout
         return float(value)
     if (kind is str and isinstance(value, str)) or (kind == dict[str, Any] and isinstance(value, dict)):
         return value
-    raise _refused(f"{name} cannot be {value!r}")
+    raise TwoTowerConfig.refused(f"{name} cannot be {value!r}")
 
 
 def _number(value: Any) -> bool:

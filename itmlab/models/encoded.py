@@ -74,3 +74,14 @@ def cosine_similarity(
     for start in range(0, len(images), chunk):
         scores[start : start + chunk] = images[start : start + chunk].double() @ columns
     return scores
+
+
+class ComparesPooled:
+    """A model that compares images and captions by the cosine of their pooled features."""
+
+    def similarity(
+        self, images: Encoded | Tensor, captions: Encoded | Tensor, *, chunk: int = 1024
+    ) -> Float[Tensor, "image caption"]:
+        """Cosine of every image with every caption, the same for every `chunk`; takes pooled features as well."""
+        pooled = [side.pooled if isinstance(side, Encoded) else side for side in (images, captions)]
+        return cosine_similarity(*pooled, chunk=chunk)

@@ -1,16 +1,16 @@
 """What a fragment matcher is made of, as plain values that go to JSON and back."""
 
 import math
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, get_args, get_type_hints
 
-from itmlab.errors import ItmlabError
+from .plain_config import PlainConfig, is_whole
 
 Kind = Literal["scan_t2i", "scan_i2t", "sgr", "saf", "sgraf", "vsrn", "vsepp"]
 
 
 @dataclass(frozen=True)
-class FragmentConfig:
+class FragmentConfig(PlainConfig):
     """Sizes of a matcher of regions with words (methods.md, sec. 5); an image may have any number of regions.
 
     `kind`: SCAN text-to-image or image-to-text (`aggregation` log-sum-exp or mean), SGRAF's reasoning, its filtration
@@ -76,32 +76,16 @@ class FragmentConfig:
         own = {"vsrn": {"dimension": 2048}, "sgr": {"dropout": 0.4}, "saf": {"dropout": 0.4}, "sgraf": {"dropout": 0.4}}
         return replace(cls(kind=kind, **own.get(kind, {})), **changes)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "FragmentConfig":
-        """The inverse of `to_dict`; unknown names and values of the wrong type are an ItmlabError."""
-        unknown = sorted(set(values) - {field.name for field in fields(cls)})
-        if unknown:
-            raise _refused(f"unknown setting {', '.join(map(repr, unknown))}")
-        return cls(**values)
-
-
-def _refused(what: str) -> ItmlabError:
-    return ItmlabError(what, where="model configuration", remedy="see itmlab.models.FragmentConfig")
-
 
 def _check(name: str, value: Any, kind: Any) -> None:
     if kind is bool:
         good = isinstance(value, bool)
     elif kind is int:
-        good = isinstance(value, int) and not isinstance(value, bool) and value > 0
+        good = is_whole(value)
     elif kind is float:
         number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         good = number and (name == "region_mean" or (0 <= value < 1 if name == "dropout" else value > 0))
     else:
         good = value in get_args(kind)
     if not good:
-        raise _refused(f"{name} cannot be {value!r}")
+        raise FragmentConfig.refused(f"{name} cannot be {value!r}")

@@ -1,16 +1,16 @@
 """What a one-tower model is made of, as plain values that go to JSON and back."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args, get_type_hints
 
-from itmlab.errors import ItmlabError
+from .plain_config import PlainConfig, is_whole
 
 Form = Literal["uniter", "oscar"]
 BOX_NUMBERS = {"uniter": 7, "oscar": 6}  # x1, y1, x2, y2, width, height, and UNITER's area
 
 
 @dataclass(frozen=True)
-class OneTowerConfig:
+class OneTowerConfig(PlainConfig):
     """Sizes of a single-stream transformer over tokens and regions or patches (methods.md, sec. 3 and 5).
 
     `form` says how the picture enters: "uniter" adds a feature and a box embedding, "oscar" embeds both together and
@@ -42,13 +42,13 @@ class OneTowerConfig:
         for field in fields(self):
             _check(field.name, getattr(self, field.name), hints[field.name])
         if self.hidden % self.heads:
-            raise _refused(f"{self.hidden} dimensions do not divide into {self.heads} attention heads")
+            raise self.refused(f"{self.hidden} dimensions do not divide into {self.heads} attention heads")
         if self.image_size % self.patch_size:
-            raise _refused(f"{self.image_size} px do not divide into patches of {self.patch_size} px")
+            raise self.refused(f"{self.image_size} px do not divide into patches of {self.patch_size} px")
         if self.positions < self.longest_text:
-            raise _refused(f"{self.positions} positions do not hold {self.longest_text} tokens")
+            raise self.refused(f"{self.positions} positions do not hold {self.longest_text} tokens")
         if self.types < 2:
-            raise _refused("text and picture (or tags) need 2 types")
+            raise self.refused("text and picture (or tags) need 2 types")
 
     @property
     def box_dimension(self) -> int:
@@ -89,18 +89,6 @@ class OneTowerConfig:
         vocabulary_size = 28996 if form == "uniter" else 30522
         return cls(form=form, hidden=1024, layers=24, heads=16, intermediate=4096, vocabulary_size=vocabulary_size)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "OneTowerConfig":
-        """The inverse of `to_dict`; unknown names and values of the wrong type are an ItmlabError."""
-        unknown = sorted(set(values) - {field.name for field in fields(cls)})
-        if unknown:
-            raise _refused(f"unknown setting {', '.join(map(repr, unknown))}")
-        return cls(**values)
-
 
 @dataclass(frozen=True)
 class SeparateOneTowerConfig(OneTowerConfig):
@@ -109,18 +97,14 @@ class SeparateOneTowerConfig(OneTowerConfig):
     encodes: Literal["separately"] = "separately"
 
 
-def _refused(what: str) -> ItmlabError:
-    return ItmlabError(what, where="model configuration", remedy="see itmlab.models.OneTowerConfig")
-
-
 def _check(name: str, value: Any, kind: Any) -> None:
     if kind is bool:
         good = isinstance(value, bool)
     elif kind is int:
-        good = isinstance(value, int) and not isinstance(value, bool) and value > 0
+        good = is_whole(value)
     elif kind is float:
         good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1
     else:
         good = value in get_args(kind)
     if not good:
-        raise _refused(f"{name} cannot be {value!r}")
+        raise OneTowerConfig.refused(f"{name} cannot be {value!r}")

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxtyping import Float
 from torch import Tensor
 
 from .caption_input import ReadsCaptions
 from .encode_apart import captions_apart, images_apart
-from .encoded import Encoded, cosine_similarity
+from .encoded import ComparesPooled, Encoded
 from .one_tower import OneTower
 from .one_tower_config import SeparateOneTowerConfig
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 
-class SeparateOneTower(ReadsCaptions):
+class SeparateOneTower(ComparesPooled, ReadsCaptions):
     """A single-stream transformer over the captions alone and over the images alone (ITContrast, Sec. 3.1).
 
     Read together, the caption would leak into the image's feature (methods.md, sec. 4). Both go through the same
@@ -66,13 +65,6 @@ class SeparateOneTower(ReadsCaptions):
     def forward(self, prepared: dict[str, Tensor], tokens: dict[str, Tensor]) -> tuple[Encoded, Encoded]:
         """Both at once, which is what a distributed wrapper calls."""
         return self.encode_images(prepared), self.encode_captions(tokens)
-
-    def similarity(
-        self, images: Encoded | Tensor, captions: Encoded | Tensor, *, chunk: int = 1024
-    ) -> Float[Tensor, "image caption"]:
-        """Cosine of every image with every caption, the same for every `chunk`; takes pooled features as well."""
-        pooled = [side.pooled if isinstance(side, Encoded) else side for side in (images, captions)]
-        return cosine_similarity(*pooled, chunk=chunk)
 
     def save(self, directory: str | Path, *, dtype: Literal["float32", "float16"] = "float32") -> None:
         """Write config.json, tokenizer.json and model.safetensors, weights last, each file atomically."""

@@ -11,7 +11,7 @@ from itmlab.text.tokenise import as_plain_text, caption_words
 from .caption_input import ReadsCaptions
 from .clip import ClipTowers
 from .config import TwoTowerConfig
-from .encoded import Encoded, cosine_similarity
+from .encoded import ComparesPooled, Encoded
 from .preparation import ImagePreparation
 from .vit_bert import ViTBertTowers
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 
-class TwoTower(ReadsCaptions):
+class TwoTower(ComparesPooled, ReadsCaptions):
     """An image tower and a text tower with a common space (FNE, Sec. 3.1).
 
     A feature depends on its own picture or caption only, never on the padding or the other members of a batch.
@@ -57,13 +57,6 @@ class TwoTower(ReadsCaptions):
     def forward(self, pixels: Float[Tensor, "n 3 height width"], tokens: dict[str, Tensor]) -> tuple[Encoded, Encoded]:
         """Both at once, which is what a distributed wrapper calls."""
         return self.encode_images(pixels), self.encode_captions(tokens)
-
-    def similarity(
-        self, images: Encoded | Tensor, captions: Encoded | Tensor, *, chunk: int = 1024
-    ) -> Float[Tensor, "image caption"]:
-        """Cosine of every image with every caption, the same for every `chunk`; takes pooled features as well."""
-        pooled = [side.pooled if isinstance(side, Encoded) else side for side in (images, captions)]
-        return cosine_similarity(*pooled, chunk=chunk)
 
     def save(self, directory: str | Path, *, dtype: Literal["float32", "float16"] = "float32") -> None:
         """Write config.json, tokenizer.json and model.safetensors, weights last, each file atomically."""

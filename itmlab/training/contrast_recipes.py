@@ -9,6 +9,7 @@ size: large is base but for OSCAR. Tiny is for the pixel regions of `scenes`, `l
 from typing import Any
 
 from ..models import FragmentConfig, OneTowerConfig, SeparateOneTowerConfig
+from .one_tower_recipes import TINY as ONE_TOWER
 from .recipe import Recipe
 from .settings import DataSettings, LossSettings, OptimiserSettings, SynthesisSettings
 
@@ -17,19 +18,7 @@ ENCODERS = (*KINDS, "oscar")
 PARTS = ("", "+syn", "+info", "+syn+info")
 NAMES = (*(encoder + parts for encoder in ENCODERS for parts in PARTS), "itcontrast")
 
-TINY_OSCAR = SeparateOneTowerConfig(
-    form="oscar",
-    region_dimension=192,
-    hidden=80,
-    layers=3,
-    heads=4,
-    intermediate=160,
-    vocabulary_size=1000,
-    maximum_tokens=48,
-    maximum_tags=24,
-    positions=96,
-    dropout=0.0,
-)
+TINY_OSCAR = SeparateOneTowerConfig(**{**ONE_TOWER.to_dict(), "form": "oscar"})
 EPOCHS = {
     "scan": (30, 15),
     "sgraf": (40, 30),

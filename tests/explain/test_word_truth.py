@@ -27,6 +27,7 @@ def test_of_squares_every_new_colour_is_false_and_every_correction_true():
     }  # fmt: skip
     assert found.restored.percent == 100 and found.true["all"].percent == found.true["attribute"].percent == 100
     assert word_truth(tower, data, study, threshold=0.01).mismatched["replaced, false"].count == 0
+    assert word_truth(tower, data, study, above=1.01).sentences["corrected"] == found.sentences["made wrong"]
 
 
 def test_of_scenes_the_verdicts_are_those_of_asking_one_by_one(tmp_path):
