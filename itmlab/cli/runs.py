@@ -60,6 +60,9 @@ def evaluate(
     split: Annotated[str, typer.Option(help="train, val, test, or all.")] = "test",
     folds: Annotated[int, typer.Option(help="5 for COCO 1K: consecutive blocks, averaged.")] = 1,
     relevance: Annotated[str | None, typer.Option(help="cider or spice: also semantic recall (SR) and NCS.")] = None,
+    scores: Annotated[
+        Path | None, typer.Option(help="A file that keeps what a one-tower model has scored, to go on from.")
+    ] = None,
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
@@ -70,7 +73,8 @@ def evaluate(
         raise ItmlabError(f"no relevance {relevance!r}", where="--relevance", remedy="cider or spice")
     opened = open_run(run)
     captions = one_split(load_data(data, root, option, skip_faults, read_by=opened.recipe.model), split)
-    print(json.dumps(opened.evaluate(captions, split=None, folds=folds, relevance=relevance), indent=2))
+    found = opened.evaluate(captions, split=None, folds=folds, relevance=relevance, resume=scores)
+    print(json.dumps(found, indent=2))
 
 
 def search(

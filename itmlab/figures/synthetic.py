@@ -17,6 +17,7 @@ from .theme import GREY, INK, MUTED, PURPLE, VERDICTS, styled, translucent
 if TYPE_CHECKING:
     from ..explain.made import Made
 
+LEGEND = (None, 0, 1, -1)
 GAP = 0.05  # the paper's solid line: the negative that much below
 
 
@@ -61,6 +62,7 @@ def score_scatter(
                 mode="markers",
                 name=words,
                 legendgroup=words,
+                legendrank=LEGEND.index(verdict),
                 showlegend=verdict is not None and not any(trace.name == words for trace in figure.data),
                 marker={"color": translucent(shade, 0.55), "size": 5.5, "line": {"color": shade, "width": 0.5}},
                 hovertemplate="caption %{x:.3f}, negative %{y:.3f}<extra></extra>",

@@ -8,7 +8,7 @@ from plotly.subplots import make_subplots
 
 from .intervals import error_bars
 from .labels import label
-from .theme import BLUE, GREY, INK, MUTED, ORANGE, PAPER, VERMILION, WIDTH, styled
+from .theme import BLUE, GREY, INK, MUTED, ORANGE, VERMILION, WIDTH, styled
 
 if TYPE_CHECKING:
     from ..metrics.discrimination import WordAccuracy
@@ -28,7 +28,7 @@ def word_accuracy(
     """A panel for each task of `accuracies[task][words]`, a row in it for each sort of words, with 95 % intervals.
 
     Three points a row: replaced words, kept words, all of them. A grey line is what all would be for a model that
-    calls every word kept, or copies it; the dashed line the paper's number for the task.
+    calls every word kept, or copies it; the dashed line, in the first row (of all words), the paper's number.
     """
     tasks, gap = list(accuracies), 0.24
     figure = make_subplots(
@@ -68,18 +68,11 @@ def word_accuracy(
             col=column,
         )
         if paper and task in paper:
-            figure.add_vline(x=paper[task], line={"color": ORANGE, "width": 2, "dash": "dash"}, row=1, col=column)
+            line = {"color": ORANGE, "width": 2, "dash": "dash"}
+            figure.add_shape(x0=paper[task], x1=paper[task], y0=-0.45, y1=0.45, line=line, row=1, col=column)
             words = {"text": f"paper {paper[task]:.1f} %", "font": {"color": MUTED, "size": 13}, "showarrow": False}
             figure.add_annotation(
-                x=paper[task],
-                y=len(rows) - 0.42,
-                xanchor="right",
-                xshift=-6,
-                yanchor="bottom",
-                bgcolor=PAPER,
-                **words,
-                row=1,
-                col=column,
+                x=paper[task], y=0.45, xanchor="right", xshift=-5, yanchor="middle", **words, row=1, col=column
             )
     figure.update_xaxes(range=[-2, 102], tickvals=list(range(0, 101, 20)), title="right, %", showgrid=True)
     figure.update_yaxes(

@@ -37,7 +37,7 @@ STARTS = {
 
 PRETRAINING = LossWeights(retrieved=0.5, masked_language=1.0, synthetic=0.0, discrimination=0.0, correction=0.0)
 WEIGHTS = {
-    "tiny": LossWeights(1.0, 0.1, 0.5, 1.0, 1.0),
+    "tiny": LossWeights(1.0, 0.1, 0.5, 0.1, 0.1),
     "base": PAPER_WEIGHTS["flickr30k", "base"],
     "large": PAPER_WEIGHTS["flickr30k", "large"],
 }

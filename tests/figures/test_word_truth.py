@@ -41,3 +41,13 @@ def test_verdicts_of_each_stage_add_up_to_a_hundred():
 def test_of_no_words_no_percentage_is_written():
     notes = [note.text for note in word_truth(TRUTH, title="t").layout.annotations]
     assert [note for note in notes if "%" in note] == ["<b>10 %</b>", "<b>50 %</b>", "<b>90 %</b>"]
+
+
+def test_the_control_is_a_pale_bar_below_each_that_does_not_touch_it():
+    control = {name: of(1, 4) for name in TRUTH.mismatched}
+    figure = word_truth(TRUTH, title="t", control=control)
+    own, pale = figure.data[0], figure.data[-1]
+    assert list(pale.x) == [25.0] * 4 and list(pale.y) == list(own.y) and pale.marker.opacity < own.marker.opacity
+    assert own.offset + own.width < pale.offset and list(own.x) == list(word_truth(TRUTH, title="t").data[0].x)
+    assert own.base == pale.base == 0, "side by side, though the verdicts are stacked"
+    assert [note.text for note in figure.layout.annotations].count("25 %") == 4

@@ -5,9 +5,11 @@ import random
 import pytest
 
 from itmlab.data.scenes.captions import write_captions
+from itmlab.data.scenes.captions.sentence import number_word
 from itmlab.data.scenes.entail import FALSE, TRUE, entails
 from itmlab.data.scenes.lexicon import ATTRIBUTES, NOUNS, attributes, nouns, relations
 from itmlab.text.graph import Attribute, SceneGraph, SceneObject, tokenise
+from itmlab.text.spotting import NUMBERS
 
 
 @pytest.fixture(scope="module", params=[0.0, 0.5, 1.0])
@@ -99,3 +101,7 @@ def test_a_colour_that_is_absent_makes_a_caption_false(written):
                 assert entails(facts, SceneGraph(tuple(objects), caption.graph.relations)) == FALSE
                 checked += 1
     assert checked > 50
+
+
+def test_every_count_that_a_scene_can_show_has_its_word() -> None:
+    assert [number_word(count) for count in range(2, 13)] == list(NUMBERS[2:13])

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from ....text.graph import Attribute, Relation, SceneGraph, SceneObject, Span
 
-_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")  # from 2 on
 _UNSPACED = (",", ".")
 
 
@@ -71,5 +71,5 @@ def text(tokens: tuple[str, ...]) -> str:
 
 
 def number_word(count: int) -> str:
-    """The English word of a small count."""
-    return _NUMBERS[count]
+    """The English word of a count from 2 to 12; a scene shows no more of a kind."""
+    return _NUMBERS[count - 2]
