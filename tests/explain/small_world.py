@@ -30,13 +30,16 @@ class SmallWorld:
     def object_of_word(self, caption: int, token_index: int) -> list[int]:
         return [0] if tokenise(self.captions[caption])[token_index] == "square" else []
 
-    def truth(self, images: torch.Tensor | None = None, captions: torch.Tensor | None = None) -> torch.Tensor:
+    def truth(
+        self, images: torch.Tensor | None = None, captions: torch.Tensor | list[str] | None = None
+    ) -> torch.Tensor:
         names = list(COLOURS)
-        rows = [[names[image % 4] in caption for caption in self.captions] for image in self.images]
-        truth = torch.tensor(rows, dtype=torch.int8)
-        truth[:, -1] = -1  # of the last caption nothing is known
-        rows, columns = (slice(None) if numbers is None else numbers for numbers in (images, captions))
-        return truth[rows][:, columns]
+        sentences = captions if isinstance(captions, list) else self.captions
+        truth = torch.tensor([[names[image % 4] in one for one in sentences] for image in self.images]).to(torch.int8)
+        if sentences is self.captions:
+            truth[:, -1] = -1  # of the last caption nothing is known
+            truth = truth if captions is None else truth[:, captions]
+        return truth if images is None else truth[images]
 
 
 def small_set(count: int = 16) -> CaptionSet:
