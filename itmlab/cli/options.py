@@ -65,3 +65,11 @@ def open_run(run: str) -> Any:
     from ..training import Run, pretrained
 
     return Run(Path(run)) if Path(run).is_dir() else pretrained(run)
+
+
+def run_and_split(
+    run: str, split: str, data: str, root: Path | None, options: list[str] | None, skip_faults: bool
+) -> tuple[Any, Any]:
+    """A run, and the split of the data set that it is asked about, with regions where its model reads those."""
+    opened = open_run(run)
+    return opened, one_split(load_data(data, root, options, skip_faults, read_by=opened.recipe.model), split)

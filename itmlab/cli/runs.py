@@ -15,9 +15,9 @@ from .options import (
     RunName,
     SkipFaults,
     load_data,
-    one_split,
     open_run,
     pairs,
+    run_and_split,
 )
 
 
@@ -71,8 +71,7 @@ def evaluate(
     """Recall in both directions, as JSON."""
     if relevance not in (None, "cider", "spice"):
         raise ItmlabError(f"no relevance {relevance!r}", where="--relevance", remedy="cider or spice")
-    opened = open_run(run)
-    captions = one_split(load_data(data, root, option, skip_faults, read_by=opened.recipe.model), split)
+    opened, captions = run_and_split(run, split, data, root, option, skip_faults)
     found = opened.evaluate(captions, split=None, folds=folds, relevance=relevance, resume=scores)
     print(json.dumps(found, indent=2))
 
@@ -89,8 +88,7 @@ def search(
     skip_faults: SkipFaults = False,
 ) -> None:
     """The k best pictures for a sentence, or captions for a picture."""
-    opened = open_run(run)
-    captions = one_split(load_data(data, root, option, skip_faults, read_by=opened.recipe.model), split)
+    opened, captions = run_and_split(run, split, data, root, option, skip_faults)
     print(opened.search(Path(query) if picture else query, k=k, data=captions))
 
 
@@ -106,8 +104,7 @@ def embed(
     """Unit-length features of every image and caption, as a safetensors file."""
     from ..training import write_embeddings
 
-    opened = open_run(run)
-    captions = one_split(load_data(data, root, option, skip_faults, read_by=opened.recipe.model), split)
+    opened, captions = run_and_split(run, split, data, root, option, skip_faults)
     counts = write_embeddings(opened, captions, out)
     print(f"{out}: {counts[0]} images and {counts[1]} captions")
 

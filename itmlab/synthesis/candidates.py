@@ -1,7 +1,8 @@
-"""Which synthetic sentences are worth a score: none that is its caption again, and none twice."""
+"""What a generator is given, and which of its sentences are worth a score: no copy of the caption, none twice."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 
+from ..errors import ItmlabError
 from .negative import Negative
 
 
@@ -22,3 +23,12 @@ def distinct(caption: str, negatives: Iterable[Negative]) -> list[Negative]:
 
 def _read(sentence: str) -> str:
     return " ".join(sentence.lower().split())
+
+
+def one_each(captions: Sized, graphs: Sized, image_captions: Sized) -> None:
+    """An ItmlabError unless there is a graph and the captions of an image for each caption."""
+    if not len(captions) == len(graphs) == len(image_captions):
+        raise ItmlabError(
+            f"{len(captions)} captions with {len(graphs)} graphs and the captions of {len(image_captions)} images",
+            remedy="give one graph and the image's captions for each caption",
+        )

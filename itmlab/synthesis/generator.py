@@ -7,7 +7,7 @@ import torch
 
 from ..errors import ItmlabError
 from ..text import SceneGraph
-from .candidates import distinct
+from .candidates import distinct, one_each
 from .false_negatives import Implied, without_false_negatives
 from .negative import Negative
 from .select import Score, best, scored
@@ -49,11 +49,7 @@ class Tailored:
         generator: torch.Generator,
     ) -> list[list[Negative]]:
         """The negatives of each caption, best first if they are scored; fewer than `keep` where fewer were made."""
-        if not len(captions) == len(graphs) == len(image_captions):
-            raise ItmlabError(
-                f"{len(captions)} captions with {len(graphs)} graphs and the captions of {len(image_captions)} images",
-                remedy="give one graph and the image's captions for each caption",
-            )
+        one_each(captions, graphs, image_captions)
         made = self.generate(captions, graphs, image_captions, generator=generator)
         found = [distinct(caption, row) for caption, row in zip(captions, made, strict=True)]
         if self.filtered:

@@ -11,7 +11,7 @@ import torch
 from ..errors import ItmlabError
 from ..text import SceneGraph, Span
 from ..text.alignment import token_characters
-from .candidates import distinct
+from .candidates import distinct, one_each
 from .edit import Change, edited
 from .false_negatives import without_false_negatives
 from .negative import Negative
@@ -78,11 +78,7 @@ class RuleSwaps:
 
         One number is drawn a caption, so what one caption gets does not depend on how many another has to choose from.
         """
-        if not len(captions) == len(graphs) == len(image_captions):
-            raise ItmlabError(
-                f"{len(captions)} captions with {len(graphs)} graphs and the captions of {len(image_captions)} images",
-                remedy="give one graph and the image's captions for each caption",
-            )
+        one_each(captions, graphs, image_captions)
         seeds = torch.randint(2**62, (len(captions),), generator=generator, device=generator.device).tolist()
         return [self._of(*one) for one in zip(captions, graphs, image_captions, seeds, strict=True)]
 
