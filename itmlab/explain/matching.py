@@ -4,13 +4,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..models import OneTower
 from ..training.evaluation import embed_captions, embed_images
 from ..training.generators import tower_score
+from ..training.reading import compares_parts, looked_at, on_device
 from .attention import evaluating
 
 Match = Callable[[Sequence[int], Sequence[str]], Float[Tensor, "sentence"]]  # image numbers and a sentence for each
@@ -22,7 +23,7 @@ def model_of(run: Any) -> Any:
 
 
 def matching(run: Any, data: CaptionSet) -> Match:
-    """A function of image numbers and sentences: the logit of a one tower, the cosine of a model that encodes apart."""
+    """A function of image numbers and sentences: a one tower's logit, a cosine, or what comparing parts gives."""
     model = model_of(run)
     if isinstance(model, OneTower):
         return tower_score(model, data)
@@ -31,12 +32,32 @@ def matching(run: Any, data: CaptionSet) -> Match:
         if not len(sentences):
             return torch.zeros(0)
         different, image_of = torch.tensor(images).unique(return_inverse=True)
-        said, sentence_of = _distinct(sentences)
+        shown = looked_at(model, data)
         with evaluating(model):
-            pictures = embed_images(model, [data.images[image] for image in different.tolist()])
-            return (pictures[image_of] * embed_captions(model, said)[sentence_of]).sum(dim=1)
+            if compares_parts(model):
+                return _by_parts(model, [shown[image] for image in different.tolist()], image_of, sentences)
+            pictures, (said, sentence_of) = [shown[image] for image in different.tolist()], _distinct(sentences)
+            features = embed_images(model, pictures)[image_of], embed_captions(model, said)[sentence_of]
+            return (features[0] * features[1]).sum(dim=1)
 
     return match
+
+
+@torch.no_grad()
+def _by_parts(
+    model: Any, seen: Sequence[Any], image_of: Int64[Tensor, "sentence"], sentences: Sequence[str]
+) -> Float[Tensor, "sentence"]:
+    """The scores of a model that compares parts, image after image with the sentences asked of it."""
+    scores = torch.zeros(len(sentences))
+    for image, one in enumerate(seen):
+        places = (image_of == image).nonzero().squeeze(1)
+        tokens = model.prepare_captions([sentences[place] for place in places.tolist()])
+        sides = (
+            model.encode_images(on_device(model, model.prepare_images([one]))),
+            model.encode_captions(on_device(model, tokens)),
+        )
+        scores[places] = model.similarity(*sides)[0].float().cpu()
+    return scores
 
 
 def as_score(run: Any, matched: Float[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:

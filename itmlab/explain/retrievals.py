@@ -13,6 +13,7 @@ from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..metrics import Cider, Spice
 from ..training.evaluation import embed_captions, embed_images, similarity
+from ..training.reading import compares_parts, looked_at
 from .attention import evaluating
 from .rankings import Ranking, rank
 
@@ -90,10 +91,10 @@ class Retrievals:
     def _scores(self, name: str, sentence: str) -> Float[Tensor, "image"]:
         model = _model(self.models[name])
         with evaluating(model), torch.no_grad():
-            if not hasattr(model, "encode_images"):
+            if not hasattr(model, "encode_images") or compares_parts(model):
                 return similarity(model, _with_caption(self.data, sentence))[:, 0]
             if name not in self._pictures:
-                self._pictures[name] = embed_images(model, self.data.images)
+                self._pictures[name] = embed_images(model, looked_at(model, self.data))
             return model.similarity(self._pictures[name], embed_captions(model, [sentence]))[:, 0]
 
 
@@ -143,4 +144,5 @@ def _with_caption(data: CaptionSet, sentence: str) -> CaptionSet:
         caption_ids=["query"],
         image_of_caption=torch.zeros(1, dtype=torch.int64),
         splits={},
+        regions=data.regions,
     )

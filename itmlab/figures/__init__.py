@@ -4,6 +4,7 @@ from .attention import attention_maps
 from .calibration import calibration
 from .captioned import captioned
 from .committed import committed
+from .contrast_tables import contrast_gains, contrast_table
 from .difficulty import difficulty
 from .gallery import gallery
 from .graph import scene_graph
@@ -52,6 +53,8 @@ __all__ = [
     "caption_spans",
     "captioned",
     "committed",
+    "contrast_gains",
+    "contrast_table",
     "denominator_shares",
     "difficulty",
     "discrimination_table",

@@ -29,7 +29,8 @@ class Dot:
     at: float | None = None
 
 
-Row = tuple[str, Sequence[Dot | None]]  # its name and a value for each panel; without values it is a heading
+# Its name, and a value for each panel or several; without values it is a heading.
+Row = tuple[str, Sequence[Dot | Sequence[Dot] | None]]
 
 
 def interval_rows(
@@ -49,9 +50,10 @@ def interval_rows(
         subplot_titles=[label(name) for name in panels] or None,
     )
     for place, (_, dots) in enumerate(rows):
-        for column, dot in enumerate(dots, start=1):
-            if dot is not None and not isnan(dot.value):
-                _draw(figure, dot, place, column)
+        for column, panel in enumerate(dots, start=1):
+            for dot in [panel] if isinstance(panel, Dot) else panel or []:
+                if not isnan(dot.value):
+                    _draw(figure, dot, place, column)
     names = [label(name) if any(dots) else f"<b>{label(name)}</b>" for name, dots in rows]
     figure.update_yaxes(
         tickvals=list(range(len(rows))), ticktext=names, range=[len(rows) - 0.4, -0.6], showgrid=False, zeroline=False

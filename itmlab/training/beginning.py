@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from ..errors import ItmlabError
-from ..models import OneTower
+from ..models import OneTower, SeparateOneTower, SeparateOneTowerConfig
+from ..models.directory import CONFIG_FILE
+from ..storage import read_json
 from .kinds import kind_of
 from .recipe import Recipe
 from .shipped import shipped_directory, shipped_names
@@ -23,13 +25,13 @@ OWN = ("vocabulary_size", "dropout")  # of a configuration: the tokeniser's, and
 def first_model(recipe: Recipe, captions: Iterable[str]) -> nn.Module:
     """The model of step 0, in training mode: fresh, its vocabulary made from captions, or `recipe.start`'s.
 
-    A start of another configuration is an ItmlabError that names what differs.
+    A start of another configuration is an ItmlabError that names what differs; a tower that reads the modalities apart
+    may begin with the transformer of one that reads them together.
     """
-    kind = kind_of(recipe.model)
     if recipe.start is None:
-        return kind.build(recipe.model, captions)
+        return kind_of(recipe.model).build(recipe.model, captions)
     home = start_directory(recipe.start)
-    found = kind.load(home)
+    found = _saved(recipe.model, home)
     wanted, there = recipe.model.to_dict(), found.config.to_dict()
     differs = [name for name in wanted if name not in OWN and wanted[name] != there.get(name)]
     if differs:
@@ -67,6 +69,13 @@ def inputs(recipe: Recipe) -> dict[str, Any]:
     if recipe.extra_negatives is not None:
         files["extra_negatives"] = Path(recipe.extra_negatives.path)
     return {name: _hash(path) for name, path in files.items()}
+
+
+def _saved(config: Any, home: Path) -> nn.Module:
+    """The saved model as the recipe reads it."""
+    if isinstance(config, SeparateOneTowerConfig) and "encodes" not in read_json(home / CONFIG_FILE):
+        return SeparateOneTower.of(OneTower.load(home))
+    return kind_of(config).load(home)
 
 
 def _with_tokenizer(recipe: Recipe, config: Any, tokenizer: "PreTrainedTokenizerFast") -> nn.Module:

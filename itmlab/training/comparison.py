@@ -70,10 +70,14 @@ class Comparison:
             rows.append({**row, **dict(zip(("difference", "lower", "upper"), difference, strict=True))})
         return rows
 
-    def difference(self, label: str) -> dict[str, tuple[float, float, float]]:
-        """Recipe minus baseline by measure and in the sums: the mean over seeds, and the ends of its interval."""
-        centre = self._with_sums(self._mean(label) - self._mean(self.baseline))
-        draws = self._with_sums((self._draws[label] - self._draws[self.baseline]).T)
+    def difference(self, label: str, baseline: str | None = None) -> dict[str, tuple[float, float, float]]:
+        """Recipe minus baseline by measure and in the sums: the mean over seeds, and the ends of its interval.
+
+        The baseline is the comparison's, or another of its recipes.
+        """
+        other = self.baseline if baseline is None else baseline
+        centre = self._with_sums(self._mean(label) - self._mean(other))
+        draws = self._with_sums((self._draws[label] - self._draws[other]).T)
         return {name: interval(value, draws[name]) for name, value in centre.items()}
 
     def recalls(self) -> dict[str, dict[str, Float[ndarray, "cutoff 3"]]]:

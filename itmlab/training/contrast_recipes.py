@@ -1,11 +1,19 @@
 """The named recipes of ITContrast's tables: encoders that read regions and words apart, with and without its parts.
 
 "+syn" adds hard negatives synthesised in feature space (SynHNC), "+info" takes InfoCMR for the loss; `itcontrast` is
-"oscar+syn+info". Base carries each encoder's own paper's numbers for Flickr30K, and ITContrast's for OSCAR (Sec. 4.1:
-20 epochs, 2e-5, batches of 128; its AdamW, falling linearly, is OSCAR's habit). These encoders come in one published
-size: large is base but for OSCAR. Tiny is for the pixel regions of `scenes`, `load("scenes", regions=True)`.
+"oscar+syn+info". SCAN and SGRAF compare regions with words, which synthetic negatives and noise have not: with these
+they learn by their global features as well, and "+features" is that alone, the control.
+
+Base carries each encoder's own paper's numbers for Flickr30K, and ITContrast's for OSCAR (Sec. 4.1: 20 epochs, 2e-5,
+batches of 128; its AdamW, falling linearly, is OSCAR's habit). These encoders come in one published size: large is base
+but for OSCAR. Tiny is for the pixel regions of `scenes`, `load("scenes", regions=True)`; its OSCAR begins, as the
+paper's does, with a pretrained transformer: the one that ships, whose regions enter in UNITER's form.
+
+A gradient goes through the synthesis. Where none does, nothing pushes away what a synthetic negative is made of; the
+triplet, which looks at the hardest alone, then ends in tiny with all features equal (its loss 2 × margin).
 """
 
+from dataclasses import replace
 from typing import Any
 
 from ..models import FragmentConfig, OneTowerConfig, SeparateOneTowerConfig
@@ -16,9 +24,10 @@ from .settings import DataSettings, LossSettings, OptimiserSettings, SynthesisSe
 KINDS = {"scan": "scan_t2i", "sgraf": "sgraf", "vsrn": "vsrn", "vsepp": "vsepp"}
 ENCODERS = (*KINDS, "oscar")
 PARTS = ("", "+syn", "+info", "+syn+info")
-NAMES = (*(encoder + parts for encoder in ENCODERS for parts in PARTS), "itcontrast")
+CONTROLS = ("scan+features", "sgraf+features")
+NAMES = (*(encoder + parts for encoder in ENCODERS for parts in PARTS), *CONTROLS, "itcontrast")
 
-TINY_OSCAR = SeparateOneTowerConfig(**{**ONE_TOWER.to_dict(), "form": "oscar"})
+TINY_OSCAR = SeparateOneTowerConfig(**ONE_TOWER.to_dict())
 EPOCHS = {
     "scan": (30, 15),
     "sgraf": (40, 30),
@@ -34,9 +43,10 @@ def contrast_recipe(name: str, size: str) -> Recipe:
         name=name,
         size=size,
         model=_model(encoder, size),
-        loss=LossSettings("info_cmr" if "info" in parts else "max_of_hinges"),
-        synthesis=SynthesisSettings() if "syn" in parts else None,
-        **(TINY if size == "tiny" else _published(encoder)),
+        loss=LossSettings("info_cmr" if "info" in parts else "max_of_hinges", global_features="features" in parts),
+        synthesis=SynthesisSettings(detach=False) if "syn" in parts else None,
+        start="uniter_pretraining" if encoder == "oscar" and size == "tiny" else None,
+        **(_published(encoder) if size != "tiny" else TINY_PRETRAINED if encoder == "oscar" else TINY),
     )
 
 
@@ -57,6 +67,11 @@ TINY: dict[str, Any] = {
     "data": DataSettings(
         batch_size=64, epochs=12, captions_per_image=1, warm_up_epochs=6, validation=100, validate_every=2
     ),
+}
+# The pretrained one needs no warm-up and small steps.
+TINY_PRETRAINED: dict[str, Any] = {
+    "optimiser": replace(TINY["optimiser"], learning_rate=3e-4),
+    "data": replace(TINY["data"], epochs=6, warm_up_epochs=0, validate_every=1),
 }
 
 

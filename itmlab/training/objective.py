@@ -74,7 +74,8 @@ class Objective:
 
         `extra` are further negatives of the image anchors and of the caption anchors, after the warm-up. Triplets with
         an adaptive margin go without: φ is known of the data's own captions. `matrix` are the scores of a model that
-        compares parts, row i an image and column i a caption of pair i.
+        compares parts, row i an image and column i a caption of pair i. What has no parts is compared by features, from
+        which such a model then learns too, by the same loss beside.
 
         In epoch 0 the memory only fills and negatives are the batch's (`methods.md` 1.4). After that an anchor's match
         is its momentum feature as well, as in the released code: a live match would have drifted along with the anchor
@@ -86,32 +87,35 @@ class Objective:
             if not filling:
                 pool, own = self.memory.pool(*slow, image_ids, caption_ids), slow
             self.memory.enqueue(*slow, image_ids, caption_ids)
+        matrices = [matrix, None] if matrix is not None and self._asks_features(extra) else [matrix]
         if epoch < self.recipe.data.warm_up_epochs:
-            sides = _sides(batch, batch, (images, captions), matrix)
-            return self._without_choice("info_nce", sides, batch.positives(image_ids))
-        plain = _sides(batch, pool, own, matrix)
-        sides = [side._replace(extra=more) for side, more in zip(plain, extra, strict=True)]
+            own, positives = (images, captions), batch.positives(image_ids)
+            terms = [self._without_choice("info_nce", _sides(batch, batch, own, one), positives) for one in matrices]
+            return _added_up(terms)
         positives, margin = pool.positives(image_ids), self.recipe.adaptive_margin
-        terms = []
+        plain, terms = [_sides(batch, pool, own, one) for one in matrices], []
         if margin is None or margin.with_triplet:
-            terms.append(self._own(batch, sides, positives, filling, matrix))
+            last = [side._replace(extra=more) for side, more in zip(plain[-1], extra, strict=True)]
+            terms += [self._own(batch, sides, positives, filling) for sides in (*plain[:-1], last)]
         if margin is not None:
-            terms.append(self._with_adaptive_margin(batch, pool, plain, positives))
-        chosen = [term.chosen for term in terms if term.chosen is not None]
-        return Outcome(sum(term.loss for term in terms), torch.cat(chosen) if chosen else None)
+            terms.append(self._with_adaptive_margin(batch, pool, plain[0], positives))
+        return _added_up(terms)
+
+    def _asks_features(self, extra: tuple[Extra | None, Extra | None]) -> bool:
+        """Whether a model that compares parts learns by features too: always where something has no parts."""
+        recipe = self.recipe
+        noise = recipe.loss.kind == "info_cmr" and recipe.loss.noise > 0
+        later = recipe.synthesis is not None or recipe.extra_negatives is not None
+        return recipe.loss.global_features or noise or later or extra != (None, None)
 
     def _own(
-        self,
-        batch: Pool,
-        sides: list[Side],
-        positives: Bool[Tensor, "anchor candidate"],
-        filling: bool,
-        matrix: Float[Tensor, "image caption"] | None,
+        self, batch: Pool, sides: list[Side], positives: Bool[Tensor, "anchor candidate"], filling: bool
     ) -> Outcome:
         """The recipe's own loss."""
         if self.sampler is None:
             return self._without_choice(self.recipe.loss.kind, sides, positives)
         with torch.no_grad():
+            matrix = sides[0].matrix
             scores = batch.image_features @ batch.caption_features.T if matrix is None else matrix
             matches = batch.positives(batch.image_ids)
             self.sampler.observe(scores, matches)
@@ -143,7 +147,7 @@ class Objective:
         """A loss that looks at every negative."""
         losses, loss = [], self.recipe.loss
         noise = None
-        if kind == "info_cmr" and loss.noise:
+        if kind == "info_cmr" and loss.noise and sides[0].matrix is None:
             noise = gaussian_noise(loss.noise, sides[0].anchors, generator=self.generator)
         for side in sides:
             scores, masked, positive_scores = side.scores(), side.masked(positives), side.positive_scores()
@@ -175,6 +179,11 @@ class Objective:
             losses.append(sampled_triplet(positive_scores, negative_scores, chosen >= 0, margin(negatives)))
             taken.append(chosen)
         return Outcome(sum(losses), torch.cat(taken))
+
+
+def _added_up(terms: list[Outcome]) -> Outcome:
+    chosen = [term.chosen for term in terms if term.chosen is not None]
+    return Outcome(sum(term.loss for term in terms), torch.cat(chosen) if chosen else None)
 
 
 def _sides(

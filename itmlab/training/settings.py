@@ -49,13 +49,16 @@ class SamplerSettings:
 class LossSettings:
     """What is minimised; only `sampled_triplet` asks the sampler, the others look at the whole pool.
 
-    `info_cmr` is ITContrast's InfoNCE with `noise` Gaussian vectors in the denominator (Z of Eq. 7).
+    `info_cmr` is ITContrast's InfoNCE with `noise` Gaussian vectors in the denominator (Z of Eq. 7). A model that
+    compares parts learns by its `global_features` too, from the same loss beside, if that is said; it always does so
+    where it is given what has no parts: noise, synthetic negatives, negatives of a file.
     """
 
     kind: Literal["sum_of_hinges", "max_of_hinges", "sampled_triplet", "info_nce", "info_cmr"] = "sampled_triplet"
     margin: float = 0.2
     temperature: float = 0.05
     noise: int = field(default=NOISE, metadata=LATER)
+    global_features: bool = field(default=False, metadata=LATER)
 
     def __post_init__(self) -> None:
         check(0 <= self.margin < math.inf, "loss.margin", self.margin, "0 or more")

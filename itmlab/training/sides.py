@@ -22,7 +22,7 @@ class Side(NamedTuple):
     """One direction: anchors, the candidates of all of them, each anchor's match, and candidates of its own.
 
     Where a model compares parts and not features, `matrix` holds its scores of anchors and candidates, anchor i's match
-    being candidate i; features serve the comparison with an anchor's own candidates.
+    being candidate i; then an anchor has no candidates of its own, whose parts nobody knows.
     """
 
     anchors: Float[Tensor, "anchor dimension"]
@@ -33,7 +33,9 @@ class Side(NamedTuple):
 
     def scores(self) -> Float[Tensor, "anchor candidate"]:
         """Of every anchor with every candidate, its own last."""
-        scores = self.anchors @ self.candidates.T if self.matrix is None else self.matrix
+        if self.matrix is not None:
+            return self.matrix
+        scores = self.anchors @ self.candidates.T
         if self.extra is None:
             return scores
         own = torch.einsum("ad,aed->ae", self.anchors, self.extra.features)
@@ -49,10 +51,10 @@ class Side(NamedTuple):
 
     def scores_of(self, columns: Int64[Tensor, "anchor"]) -> Float[Tensor, "anchor"]:
         """Of each anchor with one candidate, a column of `scores`."""
-        shared = columns.clamp(max=len(self.candidates) - 1)
-        taken, rows = self.candidates[shared], torch.arange(len(columns), device=columns.device)
-        own = columns - len(self.candidates)
+        rows = torch.arange(len(columns), device=columns.device)
+        if self.matrix is not None:
+            return self.matrix[rows, columns]
+        taken, own = self.candidates[columns.clamp(max=len(self.candidates) - 1)], columns - len(self.candidates)
         if self.extra is not None:
             taken = torch.where((own >= 0)[:, None], self.extra.features[rows, own.clamp(min=0)], taken)
-        scores = (self.anchors * taken).sum(-1)
-        return scores if self.matrix is None else torch.where(own >= 0, scores, self.matrix[rows, shared])
+        return (self.anchors * taken).sum(-1)

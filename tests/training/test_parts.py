@@ -1,15 +1,20 @@
 """Encoders that read regions and words apart, with hard negatives synthesised of features, and InfoCMR."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from accelerate import Accelerator
 
+import itmlab
 from itmlab import recipes
 from itmlab.data.scenes import load
 from itmlab.errors import ItmlabError
 from itmlab.losses import gaussian_noise
+from itmlab.models import SeparateOneTower, build_one_tower
 from itmlab.synthesis import SynHNC
 from itmlab.training import evaluate, similarity, train
+from itmlab.training.beginning import first_model
 from itmlab.training.kinds import kind_of
 from itmlab.training.reading import compares_parts
 from itmlab.training.sides import Extra
@@ -35,7 +40,7 @@ def small(name, **changes):
     sizes = SMALL_OSCAR if name.startswith(("oscar", "itcontrast")) else SMALL
     recipe = recipes.get(name).replace(**{f"model__{field}": value for field, value in sizes.items()})
     recipe = recipe.replace(data__batch_size=6, data__epochs=2, data__warm_up_epochs=1, data__captions_per_image=2)
-    recipe = recipe.replace(data__validation=None, data__validate_every=1)
+    recipe = recipe.replace(data__validation=None, data__validate_every=1, start=None)
     return recipe.replace(**({"synthesis__clusters": 3} if recipe.synthesis else {})).replace(**changes)
 
 
@@ -64,6 +69,26 @@ def test_every_encoder_trains_resumes_and_is_asked(name, scenes, tmp_path):
     assert shipped.recipe == recipe and type(shipped.model) is type(once.model)
 
 
+def test_a_tower_that_reads_apart_begins_with_the_transformer_of_one_that_reads_together(scenes, tmp_path):
+    tower = build_one_tower(replace(recipes.uniter_pretraining.model, **SMALL_OSCAR), scenes.captions).eval()
+    tower.save(tmp_path / "tower")
+    begun = first_model(small("oscar", start=str(tmp_path / "tower")), [])
+    begun.save(tmp_path / "apart")
+    again = first_model(small("oscar", start=str(tmp_path / "apart")), [])
+    tokens, wanted = tower.prepare_captions(scenes.captions[:3]), SeparateOneTower.of(tower)
+    for model in (begun, again):
+        assert model.training and torch.equal(
+            model.encode_captions(tokens).pooled, wanted.encode_captions(tokens).pooled
+        )
+
+
+def test_the_tiny_one_begins_with_the_pretraining_that_ships():
+    assert recipes.itcontrast.start == recipes.get("oscar").start == "uniter_pretraining"
+    shipped = itmlab.pretrained("uniter_pretraining").model
+    assert first_model(recipes.itcontrast, []).tower.text.words.weight.equal(shipped.text.words.weight)
+    assert recipes.get("oscar", "base").start is recipes.get("scan").start is None
+
+
 def test_similarities_of_parts_are_those_of_single_pairs(scenes):
     part = scenes.select(range(5))
     model = kind_of(small("scan").model).build(small("scan").model, scenes.captions).eval()
@@ -90,7 +115,7 @@ def slow_scores(matrix, anchors, extra):
         yield matrix[row, row], negatives
 
 
-def slow(name, matrix, images, captions, extra, noise=None):
+def slow(name, matrix, images, captions, extra=(None, None), noise=None):
     total = 0
     for scores, anchors, own in ((matrix, images, extra[0]), (matrix.T, captions, extra[1])):
         for row, (positive, negatives) in enumerate(slow_scores(scores, anchors, own)):
@@ -104,11 +129,14 @@ def slow(name, matrix, images, captions, extra, noise=None):
     return total
 
 
+def scores_of_parts():
+    return (2 * torch.rand(6, 6, generator=torch.Generator().manual_seed(3)) - 1).requires_grad_()
+
+
 @pytest.mark.parametrize("name", ["triplet", "hardest", "semi_hard", "info_nce", "info_cmr"])
 @pytest.mark.parametrize("with_extra", [False, True])
-def test_losses_take_the_scores_of_a_matrix_and_features_for_what_each_anchor_has_for_itself(name, with_extra):
-    images, captions = features(0)
-    matrix = (2 * torch.rand(6, 6, generator=torch.Generator().manual_seed(3)) - 1).requires_grad_()
+def test_losses_take_the_scores_of_parts_and_beside_them_features_where_something_has_no_parts(name, with_extra):
+    (images, captions), matrix = features(0), scores_of_parts()
     extra = (extras(5), extras(6)) if with_extra else (None, None)
     noise = None
     if name == "info_cmr":
@@ -117,15 +145,16 @@ def test_losses_take_the_scores_of_a_matrix_and_features_for_what_each_anchor_ha
     else:
         asked = objective(name, **({"sampler__kind": "hardest"} if name == "semi_hard" else {}))
     found = asked(images, captions, IDS, ROWS, None, 1, extra, matrix).loss
-    expected = slow(name, matrix, images, captions, extra, noise)
+    expected = slow(name, matrix, images, captions)
+    if with_extra or noise is not None:
+        expected = expected + slow(name, images @ captions.T, images, captions, extra, noise)
     assert found.item() == pytest.approx(expected.item(), rel=1e-5)
     for side in (matrix, images, captions):
         ours, theirs = (
             torch.autograd.grad(loss, side, allow_unused=True, retain_graph=True)[0] for loss in (found, expected)
         )
-        if theirs is None or not theirs.any():  # features of a model that compares parts, without candidates of its own
-            assert ours is None or not ours.any()
-        else:
+        assert (ours is None) == (theirs is None), "without them a model that compares parts learns by those only"
+        if ours is not None:
             torch.testing.assert_close(ours, theirs)
 
 
@@ -140,12 +169,28 @@ def test_info_cmr_of_features_is_its_equation():
     assert limit.item() == plain.item(), "without synthetic negatives and noise it is InfoNCE"
 
 
-def test_warm_up_is_info_nce_of_the_matrix():
-    images, captions = features(0)
-    matrix = torch.rand(6, 6, generator=torch.Generator().manual_seed(3))
-    found = objective("hardest")(images, captions, IDS, ROWS, None, 0, (None, None), matrix).loss
-    expected = slow("info_nce", matrix, images, captions, (None, None))
-    assert found.item() == pytest.approx(expected.item(), rel=1e-5)
+def test_warm_up_is_info_nce_of_parts_and_of_features_too_where_they_will_be_asked():
+    (images, captions), matrix = features(0), scores_of_parts()
+    of_parts = slow("info_nce", matrix, images, captions).item()
+    of_features = slow("info_nce", images @ captions.T, images, captions).item()
+    for changes, expected in (
+        ({}, of_parts),
+        ({"loss__noise": 3}, of_parts),  # a triplet has none
+        ({"loss__global_features": True}, of_parts + of_features),
+        ({"synthesis": {"clusters": 3}}, of_parts + of_features),
+        ({"extra_negatives": {"path": "negatives.jsonl"}}, of_parts + of_features),
+        ({"loss__kind": "info_cmr"}, of_parts + of_features),
+        ({"loss__kind": "info_cmr", "loss__noise": 0}, of_parts),
+    ):
+        asked = objective("hardest", **changes)
+        found = asked(images, captions, IDS, ROWS, None, 0, (None, None), matrix).loss
+        assert found.item() == pytest.approx(expected, rel=1e-5), changes
+
+
+def test_a_sampler_of_parts_takes_no_further_negatives():
+    for further in ({"synthesis": {}}, {"extra_negatives": {"path": "negatives.jsonl"}}):
+        with pytest.raises(ItmlabError, match="sampler is 'hardest', wanted null, as the model compares parts and its"):
+            recipes.get("scan").replace(loss__kind="sampled_triplet", sampler={"kind": "hardest"}, **further)
 
 
 @pytest.mark.parametrize("name", ["scan+syn", "itcontrast"])
