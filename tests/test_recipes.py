@@ -173,9 +173,12 @@ def test_its_parts_go_onto_every_encoder_by_name(encoder, size):
     assert plain.loss == LossSettings("max_of_hinges") and plain.synthesis is None
     for parts in ("+syn", "+info", "+syn+info"):
         recipe = recipes.get(encoder + parts, size)
-        assert (recipe.synthesis == SynthesisSettings()) == ("syn" in parts)
+        assert (recipe.synthesis == SynthesisSettings(detach=False)) == ("syn" in parts)
         assert (recipe.loss == LossSettings("info_cmr")) == ("info" in parts)
         assert recipe.replace(name=encoder, loss=plain.loss, synthesis=None) == plain
+    if encoder in ("scan", "sgraf"):
+        control = recipes.get(f"{encoder}+features", size)
+        assert control == plain.replace(name=control.name, loss__global_features=True)
     kinds = {"scan": "scan_t2i", "oscar": None}
     assert getattr(plain.model, "kind", None) == kinds.get(encoder, encoder)
 
