@@ -74,6 +74,12 @@ class Retrievals:
         """The captions that a model ranks first for a picture of the split; options as for `of_sentence`."""
         return self.side("i2t").rank(model, image, **options)
 
+    def won(self, model: str, other: str, direction: Direction, *, k: int = 5) -> Int64[Tensor, "query"]:
+        """The queries whose first by `model` was annotated for them, while `other` has nothing that was in its `k`."""
+        side = self.side(direction)
+        first = _annotated_among(side.similarity[model], side.positives, 1)
+        return (first & ~_annotated_among(side.similarity[other], side.positives, k)).nonzero().squeeze(1)
+
     def of_sentence(
         self, model: str, sentence: str, *, k: int = 5, by: str = "CIDEr", relevant: int | None = None
     ) -> Ranking:
@@ -120,6 +126,14 @@ def retrievals(
     relevance = {name: phi.matrix(data.captions).T.float() for name, phi in fitted.items()}
     truth = None if data.world is None else data.world.truth()
     return Retrievals(data, dict(runs), scores, relevance, data.positives, truth, fitted)
+
+
+def _annotated_among(
+    scores: Float[Tensor, "query candidate"], positives: Bool[Tensor, "query candidate"], k: int
+) -> Bool[Tensor, "query"]:
+    """Equal scores: the lowest index first, as in a `Ranking`."""
+    best = scores.sort(dim=1, descending=True, stable=True).indices[:, :k]
+    return positives.gather(1, best).any(dim=1)
 
 
 def _model(run: Any) -> Any:

@@ -17,6 +17,17 @@ def found():
     return small_retrievals()
 
 
+@pytest.mark.parametrize(("direction", "of"), [("t2i", "of_caption"), ("i2t", "of_picture")])
+def test_queries_won_are_those_answered_first_that_the_other_has_not_among_its_k(found, direction, of):
+    rank = getattr(found, of)
+    queries = range(32 if direction == "t2i" else 16)
+    expected = [
+        query for query in queries if rank("a", query, k=1).annotated[0] and not rank("b", query, k=3).annotated.any()
+    ]
+    assert found.won("a", "b", direction, k=3).tolist() == expected and len(expected) < len(queries)
+    assert not len(found.won("a", "a", direction))
+
+
 def test_relevance_is_cider_with_each_pictures_captions(found):
     data = found.data
     references = [[data.captions[caption] for caption in own.tolist()] for own in data.captions_of_image]
