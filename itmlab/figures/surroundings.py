@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..explain.surroundings import Surroundings
 
 BIN = 0.05  # of cosine
+LEGEND_LINE = 22  # pixels: in a notebook's width the legend takes a second line
 ORDER = ("anchor", "positives", "hard negatives", "easy negatives", "synthesised")  # of the legend
 
 
@@ -93,8 +94,9 @@ def surroundings(
         figure.add_scatter(x=[None], y=[None], mode="markers", marker=rim, **said, **shown)
     frame(figure, [places, batch.anchor_place, batch.synthetic_places], shown)
     _similarities(figure, batch, {kind: scores[chosen] for kind, chosen in kinds.items()})
-    figure = styled(figure, title, subtitle, height=560)
-    return figure.update_layout(margin={"l": 30, "r": 30, "b": 56}, barmode="stack", legend_traceorder="normal")
+    figure = styled(figure, title, subtitle, height=560 + LEGEND_LINE)
+    margin = {"l": 30, "r": 30, "t": figure.layout.margin.t + LEGEND_LINE, "b": 56}
+    return figure.update_layout(margin=margin, barmode="stack", legend_traceorder="normal")
 
 
 def _similarities(figure: go.Figure, batch: "Surroundings", scores: dict[str, np.ndarray]) -> None:
