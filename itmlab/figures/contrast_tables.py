@@ -1,5 +1,6 @@
 """ITContrast's Tables 3 and 4 as figures, with the printed numbers beside: what each part brings to each encoder."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import plotly.graph_objects as go
@@ -76,28 +77,38 @@ def contrast_gains(
     encoder. Intervals are of paired differences; diamonds the differences that Tables 3 and 4 print, one of each that
     has the recipe.
     """
+    gains = {label: _gains(comparison, label) for label in comparison.labels if _parts(label)}
+    axes, ends = [], []
+    for column in range(len(GAINS)):
+        dots = [dot for panels in gains.values() for dot in panels[column]]
+        least = min(value for dot in dots for value in (dot.value, dot.lower) if value is not None)
+        most = max(value for dot in dots for value in (dot.value, dot.upper) if value is not None)
+        ends.append(most + 0.03 * (most - least))  # behind which the numbers stand
+        axes.append({"title": "points", "range": [least - 0.05 * (most - least), most + 0.36 * (most - least)]})
     rows: list[Row] = []
-    for recipe in comparison.labels:
-        encoder, parts = recipe.split("+")[0], _parts(recipe)
-        if not parts:
-            rows.append((_named(encoder), [None] * len(GAINS)))
-            continue
-        controlled = parts != CONTROL and encoder + CONTROL in comparison.labels
-        found, panels = comparison.difference(recipe, encoder + CONTROL if controlled else encoder), []
-        for measure, column in GAINS.items():
-            value, lower, upper = found[measure]
-            dots = [Dot(value, lower, upper, SHADES[parts], f"{value:+.1f}")]
-            if column is not None:
-                printed = [
-                    table[recipe][column] - table[encoder][column] for table in TABLES.values() if recipe in table
-                ]
-                dots += [Dot(difference, printed=True) for difference in printed]
-            panels.append(dots)
-        rows.append((_named(recipe).removeprefix(_named(encoder)).strip(), panels))
-    axes = [{"title": "points"}] * len(GAINS)
+    for label in comparison.labels:
+        encoder = _named(label.split("+")[0])
+        if label in gains:
+            panels = [[*dots[1:], replace(dots[0], at=end)] for dots, end in zip(gains[label], ends, strict=True)]
+            rows.append((_named(label).removeprefix(encoder).strip(), panels))
+        else:
+            rows.append((encoder, [None] * len(GAINS)))
     names = [NAMES.get(measure, measure) for measure in GAINS]
     figure = interval_rows(rows, axes=axes, title=title, subtitle=subtitle, panels=names)
     return figure.update_xaxes(zeroline=True, zerolinecolor=INK, zerolinewidth=1)
+
+
+def _gains(comparison: "Comparison", label: str) -> list[list[Dot]]:
+    """For each of `GAINS` the difference that was found, then those printed."""
+    encoder, parts = label.split("+")[0], _parts(label)
+    controlled = parts != CONTROL and encoder + CONTROL in comparison.labels
+    found, panels = comparison.difference(label, encoder + CONTROL if controlled else encoder), []
+    for measure, column in GAINS.items():
+        value, lower, upper = found[measure]
+        own = Dot(value, lower, upper, SHADES[parts], f"{value:+.1f}".replace("-", "−"))
+        tables = [table for table in TABLES.values() if column is not None and label in table]
+        panels.append([own, *(Dot(table[label][column] - table[encoder][column], printed=True) for table in tables)])
+    return panels
 
 
 def _named(recipe: str) -> str:
