@@ -9,7 +9,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from .labels import label
-from .theme import BLUE, GREY, MUTED, PAPER, SKY, VERMILION, styled
+from .theme import BLUE, GREY, LEGEND_LINE, MUTED, PAPER, SKY, VERMILION, styled
 
 if TYPE_CHECKING:
     from ..explain.info_cmr import Terms
@@ -85,5 +85,6 @@ def info_cmr_terms(
     figure.update_yaxes(tickvals=list(range(shown)), ticktext=ticks, range=[shown - 0.4, -0.6], showgrid=False)
     figure.update_yaxes(ticks="outside", ticklen=8, tickcolor=PAPER)
     figure.update_xaxes(title=f"share of the denominator at τ = {terms.temperature:g}, %", range=[0, 1.3 * most or 1])
-    figure = styled(figure, title, subtitle, height=170 + ROW * shown)
-    return figure.update_layout(barmode="overlay")
+    figure = styled(figure, title, subtitle, height=170 + LEGEND_LINE + ROW * shown)
+    # beside long names the plot is narrow, and the legend takes a second line
+    return figure.update_layout(barmode="overlay", margin_t=figure.layout.margin.t + LEGEND_LINE)

@@ -9,13 +9,12 @@ from plotly.subplots import make_subplots
 
 from .labels import label
 from .projection import frame
-from .theme import BLUE, GREEN, GREY, INK, MUTED, PAPER, PURPLE, VERMILION, styled, translucent
+from .theme import BLUE, GREEN, GREY, INK, LEGEND_LINE, MUTED, PAPER, PURPLE, VERMILION, styled, translucent
 
 if TYPE_CHECKING:
     from ..explain.surroundings import Surroundings
 
 BIN = 0.05  # of cosine
-LEGEND_LINE = 22  # pixels: in a notebook's width the legend takes a second line
 ORDER = ("anchor", "positives", "hard negatives", "easy negatives", "synthesised")  # of the legend
 
 
@@ -95,6 +94,7 @@ def surroundings(
     frame(figure, [places, batch.anchor_place, batch.synthetic_places], shown)
     _similarities(figure, batch, {kind: scores[chosen] for kind, chosen in kinds.items()})
     figure = styled(figure, title, subtitle, height=560 + LEGEND_LINE)
+    # in a notebook's width the legend takes a second line
     margin = {"l": 30, "r": 30, "t": figure.layout.margin.t + LEGEND_LINE, "b": 56}
     return figure.update_layout(margin=margin, barmode="stack", legend_traceorder="normal")
 

@@ -17,6 +17,7 @@ MATCH, MISMATCH, POSTERIOR, WEIGHT = BLUE, VERMILION, PURPLE, GREEN
 VERDICTS = {1: (GREEN, "✓ true"), 0: (VERMILION, "✗ false"), -1: (GREY, "? undecided")}  # the world's three answers
 TITLE = f"font-size:20px;font-weight:700;color:{INK}"
 SUBTITLE = f"font-size:14px;font-weight:400;color:{MUTED}"
+LEGEND_LINE = 22  # pixels
 WIDTH = 940  # pixels: the width of an exported figure, and of those that hold pictures
 
 
