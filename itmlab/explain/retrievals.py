@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
-from ..metrics import Cider, Spice
+from ..metrics import Cider, Spice, semantic_recall_of_each
 from ..training.evaluation import embed_captions, embed_images, similarity
 from ..training.reading import compares_parts, looked_at
 from .attention import evaluating
@@ -77,8 +77,12 @@ class Retrievals:
     def won(self, model: str, other: str, direction: Direction, *, k: int = 5) -> Int64[Tensor, "query"]:
         """The queries whose first by `model` was annotated for them, while `other` has nothing that was in its `k`."""
         side = self.side(direction)
-        first = _annotated_among(side.similarity[model], side.positives, 1)
-        return (first & ~_annotated_among(side.similarity[other], side.positives, k)).nonzero().squeeze(1)
+        annotated, most = side.positives.float(), int(side.positives.sum(1).max())
+        first, among = (
+            semantic_recall_of_each(side.similarity[name], annotated, depth, relevant=most, sense="any") > 0
+            for name, depth in ((model, 1), (other, k))
+        )
+        return (first & ~among).nonzero().squeeze(1)
 
     def of_sentence(
         self, model: str, sentence: str, *, k: int = 5, by: str = "CIDEr", relevant: int | None = None
@@ -126,14 +130,6 @@ def retrievals(
     relevance = {name: phi.matrix(data.captions).T.float() for name, phi in fitted.items()}
     truth = None if data.world is None else data.world.truth()
     return Retrievals(data, dict(runs), scores, relevance, data.positives, truth, fitted)
-
-
-def _annotated_among(
-    scores: Float[Tensor, "query candidate"], positives: Bool[Tensor, "query candidate"], k: int
-) -> Bool[Tensor, "query"]:
-    """Equal scores: the lowest index first, as in a `Ranking`."""
-    best = scores.sort(dim=1, descending=True, stable=True).indices[:, :k]
-    return positives.gather(1, best).any(dim=1)
 
 
 def _model(run: Any) -> Any:

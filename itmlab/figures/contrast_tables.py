@@ -36,9 +36,7 @@ TABLES = {3: TABLE_3, 4: TABLE_4}
 MEASURES = (("i2t", 0, "image → text, R@1"), ("i2t", 2, "R@10"), ("t2i", 0, "text → image, R@1"), ("t2i", 2, "R@10"))
 GAINS = {"i2t R@1": 0, "t2i R@1": 2, "RSum": None}  # and the paper's column
 NAMES = {"i2t R@1": "image → text, R@1", "t2i R@1": "text → image, R@1"}
-CONTROL = (
-    "+features"  # behind an encoder's name: it learns by its global features too, as those with parts of ITContrast
-)
+CONTROL = "+features"  # the encoder that learns by its global features too, as it does with ITContrast's parts
 SHADES = {"": BLUE, CONTROL: GREY, "+syn": ORANGE, "+info": GREEN, "+syn+info": PURPLE}
 
 
@@ -65,12 +63,7 @@ def contrast_table(comparison: "Comparison", table: Literal[3, 4], *, title: str
     return interval_rows(rows, axes=[axis] * len(MEASURES), title=title, subtitle=subtitle, panels=names)
 
 
-def contrast_gains(
-    comparison: "Comparison",
-    *,
-    title: str,
-    subtitle: str = "",
-) -> go.Figure:
+def contrast_gains(comparison: "Comparison", *, title: str, subtitle: str = "") -> go.Figure:
     """What each part adds to each encoder: differences in R@1 and RSum from the same encoder without any.
 
     Where the comparison has an encoder's control ("scan+features"), the parts are held against that, and it against the

@@ -76,9 +76,9 @@ class Recipe:
         sampled, kind = self.loss.kind == "sampled_triplet", self.sampler and self.sampler.kind
         check(not sampled or kind is not None, "sampler", kind, "one, as loss.kind is 'sampled_triplet'")
         check(sampled or kind is None, "sampler", kind, f"null, as loss.kind {self.loss.kind!r} takes all negatives")
-        further = self.synthesis is not None or self.extra_negatives is not None
-        one = parts and sampled and further
-        check(not one, "sampler", kind, "null, as the model compares parts and its further negatives have none")
+        further = self.synthesis is not None or self.extra_negatives is not None or self.loss.global_features
+        both = parts and sampled and further  # a sampler's statistics are of one scale
+        check(not both, "sampler", kind, "null, as the model compares parts and, for some negatives, global features")
 
     def _check_one_tower(self) -> None:
         check(self.tags is not None, "tags", self.tags, "an object with fields, as the model is a one-tower model")

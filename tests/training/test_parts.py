@@ -188,8 +188,14 @@ def test_warm_up_is_info_nce_of_parts_and_of_features_too_where_they_will_be_ask
 
 
 def test_a_sampler_of_parts_takes_no_further_negatives():
-    for further in ({"synthesis": {}}, {"extra_negatives": {"path": "negatives.jsonl"}}):
-        with pytest.raises(ItmlabError, match="sampler is 'hardest', wanted null, as the model compares parts and its"):
+    for further in (
+        {"synthesis": {}},
+        {"extra_negatives": {"path": "negatives.jsonl"}},
+        {"loss__global_features": True},
+    ):
+        with pytest.raises(
+            ItmlabError, match="sampler is 'hardest', wanted null, as the model compares parts and, for"
+        ):
             recipes.get("scan").replace(loss__kind="sampled_triplet", sampler={"kind": "hardest"}, **further)
 
 
