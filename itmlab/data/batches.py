@@ -105,7 +105,8 @@ class PairBatches:
         order = self.order(number)
         size = self.batch_size * self._together
         rows = deque(order[batch * size : (batch + 1) * size] for batch in range(start_batch, len(self)))
-        threads = ThreadPoolExecutor(self._workers, thread_name_prefix="itmlab-batches")
+        # each with a pool of torch's threads of its own would fight the model's pool for the cores
+        threads = ThreadPoolExecutor(self._workers, "itmlab-batches", torch.set_num_threads, (1,))
         coming: deque[Future[Batch]] = deque()
         try:
             while rows or coming:
@@ -117,6 +118,7 @@ class PairBatches:
                 yield batch
         finally:
             threads.shutdown(wait=True, cancel_futures=True)
+            torch.set_num_threads(torch.get_num_threads())  # what any new thread begins with, which ours have set to 1
 
     def _make(self, captions: Int64[Tensor, "pair"]) -> Batch:
         images = self.data.image_of_caption[captions]

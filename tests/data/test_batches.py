@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -128,6 +129,24 @@ def test_preparing_happens_in_the_background_and_ahead():
     assert batches.waited_seconds > 0
     epoch.close()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("itmlab-batches")]
+
+
+def test_what_runs_in_the_background_leaves_the_cores_to_the_model():
+    before, seen = torch.get_num_threads(), []
+
+    def prepare(captions):
+        seen.append(torch.get_num_threads())
+        return captions
+
+    torch.set_num_threads(3)
+    try:
+        batches = PairBatches(pairs(10), batch_size=2, seed=0, workers=2, prepare_captions=prepare)
+        assert [torch.get_num_threads() for _ in batches.epoch(0)] == [3] * 5
+        assert seen == [1] * 5
+        with ThreadPoolExecutor(1) as threads:
+            assert threads.submit(torch.get_num_threads).result() == 3
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_a_picture_that_cannot_be_read_is_told_where_the_batch_is_used():
