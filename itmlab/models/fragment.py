@@ -12,6 +12,7 @@ from itmlab.errors import ItmlabError
 from itmlab.text.tokenise import as_plain_text
 
 from .caption_input import ReadsCaptions
+from .caption_writer import CaptionWriter
 from .encoded import Encoded, cosine_similarity
 from .fragment_config import FragmentConfig
 from .fragment_encoders import RegionEncoder, WordEncoder
@@ -49,6 +50,7 @@ class Fragment(ReadsCaptions):
         self.matcher = None
         if config.kind not in ("vsrn", "vsepp"):
             self.matcher = (Scan if config.kind.startswith("scan") else Sgraf)(config)
+        self.writer = CaptionWriter(config) if config.kind == "vsrn" else None
 
     def prepare_images(self, images: Sequence[Any]) -> dict[str, Tensor]:
         """`regions` and `region_mask` (and `boxes`, where they are read) of records with `features` and `boxes`."""
@@ -64,6 +66,12 @@ class Fragment(ReadsCaptions):
     def encode_captions(self, tokens: dict[str, Tensor]) -> Encoded:
         """Features of prepared captions."""
         return self.captions(**tokens)
+
+    def caption_nats(self, images: Encoded, tokens: dict[str, Tensor]) -> Float[Tensor, "caption"]:
+        """What it costs VSRN to write prepared caption i from image i, in nats (L_G, ICCV 2019, Sec. 3.4)."""
+        if self.writer is None:
+            raise ItmlabError(f"{self.config.kind} writes no captions", remedy="take a model of kind vsrn")
+        return self.writer(images, tokens)
 
     def forward(self, prepared: dict[str, Tensor], tokens: dict[str, Tensor]) -> tuple[Encoded, Encoded]:
         """Both at once, which is what a distributed wrapper calls."""

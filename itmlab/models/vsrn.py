@@ -9,10 +9,11 @@ from .fragment_encoders import RegionMap, masked_units, run_recurrent
 
 
 class VsrnImages(nn.Module):
-    """The matching part of VSRN (Li et al., "Visual Semantic Reasoning for Image-Text Matching", ICCV 2019).
+    """Images of VSRN (Li et al., "Visual Semantic Reasoning for Image-Text Matching", ICCV 2019).
 
-    Its second task, writing the caption from the image, is left out. Regions have unit length before the graph and
-    after it (over their own numbers: the released code's runs over the regions by mistake), and keep their order.
+    `local`, the regions V* after the graph, is what its `CaptionWriter` reads as well. Regions have unit length before
+    the graph and after it (over their own numbers: the released code's runs over the regions by mistake), and keep
+    their order.
     """
 
     def __init__(self, config: FragmentConfig):

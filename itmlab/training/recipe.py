@@ -72,6 +72,8 @@ class Recipe:
         check(self.tags is None, "tags", self.tags, "null, as the model is no one-tower model")
         check(self.loss is not None, "loss", self.loss, "an object with fields, as the model is no one-tower model")
         parts = isinstance(self.model, FragmentConfig) and self.model.kind not in ("vsrn", "vsepp")
+        writes = isinstance(self.model, FragmentConfig) and self.model.kind == "vsrn"
+        check(writes or not self.loss.writing, "loss.writing", self.loss.writing, "0, as only VSRN writes captions")
         check(not parts or self.memory is None, "memory", self.memory, "null, as the model compares parts")
         sampled, kind = self.loss.kind == "sampled_triplet", self.sampler and self.sampler.kind
         check(not sampled or kind is not None, "sampler", kind, "one, as loss.kind is 'sampled_triplet'")

@@ -51,7 +51,8 @@ class LossSettings:
 
     `info_cmr` is ITContrast's InfoNCE with `noise` Gaussian vectors in the denominator (Z of Eq. 7). A model that
     compares parts learns by its `global_features` too, from the same loss beside, if that is said; it always does so
-    where it is given what has no parts: noise, synthetic negatives, negatives of a file.
+    where it is given what has no parts: noise, synthetic negatives, negatives of a file. `writing` is the weight of
+    VSRN's second loss, the nats that it costs to write a pair's caption from its image, beside the mean over anchors.
     """
 
     kind: Literal["sum_of_hinges", "max_of_hinges", "sampled_triplet", "info_nce", "info_cmr"] = "sampled_triplet"
@@ -59,11 +60,13 @@ class LossSettings:
     temperature: float = 0.05
     noise: int = field(default=NOISE, metadata=LATER)
     global_features: bool = field(default=False, metadata=LATER)
+    writing: float = field(default=0.0, metadata=LATER)
 
     def __post_init__(self) -> None:
         check(0 <= self.margin < math.inf, "loss.margin", self.margin, "0 or more")
         check(0 < self.temperature < math.inf, "loss.temperature", self.temperature, "more than 0")
         check(self.noise >= 0, "loss.noise", self.noise, "0 or more")
+        check(0 <= self.writing < math.inf, "loss.writing", self.writing, "0 or more")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ..data.batches import Batch
 from ..errors import ItmlabError
+from ..models import Encoded
 from ..models.momentum import Momentum
 from ..samplers import MomentumMemory
 from ..synthesis import SynHNC
@@ -67,8 +68,21 @@ class TwoFeatureTask(Task):
             with self.clock.measured("synthesis"):
                 own = self._with_synthetic(own, different, captions, rows, image_ids)
         loss, chosen = self.objective(images, captions, image_ids, caption_ids, slow, epoch, own, matrix)
+        losses = {}
+        if self.recipe.loss.writing:
+            writing = self._written(seen, tokens, rows)
+            losses = {"matching": loss.item(), "writing": writing.item()}
+            loss = loss + self.recipe.loss.writing * writing
         suspects = ~(torch.isfinite(images).all(1) & torch.isfinite(captions).all(1)).cpu()
-        return BatchLoss(loss, chosen, batch.image_indices[suspects])
+        return BatchLoss(loss, chosen, batch.image_indices[suspects], losses)
+
+    def _written(self, seen: Encoded, tokens: dict[str, Tensor], rows: Int64[Tensor, "pair"]) -> Float[Tensor, ""]:
+        """Mean nats that it costs to write a caption of the whole batch, each from its own image."""
+        own = rows[share(len(rows), self.accelerator)]
+        own = own - own.min()  # the rows of this process's images begin there
+        images = Encoded(seen.pooled[own], seen.local[own], seen.mask[own])
+        nats = self.model.caption_nats(images, tokens)
+        return whole_batch(nats.unsqueeze(1), self.accelerator).mean()
 
     def _with_synthetic(
         self,

@@ -64,9 +64,9 @@ def test_each_encoder_that_reads_apart_trains_in_five_minutes(tmp_path, capsys):
             recipes.get(name).replace(data__warm_up_epochs=2, data__epochs=3), data, tmp_path / name, progress=False
         )
         timings = [json.loads(line) for line in (tmp_path / name / "timings.jsonl").read_text().splitlines()]
-        warm, step = (timing["training_seconds"] / (len(data) // 64) for timing in timings[1:3])
+        warm, step = (timing["training_seconds"] / (len(data) // whole.batch_size) for timing in timings[1:3])
         share = timings[2]["synthesis_seconds"] / timings[2]["training_seconds"]
-        of_warm_up, steps = whole.warm_up_epochs * (5000 // 64), whole.epochs * (5000 // 64)
+        of_warm_up, steps = (epochs * (5000 // whole.batch_size) for epochs in (whole.warm_up_epochs, whole.epochs))
         seconds = of_warm_up * warm + (steps - of_warm_up) * step
         lines.append(f"{name}: {steps} steps in {seconds:.0f} s (bound: 300 s), making SynHNC's {share:.0%} of a step")
     with capsys.disabled():

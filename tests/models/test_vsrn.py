@@ -1,10 +1,14 @@
-"""VSRN's images: regions that reason over each other, then read by a recurrent network."""
+"""VSRN: regions that reason over each other, read by a recurrent network, and told of in words."""
 
+from itertools import pairwise
+
+import pytest
 import torch
 
+from itmlab.errors import ItmlabError
 from itmlab.models import FragmentConfig, build_fragment
 
-from .fragments import CLOSE, build, encoded, records
+from .fragments import CAPTIONS, CLOSE, build, encoded, records
 
 
 def unit(vector: torch.Tensor) -> torch.Tensor:
@@ -32,6 +36,52 @@ def test_the_graph_and_the_reading_are_the_papers_region_by_region():
             state = (1 - update) * torch.tanh(n + reset * hn) + update * state
         torch.testing.assert_close(images.pooled[row], unit(state), **CLOSE)
         torch.testing.assert_close(images.local[row][images.mask[row]], torch.stack(regions), **CLOSE)
+
+
+def test_a_caption_is_written_word_by_word_as_the_paper_says():
+    model = build("vsrn")
+    images, _ = encoded(model)
+    tokens = model.prepare_captions(CAPTIONS)
+    writer, found = model.writer, []
+    for row, record in enumerate(records([3, 5, 1, 4])):
+        regions = model.encode_images(model.prepare_images([record])).local[0]
+        read, _ = writer.reader(regions[None])
+        state, nats = read[0, -1], 0.0
+        pieces = tokens["input_ids"][row][tokens["attention_mask"][row].bool()]
+        for before, piece in pairwise(pieces):
+            asked = [writer.weigh(torch.tanh(writer.part(one) + writer.state(state))).exp() for one in read[0]]
+            context = sum(share / sum(asked) * one for share, one in zip(asked, read[0], strict=True))
+            state = writer.writer(torch.cat([writer.embedding(before), context])[None], state[None])[0]
+            nats -= writer.answer(state).softmax(dim=0)[piece].log()
+        found.append(nats)
+    torch.testing.assert_close(model.caption_nats(images, tokens), torch.stack(found), **CLOSE)
+
+
+def test_writing_depends_on_neither_padding_nor_company():
+    model = build("vsrn")
+    images, _ = encoded(model)
+    together = model.caption_nats(images, model.prepare_captions(CAPTIONS))
+    for row, record in enumerate(records([3, 5, 1, 4])):
+        alone = model.encode_images(model.prepare_images([record]))
+        nats = model.caption_nats(alone, model.prepare_captions([CAPTIONS[row]]))
+        torch.testing.assert_close(nats[0], together[row], **CLOSE)
+    empty = model.caption_nats(images, model.prepare_captions(["", "cat", "", "dog"]))
+    assert torch.isfinite(empty).all() and (empty > 0).all()
+
+
+def test_its_gradient_reaches_the_regions():
+    model = build("vsrn")
+    images = model.encode_images(model.prepare_images(records([3, 5])))
+    model.caption_nats(images, model.prepare_captions(CAPTIONS[:2])).sum().backward()
+    for part in (model.images.map[0], model.images.graph[0].value, model.writer.answer):
+        assert torch.isfinite(part.weight.grad).all() and part.weight.grad.abs().sum() > 0
+    assert model.captions.embedding.weight.grad is None and model.images.network.weight_ih_l0.grad is None
+
+
+def test_only_vsrn_writes():
+    with pytest.raises(ItmlabError, match="vsepp writes no captions"):
+        other = build("vsepp")
+        other.caption_nats(encoded(other)[0], other.prepare_captions(CAPTIONS))
 
 
 def test_the_order_of_regions_is_read():

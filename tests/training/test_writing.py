@@ -1,0 +1,97 @@
+"""VSRN's second loss beside its matching: captions written from their own images."""
+
+import pytest
+import torch
+from accelerate import Accelerator
+
+from itmlab import recipes
+from itmlab.data.scenes import load
+from itmlab.errors import ItmlabError
+from itmlab.models import build_fragment
+from itmlab.training import train
+from itmlab.training.two_feature_task import TwoFeatureTask
+
+from .test_one_tower_task import first_batch
+from .test_parts import small
+
+
+class OneOfTwo:
+    """An accelerator of two processes of which this is one; the other's features are known."""
+
+    num_processes, device = 2, torch.device("cpu")
+
+    def __init__(self, process_index, whole):
+        self.process_index, self.whole = process_index, whole
+
+    def gather(self, own):
+        """The whole batch's, of those features whose own part this process has."""
+        half = slice(self.process_index * len(own), (self.process_index + 1) * len(own))
+        shape = (2 * len(own), own.shape[1])
+        return next(all_of for all_of in self.whole if all_of.shape == shape and all_of[half].allclose(own))
+
+
+@pytest.fixture(scope="module")
+def scenes(tmp_path_factory):
+    return load(images=36, cache=tmp_path_factory.mktemp("scenes"), regions=True)
+
+
+def task_and_batch(scenes, accelerator=None, **changes):
+    recipe, data = small("vsrn", **changes), scenes.split("train")
+    model = build_fragment(recipe.model, data.captions, seed=0)
+    task = TwoFeatureTask(recipe, data, model, accelerator or Accelerator(), torch.Generator().manual_seed(0))
+    return task, first_batch(data, size=6, seed=1, captions_per_image=2, **task.preparation())
+
+
+@pytest.mark.parametrize("epoch", [0, 1])
+def test_the_loss_is_matching_and_writing_each_caption_from_its_own_image(scenes, epoch):
+    task, batch = task_and_batch(scenes, loss__writing=0.5)
+    matching = task_and_batch(scenes, loss__writing=0.0)[0](batch, epoch)
+    assert matching.losses == {}
+    nats = []
+    for row, caption in zip(batch.image_rows, batch.captions, strict=True):
+        image = task.model.encode_images({name: value[row : row + 1] for name, value in batch.images.items()})
+        nats.append(task.model.caption_nats(image, task.model.prepare_captions([caption])))
+    made, writing = task(batch, epoch), torch.cat(nats).mean()
+    torch.testing.assert_close(made.loss, matching.loss + 0.5 * writing)
+    assert made.losses == pytest.approx({"matching": matching.loss.item(), "writing": writing.item()}, rel=1e-5)
+
+
+def test_two_processes_have_the_gradient_of_one(scenes):
+    task, batch = task_and_batch(scenes)
+    seen, said = task.model.encode_images(batch.images), task.model.encode_captions(batch.tokens)
+    rows = batch.image_rows
+    of_pairs = type(seen)(seen.pooled[rows], seen.local[rows], seen.mask[rows])
+    nats = task.model.caption_nats(of_pairs, batch.tokens)
+    whole = [value.detach() for value in (seen.pooled, said.pooled, nats.unsqueeze(1))]
+    alone = task(batch, epoch=1)
+    alone.loss.backward()
+    added_up: dict[str, torch.Tensor] = {}
+    for index in (0, 1):
+        part, own = task_and_batch(scenes, OneOfTwo(index, whole))
+        made = part(own, epoch=1)
+        torch.testing.assert_close(made.loss, alone.loss)
+        made.loss.backward()
+        for name, weight in part.model.named_parameters():
+            added_up[name] = added_up.get(name, 0) + weight.grad
+    for name, weight in task.model.named_parameters():
+        torch.testing.assert_close(added_up[name], weight.grad, rtol=1e-4, atol=1e-6)
+
+
+def test_it_is_learnt_and_recorded(scenes, tmp_path):
+    recipe = small("vsrn", data__epochs=4, data__captions_per_image="all", optimiser__learning_rate=0.005)
+    records = []
+    run = train(recipe, scenes, tmp_path, progress=False, on_record=records.append)
+    assert all(record["losses"].keys() == {"matching", "writing"} for record in records if record["kind"] == "step")
+    data = scenes.split("train")
+    nats = []
+    for model in (build_fragment(recipe.model, data.captions, seed=0).eval(), run.model):
+        images = model.encode_images(model.prepare_images([data.regions[int(one)] for one in data.image_of_caption]))
+        nats.append(model.caption_nats(images, model.prepare_captions(data.captions)).mean().item())
+    assert nats[1] < 0.85 * nats[0]
+
+
+def test_only_vsrn_can_be_asked_to_write():
+    with pytest.raises(ItmlabError, match=r"loss\.writing is 0\.1, wanted 0, as only VSRN writes captions"):
+        recipes.get("scan").replace(loss__writing=0.1)
+    with pytest.raises(ItmlabError, match=r"loss\.writing is -1\.0, wanted 0 or more"):
+        recipes.get("vsrn").replace(loss__writing=-1.0)
