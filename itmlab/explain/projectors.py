@@ -1,7 +1,6 @@
 """Features laid out on a plane: t-SNE, UMAP, and the principal components that both begin from.
 
-A seed, a start without chance, and one thread of UMAP's or two of t-SNE's, whose two sums add up alike in either order:
-the same features give the same map again on the same machine.
+One thread, a seed and a start without chance: the same features give the same map again on the same machine.
 """
 
 import warnings
@@ -48,7 +47,7 @@ def tsne(features: Float[ndarray, "point dimension"], *, perplexity: float, seed
         init=_start(start, 1e-4 / start[:, 0].std(), seed),
         max_iter=ITERATIONS,
         random_state=seed,
-        n_jobs=2,
+        n_jobs=1,
     )
     return method.fit_transform(features)
 

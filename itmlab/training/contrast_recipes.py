@@ -28,7 +28,8 @@ PARTS = ("", "+syn", "+info", "+syn+info")
 CONTROLS = ("scan+features", "sgraf+features")
 NAMES = (*(encoder + parts for encoder in ENCODERS for parts in PARTS), *CONTROLS, "itcontrast")
 
-# L = L_M + L_G of VSRN, in its released code a sum over the batch of 128 and a mean: for our mean, that share.
+# L = L_M + L_G of VSRN: its released code adds hinges summed over a batch of 128 to the mean (as such code has it; that
+# file was not to be had) of what writing costs. Ours are means both: hence the share.
 WRITING = 1 / 128
 TINY_OSCAR = SeparateOneTowerConfig(**ONE_TOWER.to_dict())
 EPOCHS = {
@@ -75,9 +76,9 @@ TINY: dict[str, Any] = {
         batch_size=64, epochs=12, captions_per_image=1, warm_up_epochs=6, validation=100, validate_every=2
     ),
 }
-# More steps in the same time: a batch of pairwise comparisons costs the square of its pairs. With batches of 64 the
-# triplet fell behind, or stayed at, its warm-up (SGRAF's with two seeds of three, VSRN's with the only one); with these
-# it goes on.
+# With batches of 64 the triplet fell behind, or stayed at, its warm-up on validation (SGRAF's with two seeds of three,
+# VSRN's with the only one); with these it ends above. SCAN and SGRAF take no longer so, as a batch of theirs costs the
+# square of its pairs.
 SMALL_BATCHES = {**TINY, "data": replace(TINY["data"], batch_size=32)}
 # The pretrained one needs no warm-up and small steps.
 PRETRAINED = {

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from itmlab.errors import ItmlabError, MissingPart
 from itmlab.explain import neighbours_kept, project, project_together, projections
-from itmlab.explain.projectors import principal_components, tsne
+from itmlab.explain.projectors import COMPILED_ANEW, principal_components, tsne
 
 
 def clusters(points: int = 90, kinds: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -204,6 +204,14 @@ def test_features_that_cannot_be_laid_out_are_refused_in_one_line():
         project_together({"a": np.ones((4, 2)), "b": np.ones((4, 3))})
     with pytest.raises(ItmlabError, match="3 points have no 3 neighbours"):
         neighbours_kept(np.eye(3), np.eye(3, 2), 3)
+
+
+def test_what_umap_compiles_is_kept_for_other_processes():
+    project(torch.randn(8, 3, generator=torch.Generator().manual_seed(0)), "umap", cache=False)
+    from umap import umap_
+
+    for name in COMPILED_ANEW:
+        assert getattr(umap_, name).stats.cache_path, f"{name} is compiled anew in each process"
 
 
 def test_without_umap_learn_the_command_that_brings_it_is_named(monkeypatch):
