@@ -10,23 +10,25 @@ _HOMES = {
     "load": "itmlab.data",
     "train": "itmlab.training",
     "compare": "itmlab.training",
-    "ensemble": "itmlab.training",
-    "pretrained": "itmlab.training",
-    "Run": "itmlab.training",
+    "ensemble": "itmlab.runs",
+    "pretrained": "itmlab.runs",
+    "Run": "itmlab.runs",
     "ItmlabError": "itmlab.errors",
 }
 _FOLDERS = (
     "data",
-    "explain",
-    "figures",
     "losses",
     "metrics",
     "models",
     "recipes",
+    "runs",
     "samplers",
+    "scenes",
+    "storage",
+    "studies",
+    "synthesis",
     "text",
     "training",
-    "widgets",
 )
 
 __all__ = [*_HOMES, *_FOLDERS, "__version__"]

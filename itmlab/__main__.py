@@ -1,6 +1,6 @@
 """`python -m itmlab`: see itmlab.cli."""
 
-from itmlab.cli import main
+from .cli import main
 
 if __name__ == "__main__":
     main()

@@ -1,12 +1,13 @@
 """Files that are either wholly written or not there: temporary file, fsync, rename."""
 
 import json
+import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal, TypeVar
 
 from .errors import ItmlabError
 
@@ -96,3 +97,64 @@ def build_once(directory: Path, build: Callable[[Path], None]) -> Path:
                 raise
     sync_directory(directory.parent)
     return directory
+
+
+# Loading published checkpoints by name or folder: whatever stops it is one line with its remedy.
+
+
+Result = TypeVar("Result")
+
+
+def fetched(name: str, load: Callable[[], Result]) -> Result:
+    """What `load` gives; whatever stops it (no network, no such name, no safetensors) becomes one ItmlabError."""
+    from safetensors import SafetensorError
+
+    hub = logging.getLogger("huggingface_hub")
+    level = hub.level
+    hub.setLevel(logging.ERROR)  # its retries are not the reader's business
+    try:
+        return load()
+    except ItmlabError:
+        raise
+    except (OSError, ValueError, KeyError, SafetensorError, ImportError, RuntimeError) as error:
+        first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        remedy = (
+            "the folder must hold config.json, the tokeniser's files and model.safetensors"
+            if Path(name).is_dir()
+            else f"run once with a network: hf download {name} — or name a local folder, or train from scratch"
+        )
+        raise ItmlabError(f"cannot load the pretrained model: {first[:200]}", where=name, remedy=remedy) from None
+    finally:
+        hub.setLevel(level)
+
+
+# Where the notebooks and figures of a checkout are, and which profile a notebook runs in.
+
+
+Profile = Literal["quick", "full"]
+
+
+def project_directory() -> Path | None:
+    """The checkout that this package was installed from (editable), or None for an installed copy."""
+    root = Path(__file__).resolve().parent.parent
+    return root if (root / "pyproject.toml").is_file() else None
+
+
+def notebook_directory() -> Path | None:
+    """The checkout's `notebooks` folder, or None."""
+    root = project_directory()
+    return root / "notebooks" if root is not None and (root / "notebooks").is_dir() else None
+
+
+def profile() -> Profile:
+    """`quick` (the default: a laptop's minute) or `full` (what made the committed figures), by ITMLAB_PROFILE."""
+    name = os.environ.get("ITMLAB_PROFILE", "quick")
+    if name not in ("quick", "full"):
+        raise ItmlabError(f"unknown profile {name!r}", where="ITMLAB_PROFILE", remedy="use quick or full")
+    return name
+
+
+def figure_directory() -> Path:
+    """Where figures are written: ITMLAB_FIGURES, else `figures` of the checkout (or of the working directory)."""
+    given = os.environ.get("ITMLAB_FIGURES")
+    return Path(given) if given else (project_directory() or Path.cwd()) / "figures"

@@ -9,12 +9,11 @@ from ..storage import inside
 from .captionset import CaptionSet
 from .entries import Caption, Entry, assemble
 from .faults import Faults, one_line
-from .images import check_image
-from .pictures import Pictures
-from .verify import decodes, each_checked
+from .pictures import Pictures, check_image, decodes, each_checked
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
+
 
 CAPTION_COLUMNS = ("captions", "caption", "sentences", "sentence", "raw", "texts", "text")
 READERS = {".parquet": "parquet", ".json": "json", ".jsonl": "json", ".csv": "csv", ".arrow": "arrow"}

@@ -4,6 +4,8 @@ import difflib
 import importlib
 import inspect
 from collections.abc import Callable
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,21 +14,29 @@ from ..errors import ItmlabError
 if TYPE_CHECKING:
     from .captionset import CaptionSet
 
+
 LOADERS = {  # name -> module and function; imported when asked for
-    "scenes": (".scenes", "load"),
     "flickr30k": (".karpathy", "load_flickr30k"),
     "coco": (".karpathy", "load_coco"),
     "folder": (".folder", "load_folder"),
     "captions": (".folder", "load_captions"),
     "hub": (".hub", "load_hub"),
-    "regions": (".region_sets", "load_regions"),
+    "regions": (".regions", "load_regions"),
 }
 ON_THE_HUB = ("flickr30k", "coco")
 
 
+REGISTRY = "itmlab.data"  # the group of entry points by which a package adds a data set: `scenes` comes by it too
+
+
+@cache
+def _registered() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=REGISTRY)}
+
+
 def names() -> list[str]:
-    """The names that `load` knows."""
-    return list(LOADERS)
+    """The names that `load` knows: those that installed packages register, then the file formats."""
+    return [*_registered(), *LOADERS]
 
 
 def load(
@@ -46,16 +56,19 @@ def load(
 
     All faults of the data come in one ItmlabError; `on_fault="skip"` leaves the faulty rows out, says how many and
     lists them in `skipped_to` (default: a file in the cache). `options` are those of the loader (`itmlab.data.folder`,
-    `karpathy`, `hub`, `region_sets`, `scenes`); an unknown name or option is an ItmlabError.
+    `karpathy`, `hub`, `regions`) or of what was registered; an unknown name or option is an ItmlabError.
     """
-    if name not in LOADERS:
+    if name not in names():
         raise ItmlabError(f"there is no data set {name!r}", remedy=_did_you_mean(name, names(), "the data sets are"))
-    if name == "scenes" and root is not None:
-        raise ItmlabError("scenes are drawn, not read from files", where="scenes", remedy="leave root out")
     from_hub = name in ON_THE_HUB and options.get("dataset") is not None
     loader = _loader("hub" if from_hub else name)
     _check_options(name, loader, options)
-    found = loader(**options) if name == "scenes" else _read(name, loader, root, on_fault, skipped_to, options)
+    if _reads_files(loader):
+        found = _read(name, loader, root, on_fault, skipped_to, options)
+    elif root is None:
+        found = loader(**options)
+    else:
+        raise ItmlabError(f"{name} is made, not read from files", where=name, remedy="leave root out")
     if train_share != 1:
         found = found.reduced(train_share, share_seed)
     return found if split is None else found.split(split)
@@ -80,8 +93,16 @@ def _read(
 
 
 def _loader(name: str) -> Callable[..., "CaptionSet"]:
+    if name in _registered():
+        return _registered()[name].load()
     module, function = LOADERS[name]
     return getattr(importlib.import_module(module, __package__), function)
+
+
+def _reads_files(loader: Callable[..., Any]) -> bool:
+    """Whether a loader takes a root and the list of faults, or, as that of a drawn world, options alone."""
+    kinds = (parameter.kind for parameter in inspect.signature(loader).parameters.values())
+    return any(kind is not inspect.Parameter.KEYWORD_ONLY for kind in kinds)
 
 
 def _check_options(name: str, loader: Callable[..., Any], options: dict[str, Any]) -> None:

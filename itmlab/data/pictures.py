@@ -1,19 +1,181 @@
 """Sequences of pictures that are decoded when asked for, on `datasets` (Arrow, memory-mapped)."""
 
+import hashlib
+import io
 import os
-from collections.abc import Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, cached_property
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
-from PIL import Image
+import numpy as np
+from PIL import Image, ImageOps
 
 from ..errors import ItmlabError
-from .images import read_image
-
-SLICE = 1000  # rows read at once where only their lengths are wanted
+from ..storage import cache_directory, inside, write_bytes
+from .faults import one_line
 
 if TYPE_CHECKING:
     from datasets import Dataset
+
+
+# Pictures as they come, read right: colour modes, depth, transparency, orientation, animation, size, damage.
+
+
+PIXELS_AT_MOST = 89_478_485  # Pillow's own limit: 256 MB of 24-bit colour
+# Only formats that are nothing but pictures: EPS, for one, would start an interpreter.
+FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "JPEG2000", "AVIF", "ICO")
+
+Source = str | os.PathLike | bytes | IO[bytes]
+
+
+def read_image(source: Source, *, where: str | None = None, pixels_at_most: int = PIXELS_AT_MOST) -> Image.Image:
+    """The picture in a file, in bytes or in an open file, as upright 8-bit RGB.
+
+    The content decides the format, not the name. The first frame of an animation is taken; transparency lies over
+    white; 16-bit grey is scaled by its full range (0…65535), floating-point grey by 0…1, or by 0…255 when it exceeds
+    1. A picture that is missing, empty, truncated, none at all, or larger than `pixels_at_most` raises ItmlabError
+    naming `where` (default: the path); size is checked before anything is decoded.
+    """
+    place = _place(source) if where is None else where
+    with open_image(source, place, pixels_at_most) as image:
+        try:
+            image.load()
+            return _to_rgb(_upright(image))
+        except Exception as error:  # a decoder's answer to hostile bytes may be of any type
+            raise ItmlabError(f"the picture is damaged ({_said(error)})", where=place) from None
+
+
+def open_image(source: Source, where: str, pixels_at_most: int = PIXELS_AT_MOST) -> Image.Image:
+    """The picture with its header read and its size checked, pixels not yet decoded."""
+    if isinstance(source, bytes):
+        if not source:
+            raise ItmlabError("the picture is empty (zero bytes)", where=where)
+        source = io.BytesIO(source)
+    elif isinstance(source, str | os.PathLike):
+        _check_file(Path(source), where)
+    try:
+        image = Image.open(source, formats=_formats())
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        raise ItmlabError(f"the picture has more than {pixels_at_most} pixels", where=where) from None
+    except Image.UnidentifiedImageError:
+        raise ItmlabError(f"not a picture in a format that is read here{_content_hint(source)}", where=where) from None
+    except PermissionError:
+        raise ItmlabError("the picture may not be read (permission denied)", where=where) from None
+    except Exception as error:  # as above
+        raise ItmlabError(f"the picture's header is damaged ({_said(error)})", where=where) from None
+    if image.width * image.height > pixels_at_most:
+        size = f"{image.width} × {image.height}"
+        image.close()
+        raise ItmlabError(f"the picture has {size} pixels, more than {pixels_at_most}", where=where)
+    return image
+
+
+def check_image(source: Source, *, where: str | None = None, decode: bool = False) -> None:
+    """Raise ItmlabError unless the picture's header opens and the picture is whole.
+
+    A picture counts as whole when its format's end marker stands where it must (JPEG, PNG, GIF, WebP); any other is
+    decoded. `decode=True` decodes every picture, which also finds damage in the middle.
+    """
+    place = _place(source) if where is None else where
+    with open_image(source, place) as image:
+        whole = _ends_well(source, image.format)
+    if decode or not whole:
+        read_image(source, where=place)
+
+
+@cache
+def _formats() -> list[str]:
+    """Those of FORMATS that this Pillow was built with."""
+    Image.init()
+    return [kind for kind in FORMATS if kind in Image.OPEN]
+
+
+def _ends_well(source: Source, kind: str | None) -> bool:
+    if isinstance(source, bytes):
+        length, head, tail = len(source), source[:12], source[-12:]
+    elif isinstance(source, str | os.PathLike):
+        with open(source, "rb") as file:
+            head = file.read(12)
+            length = file.seek(0, os.SEEK_END)
+            file.seek(max(0, length - 12))
+            tail = file.read()
+    else:
+        return False
+    if kind == "JPEG":
+        return tail.endswith(b"\xff\xd9")
+    if kind == "PNG":
+        return tail.endswith(b"\0\0\0\0IEND\xaeB`\x82")
+    if kind == "GIF":
+        return tail.endswith(b"\0;")
+    return kind == "WEBP" and int.from_bytes(head[4:8], "little") + 8 == length
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    try:
+        return ImageOps.exif_transpose(image)
+    except Exception:  # damaged metadata do not make the pixels unreadable
+        return image
+
+
+def _to_rgb(image: Image.Image) -> Image.Image:
+    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
+        return _from_deep_grey(image)
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        white = Image.new("RGBA", image.size, "white")
+        return Image.alpha_composite(white, image).convert("RGB")
+    return image.convert("RGB")
+
+
+def _from_deep_grey(image: Image.Image) -> Image.Image:
+    values = np.asarray(image).astype(np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError("it holds values that are not finite")
+    largest = 65535 if image.mode != "F" else 1 if values.max() <= 1 else 255
+    grey = values * (255 / largest)
+    clear = image.info.get("transparency")
+    if isinstance(clear, int):
+        grey = np.where(values == clear, 255, grey)
+    return Image.fromarray(np.clip(np.rint(grey), 0, 255).astype(np.uint8)).convert("RGB")
+
+
+def _check_file(path: Path, where: str) -> None:
+    try:
+        size = path.stat().st_size
+    except (FileNotFoundError, NotADirectoryError):
+        raise ItmlabError("there is no such picture", where=where) from None
+    except (OSError, ValueError) as error:  # a name too long, a loop of links, a NUL
+        raise ItmlabError(f"the picture cannot be opened ({_said(error)})", where=where) from None
+    if not path.is_file():
+        raise ItmlabError("not a file, so no picture", where=where)
+    if size == 0:
+        raise ItmlabError("the picture is empty (zero bytes)", where=where)
+
+
+def _content_hint(source: str | os.PathLike | IO[bytes]) -> str:
+    if isinstance(source, str | os.PathLike):
+        with open(source, "rb") as file:
+            start = file.read(256)
+    else:
+        source.seek(0)
+        start = source.read(256)
+    text = start.decode(errors="ignore")
+    if b"\0" in start or len(text.encode()) + 3 < len(start):  # up to three bytes of a character may be cut off
+        return ""
+    return f"; it is a text that begins {one_line(repr(text[:20]))}"
+
+
+def _place(source: Source) -> str:
+    return one_line(os.fspath(source)) if isinstance(source, str | os.PathLike) else "picture"
+
+
+def _said(error: Exception) -> str:
+    return one_line(str(error) or type(error).__name__, 200)
+
+
+SLICE = 1000  # rows read at once where only their lengths are wanted
 
 
 class Pictures(Sequence[Image.Image]):
@@ -108,3 +270,78 @@ def view(pictures: Sequence[Image.Image], indices: Sequence[int]) -> Sequence[Im
     """`pictures` at `indices` without decoding any."""
     select = getattr(pictures, "select", None)
     return _View(pictures, list(indices)) if select is None else select(indices)
+
+
+# Every picture of a set checked before the first is used, and the answer remembered while the files stay the same.
+
+
+DECODED_UP_TO = 1000  # images; a larger set is checked by headers and end markers unless verify="decode"
+
+
+def decodes(verify: str | None, count: int) -> bool:
+    """Whether `count` images are checked to the last value: "decode" always, "header" never, None for small sets."""
+    if verify not in (None, "header", "decode"):
+        raise ItmlabError(f"verify={verify!r} is not a way of checking", remedy='use "header" or "decode"')
+    return verify == "decode" or (verify is None and count <= DECODED_UP_TO)
+
+
+def each_checked(sources: Sequence[Any], check: Callable[[Any], None]) -> list[str | None]:
+    """For each source the message of the ItmlabError that `check` raises for it, or None; on all cores."""
+
+    def wrong(source: Any) -> str | None:
+        try:
+            check(source)
+        except ItmlabError as error:
+            return str(error)
+        return None
+
+    with ThreadPoolExecutor() as threads:
+        return list(threads.map(wrong, sources))
+
+
+def check_picture_files(paths: Sequence[Path], verify: str | None) -> list[str | None]:
+    """For each picture file what is wrong with it, or None.
+
+    `verify` "header" reads headers and end markers, "decode" every pixel, None decodes sets of up to 1,000 pictures.
+    A set without faults is remembered in the cache by path, size and time of change, and not read again.
+    """
+    decode = decodes(verify, len(paths))
+    stamp = cache_directory() / "checked" / _state(paths, decode)
+    if stamp.exists():
+        return [None] * len(paths)
+    wrong = each_checked(paths, lambda path: check_image(path, decode=decode))
+    if paths and not any(wrong):
+        write_bytes(stamp, b"")
+    return wrong
+
+
+def named_folder(path: str | Path) -> Path:
+    """The folder that an option names; one that is not there is an ItmlabError."""
+    if not Path(path).is_dir():
+        raise ItmlabError("there is no such folder", where=str(path))
+    return Path(path)
+
+
+def locate(folder: Path, name: Any) -> Path:
+    """The file `name` in `folder`; a name that is none, or that leads out of the folder, is an ItmlabError."""
+    if not isinstance(name, str) or not name.strip() or "\0" in name or not _encodable(name):
+        raise ItmlabError(f"not the name of a file: {one_line(repr(name), 80)}", where=str(folder))
+    try:
+        return inside(folder, name)
+    except (OSError, RuntimeError) as error:  # a name too long, a loop of links
+        raise ItmlabError(f"cannot be opened ({one_line(error, 120)})", where=str(folder)) from None
+
+
+def _encodable(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _state(paths: Sequence[Path], decode: bool) -> str:
+    digest = hashlib.sha256(b"decoded" if decode else b"headers")
+    for path in paths:
+        try:
+            status = os.stat(path)
+            digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+        except OSError:
+            digest.update(f"{path}\0missing\n".encode())
+    return digest.hexdigest()

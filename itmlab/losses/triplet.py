@@ -10,8 +10,53 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from itmlab.errors import ItmlabError
-from itmlab.losses.check import check_shapes, precise
+from ..errors import ItmlabError
+
+# SAM's margin: how much better the match describes the image than the negative does, instead of a constant.
+
+
+def adaptive_margin(
+    positive_relevance: Float[Tensor, "anchor"],
+    negative_relevance: Float[Tensor, "anchor"],
+    temperature: float,
+    ceiling: float = 1.0,
+) -> Float[Tensor, "anchor"]:
+    """(φ⁺ - φ⁻) / τ of each anchor, at most `ceiling` (SAM, Eq. 7): the margin that `sampled_triplet` takes.
+
+    φ⁺ is the relevance of the anchor's match and φ⁻ that of its negative. From an image: of the caption taken, to the
+    captions G of the anchor's image. From a caption: of the anchor itself, to the captions of the image taken. The
+    printed subscripts of Eq. 7 are swapped; see `methods.md` 2.5. A margin is below 0 where the negative describes the
+    image better than the match does, and stays so.
+    """
+    if positive_relevance.shape != negative_relevance.shape or positive_relevance.ndim != 1:
+        raise ItmlabError(
+            f"an adaptive margin needs two relevances an anchor; got {tuple(positive_relevance.shape)} and "
+            f"{tuple(negative_relevance.shape)}"
+        )
+    if not 0 < temperature < math.inf:
+        raise ItmlabError(f"the temperature of an adaptive margin must be above 0, not {temperature}")
+    return ((positive_relevance - negative_relevance) / temperature).clamp(max=ceiling)
+
+
+# What every loss needs of its inputs.
+
+
+def precise(values: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
+    """bf16 and fp16 values in single precision: their own steps are coarser than a hinge near its corner."""
+    return values if values.dtype.itemsize >= 4 else values.float()
+
+
+def check_shapes(
+    scores: Float[Tensor, "anchor candidate"],
+    positives: Bool[Tensor, "anchor candidate"],
+    positive_scores: Float[Tensor, "anchor"],
+) -> None:
+    """ItmlabError unless the three fit each other."""
+    if scores.ndim != 2 or positives.shape != scores.shape or positive_scores.shape != scores.shape[:1]:
+        raise ItmlabError(
+            f"a loss needs scores (anchor, candidate), positives of the same shape and one positive score an anchor; "
+            f"got {tuple(scores.shape)}, {tuple(positives.shape)} and {tuple(positive_scores.shape)}"
+        )
 
 
 def sampled_triplet(

@@ -1,27 +1,14 @@
 """How good a score matrix is, and how alike captions are."""
 
-from itmlab.metrics.causal_model import CausalModel, causal_model
-from itmlab.metrics.cider import Cider, cider_matrix
-from itmlab.metrics.correlation import Correlation, human_judgement, pearson
-from itmlab.metrics.cumulative import ncs, ncs_of_each
-from itmlab.metrics.discrimination import (
-    WordAccuracy,
-    discrimination,
-    word_correction_accuracy,
-    word_discrimination_accuracy,
-)
-from itmlab.metrics.document_frequencies import DocumentFrequencies
-from itmlab.metrics.eccv import eccv_caption
-from itmlab.metrics.extended import map_at_r, r_precision
-from itmlab.metrics.fluency import Fluency, fluency
-from itmlab.metrics.recall import recall
-from itmlab.metrics.retrieval import retrieval
-from itmlab.metrics.semantic import semantic_retrieval
-from itmlab.metrics.semantic_ranking import SemanticRanking
-from itmlab.metrics.semantic_recall import semantic_recall, semantic_recall_of_each
-from itmlab.metrics.share import Share, share
-from itmlab.metrics.spice import Spice, spice_matrix
-from itmlab.metrics.true_negatives import TrueNegatives, true_negative_rate
+from .cider import Cider, cider_matrix
+from .eccv import eccv_caption, map_at_r, r_precision
+from .ngrams import DocumentFrequencies
+from .perplexity import CausalModel, Fluency, causal_model, fluency
+from .ranking import recall, retrieval
+from .semantic import SemanticRanking, ncs, ncs_of_each, semantic_recall, semantic_recall_of_each, semantic_retrieval
+from .spice import Spice, spice_matrix
+from .statistics import Correlation, Share, TrueNegatives, human_judgement, pearson, share, true_negative_rate
+from .words import WordAccuracy, discrimination, word_correction_accuracy, word_discrimination_accuracy
 
 __all__ = [
     "CausalModel",

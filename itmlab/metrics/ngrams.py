@@ -1,14 +1,22 @@
 """Counting the runs of one to four words in sentences, as a sparse matrix."""
 
+import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Float32, Float64, Int64, UInt8
+
+from ..errors import ItmlabError
+from ..storage import atomic_file
+from .ptb import Tokenise, reference_words
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
 
 ORDERS = 4  # CIDEr's runs have one to four words
 Numbers = np.ndarray
@@ -77,3 +85,234 @@ def count_ngrams(sentences: Sequence[Sequence[str]]) -> tuple["csr_array", Vocab
     where = np.concatenate(rows), np.concatenate(columns)
     counts = coo_array((np.ones(len(where[0])), where), shape=(len(sentences), first)).tocsr()  # adds up repetitions
     return counts, Vocabulary(tuple(numbers), tuple(keys))
+
+
+# Clipped n-gram counts as indicators of levels, whose inner products are CIDEr-D's sums of minima.
+
+
+SIGMA = 6.0  # words: the deviation of the length penalty
+SCALE = 10.0  # CIDEr-D is ten times a mean cosine
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceVectors:
+    """Weighted indicators (sentence, (n-gram, level)) and the lengths in words; `vectors[rows]` picks sentences."""
+
+    weights: "csr_array"
+    lengths: Int64[Numbers, "sentence"]
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, rows: Int64[Numbers, "chosen"]) -> "SentenceVectors":
+        return SentenceVectors(self.weights[rows], self.lengths[rows])
+
+
+def indicators(
+    counts: "csr_array",
+    orders: Int64[Numbers, "ngram"],
+    rarity: Float64[Numbers, "ngram"],
+    place: Int64[Numbers, "ngram"],
+    levels: Int64[Numbers, "place"],
+    *,
+    times_count: bool,
+) -> "csr_array":
+    """Rarity over norm (times the count, for a reference) at each level 1..count of each n-gram of each sentence.
+
+    `place` is an n-gram's number in the fitted vocabulary (-1: not there), `levels` the largest count that is seen
+    there. The norm is that of all n-grams of the same order in the sentence, known or not.
+    """
+    from scipy.sparse import csr_array
+
+    row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    group = row * ORDERS + orders[counts.indices]
+    weight = rarity[counts.indices]
+    norm = np.sqrt(np.bincount(group, weights=(counts.data * weight) ** 2, minlength=counts.shape[0] * ORDERS))
+    target = place[counts.indices]
+    known = (target >= 0) & (weight > 0)
+    row, target, count = row[known], target[known], counts.data[known].astype(np.int64)
+    value = weight[known] / norm[group[known]] * (count if times_count else 1)
+    height = np.minimum(count, levels[target])
+    level = np.arange(height.sum()) - np.repeat(height.cumsum() - height, height)
+    start = levels.cumsum() - levels
+    ends = np.bincount(row, weights=height, minlength=counts.shape[0]).cumsum().astype(np.int64)
+    return csr_array(
+        (np.repeat(value, height), np.repeat(start[target], height) + level, np.concatenate([[0], ends])),
+        shape=(counts.shape[0], int(levels.sum())),
+    )
+
+
+def image_scores(
+    captions: SentenceVectors,
+    references: SentenceVectors,
+    image: Int64[Numbers, "reference"],
+    images: int,
+    chunk: int,
+) -> Float32[Numbers, "caption image"]:
+    """CIDEr-D of captions with the references of images, length by length and at most `chunk` captions at once.
+
+    For captions of one length the penalty is a number a reference, so that the references of an image add up to one
+    vector beforehand: captions are multiplied with images, not with references.
+    """
+    from scipy.sparse import csr_array
+
+    scores = np.empty((len(captions), images), dtype=np.float32)
+    transposed = references.weights.T.tocsr()
+    held = np.bincount(image, minlength=images)
+    for length in np.unique(captions.lengths):
+        share = length_penalty(length, references.lengths) * SCALE / ORDERS / held[image]
+        gather = csr_array((share, image, np.arange(len(image) + 1)), shape=(len(image), images))
+        summed = transposed @ gather
+        mine = np.flatnonzero(captions.lengths == length)
+        for first in range(0, len(mine), chunk):
+            rows = mine[first : first + chunk]
+            scores[rows] = (captions.weights[rows] @ summed).toarray()
+    return scores
+
+
+def pair_scores(
+    captions: SentenceVectors,
+    references: SentenceVectors,
+    first: Int64[Numbers, "pair"],
+    held: Int64[Numbers, "pair"],
+    *,
+    without: Int64[Numbers, "pair"] | None = None,
+) -> Float32[Numbers, "pair"]:
+    """CIDEr-D of each caption with one image: `held` references from number `first` on, `without` one of them."""
+    pair = np.repeat(np.arange(len(held)), held)
+    reference = np.arange(held.sum()) + np.repeat(first - (held.cumsum() - held), held)
+    if without is not None:
+        other = reference != without[pair]
+        pair, reference, held = pair[other], reference[other], held - 1
+    left, right = captions[pair], references[reference]
+    products = np.asarray((left.weights * right.weights).sum(axis=1)) * length_penalty(left.lengths, right.lengths)
+    return (np.bincount(pair, weights=products, minlength=len(held)) * SCALE / ORDERS / held).astype(np.float32)
+
+
+def packed(captions: SentenceVectors, references: SentenceVectors) -> tuple[SentenceVectors, SentenceVectors]:
+    """Both without the columns in which no reference has anything: a small product then costs what is in it."""
+    from scipy.sparse import csr_array
+
+    columns, renumbered = np.unique(references.weights.indices, return_inverse=True)
+    place = np.searchsorted(columns, captions.weights.indices)
+    shared = place < len(columns)
+    shared[shared] = columns[place[shared]] == captions.weights.indices[shared]
+    kept = np.concatenate([[0], shared.cumsum()])[captions.weights.indptr]
+    left = csr_array((captions.weights.data[shared], place[shared], kept), shape=(len(captions), len(columns)))
+    right = csr_array(
+        (references.weights.data, renumbered, references.weights.indptr), shape=(len(references), len(columns))
+    )
+    return SentenceVectors(left, captions.lengths), SentenceVectors(right, references.lengths)
+
+
+def length_penalty(
+    length: Int64[Numbers, "*shape"] | int, other: Int64[Numbers, "*shape"]
+) -> Float64[Numbers, "*shape"]:
+    """exp(-(difference in words)² / 2σ²)."""
+    return np.exp(-((length - other) ** 2) / (2 * SIGMA**2))
+
+
+# In how many images each n-gram occurs, and how much it therefore says.
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentFrequencies:
+    """In how many of `documents` images each n-gram occurs (one image with all its captions is one document)."""
+
+    vocabulary: Vocabulary
+    counts: Int64[Numbers, "ngram"]
+    documents: int
+
+    @classmethod
+    def of(cls, references: Sequence[Sequence[str]], *, tokenise: Tokenise = "whitespace") -> Self:
+        """The document frequencies of a split, from the captions of each of its images."""
+        sentences, held = reference_words(references, tokenise)
+        return cls.counted(*count_ngrams(sentences), np.repeat(np.arange(len(held)), held))
+
+    @classmethod
+    def counted(cls, counts: "csr_array", vocabulary: Vocabulary, image: Int64[Numbers, "sentence"]) -> Self:
+        """The same from n-gram counts and the image of each sentence (sorted)."""
+        row = np.repeat(image, np.diff(counts.indptr))
+        pairs = np.unique(row * counts.shape[1] + counts.indices.astype(np.int64))
+        return cls(vocabulary, np.bincount(pairs % counts.shape[1], minlength=counts.shape[1]), int(image[-1]) + 1)
+
+    def rarity(self, vocabulary: Vocabulary) -> Float64[Numbers, "ngram"]:
+        """log(documents / document frequency) of each n-gram of a vocabulary; one never seen counts as seen once."""
+        if vocabulary is self.vocabulary:
+            seen = self.counts
+        else:
+            where = self.vocabulary.locate(vocabulary)
+            seen = np.where(where < 0, 0, self.counts[where])
+        return np.log(self.documents) - np.log(np.maximum(1, seen))
+
+
+# The words that a `Cider` was fitted on, as one file without pickle.
+
+
+def save_words(
+    path: str | Path,
+    sentences: Sequence[Sequence[str]],
+    held: Int64[Numbers, "image"],
+    tokenise: str,
+    frequencies: DocumentFrequencies | None,
+) -> None:
+    """Write the sentences, how many each image has, the tokenisation and given document frequencies."""
+    numbers: dict[str, int] = {}
+    flat = np.array([numbers.setdefault(word, len(numbers)) for words in sentences for word in words], dtype=np.int64)
+    arrays = {
+        "words": _text(tuple(numbers)),
+        "flat": flat.astype(np.int32),
+        "lengths": np.array([len(words) for words in sentences], dtype=np.int32),
+        "held": held.astype(np.int32),
+        "tokenise": _text((tokenise,)),
+    }
+    if frequencies is not None:
+        arrays |= {
+            "frequency_words": _text(frequencies.vocabulary.words),
+            "frequency_counts": frequencies.counts,
+            "documents": np.array([frequencies.documents]),
+        } | {f"frequency_keys_{order}": keys for order, keys in enumerate(frequencies.vocabulary.keys, start=2)}
+    with atomic_file(path) as file:
+        np.savez_compressed(file, **arrays)
+
+
+def load_words(
+    path: str | Path,
+) -> tuple[list[list[str]], Int64[Numbers, "image"], str, DocumentFrequencies | None]:
+    """What `save_words` wrote; ItmlabError when the file is missing or damaged."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            words = _lines(arrays["words"])
+            ends = arrays["lengths"].cumsum()
+            held = arrays["held"].astype(np.int64)
+            (tokenise,) = _lines(arrays["tokenise"])
+            flat = [words[number] for number in arrays["flat"].tolist()]
+            if len(flat) != ends[-1] or held.sum() != len(ends) or min(arrays["lengths"].min(), held.min()) < 1:
+                raise ValueError("its parts do not match")
+            frequencies = None
+            if "documents" in arrays:
+                vocabulary = Vocabulary(
+                    tuple(_lines(arrays["frequency_words"])),
+                    tuple(arrays[f"frequency_keys_{order}"] for order in (2, 3, 4)),
+                )
+                frequencies = DocumentFrequencies(
+                    vocabulary, arrays["frequency_counts"], int(arrays["documents"].item())
+                )
+                if len(frequencies.counts) != len(vocabulary):
+                    raise ValueError("its document frequencies do not match")
+    except FileNotFoundError:
+        raise ItmlabError("no such file", where=str(path)) from None
+    except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise ItmlabError(f"not a file of Cider.save: {error}", where=str(path), remedy="fit it again") from None
+    starts = (ends - np.diff(ends, prepend=0)).tolist()
+    sentences = [flat[start:end] for start, end in zip(starts, ends.tolist(), strict=True)]
+    return sentences, held, tokenise, frequencies
+
+
+def _text(lines: tuple[str, ...]) -> UInt8[Numbers, "byte"]:
+    """Words, which hold no line break, as bytes."""
+    return np.frombuffer("\n".join(lines).encode("utf-8", "surrogatepass"), dtype=np.uint8)
+
+
+def _lines(content: UInt8[Numbers, "byte"]) -> list[str]:
+    return content.tobytes().decode("utf-8", "surrogatepass").split("\n")

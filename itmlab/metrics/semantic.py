@@ -1,16 +1,305 @@
-"""Every measure of a retrieval that SAM reports (Tables 2 to 4), in both directions, over one pool or several folds."""
+"""What semantic measures need of two matrices: how relevant each query's first candidates are, and its best ones."""
 
+import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, Self
 
 import torch
-from jaxtyping import Bool, Float, Float64
+from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
-from itmlab.errors import ItmlabError
-from itmlab.metrics.retrieval import Pool, pools, retrieval
-from itmlab.metrics.semantic_ranking import SemanticRanking
+from ..errors import ItmlabError
+from .ranking import Pool, Sense, pools, retrieval
+
+# What semantic measures refuse: matrices that do not fit, or that say nothing.
+
+
+def check_matrices(
+    similarity: Float[Tensor, "anchor candidate"],
+    relevance: Float[Tensor, "anchor candidate"],
+    positives: Bool[Tensor, "anchor candidate"] | None,
+    keep_ground_truth: bool,
+) -> tuple[
+    Float[Tensor, "anchor candidate"],
+    Float[Tensor, "anchor candidate"],
+    tuple[Int64[Tensor, "pair"], Int64[Tensor, "pair"]],
+]:
+    """The matrices as tensors, and the (anchor, candidate) pairs that are removed from both."""
+    similarity, relevance = torch.as_tensor(similarity), torch.as_tensor(relevance)
+    if similarity.ndim != 2 or relevance.shape != similarity.shape:
+        raise ItmlabError(
+            f"similarity and relevance must both be (anchor, candidate); "
+            f"got {tuple(similarity.shape)} and {tuple(relevance.shape)}",
+            remedy="a (caption, image) matrix is transposed for images as anchors",
+        )
+    if not similarity.numel():
+        raise ItmlabError("there is nothing to rank: the similarity matrix is empty")
+    similarity, relevance = (
+        matrix if matrix.is_floating_point() else matrix.double() for matrix in (similarity, relevance)
+    )
+    if keep_ground_truth:
+        nothing = torch.empty(0, dtype=torch.int64)
+        return similarity, relevance, (nothing, nothing)
+    if positives is None:
+        raise ItmlabError("ground truth can only be left out when it is known", remedy="pass positives=")
+    positives = torch.as_tensor(positives).bool()
+    if positives.shape != similarity.shape:
+        raise ItmlabError(
+            f"similarity and positives must both be (anchor, candidate); "
+            f"got {tuple(similarity.shape)} and {tuple(positives.shape)}"
+        )
+    if positives.stride(0) < positives.stride(1):  # a transposed view, of which `nonzero` would make a copy
+        candidate, anchor = positives.T.nonzero(as_tuple=True)
+    else:
+        anchor, candidate = positives.nonzero(as_tuple=True)
+    return similarity, relevance, (anchor, candidate)
+
+
+def check_depth(name: str, depth: int, candidates: int, removed: int) -> None:
+    """ItmlabError unless a depth is a whole number from 1 to the candidates that every query has."""
+    if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= candidates - removed:
+        left = f" (after up to {removed} of ground truth are left out)" if removed else ""
+        raise ItmlabError(
+            f"{name}={depth} of {candidates - removed} candidates{left}",
+            remedy=f"choose {name} from 1 to {candidates - removed}" if candidates > removed else "use a larger pool",
+        )
+
+
+def check_finite(
+    similarity: Float[Tensor, "anchor candidate"], relevance: Float[Tensor, "anchor candidate"], first: int
+) -> None:
+    """ItmlabError naming the pair: a NaN, or relevance that is negative or infinite (rows count from `first`)."""
+    for name, matrix in (("similarity", similarity), ("relevance", relevance)):
+        if bool(matrix.sum().isnan()) and bool(matrix.isnan().any()):
+            row, column = matrix.isnan().nonzero()[0].tolist()
+            raise ItmlabError(f"{name} is NaN between query {row + first} and candidate {column}")
+    least, most = relevance.aminmax()
+    if least < 0 or most == torch.inf:
+        row, column = ((relevance < 0) | (relevance == torch.inf)).nonzero()[0].tolist()
+        raise ItmlabError(
+            f"relevance is {relevance[row, column].item():g} between query {row + first} and candidate {column}",
+            remedy="it must be finite and not negative",
+        )
+
+
+def mean_of_answered(values: Float64[Tensor, "anchor"], what: str) -> float:
+    """The mean over the queries that have a value; a warning counts the others, and none at all is an ItmlabError."""
+    without = int(values.isnan().sum())
+    if without == len(values):
+        raise ItmlabError(f"{what}: nothing is relevant to any query", remedy="look at the relevance matrix: all is 0")
+    if without:
+        warnings.warn(
+            f"{what}: nothing is relevant to {without} of {len(values)} queries, which are left out", stacklevel=3
+        )
+    return values.nanmean().item()
+
+
+BLOCK = 1 << 22  # scores ranked at once
+
+
+@dataclass(frozen=True, eq=False)
+class SemanticRanking:
+    """`retrieved`: the relevance of each query's first candidates, in the model's order; `ideal`: of its most relevant.
+
+    Every SR and NCS up to that depth follows from these two. Ties are settled without chance and without regard to
+    the order of candidates: of candidates with equal similarity the less relevant stand first (against the model); of
+    candidates that are as relevant as the m-th all are equally good answers, and fill the places among the m that are
+    left, whichever are retrieved. A candidate of relevance 0 is never relevant: a query with fewer than m others has
+    fewer relevant ones, and a query with none has no value (NaN).
+    """
+
+    retrieved: Float[Tensor, "anchor retrieved"]
+    ideal: Float[Tensor, "anchor ideal"]
+
+    @classmethod
+    def of(
+        cls,
+        similarity: Float[Tensor, "anchor candidate"],
+        relevance: Float[Tensor, "anchor candidate"],
+        *,
+        retrieved: int,
+        ideal: int,
+        positives: Bool[Tensor, "anchor candidate"] | None = None,
+        keep_ground_truth: bool = True,
+    ) -> Self:
+        """Rank both matrices as deep as asked, in blocks of queries; transposed views are as good as matrices.
+
+        Without ground truth each query's positives are neither ranked nor relevant. ItmlabError: shapes that differ,
+        NaN, relevance that is negative or infinite, a depth above the candidates that a query has.
+        """
+        similarity, relevance, removed = check_matrices(similarity, relevance, positives, keep_ground_truth)
+        candidates = similarity.shape[1]
+        most = int(removed[0].bincount().max()) if len(removed[0]) else 0
+        check_depth("k", retrieved, candidates, most)
+        check_depth("k" if ideal == retrieved else "relevant", ideal, candidates, most)
+        found, best = [], []
+        for rows in torch.arange(len(similarity)).split(max(1, BLOCK // candidates)):
+            mine = slice(int(rows[0]), int(rows[-1]) + 1)
+            scores, gains = similarity[mine].contiguous(), relevance[mine].contiguous()
+            check_finite(scores, gains, mine.start)
+            out = None
+            if most:
+                here = (removed[0] >= mine.start) & (removed[0] < mine.stop)
+                out = removed[0][here] - mine.start, removed[1][here]
+                scores, gains = scores.clone(), gains.clone()
+                scores[out], gains[out] = -torch.inf, 0
+            found.append(gains.gather(1, _first(scores, gains, retrieved, out)))
+            best.append(gains.topk(ideal, dim=1).values)
+        return cls(torch.cat(found), torch.cat(best))
+
+    def recalls(self, k: int, relevant: int, *, any_of_them: bool = False) -> Float64[Tensor, "anchor"]:
+        """SR@k (Eq. 4) of each query in percent: the share of its `relevant` most relevant among its first k."""
+        above, ties, _, sought = self._among(k, relevant)
+        hits = (above.sum(dim=1) + ties).double()
+        share = (hits > 0).double() if any_of_them else hits / sought
+        return torch.where(sought > 0, 100 * share, torch.nan)
+
+    def scores(self, k: int, *, restrict: int | None = None) -> Float64[Tensor, "anchor"]:
+        """NCS@k (Eq. 5) of each query in percent; see `itmlab.metrics.ncs`."""
+        if restrict is None:
+            gained, most = self.retrieved[:, :k].double().sum(dim=1), self.ideal[:, :k].double().sum(dim=1)
+        else:
+            above, ties, threshold, _ = self._among(k, restrict)
+            gained = (self.retrieved[:, :k].double() * above).sum(dim=1) + ties * threshold.double()
+            most = self.ideal[:, :restrict].double().sum(dim=1)
+        return torch.where(most > 0, 100 * (gained / most).clamp(max=1), torch.nan)
+
+    def _among(self, k: int, relevant: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Which of the first k are above the m-th relevance, how many more are among the m, that relevance, and |m|."""
+        threshold = self.ideal[:, relevant - 1]
+        above = self.retrieved[:, :k] > threshold[:, None]
+        places = relevant - (self.ideal[:, :relevant] > threshold[:, None]).sum(dim=1)
+        equal = (self.retrieved[:, :k] == threshold[:, None]).sum(dim=1)
+        ties = torch.where(threshold > 0, torch.minimum(equal, places), 0)
+        return above, ties, threshold, (self.ideal[:, :relevant] > 0).sum(dim=1)
+
+
+def _first(
+    similarity: Float[Tensor, "anchor candidate"],
+    relevance: Float[Tensor, "anchor candidate"],
+    k: int,
+    removed: tuple[Int64[Tensor, "pair"], Int64[Tensor, "pair"]] | None,
+) -> Int64[Tensor, "anchor k"]:
+    """The candidates of the k largest similarities in their order, the less relevant first where they are equal."""
+    top = similarity.topk(min(k + 1, similarity.shape[1]), dim=1)
+    tied = (top.values[:, 1:] == top.values[:, :-1]).any(dim=1)
+    order = top.indices[:, :k].clone()
+    if tied.any():
+        last = relevance
+        if removed is not None:  # what is removed scores -inf, and stands behind all that do so themselves
+            last = relevance.clone()
+            last[removed] = torch.inf
+        by_relevance = last[tied].argsort(dim=1, stable=True)
+        scores = similarity[tied].gather(1, by_relevance)
+        order[tied] = by_relevance.gather(1, scores.argsort(dim=1, descending=True, stable=True)[:, :k])
+    return order
+
+
+# Normalized cumulative semantic score: how relevant what is found is (Biten et al. 2022, Eq. 5).
+
+
+def ncs(
+    similarity: Float[Tensor, "anchor candidate"],
+    relevance: Float[Tensor, "anchor candidate"],
+    k: int,
+    *,
+    restrict: int | None = None,
+    positives: Bool[Tensor, "anchor candidate"] | None = None,
+    keep_ground_truth: bool = True,
+) -> float:
+    """NCS@k in percent: the relevance of a query's k best over that of the k most relevant, mean over queries.
+
+    This is what the authors' code computes. `restrict=m` is the formula as printed: of the k best only those that are
+    among the m most relevant count, over the sum of those m. Without ground truth (their "N") the `positives` are
+    neither ranked nor relevant. Ties: see `SemanticRanking`; queries to which nothing is relevant are left out, with a
+    warning that counts them. ItmlabError: NaN, shapes that differ, k or m above the candidates, negative relevance.
+    """
+    values = ncs_of_each(
+        similarity, relevance, k, restrict=restrict, positives=positives, keep_ground_truth=keep_ground_truth
+    )
+    return mean_of_answered(values, f"NCS@{k}")
+
+
+def ncs_of_each(
+    similarity: Float[Tensor, "anchor candidate"],
+    relevance: Float[Tensor, "anchor candidate"],
+    k: int,
+    *,
+    restrict: int | None = None,
+    positives: Bool[Tensor, "anchor candidate"] | None = None,
+    keep_ground_truth: bool = True,
+) -> Float64[Tensor, "anchor"]:
+    """NCS@k of each query in percent, NaN where nothing is relevant; see `ncs`."""
+    ranking = SemanticRanking.of(
+        similarity,
+        relevance,
+        retrieved=k,
+        ideal=k if restrict is None else restrict,
+        positives=positives,
+        keep_ground_truth=keep_ground_truth,
+    )
+    return ranking.scores(k, restrict=restrict)
+
+
+# Semantic recall: how many of the most relevant candidates are found (Biten et al. 2022, Eq. 4).
+
+
+def semantic_recall(
+    similarity: Float[Tensor, "anchor candidate"],
+    relevance: Float[Tensor, "anchor candidate"],
+    k: int,
+    *,
+    relevant: int,
+    sense: Sense = "share",
+    positives: Bool[Tensor, "anchor candidate"] | None = None,
+    keep_ground_truth: bool = True,
+) -> float:
+    """SR@k in percent: the share of a query's `relevant` most relevant candidates among its k best, mean over queries.
+
+    `sense="any"`: whether one of them is among the k best. Without ground truth the `positives` are neither ranked nor
+    relevant. Ties and relevance 0: see `SemanticRanking`; queries to which nothing is relevant are left out, with a
+    warning that counts them. ItmlabError: NaN, shapes that differ, k or `relevant` above the candidates.
+    """
+    values = semantic_recall_of_each(
+        similarity,
+        relevance,
+        k,
+        relevant=relevant,
+        sense=sense,
+        positives=positives,
+        keep_ground_truth=keep_ground_truth,
+    )
+    return mean_of_answered(values, f"SR@{k}")
+
+
+def semantic_recall_of_each(
+    similarity: Float[Tensor, "anchor candidate"],
+    relevance: Float[Tensor, "anchor candidate"],
+    k: int,
+    *,
+    relevant: int,
+    sense: Sense = "share",
+    positives: Bool[Tensor, "anchor candidate"] | None = None,
+    keep_ground_truth: bool = True,
+) -> Float64[Tensor, "anchor"]:
+    """SR@k of each query in percent, NaN where nothing is relevant; see `semantic_recall`."""
+    if sense not in ("any", "share"):
+        raise ItmlabError(f"recall has no sense {sense!r}", remedy='choose "any" or "share"')
+    ranking = SemanticRanking.of(
+        similarity,
+        relevance,
+        retrieved=k,
+        ideal=relevant,
+        positives=positives,
+        keep_ground_truth=keep_ground_truth,
+    )
+    return ranking.recalls(k, relevant, any_of_them=sense == "any")
+
+
+# Every measure of a retrieval that SAM reports (Tables 2 to 4), in both directions, over one pool or several folds.
+
 
 DIRECTIONS = ("i2t", "t2i")
 

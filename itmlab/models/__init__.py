@@ -4,43 +4,40 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .build import build_model
-    from .config import TwoTowerConfig
+    from .base import ImagePreparation
+    from .config import FragmentConfig, OneTowerConfig, SeparateOneTowerConfig, TwoTowerConfig
+    from .cross_encoder import OneTower, OneTowerOutput
+    from .dual_encoder import Momentum, TwoTower
     from .encoded import Encoded, cosine_similarity, joined
     from .fragment import Fragment
-    from .fragment_config import FragmentConfig
-    from .fresh import build_fragment, build_one_tower, build_separate_one_tower
-    from .momentum import Momentum
-    from .one_tower import OneTower, OneTowerOutput
-    from .one_tower_checkpoint import LoadReport, load_public
-    from .one_tower_config import OneTowerConfig, SeparateOneTowerConfig
-    from .one_tower_embedding import EmbeddedRegions
-    from .preparation import ImagePreparation
-    from .separate_one_tower import SeparateOneTower
-    from .two_tower import TwoTower
+    from .oscar import SeparateOneTower
+    from .transformer import EmbeddedRegions
+    from .weights.build import build_fragment, build_model, build_one_tower, build_separate_one_tower
+    from .weights.uniter import LoadReport, load_public
+
 
 _HOMES = {
-    "EmbeddedRegions": "one_tower_embedding",
+    "EmbeddedRegions": "transformer",
     "Encoded": "encoded",
     "Fragment": "fragment",
-    "FragmentConfig": "fragment_config",
-    "ImagePreparation": "preparation",
-    "LoadReport": "one_tower_checkpoint",
-    "Momentum": "momentum",
-    "OneTower": "one_tower",
-    "OneTowerConfig": "one_tower_config",
-    "OneTowerOutput": "one_tower",
-    "SeparateOneTower": "separate_one_tower",
-    "SeparateOneTowerConfig": "one_tower_config",
-    "TwoTower": "two_tower",
+    "FragmentConfig": "config",
+    "ImagePreparation": "base",
+    "LoadReport": "weights.uniter",
+    "Momentum": "dual_encoder",
+    "OneTower": "cross_encoder",
+    "OneTowerConfig": "config",
+    "OneTowerOutput": "cross_encoder",
+    "SeparateOneTower": "oscar",
+    "SeparateOneTowerConfig": "config",
+    "TwoTower": "dual_encoder",
     "TwoTowerConfig": "config",
-    "build_fragment": "fresh",
-    "build_model": "build",
-    "build_one_tower": "fresh",
-    "build_separate_one_tower": "fresh",
+    "build_fragment": "weights.build",
+    "build_model": "weights.build",
+    "build_one_tower": "weights.build",
+    "build_separate_one_tower": "weights.build",
     "cosine_similarity": "encoded",
     "joined": "encoded",
-    "load_public": "one_tower_checkpoint",
+    "load_public": "weights.uniter",
 }
 __all__ = [
     "EmbeddedRegions",

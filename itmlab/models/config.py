@@ -1,10 +1,39 @@
 """What a two-tower model is made of, as plain values that go to JSON and back."""
 
 import math
-from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args, get_type_hints
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, ClassVar, Literal, Self, get_args, get_type_hints
 
-from .plain_config import PlainConfig, is_whole
+from ..errors import ItmlabError
+
+# What all model configurations share: plain values that go to JSON and back, and one line for whatever is wrong.
+
+
+class PlainConfig:
+    """Base of a frozen dataclass of plain values."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON values."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """The inverse of `to_dict`; unknown names and values of the wrong type are an ItmlabError."""
+        unknown = sorted(set(values) - {field.name for field in fields(cls)})
+        if unknown:
+            raise cls.refused(f"unknown setting {', '.join(map(repr, unknown))}")
+        return cls(**values)
+
+    @classmethod
+    def refused(cls, what: str) -> ItmlabError:
+        """The error that says what is wrong with a configuration of this class."""
+        return ItmlabError(what, where="model configuration", remedy=f"see itmlab.models.{cls.__name__}")
+
+
+def is_whole(value: Any) -> bool:
+    """Whether it is a whole number above 0."""
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
 
 TOWERS = {"vit": "bert", "clip": "clip"}  # which text tower belongs to which image tower
 
@@ -128,3 +157,199 @@ def _checked(name: str, value: Any, kind: Any) -> Any:
 
 def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+# What a fragment matcher is made of, as plain values that go to JSON and back.
+
+
+Kind = Literal["scan_t2i", "scan_i2t", "sgr", "saf", "sgraf", "vsrn", "vsepp"]
+
+
+@dataclass(frozen=True)
+class FragmentConfig(PlainConfig):
+    """Sizes of a matcher of regions with words (methods.md, sec. 5); an image may have any number of regions.
+
+    `kind`: SCAN text-to-image or image-to-text (`aggregation` log-sum-exp or mean), SGRAF's reasoning, its filtration
+    or the mean of both over shared features, VSRN, VSE++. `lambda_softmax` and `lambda_lse` are SCAN's λ₁ and λ₂; its
+    authors take 9 and 6 text-to-image, 4 and 5 image-to-text. For regions that are pixels: (value − `region_mean`) /
+    `region_deviation`, `region_layers` above the papers' one linear map, and `boxes` as 7 further numbers.
+    `batch_norm=True` restores SGRAF's batch normalisation in its filtration, by which a pair's score in training
+    depends on the other pairs.
+    """
+
+    visual: ClassVar[str] = "regions"  # what it looks at, as a one tower's configuration says it
+
+    kind: Kind = "scan_t2i"
+    aggregation: Literal["lse", "mean"] = "lse"
+    region_dimension: int = 2048
+    region_mean: float = 0.0
+    region_deviation: float = 1.0
+    region_layers: int = 1
+    boxes: bool = False
+    dimension: int = 1024
+    word_dimension: int = 300
+    vocabulary_size: int = 10000
+    maximum_tokens: int = 64
+    lambda_softmax: float = 9.0
+    lambda_lse: float = 6.0
+    similarity_dimension: int = 256
+    reasoning_steps: int = 3
+    graph_layers: int = 4
+    batch_norm: bool = False
+    dropout: float = 0.0
+
+    def __post_init__(self):
+        hints = get_type_hints(type(self))
+        for field in fields(self):
+            _check_fragment(field.name, getattr(self, field.name), hints[field.name])
+
+    @property
+    def box_dimension(self) -> int:
+        """Numbers of a box that are read beside its features."""
+        return 7 if self.boxes else 0
+
+    @classmethod
+    def tiny(cls, kind: Kind = "scan_t2i", **changes: Any) -> "FragmentConfig":
+        """Over the pixel regions of `scenes`, from scratch on two CPU cores in minutes."""
+        sizes = cls(
+            kind=kind,
+            region_dimension=192,
+            region_mean=0.5,
+            region_deviation=0.25,
+            region_layers=2,
+            boxes=True,
+            dimension=96,
+            word_dimension=64,
+            vocabulary_size=1000,
+            maximum_tokens=48,
+            similarity_dimension=32,
+        )
+        return replace(sizes, **changes)
+
+    @classmethod
+    def base(cls, kind: Kind = "scan_t2i", **changes: Any) -> "FragmentConfig":
+        """The papers' sizes over 36 × 2048 region features: 1024 dimensions, 300 a word, VSRN's 2048."""
+        own = {"vsrn": {"dimension": 2048}, "sgr": {"dropout": 0.4}, "saf": {"dropout": 0.4}, "sgraf": {"dropout": 0.4}}
+        return replace(cls(kind=kind, **own.get(kind, {})), **changes)
+
+
+def _check_fragment(name: str, value: Any, kind: Any) -> None:
+    if kind is bool:
+        good = isinstance(value, bool)
+    elif kind is int:
+        good = is_whole(value)
+    elif kind is float:
+        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        good = number and (name == "region_mean" or (0 <= value < 1 if name == "dropout" else value > 0))
+    else:
+        good = value in get_args(kind)
+    if not good:
+        raise FragmentConfig.refused(f"{name} cannot be {value!r}")
+
+
+# What a one-tower model is made of, as plain values that go to JSON and back.
+
+
+Form = Literal["uniter", "oscar"]
+BOX_NUMBERS = {"uniter": 7, "oscar": 6}  # x1, y1, x2, y2, width, height, and UNITER's area
+
+
+@dataclass(frozen=True)
+class OneTowerConfig(PlainConfig):
+    """Sizes of a single-stream transformer over tokens and regions or patches (methods.md, sec. 3 and 5).
+
+    `form` says how the picture enters: "uniter" adds a feature and a box embedding, "oscar" embeds both together and
+    reads the object tags as further tokens, placed at positions from `maximum_tokens` on, as OSCAR's fine-tuning does
+    (40 there). With `visual="patches"` the regions are patches of a prepared picture and `region_dimension` is the
+    width of the patch stem.
+    """
+
+    form: Form = "uniter"
+    visual: Literal["regions", "patches"] = "regions"
+    region_dimension: int = 2048
+    hidden: int = 768
+    layers: int = 12
+    heads: int = 12
+    intermediate: int = 3072
+    vocabulary_size: int = 28996
+    maximum_tokens: int = 64
+    maximum_tags: int = 64
+    positions: int = 512
+    types: int = 2
+    dropout: float = 0.1
+    normalised_regions: bool = False
+    layer_norm_epsilon: float = 1e-12
+    image_size: int = 96
+    patch_size: int = 12
+
+    def __post_init__(self):
+        hints = get_type_hints(type(self))
+        for field in fields(self):
+            _check_transformer(field.name, getattr(self, field.name), hints[field.name])
+        if self.hidden % self.heads:
+            raise self.refused(f"{self.hidden} dimensions do not divide into {self.heads} attention heads")
+        if self.image_size % self.patch_size:
+            raise self.refused(f"{self.image_size} px do not divide into patches of {self.patch_size} px")
+        if self.positions < self.longest_text:
+            raise self.refused(f"{self.positions} positions do not hold {self.longest_text} tokens")
+        if self.types < 2:
+            raise self.refused("text and picture (or tags) need 2 types")
+
+    @property
+    def box_dimension(self) -> int:
+        """Numbers of a box that this form reads: 7 (UNITER) or 6 (OSCAR)."""
+        return BOX_NUMBERS[self.form]
+
+    @property
+    def longest_text(self) -> int:
+        """Positions that a caption, and in OSCAR's form the tags behind it, may take."""
+        return self.maximum_tokens + (self.maximum_tags if self.form == "oscar" else 0)
+
+    @classmethod
+    def tiny(cls, form: Form = "uniter", visual: Literal["regions", "patches"] = "patches") -> "OneTowerConfig":
+        """A tower of 4 layers and 96 dimensions that trains from scratch on two CPU cores in minutes."""
+        return cls(
+            form=form,
+            visual=visual,
+            region_dimension=96,
+            hidden=96,
+            layers=4,
+            heads=4,
+            intermediate=192,
+            vocabulary_size=1000,
+            maximum_tokens=48,
+            maximum_tags=24,
+            positions=96,
+            dropout=0.0,
+        )
+
+    @classmethod
+    def base(cls, form: Form = "uniter") -> "OneTowerConfig":
+        """The TAGS paper's base size (appendix A.1): 12 layers, 768 dimensions, 12 heads, 2048-number regions."""
+        return cls(form=form, vocabulary_size=28996 if form == "uniter" else 30522)
+
+    @classmethod
+    def large(cls, form: Form = "uniter") -> "OneTowerConfig":
+        """The TAGS paper's large size (appendix A.1): 24 layers, 1024 dimensions, 16 heads."""
+        vocabulary_size = 28996 if form == "uniter" else 30522
+        return cls(form=form, hidden=1024, layers=24, heads=16, intermediate=4096, vocabulary_size=vocabulary_size)
+
+
+@dataclass(frozen=True)
+class SeparateOneTowerConfig(OneTowerConfig):
+    """A one tower's sizes, marked as one that `encodes` images and captions separately."""
+
+    encodes: Literal["separately"] = "separately"
+
+
+def _check_transformer(name: str, value: Any, kind: Any) -> None:
+    if kind is bool:
+        good = isinstance(value, bool)
+    elif kind is int:
+        good = is_whole(value)
+    elif kind is float:
+        good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1
+    else:
+        good = value in get_args(kind)
+    if not good:
+        raise OneTowerConfig.refused(f"{name} cannot be {value!r}")

@@ -1,14 +1,18 @@
 """What a tower gives back, and how pooled features are compared."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
-from itmlab.errors import ItmlabError
+from ..errors import ItmlabError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 class Encoded(NamedTuple):
@@ -85,3 +89,36 @@ class ComparesPooled:
         """Cosine of every image with every caption, the same for every `chunk`; takes pooled features as well."""
         pooled = [side.pooled if isinstance(side, Encoded) else side for side in (images, captions)]
         return cosine_similarity(*pooled, chunk=chunk)
+
+
+# Self-attention maps: only eager attention has them, scaled-dot-product attention silently returns none.
+
+
+@contextmanager
+def eager_if(wanted: bool, tower: "PreTrainedModel") -> Iterator[None]:
+    """Eager attention in `tower` for the length of the block when `wanted`."""
+    usual = tower.config._attn_implementation
+    if not wanted or usual == "eager":
+        yield
+        return
+    tower.set_attn_implementation("eager")
+    try:
+        yield
+    finally:
+        tower.set_attn_implementation(usual)
+
+
+# A model as it is when it is used: no dropout, no gradients; left as it was found.
+
+
+@contextmanager
+def evaluating(module: nn.Module) -> Iterator[None]:
+    """Evaluation mode without gradients inside; afterwards each part is in the mode it was in, whatever happened."""
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for part, mode in modes:
+            part.training = mode

@@ -1,29 +1,62 @@
 """The fragment matchers: regions and words encoded apart, their parts compared pair by pair."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from itmlab.errors import ItmlabError
-from itmlab.text.tokenise import as_plain_text
-
-from .caption_input import ReadsCaptions
-from .caption_writer import CaptionWriter
+from ..errors import ItmlabError
+from ..text.tokens import as_plain_text
+from .base import ReadsCaptions
+from .config import FragmentConfig
 from .encoded import Encoded, cosine_similarity
-from .fragment_config import FragmentConfig
-from .fragment_encoders import RegionEncoder, WordEncoder
-from .fragment_similarity import all_pairs
-from .one_tower_inputs import prepare_regions
-from .scan import Scan
-from .sgraf import Sgraf
-from .vsrn import VsrnImages
+from .fragment_encoders import CaptionWriter, RegionEncoder, VsrnImages, WordEncoder
+from .matchers import Scan, Sgraf
+from .transformer import prepare_regions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
+
+
+# Scores of all images with all captions of a fragment matcher: block by block, parts of like number together.
+
+
+Block = Callable[[Encoded, Encoded], Float[Tensor, "image caption"]]
+
+
+def all_pairs(
+    block: Block, images: Encoded, captions: Encoded, *, chunk: int, progress: bool = False
+) -> Float[Tensor, "image caption"]:
+    """`block` over all pairs, at most `chunk` at a time; gradients flow."""
+    if chunk < 1:
+        raise ItmlabError(f"a chunk of {chunk} pairs is none", remedy="give chunk=1 or more")
+    tall = min(math.isqrt(chunk), len(images.mask))
+    columns = list(_blocks(captions, chunk // max(tall, 1)))
+    scores = torch.zeros(len(images.mask), len(captions.mask), device=images.local.device)
+    with _bar(progress, len(images.mask)) as bar:
+        for row_numbers, some_images in _blocks(images, tall):
+            for column_numbers, some_captions in columns:
+                scores[row_numbers[:, None], column_numbers] = block(some_images, some_captions)
+            bar.update(len(row_numbers))
+    return scores
+
+
+def _blocks(items: Encoded, size: int) -> Iterator[tuple[Int[Tensor, "block"], Encoded]]:
+    """Items with like numbers of parts, their row numbers beside them, without the padding that none of them needs."""
+    for numbers in torch.argsort(items.mask.sum(dim=1), stable=True).split(max(size, 1)):
+        mask = items.mask[numbers]
+        used = mask.any(dim=0)
+        yield numbers, Encoded(items.pooled[numbers], items.local[numbers][:, used], mask[:, used])
+
+
+def _bar(progress: bool, count: int):
+    from tqdm import tqdm
+
+    return tqdm(total=count, desc="scoring", unit="image", disable=not progress)
 
 
 class Fragment(ReadsCaptions):
@@ -108,13 +141,13 @@ class Fragment(ReadsCaptions):
 
     def save(self, directory: str | Path, *, dtype: Literal["float32", "float16"] = "float32") -> None:
         """Write config.json, tokenizer.json and model.safetensors, weights last, each file atomically."""
-        from .directory import save_model
+        from .base import save_model
 
         save_model(self, directory, dtype=dtype)
 
     @classmethod
     def load(cls, directory: str | Path) -> "Fragment":
         """Read a saved model, in evaluation mode; weights that do not fit are an ItmlabError naming them."""
-        from .directory import load_model
+        from .base import load_model
 
         return load_model(directory, cls)

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
-from itmlab.errors import ItmlabError
+from ..errors import ItmlabError
 
 
 class Sampler(ABC):

@@ -1,14 +1,12 @@
 """Negatives that no data set holds, made of its captions: refilled or swapped words; retrieved ones beside; files."""
 
 from .export import Exported, export_negatives
-from .feature_negatives import FeatureNegatives, SynHNC
-from .generator import Tailored
 from .negative import Negative
 from .read import NegativeFile, read_negatives
 from .refill import MaskedRefill
-from .retrieved import Retrieved
-from .rules import RuleSwaps
-from .wordnet import wordnet_swaps
+from .rules import RuleSwaps, wordnet_swaps
+from .synhnc import FeatureNegatives, SynHNC
+from .tags import Retrieved, Tailored
 
 __all__ = [
     "Exported",

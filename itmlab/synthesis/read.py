@@ -8,8 +8,8 @@ from typing import Any
 from ..data.captionset import CaptionSet
 from ..data.faults import Fault, Faults, one_line
 from ..errors import ItmlabError
+from .formats import read_file
 from .negative import Negative
-from .read_formats import read_file
 from .rows import from_row, wrong_row
 
 

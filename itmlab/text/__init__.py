@@ -2,7 +2,7 @@
 
 from .graph import Attribute, Relation, SceneGraph, SceneObject, Span, tokenise
 from .masking import Phrase, PhraseMasking, WordMasking, phrases
-from .parse import parse
+from .parsing import parse
 
 __all__ = [
     "Attribute",

@@ -1,4 +1,4 @@
-"""Recipes, the one loop, checkpoints, and comparison of recipes."""
+"""The one loop, what it minimises for each kind of model, and the comparison of recipes."""
 
 from importlib import import_module
 from typing import Any
@@ -6,22 +6,10 @@ from typing import Any
 _HOMES = {
     "CaptionRelevance": "relevance",
     "Comparison": "comparison",
-    "Ensemble": "ensembles",
-    "Hits": "hits",
-    "Index": "search",
-    "Interrupted": "interruption",
-    "Recipe": "recipe",
-    "Run": "run",
+    "Interrupted": "progress",
     "compare": "comparison",
-    "compare_reduced": "reduced",
-    "ensemble": "ensembles",
-    "evaluate": "evaluation",
-    "pretrained": "run",
-    "relevance_matrix": "semantics",
-    "similarity": "evaluation",
-    "tracked": "tracking",
+    "compare_reduced": "comparison",
     "train": "loop",
-    "write_embeddings": "evaluation",
 }
 
 __all__ = [*_HOMES]

@@ -20,10 +20,11 @@ from ..data import load
 from ..errors import ItmlabError
 from ..metrics import Fluency, fluency
 from ..storage import write_json
-from ..text.tokenise import encode_captions, train_wordpiece
+from ..text.tokens import encode_captions, train_wordpiece
 
 if TYPE_CHECKING:
     from transformers import GPT2LMHeadModel, PreTrainedTokenizerFast
+
 
 SIZES = {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 64}
 VOCABULARY = 800  # pieces at most

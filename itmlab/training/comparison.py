@@ -10,18 +10,74 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
+from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
-from .evaluation import similarity
-from .fields import did_you_mean
+from ..metrics.ranking import ranks
+from ..metrics.semantic import SemanticRanking
+from ..recipes.fields import did_you_mean
+from ..recipes.recipe import Recipe
+from ..runs.run import Run
+from ..runs.scores import Kind, relevance_matrix, similarity
 from .loop import train
-from .measures import CUTOFFS, RECALLS, SEMANTICS, recall_of_each, semantics_of_each, sums
-from .recipe import Recipe
-from .run import Run
-from .semantics import Kind, relevance_matrix
+
+# What a comparison adds up: for each image, how its own queries (itself, or its captions) fare in each measure.
+
+
+CUTOFFS = (1, 5, 10)
+KINDS = {"R": "RSum", "N": "Nsum", "N(N)": "Nsum(N)"}  # recall, NCS, NCS without ground truth; and their sums
+
+
+def names(kind: str) -> list[str]:
+    """The measures of a kind, as in "i2t R@1": both directions, all cut-offs."""
+    return [f"{direction} {kind}@{k}" for direction in ("i2t", "t2i") for k in CUTOFFS]
+
+
+RECALLS = names("R")
+SEMANTICS = [*names("N"), *names("N(N)")]
+
+
+def sums(measures: Sequence[str]) -> dict[str, list[int]]:
+    """By the name of a sum, which of `measures` it adds up."""
+    found = {total: [i for i, name in enumerate(measures) if name in names(kind)] for kind, total in KINDS.items()}
+    return {total: places for total, places in found.items() if places}
+
+
+def recall_of_each(scores: Float[Tensor, "image caption"], data: CaptionSet) -> Float[ndarray, "measure image"]:
+    """How many of an image's queries find a positive at each cut-off: the image itself (0 or 1), then its captions."""
+    image, caption = data.image_of_caption, torch.arange(len(data.captions))
+    owner, rank = ranks(scores, image, caption, best_only=True)
+    by_image = [torch.bincount(owner[rank < k], minlength=len(data)) for k in CUTOFFS]
+    owner, rank = ranks(scores.T, caption, image, best_only=True)
+    by_caption = [torch.bincount(image[owner[rank < k]], minlength=len(data)) for k in CUTOFFS]
+    return torch.stack([*by_image, *by_caption]).double().numpy()
+
+
+def semantics_of_each(
+    scores: Float[Tensor, "image caption"], relevance: Float[Tensor, "caption image"], data: CaptionSet
+) -> tuple[Float[ndarray, "measure image"], Float[ndarray, "measure image"]]:
+    """NCS (0 to 1) summed over an image's queries at each cut-off, with and without ground truth; and how many count.
+
+    A query to which nothing is relevant does not count.
+    """
+    values, positives, depth = [], data.positives, {"retrieved": max(CUTOFFS), "ideal": max(CUTOFFS)}
+    for removed in (None, positives):
+        for found, gains, own in ((scores, relevance.T, removed), (scores.T, relevance, removed)):
+            mask = None if own is None else own if found is scores else own.T
+            ranking = SemanticRanking.of(found, gains, positives=mask, keep_ground_truth=mask is None, **depth)
+            for k in CUTOFFS:
+                each, total = ranking.scores(k) / 100, torch.zeros(2, len(data), dtype=torch.float64)
+                owner = torch.arange(len(data)) if found is scores else data.image_of_caption
+                total[0].index_add_(0, owner, each.nan_to_num(0))
+                total[1].index_add_(0, owner, (~each.isnan()).double())
+                values.append(total.numpy())
+    sums, counted = zip(*values, strict=True)
+    return np.stack(sums), np.stack(counted)
+
 
 DRAWS = 2000  # of the bootstrap
 AT_ONCE = 250  # draws worked on at a time
@@ -218,3 +274,52 @@ def interval(value: float, draws: Float[ndarray, "draw"]) -> tuple[float, float,
     """The value and the 2.5 and 97.5 percentiles of its draws."""
     lower, upper = np.percentile(draws, [2.5, 97.5])
     return float(value), float(lower), float(upper)
+
+
+# Recipes and their baselines compared on shares of the training split (SAM, Sec. 5.2 and Table 2).
+
+
+def compare_reduced(
+    recipes: Mapping[str, Recipe],
+    baselines: Mapping[str, str],
+    data: CaptionSet,
+    epochs: Mapping[float, int],
+    *,
+    seeds: int | Sequence[int] = 3,
+    run_root: str | Path,
+    relevance: Kind | None = "cider",
+    split: str = "test",
+    progress: bool = True,
+) -> dict[str, list[dict[str, Any]]]:
+    """Train every recipe on each share of the training split (the keys of `epochs`) and compare it with its baseline.
+
+    `baselines[label]` is the label of the recipe that `label` is compared with. All are trained for `epochs[share]`
+    epochs, of which warm-up has the same part as in the recipe. "rows" has a dictionary a share, recipe and seed with
+    all measures and sums; "differences" one a share, compared pair and measure, with the ends of its paired interval.
+    Runs that lie in `run_root` are not trained again.
+    """
+    for label in {*baselines, *baselines.values()}:
+        if label not in recipes:
+            raise ItmlabError(f"no recipe {label!r} to compare", remedy=did_you_mean(label, recipes))
+    rows: list[dict[str, Any]] = []
+    differences: list[dict[str, Any]] = []
+    for share, count in epochs.items():
+        part = data.reduced(share)
+        scheduled = {label: stretched(recipe, count) for label, recipe in recipes.items()}
+        seen = set()
+        for label, baseline in baselines.items():
+            pair = {baseline: scheduled[baseline], label: scheduled[label]}
+            settings = {"run_root": run_root, "relevance": relevance, "split": split, "progress": progress}
+            found = compare(pair, part, seeds=seeds, **settings)
+            rows += [{"share": share, **row} for row in found.by_seed() if row["recipe"] not in seen]
+            seen |= {baseline, label}
+            for measure, ends in found.difference(label).items():
+                said = {"share": share, "recipe": label, "baseline": baseline, "measure": measure}
+                differences.append({**said, **dict(zip(("difference", "lower", "upper"), ends, strict=True))})
+    return {"rows": rows, "differences": differences}
+
+
+def stretched(recipe: Recipe, epochs: int) -> Recipe:
+    """The recipe over so many epochs, with the same part of them warm-up."""
+    warm_up = round(recipe.data.warm_up_epochs * epochs / recipe.data.epochs)
+    return recipe.replace(data__epochs=epochs, data__warm_up_epochs=warm_up)

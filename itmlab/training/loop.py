@@ -1,29 +1,115 @@
 """The training loop, from a recipe and a data set to a run directory."""
 
+import hashlib
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from accelerate import Accelerator
+from jaxtyping import Int64
+from torch import Tensor
 
 from ..data.batches import Batch, PairBatches
 from ..data.captionset import CaptionSet
-from .checkpoint import Checkpoints
-from .directory import begin, held
-from .evaluation import evaluate
-from .history import JsonLines
-from .interruption import Interrupted, Interruption
-from .learning_rate import learning_rate_at
-from .progress import Progress
-from .recipe import Recipe
-from .run import Run
-from .state import State
-from .step import learn
+from ..errors import ItmlabError
+from ..recipes.recipe import Recipe
+from ..recipes.settings import OptimiserSettings
+from ..runs.checkpoint import Checkpoints, JsonLines
+from ..runs.directory import begin, held
+from ..runs.run import Run
+from ..runs.scores import evaluate
+from .progress import Interrupted, Interruption, Progress
+from .state import BatchLoss, State, add_up_gradients
+
+# One step of the optimiser on a batch, or on a few whose gradients are added up.
+
+
+class Learned(NamedTuple):
+    """What a step did: its loss, its gradient's norm, and more for the record."""
+
+    loss: float
+    norm: float
+    more: dict[str, Any]
+
+
+def learn(state: State, recipe: Recipe, data: CaptionSet, group: list[Batch], rate: float, directory: Path) -> Learned:
+    """One step of the optimiser on a group of batches (one, unless accumulating)."""
+    model, task, position = state.model, state.task, state.position
+    model.train()
+    total, found = 0.0, []
+    for batch in group:
+        made = task(batch, position.epoch)
+        if not torch.isfinite(made.loss):
+            blamed = made.blamed if len(made.blamed) else batch.image_indices
+            stop_not_finite("the loss", made.loss, blamed, state, data, directory)
+        (made.loss / len(group)).backward()
+        total += made.loss.item() / len(group)
+        found.append(made)
+        if made.chosen is not None:
+            digest = hashlib.sha256(position.choices.encode() + made.chosen.cpu().numpy().tobytes())
+            position.choices = digest.hexdigest()[:16]
+    add_up_gradients(model, state.accelerator)
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), recipe.optimiser.clip)
+    if not torch.isfinite(norm):
+        everybody = torch.cat([batch.image_indices for batch in group])
+        stop_not_finite("the gradient", norm, everybody, state, data, directory)
+    for settings in state.optimiser.param_groups:
+        settings["lr"] = rate
+    state.optimiser.step()
+    state.optimiser.zero_grad()
+    task.after_step()
+    return Learned(total, norm.item(), in_all(found))
+
+
+def in_all(found: list[BatchLoss]) -> dict[str, Any]:
+    """Of a group of batches, the mean of each loss and the sum of each histogram; only those there are."""
+    losses = {name: sum(one.losses[name] for one in found) / len(found) for name in found[0].losses}
+    counts = {name: np.sum([one.counts[name] for one in found], axis=0).tolist() for name in found[0].counts}
+    return ({"losses": losses} if losses else {}) | ({"difficulty": counts} if counts else {})
+
+
+def stop_not_finite(
+    what: str, value: Tensor, images: Int64[Tensor, "image"], state: State, data: CaptionSet, directory: Path
+) -> None:
+    """Stop with the step and the images that are to blame."""
+    blamed = list(dict.fromkeys(images.tolist()))
+    ids = [data.image_ids[image] for image in blamed[:8]]
+    more = f" and {len(blamed) - 8} more" if len(blamed) > 8 else ""
+    raise ItmlabError(
+        f"{what} is {value.item()} at step {state.position.step + 1} (epoch {state.position.epoch + 1}), "
+        f"images {', '.join(ids)}{more}",
+        where=str(directory),
+        remedy="the last checkpoint is intact; try a lower optimiser.learning_rate",
+    )
+
+
+# The learning rate as a function of the position alone, so that a resumed run needs no scheduler state.
+
+
+def learning_rate_at(settings: OptimiserSettings, step: int, steps_an_epoch: int, epochs: float) -> float:
+    """The rate of step `step` (from 0): a linear warm-up, then constant, stepped, linear to 0 or cosine to 0.
+
+    `epochs` are those of the whole run; where it ends within one, not a whole number.
+    """
+    epoch, warm_up = step / steps_an_epoch, settings.warm_up or settings.warm_up_share * epochs
+    if epoch < warm_up:
+        return settings.learning_rate * (step + 1) / (math.ceil(warm_up * steps_an_epoch) + 1)
+    progress = min(1.0, (epoch - warm_up) / max(epochs - warm_up, 1 / steps_an_epoch))
+    factor = {
+        "constant": 1.0,
+        "step": 0.1 ** sum(epoch >= milestone for milestone in settings.milestones),
+        "linear": 1 - progress,
+        "cosine": (1 + math.cos(math.pi * progress)) / 2,
+    }[settings.schedule]
+    return settings.learning_rate * factor
+
 
 RECORD_EVERY = 10  # steps between two lines of the history
 

@@ -8,11 +8,10 @@ from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..models import EmbeddedRegions, OneTower
-from ..samplers.mined import mined_negatives, random_negatives
-from ..synthesis.evaluation import evaluating
-from .image_inputs import ImageInputs
-from .one_tower_scores import joined_regions
-from .pair_rows import Tokens, pair_logits
+from ..models.encoded import evaluating
+from ..models.pairs import ImageInputs, Tokens, pair_logits
+from ..runs.scores import joined_regions
+from ..samplers.retrieved import mined_negatives, random_negatives
 
 AT_ONCE = 256  # images embedded at a time
 

@@ -9,12 +9,11 @@ from typing import Any
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..models import OneTower, OneTowerConfig
+from ..recipes.fields import did_you_mean, typed
+from ..runs.directory import start_directory
 from ..storage import read_json
-from ..synthesis.export import Exported, export_negatives
-from ..synthesis.export_rows import Fluency
-from .beginning import start_directory
-from .fields import did_you_mean, typed
-from .generators import Tags, implied_in, tower_score, vse_c
+from ..synthesis.export import Exported, Fluency, export_negatives
+from ..synthesis.tags import Tags, implied_in, tower_score, vse_c
 
 GENERATORS = {"vse_c": vse_c, "tags": Tags}
 SET = {"vse_c": ("number",), "tags": ("maskings", "samples", "temperature", "keep", "words", "implied")}
@@ -54,7 +53,7 @@ def write_negatives(
     }
     return export_negatives(
         data,
-        _tags(tower, data, **options) if generator == "tags" else vse_c(**options),
+        _tags(tower, data, **options) if generator == "tags" else vse_c(data, **options),
         out,
         header=header,
         conditioned=generator == "tags",
@@ -98,8 +97,7 @@ def _hash(weights: Path) -> str:
 
 
 def _perplexities(name: str) -> Fluency:
-    from ..metrics.causal_model import causal_model
-    from ..metrics.fluency import fluency
+    from ..metrics.perplexity import causal_model, fluency
 
     model = causal_model(name)
 

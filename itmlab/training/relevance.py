@@ -12,8 +12,8 @@ from torch import Tensor
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..metrics.cider import Cider
-from ..metrics.indicators import SentenceVectors, pair_scores
-from ..metrics.words import Tokenise
+from ..metrics.ngrams import SentenceVectors, pair_scores
+from ..metrics.ptb import Tokenise
 from ..storage import atomic_file, cache_directory
 
 FORMAT = 1  # of what is cached: raised when numbers or layout change

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Int64
@@ -10,15 +11,19 @@ from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..models import OneTower
+from ..models.encoded import evaluating
+from ..models.pairs import ImageInputs
+from ..recipes.settings import TagsSettings
 from ..synthesis import Negative, Tailored
-from ..synthesis.evaluation import evaluating
-from ..synthesis.export_rows import Score
+from ..synthesis.export import Score
+from ..synthesis.negative import best
 from ..synthesis.read import read_negatives
-from ..synthesis.select import best
-from ..text import SceneGraph
-from .generators import Tags, implied_in, tower_score, vse_c
-from .image_inputs import ImageInputs
-from .tags_settings import TagsSettings
+from ..synthesis.tags import Tags, implied_in, tower_score, vse_c
+from ..text import PhraseMasking, SceneGraph, WordMasking, parse
+from ..text.alignment import MaskedPieces, Pieces, align, mask_pieces
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
 
 
 class Sentences:
@@ -45,7 +50,7 @@ class Sentences:
         if settings.generator == "file":
             self._read = read_negatives(file).of(data)
         elif settings.generator == "vse_c":
-            self._rules = Tailored(vse_c(), keep=None, implied=implied)
+            self._rules = Tailored(vse_c(data), keep=None, implied=implied)
         else:
             self._tags = Tags(
                 model,
@@ -85,3 +90,98 @@ class Sentences:
             values = iter(self._score(owners, sentences).tolist())
         scored = [[replace(one, score=next(values)) for one in row] for row in made]
         return [best(row, self.settings.hardest) for row in scored]
+
+
+# The wordpieces of a data set's captions and the words under them, found when first asked for and kept.
+
+
+KINDS = {  # of the fields with an axis of pieces
+    "input_ids": torch.int32,
+    "attention_mask": torch.int8,
+    "word_mask": torch.bool,
+    "characters": torch.int32,
+    "first_word": torch.int16,
+    "last_word": torch.int16,
+}
+
+
+class KeptPieces:
+    """`text.alignment.align` of captions by number, each worked out once; `maximum` pieces of each are kept."""
+
+    def __init__(
+        self,
+        tokenizer: "PreTrainedTokenizerFast",
+        captions: Sequence[str],
+        graphs: Sequence[SceneGraph],
+        maximum: int,
+    ):
+        self._tokenizer, self._captions, self._graphs, self._maximum = tokenizer, captions, graphs, maximum
+        count = len(captions)
+        shapes = {name: (count, maximum) + (2,) * (name == "characters") for name in KINDS}
+        self._rows = {name: torch.zeros(shape, dtype=KINDS[name]) for name, shape in shapes.items()}
+        self._rows["words_kept"] = torch.zeros(count, dtype=torch.int64)
+        self._rows["cut"] = torch.zeros(count, dtype=torch.bool)
+        self._known = torch.zeros(count, dtype=torch.bool)
+
+    def __call__(self, numbers: Int64[Tensor, "caption"]) -> Pieces:
+        """The same as `align` of these captions gives."""
+        missing = numbers[~self._known[numbers]].unique()
+        if len(missing):
+            self._learn(missing)
+        lengths = self._rows["attention_mask"][numbers].sum(dim=1)
+        width = int(lengths.max())
+        found = {name: self._rows[name][numbers, :width] for name in KINDS}
+        fields = {name: one if one.dtype is torch.bool else one.long() for name, one in found.items()}
+        padding = getattr(self._tokenizer, "pad_token_id", None) or 0
+        fields["input_ids"][fields["attention_mask"] == 0] = padding
+        return Pieces(**fields, words_kept=self._rows["words_kept"][numbers], cut=self._rows["cut"][numbers])
+
+    def _learn(self, numbers: Int64[Tensor, "caption"]) -> None:
+        texts = [self._captions[number] for number in numbers.tolist()]
+        graphs = [self._graphs[number] for number in numbers.tolist()]
+        pieces = align(self._tokenizer, texts, graphs, self._maximum)
+        for name in KINDS:
+            value = getattr(pieces, name)
+            self._rows[name][numbers, : value.shape[1]] = value.to(KINDS[name])
+        self._rows["words_kept"][numbers], self._rows["cut"][numbers] = pieces.words_kept, pieces.cut
+        self._known[numbers] = True
+
+
+# The maskings of captions that a masked language model is trained on: phrases or words, 80 / 10 / 10.
+
+
+class TrainedMaskings:
+    """Draws `trained_maskings` maskings of each caption, those of one caption one after the other."""
+
+    def __init__(
+        self,
+        settings: TagsSettings,
+        tokenizer: "PreTrainedTokenizerFast",
+        captions: Sequence[str],
+        graphs: Sequence[SceneGraph],
+        maximum: int,
+    ):
+        self.times, self.tokenizer, self.graphs = settings.trained_maskings, tokenizer, graphs
+        self.masking = (WordMasking if settings.masking == "word" else PhraseMasking)(settings.probability)
+        self.pieces = KeptPieces(tokenizer, captions, graphs, maximum)
+
+    def __call__(self, captions: Int64[Tensor, "caption"], *, generator: torch.Generator) -> MaskedPieces:
+        """Hidden pieces of the captions of these numbers."""
+        pieces = self.pieces(captions)
+        hidden = [
+            phrases
+            for at, number in enumerate(captions.tolist())
+            for phrases in self.masking.draw(
+                self.graphs[number], self.times, generator=generator, length=int(pieces.words_kept[at])
+            )
+        ]
+        rows = torch.arange(len(captions)).repeat_interleave(self.times).tolist()
+        return mask_pieces(self.tokenizer, pieces, hidden, captions=rows, replacement="bert", generator=generator)
+
+
+# The scene graph of each caption of a data set, as masking needs it.
+
+
+def caption_graphs(data: CaptionSet, *, progress: bool = False) -> Sequence[SceneGraph]:
+    """The world's own graphs where there is one, else what the shipped parser reads, kept in the cache of graphs."""
+    return data.world.graphs if data.world is not None else parse(data.captions, progress=progress)

@@ -1,17 +1,32 @@
 """Everything that changes while a run trains, as named tensors and a position, so that it can be left and taken up."""
 
-from dataclasses import asdict, dataclass
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
 from accelerate import Accelerator
+from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
+from ..data.batches import Batch
 from ..data.captionset import CaptionSet
-from .beginning import first_model
-from .checkpoint import Tensors
-from .kinds import kind_of
-from .recipe import OptimiserSettings, Recipe
+from ..errors import ItmlabError
+from ..models import OneTowerConfig
+from ..recipes.recipe import Recipe
+from ..recipes.settings import OptimiserSettings
+from ..runs.checkpoint import Tensors
+from ..runs.directory import first_model
+from .progress import Stopwatch
+
+
+def task_of(config: Any) -> "type[Task]":
+    """The task that trains a model of this configuration; both stand in files that import this one."""
+    from .dual_encoder import TwoFeatureTask
+    from .tags import OneTowerTask
+
+    return OneTowerTask if isinstance(config, OneTowerConfig) else TwoFeatureTask
 
 
 @dataclass
@@ -45,7 +60,7 @@ class State:
         self.model = first_model(recipe, data.captions).to(accelerator.device)
         self.optimiser = build_optimiser(self.model, recipe.optimiser)
         self.generator = torch.Generator().manual_seed(recipe.seed)  # the same negatives in every process
-        self.task = kind_of(recipe.model).new_task(recipe, data, self.model, accelerator, self.generator)
+        self.task = task_of(recipe.model)(recipe, data, self.model, accelerator, self.generator)
         torch.manual_seed(recipe.seed * 1000 + 1 + accelerator.process_index)  # dropout of its own in every process
 
     def tensors(self) -> Tensors:
@@ -104,3 +119,102 @@ def load_optimiser(model: nn.Module, optimiser: torch.optim.Optimizer, tensors: 
         name, _, kind = key.rpartition("/")
         # Adam counts its steps on the processor, wherever the weights are
         optimiser.state[weights[name]][kind] = value if kind == "step" else value.to(weights[name].device)
+
+
+# How one kind of model learns from a batch: what the training loop asks of every task.
+
+
+@dataclass
+class BatchLoss:
+    """The loss of a batch, the negatives taken (for a digest), and which images are to blame if it is not finite.
+
+    `blamed` are those whose own numbers are not finite; where there are none, nobody knows. `losses` are the terms by
+    name and `counts` histograms by name, for the record.
+    """
+
+    loss: Float[Tensor, ""]
+    chosen: Int64[Tensor, "anchor"] | None
+    blamed: Int64[Tensor, "image"]
+    losses: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, list[int]] = field(default_factory=dict)
+
+
+class Task(ABC):
+    """Makes losses of batches with all that changes meanwhile but the model itself.
+
+    Whatever is drawn at random comes from `generator` or from torch's own numbers, which checkpoints hold; other state
+    goes through `tensors` and `restore`. `clock` adds up the seconds that parts of a step take; `done` is the share of
+    the run's steps that is behind.
+    """
+
+    def __init__(
+        self, recipe: Recipe, data: CaptionSet, model: nn.Module, accelerator: Accelerator, generator: torch.Generator
+    ):
+        self.recipe, self.data, self.model = recipe, data, model
+        self.accelerator, self.generator = accelerator, generator
+        self.clock, self.done = Stopwatch(), 0.0
+
+    @abstractmethod
+    def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
+        """The loss of a batch, with its gradient's graph."""
+
+    def start_epoch(self, epoch: int) -> None:  # noqa: B027
+        """Says that an epoch begins."""
+
+    def after_step(self) -> None:  # noqa: B027
+        """Says that the optimiser has moved the weights."""
+
+    def tensors(self) -> Tensors:
+        """What a checkpoint holds of it, by part."""
+        return {}
+
+    def restore(self, tensors: Tensors, epoch: int) -> None:
+        """Take up what `tensors` gave, in that epoch."""
+        self.start_epoch(epoch)
+
+    def preparation(self) -> dict[str, Any]:
+        """What `PairBatches` brings of images, and how it prepares images and captions in the background."""
+        return {"images": None}
+
+    def precision(self) -> AbstractContextManager:
+        """Within it, what can be computed in bfloat16 is, if the recipe says so ("auto": on a GPU)."""
+        wanted, device = self.recipe.optimiser.precision, self.accelerator.device
+        low = wanted == "bfloat16" or (wanted == "auto" and device.type == "cuda")
+        return torch.autocast(device.type, torch.bfloat16, enabled=low)
+
+
+# Several processes as one: features of the whole batch on each of them, gradients added up.
+#
+# Every process computes the loss of the whole batch, from its own features (with gradient) and the others' (without).
+# The gradient with respect to its own features is then the single process's, and the sum over processes is the single
+# process's gradient of the weights. Nothing needs rescaling, and negatives come from the whole batch.
+
+
+def share(count: int, accelerator: Accelerator) -> slice:
+    """This process's part of a batch of `count` pairs; a count that does not divide evenly is an ItmlabError."""
+    each, rest = divmod(count, accelerator.num_processes)
+    if rest:
+        raise ItmlabError(
+            f"a batch of {count} pairs cannot be split evenly over {accelerator.num_processes} processes",
+            remedy="choose data.batch_size as a multiple of the number of processes, not above the number of images",
+        )
+    return slice(accelerator.process_index * each, (accelerator.process_index + 1) * each)
+
+
+def whole_batch(features: Float[Tensor, "part dimension"], accelerator: Accelerator) -> Float[Tensor, "n dimension"]:
+    """All processes' features in the order of the batch; the gradient flows into this process's own."""
+    if accelerator.num_processes == 1:
+        return features
+    everyone = accelerator.gather(features.detach().contiguous())
+    own = share(len(everyone), accelerator)
+    return torch.cat([everyone[: own.start], features, everyone[own.stop :]])
+
+
+def add_up_gradients(model: nn.Module, accelerator: Accelerator) -> None:
+    """Give every process the sum of all processes' gradients, in one message."""
+    if accelerator.num_processes == 1:
+        return
+    weights = [weight for weight in model.parameters() if weight.grad is not None]
+    flat = accelerator.reduce(torch.cat([weight.grad.flatten() for weight in weights]), reduction="sum")
+    for weight, total in zip(weights, flat.split([weight.numel() for weight in weights]), strict=True):
+        weight.grad.copy_(total.view_as(weight))

@@ -100,7 +100,7 @@ def choice() -> Choice:
 def training_step(memory_length: int) -> Callable[[], None]:
     """One step of `tiny` at B = 32 with momentum encoders and plain hardest negatives from a full memory."""
     from itmlab.models import TwoTowerConfig, build_model
-    from itmlab.models.momentum import Momentum
+    from itmlab.models.dual_encoder import Momentum
 
     captions = [f"a small brown dog number {number} runs past a red bicycle in the park" for number in range(ANCHORS)]
     model = build_model(TwoTowerConfig.tiny(), captions, seed=0)

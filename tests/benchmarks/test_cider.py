@@ -13,7 +13,6 @@ import pytest
 import torch
 
 from itmlab.metrics import cider_matrix, ncs
-from tests.real.conftest import real_data  # noqa: F401, the fixture
 
 SAMPLE = 40  # captions and images of which the loop scores every pair
 
@@ -70,7 +69,7 @@ def seconds_a_pair(references: list[list[str]]) -> tuple[float, list[list[float]
 
 
 @pytest.fixture(scope="module")
-def references(real_data) -> list[list[str]]:  # noqa: F811
+def references(real_data) -> list[list[str]]:
     return captions_of(real_data("coco/captions_test5k.jsonl.gz"))
 
 
@@ -96,7 +95,7 @@ def test_cider_of_1000_images_is_a_hundred_times_the_loop(benchmark, capsys, ref
 
 
 @pytest.mark.parametrize("tokenise", ["whitespace", "penn"])
-def test_cider_of_the_whole_test_set(capsys, real_data, references, tokenise):  # noqa: F811
+def test_cider_of_the_whole_test_set(capsys, real_data, references, tokenise):
     a_pair, _ = seconds_a_pair(references)
     path = real_data("coco/captions_test5k.jsonl.gz")
     made = subprocess.run([sys.executable, "-c", WHOLE, path, tokenise], capture_output=True, text=True, check=True)

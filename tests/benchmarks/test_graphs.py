@@ -2,8 +2,8 @@
 
 import time
 
-from itmlab.text.build import scene_graph
-from itmlab.text.pipeline import load_pipeline
+from itmlab.text.parsing import load_pipeline
+from itmlab.text.rules.scene_graph import scene_graph
 
 CAPTIONS = [
     f"{who} in a {colour} shirt is {deed} {where}"

@@ -13,9 +13,8 @@ from itmlab import recipes
 from itmlab.losses import info_nce
 from itmlab.models import build_model
 from itmlab.synthesis import SynHNC
+from tests.benchmarks.test_choosing import best_of
 from tests.synthesis.memory_by_loops import kernel_weights, reconstruction_weights
-
-from .test_choosing import best_of, one_thread  # noqa: F401, the fixture
 
 ANCHORS, DIMENSION, CLUSTERS = 128, 256, 8
 SIGMA, REGULARISATION = 0.1, 1e-3

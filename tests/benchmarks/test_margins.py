@@ -9,8 +9,7 @@ from itmlab import recipes
 from itmlab.models import build_model
 from itmlab.training.objective import Objective
 from itmlab.training.relevance import CaptionRelevance
-
-from .test_choosing import best_of
+from tests.benchmarks.test_choosing import best_of
 
 PICTURES, CAPTIONS = 64, 4  # of a tiny batch
 

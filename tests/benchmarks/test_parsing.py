@@ -6,9 +6,7 @@ import time
 
 import pytest
 
-from itmlab.text.pipeline import load_pipeline
-
-from ..real.conftest import real_data  # noqa: F401
+from itmlab.text.parsing import load_pipeline
 
 
 def test_captions_a_second(benchmark, capsys, captions):
@@ -31,7 +29,7 @@ def test_captions_a_second(benchmark, capsys, captions):
 
 
 @pytest.fixture
-def captions(real_data) -> list[str]:  # noqa: F811
+def captions(real_data) -> list[str]:
     with gzip.open(real_data("coco/captions_val1k.jsonl.gz"), "rt") as file:
         return [caption for line in file for caption in json.loads(line)["captions"]]
 

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from itmlab.explain import neighbours_kept, project
+from itmlab.studies.maps.embeddings import neighbours_kept, project
 
 POINTS = 5_000
 LIMIT = {"tsne": 30, "umap": 10}  # seconds
@@ -16,7 +16,7 @@ import sys, time
 import numpy as np
 import torch
 features = np.load(sys.argv[1])
-from itmlab.explain import project
+from itmlab.studies.maps import project
 for kept in (True, False)[: int(sys.argv[3])]:
     began = time.perf_counter()
     project(features, sys.argv[2], cache=kept)

@@ -5,14 +5,12 @@ import time
 import torch
 from transformers import BertConfig, BertForMaskedLM
 
-from itmlab.data.scenes import load
-from itmlab.synthesis.candidates import distinct
-from itmlab.synthesis.negative import Negative
+from itmlab.scenes import load
+from itmlab.synthesis.negative import Negative, distinct
 from itmlab.synthesis.refill import MaskedRefill
 from itmlab.text import PhraseMasking
-from itmlab.text.alignment import align
-from itmlab.text.piece_masking import mask_pieces
-from itmlab.text.tokenise import train_wordpiece
+from itmlab.text.alignment import align, mask_pieces
+from itmlab.text.tokens import train_wordpiece
 
 K = L = 20
 CAPTIONS, LOOPED = 40, 2  # the loop is timed on fewer: it takes most of a second each

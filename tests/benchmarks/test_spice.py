@@ -6,12 +6,11 @@ import time
 import pytest
 import torch
 
+from itmlab.data.entries import read_rows
 from itmlab.data.faults import Faults
-from itmlab.data.tables import read_rows
 from itmlab.metrics.spice import Spice
-from itmlab.metrics.synonyms import wordnet
-from itmlab.text.parse import parse
-from tests.real.conftest import real_data  # noqa: F401
+from itmlab.metrics.wordnet import wordnet
+from itmlab.text.parsing import parse
 
 pytestmark = pytest.mark.real
 SAMPLE = 300  # pairs, drawn at random, in which the loop is timed; as many of captions with their own image
@@ -39,7 +38,7 @@ def pair_by_pair(said, held, synsets) -> float:
 
 
 @pytest.fixture(scope="module")
-def graphs(real_data):  # noqa: F811
+def graphs(real_data):
     rows = [row for _, row in read_rows(real_data("coco/captions_test5k.jsonl.gz"), Faults("test5k"))]
     parsed = iter(parse([caption for row in rows for caption in row["captions"]]))
     return [[next(parsed) for _ in row["captions"]] for row in rows]

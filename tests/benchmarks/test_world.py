@@ -5,8 +5,7 @@ import time
 import pytest
 import torch
 
-from itmlab.data.scenes.build import rows
-from itmlab.data.scenes.loader import load
+from itmlab.scenes.build import load, rows
 
 
 def test_drawing_the_world(benchmark, capsys):

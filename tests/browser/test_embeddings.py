@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Lab
-from .test_lab import PATIENCE, ROOT, open_and_run, screenshot, write_notebook
+from tests.browser.conftest import Lab
+from tests.browser.test_lab import PATIENCE, ROOT, open_and_run, screenshot, write_notebook
 
 pytestmark = pytest.mark.browser
 
@@ -16,10 +16,10 @@ def embeddings_notebook(path: Path) -> None:
     """A notebook with nothing but the explorer, over squares and models that have learnt nothing."""
     code = f"""import sys
 sys.path.insert(0, {str(ROOT)!r})
-from itmlab import widgets
-from tests.explain.small_maps import small_maps
-from tests.explain.small_world import small_set
-widgets.embeddings(small_maps(), small_set(), picture=3)"""
+from itmlab.studies import maps
+from tests.studies.small_maps import small_maps
+from tests.studies.small_world import small_set
+maps.explore_embeddings(small_maps(), small_set(), picture=3)"""
     write_notebook(path, code)
 
 

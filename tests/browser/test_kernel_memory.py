@@ -2,15 +2,16 @@
 
 import pytest
 
-from .conftest import Lab
-from .test_lab import PATIENCE, open_and_run, press, screenshot, write_notebook
-from .test_masking import annotations
+from tests.browser.conftest import Lab
+from tests.browser.test_lab import PATIENCE, open_and_run, press, screenshot, write_notebook
+from tests.browser.test_masking import annotations
 
 pytestmark = pytest.mark.browser
 
 CODE = """import itmlab
-from itmlab import widgets
-widgets.kernel_memory(itmlab.pretrained("triplet"), itmlab.load("scenes", split="test"), anchor=3, pairs=64)"""
+from itmlab.studies import itcontrast
+run, data = itmlab.pretrained("triplet"), itmlab.load("scenes", split="test")
+itcontrast.explore_kernel_memory(run, data, anchor=3, pairs=64)"""
 
 
 PICTURES = ".js-plotly-plot .layer-above image, .js-plotly-plot .imagelayer image"

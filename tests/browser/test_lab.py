@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from .conftest import Lab
+from tests.browser.conftest import Lab
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "notebooks" / "06_false_negative_probability.ipynb"
@@ -27,9 +27,9 @@ def small_notebook(path: Path) -> None:
     """A notebook with nothing but the explorer, over invented scores."""
     code = f"""import sys
 sys.path.insert(0, {str(ROOT)!r})
-from itmlab import widgets
-from tests.widgets.synthetic import synthetic_study
-widgets.false_negatives(synthetic_study())"""
+from itmlab.studies import fne
+from tests.studies.synthetic import synthetic_study
+fne.explore_false_negatives(synthetic_study())"""
     write_notebook(path, code)
 
 
@@ -37,11 +37,12 @@ def attention_notebook(path: Path) -> None:
     """A notebook with nothing but the attention explorer, over a model that has learnt nothing."""
     code = f"""import sys
 sys.path.insert(0, {str(ROOT)!r})
-from itmlab import models, widgets
-from tests.explain.small_world import small_set
+from itmlab import models
+from itmlab.studies import maps
+from tests.studies.small_world import small_set
 data = small_set()
 model = models.build_model(models.TwoTowerConfig.tiny(), data.captions, seed=0).eval()
-widgets.attention({{"one": model}}, data)"""
+maps.explore_attention({{"one": model}}, data)"""
     write_notebook(path, code)
 
 

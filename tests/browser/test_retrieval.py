@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Lab
-from .test_lab import PATIENCE, ROOT, open_and_run, screenshot, write_notebook
+from tests.browser.conftest import Lab
+from tests.browser.test_lab import PATIENCE, ROOT, open_and_run, screenshot, write_notebook
 
 pytestmark = pytest.mark.browser
 
@@ -16,9 +16,9 @@ def retrieval_notebook(path: Path) -> None:
     """A notebook with nothing but the explorer, over squares and models that have learnt nothing."""
     code = f"""import sys
 sys.path.insert(0, {str(ROOT)!r})
-from itmlab import widgets
-from tests.explain.small_retrievals import small_retrievals
-widgets.retrieval(small_retrievals())"""
+from itmlab.studies import sam
+from tests.studies.small_retrievals import small_retrievals
+sam.explore_retrieval(small_retrievals())"""
     write_notebook(path, code)
 
 

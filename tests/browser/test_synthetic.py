@@ -2,20 +2,20 @@
 
 import pytest
 
-from .conftest import Lab
-from .test_lab import PATIENCE, open_and_run, press, screenshot, write_notebook
-from .test_masking import annotations, wait_for_change
+from tests.browser.conftest import Lab
+from tests.browser.test_lab import PATIENCE, open_and_run, press, screenshot, write_notebook
+from tests.browser.test_masking import annotations, wait_for_change
 
 pytestmark = pytest.mark.browser
 
 CELL = """
 import torch
 import itmlab
-from itmlab import widgets
+from itmlab.studies import tags
 from itmlab.models import OneTowerConfig, build_one_tower
 data = itmlab.load("scenes", images=30)
 tower = build_one_tower(OneTowerConfig.tiny(visual="patches"), data.captions, seed=0).eval()
-widgets.synthetic(tower, data, generator="vse_c")
+tags.explore_synthetic(tower, data, generator="vse_c")
 """
 
 

@@ -2,18 +2,18 @@
 
 import pytest
 
-from .conftest import Lab
-from .test_lab import PATIENCE, ROOT, open_and_run, press, screenshot, write_notebook
-from .test_masking import annotations, wait_for_change
+from tests.browser.conftest import Lab
+from tests.browser.test_lab import PATIENCE, ROOT, open_and_run, press, screenshot, write_notebook
+from tests.browser.test_masking import annotations, wait_for_change
 
 pytestmark = pytest.mark.browser
 
 CODE = f"""import sys
 sys.path.insert(0, {str(ROOT)!r})
-from itmlab import widgets
-from tests.explain.colour_tower import ColourTower, judging_set
+from itmlab.studies import tags
+from tests.studies.colour_tower import ColourTower, judging_set
 data = judging_set()
-widgets.words({{"tower": ColourTower(data.captions)}}, data)"""
+tags.explore_words({{"tower": ColourTower(data.captions)}}, data)"""
 
 
 def test_a_typed_sentence_is_explained_word_by_word(page, lab: Lab) -> None:

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from itmlab.data.batches import PairBatches
 from itmlab.data.captionset import CaptionSet
-from itmlab.data.scenes import load
 from itmlab.errors import ItmlabError
-
-from .picture_files import photograph
+from itmlab.scenes import load
+from tests.data.picture_files import photograph
 
 
 class Counted:

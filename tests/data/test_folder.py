@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from itmlab.data import load
 from itmlab.data.entries import wrong_caption
 from itmlab.errors import ItmlabError
-
-from .picture_files import photograph, write_folder, write_lines
+from tests.data.picture_files import photograph, write_folder, write_lines
 
 captions = st.text(st.characters(codec="utf-8"), min_size=1, max_size=40).filter(
     lambda text: wrong_caption(text) is None

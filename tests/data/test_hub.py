@@ -6,8 +6,7 @@ from PIL import Image
 
 from itmlab.data import load
 from itmlab.errors import ItmlabError
-
-from .picture_files import photograph, write_lines
+from tests.data.picture_files import photograph, write_lines
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,7 @@ import pytest
 
 from itmlab.data import load, names
 from itmlab.errors import ItmlabError
-
-from .picture_files import write_folder
+from tests.data.picture_files import write_folder
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():

@@ -1,5 +1,6 @@
 """Known faults of TAGS-DC's public code (`methods.md` 3) that losses can have. The third, a trained ranking head
-overwritten at load, is a checkpoint's."""
+overwritten at load, is a checkpoint's.
+"""
 
 from itertools import permutations
 

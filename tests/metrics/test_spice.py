@@ -141,7 +141,7 @@ def test_by_hand():
 def test_what_was_used_for_synonyms_is_told(monkeypatch):
     assert Spice([[said(("man",))]]).synonyms == "wordnet 3.0"
     assert Spice([[said(("man",))]], synonyms="none").synonyms == "none"
-    monkeypatch.setattr("itmlab.metrics.synonyms.wordnet_places", lambda: iter(()))
+    monkeypatch.setattr("itmlab.metrics.wordnet.wordnet_places", lambda: iter(()))
     assert Spice([[said(("man",))]]).synonyms == "none"
     with pytest.raises(MissingPart, match="wordnet"):
         Spice([[said(("man",))]], synonyms="wordnet")

@@ -7,7 +7,7 @@ import torch
 from PIL import Image
 
 from itmlab.models import OneTower, OneTowerConfig
-from itmlab.text.tokenise import train_wordpiece
+from itmlab.text.tokens import train_wordpiece
 
 CAPTIONS = ["a dog runs on the grass", "two red cars next to a tree", "a cat", "a man rides a horse in a green field"]
 

@@ -10,8 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from itmlab.data import load
 from itmlab.errors import ItmlabError
 from itmlab.models import Fragment, FragmentConfig, Momentum, build_fragment, joined
-
-from .fragments import CAPTIONS, CLOSE, KINDS, build, encoded, parts, records
+from tests.models.fragments import CAPTIONS, CLOSE, KINDS, build, encoded, parts, records
 
 
 @pytest.fixture(params=KINDS)

@@ -1,7 +1,7 @@
 """The shipped parser against FACTUAL's hand-made graphs of captions that nothing was learnt from."""
 
+from itmlab.studies.parser.learn_words import gold_tuples, read_factual
 from itmlab.text import parse
-from itmlab.text.learning.learn_words import gold_tuples, read_factual
 
 LEAST = 0.85
 

@@ -5,7 +5,7 @@ import gzip
 
 import pytest
 
-from itmlab.text.factual_graph import factual_graph, read_tuples
+from itmlab.text.factual import factual_graph, read_tuples
 from itmlab.text.graph import tokenise
 
 pytestmark = pytest.mark.real

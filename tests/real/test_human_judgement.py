@@ -10,10 +10,9 @@ import math
 import pytest
 
 from itmlab.data import load
-from itmlab.data.crisscrossed import crisscrossed
-from itmlab.figures.human_judgement import TABLE_1
 from itmlab.metrics import Cider, Spice, human_judgement
-from itmlab.text.parse import parse
+from itmlab.studies.sam.human import TABLE_1, crisscrossed
+from itmlab.text.parsing import parse
 
 pytestmark = [pytest.mark.real, pytest.mark.filterwarnings("ignore:SPICE"), pytest.mark.filterwarnings("ignore:NCS")]
 SPICE, CIDER, BINARY = "NCS with SPICE", "NCS with CIDEr", "binary relevance"

@@ -5,10 +5,9 @@ import torch
 
 from itmlab.data import load
 from itmlab.text import parse
-from itmlab.text.alignment import align
+from itmlab.text.alignment import align, mask_pieces
 from itmlab.text.masking import PhraseMasking, WordMasking, phrases, realised_share
-from itmlab.text.piece_masking import mask_pieces
-from itmlab.text.tokenise import train_wordpiece
+from itmlab.text.tokens import train_wordpiece
 
 pytestmark = pytest.mark.real
 SAMPLE = 2_000  # of the training captions

@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 import itmlab
-from itmlab import explain, figures, recipes
+from itmlab import recipes, studies
 from itmlab.cli import app
 
 pytestmark = pytest.mark.real
@@ -68,9 +68,9 @@ def test_attention_maps_are_drawn_over_them(run, root, tmp_path) -> None:
     data = itmlab.load("coco", root)
     caption = data.captions[0]
     photograph = data.images[int(data.image_of_caption[0])]
-    maps = explain.word_maps(run, photograph, caption)
+    maps = studies.maps.word_maps(run, photograph, caption)
     assert len(maps) >= 4 and all(one.weights.shape == run.model.patch_grid for one in maps)
-    assert figures.attention_maps({"fne": maps}).layout.images
+    assert studies.maps.draw_attention_maps({"fne": maps}).layout.images
     file = next((root / "images").glob("*.jpg"))
     command("attend", run.directory, file, caption, tmp_path / "map.html")
     assert (tmp_path / "map.html").stat().st_size > 10_000

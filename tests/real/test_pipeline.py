@@ -4,9 +4,9 @@ from dataclasses import asdict
 
 import pytest
 
-from itmlab.text.learning.conllu import read_conllu
-from itmlab.text.learning.parsing_scores import parsing_scores
-from itmlab.text.pipeline import load_pipeline
+from itmlab.studies.parser.conllu import read_conllu
+from itmlab.studies.parser.scores import parsing_scores
+from itmlab.text.parsing import load_pipeline
 
 pytestmark = pytest.mark.real
 

@@ -6,7 +6,7 @@ import torch
 from itmlab.data import load
 from itmlab.synthesis import MaskedRefill, Tailored
 from itmlab.text import PhraseMasking, WordMasking, parse
-from itmlab.text.tokenise import train_wordpiece
+from itmlab.text.tokens import train_wordpiece
 
 pytestmark = pytest.mark.real
 IMAGES = 300  # with all their captions

@@ -11,14 +11,13 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from itmlab.data.scenes import load
 from itmlab.errors import ItmlabError
+from itmlab.scenes import load
 from itmlab.synthesis import Negative
 from itmlab.synthesis.export import export_negatives
 from itmlab.synthesis.read import read_negatives
 from itmlab.text import Span
-
-from .negatives_data import HOSTILE, caption_set, hostile_set, swaps
+from tests.synthesis.negatives_data import HOSTILE, caption_set, hostile_set, swaps
 
 FORMATS = ("jsonl", "tsv", "parquet")
 HEADER = {"generator": "swaps", "options": {"words": 2}}

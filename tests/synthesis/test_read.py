@@ -8,8 +8,7 @@ from itmlab.data.faults import FaultyData
 from itmlab.errors import ItmlabError
 from itmlab.synthesis.export import export_negatives
 from itmlab.synthesis.read import read_negatives
-
-from .negatives_data import caption_set, hostile_set, swaps
+from tests.synthesis.negatives_data import caption_set, hostile_set, swaps
 
 ROW = {
     "image_id": "i", "caption_id": "c", "source": "a dog", "negative": "a cat", "spans": [[1, 2]],

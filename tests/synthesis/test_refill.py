@@ -7,10 +7,9 @@ from torch import nn
 from itmlab.errors import ItmlabError
 from itmlab.synthesis.refill import MaskedRefill
 from itmlab.text import PhraseMasking, Relation, SceneGraph, SceneObject, Span, WordMasking
-from itmlab.text.alignment import align, token_characters
+from itmlab.text.alignment import align, mask_pieces, token_characters
 from itmlab.text.graph import tokenise
-from itmlab.text.piece_masking import mask_pieces
-from itmlab.text.tokenise import train_wordpiece
+from itmlab.text.tokens import train_wordpiece
 from tests.text.fast_tokenizers import CORPUS as CORPUS_OF_ALL
 from tests.text.fast_tokenizers import KINDS
 from tests.text.fast_tokenizers import tokenizer as fast_tokenizer
@@ -233,5 +232,5 @@ def test_pieces_that_say_where_a_word_ends_are_refused():
 
 def test_the_numbers_worked_on_at_once_do_not_matter(monkeypatch):
     whole = made()
-    monkeypatch.setattr("itmlab.synthesis.vocabulary._AT_ONCE", 3 * len(TOKENIZER))
+    monkeypatch.setattr("itmlab.synthesis.refill._AT_ONCE", 3 * len(TOKENIZER))
     assert made() == whole

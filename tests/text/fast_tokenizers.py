@@ -5,7 +5,7 @@ from functools import cache
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from itmlab.text.tokenise import train_wordpiece
+from itmlab.text.tokens import train_wordpiece
 
 CORPUS = [
     "A man in a red shirt is riding a brown horse near the lake .",

@@ -7,15 +7,7 @@ from hypothesis import strategies as st
 
 from itmlab.errors import ItmlabError
 from itmlab.text.graph import Attribute, Relation, SceneGraph, SceneObject, Span, tokenise
-from itmlab.text.masking import (
-    Phrase,
-    PhraseMasking,
-    WordMasking,
-    hidden_tokens,
-    phrases,
-    realised_share,
-    words,
-)
+from itmlab.text.masking import Phrase, PhraseMasking, WordMasking, hidden_tokens, phrases, realised_share, words
 
 SENTENCE = "Two brown dogs next to a man , and a cat ."
 GRAPH = SceneGraph(

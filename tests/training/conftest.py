@@ -7,9 +7,8 @@ import shutil
 import pytest
 import torch
 
-from itmlab.training import train
-
-from . import world
+from itmlab.training.loop import train
+from tests.training import world
 
 os.environ["ACCELERATE_USE_CPU"] = "true"  # bytes are compared; what a GPU does has tests of its own
 
@@ -45,6 +44,6 @@ def processes():
     """Starts processes quickly: they are forked from a server that has everything imported, not from the tests."""
     context = multiprocessing.get_context("forkserver")
     slow = ["transformers.models.bert.modeling_bert", "transformers.models.vit.modeling_vit", "accelerate"]
-    ours = ["itmlab.training.loop", "itmlab.training.one_tower_task", "itmlab.recipes"]
+    ours = ["itmlab.training.loop", "itmlab.training.tags", "itmlab.recipes"]
     context.set_forkserver_preload([*ours, *slow])
     return context

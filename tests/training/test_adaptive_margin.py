@@ -5,14 +5,13 @@ import torch
 
 from itmlab import recipes
 from itmlab.errors import ItmlabError
+from itmlab.recipes.recipe import Recipe
 from itmlab.samplers import MomentumMemory
-from itmlab.training import train
+from itmlab.training.loop import train
 from itmlab.training.objective import Objective
-from itmlab.training.recipe import Recipe
 from itmlab.training.relevance import CaptionRelevance
-
-from .test_objective import IDS, ROWS, features
-from .world import micro
+from tests.training.test_objective import IDS, ROWS, features
+from tests.training.world import micro
 
 RELEVANCE = torch.rand(100, 100, generator=torch.Generator().manual_seed(7)) * 10  # φ[image, caption], not symmetric
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from itmlab.data.scenes import load
 from itmlab.errors import ItmlabError
 from itmlab.metrics import causal_model, fluency
-from itmlab.metrics.causal_model import SHIPPED
+from itmlab.metrics.perplexity import SHIPPED
+from itmlab.scenes import load
 from itmlab.training import causal_language
 from itmlab.training.causal_language import save_causal_language, train_causal_language
 

@@ -5,16 +5,15 @@ import torch
 
 from itmlab import recipes
 from itmlab.errors import ItmlabError
+from itmlab.recipes.settings import ExtraNegatives
 from itmlab.synthesis import Negative
 from itmlab.synthesis.export import export_negatives
-from itmlab.training import train
-from itmlab.training.extra_captions import ExtraCaptions
-from itmlab.training.recipe import ExtraNegatives
-from itmlab.training.sides import Extra
-
-from .test_objective import IDS, ROWS, features, hinges, objective
-from .test_resume import same_bytes
-from .world import COLOURS, micro
+from itmlab.training.dual_encoder import ExtraCaptions
+from itmlab.training.loop import train
+from itmlab.training.objective import Extra
+from tests.training.test_objective import IDS, ROWS, features, hinges, objective
+from tests.training.test_resume import same_bytes
+from tests.training.world import COLOURS, micro
 
 
 @pytest.fixture(scope="module")

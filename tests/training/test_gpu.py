@@ -5,10 +5,10 @@ import os
 import pytest
 import torch
 
-from itmlab.training import Run, train
-
-from .towers import tower
-from .world import micro, small_world
+from itmlab.runs.run import Run
+from itmlab.training.loop import train
+from tests.training.towers import tower
+from tests.training.world import micro, small_world
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")]
 

@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from itmlab import recipes
-from itmlab.data.scenes import load
 from itmlab.errors import ItmlabError
-from itmlab.metrics.causal_model import CausalModel
+from itmlab.metrics.perplexity import CausalModel
 from itmlab.models import OneTower, OneTowerConfig
+from itmlab.runs import checkpoint
+from itmlab.scenes import load
 from itmlab.synthesis.read import read_negatives
-from itmlab.text.tokenise import train_wordpiece
-from itmlab.training import shipped
+from itmlab.text.tokens import train_wordpiece
 from itmlab.training.negative_files import write_negatives
 
 
@@ -72,7 +72,7 @@ def test_fluency_is_asked_of_a_language_model(tmp_path, data, monkeypatch):
         beginning=0,
     )
     monkeypatch.setattr(
-        sys.modules["itmlab.metrics.causal_model"], "causal_model", lambda name: {"uniform": uniform}[name]
+        sys.modules["itmlab.metrics.perplexity"], "causal_model", lambda name: {"uniform": uniform}[name]
     )
     done = write_negatives(data, tmp_path / "x.jsonl", options={"number": 2}, fluency="uniform", truth=False)
     found = read_negatives(done.path)
@@ -97,10 +97,10 @@ def test_what_cannot_be_done_is_one_clear_line(tmp_path, data, given, said):
 
 
 def test_tags_without_a_model_takes_the_shipped_one(tmp_path, data, folder, monkeypatch):
-    monkeypatch.setattr(shipped, "HOME", tmp_path / "none")
+    monkeypatch.setattr(checkpoint, "HOME", tmp_path / "none")
     with pytest.raises(ItmlabError, match="no shipped run"):
         write_negatives(data, tmp_path / "x.jsonl", "tags")
-    monkeypatch.setattr(shipped, "HOME", tmp_path / "pretrained")
+    monkeypatch.setattr(checkpoint, "HOME", tmp_path / "pretrained")
     OneTower.load(folder).save(tmp_path / "pretrained" / "tags")
     recipes.tags.save(tmp_path / "pretrained" / "tags" / "recipe.json")
     done = write_negatives(data, tmp_path / "x.jsonl", "tags", options={"maskings": 1, "samples": 2}, truth=False)

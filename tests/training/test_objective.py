@@ -6,8 +6,7 @@ from torch.nn.functional import normalize
 
 from itmlab.samplers import MomentumMemory
 from itmlab.training.objective import Objective
-
-from .world import micro
+from tests.training.world import micro
 
 
 def features(seed, count=6, dimension=8):

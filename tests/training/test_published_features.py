@@ -6,7 +6,8 @@ import pytest
 from itmlab import recipes
 from itmlab.data import load
 from itmlab.models import FragmentConfig, build_fragment
-from itmlab.training import similarity, train
+from itmlab.runs.scores import similarity
+from itmlab.training.loop import train
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,13 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from itmlab.errors import ItmlabError
-from itmlab.training import Interrupted, Run, loop, train
-from itmlab.training.checkpoint import Checkpoints
-from itmlab.training.directory import held
-
-from .world import micro, small_world
+from itmlab.runs.checkpoint import Checkpoints
+from itmlab.runs.directory import held
+from itmlab.runs.run import Run
+from itmlab.training import loop
+from itmlab.training.loop import train
+from itmlab.training.progress import Interrupted
+from tests.training.world import micro, small_world
 
 KEPT = ("model.safetensors", "history.jsonl", "recipe.json", "config.json", "tokenizer.json")
 

@@ -5,14 +5,13 @@ import torch
 from accelerate import Accelerator
 
 from itmlab import recipes
-from itmlab.data.scenes import load
 from itmlab.errors import ItmlabError
 from itmlab.models import build_fragment
-from itmlab.training import train
-from itmlab.training.two_feature_task import TwoFeatureTask
-
-from .test_one_tower_task import first_batch
-from .test_parts import small
+from itmlab.scenes import load
+from itmlab.training.dual_encoder import TwoFeatureTask
+from itmlab.training.loop import train
+from tests.training.test_dual_encoder import small
+from tests.training.test_tags import first_batch
 
 
 class OneOfTwo:

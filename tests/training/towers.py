@@ -2,7 +2,7 @@
 
 from itmlab import recipes
 from itmlab.models import OneTowerConfig
-from itmlab.training.recipe import Recipe
+from itmlab.recipes.recipe import Recipe
 
 MICRO_TOWER = OneTowerConfig(
     visual="patches",

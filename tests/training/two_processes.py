@@ -5,11 +5,10 @@ from pathlib import Path
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
-from training.world import micro, small_world  # (as `accelerate launch` runs a file, not a module of a package)
+sys.path.insert(0, str(Path(__file__).parents[2]))  # `accelerate launch` runs a file, not a module of a package
 
 from itmlab.training import train
+from tests.training.world import micro, small_world
 
 RECIPE = micro(model__dropout=0.0, adaptive_margin={"negatives": "random"})
 

@@ -6,7 +6,8 @@ from PIL import Image
 from itmlab import recipes
 from itmlab.data.captionset import CaptionSet
 from itmlab.models import TwoTowerConfig
-from itmlab.training.recipe import MemorySettings, Recipe
+from itmlab.recipes.recipe import Recipe
+from itmlab.recipes.settings import MemorySettings
 
 COLOURS = {"red": (220, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 220), "yellow": (230, 220, 20)}
 PLACES = {"left": (0, 0, 16, 32), "right": (16, 0, 32, 32), "top": (0, 0, 32, 16), "bottom": (0, 16, 32, 32)}

@@ -1,0 +1,310 @@
+"""Commands that train a recipe, and ask things of a run."""
+
+import json
+import os
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from . import workbench
+from .errors import ItmlabError
+from .storage import atomic_file
+
+# Options that several commands share, and how they are read.
+
+
+DataName = Annotated[
+    str, typer.Option("--data", help="scenes, flickr30k, coco, folder, hub, regions (see itmlab.data.load).")
+]
+DataRoot = Annotated[Path | None, typer.Option("--root", help="Where the data set lies on the disk.")]
+DataOptions = Annotated[
+    list[str] | None, typer.Option("--option", help="An option of the data set, NAME=VALUE (JSON or text); repeatable.")
+]
+SkipFaults = Annotated[
+    bool, typer.Option("--skip-faults", help="Leave faulty rows out, counted and listed, instead of stopping.")
+]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run directory, or a pretrained name such as fne.")]
+
+
+def read_lines(file: Path) -> list[str]:
+    """The lines of a text file that are not blank."""
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ItmlabError(f"cannot be read: {error}", where=str(file), remedy="give a UTF-8 text file") from None
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def pairs(given: list[str] | None, flag: str) -> dict[str, Any]:
+    """NAME=VALUE words as a dictionary; a value that is JSON is read as JSON, any other is text."""
+    pairs = {}
+    for word in given or []:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise ItmlabError(f"{word!r} is not NAME=VALUE", where=flag, remedy=f"for example {flag} seed=1")
+        try:
+            pairs[name] = json.loads(value)
+        except json.JSONDecodeError:
+            pairs[name] = value
+    return pairs
+
+
+def load_data(
+    name: str, root: Path | None, options: list[str] | None, skip_faults: bool, *, read_by: Any = None
+) -> Any:
+    """The data set that these options name; `scenes` with its regions where the model configuration `read_by` asks."""
+    from .data import load
+
+    given = pairs(options, "--option")
+    if name == "scenes" and getattr(read_by, "visual", "pictures") == "regions":
+        given = {"regions": True, **given}
+    return load(name, root, on_fault="skip" if skip_faults else "error", **given)
+
+
+def one_split(data: Any, name: str) -> Any:
+    return data if name == "all" else data.split(name)
+
+
+def open_run(run: str) -> Any:
+    from .runs.run import Run, pretrained
+
+    return Run(Path(run)) if Path(run).is_dir() else pretrained(run)
+
+
+def run_and_split(
+    run: str, split: str, data: str, root: Path | None, options: list[str] | None, skip_faults: bool
+) -> tuple[Any, Any]:
+    """A run, and the split of the data set that it is asked about, with regions where its model reads those."""
+    opened = open_run(run)
+    return opened, one_split(load_data(data, root, options, skip_faults, read_by=opened.recipe.model), split)
+
+
+def train(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run directory; one already begun is resumed.")],
+    recipe: Annotated[str, typer.Option(help="A recipe's name, or a recipe's JSON file.")] = "fne",
+    size: Annotated[str, typer.Option(help="tiny, base or large.")] = "tiny",
+    change: Annotated[
+        list[str] | None, typer.Option("--set", help="A variation, FIELD=VALUE (data.epochs=3); repeatable.")
+    ] = None,
+    data: DataName = "scenes",
+    root: DataRoot = None,
+    option: DataOptions = None,
+    skip_faults: SkipFaults = False,
+    max_steps: Annotated[int | None, typer.Option(help="Stop after so many steps (resumable).")] = None,
+    resume: Annotated[bool, typer.Option(help="Go on where the run directory left off.")] = True,
+    track: Annotated[str | None, typer.Option(help="Also log to this trackio project (extra: track).")] = None,
+) -> None:
+    """Train a recipe; `accelerate launch -m itmlab train …` does it on several devices."""
+    from . import recipes
+    from .recipes.recipe import Recipe
+    from .runs.run import tracked
+    from .training.loop import train as run_training
+    from .training.progress import Interrupted
+
+    chosen = Recipe.load(recipe) if recipe.endswith(".json") else recipes.get(recipe, size=size)
+    variations = {name.replace(".", "__"): value for name, value in pairs(change, "--set").items()}
+    chosen = chosen.replace(**variations)
+    captions = load_data(data, root, option, skip_faults, read_by=chosen.model)
+    tracking = tracked(track, chosen, run) if track else nullcontext()
+    try:
+        with tracking as on_record:
+            done = run_training(chosen, captions, run, resume=resume, max_steps=max_steps, on_record=on_record)
+    except Interrupted as stop:
+        print(stop)
+        raise typer.Exit(stop.exit_code) from None
+    print(f"{done.directory}: {json.dumps(done.history[-1]) if done.history else 'no line of history yet'}")
+
+
+def evaluate(
+    run: RunName,
+    split: Annotated[str, typer.Option(help="train, val, test, or all.")] = "test",
+    folds: Annotated[int, typer.Option(help="5 for COCO 1K: consecutive blocks, averaged.")] = 1,
+    relevance: Annotated[str | None, typer.Option(help="cider or spice: also semantic recall (SR) and NCS.")] = None,
+    scores: Annotated[
+        Path | None, typer.Option(help="A file that keeps what a one-tower model has scored, to go on from.")
+    ] = None,
+    data: DataName = "scenes",
+    root: DataRoot = None,
+    option: DataOptions = None,
+    skip_faults: SkipFaults = False,
+) -> None:
+    """Recall in both directions, as JSON."""
+    if relevance not in (None, "cider", "spice"):
+        raise ItmlabError(f"no relevance {relevance!r}", where="--relevance", remedy="cider or spice")
+    opened, captions = run_and_split(run, split, data, root, option, skip_faults)
+    found = opened.evaluate(captions, split=None, folds=folds, relevance=relevance, resume=scores)
+    print(json.dumps(found, indent=2))
+
+
+def search(
+    run: RunName,
+    query: Annotated[str, typer.Argument(help="A sentence, or the path of a picture with --picture.")],
+    picture: Annotated[bool, typer.Option("--picture", help="The query is a picture: find captions.")] = False,
+    k: Annotated[int, typer.Option("-k", help="How many.")] = 5,
+    split: Annotated[str, typer.Option(help="train, val, test, or all.")] = "test",
+    data: DataName = "scenes",
+    root: DataRoot = None,
+    option: DataOptions = None,
+    skip_faults: SkipFaults = False,
+) -> None:
+    """The k best pictures for a sentence, or captions for a picture."""
+    opened, captions = run_and_split(run, split, data, root, option, skip_faults)
+    print(opened.search(Path(query) if picture else query, k=k, data=captions))
+
+
+def embed(
+    run: RunName,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A .safetensors file: images, captions and their ids.")],
+    split: Annotated[str, typer.Option(help="train, val, test, or all.")] = "test",
+    data: DataName = "scenes",
+    root: DataRoot = None,
+    option: DataOptions = None,
+    skip_faults: SkipFaults = False,
+) -> None:
+    """Unit-length features of every image and caption, as a safetensors file."""
+    from .runs.scores import write_embeddings
+
+    opened, captions = run_and_split(run, split, data, root, option, skip_faults)
+    counts = write_embeddings(opened, captions, out)
+    print(f"{out}: {counts[0]} images and {counts[1]} captions")
+
+
+def attend(
+    run: RunName,
+    picture: Annotated[Path, typer.Argument(help="A picture file.")],
+    caption: Annotated[str, typer.Argument(help="A sentence about it.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A .html, .json or .png file.")],
+) -> None:
+    """Draw where each word of a sentence lands in a picture."""
+    from .data.pictures import read_image
+    from .studies.kit.saving import write_figure
+    from .studies.maps.attention import word_maps
+    from .studies.maps.figures import draw_attention_maps
+
+    opened = open_run(run)
+    pixels = read_image(picture, where=str(picture))
+    maps = word_maps(opened.model, pixels, caption)
+    print(write_figure(draw_attention_maps({run: maps}), out))
+
+
+def export(
+    run: RunName,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The directory to write.")],
+    dtype: Annotated[str, typer.Option(help="float16 (half the size) or float32.")] = "float16",
+) -> None:
+    """Write a run without what only resuming needs: what ships in itmlab/pretrained was made so."""
+    print(open_run(run).export(out, dtype=dtype).directory)
+
+
+# Commands on captions alone: what they say, and how they are made wrong.
+
+
+def parse(
+    captions: Annotated[list[str] | None, typer.Argument(metavar="[CAPTION]...", help="Sentences.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="A text file, a caption a line (- is standard input).")
+    ] = None,
+    parser: Annotated[str, typer.Option(help="english, a spaCy pipeline, or factual[:NAME_OR_FOLDER].")] = "english",
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write whole graphs, with token spans, as JSON lines.")
+    ] = None,
+) -> None:
+    """What captions say: their objects, attributes and relations."""
+    from .text import parse as parse_captions
+
+    sentences = [*(captions or []), *(read_lines(file) if file else [])]
+    if not sentences:
+        raise ItmlabError("no caption to parse", remedy='python -m itmlab parse "a dog on a sofa", or --file')
+    graphs = parse_captions(sentences, parser=parser, progress=len(sentences) > 1000)
+    if out is None:
+        for sentence, graph in zip(sentences, graphs, strict=True):
+            said = ", ".join(
+                f"({', '.join(words)})" for words in sorted(graph.tuples(), key=lambda words: (len(words), words))
+            )
+            print(f"{sentence}\n    {said or 'no object'}")
+        return
+    with atomic_file(out) as written:
+        for sentence, graph in zip(sentences, graphs, strict=True):
+            written.write(json.dumps({"caption": sentence, "graph": graph.to_dict()}).encode() + b"\n")
+    print(f"{out}: {len(graphs)} graphs")
+
+
+def negatives(
+    out: Annotated[Path, typer.Option("--out", help="A .jsonl, .tsv or .parquet file.")],
+    generator: Annotated[str, typer.Option(help="vse_c: swaps by rule; tags: maskings refilled by --model.")] = "vse_c",
+    model: Annotated[
+        str | None,
+        typer.Option(help="A one-tower model that refills (tags) and scores: a shipped name or a folder [tags: tags]."),
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", help="NAME=VALUE: maskings, samples, temperature, keep, words, implied (tags); number (vse_c)."
+        ),
+    ] = None,
+    fluency: Annotated[
+        str | None, typer.Option(help="A causal language model (scenes, gpt2): its perplexities.")
+    ] = None,
+    file_format: Annotated[str | None, typer.Option("--format", help="jsonl, tsv, parquet; else by --out.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the random draws.")] = 0,
+    truth: Annotated[bool, typer.Option(help="The world's verdict on each, where there is one (scenes).")] = True,
+    resume: Annotated[bool, typer.Option(help="Go on where an earlier export was stopped.")] = True,
+    split: Annotated[str, typer.Option(help="train, val, test, or all.")] = "all",
+    data: DataName = "scenes",
+    root: DataRoot = None,
+    option: DataOptions = None,
+    skip_faults: SkipFaults = False,
+) -> None:
+    """Write wrong sentences of every caption, with what was changed, as extra negatives for training."""
+    from .training.negative_files import read_by, write_negatives
+
+    reader = read_by(model or "tags") if model or generator == "tags" else None
+    captions = one_split(load_data(data, root, option, skip_faults, read_by=reader), split)
+    options = pairs(setting, "--set")
+    made = dict(model=model, options=options, fluency=fluency, format=file_format, seed=seed)
+    print(write_negatives(captions, out, generator, **made, truth=truth, resume=resume, progress=True))
+
+
+# `python -m itmlab`: the commands. An error is one line with its remedy; --debug shows where it arose.
+
+
+app = typer.Typer(
+    name="itmlab",
+    help="A workbench for image-text matching with hard, synthetic and false negatives.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}  # to JupyterLab
+app.command("tour")(workbench.run_tour)
+app.command(context_settings=PASSED_ON)(workbench.lab)
+for command in (
+    *(train, evaluate, search, embed, attend, export),
+    *(parse, negatives),
+    *(workbench.figures, workbench.doctor),
+):
+    app.command()(command)
+
+
+@app.callback()
+def _options(debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False) -> None:
+    if debug:
+        os.environ["ITMLAB_DEBUG"] = "1"
+
+
+def main() -> None:
+    """Run a command; an ItmlabError is one line on standard error and exit status 2."""
+    if "--debug" in sys.argv[1:]:  # wherever it stands
+        sys.argv = [sys.argv[0], "--debug", *(word for word in sys.argv[1:] if word != "--debug")]
+    try:
+        app()
+    except ItmlabError as error:
+        if os.environ.get("ITMLAB_DEBUG"):
+            raise
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,1 +1,0 @@
-"""Drawing scenes: one file a family of things, all through the same pen."""

@@ -1,0 +1,222 @@
+"""Fluency of sentences: their perplexity under a causal language model (TAGS-DC, Table 3)."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from ..errors import ItmlabError
+from ..storage import fetched
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+# Causal language models for fluency: any function that continues sentences, or a published model by name or folder.
+
+
+Ids = Int64[Tensor, "row piece"]
+SHIPPED = Path(__file__).resolve().parents[1] / "pretrained_language"
+
+
+@dataclass(frozen=True)
+class CausalModel:
+    """What fluency needs of a language model.
+
+    `encode` gives each sentence's token ids without special ones. `logits(ids, attention_mask)` of a batch padded on
+    the right gives the logits of the token after each position, (row, piece, vocabulary). `beginning` is the id that
+    stands before every sentence. `longest` is how many tokens fit, the beginning included.
+    """
+
+    encode: Callable[[Sequence[str]], list[list[int]]]
+    logits: Callable[[Ids, Ids], Float[Tensor, "row piece vocabulary"]]
+    beginning: int
+    longest: int | None = None
+    device: torch.device | str = "cpu"
+
+
+def causal_model(
+    model: "str | PreTrainedModel | CausalModel", tokenizer: "PreTrainedTokenizerBase | None" = None
+) -> CausalModel:
+    """A `CausalModel` of a name or folder ("gpt2"), or of a `transformers` model with its tokeniser.
+
+    "scenes" is the small one that ships (`training.causal_language`): it knows the captions of `scenes` and no others.
+
+    The model is asked in evaluation mode and left as it was. ItmlabError: nothing of that name, weights other than
+    safetensors, a model that reads ahead (an encoder such as BERT), a tokeniser without a beginning of sentence.
+    """
+    if isinstance(model, CausalModel):
+        return model
+    if not callable(model):
+        model, tokenizer = _pretrained(str(model))
+    elif tokenizer is None:
+        raise ItmlabError("a model needs its tokeniser", remedy="give tokenizer=, or the model's name or folder")
+    beginning = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.cls_token_id
+    if beginning is None:
+        raise ItmlabError(
+            f"{type(tokenizer).__name__} has no token for the beginning of a sentence",
+            remedy="set tokenizer.bos_token to one that the model knows",
+        )
+    found = CausalModel(
+        encode=lambda sentences: _encoded(tokenizer, sentences),
+        logits=lambda ids, mask: _evaluated(model, ids, mask),
+        beginning=beginning,
+        longest=getattr(model.config, "max_position_embeddings", None),
+        device=model.device,
+    )
+    _check_causal(found)
+    return found
+
+
+def _pretrained(name: str) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    name = str(SHIPPED / name) if name.isalnum() and (SHIPPED / name).is_dir() else name
+    options = {"trust_remote_code": False}
+    weights = {"use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
+
+    def load() -> Any:
+        loaded = AutoModelForCausalLM.from_pretrained(name, **weights, **options)
+        return *loaded, AutoTokenizer.from_pretrained(name, **options)
+
+    with _without_bars():
+        model, report, tokenizer = fetched(name, load)
+    if lacking := sorted(report["missing_keys"]):  # transformers would fill them with noise
+        raise ItmlabError(
+            f"the checkpoint lacks {', '.join(lacking[:4])}{' and more' if len(lacking) > 4 else ''}",
+            where=name,
+            remedy="use the checkpoint of a causal language model",
+        )
+    return model, tokenizer
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """`transformers` shows a progress bar of the weights read, be they few or many."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def _encoded(tokenizer: "PreTrainedTokenizerBase", sentences: Sequence[str]) -> list[list[int]]:
+    # a caption that holds "<|endoftext|>" holds these letters, not the token
+    return tokenizer(list(sentences), add_special_tokens=False, split_special_tokens=True)["input_ids"]
+
+
+def _evaluated(model: "PreTrainedModel", ids: Ids, mask: Ids) -> Float[Tensor, "row piece vocabulary"]:
+    modes = [(part, part.training) for part in model.modules()]
+    model.eval()
+    try:
+        return model(input_ids=ids, attention_mask=mask, use_cache=False).logits
+    finally:
+        for part, mode in modes:
+            part.training = mode
+
+
+@torch.no_grad()
+def _check_causal(model: CausalModel) -> None:
+    """Refuse a model whose first logits depend on what comes after: its perplexity would be near 1 of anything."""
+    ids = torch.full((2, 2), model.beginning, device=model.device)
+    ids[1, 1] = model.beginning - 1 if model.beginning else 1
+    first = model.logits(ids, torch.ones_like(ids))[:, 0].float()
+    if not torch.allclose(first[0], first[1], atol=1e-3, rtol=1e-3):
+        raise ItmlabError("this model reads ahead: it is no causal language model", remedy="use one such as gpt2")
+
+
+TOKENS = 1024  # padded tokens a batch: times the vocabulary of GPT-2 in single precision, 200 MB
+
+
+@dataclass(frozen=True)
+class Fluency:
+    """How likely each sentence is: -log of its probability (nats) and its tokens, the beginning not among them."""
+
+    negative_log_likelihood: Float[Tensor, "sentence"]
+    tokens: Int64[Tensor, "sentence"]
+
+    @property
+    def perplexity(self) -> Float[Tensor, "sentence"]:
+        """exp of the mean over a sentence's tokens of -log p; NaN for a sentence without tokens."""
+        return (self.negative_log_likelihood / self.tokens).exp()
+
+    @property
+    def mean(self) -> float:
+        """The mean perplexity of the sentences that have one, as the field reports it; a few strange ones rule it."""
+        return self.perplexity[self.tokens > 0].mean().item()
+
+    @property
+    def median(self) -> float:
+        """The median perplexity of the sentences that have one."""
+        known = self.perplexity[self.tokens > 0]
+        return known.quantile(0.5).item() if len(known) else math.nan
+
+    @property
+    def corpus(self) -> float:
+        """exp of the mean of -log p over all tokens of all sentences."""
+        return (self.negative_log_likelihood.sum() / self.tokens.sum()).exp().item()
+
+
+@torch.no_grad()
+def fluency(
+    sentences: Sequence[str],
+    model: "str | PreTrainedModel | CausalModel",
+    tokenizer: "PreTrainedTokenizerBase | None" = None,
+    *,
+    tokens: int = TOKENS,
+    progress: bool = False,
+) -> Fluency:
+    """The likelihood of each sentence under a causal language model, a name or folder or one in memory.
+
+    A beginning of sentence stands before each, so its first word counts too; its end does not. Sentences of like length
+    are batched, at most `tokens` padded tokens at a time; what shares a batch changes nothing. The result is in
+    double precision, on the processor. ItmlabError: a sentence longer than the model reads, with its number.
+    """
+    if isinstance(sentences, str):
+        raise ItmlabError("a list of sentences is needed, not one string", remedy="put it in a list")
+    from tqdm.auto import tqdm
+
+    model = causal_model(model, tokenizer)
+    encoded = [[model.beginning, *ids] for ids in model.encode(sentences)] if len(sentences) else []
+    for number, ids in enumerate(encoded):
+        if model.longest is not None and len(ids) > model.longest:
+            raise ItmlabError(f"sentence {number} has {len(ids)} tokens, the model reads {model.longest}")
+    losses = torch.zeros(len(encoded), dtype=torch.float64)
+    with tqdm(total=len(encoded), desc="fluency", unit="sentence", disable=not progress) as bar:
+        for rows in _batches([len(ids) for ids in encoded], tokens):
+            losses[rows] = _losses(model, [encoded[row] for row in rows])
+            bar.update(len(rows))
+    return Fluency(losses, torch.tensor([len(ids) - 1 for ids in encoded], dtype=torch.int64))
+
+
+def _batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
+    """Rows by length, as many at a time as fit; those with nothing but the beginning have no likelihood to find."""
+    found: list[list[int]] = []
+    for row in sorted((row for row, length in enumerate(lengths) if length > 1), key=lambda row: lengths[row]):
+        if found and (len(found[-1]) + 1) * lengths[row] <= tokens:
+            found[-1].append(row)
+        else:
+            found.append([row])
+    return found
+
+
+def _losses(model: CausalModel, encoded: Sequence[Sequence[int]]) -> Float[Tensor, "row"]:
+    longest = max(len(ids) for ids in encoded)
+    lengths = torch.tensor([len(ids) for ids in encoded])
+    ids = torch.tensor([[*row, *[model.beginning] * (longest - len(row))] for row in encoded])
+    mask = torch.arange(longest) < lengths[:, None]
+    logits = model.logits(ids.to(model.device), mask.long().to(model.device))[:, :-1]
+    targets = ids[:, 1:].to(model.device)
+    losses = cross_entropy(logits.float().transpose(1, 2), targets, reduction="none").double().cpu()
+    return losses.masked_fill(~mask[:, 1:], 0).sum(dim=1)

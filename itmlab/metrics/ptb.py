@@ -1,0 +1,151 @@
+"""Captions as lists of words, in the two ways that caption metrics cut them."""
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import Literal
+from unicodedata import category
+
+from ..errors import ItmlabError
+
+# Penn-Treebank tokens of captions, as the captioning toolkit gets them from Stanford's tokeniser (version 3.4.1).
+#
+# Written from that program's answers to probes, not from its source. Known to differ: a single letter before the full
+# stop that ends a caption (its answer depends on the caption that follows in its input), telephone numbers with
+# spaces, rare emoticons, symbols beyond Unicode's first plane (which both leave out, here without a warning).
+
+
+# Words that keep their full stop; the capitalised ones only so; the last only before a number.
+_ABBREVIATIONS = (
+    r"adj|adm|adv|al|ala|alex|apr|ariz|assn|atty|attys|aug|ave|bhd|blvd|brig|bros|calif|capt|cf|cie|co|col|"
+    r"colo|conn|corp|cos|cpl|ct|dak|dec|dept|det|dr|drs|ens|esq|est|etc|ext|feb|fla|fri|ft|ga|gen|gov|hon|inc|"
+    r"ind|intl|jan|jos|jr|jul|jun|kan|ky|lieut|lt|ltd|maj|mar|md|messrs|mfg|mich|minn|mme|mo|mon|mont|mr|mrs|"
+    r"ms|mt|mtg|natl|neb|nev|nov|oct|okla|penn|pfc|ph|plc|prof|pte|pty|pvt|rd|rep|reps|rev|rt|sen|sens|sep|"
+    r"sept|seq|sfc|sgt|spc|sq|sr|st|ste|supt|sys|tel|tenn|thu|thurs|tue|tues|univ|va|vs|vt|wed|wis|wisc|wm|wyo"
+)
+_CAPITALISED = "Ark|Az|Del|Ill|La|Mass|Miss|Ore|Pa|Tex|Wash|ARK|AZ|DEL|ILL|LA|MASS|MISS|ORE|PA|TEX|WASH"
+_BEFORE_A_NUMBER = "art|ca|figs?|nos?|op|pp?|prop"
+
+_LETTER = r"[^\W\d_]"
+_SIGN = r"[^\W_]"  # a letter or a digit
+_END = rf"(?!{_SIGN})"
+
+_TOKEN = rf"""
+    [A-Za-z]+ (?=\s|\Z)  # most words by far: the rest of the list need not be tried
+  | </?[A-Za-z][^<>]*> | <!--.{{0,999}}?-->
+  | https?://[^\s"<>]*[^\s"<>.,;:!?'()\-]
+  | \w[\w.+-]{{0,63}}@[A-Za-z][\w-]*(?:\.[A-Za-z][\w-]*)* | [@#][A-Za-z]\w*
+  | [<>]?[:;=][-o*']?[()DPO{{}}\[\]|\\] (?!{_SIGN})
+  | &\#?\w+;
+  | '' | ``
+  | (?i:'t (?=is\b|was\b) | 'n' | '(?:em|til|cause|n){_END} | '\d0s\b | '\d\d(?=\s))
+  | (?i:n['`]t{_END} | '(?:s|d|m|ll|re|ve){_END})
+  | (?i:y'(?=all\b) | (?:dunkin|somethin|ol)'{_END})
+  | (?i:{_LETTER}+? (?=n['`]t{_END}))
+  | [A-Z]+ (?:[+&][A-Z]+)+
+  | (?i:ph\.d\.){_END}
+  | [A-Za-z](?:\.[A-Za-z])+ \. {_END} (?:-{_SIGN}+)* | [A-Za-z]\. {_END} (?!\s*\Z)
+  | (?:(?i:{_ABBREVIATIONS}) | {_CAPITALISED}) \. {_END}
+    (?:-{_SIGN}+)*
+  | (?i:{_BEFORE_A_NUMBER})\. (?=\s*\d)
+  | (?i:ma'am\b | (?:[dol]|qu)'{_LETTER}{_SIGN}*) (?:-{_SIGN}+)*
+  | [A-Za-z]\+\+ | [CFcf]\# | (?:US|HK|NZ|[AC])\$
+  | {_LETTER}{_SIGN}* (?:[.!?]{_LETTER}{_SIGN}*)+ (?:-{_SIGN}+)*
+  | [+-]?\d*(?:[.,:]\d+)+
+  | {_SIGN}+ (?:[-/_]{_SIGN}+)*
+  | [+-]\d+
+  | \.+ | [!?]+ | -{{5,}} | -+ | \#+ | \*+ | _+ | @+ | <<|>>
+  | \S
+"""
+
+_WRITTEN = {  # what becomes of single signs; the empty string is a sign left out
+    "(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-", "}": "-rcb-",
+    "&lt;": "<", "&gt;": ">", "&quot;": "", "&apos;": "",
+    "€": "$", "£": "#", "¢": "cents", "½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3",
+} | dict.fromkeys(
+    [*".?!,:;-…–—―'`\"«»‹›“”‐‑‒", "''", "``", "--", "---", "----"], ""
+)  # fmt: skip
+_TWO_WORDS = {"cannot": 3, "gonna": 3, "gotta": 3, "wanna": 3, "lemme": 3, "gimme": 3}  # cut after so many letters
+_BRACKETS = re.compile(r"[()\[\]{}]")
+_UNSEEN = dict.fromkeys([0xAD]) | {ord("’"): "'", ord("‘"): "'", 0x200B: " ", 0x0B: " "}
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    return re.compile(_TOKEN, re.VERBOSE)
+
+
+def penn_words(caption: str) -> list[str]:
+    """The lower-cased words of a caption without its punctuation; brackets stay, as "-lrb-" and so on, as they do in
+    the captioning toolkit, whose list of punctuation has them in capitals only."""
+    text = caption.replace("&amp;", "&").replace("&nbsp;", " ").translate(_UNSEEN)
+    return [word for token in _pattern().findall(text) for word in _written(token)]
+
+
+@lru_cache(1 << 16)
+def _written(token: str) -> tuple[str, ...]:
+    """The words that stand for a token: none for punctuation, two for "cannot"."""
+    token = "" if token.startswith("..") else _WRITTEN.get(token, token).lower()
+    if len(token) == 1:
+        return () if ord(token) > 0xFFFF else (token,)
+    if token in _TWO_WORDS:
+        return token[: _TWO_WORDS[token]], token[_TWO_WORDS[token] :]
+    if not token[:1].isalnum():  # an emoticon; words with brackets in them there are none
+        token = _BRACKETS.sub(lambda match: _WRITTEN[match[0]], token)
+    return tuple(token.split())
+
+
+Tokenise = Literal["whitespace", "penn"]
+
+
+def caption_words(captions: Sequence[str], tokenise: Tokenise, *, what: str = "caption") -> list[list[str]]:
+    """The words of each caption, lower-cased: `"whitespace"` splits at spaces (the public NCS code), `"penn"` cuts as
+    the Penn Treebank does and leaves punctuation out (the captioning toolkit).
+
+    ItmlabError, naming the caption: not a string, or no word in it (empty, or nothing but punctuation).
+    """
+    if tokenise not in ("whitespace", "penn"):
+        raise ItmlabError(f"captions cannot be tokenised by {tokenise!r}", remedy='choose "whitespace" or "penn"')
+    if isinstance(captions, (str, bytes)):
+        raise ItmlabError(f"{what}s must be a list of strings, not one string", remedy=f"put the {what} into a list")
+    split = penn_words if tokenise == "penn" else _lower_split
+    cut: dict[str, list[str]] = {}
+    found = []
+    for index, caption in enumerate(captions):
+        if not isinstance(caption, str):
+            raise ItmlabError(f"{what} {index} is {caption!r}, not a string")
+        words = cut.get(caption)
+        if words is None:
+            words = cut[caption] = split(caption)
+        if not any(map(_says_something, words)):
+            raise ItmlabError(
+                f"{what} {index} has no word in it: {caption[:60]!r}", remedy="leave it out or write what it should say"
+            )
+        found.append(words)
+    return found
+
+
+def reference_words(references: Sequence[Sequence[str]], tokenise: Tokenise) -> tuple[list[list[str]], list[int]]:
+    """The words of all references in a row, image by image, and how many each image has; errors as above."""
+    if isinstance(references, (str, bytes)) or any(isinstance(mine, (str, bytes)) for mine in references):
+        raise ItmlabError("references must be a list of captions for each image, not strings")
+    held = []
+    for image, mine in enumerate(references):
+        try:
+            held.append(len(mine))
+        except TypeError:
+            raise ItmlabError(f"the references of image {image} are {mine!r}, not a list of captions") from None
+        if held[-1] == 0:
+            raise ItmlabError(f"image {image} has no reference", remedy="leave images without captions out")
+    if not held:
+        raise ItmlabError("there are no references")
+    return caption_words([caption for mine in references for caption in mine], tokenise, what="reference"), held
+
+
+def _says_something(word: str) -> bool:
+    """Whether there is more in it than punctuation."""
+    return word[:1].isalnum() or not all(category(character).startswith("P") for character in word)
+
+
+def _lower_split(caption: str) -> list[str]:
+    return caption.lower().split()

@@ -1,0 +1,232 @@
+"""The table that the field reports: recall in both directions and its sum, over one pool or several folds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor
+
+from ..errors import ItmlabError
+
+# Where the positives of each query stand in its ranking, by counting instead of sorting.
+
+
+BLOCK = 1 << 20  # scores compared at once: a few megabytes, which stay in the processor's cache
+
+
+def positive_pairs(
+    similarity: Float[Tensor, "anchor candidate"], positives: Bool[Tensor, "anchor candidate"]
+) -> tuple[Int64[Tensor, "pair"], Int64[Tensor, "pair"]]:
+    """The (anchor, candidate) indices of a truth mask; ItmlabError when shapes differ or an anchor has no positive."""
+    if similarity.ndim != 2 or positives.shape != similarity.shape:
+        raise ItmlabError(
+            f"similarity and positives must both be (anchor, candidate); "
+            f"got {tuple(similarity.shape)} and {tuple(positives.shape)}"
+        )
+    if positives.stride(0) < positives.stride(1):  # a transposed view, of which `nonzero` would make a copy
+        candidate, anchor = positives.T.nonzero(as_tuple=True)
+    else:
+        anchor, candidate = positives.nonzero(as_tuple=True)
+    require_positives(anchor, len(similarity), "query")
+    return anchor, candidate
+
+
+def require_positives(anchor: Int64[Tensor, "pair"], anchors: int, what: str) -> None:
+    """ItmlabError unless there is an anchor, and each occurs among the pairs."""
+    if anchors == 0:
+        raise ItmlabError("there is nothing to rank: the similarity matrix is empty")
+    without = (torch.bincount(anchor, minlength=anchors) == 0).nonzero().squeeze(1).tolist()
+    if without:
+        raise ItmlabError(
+            f"{len(without)} of {anchors} have no positive, the first is {what} {without[0]}",
+            remedy="leave out what nothing can be found for",
+        )
+
+
+def ranks(
+    similarity: Float[Tensor, "anchor candidate"],
+    anchor: Int64[Tensor, "pair"],
+    candidate: Int64[Tensor, "pair"],
+    *,
+    best_only: bool,
+) -> tuple[Int64[Tensor, "kept"], Int64[Tensor, "kept"]]:
+    """The anchor and the rank (0 is first) of every positive pair, or of each anchor's best one alone.
+
+    Ties are counted against the model: a negative that scores the same as a positive stands before it, so that a model
+    which scores everything alike finds nothing. With distinct scores this is the rank of a sort. NaN is an ItmlabError.
+    """
+    scores = similarity[anchor, candidate]
+    order = scores.sort(descending=True, stable=True).indices
+    order = order[anchor[order].sort(stable=True).indices]  # by anchor, and within one from its best positive on
+    anchor, scores = anchor[order], scores[order]
+    held = torch.bincount(anchor, minlength=len(similarity))
+    place = torch.arange(len(anchor), device=anchor.device) - (held.cumsum(0) - held)[anchor]
+    found = []
+    for turn in range(1 if best_only else int(held.max())):
+        mine = place == turn
+        thresholds = scores.new_zeros(len(similarity))
+        thresholds[anchor[mine]] = scores[mine]
+        at_least = _count_at_least(similarity, thresholds, check=turn == 0)
+        # the positives among them stand where they stand, whatever their ties
+        equals = torch.bincount(anchor[scores >= thresholds[anchor]], minlength=len(similarity))
+        found.append((anchor[mine], (at_least - equals + turn)[anchor[mine]]))
+    return torch.cat([pair[0] for pair in found]), torch.cat([pair[1] for pair in found])
+
+
+def _count_at_least(
+    similarity: Float[Tensor, "anchor candidate"], thresholds: Float[Tensor, "anchor"], *, check: bool
+) -> Int64[Tensor, "anchor"]:
+    """How many candidates score at least each anchor's threshold, walking the matrix as it lies in memory."""
+    counts = torch.zeros(len(similarity), dtype=torch.int64, device=similarity.device)
+    transposed = similarity.stride(0) < similarity.stride(1)
+    rows = max(1, BLOCK // similarity.shape[0 if transposed else 1])
+    if transposed:
+        rows = min(rows, 255)  # so many candidates at once can be counted in a byte, which is twice as fast
+    for start in range(0, similarity.shape[1 if transposed else 0], rows):
+        if transposed:
+            block, mine, counter = similarity[:, start : start + rows], slice(None), torch.uint8
+        else:
+            block, mine, counter = similarity[start : start + rows], slice(start, start + rows), torch.int64
+        # a sum is the cheapest pass that a NaN cannot hide from; infinities of both signs make one too
+        if check and bool(block.sum().isnan()) and bool(block.isnan().any()):
+            row, column = block.isnan().nonzero()[0].tolist()
+            row, column = (row, column + start) if transposed else (row + start, column)
+            raise ItmlabError(f"similarity is NaN between query {row} and candidate {column}")
+        counts[mine] += (block >= thresholds[mine, None]).view(torch.uint8).sum(dim=1, dtype=counter)
+    return counts
+
+
+# Recall at k in both of its senses.
+
+
+Sense = Literal["any", "share"]
+
+
+def recall(
+    similarity: Float[Tensor, "anchor candidate"],
+    positives: Bool[Tensor, "anchor candidate"],
+    k: int,
+    *,
+    sense: Sense = "any",
+) -> float:
+    """Recall at k in percent, from text to image with the transposes of both (a view is enough).
+
+    `sense="any"`: the share of queries with a positive among their k best, which the field reports (R^V@k).
+    `sense="share"`: the share of its positives that a query finds among its k best, mean over queries (R@k). Ties are
+    counted against the model. ItmlabError: NaN, k above the candidates, shapes that differ, a query without a positive.
+    """
+    similarity, positives = torch.as_tensor(similarity), torch.as_tensor(positives).bool()
+    anchor, candidate = positive_pairs(similarity, positives)
+    check_k(k, similarity.shape[1])
+    return recalls(similarity, anchor, candidate, (k,), sense=sense)[k]
+
+
+def recalls(
+    similarity: Float[Tensor, "anchor candidate"],
+    anchor: Int64[Tensor, "pair"],
+    candidate: Int64[Tensor, "pair"],
+    ks: tuple[int, ...],
+    *,
+    sense: Sense = "any",
+) -> dict[int, float]:
+    """Recall in percent for each k, of positives given as index pairs."""
+    if sense not in ("any", "share"):
+        raise ItmlabError(f"recall has no sense {sense!r}", remedy='choose "any" or "share"')
+    owner, rank = ranks(similarity, anchor, candidate, best_only=sense == "any")
+    sought = torch.bincount(owner, minlength=len(similarity))
+    found = {k: torch.bincount(owner[rank < k], minlength=len(similarity)) for k in ks}
+    return {k: 100 * (found[k].double() / sought).mean().item() for k in ks}
+
+
+def check_k(k: int, candidates: int) -> None:
+    """ItmlabError unless k is a whole number from 1 to the number of candidates."""
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= candidates:
+        raise ItmlabError(f"recall at k={k} of {candidates} candidates", remedy=f"choose k from 1 to {candidates}")
+
+
+def retrieval(
+    similarity: Float[Tensor, "image caption"],
+    positives: Bool[Tensor, "image caption"] | None = None,
+    *,
+    ks: Sequence[int] = (1, 5, 10),
+    folds: int = 1,
+    sense: Sense = "any",
+) -> dict[str, Any]:
+    """`{"i2t": {k: percent}, "t2i": {k: percent}, "rsum": sum of them all}` of a score matrix.
+
+    Without `positives` the captions lie image by image, as many for each. With folds (COCO's 1K is 5 folds of 1,000)
+    the images are cut into consecutive blocks of equal size, each retrieved among its own captions only, and the
+    recalls averaged. Ties are counted against the model. ItmlabError: as `recall`, and images that do not divide.
+    """
+    similarity = torch.as_tensor(similarity)
+    tables = []
+    for pool in pools(similarity, positives, folds):
+        # one block is a 1/folds² of the matrix; the whole of it is never copied
+        block = similarity if folds == 1 else pool.of(similarity)
+        for k in ks:
+            check_k(k, min(block.shape))
+        tables.append(
+            (
+                recalls(block, pool.row, pool.column, tuple(ks), sense=sense),
+                recalls(block.T, pool.column, pool.row, tuple(ks), sense=sense),
+            )
+        )
+    table: dict[str, Any] = {
+        name: {k: fmean(pair[side][k] for pair in tables) for k in ks} for side, name in enumerate(("i2t", "t2i"))
+    }
+    table["rsum"] = sum(table["i2t"].values()) + sum(table["t2i"].values())
+    return table
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """A block of images with all their captions, and the pairs (row, column) in it that belong together."""
+
+    images: slice
+    captions: Int64[Tensor, "caption"]
+    row: Int64[Tensor, "pair"]
+    column: Int64[Tensor, "pair"]
+
+    def of(self, matrix: Float[Tensor, "image caption"]) -> Float[Tensor, "image caption"]:
+        """The block of an (image, caption) matrix, copied."""
+        return matrix[self.images].index_select(1, self.captions)
+
+    @property
+    def positives(self) -> Bool[Tensor, "image caption"]:
+        """The truth mask of the block."""
+        mask = torch.zeros(self.images.stop - self.images.start, len(self.captions), dtype=torch.bool)
+        mask[self.row, self.column] = True
+        return mask
+
+
+def pools(
+    similarity: Float[Tensor, "image caption"], positives: Bool[Tensor, "image caption"] | None, folds: int
+) -> list[Pool]:
+    """Consecutive blocks of equally many images; without `positives` the captions lie image by image, as many for each.
+
+    ItmlabError: not a matrix, an image or a caption without a positive, captions or images that do not divide.
+    """
+    if similarity.ndim != 2:
+        raise ItmlabError(f"similarity must be (image, caption), not {tuple(similarity.shape)}")
+    images, captions = similarity.shape
+    if positives is None:
+        if images == 0 or captions == 0 or captions % images:
+            raise ItmlabError(
+                f"{captions} captions are not the same number for each of {images} images", remedy="pass positives="
+            )
+        caption = torch.arange(captions, device=similarity.device)
+        image = caption // (captions // images)
+    else:
+        image, caption = positive_pairs(similarity, torch.as_tensor(positives).bool())
+        require_positives(caption, captions, "caption")
+    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 1 or images % folds:
+        raise ItmlabError(f"{images} images cannot be cut into folds={folds} equal blocks")
+    found = []
+    for first in range(0, images, size := images // folds):
+        mine = (image >= first) & (image < first + size)
+        columns, column = caption[mine].unique(return_inverse=True)
+        found.append(Pool(slice(first, first + size), columns, image[mine] - first, column))
+    return found

@@ -1,0 +1,98 @@
+"""One transformer for both sides of a pair, each read apart from the other (ITContrast)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from torch import Tensor
+
+from .base import ReadsCaptions
+from .config import SeparateOneTowerConfig
+from .cross_encoder import OneTower
+from .encoded import ComparesPooled, Encoded, masked_mean, unit
+from .transformer import EmbeddedRegions
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+
+# One modality through the one tower without the other, and its global feature (ITContrast, Sec. 3.1).
+
+
+def images_apart(tower: "OneTower", parts: EmbeddedRegions, *, attentions: bool = False) -> Encoded:
+    """Features of images that `tower.embed_regions` took; the pooled one is the mean of tags and regions or patches."""
+    states, maps = tower.encoder(parts.values, parts.mask, attentions)
+    local = states.float()
+    return Encoded(unit(masked_mean(local, parts.mask, otherwise=parts.mask)), local, parts.mask, maps)
+
+
+def captions_apart(tower: "OneTower", tokens: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
+    """Features of captions that `tower.prepare_captions` took; the pooled one is the mean of their word pieces."""
+    frame, words = tokens["attention_mask"].bool(), tokens["word_mask"]
+    states, maps = tower.encoder(tower.text(tokens["input_ids"]), frame, attentions)
+    local = states.float()
+    return Encoded(unit(masked_mean(local, words, otherwise=frame)), local, words, maps)
+
+
+class SeparateOneTower(ComparesPooled, ReadsCaptions):
+    """A single-stream transformer over the captions alone and over the images alone (ITContrast, Sec. 3.1).
+
+    Read together, the caption would leak into the image's feature (methods.md, sec. 4). Both go through the same
+    layers; a global feature is the mean over word pieces, or over regions and tags, at length one. The heads that judge
+    pairs are left out.
+    """
+
+    config_class = SeparateOneTowerConfig
+
+    def __init__(self, config: SeparateOneTowerConfig, tokenizer: "PreTrainedTokenizerFast"):
+        super().__init__()
+        self.tower = OneTower(config, tokenizer)
+        del self.tower.heads, self.tower.pooler
+        self.config, self.tokenizer, self.captions_cut = config, self.tower.tokenizer, 0
+
+    @classmethod
+    def of(cls, tower: OneTower) -> "SeparateOneTower":
+        """The transformer of `tower`, such as a public OSCAR checkpoint's; its weights are copied."""
+        model = cls(SeparateOneTowerConfig(**tower.config.to_dict()), tower.tokenizer)
+        weights = tower.state_dict()
+        model.tower.load_state_dict({name: weights[name] for name in model.tower.state_dict()})
+        return model.train(tower.training)
+
+    @property
+    def reads(self) -> Literal["regions", "pictures"]:
+        """What of a data set `prepare_images` takes."""
+        return "regions" if self.tower.stem is None else "pictures"
+
+    @property
+    def patch_grid(self) -> tuple[int, int]:
+        """Rows and columns of patches; part i of an image's `local` is patch (i // columns, i % columns)."""
+        return self.tower.patch_grid
+
+    def prepare_images(self, images: Sequence[Any], tags: Sequence[str] | None = None) -> dict[str, Tensor]:
+        """As `OneTower.prepare_images`."""
+        return self.tower.prepare_images(images, tags)
+
+    def encode_images(self, prepared: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
+        """Features of prepared images; parts are tags, then regions or patches."""
+        return images_apart(self.tower, self.tower.embed_regions(**prepared), attentions=attentions)
+
+    def encode_captions(self, tokens: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
+        """Features of prepared captions."""
+        return captions_apart(self.tower, tokens, attentions=attentions)
+
+    def forward(self, prepared: dict[str, Tensor], tokens: dict[str, Tensor]) -> tuple[Encoded, Encoded]:
+        """Both at once, which is what a distributed wrapper calls."""
+        return self.encode_images(prepared), self.encode_captions(tokens)
+
+    def save(self, directory: str | Path, *, dtype: Literal["float32", "float16"] = "float32") -> None:
+        """Write config.json, tokenizer.json and model.safetensors, weights last, each file atomically."""
+        from .base import save_model
+
+        save_model(self, directory, dtype=dtype)
+
+    @classmethod
+    def load(cls, directory: str | Path) -> "SeparateOneTower":
+        """Read a saved model, in evaluation mode; weights that do not fit are an ItmlabError naming them."""
+        from .base import load_model
+
+        return load_model(directory, cls)

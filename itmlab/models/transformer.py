@@ -1,0 +1,217 @@
+"""The transformer of the one tower: BERT's layers, with fused attention unless the attention maps are wanted."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
+
+from ..errors import ItmlabError
+from .config import OneTowerConfig
+
+if TYPE_CHECKING:
+    from .config import FragmentConfig
+
+
+Maps = Float[Tensor, "pair head position position"]
+
+
+class Layer(nn.Module):
+    """Self-attention and a feed-forward network, each followed by a residual sum and LayerNorm (BERT's order).
+
+    With `answered` only so many first positions are worked out, from all of them.
+    """
+
+    def __init__(self, config: OneTowerConfig):
+        super().__init__()
+        hidden, epsilon = config.hidden, config.layer_norm_epsilon
+        self.heads, self.dropout = config.heads, nn.Dropout(config.dropout)
+        self.query, self.key, self.value = (nn.Linear(hidden, hidden) for _ in range(3))
+        self.attended, self.attended_norm = nn.Linear(hidden, hidden), nn.LayerNorm(hidden, eps=epsilon)
+        self.intermediate, self.output = nn.Linear(hidden, config.intermediate), nn.Linear(config.intermediate, hidden)
+        self.output_norm = nn.LayerNorm(hidden, eps=epsilon)
+
+    def forward(
+        self,
+        states: Float[Tensor, "pair position hidden"],
+        mask: Bool[Tensor, "pair 1 1 position"] | None,
+        attentions: bool,
+        answered: int | None = None,
+    ) -> tuple[Float[Tensor, "pair answered hidden"], Maps | None]:
+        key, value = self._split(self.key(states)), self._split(self.value(states))
+        states = states[:, :answered]
+        query = self._split(self.query(states))
+        rate = self.dropout.p if self.training else 0.0
+        maps = None
+        if attentions:
+            logits = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5
+            maps = (logits if mask is None else logits.masked_fill(~mask, float("-inf"))).softmax(dim=-1)
+            mixed = functional.dropout(maps, rate) @ value
+        else:
+            mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=rate)
+        mixed = self.attended(mixed.transpose(1, 2).flatten(2))
+        states = self.attended_norm(states + self.dropout(mixed))
+        changed = self.output(functional.gelu(self.intermediate(states)))
+        return self.output_norm(states + self.dropout(changed)), maps
+
+    def _split(self, states: Float[Tensor, "pair position hidden"]) -> Float[Tensor, "pair head position size"]:
+        return states.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+
+class Encoder(nn.ModuleList):
+    """All layers; positions whose `mask` is false are attended to by none, so they change no other position.
+
+    `answered` limits the last layer to that many first positions, where the rest is not going to be read.
+    """
+
+    def __init__(self, config: OneTowerConfig):
+        super().__init__(Layer(config) for _ in range(config.layers))
+
+    def forward(
+        self,
+        states: Float[Tensor, "pair position hidden"],
+        mask: Bool[Tensor, "pair position"],
+        attentions: bool = False,
+        answered: int | None = None,
+    ) -> tuple[Float[Tensor, "pair answered hidden"], tuple[Maps, ...] | None]:
+        keys = None if bool(mask.all()) else mask[:, None, None, :]  # without a mask the fastest kernels apply
+        maps = []
+        for number, layer in enumerate(self, start=1):
+            states, weights = layer(states, keys, attentions, answered if number == len(self) else None)
+            maps.append(weights)
+        return states, tuple(maps) if attentions else None
+
+
+def initialise(module: nn.Module) -> None:
+    """BERT's starting values: weights normal with deviation 0.02, biases zero; a patch stem keeps torch's own."""
+    if isinstance(module, nn.Linear | nn.Embedding):
+        nn.init.normal_(module.weight, std=0.02)
+        if isinstance(module, nn.Linear) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+# How tokens and regions enter the one tower.
+
+
+class EmbeddedRegions(NamedTuple):
+    """The image side of the tower's input, made once an image and read with every candidate sentence.
+
+    Parts are regions or patches, in OSCAR's form after the object tags. `mask` is false at padding.
+    """
+
+    values: Float[Tensor, "image part hidden"]
+    mask: Bool[Tensor, "image part"]
+
+    def take(self, images: Int[Tensor, "pair"]) -> "EmbeddedRegions":
+        """The same parts once for each pair; gradients of all sentences of an image add up in its parts."""
+        return EmbeddedRegions(self.values[images], self.mask[images])
+
+    def trimmed(self) -> "EmbeddedRegions":
+        """Without the part positions that are padding in every image."""
+        used = self.mask.any(dim=0)
+        return self if bool(used.all()) else EmbeddedRegions(self.values[:, used], self.mask[:, used])
+
+
+class TextEmbedding(nn.Module):
+    """Words, positions and types, summed and normalised (BERT); positions count from `first`."""
+
+    def __init__(self, config: OneTowerConfig):
+        super().__init__()
+        self.words = nn.Embedding(config.vocabulary_size, config.hidden)
+        self.positions = nn.Embedding(config.positions, config.hidden)
+        self.types = nn.Embedding(config.types, config.hidden)
+        self.norm = nn.LayerNorm(config.hidden, eps=config.layer_norm_epsilon)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self, tokens: Int[Tensor, "n token"], *, first: int = 0, kind: int = 0
+    ) -> Float[Tensor, "n token hidden"]:
+        places = torch.arange(first, first + tokens.shape[1], device=tokens.device)
+        return self.dropout(self.norm(self.words(tokens) + self.positions(places) + self.types.weight[kind]))
+
+
+class UniterRegions(nn.Module):
+    """UNITER's image embedding: feature and box, each mapped and normalised, plus the image type, normalised again."""
+
+    def __init__(self, config: OneTowerConfig):
+        super().__init__()
+        hidden, epsilon = config.hidden, config.layer_norm_epsilon
+        self.features, self.boxes = nn.Linear(config.region_dimension, hidden), nn.Linear(7, hidden)
+        self.features_norm, self.boxes_norm, self.norm = (nn.LayerNorm(hidden, eps=epsilon) for _ in range(3))
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self,
+        regions: Float[Tensor, "image region dimension"],
+        boxes: Float[Tensor, "image region 7"],
+        image_type: Float[Tensor, "hidden"],
+    ) -> Float[Tensor, "image region hidden"]:
+        values = self.features_norm(self.features(regions)) + self.boxes_norm(self.boxes(boxes)) + image_type
+        return self.dropout(self.norm(values))
+
+
+class OscarRegions(nn.Module):
+    """OSCAR's image embedding: one linear map of feature and box together; VinVL's checkpoints normalise after it."""
+
+    def __init__(self, config: OneTowerConfig):
+        super().__init__()
+        self.features = nn.Linear(config.region_dimension + 6, config.hidden)
+        self.norm = nn.LayerNorm(config.hidden, eps=config.layer_norm_epsilon) if config.normalised_regions else None
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self, regions: Float[Tensor, "image region dimension"], boxes: Float[Tensor, "image region 6"]
+    ) -> Float[Tensor, "image region hidden"]:
+        values = self.features(torch.cat([regions, boxes], dim=-1))
+        return self.dropout(values if self.norm is None else self.norm(values))
+
+
+def patch_boxes(rows: int, columns: int) -> Float[Tensor, "patch 7"]:
+    """The boxes of a grid of patches, row by row: x1, y1, x2, y2, width, height and area as shares of the picture."""
+    y, x = (grid.flatten() for grid in torch.meshgrid(torch.arange(rows), torch.arange(columns), indexing="ij"))
+    width, height = torch.full(x.shape, 1 / columns), torch.full(x.shape, 1 / rows)
+    left, top = x / columns, y / rows
+    return torch.stack([left, top, left + width, top + height, width, height, width * height], dim=1)
+
+
+# Region records of several images as padded tensors.
+
+
+def prepare_regions(images: Sequence[Any], config: "OneTowerConfig | FragmentConfig") -> dict[str, Tensor]:
+    """`regions`, `boxes` and `region_mask` of records with `features` and `boxes`, padded to the most regions.
+
+    Boxes only where the model reads some. Features of another width than it reads, an image without a region, missing
+    boxes and numbers that are not finite are an ItmlabError.
+    """
+    if not len(images):
+        raise ItmlabError("there is no image to prepare", remedy="give at least one")
+    for number, image in enumerate(images):
+        fault = _fault(image, config)
+        if fault:
+            raise ItmlabError(fault, where=f"regions of image {number}", remedy="see RegionFeatures in itmlab.data")
+    counts = torch.tensor([len(image.features) for image in images])
+    read = {"regions": [image.features.float() for image in images]}
+    if config.box_dimension:
+        read["boxes"] = [image.boxes[:, : config.box_dimension].float() for image in images]
+    padded = {name: pad_sequence(values, batch_first=True) for name, values in read.items()}
+    return padded | {"region_mask": torch.arange(int(counts.max()))[None, :] < counts[:, None]}
+
+
+def _fault(image: Any, config: "OneTowerConfig | FragmentConfig") -> str | None:
+    features, boxes = image.features, image.boxes
+    if features.dim() != 2 or features.shape[1] != config.region_dimension:
+        return f"features of shape {tuple(features.shape)}, the model reads {config.region_dimension} a region"
+    if not len(features):
+        return "no region"
+    if not features.isfinite().all():
+        return "numbers that are not finite"
+    if not config.box_dimension:
+        return None
+    if boxes is None:
+        return "no boxes"
+    if boxes.dim() != 2 or len(boxes) != len(features) or boxes.shape[1] < config.box_dimension:
+        return f"boxes of shape {tuple(boxes.shape)}, the model reads {config.box_dimension} numbers a region"
+    return None if boxes.isfinite().all() else "numbers that are not finite"

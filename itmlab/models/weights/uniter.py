@@ -1,0 +1,284 @@
+"""Weights of a one-tower model from public UNITER and OSCAR checkpoints."""
+
+import pickle
+import re
+import warnings
+from collections import Counter
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ...errors import ItmlabError
+from ...storage import read_json
+from ..base import CONFIG_FILE, _fill, _listed, _read_weights
+from ..config import OneTowerConfig
+from ..cross_encoder import OneTower
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+
+# The names of weights in public UNITER and OSCAR checkpoints, and ours.
+
+
+LAYER = {
+    "query": "attention.self.query",
+    "key": "attention.self.key",
+    "value": "attention.self.value",
+    "attended": "attention.output.dense",
+    "attended_norm": "attention.output.LayerNorm",
+    "intermediate": "intermediate.dense",
+    "output": "output.dense",
+    "output_norm": "output.LayerNorm",
+}
+BODY = {
+    "text.norm": "embeddings.LayerNorm",
+    "pooler": "pooler.dense",
+}
+UNITER_IMAGE = {
+    "image.features": "img_embeddings.img_linear",
+    "image.features_norm": "img_embeddings.img_layer_norm",
+    "image.boxes": "img_embeddings.pos_linear",
+    "image.boxes_norm": "img_embeddings.pos_layer_norm",
+    "image.norm": "img_embeddings.LayerNorm",
+}
+WORDS = {
+    "heads.mlm.transform.weight": "cls.predictions.transform.dense.weight",
+    "heads.mlm.transform.bias": "cls.predictions.transform.dense.bias",
+    "heads.mlm.norm.weight": "cls.predictions.transform.LayerNorm.weight",
+    "heads.mlm.norm.bias": "cls.predictions.transform.LayerNorm.bias",
+    "heads.mlm.bias": "cls.predictions.bias",
+}
+# What only masked-region modelling needs, and a counter that some versions of BERT saved.
+OF_OTHER_TASKS = re.compile(
+    r"(feat_regress|region_classifier|img_embeddings\.mask_embedding)\.|embeddings\.position_ids$"
+)
+OLD_NAMES = {"gamma": "weight", "beta": "bias"}
+
+
+def plain_names(keys: list[str]) -> dict[str, str]:
+    """From each key of a file to its plain form: no "module." or body prefix, today's LayerNorm names."""
+    plain = {}
+    for key in keys:
+        name = re.sub(r"^(module\.)+", "", key)
+        name = re.sub(r"^(uniter|bert)\.", "", name)
+        stem, _, last = name.rpartition(".")
+        plain[key] = f"{stem}.{OLD_NAMES[last]}" if stem and last in OLD_NAMES else name
+    counts = Counter(plain.values())
+    twice = sorted(key for key, name in plain.items() if counts[name] > 1)
+    if twice:
+        raise ItmlabError(f"the same weight under several names: {', '.join(twice)}")
+    return plain
+
+
+def body_names(form: str, layers: int, normalised_regions: bool) -> dict[str, str]:
+    """From our names to the plain public ones, for everything but the heads."""
+    modules = dict(BODY)
+    for layer in range(layers):
+        modules |= {f"encoder.{layer}.{ours}": f"encoder.layer.{layer}.{theirs}" for ours, theirs in LAYER.items()}
+    if form == "uniter":
+        modules |= UNITER_IMAGE
+    else:
+        modules |= {"image.features": "img_embedding"} | ({"image.norm": "LayerNorm"} if normalised_regions else {})
+    names = {f"{ours}.{end}": f"{theirs}.{end}" for ours, theirs in modules.items() for end in ("weight", "bias")}
+    for ours, theirs in {"words": "word", "positions": "position", "types": "token_type"}.items():
+        names[f"text.{ours}.weight"] = f"embeddings.{theirs}_embeddings.weight"
+    return names
+
+
+FILES = ("model.safetensors", "pytorch_model.bin")
+WRAPPERS = ("state_dict", "model_state_dict", "model")
+
+
+class FreshHeads(UserWarning):
+    """The checkpoint lacks some heads, so those start from fresh or derived weights."""
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """What a public checkpoint gave: heads read from it, derived, or started fresh, and weights left aside."""
+
+    read: tuple[str, ...]
+    derived: tuple[str, ...]
+    fresh: tuple[str, ...]
+    left_aside: tuple[str, ...]
+
+    def __str__(self) -> str:
+        said = {field.name.replace("_", " "): getattr(self, field.name) for field in fields(self)}
+        return "; ".join(f"{name}: {_listed(values)}" for name, values in said.items() if values)
+
+
+def load_public(
+    path: str | Path, tokenizer: "PreTrainedTokenizerFast", *, seed: int = 0, **settings: Any
+) -> tuple[OneTower, LoadReport]:
+    """A model with the weights of a UNITER or OSCAR checkpoint, and what was read, derived and started fresh.
+
+    `path` is a .safetensors, .bin or .pt file, or a folder with one and its config.json; nothing in it is executed.
+    Sizes come from the weights; attention heads from config.json, else 64 dimensions a head; `settings` of
+    `OneTowerConfig` win. A ranking head in the file is used as it is. Where there is none, the ranking logit is the
+    log-odds of the two-way matching head, so its sigmoid is that head's probability of a match. H_WoC, when missing,
+    starts as a copy of H_MLM; other missing heads start from `seed`. Keys that belong to no known part are refused.
+    """
+    file, stated = _file_and_settings(Path(path))
+    found = _tensors(file)
+    try:
+        names = plain_names(list(found))
+    except ItmlabError as error:
+        raise ItmlabError(error.what, where=str(file)) from None
+    weights = {names[key]: value.float() for key, value in found.items()}
+    shown = {name: key for key, name in names.items()}
+    left_aside = tuple(shown[name] for name in weights if OF_OTHER_TASKS.match(name))
+    weights = {name: value for name, value in weights.items() if not OF_OTHER_TASKS.match(name)}
+    try:
+        config = replace(_sizes(weights), **(stated | settings))
+    except TypeError as error:
+        raise ItmlabError(f"no such setting: {error}", remedy="see itmlab.models.OneTowerConfig") from None
+    except ItmlabError as error:
+        raise ItmlabError(error.what, where=str(file), remedy=error.remedy) from None
+    ours = {mine: weights.pop(theirs, None) for mine, theirs in _body(config).items()}
+    lacking = [_body(config)[name] for name, value in ours.items() if value is None]
+    if lacking:
+        raise ItmlabError(f"the checkpoint lacks {_listed(lacking)}", where=str(file))
+    heads, derived, aside = _heads(weights, ours["text.words.weight"], config, str(file))
+    if weights:
+        raise ItmlabError(
+            f"unexpected weights: {_listed((shown[name] for name in weights), most=20)}",
+            where=str(file),
+            remedy="give a UNITER or OSCAR checkpoint, without the heads of other tasks",
+        )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = OneTower(config, tokenizer)
+    given = ours | heads
+    new = [name.split(".") for name in model.state_dict() if name not in given]
+    fresh = sorted({parts[1] if parts[0] == "heads" else parts[0] for parts in new})
+    _fill(model, model.state_dict() | given, where=str(file))
+    read = tuple(sorted({name.split(".")[1] for name in heads} - {said.split(" ")[0] for said in derived}))
+    report = LoadReport(read, derived, tuple(fresh), left_aside + tuple(shown[name] for name in aside))
+    if report.fresh or report.derived:
+        warnings.warn(f"{file.name}: {report}", FreshHeads, stacklevel=2)
+    return model.eval(), report
+
+
+def _body(config: OneTowerConfig) -> dict[str, str]:
+    return body_names(config.form, config.layers, config.normalised_regions)
+
+
+def _heads(
+    weights: dict[str, Tensor], words: Tensor, config: OneTowerConfig, where: str
+) -> tuple[dict[str, Tensor], tuple[str, ...], tuple[str, ...]]:
+    """Our head weights taken out of `weights`, which of them are derived, and public names not needed."""
+    heads, derived, aside = {}, [], []
+    decoder = weights.pop("cls.predictions.decoder.weight", None)
+    if decoder is not None and not torch.equal(decoder, words):
+        raise ItmlabError("the decoder is not tied to the word embeddings", where=where)
+    bias = weights.pop("cls.predictions.decoder.bias", None)  # a second name of cls.predictions.bias
+    if bias is not None and not torch.equal(bias, weights.setdefault("cls.predictions.bias", bias)):
+        raise ItmlabError("cls.predictions.bias and cls.predictions.decoder.bias differ", where=where)
+    present = [ours for ours, theirs in WORDS.items() if theirs in weights]
+    if present and len(present) < len(WORDS):
+        lacking = [theirs for theirs in WORDS.values() if theirs not in weights]
+        raise ItmlabError(f"the checkpoint has a part of its word head and lacks {_listed(lacking)}", where=where)
+    heads |= {ours: weights.pop(WORDS[ours]) for ours in present}
+    if present:
+        heads |= {ours.replace(".mlm.", ".woc."): heads[ours].clone() for ours in present}
+        derived.append("woc (a copy of mlm)")
+    # Which class means "match": 1 in the heads of UNITER and of OSCAR's fine-tuning, 0 in OSCAR's pretraining.
+    for source, match in (("rank_output", 0), ("itm_output", 1), ("classifier", 1), ("cls.seq_relationship", 0)):
+        pair = [f"{source}.weight", f"{source}.bias"]
+        lacking = [name for name in pair if name not in weights]
+        if len(lacking) == 2:
+            continue
+        if lacking:
+            raise ItmlabError(f"the checkpoint lacks {lacking[0]}", where=where)
+        matrix, shift = (weights.pop(name) for name in pair)
+        if "heads.itm.weight" in heads:  # never over a head that comes first in this list
+            aside += pair
+        elif matrix.dim() == 2 and matrix.shape[1] == config.hidden and len(matrix) == len(shift) <= 3:
+            heads["heads.itm.weight"], heads["heads.itm.bias"] = _log_odds(matrix, match), _log_odds(shift, match)
+            if len(matrix) > 1:
+                derived.append(f"itm (log-odds of {source})")
+        else:
+            raise ItmlabError(f"{source} of shape {tuple(matrix.shape)} is no matching head", where=where)
+    return heads, tuple(derived), tuple(aside)
+
+
+def _log_odds(rows: Tensor, match: int) -> Tensor:
+    """One row from a head of several classes: class `match` less the mean of the others (VinVL has two of them)."""
+    if len(rows) == 1:
+        return rows.clone()
+    others = [number for number in range(len(rows)) if number != match]
+    return rows[match : match + 1] - rows[others].mean(dim=0, keepdim=True)
+
+
+def _sizes(weights: dict[str, Tensor]) -> OneTowerConfig:
+    """The configuration that the shapes tell; heads of 64 dimensions, which is what the published sizes have."""
+    uniter, oscar = "img_embeddings.img_linear.weight" in weights, "img_embedding.weight" in weights
+    if uniter == oscar:
+        raise ItmlabError("neither a UNITER nor an OSCAR checkpoint", remedy="it has no image embedding of either")
+    lacking = [
+        name
+        for name in (
+            *(f"embeddings.{kind}_embeddings.weight" for kind in ("word", "position", "token_type")),
+            "encoder.layer.0.intermediate.dense.weight",
+        )
+        if name not in weights or weights[name].dim() != 2
+    ]
+    if lacking:
+        raise ItmlabError(f"the checkpoint lacks {_listed(lacking)}")
+    layers = 1 + max(int(found[1]) for name in weights if (found := re.match(r"encoder\.layer\.(\d{1,4})\.", name)))
+    image = weights["img_embeddings.img_linear.weight" if uniter else "img_embedding.weight"]
+    vocabulary_size, hidden = weights["embeddings.word_embeddings.weight"].shape
+    positions = len(weights["embeddings.position_embeddings.weight"])
+    return OneTowerConfig(
+        form="uniter" if uniter else "oscar",
+        region_dimension=image.shape[1] - (0 if uniter else 6),
+        hidden=hidden,
+        layers=layers,
+        heads=max(hidden // 64, 1),
+        intermediate=len(weights["encoder.layer.0.intermediate.dense.weight"]),
+        vocabulary_size=vocabulary_size,
+        maximum_tokens=min(64, positions // 2),
+        maximum_tags=min(64, positions // 2),
+        positions=positions,
+        types=len(weights["embeddings.token_type_embeddings.weight"]),
+        normalised_regions=not uniter and "LayerNorm.weight" in weights,
+    )
+
+
+def _file_and_settings(path: Path) -> tuple[Path, dict[str, Any]]:
+    if not path.is_dir():
+        return path, {}
+    file = next((path / name for name in FILES if (path / name).is_file()), None)
+    if file is None:
+        raise ItmlabError(f"no {' or '.join(FILES)}", where=str(path), remedy="give the checkpoint file itself")
+    if not (path / CONFIG_FILE).is_file():
+        return file, {}
+    stated = read_json(path / CONFIG_FILE)
+    if not isinstance(stated, dict):
+        raise ItmlabError("not a model configuration", where=str(path / CONFIG_FILE))
+    if stated.get("hidden_act", "gelu") != "gelu":
+        raise ItmlabError(f"the activation {stated['hidden_act']!r} is not gelu", where=str(path / CONFIG_FILE))
+    known = {"num_attention_heads": "heads", "hidden_dropout_prob": "dropout", "layer_norm_eps": "layer_norm_epsilon"}
+    return file, {ours: stated[theirs] for theirs, ours in known.items() if theirs in stated}
+
+
+def _tensors(file: Path) -> dict[str, Tensor]:
+    if file.suffix == ".safetensors":
+        return _read_weights(file)
+    try:
+        content = torch.load(file, map_location="cpu", weights_only=True)
+    except FileNotFoundError:
+        raise ItmlabError("no such file", where=str(file)) from None
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ItmlabError(f"not a file of plain tensors: {reason}", where=str(file)) from None
+    for wrapper in WRAPPERS:
+        if isinstance(content, dict) and isinstance(content.get(wrapper), dict):
+            content = content[wrapper]
+    if not isinstance(content, dict) or not content or not all(isinstance(one, Tensor) for one in content.values()):
+        raise ItmlabError("not a file of named weights", where=str(file))
+    return content

@@ -1,0 +1,123 @@
+"""A recipe: everything that decides what a training run does, as frozen dataclasses, JSON in and out."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ..errors import ItmlabError
+from ..models import FragmentConfig, OneTowerConfig, SeparateOneTowerConfig, TwoTowerConfig
+from ..storage import read_json, write_json
+from .fields import LATER, check, did_you_mean, from_plain, replaced, to_plain
+from .settings import (
+    AdaptiveMarginSettings,
+    DataSettings,
+    ExtraNegatives,
+    LossSettings,
+    MemorySettings,
+    OptimiserSettings,
+    SamplerSettings,
+    SynthesisSettings,
+    TagsSettings,
+)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A training run, but for its data: model, sampler, loss, memory, optimiser, sizes and seed.
+
+    A model that encodes pictures and captions apart has a `loss` (and perhaps a `sampler`, a `memory`, an
+    `adaptive_margin`, hard negatives by `synthesis`), a one-tower model has `tags` instead. `start` is a shipped run's
+    name, or the directory of a run or a saved model, whose weights and tokeniser it begins from.
+    `replace(sampler__prior=1e-3, data__epochs=3)` makes a variation; `sized("base")` the same method at another size. A
+    wrong field is one ItmlabError that names it.
+    """
+
+    name: str
+    size: Literal["tiny", "base", "large"]
+    model: TwoTowerConfig | OneTowerConfig | SeparateOneTowerConfig | FragmentConfig
+    sampler: SamplerSettings | None = None
+    loss: LossSettings | None = field(default=LossSettings())
+    memory: MemorySettings | None = None
+    optimiser: OptimiserSettings = field(default=OptimiserSettings())
+    data: DataSettings = field(default=DataSettings())
+    seed: int = 0
+    adaptive_margin: AdaptiveMarginSettings | None = field(default=None, metadata=LATER)
+    tags: TagsSettings | None = field(default=None, metadata=LATER)
+    start: str | None = field(default=None, metadata=LATER)
+    extra_negatives: ExtraNegatives | None = field(default=None, metadata=LATER)
+    synthesis: SynthesisSettings | None = field(default=None, metadata=LATER)
+
+    def __post_init__(self) -> None:
+        check(bool(self.name), "name", self.name, "a name")
+        check(0 <= self.seed < 2**31, "seed", self.seed, "0 to 2147483647")
+        check(self.start != "", "start", self.start, "a run's name, a directory, or null")
+        if type(self.model) is OneTowerConfig:
+            self._check_one_tower()
+            return
+        check(self.tags is None, "tags", self.tags, "null, as the model is no one-tower model")
+        check(self.loss is not None, "loss", self.loss, "an object with fields, as the model is no one-tower model")
+        parts = isinstance(self.model, FragmentConfig) and self.model.kind not in ("vsrn", "vsepp")
+        writes = isinstance(self.model, FragmentConfig) and self.model.kind == "vsrn"
+        check(writes or not self.loss.writing, "loss.writing", self.loss.writing, "0, as only VSRN writes captions")
+        check(not parts or self.memory is None, "memory", self.memory, "null, as the model compares parts")
+        sampled, kind = self.loss.kind == "sampled_triplet", self.sampler and self.sampler.kind
+        check(not sampled or kind is not None, "sampler", kind, "one, as loss.kind is 'sampled_triplet'")
+        check(sampled or kind is None, "sampler", kind, f"null, as loss.kind {self.loss.kind!r} takes all negatives")
+        further = self.synthesis is not None or self.extra_negatives is not None or self.loss.global_features
+        both = parts and sampled and further  # a sampler's statistics are of one scale
+        check(not both, "sampler", kind, "null, as the model compares parts and, for some negatives, global features")
+
+    def _check_one_tower(self) -> None:
+        check(self.tags is not None, "tags", self.tags, "an object with fields, as the model is a one-tower model")
+        for name in ("sampler", "loss", "memory", "adaptive_margin", "synthesis"):
+            check(getattr(self, name) is None, name, getattr(self, name), "null, as the model is a one-tower model")
+        file = self.tags.makes_sentences and self.tags.generator == "file"
+        given = self.extra_negatives and self.extra_negatives.path
+        check(not file or given is not None, "extra_negatives", given, "a path, as tags.generator is 'file'")
+        check(file or given is None, "extra_negatives", given, "null unless tags.generator is 'file'")
+
+    def replace(self, **changes: Any) -> "Recipe":
+        """A copy with changed fields; `a__b` (in a dictionary also "a.b") reaches into a field."""
+        return replaced(self, changes)
+
+    def sized(self, size: str) -> "Recipe":
+        """The same method (sampler, losses, seed) with the model, optimiser, memory and data settings of another size.
+
+        A named recipe's own sampler, one-tower settings and start become that size's; those changed stay as they are.
+        """
+        from . import METHODS, SIZES, family, get
+
+        if size not in SIZES:
+            raise ItmlabError(f"no size {size!r}", where="recipe", remedy=did_you_mean(size, SIZES))
+        known = self.name if self.name in METHODS else family(self.model)
+        theirs, ours = get(known, size), get(known, self.size)
+        changes = {name: getattr(theirs, name) for name in ("model", "optimiser", "data")}
+        if isinstance(self.model, FragmentConfig):
+            kept = {name: getattr(self.model, name) for name in ("kind", "aggregation")}
+            changes["model"] = replace(theirs.model, **kept)
+        changes["memory"] = None if self.memory is None else SIZES[size]["memory"]
+        for name in ("sampler", "tags", "start"):
+            if self.name in METHODS and getattr(self, name) == getattr(ours, name):
+                changes[name] = getattr(theirs, name)
+        return replace(self, size=size, **changes)
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as plain JSON values; those that came later only where they are not at their default."""
+        return to_plain(self)
+
+    @classmethod
+    def from_json(cls, value: Any) -> "Recipe":
+        """The recipe of such values; an unknown, missing, ill-typed or impossible field is an ItmlabError."""
+        return from_plain(cls, value, "")
+
+    def save(self, path: str | Path) -> None:
+        """Write the recipe as a JSON file."""
+        write_json(path, self.to_json())
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Recipe":
+        """Read a recipe from a JSON file."""
+        try:
+            return cls.from_json(read_json(path))
+        except ItmlabError as error:
+            raise error if str(path) in str(error) else ItmlabError(str(error), where=str(path)) from None

@@ -1,0 +1,271 @@
+"""The settings that a recipe is made of, as frozen dataclasses that check their ranges."""
+
+import inspect
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .. import samplers
+from ..errors import ItmlabError
+from ..losses.contrastive import NOISE
+from ..losses.tags import LossWeights
+from .fields import LATER, check, did_you_mean, typed
+
+SAMPLERS = {
+    "random": samplers.Random,
+    "hardest": samplers.Hardest,
+    "semi_hard": samplers.SemiHard,
+    "softest": samplers.Softest,
+    "retrieved": samplers.Retrieved,
+    "false_negative_eliminating": samplers.FalseNegativeEliminating,
+}
+
+
+@dataclass(frozen=True)
+class SamplerSettings:
+    """Which negative is taken: a sampler's name and what its constructor is given."""
+
+    kind: Literal["random", "hardest", "semi_hard", "softest", "retrieved", "false_negative_eliminating"] = "hardest"
+    options: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        known = inspect.signature(SAMPLERS[self.kind]).parameters
+        for name, value in self.options.items():
+            if name not in known:
+                remedy = did_you_mean(name, known) if known else f"{self.kind} has no options"
+                raise ItmlabError(f"unknown field sampler.{name}", where="recipe", remedy=remedy)
+            typed(known[name].annotation, value, f"sampler.{name}")
+        try:
+            self.build()  # its own checks of the ranges
+        except ItmlabError as error:
+            raise ItmlabError(f"sampler: {error}", where="recipe") from None
+
+    def build(self, *, margin: float = 0.2) -> samplers.Sampler:
+        """A new sampler with these options; one that knows a margin takes the loss's unless it was given its own."""
+        knows = "margin" in inspect.signature(SAMPLERS[self.kind]).parameters
+        return SAMPLERS[self.kind](**{**({"margin": margin} if knows else {}), **self.options})
+
+
+@dataclass(frozen=True)
+class LossSettings:
+    """What is minimised; only `sampled_triplet` asks the sampler, the others look at the whole pool.
+
+    `info_cmr` is ITContrast's InfoNCE with `noise` Gaussian vectors in the denominator (Z of Eq. 7). A model that
+    compares parts learns by its `global_features` too, from the same loss beside, if that is said; it always does so
+    where it is given what has no parts: noise, synthetic negatives, negatives of a file. `writing` is the weight of
+    VSRN's second loss, the nats that it costs to write a pair's caption from its image, beside the mean over anchors.
+    """
+
+    kind: Literal["sum_of_hinges", "max_of_hinges", "sampled_triplet", "info_nce", "info_cmr"] = "sampled_triplet"
+    margin: float = 0.2
+    temperature: float = 0.05
+    noise: int = field(default=NOISE, metadata=LATER)
+    global_features: bool = field(default=False, metadata=LATER)
+    writing: float = field(default=0.0, metadata=LATER)
+
+    def __post_init__(self) -> None:
+        check(0 <= self.margin < math.inf, "loss.margin", self.margin, "0 or more")
+        check(0 < self.temperature < math.inf, "loss.temperature", self.temperature, "more than 0")
+        check(self.noise >= 0, "loss.noise", self.noise, "0 or more")
+        check(0 <= self.writing < math.inf, "loss.writing", self.writing, "0 or more")
+
+
+@dataclass(frozen=True)
+class AdaptiveMarginSettings:
+    """SAM's triplets beside the recipe's loss, or instead of it without `with_triplet` (Eq. 7, Tables 4 and 5).
+
+    Their margins are differences of φ over `temperature` τ, at most `ceiling`; φ is CIDEr-D from the document
+    frequencies of what is trained on. `negatives` of their own: the farthest from the anchor ("SN"), the nearest ("HN")
+    or any ("RS").
+    """
+
+    temperature: float = 10.0
+    negatives: Literal["softest", "hardest", "random"] = "softest"
+    with_triplet: bool = True
+    ceiling: float = 1.0
+    relevance: Literal["cider"] = "cider"
+    tokenise: Literal["whitespace", "penn"] = "whitespace"
+
+    def __post_init__(self) -> None:
+        check(0 < self.temperature < math.inf, "adaptive_margin.temperature", self.temperature, "more than 0")
+        check(0 < self.ceiling < math.inf, "adaptive_margin.ceiling", self.ceiling, "more than 0")
+
+
+@dataclass(frozen=True)
+class MemorySettings:
+    """FNE's momentum memory (Sec. 3.3): K features of each kind, from encoders that follow with momentum m (Eq. 14)."""
+
+    length: int = 8192
+    momentum: float = 0.995
+
+    def __post_init__(self) -> None:
+        check(self.length >= 1, "memory.length", self.length, "1 or more")
+        check(0 <= self.momentum < 1, "memory.momentum", self.momentum, "0 to below 1")
+
+
+@dataclass(frozen=True)
+class OptimiserSettings:
+    """How weights move. `milestones` and `warm_up` are in epochs; `step` leaves a tenth of the rate at each.
+
+    `warm_up_share` gives the warm-up as a share of all steps instead. `betas` are Adam's.
+    """
+
+    kind: Literal["adam", "adamw"] = "adam"
+    learning_rate: float = 2e-5
+    schedule: Literal["constant", "step", "linear", "cosine"] = "step"
+    milestones: tuple[int, ...] = (5, 15)
+    warm_up: float = 0.0
+    clip: float = 2.0
+    weight_decay: float = 0.0
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    warm_up_share: float = field(default=0.0, metadata=LATER)
+    betas: tuple[float, float] = field(default=(0.9, 0.999), metadata=LATER)
+
+    def __post_init__(self) -> None:
+        rate = self.learning_rate
+        check(0 < rate < math.inf, "optimiser.learning_rate", rate, "more than 0")
+        check(all(item > 0 for item in self.milestones), "optimiser.milestones", self.milestones, "epochs from 1 on")
+        check(self.warm_up >= 0, "optimiser.warm_up", self.warm_up, "0 or more epochs")
+        both = self.warm_up > 0 and self.warm_up_share > 0
+        check(0 <= self.warm_up_share < 1, "optimiser.warm_up_share", self.warm_up_share, "0 to below 1")
+        check(not both, "optimiser.warm_up_share", self.warm_up_share, "0, as optimiser.warm_up is given")
+        check(all(0 <= beta < 1 for beta in self.betas), "optimiser.betas", self.betas, "numbers from 0 to below 1")
+        check(self.clip > 0, "optimiser.clip", self.clip, "more than 0")
+        check(self.weight_decay >= 0, "optimiser.weight_decay", self.weight_decay, "0 or more")
+
+
+@dataclass(frozen=True)
+class DataSettings:
+    """How pairs are served. `batch_size` counts pictures over all processes; `accumulate` batches make one step.
+
+    `captions_per_image=n` encodes a picture once with n of its captions; "all" makes each caption a pair of its own,
+    as the field's epochs do. In the first `warm_up_epochs` the loss is InfoNCE in the batch: a network from scratch
+    needs it before one negative an anchor can lead it (pretrained encoders do not: 0).
+
+    `steps` ends the run after so many steps of the optimiser instead of `epochs`. `validation` limits what is looked at
+    after every `validate_every`-th epoch, and the last, to so many pictures of the split "val" (0: nothing is, and the
+    last weights are kept).
+    """
+
+    batch_size: int = 32
+    epochs: int = 25
+    captions_per_image: int | Literal["all"] = "all"
+    warm_up_epochs: int = 0
+    accumulate: int = 1
+    steps: int | None = field(default=None, metadata=LATER)
+    validation: int | None = field(default=None, metadata=LATER)
+    validate_every: int = field(default=1, metadata=LATER)
+
+    def __post_init__(self) -> None:
+        check(self.batch_size >= 1, "data.batch_size", self.batch_size, "1 or more")
+        check(self.epochs >= 1, "data.epochs", self.epochs, "1 or more")
+        many = self.captions_per_image == "all" or self.captions_per_image >= 1
+        check(many, "data.captions_per_image", self.captions_per_image, "1 or more, or 'all'")
+        check(self.warm_up_epochs >= 0, "data.warm_up_epochs", self.warm_up_epochs, "0 or more")
+        check(self.accumulate >= 1, "data.accumulate", self.accumulate, "1 or more")
+        check(self.steps is None or self.steps >= 1, "data.steps", self.steps, "1 or more, or null")
+        check(self.validate_every >= 1, "data.validate_every", self.validate_every, "1 or more")
+        check(self.validation is None or self.validation >= 0, "data.validation", self.validation, "0 or more, or null")
+
+
+@dataclass(frozen=True)
+class SynthesisSettings:
+    """SynHNC (ITContrast, Sec. 3.2): a negative of each anchor from each of the `clusters` of the batch's negatives.
+
+    `sigma` is σ of the Gaussian kernel; the paper does not say how many clusters. `weights` are least squares or the
+    identity; without `detach` a gradient goes through the synthesis.
+    """
+
+    clusters: int = 8
+    sigma: float = 0.1
+    weights: Literal["least_squares", "identity"] = "least_squares"
+    detach: bool = True
+
+    def __post_init__(self) -> None:
+        check(self.clusters >= 1, "synthesis.clusters", self.clusters, "1 or more")
+        check(0 < self.sigma < math.inf, "synthesis.sigma", self.sigma, "more than 0")
+
+
+@dataclass(frozen=True)
+class ExtraNegatives:
+    """Negatives of each caption from a file that `python -m itmlab negatives` wrote, beside the recipe's own.
+
+    `number` of a caption's are taken anew each time it comes, drawn at random; captions without any go without.
+    """
+
+    path: str
+    number: int = 1
+
+    def __post_init__(self) -> None:
+        check(bool(self.path), "extra_negatives.path", self.path, "the path of a file")
+        check(self.number >= 1, "extra_negatives.number", self.number, "1 or more")
+
+
+# What a one-tower recipe minimises, and how its negatives are mined and made (TAGS-DC).
+
+
+Generator = Literal["dynamic", "static", "vse_c", "file"]
+
+
+@dataclass(frozen=True)
+class TagsSettings:
+    """The settings of a training step of TAGS-DC (Algorithm 1); the defaults are the paper's (appendix A.1, Table 5).
+
+    `weights` are λ of Eq. 10. Matching is the triplet of Eq. 4 with `margin` α, a `binary` cross-entropy, or a
+    `contrast` of the match with its negatives by softmax. `kept` negatives an anchor are mined from `drawn` random ones
+    (all `kept` at random where `drawn` is not more). It joins in when the share `matching_begins` of all steps is done.
+
+    `alignment` weighs InfoNCE in the batch, at `alignment_temperature`, of pictures and captions that the tower reads
+    apart: a network from scratch learns nothing from matching alone. The paper begins from pretrained weights.
+
+    A caption's `masking` hides phrases or words with `probability`; the masked language loss looks at
+    `trained_maskings` of them. Sentences come from `maskings` (K) × `samples` (L) fillings at `temperature` (τ) by the
+    tower itself ("dynamic") or a frozen copy of where it started ("static"), from VSE-C's rules, or from the file of
+    the recipe's `extra_negatives`; the `hardest` (m) are trained on. `implied` adds to the filter of false negatives
+    what words imply, where the data are `scenes` (other data have no such lexicon: there it changes nothing).
+
+    Words count by `replaced_weight` and `kept_weight` in the discrimination, and at `correction` positions in the
+    correction.
+    """
+
+    weights: LossWeights = field(default=LossWeights())
+    matching: Literal["triplet", "binary", "contrast"] = "triplet"
+    margin: float = 0.2
+    drawn: int = 399
+    kept: int = 31
+    matching_begins: float = 0.0
+    alignment: float = 0.0
+    alignment_temperature: float = 0.07
+    masking: Literal["phrase", "word"] = "phrase"
+    probability: float = 0.15
+    trained_maskings: int = 1
+    generator: Generator = "dynamic"
+    maskings: int = 20
+    samples: int = 20
+    temperature: float = 1.5
+    hardest: int = 31
+    implied: bool = False
+    replaced_weight: float = 1.0
+    kept_weight: float = 1.0
+    correction: Literal["all", "replaced"] = "all"
+
+    def __post_init__(self) -> None:
+        check(bool(self.weights.wanted), "tags.weights", self.weights.named(), "one of them above 0")
+        for name in ("drawn", "kept", "trained_maskings", "maskings", "samples", "hardest"):
+            check(getattr(self, name) >= 1, f"tags.{name}", getattr(self, name), "1 or more")
+        for name, least, most in (("margin", 0, 2), ("probability", 0, 1), ("temperature", 1e-6, 1e6)):
+            value = getattr(self, name)
+            check(least <= value <= most, f"tags.{name}", value, f"{least} to {most}")
+        check(self.alignment_temperature > 0, "tags.alignment_temperature", self.alignment_temperature, "more than 0")
+        check(0 <= self.matching_begins < 1, "tags.matching_begins", self.matching_begins, "0 to below 1")
+        before = not self.matching_begins or self.alignment or self.weights.masked_language
+        check(bool(before), "tags.matching_begins", self.matching_begins, "0, as nothing else is learnt before")
+        for name in ("alignment", "replaced_weight", "kept_weight"):
+            check(getattr(self, name) >= 0, f"tags.{name}", getattr(self, name), "0 or more")
+        words = self.replaced_weight + self.kept_weight
+        check(words > 0, "tags.kept_weight", self.kept_weight, "more than 0, as tags.replaced_weight is 0")
+
+    @property
+    def makes_sentences(self) -> bool:
+        """Whether synthetic sentences are needed at all."""
+        return bool({"synthetic", "discrimination", "correction"} & set(self.weights.wanted))

@@ -1,0 +1,197 @@
+"""A run directory: whose it is, checked before anything in it is gone on with."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+
+from .. import models
+from ..data.captionset import CaptionSet
+from ..errors import ItmlabError
+from ..models import OneTower, SeparateOneTower, SeparateOneTowerConfig
+from ..models.base import CONFIG_FILE
+from ..recipes.recipe import Recipe
+from ..storage import read_json, write_json
+from .checkpoint import shipped_directory, shipped_names
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+
+# What a recipe's model configuration stands for: how such a model is built and read.
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Names of a builder and of a class with `load` in `itmlab.models`."""
+
+    builder: str
+    model: str
+
+    def build(self, config: Any, source: "Iterable[str] | PreTrainedTokenizerFast") -> nn.Module:
+        """A fresh model whose vocabulary comes from captions or is a tokeniser's."""
+        return getattr(models, self.builder)(config, source)
+
+    def load(self, directory: Path) -> nn.Module:
+        """A saved model, in evaluation mode."""
+        return getattr(models, self.model).load(directory)
+
+
+KINDS: dict[type, Kind] = {
+    models.TwoTowerConfig: Kind("build_model", "TwoTower"),
+    models.SeparateOneTowerConfig: Kind("build_separate_one_tower", "SeparateOneTower"),
+    models.FragmentConfig: Kind("build_fragment", "Fragment"),
+    models.OneTowerConfig: Kind("build_one_tower", "OneTower"),
+}
+
+
+def kind_of(config: Any) -> Kind:
+    """The kind that a configuration belongs to."""
+    return KINDS[type(config)]
+
+
+# What a run begins from: fresh weights, or those of another run or saved model; and which files it was given.
+
+
+OWN = ("vocabulary_size", "dropout")  # of a configuration: the tokeniser's, and one that no weight depends on
+
+
+def first_model(recipe: Recipe, captions: Iterable[str]) -> nn.Module:
+    """The model of step 0, in training mode: fresh, its vocabulary made from captions, or `recipe.start`'s.
+
+    A start of another configuration is an ItmlabError that names what differs; a tower that reads the modalities apart
+    may begin with the transformer of one that reads them together.
+    """
+    if recipe.start is None:
+        return kind_of(recipe.model).build(recipe.model, captions)
+    home = start_directory(recipe.start)
+    found = _saved(recipe.model, home)
+    wanted, there = recipe.model.to_dict(), found.config.to_dict()
+    differs = [name for name in wanted if name not in OWN and wanted[name] != there.get(name)]
+    if differs:
+        name = differs[0]
+        raise ItmlabError(
+            f"start has {name} {there.get(name)!r} and the recipe's model {wanted[name]!r}",
+            where=str(home),
+            remedy="start from a model of the same configuration, or change model of the recipe",
+        )
+    model = _with_tokenizer(recipe, found.config, found.tokenizer)
+    model.load_state_dict(found.state_dict())
+    if isinstance(model, OneTower) and _learns_to_correct(recipe) and not _has_learnt_to_correct(home):
+        model.heads.woc.load_state_dict(model.heads.mlm.state_dict())  # as `load_public` does: a better start than none
+    return model
+
+
+def start_directory(start: str) -> Path:
+    """The directory of a shipped run's name, or of a run or a saved model; anything else is an ItmlabError."""
+    there = shipped_names()
+    if start in there:
+        return shipped_directory(start)
+    if not (Path(start) / "config.json").is_file():
+        listed = f"there are {', '.join(there)}" if there else "this installation has none"
+        raise ItmlabError(
+            "no shipped run and no directory of a saved model", where=repr(start), remedy=f"shipped: {listed}"
+        )
+    return Path(start)
+
+
+def inputs(recipe: Recipe) -> dict[str, Any]:
+    """A hash of each file that a recipe names, so that a run is not gone on with after it has changed."""
+    files = {}
+    if recipe.start is not None:
+        files["start"] = start_directory(recipe.start) / "model.safetensors"
+    if recipe.extra_negatives is not None:
+        files["extra_negatives"] = Path(recipe.extra_negatives.path)
+    return {name: _hash(path) for name, path in files.items()}
+
+
+def _saved(config: Any, home: Path) -> nn.Module:
+    """The saved model as the recipe reads it."""
+    if isinstance(config, SeparateOneTowerConfig) and "encodes" not in read_json(home / CONFIG_FILE):
+        return SeparateOneTower.of(OneTower.load(home))
+    return kind_of(config).load(home)
+
+
+def _with_tokenizer(recipe: Recipe, config: Any, tokenizer: "PreTrainedTokenizerFast") -> nn.Module:
+    return kind_of(config).build(replace(config, dropout=recipe.model.dropout), tokenizer)
+
+
+def _learns_to_correct(recipe: Recipe) -> bool:
+    return recipe.tags is not None and recipe.tags.weights.correction > 0
+
+
+def _has_learnt_to_correct(home: Path) -> bool:
+    """A saved model that is no run is taken at its word."""
+    path = home / "recipe.json"
+    return not path.exists() or _learns_to_correct(Recipe.load(path))
+
+
+def _hash(path: Path) -> str:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ItmlabError(f"cannot be read ({error.strerror})", where=str(path)) from None
+
+
+ANOTHER = "train into another directory, or delete this one"
+NEIGHBOUR = "wait for it, or train into another directory"
+
+
+@contextmanager
+def held(directory: Path) -> Iterator[None]:
+    """Keep other processes from training in `directory` meanwhile; the system lets go of it however this one ends."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows, which goes without
+        yield
+        return
+    directory.mkdir(parents=True, exist_ok=True)
+    with open(directory / "lock", "ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ItmlabError("another process is training here", where=str(directory), remedy=NEIGHBOUR) from None
+        yield
+
+
+def begin(directory: Path, recipe: Recipe, data: CaptionSet, *, resume: bool) -> None:
+    """Write recipe.json and data.json, or see that those there are the same; an ItmlabError says what differs."""
+    for left in (*directory.glob(".*.tmp"), *directory.glob("resume/.*.tmp")):
+        left.unlink()  # of a process killed while writing
+    described = {
+        "name": data.name,
+        "images": len(data),
+        "captions": len(data.captions),
+        "splits": {name: len(indices) for name, indices in data.splits.items()},
+        "fingerprint": data.fingerprint,
+    }
+    files = {"recipe": (directory / "recipe.json", recipe.to_json()), "data": (directory / "data.json", described)}
+    read = inputs(recipe)
+    if read:
+        files["input"] = (directory / "inputs.json", read)
+    for what, (path, value) in files.items():
+        if not path.exists():
+            write_json(path, value)
+            continue
+        if not resume:
+            raise ItmlabError("there is a run here already", where=str(directory), remedy=f"resume it, or {ANOTHER}")
+        difference = first_difference(read_json(path), value)
+        if difference:
+            raise ItmlabError(f"this run has another {what}: {difference}", where=str(directory), remedy=ANOTHER)
+
+
+def first_difference(there: Any, here: Any, field: str = "") -> str | None:
+    """In words, the first field in which two JSON values differ."""
+    if isinstance(there, dict) and isinstance(here, dict):
+        for name in [*here, *(name for name in there if name not in here)]:
+            path = f"{field}.{name}" if field else name
+            found = first_difference(there.get(name), here.get(name), path)
+            if found:
+                return found
+        return None
+    return None if there == here else f"{field} is {there!r} there and {here!r} here"

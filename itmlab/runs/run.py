@@ -1,0 +1,229 @@
+"""A trained run: its recipe, its record, its model, and what one asks of them."""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Float
+from PIL import Image
+from torch import Tensor, nn
+
+from ..data.captionset import CaptionSet
+from ..data.pictures import read_image
+from ..errors import ItmlabError, MissingPart
+from ..models import OneTower
+from ..models.pairs import compares_parts, looked_at, reads
+from ..recipes.recipe import Recipe
+from ..storage import write_bytes
+from .checkpoint import Checkpoints, read_json_lines, shipped_directory, shipped_names
+from .directory import kind_of
+from .scores import embed_captions, embed_images, evaluate, recall_table, similarity
+from .search import Hits, Index, PairSearch
+
+MANY_PAIRS = 100_000  # half a minute of a small one-tower model
+
+
+class Run:
+    """A run directory opened for reading; a directory without recipe.json is an ItmlabError. Nothing in it is run."""
+
+    def __init__(self, directory: str | Path):
+        self.directory = Path(directory)
+        if not (self.directory / "recipe.json").is_file():
+            raise ItmlabError(
+                "not a run directory, it has no recipe.json",
+                where=str(directory),
+                remedy="python -m itmlab train makes one",
+            )
+        self._indices: dict[tuple[str, str], Index] = {}
+        self._searches: dict[str, PairSearch] = {}
+
+    def __repr__(self) -> str:
+        return f"Run({self.recipe.name}, {self.recipe.size}, {self.directory})"
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """The recipe that made it."""
+        return Recipe.load(self.directory / "recipe.json")
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """All records as they stand: of every tenth step (`kind` "step") and of every epoch (`kind` "epoch")."""
+        return read_json_lines(self.directory / "history.jsonl")
+
+    @property
+    def epochs(self) -> list[dict[str, Any]]:
+        """The records of epochs: mean loss, and recall on the validation split as `evaluate` gives it."""
+        return [record for record in self.history if record["kind"] == "epoch"]
+
+    @property
+    def finished(self) -> bool:
+        """Whether it was trained to the end of its recipe."""
+        pointer = Checkpoints(self.directory / "resume").read_pointer()
+        return bool(pointer) and pointer["position"]["finished"]
+
+    @cached_property
+    def model(self) -> nn.Module:
+        """The model with the weights kept, in evaluation mode, on the GPU if there is one."""
+        if not (self.directory / "model.safetensors").is_file():
+            raise ItmlabError("no weights yet", where=str(self.directory), remedy="train it for an epoch, or max_steps")
+        return kind_of(self.recipe.model).load(self.directory).to("cuda" if torch.cuda.is_available() else "cpu").eval()
+
+    def evaluate(
+        self,
+        data: CaptionSet,
+        split: str | None = "test",
+        folds: int = 1,
+        relevance: Literal["cider", "spice"] | None = None,
+        resume: str | Path | None = None,
+    ) -> dict[str, Any]:
+        """Recall at 1, 5, 10 in percent as {"i2t": {k: ...}, "t2i": {k: ...}, "rsum": ...} on a split (None: all).
+
+        `relevance` adds "semantic", the table of `metrics.semantic_retrieval`: R, SR, NCS and their sums. A one-tower
+        model reads every pair: it shows its progress where there are many, and keeps what it has scored in the file
+        `resume`, if that is given, to go on from.
+        """
+        part = data if split is None else data.split(split)
+        shown = len(part) * len(part.captions) > MANY_PAIRS
+        return evaluate(self.model, part, folds=folds, relevance=relevance, progress=shown, resume=resume)
+
+    def search(
+        self,
+        query: str | Image.Image | Path,
+        k: int = 5,
+        *,
+        data: CaptionSet,
+        of: Literal["images", "captions"] | None = None,
+    ) -> Hits:
+        """The `k` best images of `data` for a sentence, or captions for a picture (a Path or a PIL image).
+
+        `of` asks for the other kind: captions like a caption, pictures like a picture. A `str` is always a sentence.
+        """
+        if isinstance(query, str):
+            if not query.strip():
+                raise ItmlabError("the sentence to search for is empty")
+        elif isinstance(query, Path):
+            query = read_image(query)
+        of = of or ("images" if isinstance(query, str) else "captions")
+        if of not in ("images", "captions"):
+            raise ItmlabError(f"cannot search for {of!r}", remedy='of="images" or of="captions"')
+        scores, indices = self._best(query, k, data, of)
+        if of == "captions":
+            images = data.image_of_caption[indices].tolist()
+            ids, captions = [data.caption_ids[index] for index in indices], [data.captions[index] for index in indices]
+        else:
+            images, ids = indices, [data.image_ids[index] for index in indices]
+            first = [data.captions_of_image[index][:1].tolist() for index in indices]
+            captions = [data.captions[own[0]] if own else "" for own in first]
+        return Hits(query, of, ids, scores, captions, images, data)
+
+    def _best(self, query: str | Image.Image, k: int, data: CaptionSet, of: str) -> tuple[list[float], list[int]]:
+        """The k best scores and their places, from features where the model has them, else by scoring all."""
+        model = self.model
+        if isinstance(model, OneTower) or compares_parts(model):
+            if data.fingerprint not in self._searches:
+                self._searches[data.fingerprint] = PairSearch(model, data)
+            return self._searches[data.fingerprint].search(query, k, of)
+        if not isinstance(query, str) and reads(model) == "regions":
+            raise ItmlabError("this model looks at regions, of which a picture has none", remedy="search by a sentence")
+        features = embed_captions(model, [query]) if isinstance(query, str) else embed_images(model, [query])
+        key = (data.fingerprint, of)
+        if key not in self._indices:
+            embedded = (
+                embed_images(model, looked_at(model, data)) if of == "images" else embed_captions(model, data.captions)
+            )
+            self._indices[key] = Index(embedded)
+        scores, indices = (found[0].tolist() for found in self._indices[key].search(features, k))
+        return scores, indices
+
+    def export(self, directory: str | Path, dtype: Literal["float16", "float32"] = "float16") -> "Run":
+        """Write what using the run takes (recipe, data's description, record, weights) without what resuming takes."""
+        directory = Path(directory)
+        if directory.resolve() == self.directory.resolve():
+            raise ItmlabError(
+                "a run cannot be exported onto itself", where=str(directory), remedy="name another directory"
+            )
+        self.model.save(directory, dtype=dtype)
+        for name in ("recipe.json", "data.json", "inputs.json", "history.jsonl"):
+            if (self.directory / name).exists():
+                write_bytes(directory / name, (self.directory / name).read_bytes())
+        pointer = Checkpoints(self.directory / "resume").read_pointer()
+        if pointer.get("position"):
+            shutil.rmtree(directory / "resume", ignore_errors=True)
+            Checkpoints(directory / "resume").finish({**pointer["position"], "finished": True})
+        return Run(directory)
+
+
+def pretrained(name: str) -> Run:
+    """A run that ships with the package; an unknown name is an ItmlabError that lists those there."""
+    there = shipped_names()
+    if name not in there:
+        listed = f"there are {', '.join(there)}" if there else "this installation has none: train one"
+        raise ItmlabError(f"no pretrained run {name!r}", remedy=listed)
+    return Run(shipped_directory(name))
+
+
+# Several runs as one, by the mean of their similarities (FNE's and its rivals' comparison tables).
+
+
+class Ensemble:
+    """Runs, of whatever recipes, that vote with their similarities."""
+
+    def __init__(self, runs: Sequence[Run]):
+        self.runs = list(runs)
+        if not self.runs:
+            raise ItmlabError("an ensemble needs at least one run")
+
+    def similarity(self, data: CaptionSet) -> Float[Tensor, "image caption"]:
+        """The mean of the runs' similarities of every image and caption."""
+        total = torch.zeros(len(data), len(data.captions))
+        for run in self.runs:
+            total += similarity(run.model, data)
+        return total / len(self.runs)
+
+    def evaluate(self, data: CaptionSet, split: str | None = "test", folds: int = 1) -> dict[str, Any]:
+        """Recall as `Run.evaluate` gives it."""
+        data = data if split is None else data.split(split)
+        return recall_table(self.similarity(data), data, folds=folds)
+
+
+def ensemble(runs: Sequence[Run]) -> Ensemble:
+    """The ensemble of `runs`; the papers' tables take two seeds of one recipe."""
+    return Ensemble(runs)
+
+
+# A run's record logged to trackio as well: curves of many runs on one local page (extra: track).
+
+
+@contextmanager
+def tracked(project: str, recipe: Recipe, directory: str | Path) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """What to hand to `train(on_record=…)`: each record goes to the trackio project, under the run directory's name.
+
+    Everything stays on this machine; `trackio show` opens the page. Without trackio this is a MissingPart.
+    """
+    try:
+        import trackio
+    except ImportError:
+        remedy = "pip install -c constraints.txt -e '.[track]'"
+        raise MissingPart("trackio", remedy, needed_for="tracking") from None
+    name = Path(directory).resolve().name
+    trackio.init(project, name=name, config=recipe.to_json(), resume="allow", embed=False, auto_log_cpu=False)
+    try:
+        yield lambda record: trackio.log(flat(record), step=record["step"])
+    finally:
+        trackio.finish()
+
+
+def flat(record: dict[str, Any]) -> dict[str, float]:
+    """The numbers of a record under one name each, such as "epoch/i2t R@1"."""
+    kind, numbers = record["kind"], {}
+    for name, value in record.items():
+        if isinstance(value, dict):
+            named = {key if isinstance(key, str) else f"R@{key}": number for key, number in value.items()}
+            numbers |= {f"{kind}/{name} {key}": one for key, one in named.items() if isinstance(one, int | float)}
+        elif isinstance(value, int | float) and name != "step":
+            numbers[f"{kind}/{name}"] = value
+    return numbers

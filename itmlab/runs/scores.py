@@ -1,0 +1,272 @@
+"""How good a model is on a data set, whatever kind of model: embeddings where it has them, similarities always."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import torch
+from jaxtyping import Float
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from ..data.captionset import CaptionSet
+from ..errors import ItmlabError
+from ..metrics import retrieval
+from ..models import EmbeddedRegions, Encoded, OneTower, joined
+from ..models.pairs import chunks, compares_parts, looked_at, on_device
+from ..recipes.fields import did_you_mean
+from ..storage import write_bytes, write_json
+
+# Scores of a one-tower model for a whole data set, or for one sentence or picture against all of it.
+
+
+ONE_TOWER_IMAGES = 8  # scored with all captions before anything may interrupt
+
+
+@torch.no_grad()
+def one_tower_similarity(
+    model: OneTower,
+    data: CaptionSet,
+    *,
+    between: Callable[[], None] = lambda: None,
+    progress: bool = False,
+    resume: str | Path | None = None,
+) -> Float[Tensor, "image caption"]:
+    """The matching logit of every image with every caption, each image embedded once.
+
+    With `progress` or `resume` it is one call of `OneTower.similarity`, else `between` is called every few images.
+    """
+    regions, tokens = image_side(model, looked_at(model, data)), _tokens(model, data.captions)
+    if progress or resume is not None:
+        return model.similarity(regions, tokens, progress=progress, resume=resume)
+    rows = []
+    for part in torch.arange(len(data)).split(ONE_TOWER_IMAGES):
+        between()
+        rows.append(model.similarity(regions.take(part), tokens))
+    return torch.cat(rows)
+
+
+@torch.no_grad()
+def scores_of_images(model: OneTower, sentence: str, regions: EmbeddedRegions) -> Float[Tensor, "image"]:
+    """The matching logit of a sentence with each image."""
+    return model.similarity(regions, _tokens(model, [sentence]))[:, 0]
+
+
+@torch.no_grad()
+def scores_of_captions(model: OneTower, image: Any, captions: Sequence[str]) -> Float[Tensor, "caption"]:
+    """The matching logit of a picture, or of a record of regions, with each caption."""
+    return model.similarity(on_device(model, model.prepare_images([image])), _tokens(model, captions))[0]
+
+
+@torch.no_grad()
+def image_side(model: OneTower, images: Sequence[Any]) -> EmbeddedRegions:
+    """What `embed_regions` makes of all images, on the CPU, padded to the most parts; the model as in evaluation."""
+    was_training = model.training
+    model.eval()
+    try:
+        found = [model.embed_regions(**on_device(model, model.prepare_images(part))) for part in chunks(images)]
+    finally:
+        model.train(was_training)
+    return joined_regions([EmbeddedRegions(part.values.cpu(), part.mask.cpu()) for part in found])
+
+
+def joined_regions(parts: Sequence[EmbeddedRegions]) -> EmbeddedRegions:
+    """All rows of several, padded to the most parts."""
+    width = max(part.mask.shape[1] for part in parts)
+    values = [torch.nn.functional.pad(part.values, (0, 0, 0, width - part.mask.shape[1])) for part in parts]
+    masks = [torch.nn.functional.pad(part.mask, (0, width - part.mask.shape[1])) for part in parts]
+    return EmbeddedRegions(torch.cat(values), torch.cat(masks))
+
+
+def _tokens(model: OneTower, captions: Sequence[str]) -> dict[str, Tensor]:
+    return model.prepare_captions(list(captions))
+
+
+# Scores of a model that compares parts, for a whole data set, or for one sentence against all of it.
+
+
+PARTS_IMAGES = 50  # scored with all captions before anything may interrupt
+
+
+@torch.no_grad()
+def parts_similarity(
+    model: nn.Module, data: CaptionSet, *, between: Callable[[], None] = lambda: None, progress: bool = False
+) -> Float[Tensor, "image caption"]:
+    """The score of every image with every caption, each encoded once; `between` is called every few images."""
+    images = encoded(model, looked_at(model, data), "images", between)
+    captions = encoded(model, data.captions, "captions", between)
+    if progress:
+        return model.similarity(images, captions, progress=True).float().cpu()
+    rows = []
+    for part in torch.arange(len(data)).split(PARTS_IMAGES):
+        between()
+        rows.append(model.similarity(taken(images, part), captions).float().cpu())
+    return torch.cat(rows)
+
+
+@torch.no_grad()
+def encoded(model: nn.Module, items: Sequence[Any], of: str, between: Callable[[], None] = lambda: None) -> Encoded:
+    """Features and parts of all items, "images" or "captions", where the model is."""
+    prepare, encode = getattr(model, f"prepare_{of}"), getattr(model, f"encode_{of}")
+    parts = []
+    for part in chunks(items):
+        between()
+        parts.append(encode(on_device(model, prepare(part))))
+    return joined(parts)
+
+
+def taken(items: Encoded, rows: Tensor) -> Encoded:
+    """Some rows of encoded items."""
+    return Encoded(items.pooled[rows], items.local[rows], items.mask[rows])
+
+
+# How relevant the captions of a data set are to its images, for the measures that ask (SAM, Sec. 3).
+
+
+Kind = Literal["cider", "spice"]
+
+
+def relevance_matrix(data: CaptionSet, kind: Kind = "cider") -> Float[Tensor, "caption image"]:
+    """CIDEr-D (document frequencies of `data`) or SPICE of every caption of `data` to the captions of every image.
+
+    An image without captions, and another kind, are an ItmlabError.
+    """
+    references = [[data.captions[row] for row in own.tolist()] for own in data.captions_of_image]
+    if kind == "cider":
+        from ..metrics import cider_matrix
+
+        return cider_matrix(data.captions, references)
+    if kind == "spice":
+        from ..metrics.spice import spice_matrix
+
+        return spice_matrix(data.captions, references)
+    raise ItmlabError(f"no relevance {kind!r}", remedy=did_you_mean(kind, ("cider", "spice")))
+
+
+class Embeddings(NamedTuple):
+    """Unit-length features, on the CPU."""
+
+    images: Float[Tensor, "image dimension"]
+    captions: Float[Tensor, "caption dimension"]
+
+
+@torch.no_grad()
+def embed_images(
+    model: nn.Module, pictures: Any, *, between: Callable[[], None] = lambda: None
+) -> Float[Tensor, "n dimension"]:
+    """Unit-length features of a sequence of pictures, on the CPU."""
+    parts = []
+    for part in chunks(pictures):
+        between()
+        parts.append(model.encode_images(on_device(model, model.prepare_images(part))).pooled.float().cpu())
+    return torch.cat(parts)
+
+
+@torch.no_grad()
+def embed_captions(
+    model: nn.Module, captions: list[str], *, between: Callable[[], None] = lambda: None
+) -> Float[Tensor, "n dimension"]:
+    """Unit-length features of captions, on the CPU."""
+    parts = []
+    for part in chunks(captions):
+        between()
+        parts.append(model.encode_captions(on_device(model, model.prepare_captions(part))).pooled.float().cpu())
+    return torch.cat(parts)
+
+
+def embed(model: nn.Module, data: CaptionSet, *, between: Callable[[], None] = lambda: None) -> Embeddings:
+    """Features of all images and all captions of a data set; of a model without features an ItmlabError."""
+    if not hasattr(model, "encode_images"):
+        raise ItmlabError(
+            f"{type(model).__name__} reads a picture and a sentence together and has no features of either",
+            remedy="use a model that encodes them apart",
+        )
+    images = embed_images(model, looked_at(model, data), between=between)
+    return Embeddings(images, embed_captions(model, data.captions, between=between))
+
+
+@torch.no_grad()
+def similarity(
+    model: nn.Module,
+    data: CaptionSet,
+    *,
+    between: Callable[[], None] = lambda: None,
+    progress: bool = False,
+    resume: str | Path | None = None,
+) -> Float[Tensor, "image caption"]:
+    """Every image against every caption: from embeddings if the model encodes apart, else block by block.
+
+    `between` is called after every few pictures or captions, so that a long evaluation can be left. A one-tower model
+    can show its `progress`, and `resume` from the file of rows that it keeps.
+    """
+    if compares_parts(model):
+        return parts_similarity(model, data, between=between, progress=progress)
+    if hasattr(model, "encode_images") and hasattr(model, "encode_captions"):
+        return model.similarity(*embed(model, data, between=between))
+    if isinstance(model, OneTower):
+        return one_tower_similarity(model, data, between=between, progress=progress, resume=resume)
+    prepared = [on_device(model, model.prepare_captions(part)) for part in chunks(data.captions)]
+    rows = []
+    for part in chunks(data.images):
+        pixels = on_device(model, model.prepare_images(part))
+        between()
+        rows.append(torch.cat([model.similarity(pixels, tokens).float().cpu() for tokens in prepared], dim=1))
+    return torch.cat(rows)
+
+
+def evaluate(
+    model: nn.Module,
+    data: CaptionSet,
+    *,
+    folds: int = 1,
+    relevance: Kind | None = None,
+    between: Callable[[], None] = lambda: None,
+    progress: bool = False,
+    resume: str | Path | None = None,
+) -> dict[str, Any]:
+    """Recall in percent, both directions, and their sum; `folds` consecutive blocks of images are averaged.
+
+    With a `relevance` also "semantic": SR, NCS and their sums by CIDEr-D or SPICE, as `metrics.semantic_retrieval`.
+    """
+    was_training = model.training
+    model.eval()
+    try:
+        scores = similarity(model, data, between=between, progress=progress, resume=resume)
+    finally:
+        model.train(was_training)
+    table = recall_table(scores, data, folds=folds)
+    return table if relevance is None else table | {"semantic": semantic_table(scores, data, relevance, folds=folds)}
+
+
+def recall_table(scores: Float[Tensor, "image caption"], data: CaptionSet, *, folds: int = 1) -> dict[str, Any]:
+    """`metrics.retrieval` at 1, 5 and 10, without those cut-offs that a very small set has not enough images for."""
+    ks = cutoffs(min(len(data), len(data.captions)) // max(folds, 1))
+    return retrieval(scores, data.positives, ks=ks, folds=folds)
+
+
+def semantic_table(
+    scores: Float[Tensor, "image caption"], data: CaptionSet, relevance: Kind, *, folds: int = 1
+) -> dict[str, Any]:
+    """`metrics.semantic_retrieval` at 1, 5 and 10 and among the 10 most relevant, or less in a very small set."""
+    from ..metrics.semantic import semantic_retrieval
+
+    most = max(len(own) for own in data.captions_of_image)  # taken away with the ground truth
+    left = min(len(data) // max(folds, 1) - 1, len(data.captions) // max(folds, 1) - most)
+    gains, ks = relevance_matrix(data, relevance), cutoffs(left)
+    table = semantic_retrieval(scores, gains, data.positives, ks=ks, relevant=ks[-1], folds=folds)
+    return {"relevance": relevance, **table}
+
+
+def cutoffs(candidates: int) -> list[int]:
+    """1, 5 and 10, as far as there are so many candidates."""
+    return [k for k in (1, 5, 10) if k <= max(candidates, 1)]
+
+
+def write_embeddings(run: Any, data: CaptionSet, path: str | Path) -> tuple[int, int]:
+    """Write the features of `data` as safetensors, their ids beside it as JSON; counts of images and captions."""
+    path = Path(path)
+    images, captions = embed(run.model, data)
+    image_of_caption = data.image_of_caption.clone()
+    write_bytes(path, save({"images": images, "captions": captions, "image_of_caption": image_of_caption}))
+    write_json(path.with_suffix(".ids.json"), {"images": data.image_ids, "captions": data.caption_ids})
+    return len(images), len(captions)

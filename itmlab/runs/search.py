@@ -1,0 +1,200 @@
+"""The k nearest of many unit vectors: exactly, or by faiss with the very same answer."""
+
+import base64
+import html
+import io
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Float, Int64
+from PIL import Image
+from torch import Tensor, nn
+
+from ..data.captionset import CaptionSet
+from ..data.faults import one_line
+from ..errors import ItmlabError, MissingPart
+from ..models import OneTower
+from ..models.pairs import looked_at, reads
+from .scores import encoded, image_side, scores_of_captions, scores_of_images
+
+CHUNK = 16384  # vectors scored at a time
+WORTH_FAISS = 10_000  # vectors; below, one exact product is quicker than any index
+ROUNDING = 1e-4  # more than faiss's single-precision scores of unit vectors can be off
+
+
+class Index:
+    """Nearest neighbours by dot product over `features`; ties go to the lowest index.
+
+    `backend="faiss"` asks faiss for candidates, scores those again in double precision and asks for more until no
+    other vector can belong to the answer, so both backends give the same. "auto" takes faiss when it is installed and
+    there are at least 10,000 vectors.
+    """
+
+    def __init__(self, features: Float[Tensor, "n dimension"], *, backend: Literal["auto", "exact", "faiss"] = "auto"):
+        if features.ndim != 2 or not len(features):
+            raise ItmlabError(f"an index needs vectors (n, dimension), not {tuple(features.shape)}")
+        if not features.isfinite().all():
+            raise ItmlabError("an index needs finite vectors")
+        installed = find_spec("faiss") is not None
+        if backend == "auto":
+            backend = "faiss" if installed and len(features) >= WORTH_FAISS else "exact"
+        elif backend == "faiss" and not installed:
+            raise MissingPart("faiss", "pip install 'itmlab[faiss]'", needed_for="this index")
+        self.backend = backend
+        self.features = features.detach().float().cpu().contiguous()
+        if backend == "faiss":
+            import faiss
+
+            self._faiss = faiss.IndexFlatIP(features.shape[1])
+            self._faiss.add(self.features.numpy())
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def search(
+        self, queries: Float[Tensor, "query dimension"], k: int
+    ) -> tuple[Float[Tensor, "query k"], Int64[Tensor, "query k"]]:
+        """Scores and indices of the best `k` (at most all) of each query, best first."""
+        if k < 1:
+            raise ItmlabError(f"k is {k}, wanted 1 or more")
+        if queries.ndim != 2 or queries.shape[1] != self.features.shape[1]:
+            raise ItmlabError(f"queries of shape {tuple(queries.shape)} for vectors of {self.features.shape[1]}")
+        k, queries = min(k, len(self)), queries.detach().float().cpu().contiguous()
+        find = self._with_faiss if self.backend == "faiss" else self._exactly
+        found = [find(query, k) for query in queries]
+        if not found:
+            return torch.empty(0, k), torch.empty(0, k, dtype=torch.int64)
+        return torch.stack([scores for scores, _ in found]), torch.stack([indices for _, indices in found])
+
+    def _exactly(self, query: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        best_scores, best_indices = torch.empty(0), torch.empty(0, dtype=torch.int64)
+        for start in range(0, len(self), CHUNK):
+            indices = torch.arange(start, min(start + CHUNK, len(self)))
+            scores = torch.cat([best_scores, self._scores(query, indices)])
+            best_scores, best_indices = first_k(scores, torch.cat([best_indices, indices]), k)
+        return best_scores, best_indices
+
+    def _with_faiss(self, query: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        asked = min(2 * k + 16, len(self))
+        while True:
+            rough, candidates = self._faiss.search(query[None].numpy(), asked)
+            indices = torch.from_numpy(candidates[0]).sort().values
+            scores, indices = first_k(self._scores(query, indices), indices, k)
+            if asked == len(self) or scores[-1] > rough[0, -1] + ROUNDING:
+                return scores, indices
+            asked = min(4 * asked, len(self))
+
+    def _scores(self, query: Tensor, indices: Int64[Tensor, "n"]) -> Float[Tensor, "n"]:
+        """Summed in double precision and then rounded, so that a score does not depend on which others it is among."""
+        return (self.features[indices].double() * query.double()).sum(-1).float()
+
+
+def first_k(scores: Tensor, indices: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The k best with ascending indices among equals; `indices` of equal scores come in ascending order."""
+    order = scores.sort(descending=True, stable=True).indices[:k]
+    return scores[order], indices[order]
+
+
+# A search with a model that has no one feature to look up: it scores the query with everything there is.
+
+
+class PairSearch:
+    """The best images or captions of a data set, which is embedded or encoded once."""
+
+    def __init__(self, model: nn.Module, data: CaptionSet):
+        self.model, self.data = model, data
+        self._images: Any = None
+
+    def search(
+        self, query: str | Image.Image, k: int, of: Literal["images", "captions"]
+    ) -> tuple[list[float], list[int]]:
+        """Scores and places of the `k` best, ties in ascending order; what is not compared is an ItmlabError."""
+        if k < 1:
+            raise ItmlabError(f"k is {k}, wanted 1 or more")
+        if isinstance(query, str) == (of == "captions"):
+            kind = "sentences" if of == "captions" else "pictures"
+            what = f"a model that scores pairs cannot compare {kind} with {kind}"
+            raise ItmlabError(what, remedy="search for the other kind")
+        if isinstance(query, str):
+            scores = self._of_images(query)
+        elif reads(self.model) == "regions":
+            raise ItmlabError("this model looks at regions, of which a picture has none", remedy="search by a sentence")
+        else:
+            scores = scores_of_captions(self.model, query, self.data.captions)
+        best, places = first_k(scores, torch.arange(len(scores)), min(k, len(scores)))
+        return best.tolist(), places.tolist()
+
+    @torch.no_grad()
+    def _of_images(self, sentence: str) -> Tensor:
+        one_tower = isinstance(self.model, OneTower)
+        if self._images is None:
+            images = looked_at(self.model, self.data)
+            self._images = image_side(self.model, images) if one_tower else encoded(self.model, images, "images")
+        if one_tower:
+            return scores_of_images(self.model, sentence, self._images)
+        return self.model.similarity(self._images, encoded(self.model, [sentence], "captions"))[:, 0].cpu()
+
+
+# What a search found, readable in a terminal and in a notebook.
+
+
+THUMBNAIL = 128  # pixels of the longer edge
+
+
+@dataclass(frozen=True)
+class Hits:
+    """The best matches of one query, best first.
+
+    `ids` are image ids (`of="images"`) or caption ids (`of="captions"`); `captions` holds the caption found, or the
+    first one of the image found; `images` the picture found, or the one that the caption was written for.
+    """
+
+    query: str | Image.Image
+    of: Literal["images", "captions"]
+    ids: list[str]
+    scores: list[float]
+    captions: list[str]
+    image_indices: list[int]
+    data: CaptionSet = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def images(self) -> list[Image.Image]:
+        """The pictures, decoded when asked for."""
+        return [self.data.images[index] for index in self.image_indices]
+
+    def __repr__(self) -> str:
+        rows = zip(self.scores, self.ids, self.captions, strict=True)
+        lines = [
+            f"{place:>3}. {score:+.3f}  {one_line(id_)}  {one_line(caption)}"
+            for place, (score, id_, caption) in enumerate(rows, 1)
+        ]
+        return "\n".join([f"{self.of} nearest to {self._query_in_words()}:", *lines])
+
+    def _query_in_words(self) -> str:
+        return f'"{one_line(self.query)}"' if isinstance(self.query, str) else "the picture"
+
+    def _repr_html_(self) -> str:
+        cells = [
+            f'<figure style="margin:0;width:{THUMBNAIL + 16}px">{thumbnail(picture)}'
+            f'<figcaption style="font-size:12px"><b>{score:+.3f}</b> {html.escape(caption)}'
+            f'<br><span style="opacity:.6">{html.escape(id_)}</span></figcaption></figure>'
+            for picture, score, caption, id_ in zip(self.images, self.scores, self.captions, self.ids, strict=True)
+        ]
+        query = html.escape(self.query) if isinstance(self.query, str) else thumbnail(self.query)
+        shelf = '<div style="display:flex;flex-wrap:wrap;gap:12px">' + "".join(cells) + "</div>"
+        return f'<p style="margin:4px 0">{html.escape(self.of)} nearest to <i>{query}</i></p>{shelf}'
+
+
+def thumbnail(picture: Image.Image) -> str:
+    """A small copy of a picture as an HTML element that needs no other file."""
+    small = picture.convert("RGB")
+    small.thumbnail((THUMBNAIL, THUMBNAIL))
+    buffer = io.BytesIO()
+    small.save(buffer, format="JPEG", quality=85)
+    encoded = base64.b64encode(buffer.getvalue()).decode("ascii")
+    return f'<img alt="" width="{small.width}" height="{small.height}" src="data:image/jpeg;base64,{encoded}">'

@@ -1,0 +1,337 @@
+"""False negative elimination: negatives drawn by how unlikely they are to match (Li et al. 2023, Sec. 3.2)."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Float64, Int64
+from torch import Tensor
+
+from ..errors import ItmlabError
+from .base import Sampler, best, draw, usable
+
+# Running mean and deviation of match and non-match scores (FNE, Sec. 3.2).
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """The normal distributions of match (positive) and non-match (negative) scores that FNE's posterior stands on."""
+
+    positive_mean: float
+    positive_deviation: float
+    negative_mean: float
+    negative_deviation: float
+
+
+class RunningMoments:
+    """Count, mean and deviation of all that was added, merged batch by batch without losing digits.
+
+    The sum of squared differences is kept about the mean and merged pairwise (Chan, Golub & LeVeque 1983) in double
+    precision: a sum of squares would cancel for scores whose deviation is small beside their mean.
+    """
+
+    def __init__(self) -> None:
+        self.count, self.mean, self.squares = 0, 0.0, 0.0
+
+    @property
+    def deviation(self) -> float:
+        """The population deviation, 0 before anything was added."""
+        return math.sqrt(self.squares / self.count) if self.count else 0.0
+
+    def add(self, values: Float[Tensor, "value"]) -> None:
+        """Merges the values of one batch; there may be none."""
+        count = values.numel()
+        if not count:
+            return
+        values = values.detach().cpu().double()
+        mean = values.mean().item()
+        squares = (values - mean).square_().sum().item()
+        together = self.count + count
+        difference = mean - self.mean
+        self.mean += difference * count / together
+        self.squares += squares + difference * difference * self.count * count / together
+        self.count = together
+
+    def to_tensor(self) -> Float64[Tensor, "3"]:
+        """The moments as a checkpoint holds them."""
+        return torch.tensor([self.count, self.mean, self.squares], dtype=torch.float64)
+
+    def from_tensor(self, moments: Float64[Tensor, "3"]) -> None:
+        """Takes back what `to_tensor` gave."""
+        count, self.mean, self.squares = moments.tolist()
+        self.count = int(count)
+
+
+def trusted_scores(
+    scores: Float[Tensor, "anchor candidate"], positives: Bool[Tensor, "anchor candidate"]
+) -> tuple[Float[Tensor, "trusted"], Float[Tensor, "trusted_anchor"]]:
+    """The positives that are mutually best, and the hardest negative of each anchor that has such a positive.
+
+    A positive is mutually best when it scores above every non-match of its row and of its column (last lines before
+    Eq. 6); other captions of the same image are no non-matches. A row or a column without a negative, and scores that
+    are not finite, count for nothing.
+    """
+    negatives = scores.masked_fill(positives, -math.inf)
+    row, column = negatives.amax(dim=1), negatives.amax(dim=0)
+    trusted = positives & (scores > row[:, None]) & (scores > column[None, :])
+    trusted &= scores.isfinite() & row.isfinite()[:, None] & column.isfinite()[None, :]
+    return scores[trusted], row[trusted.any(dim=1)]
+
+
+# The probability that an unannotated candidate matches, from its score alone (FNE, Eq. 6 to 9).
+
+
+SMALLEST_DEVIATION = 1e-6  # scores that are all equal have none; finer than single precision can tell apart near 1
+FAR = 1e15  # stands for an infinite score: its square is still finite in single precision
+
+
+def log_odds(
+    scores: Float[Tensor, "*any"], statistics: Statistics, *, prior: float = 1e-4, monotone: bool = True
+) -> Float[Tensor, "*any"]:
+    """log P/(1-P) of the posterior below; bf16 and fp16 scores are computed in single precision."""
+    if not 0 < prior < 1:
+        raise ItmlabError(f"the prior of a match must lie between 0 and 1, not {prior}")
+    positive, negative = _deviations(statistics)
+    lowest, highest = monotone_range(statistics) if monotone else (-math.inf, math.inf)
+    precise = scores if scores.dtype.itemsize >= 4 else scores.float()
+    # a quadratic about μ⁻, constant + linear·t + square·t², the difference of the two normals' exponents
+    gap = statistics.positive_mean - statistics.negative_mean
+    constant = math.log(prior) - math.log1p(-prior) + math.log(negative / positive) - gap * gap / (2 * positive**2)
+    linear = gap / positive**2
+    square = (1 / negative**2 - 1 / positive**2) / 2
+    offset = precise.clamp(max(lowest, -FAR), min(highest, FAR)).sub_(statistics.negative_mean)
+    return (offset * square).add_(linear).mul_(offset).add_(constant)
+
+
+def posterior(
+    scores: Float[Tensor, "*any"], statistics: Statistics, *, prior: float = 1e-4, monotone: bool = True
+) -> Float[Tensor, "*any"]:
+    """P(match | s) = p·N(s; μ⁺, σ⁺) / (p·N(s; μ⁺, σ⁺) + (1-p)·N(s; μ⁻, σ⁻)), Eq. 9, in log space.
+
+    Two normals of different deviations make it turn back in a tail: with σ⁺ < σ⁻ it falls again for scores far above
+    μ⁺, with σ⁺ > σ⁻ it rises again for scores far below μ⁻. With `monotone` it holds its value beyond the turning
+    point (`monotone_range`), and so never falls as the score rises; `monotone=False` is the paper's.
+    """
+    return log_odds(scores, statistics, prior=prior, monotone=monotone).sigmoid_()
+
+
+def monotone_range(statistics: Statistics) -> tuple[float, float]:
+    """The scores between which the posterior does not fall, (-inf, inf) where it never does.
+
+    The log odds are a parabola whose turning point is where (s-μ⁻)/σ⁻² = (s-μ⁺)/σ⁺². With μ⁺ > μ⁻ it lies above μ⁺
+    when σ⁺ < σ⁻, where the rise ends, and below μ⁻ when σ⁺ > σ⁻, where it begins.
+    """
+    positive, negative = _deviations(statistics)
+    gap = statistics.positive_mean - statistics.negative_mean
+    if positive == negative:  # a straight line; falling only when matches score lower than non-matches
+        return (-math.inf, math.inf) if gap >= 0 else (statistics.negative_mean, statistics.negative_mean)
+    # written as distances from the mean beyond which it lies, so that nothing cancels when the deviations are close
+    if positive < negative:
+        beyond = gap * positive**2 / ((negative - positive) * (negative + positive))
+        return -math.inf, statistics.positive_mean + beyond
+    beyond = gap * negative**2 / ((positive - negative) * (positive + negative))
+    return statistics.negative_mean - beyond, math.inf
+
+
+def _deviations(statistics: Statistics) -> tuple[float, float]:
+    return (
+        max(statistics.positive_deviation, SMALLEST_DEVIATION),
+        max(statistics.negative_deviation, SMALLEST_DEVIATION),
+    )
+
+
+# How often FNE draws a candidate: rarely what may be a match, and rarely what is plainly none (Eq. 11 to 13).
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Where the paper and its released code differ: weight exp(-steepness·P), its threshold λ, and the cut."""
+
+    steepness: float
+    threshold: float
+    cut: bool  # weight 0 for scores below μ⁺ - margin
+
+
+PRESETS = {"paper": Preset(1.0, 0.01, False), "released": Preset(0.5, 0.001, True)}
+
+
+def sampling_weights(
+    scores: Float[Tensor, "*anchor candidate"],
+    positive_scores: Float[Tensor, "*anchor"],
+    statistics: Statistics,
+    *,
+    prior: float = 1e-4,
+    threshold: float | None = None,
+    sharpness: float = 0.5,
+    margin: float = 0.2,
+    preset: str = "paper",
+    monotone: bool = True,
+) -> Float[Tensor, "*anchor candidate"]:
+    """Eq. 13: exp(-P) for a candidate whose posterior P is at least the threshold λ, else exp(-a·(s - s⁺)²).
+
+    `sharpness` is a. The threshold is the preset's unless given; `preset="released"` is the public code's variant
+    (exp(-P/2), λ = 0.001, and 0 below μ⁺ - margin). Of positives, masks and rows of zeros this knows nothing.
+    """
+    chosen = PRESETS.get(preset)
+    if chosen is None:
+        raise ItmlabError(f"no preset {preset!r} of FNE's weights", remedy=f"choose one of {', '.join(PRESETS)}")
+    threshold = chosen.threshold if threshold is None else threshold
+    odds = log_odds(scores, statistics, prior=prior, monotone=monotone)
+    suspect = odds >= _logit(threshold)
+    easy = (scores.to(odds.dtype) - positive_scores.to(odds.dtype)[..., None]).square_().mul_(-sharpness)
+    weights = torch.where(suspect, odds.sigmoid_().mul_(-chosen.steepness), easy).exp_()
+    if chosen.cut:
+        weights.masked_fill_(scores < statistics.positive_mean - margin, 0)
+    return weights
+
+
+def _logit(probability: float) -> float:
+    if not 0 <= probability <= 1:
+        raise ItmlabError(f"the threshold λ is a probability, not {probability}")
+    if probability in (0, 1):
+        return -math.inf if probability == 0 else math.inf
+    return math.log(probability) - math.log1p(-probability)
+
+
+TRIES = 16  # weights of the paper accept three of four candidates: one anchor in billions needs more
+
+
+class FalseNegativeEliminating(Sampler):
+    """Draws each anchor's negative with the weights of Eq. 13, from statistics that `observe` gathers over an epoch.
+
+    prior: p of Eq. 10. threshold: λ, the preset's (0.01; released 0.001) unless given. sharpness: a. margin: of the
+    triplet loss, used by `preset="released"` alone. statistics: the negatives that make μ⁻ and σ⁻, each trusted
+    anchor's "hardest" in the batch (as the released code) or "all" of the batch. monotone: see `posterior`.
+    Until `minimum_positives` have been seen in the epoch, and for an anchor all of whose weights are 0, it takes the
+    hardest negative.
+    """
+
+    def __init__(
+        self,
+        prior: float = 1e-4,
+        threshold: float | None = None,
+        sharpness: float = 0.5,
+        margin: float = 0.2,
+        preset: str = "paper",
+        statistics: str = "hardest",
+        monotone: bool = True,
+        minimum_positives: int = 200,
+    ):
+        if not 0 < prior < 1:
+            raise ItmlabError(f"FNE's prior must lie between 0 and 1, not {prior}")
+        if threshold is not None and not 0 <= threshold <= 1:
+            raise ItmlabError(f"FNE's threshold λ must lie between 0 and 1, not {threshold}")
+        if not sharpness >= 0:
+            raise ItmlabError(f"FNE's sharpness must not be negative, but is {sharpness}")
+        if preset not in PRESETS:
+            raise ItmlabError(f"no preset {preset!r} of FNE", remedy=f"choose one of {', '.join(PRESETS)}")
+        if statistics not in ("hardest", "all"):
+            raise ItmlabError(f"no statistics {statistics!r} of FNE", remedy="choose one of hardest, all")
+        if minimum_positives < 1:
+            raise ItmlabError(f"FNE needs at least 1 positive before it samples, not {minimum_positives}")
+        self.options = {
+            "prior": prior,
+            "threshold": PRESETS[preset].threshold if threshold is None else threshold,
+            "sharpness": sharpness,
+            "margin": margin,
+            "preset": preset,
+            "monotone": monotone,
+        }
+        self.negatives = statistics
+        self.minimum_positives = minimum_positives
+        self.positive_moments, self.negative_moments = RunningMoments(), RunningMoments()
+
+    @property
+    def ready(self) -> bool:
+        """Whether enough positives have been seen in this epoch for the posterior to be used."""
+        return self.positive_moments.count >= self.minimum_positives and self.negative_moments.count > 0
+
+    @property
+    def statistics(self) -> Statistics:
+        """The means and deviations gathered so far in this epoch."""
+        positive, negative = self.positive_moments, self.negative_moments
+        return Statistics(positive.mean, positive.deviation, negative.mean, negative.deviation)
+
+    def start_epoch(self, epoch: int) -> None:
+        """Forgets the statistics: those of an earlier, weaker model would misplace the posterior."""
+        self.positive_moments, self.negative_moments = RunningMoments(), RunningMoments()
+
+    def observe(self, scores: Float[Tensor, "anchor candidate"], positives: Bool[Tensor, "anchor candidate"]) -> None:
+        """Adds one batch's own scores, in which every anchor's positive is present; rows are the anchors.
+
+        For both directions it is called with the matrix and with its transpose, as the sampler is: a positive that
+        counts does so once in each.
+        """
+        if scores.ndim != 2 or positives.shape != scores.shape:
+            raise ItmlabError(
+                f"FNE's statistics need scores (anchor, candidate) and positives of the same shape; "
+                f"got {tuple(scores.shape)} and {tuple(positives.shape)}"
+            )
+        if scores.numel() == 0:
+            return
+        scores = scores.detach()
+        matched, hardest = trusted_scores(scores, positives)
+        self.positive_moments.add(matched)
+        if self.negatives == "hardest":
+            self.negative_moments.add(hardest)
+        else:
+            self.negative_moments.add(scores[~positives & scores.isfinite()])
+
+    def choose(
+        self,
+        scores: Float[Tensor, "anchor candidate"],
+        positives: Bool[Tensor, "anchor candidate"],
+        positive_scores: Float[Tensor, "anchor"],
+        *,
+        generator: torch.Generator,
+    ) -> Int64[Tensor, "anchor"]:
+        if not self.ready:
+            return best(scores, usable(scores, positives))
+        chosen = self._by_rejection(scores, positives, positive_scores, generator)
+        rest = (chosen < 0).nonzero().squeeze(1)
+        if len(rest):
+            scores, positives = scores[rest], positives[rest]
+            drawn = draw(self._weights(scores, positives, positive_scores[rest]), generator=generator)
+            if (drawn < 0).any():
+                drawn = torch.where(drawn < 0, best(scores, usable(scores, positives)), drawn)
+            chosen[rest] = drawn
+        return chosen
+
+    def _weights(
+        self,
+        scores: Float[Tensor, "anchor candidate"],
+        positives: Bool[Tensor, "anchor candidate"],
+        positive_scores: Float[Tensor, "anchor"],
+    ) -> Float[Tensor, "anchor candidate"]:
+        """Eq. 13 with 0 for what may not be drawn, and where a NaN made no weight."""
+        weights = sampling_weights(scores, positive_scores, self.statistics, **self.options)
+        return torch.where((weights > 0) & (scores > -math.inf) & ~positives, weights, 0)
+
+    def _by_rejection(
+        self,
+        scores: Float[Tensor, "anchor candidate"],
+        positives: Bool[Tensor, "anchor candidate"],
+        positive_scores: Float[Tensor, "anchor"],
+        generator: torch.Generator,
+    ) -> Int64[Tensor, "anchor"]:
+        """The first of some random candidates that is kept with its weight as probability, -1 where none is.
+
+        No weight is above 1 and most are near it, so a few tries nearly always do, and thousands of weights need not be
+        computed. What is kept has the distribution of the weights whatever the number of tries, and so has a draw among
+        all candidates for the anchors that are left: the two together have it exactly.
+        """
+        shape, device = (len(scores), TRIES), generator.device
+        tries = torch.randint(scores.shape[1], shape, generator=generator, device=device).to(scores.device)
+        luck = torch.rand(shape, generator=generator, device=device).to(scores.device)
+        kept = luck < self._weights(scores.gather(1, tries), positives.gather(1, tries), positive_scores)
+        first = kept.to(torch.uint8).argmax(dim=1, keepdim=True)
+        return tries.gather(1, first).squeeze(1).masked_fill_(~kept.any(dim=1), -1)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return {"positive": self.positive_moments.to_tensor(), "negative": self.negative_moments.to_tensor()}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        if set(state) != {"positive", "negative"} or any(value.shape != (3,) for value in state.values()):
+            raise ItmlabError("this is no state of FNE's statistics", remedy="resume with the recipe that wrote it")
+        self.positive_moments.from_tensor(state["positive"])
+        self.negative_moments.from_tensor(state["negative"])

@@ -1,0 +1,145 @@
+"""The world on the disk: one Arrow file with pictures, marks, scenes, captions and graphs, made once."""
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from PIL import Image
+
+from ..errors import ItmlabError
+from ..storage import build_once, cache_directory
+from .captions import write_captions
+from .compose import compose
+from .draw import render
+from .relations import Facts
+
+if TYPE_CHECKING:
+    from datasets import Dataset, Features
+
+    from ..data.captionset import CaptionSet
+
+
+VERSION = 2  # raise it whenever a scene, its drawing or its captions change: it is part of the cache's key
+FILE = "scenes.arrow"
+
+
+def table(*, images: int, size: int, seed: int, unannotated: float, cache: Path | None = None) -> "Dataset":
+    """The memory-mapped table of these options, drawn first when the cache does not hold it."""
+    import datasets
+
+    key = f"v{VERSION}-{images}x{size}-seed{seed}-unannotated{unannotated:g}"
+    directory = (cache_directory() / "scenes" if cache is None else Path(cache)) / key
+
+    def build(work: Path) -> None:
+        from datasets.arrow_writer import ArrowWriter
+
+        with ArrowWriter(path=str(work / FILE), features=_features(), writer_batch_size=500) as writer:
+            for row in rows(images=images, size=size, seed=seed, unannotated=unannotated):
+                writer.write(row)
+            writer.finalize()
+
+    return datasets.Dataset.from_file(str(build_once(directory, build) / FILE))
+
+
+def _features() -> "Features":
+    from datasets import Features, Value
+    from datasets import Image as Picture
+
+    text = Value("string")
+    return Features(
+        {
+            "image": Picture(decode=False),
+            "marks": Value("binary"),
+            "scene": text,
+            "captions": [text],
+            "graphs": [text],
+        }
+    )
+
+
+def rows(*, images: int, size: int, seed: int, unannotated: float, start: int = 0) -> Iterator[dict[str, Any]]:
+    """Rows `start` to `images` of the table, each from nothing but its own number and the options."""
+    for index in range(start, images):
+        scene = compose(seed, index)
+        picture, marks = render(scene, size)
+        captions = write_captions(Facts(scene), seed=seed, index=index, unannotated=unannotated)
+        yield {
+            "image": {"bytes": _png(picture), "path": None},
+            "marks": _png(marks),
+            "scene": scene.to_json(),
+            "captions": [caption.text for caption in captions],
+            "graphs": [json.dumps([caption.graph.to_dict(), caption.means]) for caption in captions],
+        }
+
+
+def _png(picture: Image.Image) -> bytes:
+    file = io.BytesIO()
+    picture.save(file, format="PNG", compress_level=6)
+    return file.getvalue()
+
+
+# `load`: the world `scenes` as a CaptionSet.
+
+
+CAPTIONS = 5
+
+
+def load(
+    *,
+    images: int = 6000,
+    size: int = 96,
+    seed: int = 0,
+    unannotated: float = 0.25,
+    cache: str | Path | None = None,
+    regions: bool = False,
+) -> "CaptionSet":
+    """`images` drawn scenes of `size` pixels with five captions each, in train, val and test of 10 : 1 : 1.
+
+    `unannotated` in 0..1 makes captions more general, and so true of more images that nobody annotated. Drawn once per
+    choice of options and kept under `cache` (default: the cache folder). Scene number i is the same however many there
+    are. `regions` adds boxes with pixel features. An option outside its range is an ItmlabError.
+    """
+    from ..data.captionset import CaptionSet
+    from ..data.pictures import Pictures
+    from .world import SceneRegions, World
+
+    _check(images, size, seed, unannotated)
+    rows = table(
+        images=images,
+        size=size,
+        seed=seed,
+        unannotated=float(unannotated),
+        cache=None if cache is None else Path(cache),
+    )
+    captions = [text for five in rows.with_format("arrow")["captions"][:].to_pylist() for text in five]
+    places = [(row, at) for row in range(images) for at in range(CAPTIONS)]
+    image_ids = [f"scene-{seed}-{row:06d}" for row in range(images)]
+    pictures, world = Pictures(rows), World(rows, range(images), places)
+    return CaptionSet(
+        name="scenes",
+        images=pictures,
+        image_ids=image_ids,
+        captions=captions,
+        caption_ids=[f"{image_ids[row]}#{at}" for row, at in places],
+        image_of_caption=torch.arange(images).repeat_interleave(CAPTIONS),
+        splits=_splits(images),
+        world=world,
+        regions=SceneRegions(pictures, image_ids, world) if regions else None,
+    )
+
+
+def _splits(images: int) -> dict[str, torch.Tensor]:
+    held = max(images // 12, 1) if images >= 3 else 0
+    train, val, test = torch.arange(images).split([images - 2 * held, held, held])
+    return {"train": train, "val": val, "test": test} if held else {"train": train}
+
+
+def _check(images: int, size: int, seed: int, unannotated: float) -> None:
+    for name, value, least, most in (("images", images, 1, 10**6), ("size", size, 32, 1024), ("seed", seed, 0, 2**63)):
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise ItmlabError(f"{name}={value!r}", where="scenes", remedy=f"give a whole number, {least} to {most}")
+    if not isinstance(unannotated, int | float) or not 0 <= unannotated <= 1:
+        raise ItmlabError(f"unannotated={unannotated!r}", where="scenes", remedy="give a number from 0 to 1")

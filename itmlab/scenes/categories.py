@@ -1,0 +1,132 @@
+"""Which words of the world contradict each other (swaps, in the same form), and which imply others."""
+
+from collections.abc import Iterable
+from functools import cache
+
+from .lexicon import Attribute, Noun, Verb, attributes, nouns, relations
+from .scene import SETTINGS
+from .sentences import SMALL_WORDS
+
+_NOT_IN_CAPTIONS = 9  # Noun.general
+_NO_SINGULAR = frozenset(("trousers", "pants", "jeans", "clothes", "furniture", "clothing", "livestock", "cattle"))
+_VAGUE = frozenset(("have", "with", "at", "near", "by", "close to", "around"))  # true of much that is said otherwise
+_COMPATIBLE = (  # facts of which one thing may have several with another at once
+    frozenset(("on", "in", "across")),
+    frozenset(("hold", "carry", "play", "read", "fly", "play with", "kick")),
+    frozenset(("chase", "follow", "walk")),
+    frozenset(("next to", "left of", "right of")),
+    frozenset(("on", "next to")),
+    frozenset(("over", "above")),
+    frozenset(("leap", "over", "above")),
+)
+
+
+@cache
+def noun_swaps() -> dict[str, tuple[str, ...]]:
+    """Each noun of the lexicon, singular and plural, with the nouns of its category that mean no kind that it may mean.
+
+    Only words that the world's captions use are put in; any that the lexicon knows can be taken out.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for lemma, entries in nouns().items():
+        others = [
+            other for other, theirs in nouns().items() if other not in _NO_SINGULAR and _contradict(entries, theirs)
+        ]
+        if others and lemma not in _NO_SINGULAR:
+            plurals = tuple(nouns()[other][0].plural for other in others)
+            found[entries[0].plural] = plurals
+            found[lemma] = tuple(others)  # "sheep" is read as one
+    return found
+
+
+@cache
+def relation_swaps() -> dict[str, tuple[str, ...]]:
+    """Each action (in all its forms) and place word with those that cannot be true beside it; vague ones left out."""
+    found: dict[str, tuple[str, ...]] = {}
+    for lemma, verb in relations().items():
+        if lemma in _VAGUE:
+            continue
+        others = [other for other in relations().values() if other.lemma not in _VAGUE and _differ(verb, other)]
+        for form in range(-1, len(verb.forms)):
+            words = tuple(word for other in others if (word := _form(other, form)))
+            if words and _form(verb, form):
+                found.setdefault(_form(verb, form), words)
+    return found
+
+
+@cache
+def implied_words() -> dict[str, frozenset[str]]:
+    """Each single word of the lexicon, in all forms, with the words that are true, or may be, wherever it is true.
+
+    Nouns imply wider ones and places what they are made of ("park": "grass"), adjectives their equals, actions and
+    place words what rests on compatible facts; the vague words are implied by every noun. Words that say nothing
+    ("and", "some") are implied by all: with one of them in its place, a caption says less, and that is true.
+    """
+    groups = [(_noun_forms(lemma), _kinds(entries)) for lemma, entries in nouns().items()]
+    found = {
+        word: frozenset().union(_vague_forms(), *(others for others, wider in groups if _shown(kinds, wider)))
+        for words, kinds in groups
+        for word in words
+    }
+    entries: list[Attribute | Verb] = [*attributes().values(), *relations().values()]
+    for mine in entries:
+        alike = frozenset(word for theirs in entries if _alike(mine, theirs) for word in (theirs.lemma, *theirs.forms))
+        for word in (mine.lemma, *mine.forms):
+            found[word] = found.get(word, frozenset()) | alike
+    empty = _empty_words()
+    return {word: frozenset(filter(None, others | empty)) - {word} for word, others in found.items() if word}
+
+
+def _noun_forms(lemma: str) -> frozenset[str]:
+    return frozenset(form for noun in nouns()[lemma] for form in (lemma, noun.plural))
+
+
+def _kinds(entries: Iterable[Noun]) -> frozenset[str]:
+    return frozenset().union(*(noun.means | noun.perhaps for noun in entries))
+
+
+def _shown(kinds: frozenset[str], wider: frozenset[str]) -> bool:
+    """Whether each of some kinds is one of the wider ones, or a setting with one of them on or around it."""
+    parts = {kind: {kind} for kind in kinds}
+    parts |= {kind: {kind, SETTINGS[kind].ground, *SETTINGS[kind].around} for kind in kinds if kind in SETTINGS}
+    return bool(kinds) and all(parts[kind] & wider for kind in kinds)
+
+
+def _vague_forms() -> frozenset[str]:
+    return frozenset(word for lemma in _VAGUE for word in (lemma, *relations()[lemma].forms) if word)
+
+
+def _empty_words() -> frozenset[str]:
+    """Small words that are no relation: what they stand for is seen in the words beside them."""
+    return frozenset(SMALL_WORDS).difference(*((lemma, *verb.forms) for lemma, verb in relations().items()))
+
+
+def _alike(mine: Attribute | Verb, theirs: Attribute | Verb) -> bool:
+    """Whether what the one is truly said of may bear the other too."""
+    if isinstance(mine, Attribute) and isinstance(theirs, Attribute):
+        return mine == theirs or any(
+            values & (theirs.means.get(name, frozenset()) | theirs.perhaps.get(name, frozenset()))
+            for name, values in mine.means.items()
+        )
+    return mine.category == theirs.category and not _differ(mine, theirs)
+
+
+def _contradict(mine: Iterable[Noun], theirs: Iterable[Noun]) -> bool:
+    mine, theirs = list(mine), list(theirs)
+    kinds, others = _kinds(mine), _kinds(theirs)
+    return (
+        bool(kinds)
+        and {noun.category for noun in mine} == {noun.category for noun in theirs}
+        and all(noun.means and noun.general < _NOT_IN_CAPTIONS for noun in theirs)
+        and not kinds & others
+    )
+
+
+def _differ(mine: Verb, theirs: Verb) -> bool:
+    both = [{*mine.means, one} for one in theirs.means]
+    together = any(pair <= facts for pair in both for facts in _COMPATIBLE) or set(mine.means) & set(theirs.means)
+    return mine.category == theirs.category and not together
+
+
+def _form(verb: Verb, form: int) -> str:
+    return verb.lemma if form < 0 else verb.forms[form]

@@ -1,0 +1,413 @@
+"""What happens in pictures: each event adds a cluster of things around x = 0 and notes the facts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .draw.people import body, hand
+from .scene import KINDS, PEOPLE, Draft
+
+# What events share: where to stand, which way to look, things put in hands, beside others and on seats.
+
+
+INDOORS = ("room",)
+
+
+WATER = ("beach", "lake")
+
+
+_BASES = {"lake": (0.9, 0.96), "beach": (0.8, 0.95), "street": (0.8, 0.95)}
+
+
+SEATS = {"bench": 0.47, "chair": 0.46, "sofa": 0.46, "box": 0.93}
+
+
+def ground(draft: Draft) -> float:
+    """A chance place to stand on, as picture height from the top."""
+    return draft.dice.uniform(*_BASES.get(draft.setting, (max(draft.horizon + 0.2, 0.78), 0.95)))
+
+
+def facing(draft: Draft) -> bool:
+    return draft.chance(0.5)
+
+
+def someone(draft: Draft, **how) -> int:
+    return draft.add(draft.dice.choice(PEOPLE), **how)
+
+
+def put_in_hand(draft: Draft, person: int, kind: str, **chosen) -> int:
+    """Add a thing of `kind` in a person's near hand; the hands must already be posed."""
+    who = draft.things[person]
+    x, y = hand(who.kind, who.pose, who.hands, x=who.x, base=who.base, height=who.height, flip=who.flip)
+    held = draft.add(kind, base=who.base, **chosen)
+    drop = {"umbrella": 0.15, "flower": 0.3, "book": 0.3, "guitar": 0.36, "cup": 0.4, "bag": 0.86, "ball": 0.3}.get(
+        kind, 0.0
+    )
+    if kind == "guitar":
+        x = who.x + (-0.1 if who.flip else 0.1) * who.height
+    if kind == "ball":
+        x += (-0.05 if who.flip else 0.05) * who.height
+    draft.change(held, x=x, base=y + drop * draft.things[held].height, layer=who.base + 0.002, flip=who.flip)
+    return held
+
+
+def stand_apart(draft: Draft, first: int, second: int, gap: float, way: int) -> None:
+    """Put the second `gap` beside the first, to the right for `way` 1."""
+    a, b = draft.things[first].extent, draft.things[second].extent
+    shift = a[2] + gap - b[0] if way > 0 else a[0] - gap - b[2]
+    draft.change(second, x=draft.things[second].x + shift)
+
+
+def seated(draft: Draft, seat: int, kind: str, *, side: float = 0.0, hands: str = "front") -> int:
+    it = draft.things[seat]
+    person = draft.add(kind, base=it.base, pose="sit", hands=hands, flip=it.flip, scale=0.95)
+    who = draft.things[person]
+    hip = body(who.kind, "sit", hands).hip[1] - 0.05
+    base = it.base - SEATS[it.kind] * it.height + hip * who.height
+    draft.change(person, x=it.x + side * it.height, base=min(base, it.base + 0.02), layer=it.base + 0.001)
+    draft.fact(person, "on", seat)
+    return person
+
+
+# People who do something: hold, play, chase, kick, fly a kite.
+
+
+_GRASPS = {
+    "balloon": "up",
+    "umbrella": "up",
+    "flower": "front",
+    "book": "front",
+    "cup": "side",
+    "bag": "side",
+    "ball": "front",
+}
+
+_CHASES = (
+    *(("dog", whom) for whom in ("cat", "ball", "rabbit", "boy", "girl", "man")),
+    *(("boy", whom) for whom in ("dog", "girl", "cat", "ball")),
+    *(("girl", whom) for whom in ("dog", "boy", "ball", "rabbit")),
+    *(("cat", "ball"), ("cat", "dog"), ("man", "dog"), ("woman", "dog")),
+)
+
+
+def hold(draft: Draft) -> None:
+    """Someone stands or walks, holding something; an umbrella may shelter a second person."""
+    kind = draft.dice.choice(tuple(_GRASPS))
+    pose = draft.dice.choice(("stand", "stand", "walk"))
+    person = someone(draft, base=ground(draft), pose=pose, hands=_GRASPS[kind], flip=facing(draft))
+    if kind == "bag" and draft.chance(0.3):
+        draft.change(person, hands="lead")
+    draft.fact(person, "hold", put_in_hand(draft, person, kind, size=""))
+    if kind == "umbrella":
+        draft.fact(person, "under", len(draft.things) - 1)
+    if kind == "book":
+        draft.fact(person, "read", len(draft.things) - 1)
+
+
+def play_guitar(draft: Draft) -> None:
+    """Someone plays the guitar, standing or sitting."""
+    sits = draft.chance(0.35)
+    base, flip = ground(draft), facing(draft)
+    if sits:
+        seat = draft.add(draft.dice.choice(("chair", "bench", "sofa")), base=base, flip=flip)
+        person = seated(draft, seat, draft.dice.choice(PEOPLE), hands="strum")
+    else:
+        person = someone(draft, base=base, pose="stand", hands="strum", flip=flip)
+    guitar = put_in_hand(draft, person, "guitar")
+    draft.fact(person, "hold", guitar)
+    draft.fact(person, "play", guitar)
+
+
+def chase(draft: Draft) -> None:
+    """One runs after another, or after a ball."""
+    base, flip = ground(draft), facing(draft)
+    who, whom = draft.dice.choice(_CHASES)
+    running = {"flip": flip, "base": base, "pose": "run"}
+    hands = {"hands": "swing"}
+    first = draft.add(who, **running, **(hands if who in PEOPLE else {}))
+    second = draft.add(whom, **(running if whom != "ball" else {"base": base}), **(hands if whom in PEOPLE else {}))
+    stand_apart(draft, first, second, draft.dice.uniform(0.02, 0.06), -1 if flip else 1)
+    draft.fact(first, "chase", second)
+
+
+def kick(draft: Draft) -> None:
+    """Someone kicks a ball."""
+    base, flip = ground(draft), facing(draft)
+    person = someone(draft, base=base, pose="kick", hands="swing", flip=flip)
+    ball = draft.add("ball", base=base - 0.03, size="")
+    stand_apart(draft, person, ball, 0.0, -1 if flip else 1)
+    draft.fact(person, "kick", ball)
+
+
+def fly_kite(draft: Draft) -> None:
+    """Someone flies a kite."""
+    base, flip = ground(draft), facing(draft)
+    person = someone(draft, base=base, pose=draft.dice.choice(("stand", "run")), hands="up", flip=flip)
+    way = -1 if flip else 1
+    kite = draft.add("kite", way * draft.dice.uniform(0.2, 0.34), draft.dice.uniform(0.3, 0.36))
+    draft.change(kite, height=draft.dice.uniform(0.22, 0.27))
+    draft.fact(person, "fly", kite)
+
+
+# One or several of a kind, doing the same.
+
+
+_HERDS = {
+    "field": ("cow", "sheep", "horse", "rabbit", "dog"),
+    "desert": ("elephant", "zebra", "giraffe", "horse"),
+    "forest": ("rabbit", "dog", "horse", "bird", "elephant"),
+    "lake": ("duck", "duck", "horse", "dog", "giraffe"),
+    "park": ("dog", "duck", "bird", "rabbit", "cat"),
+    "room": ("cat", "dog", "rabbit"),
+    "mountain": ("sheep", "horse", "cow", "dog"),
+    "street": ("dog", "cat", "bird", "horse"),
+    "beach": ("dog", "bird", "horse", "duck"),
+    "winter": ("dog", "rabbit", "horse", "sheep", "cat"),
+}
+
+
+def animals(draft: Draft) -> None:
+    """One animal, or up to four of a kind."""
+    kind = draft.dice.choice(_HERDS[draft.setting])
+    _many(draft, kind, draft.dice.choice((1, 1, 1, 2, 2, 3, 4)))
+
+
+def people(draft: Draft) -> None:
+    """One to three people of a kind, doing the same."""
+    _many(draft, draft.dice.choice(PEOPLE), draft.dice.choice((1, 2, 2, 3)))
+
+
+def vehicles(draft: Draft) -> None:
+    """One vehicle, or two or three."""
+    kind = draft.dice.choice(("car", "car", "bus", "truck", "bicycle", "motorcycle"))
+    _many(draft, kind, draft.dice.choice((1, 1, 2, 3) if kind not in ("bus", "truck") else (1,)))
+
+
+def toys(draft: Draft) -> None:
+    """One to four of a toy."""
+    kind = draft.dice.choice(("ball", "balloon", "box", "bag", "flower", "ball", "balloon"))
+    _many(draft, kind, draft.dice.choice((1, 2, 3, 4)))
+
+
+def _many(draft: Draft, kind: str, count: int) -> None:
+    poses = [name for name, _, _ in KINDS[kind].poses]
+    allowed = {
+        "person": ("stand", "walk", "run", "jump"),
+        "animal": tuple(p for p in poses if p not in ("fly", "swim", "jump")),
+    }
+    pose = draft.dice.choice(allowed.get(KINDS[kind].category, ("",)))
+    swims = kind == "duck" and draft.setting == "lake"
+    hands = {"run": "swing", "walk": "swing", "jump": "cheer"}.get(pose, "") if kind in PEOPLE else ""
+    flip, base = facing(draft), ground(draft)
+    colour = draft.dice.choice(KINDS[kind].colours) if KINDS[kind].colours and draft.chance(0.6) else None
+    alike = {"size": "" if count > 1 else None, "colour": colour}
+    alike = {name: value for name, value in alike.items() if value is not None}
+    numbers, small = [], KINDS[kind].height < 0.3
+    for step in range(count):
+        at = min(base + draft.dice.uniform(-0.03, 0.03), 0.96)
+        if swims:
+            pose, at = "swim", draft.dice.uniform(0.6, 0.78)
+        number = draft.add(
+            kind,
+            0.0,
+            at,
+            pose=pose,
+            flip=flip,
+            hands=hands,
+            scale=(1.25, 1.1, 0.86, 0.8)[count - 1] if small else 1.0 if count < 3 else 0.8,
+            **alike,
+        )
+        if kind == "balloon":
+            draft.change(number, base=at - draft.dice.uniform(0.0, 0.4))
+        if pose == "jump" and kind in PEOPLE:
+            draft.change(number, base=at - 0.06)
+        if step:
+            stand_apart(draft, number - 1, number, draft.dice.uniform(-0.02, 0.03), 1)
+        numbers.append(number)
+    draft.groups.append(tuple(numbers))
+
+
+# Riding, sailing, leading and leaping.
+
+
+_SADDLES = {"horse": (0.0, 0.64), "elephant": (-0.05, 0.9), "bicycle": (-0.19, 0.86), "motorcycle": (-0.34, 0.66)}
+
+
+def ride(draft: Draft) -> None:
+    """Someone rides an animal, a bicycle or a motorcycle, or stands on a skateboard."""
+    kinds = ("bicycle", "skateboard") if draft.setting in INDOORS else (*_SADDLES, "skateboard", "horse", "bicycle")
+    kind = draft.dice.choice(kinds)
+    base, flip = ground(draft), facing(draft)
+    animal = KINDS[kind].category == "animal"
+    mount = draft.add(
+        kind, base=base, flip=flip, pose=draft.dice.choice(("walk", "run", "stand")) if animal else "", size=""
+    )
+    it = draft.things[mount]
+    way = -1 if flip else 1
+    if kind == "skateboard":
+        rider = someone(draft, base=base - 0.8 * it.height, pose="stand", hands="swing", flip=flip)
+    else:
+        forward, up = _SADDLES[kind]
+        pose, hands = ("mount", "grip") if animal else ("cycle", "grip")
+        rider = someone(draft, base=base, scale=0.86, pose=pose, hands=hands, flip=flip)
+        who = draft.things[rider]
+        hip = body(who.kind, pose, hands).hip[1] - 0.02
+        draft.change(rider, x=it.x + way * forward * it.height, base=base - up * it.height + hip * who.height)
+    draft.change(rider, layer=base + 0.001)
+    draft.fact(rider, "ride", mount)
+    draft.fact(rider, "on", mount)
+
+
+def sail(draft: Draft) -> None:
+    """A boat on the water, with someone in it or nobody."""
+    base = draft.dice.uniform(0.53, 0.57) if draft.setting == "beach" else draft.dice.uniform(0.68, 0.78)
+    boat = draft.add("boat", base=base, flip=facing(draft), scale=0.92)
+    it = draft.things[boat]
+    if draft.chance(0.6):
+        side = draft.dice.choice((-0.24, 0.26))
+        person = someone(draft, base=base - 0.24 * it.height, scale=0.8, pose="aboard", flip=it.flip)
+        draft.change(person, x=it.x + side * it.height, layer=base + 0.001)
+        draft.fact(person, "in", boat)
+
+
+def walk_animal(draft: Draft) -> None:
+    """Someone leads an animal on a leash."""
+    kind = draft.dice.choice(
+        ("dog", "dog", "dog", "horse", "cow", "elephant") if draft.setting not in INDOORS else ("dog",)
+    )
+    base, flip = ground(draft), facing(draft)
+    person = someone(draft, base=base, pose="walk", hands="lead", flip=flip)
+    animal = draft.add(kind, base=base - 0.005, flip=flip, pose="walk", scale=0.86)
+    gap = draft.dice.uniform(0.02, 0.05)
+    way = 1 if kind == "dog" else -1
+    stand_apart(draft, person, animal, gap, way if not flip else -way)
+    draft.fact(person, "walk" if kind == "dog" else "lead", animal)
+
+
+def jump_over(draft: Draft) -> None:
+    """A dog or a horse jumps over something."""
+    base, flip = ground(draft), facing(draft)
+    below = draft.add(draft.dice.choice(("box", "fence")), base=base, size="", scale=0.85)
+    kind = "dog" if draft.setting in INDOORS else draft.dice.choice(("dog", "dog", "horse"))
+    lift = 0.72 * draft.things[below].height
+    animal = draft.add(kind, base=base - lift, pose="jump", flip=flip, size="", layer=base - 0.01)
+    draft.fact(animal, "over", below)
+
+
+# Sitting, standing beside, lying under: people, animals and furniture.
+
+
+def sit(draft: Draft) -> None:
+    """Someone sits on a seat, perhaps reading, or an animal does."""
+    base = ground(draft)
+    kind = draft.dice.choice(
+        ("chair", "sofa", "sofa", "box") if draft.setting in INDOORS else ("bench", "bench", "chair", "box")
+    )
+    seat = draft.add(kind, base=base, flip=facing(draft), size="")
+    wide = kind in ("bench", "sofa")
+    side = draft.dice.uniform(-0.4, 0.4) if wide else 0.0
+    if draft.chance(0.3):
+        animal = draft.add(draft.dice.choice(("cat", "dog", "cat", "bird")), pose="sit", flip=facing(draft), scale=0.85)
+        if draft.things[animal].kind == "bird":
+            draft.change(animal, pose="stand")
+        elif wide and draft.chance(0.4):
+            draft.change(animal, pose="lie")
+        it = draft.things[seat]
+        draft.change(animal, x=side * it.height, base=base - SEATS[kind] * it.height, layer=base + 0.001)
+        draft.fact(animal, "on", seat)
+        return
+    person = seated(draft, seat, draft.dice.choice(PEOPLE), side=side)
+    if draft.chance(0.4):
+        thing = put_in_hand(draft, person, draft.dice.choice(("book", "book", "cup", "flower")), size="")
+        draft.fact(person, "hold", thing)
+        if draft.things[thing].kind == "book":
+            draft.fact(person, "read", thing)
+    elif wide and draft.chance(0.45):
+        draft.change(person, x=-0.5 * draft.things[seat].height)
+        seated(draft, seat, draft.dice.choice(PEOPLE), side=0.45)
+
+
+def table(draft: Draft) -> None:
+    """Something on a table, perhaps an animal or a thing under it."""
+    base = ground(draft)
+    it = draft.things[draft.add("table", base=base)]
+    number = len(draft.things) - 1
+    top = draft.add(
+        draft.dice.choice(("cup", "flower", "book", "cat", "cup", "bag")),
+        draft.dice.uniform(-0.16, 0.16),
+        base,
+        size="",
+    )
+    if draft.things[top].kind == "cat":
+        draft.change(top, pose=draft.dice.choice(("sit", "lie")))
+    draft.change(top, base=base - 0.97 * it.height, layer=base + 0.001)
+    draft.fact(top, "on", number)
+    if draft.chance(0.6):
+        low = draft.add(
+            draft.dice.choice(("dog", "cat", "ball", "rabbit", "box")), 0.0, base - 0.008, scale=0.74, size=""
+        )
+        if draft.things[low].category == "animal":
+            draft.change(low, pose="lie" if draft.things[low].kind != "rabbit" else "sit", flip=facing(draft))
+        draft.change(low, layer=base - 0.004)
+        draft.fact(low, "under", number)
+
+
+def beside(draft: Draft) -> None:
+    """Someone beside an animal, a vehicle or a thing."""
+    base, flip = ground(draft), facing(draft)
+    person = someone(draft, base=base, pose="stand", flip=flip)
+    things = ("dog", "cat", "bicycle", "box", "chair", "rabbit")
+    if draft.setting not in INDOORS:
+        things += ("horse", "motorcycle", "sheep", "cow", "elephant")
+    kind = "snowman" if draft.setting == "winter" and draft.chance(0.5) else draft.dice.choice(things)
+    poses = [name for name, _, _ in KINDS[kind].poses if name in ("stand", "sit", "lie")]
+    other = draft.add(
+        kind,
+        base=base - draft.dice.uniform(0, 0.015),
+        pose=draft.dice.choice(poses) if poses else "",
+        flip=facing(draft),
+    )
+    stand_apart(draft, person, other, draft.dice.uniform(0.0, 0.03), draft.dice.choice((-1, 1)))
+
+
+def under_tree(draft: Draft) -> None:
+    """Someone or an animal under a tree."""
+    base = ground(draft)
+    draft.add("tree", base=base - 0.03, size="", scale=1.05)
+    kind = draft.dice.choice(("dog", "cat", "rabbit", "sheep", "cow", "boy", "girl", "horse", "bench"))
+    pose = {"boy": "stand", "girl": "stand", "horse": "stand", "bench": "", "cow": "lie", "sheep": "lie"}.get(
+        kind, "sit"
+    )
+    low = draft.add(kind, draft.dice.choice((-0.12, 0.12)), base, pose=pose, flip=facing(draft), scale=0.8, size="")
+    draft.fact(low, "under", low - 1)
+
+
+@dataclass(frozen=True)
+class Event:
+    """A way to fill a part of a picture: its maker, its weight, where it happens (`None`: anywhere outdoors)."""
+
+    make: Callable[[Draft], None]
+    weight: float
+    settings: tuple[str, ...] | None = ()
+    outdoors: bool = False
+
+
+EVENTS: tuple[Event, ...] = (
+    Event(hold, 2.2),
+    Event(play_guitar, 0.9),
+    Event(ride, 2.0),
+    Event(sail, 2.6, WATER),
+    Event(walk_animal, 1.2),
+    Event(chase, 1.7),
+    Event(kick, 0.9),
+    Event(fly_kite, 0.9, outdoors=True),
+    Event(sit, 1.8),
+    Event(table, 1.0),
+    Event(jump_over, 0.7),
+    Event(animals, 2.0),
+    Event(people, 1.2),
+    Event(vehicles, 2.2, ("street",)),
+    Event(vehicles, 0.5, ("desert", "field", "mountain", "winter", "forest")),
+    Event(toys, 0.9),
+    Event(beside, 1.2),
+    Event(under_tree, 0.8, outdoors=True),
+)

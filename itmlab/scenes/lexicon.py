@@ -1,0 +1,299 @@
+"""The one table of words that the world knows: nouns, attributes and relations, what each is true of, and its forms.
+
+A parser, a swap of one word for another of its category, the captions and `entails` all read this table.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+
+from .scene import COLOURS, KINDS
+
+
+@dataclass(frozen=True)
+class Noun:
+    """A noun: kinds it is surely true of (`means`) and kinds of which one cannot say (`perhaps`)."""
+
+    lemma: str
+    category: str  # words of one category can be swapped for one another
+    means: frozenset[str]
+    perhaps: frozenset[str] = frozenset()
+    plural: str = ""
+    needs: tuple[str, str] | None = None  # a property and the value it must have ("puppy": size, small)
+    general: int = 0  # 0 the kind's own name, 1 another name, 2 a wider word, 3 a very wide one, 9 not used in captions
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An adjective or an intransitive verb: property → values of which it is true, and values that leave it open."""
+
+    lemma: str
+    category: str
+    means: dict[str, frozenset[str]]
+    perhaps: dict[str, frozenset[str]] = field(default_factory=dict)
+    forms: tuple[str, str] = ("", "")  # third person and participle of a verb
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A relation word; `means` names the facts of the world (see `facts`) of which any one makes it true."""
+
+    lemma: str
+    category: str  # action or place
+    means: tuple[str, ...]
+    forms: tuple[str, str, str] = ("", "", "")  # third person, present participle, past participle
+
+
+def _set(words: str | Iterable[str]) -> frozenset[str]:
+    return frozenset(words.split() if isinstance(words, str) else words)
+
+
+def _of(*categories: str) -> frozenset[str]:
+    return frozenset(name for name, kind in KINDS.items() if kind.category in categories)
+
+
+_ODD_PLURALS = {
+    "man": "men",
+    "woman": "women",
+    "child": "children",
+    "person": "people",
+    "sheep": "sheep",
+    "bus": "buses",
+    "bench": "benches",
+    "box": "boxes",
+    "dress": "dresses",
+    "puppy": "puppies",
+    "bunny": "bunnies",
+    "kitty": "kitties",
+    "pony": "ponies",
+    "lady": "ladies",
+    "couch": "couches",
+    "scarf": "scarves",
+    "gentleman": "gentlemen",
+    "trousers": "trousers",
+    "pants": "pants",
+    "jeans": "jeans",
+    "furniture": "furniture",
+    "clothing": "clothing",
+    "lorry": "lorries",
+    "beach": "beaches",
+    "livestock": "livestock",
+    "cattle": "cattle",
+}
+
+
+def _noun(lemma: str, category: str, means, perhaps="", needs=None, general=1) -> Noun:
+    return Noun(lemma, category, _set(means), _set(perhaps), _ODD_PLURALS.get(lemma, lemma + "s"), needs, general)
+
+
+def _own(*categories: str) -> list[Noun]:
+    return [
+        _noun(name, kind.category, (name,), "", None, 0) for name, kind in KINDS.items() if kind.category in categories
+    ]
+
+
+_SMALL = ("size", "small")
+NOUNS: tuple[Noun, ...] = (
+    *_own("person", "animal", "vehicle", "thing", "worn", "stuff"),
+    _noun("person", "person", "man woman boy girl", general=3),
+    _noun("human", "person", "man woman boy girl", general=9),
+    _noun("individual", "person", "man woman boy girl", general=9),
+    _noun("adult", "person", "man woman", general=9),
+    _noun("child", "person", "boy girl", general=2),
+    _noun("kid", "person", "boy girl", general=2),
+    _noun("youngster", "person", "boy girl", general=9),
+    _noun("toddler", "person", "", "boy girl", general=9),
+    _noun("baby", "person", "", "", general=9),
+    _noun("guy", "person", "man", "boy"),
+    _noun("gentleman", "person", "man", general=9),
+    _noun("lady", "person", "woman", "girl"),
+    _noun("male", "person", "man boy", general=9),
+    _noun("female", "person", "woman girl", general=9),
+    _noun("rider", "person", "", "man woman boy girl", general=9),
+    _noun("animal", "animal", _of("animal"), general=3),
+    _noun("creature", "animal", _of("animal"), general=9),
+    _noun("pet", "animal", "dog cat rabbit", "bird duck horse", general=2),
+    _noun("puppy", "animal", "dog", needs=_SMALL),
+    _noun("pup", "animal", "dog", needs=_SMALL, general=9),
+    _noun("hound", "animal", "dog", general=9),
+    _noun("doggy", "animal", "dog", general=9),
+    _noun("kitten", "animal", "cat", needs=_SMALL),
+    _noun("kitty", "animal", "cat", general=9),
+    _noun("pony", "animal", "horse", needs=_SMALL),
+    _noun("lamb", "animal", "sheep", needs=_SMALL),
+    _noun("bull", "animal", "", "cow", general=9),
+    _noun("calf", "animal", "", "cow elephant giraffe", general=9),
+    _noun("bunny", "animal", "rabbit"),
+    _noun("bird", "animal", "bird duck", general=2),
+    _noun("livestock", "animal", "cow sheep horse", "duck", general=9),
+    _noun("vehicle", "vehicle", "car bus truck motorcycle", "bicycle boat", general=3),
+    _noun("automobile", "vehicle", "car", general=9),
+    _noun("lorry", "vehicle", "truck", general=9),
+    _noun("bike", "vehicle", "bicycle", "motorcycle"),
+    _noun("motorbike", "vehicle", "motorcycle"),
+    _noun("sailboat", "vehicle", "boat"),
+    _noun("ship", "vehicle", "", "boat", general=9),
+    _noun("longboard", "vehicle", "", "skateboard", general=9),
+    _noun("toy", "thing", "ball kite balloon", general=2),
+    _noun("parasol", "thing", "umbrella", general=9),
+    _noun("plant", "thing", "flower tree", general=2),
+    _noun("rose", "thing", "", "flower", general=9),
+    _noun("instrument", "thing", "guitar", general=2),
+    _noun("mug", "thing", "cup"),
+    _noun("handbag", "thing", "bag"),
+    _noun("seat", "thing", "bench chair sofa", general=2),
+    _noun("couch", "thing", "sofa"),
+    _noun("furniture", "thing", "bench chair sofa table", general=9),
+    _noun("desk", "thing", "", "table", general=9),
+    _noun("building", "thing", "house", general=2),
+    _noun("home", "thing", "house", general=9),
+    _noun("package", "thing", "", "box bag", general=9),
+    _noun("top", "worn", "shirt", "coat", general=1),
+    _noun("jacket", "worn", "coat"),
+    _noun("pants", "worn", "trousers"),
+    _noun("jeans", "worn", "", "trousers", general=9),
+    _noun("cap", "worn", "", "hat", general=9),
+    _noun("clothes", "worn", "shirt dress coat trousers", "hat scarf", general=9),
+    _noun("rucksack", "worn", "backpack", general=9),
+    _noun("thing", "thing", _of("thing", "vehicle", "worn"), _of("animal"), general=9),
+    _noun("object", "thing", _of("thing", "vehicle", "worn"), "", general=9),
+    # what one stands on and what is around
+    _noun("lawn", "stuff", "", "grass", general=9),
+    _noun("ground", "stuff", "grass sand snow road floor rock", general=9),
+    _noun("ocean", "stuff", "", "water", general=9),
+    _noun("sea", "stuff", "", "water", general=9),
+    _noun("pavement", "stuff", "road", general=9),
+    # places; `sea` and `ocean` are the beach's, see PLACES
+    _noun("park", "place", "park", general=0),
+    _noun("beach", "place", "beach", general=0),
+    _noun("seaside", "place", "beach", general=9),
+    _noun("shore", "place", "beach lake", general=9),
+    _noun("street", "place", "street", general=0),
+    _noun("city", "place", "street", general=9),
+    _noun("town", "place", "street", general=9),
+    _noun("field", "place", "field", "park", general=0),
+    _noun("meadow", "place", "field", "park", general=9),
+    _noun("forest", "place", "forest", general=0),
+    _noun("wood", "place", "forest", general=9),
+    _noun("desert", "place", "desert", general=0),
+    _noun("lake", "place", "lake", general=0),
+    _noun("room", "place", "room", general=0),
+    _noun("house interior", "place", "room", general=9),
+    _noun("mountain", "place", "mountain", general=0),
+    _noun("winter", "place", "winter", general=9),
+    _noun("outdoors", "place", _of("place") - {"room"}, general=9),
+)
+
+_POSED = {
+    "stand": ("stands", "standing"),
+    "walk": ("walks", "walking"),
+    "run": ("runs", "running"),
+    "sit": ("sits", "sitting"),
+    "lie": ("lies", "lying"),
+    "jump": ("jumps", "jumping"),
+    "fly": ("flies", "flying"),
+    "swim": ("swims", "swimming"),
+}
+
+
+def _colour(lemma: str, means: str, perhaps: str = "") -> Attribute:
+    return Attribute(lemma, "colour", {"colour": _set(means)}, {"colour": _set(perhaps)})
+
+
+ATTRIBUTES: tuple[Attribute, ...] = (
+    *(_colour(name, name) for name in COLOURS),
+    _colour("grey", "gray"),
+    _colour("violet", "purple"),
+    _colour("golden", "", "yellow orange"),
+    _colour("tan", "", "brown yellow"),
+    _colour("dark", "black", "brown blue purple gray green red"),
+    _colour("bright", "", "red orange yellow green blue pink purple white"),
+    _colour("colorful", "", "red orange yellow green blue pink purple"),
+    Attribute("big", "size", {"size": _set("big")}),
+    Attribute("large", "size", {"size": _set("big")}),
+    Attribute("huge", "size", {}, {"size": _set("big")}),
+    Attribute("small", "size", {"size": _set("small")}, {"age": _set("child")}),
+    Attribute("little", "size", {"size": _set("small"), "age": _set("child")}),
+    Attribute("tiny", "size", {}, {"size": _set("small")}),
+    Attribute("striped", "pattern", {"pattern": _set("striped")}),
+    Attribute("spotted", "pattern", {"pattern": _set("spotted")}),
+    Attribute("dotted", "pattern", {"pattern": _set("spotted")}),
+    Attribute("patterned", "pattern", {"pattern": _set("striped spotted")}),
+    Attribute("young", "age", {"age": _set("child")}, {"age": _set("adult")}),
+    Attribute("old", "age", {"age": _set("old")}),
+    Attribute("elderly", "age", {"age": _set("old")}),
+    Attribute("blond", "hair", {"hair": _set("blond")}),
+    Attribute("blonde", "hair", {"hair": _set("blond")}),
+    *(
+        Attribute(name, "pose", {"pose": _set(name)}, {"pose": _set(more)}, _POSED[name])
+        for name, more in (
+            ("stand", "kick"),
+            ("walk", ""),
+            ("run", ""),
+            ("sit", "mount cycle aboard"),
+            ("lie", ""),
+            ("jump", ""),
+            ("fly", ""),
+            ("swim", ""),
+        )
+    ),
+    Attribute("jog", "pose", {}, {"pose": _set("run")}),
+    Attribute("move", "pose", {"pose": _set("walk run")}, {"pose": _set("mount cycle aboard fly swim jump kick")}),
+    Attribute("rest", "pose", {"pose": _set("lie")}, {"pose": _set("sit stand")}),
+    Attribute("sleep", "pose", {}, {"pose": _set("lie")}),
+    Attribute("float", "pose", {"pose": _set("swim")}),
+    Attribute("male", "sex", {"kind": _set("man boy")}),
+    Attribute("female", "sex", {"kind": _set("woman girl")}),
+)
+
+RELATIONS: tuple[Verb, ...] = (
+    Verb("ride", "action", ("ride",), ("rides", "riding", "ridden")),
+    Verb("hold", "action", ("hold",), ("holds", "holding", "held")),
+    Verb("carry", "action", ("carry",), ("carries", "carrying", "carried")),
+    Verb("wear", "action", ("wear",), ("wears", "wearing", "worn")),
+    Verb("chase", "action", ("chase",), ("chases", "chasing", "chased")),
+    Verb("follow", "action", ("follow",), ("follows", "following", "followed")),
+    Verb("run after", "action", ("chase",), ("runs after", "running after", "")),
+    Verb("kick", "action", ("kick",), ("kicks", "kicking", "kicked")),
+    Verb("play with", "action", ("play with",), ("plays with", "playing with", "")),
+    Verb("fly", "action", ("fly",), ("flies", "flying", "flown")),
+    Verb("read", "action", ("read",), ("reads", "reading", "read")),
+    Verb("play", "action", ("play",), ("plays", "playing", "played")),
+    Verb("walk", "action", ("walk",), ("walks", "walking", "walked")),
+    Verb("lead", "action", ("walk",), ("leads", "leading", "led")),
+    Verb("have", "action", ("have",), ("has", "having", "")),
+    Verb("jump over", "action", ("leap",), ("jumps over", "jumping over", "")),
+    Verb("leap over", "action", ("leap",), ("leaps over", "leaping over", "")),
+    *(Verb(lemma, "place", (lemma,)) for lemma in ("on", "in", "under", "over", "above", "behind", "near")),
+    *(Verb(lemma, "place", (lemma,)) for lemma in ("with", "at")),
+    *(Verb(lemma, "place", (lemma,)) for lemma in ("next to", "in front of", "left of", "right of")),
+    *(Verb(lemma, "place", ("on",)) for lemma in ("on top of", "atop", "upon", "onto")),
+    *(Verb(lemma, "place", ("in",)) for lemma in ("inside", "into", "inside of")),
+    *(Verb(lemma, "place", ("under",)) for lemma in ("below", "beneath", "underneath")),
+    *(Verb(lemma, "place", ("next to",)) for lemma in ("beside", "alongside")),
+    *(Verb(lemma, "place", ("near",)) for lemma in ("by", "close to", "around")),
+    *(Verb(lemma, "place", ("across",)) for lemma in ("across", "through", "along")),
+    *(Verb(lemma, "place", ("left of",)) for lemma in ("to the left of", "on the left of")),
+    *(Verb(lemma, "place", ("right of",)) for lemma in ("to the right of", "on the right of")),
+)
+
+
+@cache
+def nouns() -> dict[str, tuple[Noun, ...]]:
+    """Every noun lemma with its entries ("bird" has two: the kind, and the wider word that takes in ducks)."""
+    table: dict[str, list[Noun]] = {}
+    for noun in NOUNS:
+        table.setdefault(noun.lemma, []).append(noun)
+    return {lemma: tuple(entries) for lemma, entries in table.items()}
+
+
+@cache
+def attributes() -> dict[str, Attribute]:
+    """Every attribute lemma with its entry."""
+    return {attribute.lemma: attribute for attribute in ATTRIBUTES}
+
+
+@cache
+def relations() -> dict[str, Verb]:
+    """Every relation lemma with its entry."""
+    return {relation.lemma: relation for relation in RELATIONS}

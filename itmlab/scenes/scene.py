@@ -1,0 +1,409 @@
+"""What one picture shows, written down: its things, how they relate, and where they are. Drawing reads only this."""
+
+import json
+import random
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from ..text.graph import Attribute, Relation, SceneGraph, SceneObject
+
+# What can be drawn: each kind's category, size, proportions, colours and poses, and each setting's parts.
+
+
+COLOURS: dict[str, tuple[int, int, int]] = {
+    "red": (216, 54, 50),
+    "orange": (242, 138, 38),
+    "yellow": (247, 208, 66),
+    "green": (62, 152, 80),
+    "blue": (52, 104, 204),
+    "purple": (130, 76, 180),
+    "pink": (243, 142, 182),
+    "brown": (138, 88, 50),
+    "black": (44, 44, 52),
+    "white": (247, 246, 242),
+    "gray": (146, 150, 158),
+}
+BRIGHT = ("red", "orange", "yellow", "green", "blue", "purple", "pink")
+CLOTH = (*BRIGHT, "white", "black", "gray")
+PAINT = ("red", "blue", "yellow", "green", "white", "black", "orange")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of thing: `height` in picture heights, `wide` and `poses` {pose: (width, height)} in heights."""
+
+    category: str
+    height: float = 0.3
+    wide: float = 1.0
+    colours: tuple[str, ...] = ()
+    poses: tuple[tuple[str, float, float], ...] = ()
+    patterns: tuple[str, ...] = ()
+    sized: bool = False  # comes also big and small
+
+    def proportions(self, pose: str) -> tuple[float, float]:
+        """Width and height of the drawing in a pose, in heights of the kind."""
+        return next(((wide, high) for name, wide, high in self.poses if name == pose), (self.wide, 1.0))
+
+
+def _walker(wide: float, *more: tuple[str, float, float]) -> tuple[tuple[str, float, float], ...]:
+    return (("stand", wide, 1.0), ("walk", wide, 1.0), ("run", wide * 1.12, 1.0), *more)
+
+
+_BODY = (
+    ("stand", 0.42, 1.0),
+    ("walk", 0.48, 1.0),
+    ("run", 0.68, 1.0),
+    ("jump", 0.6, 1.0),
+    ("kick", 0.62, 1.0),
+    ("sit", 0.52, 0.8),
+    ("mount", 0.45, 0.75),
+    ("cycle", 0.52, 0.9),
+    ("aboard", 0.4, 0.6),
+)
+
+KINDS: dict[str, Kind] = {
+    "man": Kind("person", 0.6, 0.42, poses=_BODY),
+    "woman": Kind("person", 0.57, 0.42, poses=_BODY),
+    "boy": Kind("person", 0.45, 0.48, poses=_BODY),
+    "girl": Kind("person", 0.45, 0.48, poses=_BODY),
+    "dog": Kind(
+        "animal",
+        0.32,
+        1.35,
+        ("brown", "black", "white", "gray", "yellow"),
+        _walker(1.35, ("sit", 0.95, 1.0), ("lie", 1.35, 0.58), ("jump", 1.5, 1.0)),
+        ("spotted",),
+        True,
+    ),
+    "cat": Kind(
+        "animal",
+        0.28,
+        1.25,
+        ("orange", "black", "white", "gray"),
+        _walker(1.25, ("sit", 0.85, 1.0), ("lie", 1.3, 0.6)),
+        ("striped",),
+        True,
+    ),
+    "horse": Kind(
+        "animal", 0.52, 1.12, ("brown", "black", "white", "gray"), _walker(1.12, ("jump", 1.3, 1.0)), (), True
+    ),
+    "zebra": Kind("animal", 0.5, 1.12, ("white",), _walker(1.12), ("striped",)),
+    "cow": Kind("animal", 0.4, 1.45, ("white", "brown", "black"), _walker(1.45, ("lie", 1.45, 0.62)), ("spotted",)),
+    "sheep": Kind("animal", 0.34, 1.3, ("white", "black", "gray"), _walker(1.3, ("lie", 1.3, 0.64)), (), True),
+    "elephant": Kind("animal", 0.52, 1.4, ("gray",), _walker(1.4), (), True),
+    "giraffe": Kind("animal", 0.76, 0.72, ("yellow",), _walker(0.72), ("spotted",)),
+    "rabbit": Kind("animal", 0.28, 0.95, ("white", "brown", "gray"), (("sit", 0.95, 1.0), ("run", 1.2, 0.9))),
+    "bird": Kind(
+        "animal",
+        0.22,
+        1.3,
+        ("red", "blue", "yellow", "black", "white"),
+        (("stand", 1.15, 1.0), ("fly", 1.5, 1.0)),
+    ),
+    "duck": Kind("animal", 0.25, 1.15, ("white", "yellow", "brown"), (("stand", 1.15, 1.0), ("swim", 1.15, 0.8))),
+    "car": Kind("vehicle", 0.27, 2.1, PAINT, sized=True),
+    "bus": Kind("vehicle", 0.42, 1.75, ("red", "blue", "yellow", "green", "white", "orange")),
+    "truck": Kind("vehicle", 0.4, 1.75, ("red", "blue", "yellow", "green", "white"), sized=True),
+    "bicycle": Kind("vehicle", 0.33, 1.55, ("red", "blue", "green", "black", "yellow", "pink")),
+    "motorcycle": Kind("vehicle", 0.31, 1.7, ("red", "blue", "black", "yellow", "green")),
+    "boat": Kind("vehicle", 0.5, 1.05, ("red", "blue", "white", "green", "brown")),
+    "skateboard": Kind("vehicle", 0.085, 3.4, ("red", "blue", "green", "yellow", "purple", "black")),
+    "ball": Kind("thing", 0.17, 1.0, BRIGHT, patterns=("striped", "spotted"), sized=True),
+    "kite": Kind("thing", 0.26, 0.8, BRIGHT, patterns=("striped",)),
+    "balloon": Kind("thing", 0.26, 0.62, BRIGHT, sized=True),
+    "umbrella": Kind("thing", 0.42, 1.1, (*BRIGHT, "black"), patterns=("striped", "spotted")),
+    "flower": Kind("thing", 0.24, 0.5, ("red", "yellow", "pink", "purple", "white", "blue")),
+    "book": Kind("thing", 0.13, 1.35, ("red", "blue", "green", "brown", "purple")),
+    "guitar": Kind("thing", 0.17, 2.4, ("brown", "red", "black", "orange")),
+    "cup": Kind("thing", 0.16, 1.1, ("white", "red", "blue", "yellow", "green"), patterns=("striped",)),
+    "bag": Kind("thing", 0.17, 0.9, ("red", "blue", "brown", "black", "pink", "green")),
+    "bench": Kind("thing", 0.28, 1.9, ("brown", "green", "white", "blue")),
+    "chair": Kind("thing", 0.4, 0.68, ("brown", "red", "white", "blue", "green")),
+    "sofa": Kind("thing", 0.33, 2.0, ("red", "blue", "green", "gray", "purple", "brown")),
+    "table": Kind("thing", 0.3, 1.7, ("brown", "white", "black")),
+    "tree": Kind("thing", 0.74, 0.72, ("green", "orange"), sized=True),
+    "house": Kind("thing", 0.6, 1.1, ("red", "white", "yellow", "blue", "brown"), sized=True),
+    "tent": Kind("thing", 0.4, 1.4, ("orange", "blue", "green", "red", "yellow"), patterns=("striped",)),
+    "box": Kind("thing", 0.22, 1.15, ("brown", "red", "blue", "white"), sized=True),
+    "fence": Kind("thing", 0.24, 2.3, ("white", "brown", "gray")),
+    "snowman": Kind("thing", 0.46, 0.7, ("white",)),
+    "shirt": Kind("worn", wide=0.42, colours=CLOTH, patterns=("striped", "spotted")),
+    "dress": Kind("worn", wide=0.42, colours=CLOTH, patterns=("striped", "spotted")),
+    "coat": Kind("worn", wide=0.42, colours=(*BRIGHT, "black", "brown", "gray")),
+    "trousers": Kind("worn", wide=0.42, colours=("blue", "black", "brown", "gray", "white")),
+    "hat": Kind("worn", wide=0.42, colours=(*BRIGHT, "black", "white", "brown")),
+    "scarf": Kind("worn", wide=0.42, colours=BRIGHT, patterns=("striped",)),
+    "backpack": Kind("worn", wide=0.42, colours=("red", "blue", "green", "purple", "black", "orange")),
+    **{name: Kind("stuff") for name in ("grass", "sand", "snow", "road", "water", "floor", "wall", "sky", "rock")},
+    **{
+        name: Kind("place")
+        for name in ("park", "beach", "street", "winter", "field", "forest", "desert", "lake", "room", "mountain")
+    },
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A place: what one stands on, what else is seen, what its background may be taken for, its chance."""
+
+    ground: str
+    around: tuple[str, ...]
+    backdrop: frozenset[str] = frozenset()
+    weight: float = 1.0
+
+
+SETTINGS: dict[str, Setting] = {
+    "park": Setting("grass", ("sky",), frozenset({"tree"}), 1.4),
+    "beach": Setting("sand", ("water", "sky"), frozenset(), 1.2),
+    "street": Setting("road", ("sky",), frozenset({"house"}), 1.4),
+    "winter": Setting("snow", ("sky",), frozenset({"tree"}), 1.0),
+    "field": Setting("grass", ("sky",), frozenset(), 1.2),
+    "forest": Setting("grass", ("sky",), frozenset({"tree"}), 0.9),
+    "desert": Setting("sand", ("sky",), frozenset(), 0.8),
+    "lake": Setting("grass", ("water", "sky"), frozenset({"tree"}), 1.0),
+    "room": Setting("floor", ("wall",), frozenset(), 1.2),
+    "mountain": Setting("rock", ("sky",), frozenset({"snow"}), 0.8),
+}
+PEOPLE = tuple(name for name, kind in KINDS.items() if kind.category == "person")
+
+
+_POSES = ("stand", "walk", "run", "sit", "lie", "jump", "fly", "swim")
+_SAID = frozenset((*COLOURS, *_POSES, "striped", "spotted", "big", "small", "old"))  # adjectives and poses of a graph
+_LEMMAS = {"over": "jump over"}
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One drawn thing. Lengths are in picture heights, x to the right, y down; `base` is where it stands."""
+
+    kind: str
+    x: float = 0.5
+    base: float = 1.0
+    height: float = 1.0
+    flip: bool = False  # facing left
+    layer: float = 0.0  # drawn in rising order
+    colour: str = ""
+    second: str = ""  # the pattern's colour
+    pattern: str = ""  # striped, spotted or none
+    size: str = ""  # big, small or neither
+    pose: str = ""
+    age: str = ""  # child, adult or old
+    hair: str = ""
+    shade: float = 0.5  # which of many variants of the drawing
+    wearer: int | None = None  # who wears it
+    hands: str = ""  # what a person's hands do
+
+    @property
+    def category(self) -> str:
+        """person, animal, vehicle, thing, worn, stuff or place."""
+        return KINDS[self.kind].category
+
+    @property
+    def seen(self) -> tuple[str, ...]:
+        """The words for what can be seen of it itself: colours, pattern, size, pose, age."""
+        words = (self.colour, self.second, self.pattern, self.size, self.pose, self.age)
+        return tuple(word for word in words if word)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """`seen`, and the hair's colour ("gray-haired")."""
+        return (*self.seen, f"{self.hair}-haired") if self.hair else self.seen
+
+    @property
+    def extent(self) -> tuple[float, float, float, float]:
+        """Left, top, right, bottom in picture heights, from the drawing's proportions."""
+        wide, high = KINDS[self.kind].proportions(self.pose)
+        half = wide * self.height / 2
+        return self.x - half, self.base - high * self.height, self.x + half, self.base
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Thing number `subject` stands in `relation` to thing number `object`, as the picture was made."""
+
+    subject: int
+    relation: str
+    object: int
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A whole picture: things first, then what they wear, then the ground, the sky and the setting itself."""
+
+    setting: str
+    objects: tuple[Thing, ...]
+    facts: tuple[Fact, ...]
+    horizon: float = 0.5
+    shade: float = 0.5
+
+    @cached_property
+    def place(self) -> int:
+        """The number of the object that is the setting."""
+        return next(number for number, thing in enumerate(self.objects) if thing.kind == self.setting)
+
+    @cached_property
+    def backdrop(self) -> frozenset[str]:
+        """Kinds that the background may seem to show without being things of their own."""
+        return SETTINGS[self.setting].backdrop
+
+    @cached_property
+    def graph(self) -> SceneGraph:
+        """All that was composed as one scene graph: object `i` is `objects[i]`, the ground, sky and place included."""
+        objects = tuple(
+            SceneObject(thing.kind, tuple(Attribute(word) for word in thing.seen if word in _SAID), 1)
+            for thing in self.objects
+        )
+        links = tuple(Relation(f.subject, _LEMMAS.get(f.relation, f.relation), f.object) for f in self.facts)
+        return SceneGraph(objects, links)
+
+    def to_json(self) -> str:
+        """One line of JSON without what has its default."""
+        plain = {
+            "setting": self.setting,
+            "horizon": self.horizon,
+            "shade": self.shade,
+            "objects": [_without_defaults(thing) for thing in self.objects],
+            "facts": [[fact.subject, fact.relation, fact.object] for fact in self.facts],
+        }
+        return json.dumps(plain, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Scene":
+        """The scene that `to_json` wrote down."""
+        plain = json.loads(text)
+        return cls(
+            plain["setting"],
+            tuple(Thing(**thing) for thing in plain["objects"]),
+            tuple(Fact(*fact) for fact in plain["facts"]),
+            plain["horizon"],
+            plain["shade"],
+        )
+
+
+_DEFAULTS = asdict(Thing("dog"))
+
+
+def _without_defaults(thing: Thing) -> dict[str, Any]:
+    return {name: value for name, value in asdict(thing).items() if name == "kind" or value != _DEFAULTS[name]}
+
+
+# A picture while it is being made up: things added with chance attributes, moved in clusters, then frozen.
+
+
+_COATS = {"zebra": "black", "giraffe": "brown"}  # kinds that always have their pattern
+_HAIR = (("blond", "brown", "black", "red"), ("brown", "black"))
+
+
+class Draft:
+    """Things and facts so far; positions are relative until a cluster is moved to its place."""
+
+    def __init__(self, dice: random.Random, setting: str):
+        self.dice, self.setting = dice, setting
+        self.horizon = {"beach": 0.42, "lake": 0.4}.get(setting, dice.uniform(0.48, 0.58))
+        self.things: list[Thing] = []
+        self.facts: list[Fact] = []
+        self.groups: list[tuple[int, ...]] = []  # things that were made up together and look alike
+
+    def chance(self, share: float) -> bool:
+        """True with probability `share`."""
+        return self.dice.random() < share
+
+    def add(self, kind: str, x: float = 0.0, base: float = 0.9, *, scale: float = 1.0, **chosen) -> int:
+        """Add a thing with chance colour, pattern, size, hair and variant unless `chosen`; its number."""
+        dice, table = self.dice, KINDS[kind]
+        looks: dict = {"shade": round(dice.random(), 4)}
+        if table.colours:
+            looks["colour"] = dice.choice(table.colours)
+        if table.patterns and self.chance(1.0 if kind in _COATS else 0.3):
+            looks["pattern"] = dice.choice(table.patterns)
+        if table.sized and self.chance(0.36):
+            looks["size"] = dice.choice(("big", "small"))
+        if table.category == "person":
+            child = kind in ("boy", "girl")
+            looks["age"] = "child" if child else dice.choice(("adult", "adult", "adult", "old"))
+            dark = looks["shade"] > 0.55
+            looks["hair"] = "gray" if looks["age"] == "old" else dice.choice(_HAIR[dark])
+        looks |= chosen
+        if looks.get("pattern") and not looks.get("second"):
+            looks["second"] = self._second(kind, looks["colour"])
+        grown = {"big": 1.22, "small": 0.76}.get(looks.get("size", ""), 1.0)
+        height = table.height * grown * scale * (0.86 + 0.3 * (base - 0.5)) * dice.uniform(0.96, 1.05)
+        self.things.append(Thing(kind, x, base, round(height, 4), **looks))
+        return len(self.things) - 1
+
+    def _second(self, kind: str, colour: str) -> str:
+        if kind in _COATS:
+            return _COATS[kind]
+        if KINDS[kind].category == "animal":
+            return {"white": "black", "black": "white", "orange": "brown"}.get(colour, "white")
+        return "white" if colour != "white" else self.dice.choice(("red", "blue", "black"))
+
+    def change(self, number: int, **values) -> None:
+        """Give a thing other values."""
+        self.things[number] = replace(self.things[number], **values)
+
+    def fact(self, subject: int, relation: str, thing: int) -> None:
+        """Note that a relation holds."""
+        self.facts.append(Fact(subject, relation, thing))
+
+    def span(self, first: int) -> tuple[float, float]:
+        """Left and right end of all things from number `first` on."""
+        extents = [thing.extent for thing in self.things[first:]]
+        return min(extent[0] for extent in extents), max(extent[2] for extent in extents)
+
+    def move(self, first: int, last: int, shift: float) -> None:
+        """Move things `first` to `last` (excluded) sideways."""
+        for number in range(first, last):
+            self.change(number, x=self.things[number].x + shift)
+
+    def discard(self, first: int) -> None:
+        """Take back all things from number `first` on, and what was noted about them."""
+        del self.things[first:]
+        self.facts = [fact for fact in self.facts if max(fact.subject, fact.object) < first]
+        self.groups = [group for group in self.groups if max(group) < first]
+
+    def dress(self) -> None:
+        """Put clothes on everyone."""
+        for number, person in enumerate(tuple(self.things)):
+            if person.kind not in PEOPLE:
+                continue
+            cold = self.setting in ("winter", "mountain") or self.chance(0.06)
+            dress = person.kind in ("woman", "girl") and not cold and self.chance(0.42)
+            self._wear(number, "coat" if cold and self.chance(0.75) else "dress" if dress else "shirt")
+            if not dress:
+                self._wear(number, "trousers")
+            for kind, share in (("hat", 0.3), ("scarf", 0.45 if cold else 0.03), ("backpack", 0.14)):
+                if self.chance(share) and not (kind == "backpack" and person.hands == "strum"):
+                    self._wear(number, kind)
+
+    def _wear(self, number: int, kind: str) -> None:
+        garment, who = self.add(kind), self.things[number]
+        self.change(garment, wearer=number, x=who.x, base=who.base, height=who.height, flip=who.flip)
+        self.fact(number, "wear", garment)
+
+    def freeze(self) -> Scene:
+        """The finished scene, with its stuff and its place as its last objects."""
+        setting = SETTINGS[self.setting]
+        first = len(self.things)
+        things = [
+            replace(thing, x=round(thing.x, 4), base=round(thing.base, 4), layer=round(thing.layer or thing.base, 5))
+            for thing in self.things
+        ]
+        stuff = (setting.ground, *setting.around)
+        things += [Thing(name) for name in (*stuff, self.setting)]
+        carried = {fact.subject for fact in self.facts if fact.relation in ("on", "ride", "in", "over")}
+        carried |= {fact.object for fact in self.facts if fact.relation in ("hold", "wear", "fly")}
+        for number, thing in enumerate(self.things):
+            afloat = thing.kind == "balloon" and thing.base >= self.horizon  # it hangs in the air, before the ground
+            if number in carried or thing.category == "worn" or afloat:
+                continue
+            if thing.pose == "fly" or thing.base < self.horizon:
+                self.fact(number, "in", first + stuff.index("sky")) if "sky" in stuff else None
+            elif thing.pose == "swim" or thing.kind == "boat":
+                self.fact(number, "in", first + stuff.index("water"))
+            else:
+                self.fact(number, "on", first)
+        return Scene(
+            self.setting, tuple(things), tuple(self.facts), round(self.horizon, 4), round(self.dice.random(), 6)
+        )

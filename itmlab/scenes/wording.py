@@ -1,0 +1,208 @@
+"""What there is to say about a scene, and in which words: names, adjectives, actions, places."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..text.graph import Attribute, Relation, SceneGraph, SceneObject, Span
+from .lexicon import NOUNS, Noun
+from .relations import Facts
+from .scene import Thing
+
+# A sentence under construction: its tokens, and its scene graph with the tokens that say each part.
+
+
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")  # from 2 on
+_UNSPACED = (",", ".")
+
+
+@dataclass
+class Sentence:
+    """Say words; say things, attributes and relations, and their spans are kept."""
+
+    tokens: list[str] = field(default_factory=list)
+    objects: list[SceneObject] = field(default_factory=list)
+    relations: list[Relation] = field(default_factory=list)
+    means: list[tuple[int, ...]] = field(default_factory=list)  # scene objects behind each graph object
+
+    def say(self, words: str) -> Span:
+        """Add words; the span they take."""
+        start = len(self.tokens)
+        self.tokens += words.split()
+        return Span(start, len(self.tokens))
+
+    def thing(
+        self,
+        lemma: str,
+        surface: str,
+        means: tuple[int, ...],
+        *,
+        before: str = "",
+        adjectives: tuple[str, ...] = (),
+        count: int | None = 1,
+    ) -> int:
+        """A noun phrase: `before` (article or number), adjectives ("and" is only said), noun; its object's number."""
+        if before == "a":
+            before = "an" if (*adjectives, surface)[0][0] in "aeiou" else "a"
+        self.say(before)
+        said = [Attribute(word, self.say(word)) if word != "and" else self.say(word) for word in adjectives]
+        attributes = tuple(entry for entry in said if isinstance(entry, Attribute))
+        span = self.say(surface)
+        self.objects.append(SceneObject(lemma, attributes, count, count != 1, span))
+        self.means.append(means)
+        return len(self.objects) - 1
+
+    def attribute(self, number: int, lemma: str, surface: str) -> None:
+        """Say a verb or adjective about an object after its noun ("is running")."""
+        entry = self.objects[number]
+        said = (*entry.attributes, Attribute(lemma, self.say(surface)))
+        self.objects[number] = SceneObject(entry.lemma, said, entry.count, entry.plural, entry.span)
+
+    def relate(self, subject: int, lemma: str, thing: int, span: Span) -> None:
+        """Note a relation whose words have been said at `span`."""
+        self.relations.append(Relation(subject, lemma, thing, span))
+
+    def graph(self, *, stop: bool, capital: bool) -> SceneGraph:
+        """The finished graph; its tokens are those of `text`."""
+        tokens = [*self.tokens, "."] if stop else list(self.tokens)
+        if capital:
+            tokens[0] = tokens[0][0].upper() + tokens[0][1:]
+        return SceneGraph(tuple(self.objects), tuple(self.relations), tuple(tokens))
+
+
+def text(tokens: tuple[str, ...]) -> str:
+    """The tokens as one writes them: no blank before a comma or a full stop."""
+    written = ""
+    for token in tokens:
+        written += token if token in _UNSPACED or not written else " " + token
+    return written
+
+
+def number_word(count: int) -> str:
+    """The English word of a count from 2 to 12; a scene shows no more of a kind."""
+    return _NUMBERS[count - 2]
+
+
+PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {  # preposition, words of the place, lemma
+    "park": (("in", "a park", "park"), ("in", "the park", "park"), ("at", "the park", "park")),
+    "beach": (("on", "the beach", "beach"), ("at", "the beach", "beach"), ("on", "a beach", "beach")),
+    "street": (("on", "the street", "street"), ("in", "the street", "street"), ("on", "a street", "street")),
+    "winter": (("in", "the snow", "snow"), ("on", "the snow", "snow")),
+    "field": (("in", "a field", "field"), ("in", "the field", "field"), ("in", "a meadow", "meadow")),
+    "forest": (("in", "the forest", "forest"), ("in", "a forest", "forest")),
+    "desert": (("in", "the desert", "desert"), ("in", "a desert", "desert")),
+    "lake": (("near", "a lake", "lake"), ("by", "the lake", "lake"), ("beside", "a lake", "lake")),
+    "room": (("in", "a room", "room"), ("in", "the room", "room"), ("inside", "a room", "room")),
+    "mountain": (("in", "the mountains", "mountain"), ("near", "the mountains", "mountain")),
+}
+AFLOAT = (("on", "the water", "water"), ("in", "the water", "water"))
+GROUNDS = {"grass": "grass", "sand": "sand", "snow": "snow", "road": "road", "floor": "floor"}
+
+
+class Chooser:
+    """Chance choices for one caption; `generic` in 0..1 moves them from specific words to general ones."""
+
+    def __init__(self, facts: Facts, dice: random.Random, generic: float):
+        self.facts, self.things, self.dice, self.generic = facts, facts.things, dice, generic
+        self.mains = [at for at, thing in enumerate(self.things) if thing.category not in ("worn", "stuff", "place")]
+
+    def chance(self, share: float) -> bool:
+        """True with probability `share`."""
+        return self.dice.random() < share
+
+    def between(self, specific: float, general: float) -> float:
+        """A probability that goes from `specific` to `general` with the knob."""
+        return specific + (general - specific) * self.generic
+
+    def noun(self, thing: Thing) -> Noun:
+        """A name for one thing."""
+        return self._pick([noun for noun in NOUNS if noun.general < 9 and named_by(noun, thing)])
+
+    def shared_noun(self, numbers: Sequence[int]) -> Noun:
+        """A name for several things."""
+        fits = [noun for noun in NOUNS if noun.general < 9 and all(named_by(noun, self.things[at]) for at in numbers)]
+        return self._pick(fits)
+
+    def _pick(self, nouns: list[Noun]) -> Noun:
+        weights = (self.between(1.0, 0.35), self.between(0.3, 0.35), self.between(0.06, 0.6), self.between(0.02, 0.75))
+        return self.dice.choices(nouns, [weights[noun.general] for noun in nouns])[0]
+
+    def adjectives(self, thing: Thing, noun: Noun) -> tuple[str, ...]:
+        """Some of what can be seen of a thing, in English order."""
+        share = self.between(0.85, 0.12)
+        words: list[str] = []
+        if thing.size and noun.needs is None and self.chance(share):
+            words.append(self.dice.choice(("big", "large") if thing.size == "big" else ("small", "little")))
+        if thing.age == "old" and self.chance(share * 0.7):
+            words.append(self.dice.choice(("old", "old", "elderly")))
+        elif thing.age == "child" and noun.lemma != "person" and self.chance(share * 0.45):
+            words.append(self.dice.choice(("little", "young")))
+        if thing.hair == "blond" and thing.age != "old" and self.chance(share * 0.3):
+            words.append("blond")
+        colours = thing.colour and self.chance(share)
+        patterned = thing.pattern and thing.kind not in ("zebra", "giraffe") and self.chance(share * 0.8)
+        if thing.kind in ("zebra", "giraffe", "elephant", "snowman") and self.chance(0.8):
+            colours = False
+        if colours and patterned and self.chance(0.5):
+            return (*words, thing.colour, "and", thing.second, thing.pattern)
+        if patterned and self.chance(0.3):
+            return (*words, thing.pattern, thing.colour) if colours else (*words, thing.pattern)
+        words += [thing.colour] if colours else []
+        return (*words, thing.pattern) if patterned else tuple(words)
+
+    def say(self, sentence: Sentence, at: int, *, bare: bool = False) -> int:
+        """A noun phrase for one thing; `bare` leaves the article out."""
+        thing = self.things[at]
+        noun = self.noun(thing)
+        adjectives = self.adjectives(thing, noun)
+        before = (
+            ""
+            if bare or noun.lemma in ("trousers", "pants")
+            else "the"
+            if sentence.tokens and sentence.tokens[0] != "there" and self.chance(0.1)
+            else "a"
+        )
+        surface = noun.plural if noun.lemma in ("trousers", "pants") else noun.lemma
+        return sentence.thing(noun.lemma, surface, (at,), before=before, adjectives=adjectives)
+
+    def say_group(self, sentence: Sentence, group: tuple[int, ...], *, bare: bool = False) -> int:
+        """A noun phrase for all things of a sort, with their number or without."""
+        noun = self.shared_noun(group)
+        first = self.things[group[0]]
+        alike = first.colour and len({self.things[at].colour for at in group}) == 1
+        adjectives = (first.colour,) if alike and self.chance(self.between(0.8, 0.1)) else ()
+        count: int | None = len(group)
+        before = number_word(len(group))
+        if self.chance(self.between(0.12, 0.4)):
+            count, before = None, self.dice.choice(("some", "some", "a group of" if len(group) > 2 else "some"))
+            before = "" if bare else before
+        elif len(group) == 2 and self.chance(0.15):
+            before = self.dice.choice(("a pair of", "a couple of"))
+        return sentence.thing(noun.lemma, noun.plural, group, before=before, adjectives=adjectives, count=count)
+
+    def groups(self) -> list[tuple[int, ...]]:
+        """Sets of two and more main things of one kind, or people of any."""
+        found = []
+        for kind in {self.things[at].kind for at in self.mains}:
+            found.append(tuple(at for at in self.mains if self.things[at].kind == kind))
+        found.append(tuple(at for at in self.mains if self.things[at].category == "person"))
+        return sorted({group for group in found if len(group) > 1})
+
+    def places(self, at: int) -> tuple[tuple[str, str, str], ...]:
+        """Ways to say where a thing is in its setting."""
+        how, stuff = self.facts.ground(at)
+        if stuff == "water":
+            return AFLOAT
+        if stuff in ("sky", ""):
+            return (("in", "the sky", "sky"),) if stuff and self.facts.root(at) == at else ()
+        options = PLACES[self.facts.scene.setting]
+        if stuff in GROUNDS and self.facts.root(at) == at and self.chance(0.3):
+            return ((how, "the " + GROUNDS[stuff], GROUNDS[stuff]),)
+        return options
+
+
+def named_by(noun: Noun, thing: Thing) -> bool:
+    """Whether a noun is surely true of a thing, as this very entry of the table says it."""
+    if thing.kind not in noun.means:
+        return False
+    return noun.needs is None or getattr(thing, noun.needs[0]) == noun.needs[1]

@@ -1,0 +1,354 @@
+"""The truth behind `scenes`: what each picture shows, pixel by pixel, and which sentences are true of it."""
+
+import io
+import json
+import random
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int8, Int64
+from PIL import Image
+from torch import Tensor
+
+from ..data.regions import RegionFeatures, with_area
+from ..errors import ItmlabError
+from ..text.graph import SceneGraph, SceneObject
+from . import entail
+from .categories import implied_words, noun_swaps, relation_swaps
+from .entail import TRUE, Search, candidates, is_group
+from .lexicon import nouns
+from .relations import Facts
+from .scene import Scene, Thing
+from .sentences import Spoken, spoken, understood
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+
+# The verdicts of many sentences on many scenes at once: whole columns are ruled out before anything is searched.
+
+
+class Verdicts:
+    """Verdicts (entail.TRUE, OPEN, FALSE) of graphs on a fixed list of scenes; equal graphs are judged once."""
+
+    def __init__(self, scenes: Sequence[Facts]):
+        self.facts = scenes
+        self.kinds: dict[str, np.ndarray] = {}
+        self.backdrops: dict[str, np.ndarray] = {}
+        for at, facts in enumerate(scenes):
+            for table, kinds in ((self.kinds, [t.kind for t in facts.things]), (self.backdrops, facts.scene.backdrop)):
+                for kind in kinds:
+                    table.setdefault(kind, np.zeros(len(scenes), dtype=bool))[at] = True
+        self.objects: dict[SceneObject, tuple[np.ndarray, dict[int, list[tuple[int, int]]]]] = {}
+        self.columns: dict[SceneGraph, Int8[np.ndarray, scene]] = {}
+
+    def column(self, graph: SceneGraph) -> Int8[np.ndarray, "scene"]:
+        """The verdict of one graph on every scene."""
+        meaning = graph.meaning()
+        if meaning not in self.columns:
+            self.columns[meaning] = self._judge(meaning)
+        return self.columns[meaning]
+
+    def _judge(self, graph: SceneGraph) -> Int8[np.ndarray, "scene"]:
+        verdicts = np.full(len(self.facts), TRUE, dtype=np.int8)
+        fits = [self._object(wanted) for wanted in graph.objects]
+        for levels, _ in fits:
+            np.minimum(verdicts, levels, out=verdicts)
+        if len(graph.objects) == 1 and not graph.relations and not is_group(graph.objects[0]):
+            return verdicts
+        for at in np.flatnonzero(verdicts):
+            choices = [chosen.get(int(at), []) for _, chosen in fits]
+            verdicts[at] = Search(self.facts[at], graph, choices).best()
+        return verdicts
+
+    def _object(self, wanted: SceneObject) -> tuple[Int8[np.ndarray, "scene"], dict[int, list[tuple[int, int]]]]:
+        """The best level of an object on every scene, and its candidates where there are any."""
+        if wanted not in self.objects:
+            levels, chosen = np.zeros(len(self.facts), dtype=np.int8), {}
+            for at in np.flatnonzero(self._shown(wanted.lemma)):
+                found = candidates(self.facts[at].scene, wanted)
+                if found:
+                    chosen[int(at)], levels[at] = found, found[0][1]
+            if wanted.count == 0:
+                levels[:] = TRUE
+            self.objects[wanted] = (levels, chosen)
+        return self.objects[wanted]
+
+    def _shown(self, lemma: str) -> np.ndarray:
+        """Scenes that show something the word may name."""
+        shown = np.zeros(len(self.facts), dtype=bool)
+        if lemma not in nouns():
+            return ~shown
+        for entry in nouns()[lemma]:
+            for kind in entry.means | entry.perhaps:
+                for table in (self.kinds, self.backdrops):
+                    if kind in table:
+                        shown |= table[kind]
+        return shown
+
+
+# Cells of one column of a table, read and understood when asked for.
+
+
+class LazyRows:
+    """`rows[number]` is `read(cell)`, kept after the first time unless `keep` is off."""
+
+    def __init__(self, table: "Dataset", column: str, read: Callable[[Any], Any], *, keep: bool = True):
+        self._column = table.select_columns([column]).with_format("arrow")
+        self._name, self._read, self._keep = column, read, keep
+        self._kept: dict[int, Any] = {}
+
+    def __getitem__(self, row: int) -> Any:
+        if row in self._kept:
+            return self._kept[row]
+        value = self._read(self._column[row][self._name][0].as_py())
+        if self._keep:
+            self._kept[row] = value
+        return value
+
+
+_VERDICT = {entail.TRUE: True, entail.OPEN: None, entail.FALSE: False}
+
+
+class Unannotated(NamedTuple):
+    """How much truth nobody wrote down, measured on some images and captions.
+
+    `per_caption`: images, beside its own, of which a caption is surely true, on average. `share`: those pairs among
+    all (image, caption) pairs. `undecided`: images per caption for which the world leaves it open. `true_share`: the
+    part of all surely true pairs that is not annotated.
+    """
+
+    per_caption: float
+    share: float
+    undecided: float
+    true_share: float
+
+
+class World:
+    """The truth of a set of images and captions, numbered as in the CaptionSet it belongs to.
+
+    `scenes[image]` is a Scene, `graphs[caption]` the scene graph a caption was written from, with token spans. Objects
+    are numbered as in `scenes[image].objects`: things, what people wear, then grass or sky and the setting itself.
+    """
+
+    def __init__(self, table: "Dataset", images: Sequence[int], captions: Sequence[tuple[int, int]]):
+        self._table, self._images, self._captions = table, list(images), list(captions)
+        self._facts = LazyRows(table, "scene", lambda text: Facts(Scene.from_json(text)))
+        self._graphs = LazyRows(table, "graphs", _graphs)
+        self._pixels = LazyRows(table, "marks", _marks, keep=False)
+        self.scenes: Sequence[Scene] = _Mapped(self._images, lambda row: self._facts[row].scene)
+        self.graphs: Sequence[SceneGraph] = _Mapped(self._captions, lambda at: self._graphs[at[0]][at[1]][0])
+
+    def __repr__(self) -> str:
+        return f"World({len(self._images)} scenes, {len(self._captions)} captions)"
+
+    def select(self, image_indices: Sequence[int] | Tensor, caption_indices: Sequence[int] | Tensor) -> "World":
+        """The world of these images and captions, renumbered in this order; what was read stays read."""
+        other = World.__new__(World)
+        other.__dict__ |= self.__dict__
+        other._images = [self._images[int(at)] for at in image_indices]
+        other._captions = [self._captions[int(at)] for at in caption_indices]
+        other.scenes = _Mapped(other._images, lambda row: other._facts[row].scene)
+        other.graphs = _Mapped(other._captions, lambda at: other._graphs[at[0]][at[1]][0])
+        return other
+
+    def swaps(self) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+        """What each noun and each relation may be swapped for so that the sentence turns false (VSE-C)."""
+        return noun_swaps(), relation_swaps()
+
+    def implied_words(self) -> dict[str, frozenset[str]]:
+        """For each word those that are true wherever it is, for the filter of false negatives."""
+        return implied_words()
+
+    def entails(self, image: int, sentence: SceneGraph | str) -> bool | None:
+        """Is the sentence true of the image? True, False, or None where the picture or the words leave it open.
+
+        A string is parsed by `text.parse` with the shipped pipeline; what names nothing that can be seen is None.
+        """
+        facts = self._facts[self._images[image]]
+        if isinstance(sentence, SceneGraph):
+            return _VERDICT[entail.entails(facts, sentence)]
+        said = understood(sentence)
+        return _VERDICT[said.judged(entail.entails(facts, said.graph))]
+
+    def truth(
+        self,
+        images: Int64[Tensor, "image"] | None = None,
+        captions: Int64[Tensor, "caption"] | Sequence[str | SceneGraph] | None = None,
+    ) -> Int8[Tensor, "image caption"]:
+        """Verdicts of captions on images (all of them by default): 1 true, 0 false, -1 undecided.
+
+        `captions` are numbers of the world's own captions, or any sentences and graphs, judged as by `entails`.
+        """
+        rows = self._images if images is None else [self._images[int(at)] for at in images]
+        verdicts = Verdicts([self._facts[row] for row in rows])
+        said = self._said(captions)
+        found = np.zeros((len(rows), len(said)), dtype=np.int8)
+        for column, one in enumerate(said):
+            found[:, column] = [one.judged(level) for level in verdicts.column(one.graph)]
+        return torch.from_numpy(np.array([0, -1, 1], dtype=np.int8)[found])
+
+    def _said(self, captions: Int64[Tensor, "caption"] | Sequence[str | SceneGraph] | None) -> list[Spoken]:
+        """What captions say; graphs, and the world's own captions, are taken at their word."""
+        if captions is None:
+            captions = range(len(self._captions))
+        if isinstance(captions, str):
+            raise ItmlabError("captions is one string, not a list", remedy="write truth(images, [caption])")
+        strings = [one for one in captions if isinstance(one, str)]
+        parsed = dict(zip(strings, spoken(strings), strict=True)) if strings else {}
+        return [
+            parsed[one]
+            if isinstance(one, str)
+            else Spoken(one if isinstance(one, SceneGraph) else self.graphs[int(one)], whole=True)
+            for one in captions
+        ]
+
+    def unannotated(
+        self, images: Int64[Tensor, "image"] | None = None, captions: Int64[Tensor, "caption"] | None = None
+    ) -> Unannotated:
+        """How many pairs are true although nobody annotated them, on these images and captions (default: all)."""
+        rows = torch.tensor(self._images if images is None else [self._images[int(at)] for at in images])
+        chosen = range(len(self._captions)) if captions is None else [int(at) for at in captions]
+        own = torch.tensor([self._captions[at][0] for at in chosen])
+        verdicts = self.truth(images, captions)
+        true = (verdicts == 1) & (rows[:, None] != own[None, :])
+        count, sure = max(len(chosen), 1), int((verdicts == 1).sum())
+        return Unannotated(
+            per_caption=int(true.sum()) / count,
+            share=int(true.sum()) / max(true.numel(), 1),
+            undecided=int((verdicts == -1).sum()) / count,
+            true_share=int(true.sum()) / max(sure, 1),
+        )
+
+    def objects(self, image: int) -> tuple[Thing, ...]:
+        """What the image shows, with `kind`, `category`, `attributes` and more."""
+        return self.scenes[image].objects
+
+    def masks(self, image: int) -> Bool[Tensor, "object height width"]:
+        """The visible pixels of each object; a person's include what they wear, a setting's all ground and sky."""
+        marks = torch.from_numpy(self._pixels[self._images[image]].astype(np.int64))
+        things = self.objects(image)
+        masks = marks[None] == torch.arange(1, len(things) + 1)[:, None, None]
+        stuff = [number for number, thing in enumerate(things) if thing.category == "stuff"]
+        for number, thing in enumerate(things):
+            if thing.wearer is not None:
+                masks[thing.wearer] |= masks[number]
+            elif thing.category == "place":
+                masks[number] = masks[stuff].any(dim=0)
+        return masks
+
+    def boxes(self, image: int) -> Int64[Tensor, "object 4"]:
+        """The smallest box (left, top, right, bottom in pixels, ends excluded) around each object's visible pixels."""
+        found = []
+        for mask in self.masks(image):
+            ys, xs = torch.nonzero(mask, as_tuple=True)
+            empty = len(xs) == 0
+            found.append(
+                [0, 0, 0, 0] if empty else [int(xs.min()), int(ys.min()), int(xs.max()) + 1, int(ys.max()) + 1]
+            )
+        return torch.tensor(found, dtype=torch.int64).reshape(-1, 4)
+
+    def object_of_word(self, caption: int, token_index: int) -> list[int]:
+        """The objects of the caption's own image that a word of it means; none for articles, relations and the like.
+
+        `token_index` counts the tokens of `graphs[caption]`; nouns, adjectives and poses mean their object. An index
+        outside the sentence is an ItmlabError.
+        """
+        row, at = self._captions[caption]
+        graph, means = self._graphs[row][at]
+        if not 0 <= token_index < len(graph.tokens):
+            raise ItmlabError(f"caption {caption} has no token {token_index}", remedy=f"it has {len(graph.tokens)}")
+        for wanted, numbers in zip(graph.objects, means, strict=True):
+            spans = [wanted.span, *(attribute.span for attribute in wanted.attributes)]
+            if any(span is not None and span.start <= token_index < span.end for span in spans):
+                return list(numbers)
+        return []
+
+
+class _Mapped(Sequence):
+    """Items of a list seen through a function."""
+
+    def __init__(self, items: list, function):
+        self._items, self._function = items, function
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, at):
+        if isinstance(at, slice):
+            return [self._function(item) for item in self._items[at]]
+        return self._function(self._items[at])
+
+
+def _graphs(cells: list[str]) -> list[tuple[SceneGraph, tuple[tuple[int, ...], ...]]]:
+    plain = [json.loads(cell) for cell in cells]
+    return [(SceneGraph.from_dict(graph), tuple(map(tuple, means))) for graph, means in plain]
+
+
+def _marks(content: bytes) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(content)))
+
+
+# Regions of scenes, as a detector would give them: boxes with pixel features, some of them around nothing.
+
+
+SIDE = 8  # a feature is the region's picture at SIDE × SIDE pixels, RGB in 0..1
+_LEAST = 4  # pixels a side that a region has at least
+
+
+class SceneRegions(Sequence[RegionFeatures]):
+    """The regions of each image: a slightly displaced box for every visible thing, then `spurious` boxes at random.
+
+    Features are Float["region 192"], boxes shares of the image as in `Regions`, confidences higher for true ones on
+    the whole. Each image's are a function of its own id.
+    """
+
+    def __init__(self, images: Sequence[Image.Image], image_ids: Sequence[str], world: World, *, spurious: int = 3):
+        self._images, self._ids, self._world, self._spurious = images, list(image_ids), world, spurious
+        self._rows = list(range(len(image_ids)))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> RegionFeatures:
+        row = self._rows[index]
+        picture = self._images[row]
+        boxes, confidence, _ = self._boxes(row, picture.width)
+        crops = [picture.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box=tuple(box)) for box in boxes]
+        pixels = np.stack([np.asarray(crop, dtype=np.float32).reshape(-1) / 255 for crop in crops])
+        shares = boxes / np.array([picture.width, picture.height] * 2, dtype=np.float32)
+        return RegionFeatures(
+            torch.from_numpy(pixels), torch.from_numpy(with_area(shares)), torch.tensor(confidence, dtype=torch.float32)
+        )
+
+    def objects(self, index: int) -> Int64[Tensor, "region"]:
+        """The number of the object that each region is around, -1 for a spurious one."""
+        row = self._rows[index]
+        return torch.tensor(self._boxes(row, self._images[row].width)[2], dtype=torch.int64)
+
+    def select(self, indices: Sequence[int] | Tensor) -> "SceneRegions":
+        """The regions of these images in this order."""
+        other = SceneRegions(self._images, self._ids, self._world, spurious=self._spurious)
+        other._rows = [self._rows[int(at)] for at in indices]
+        return other
+
+    def _boxes(self, row: int, size: int) -> tuple[np.ndarray, list[float], list[int]]:
+        dice = random.Random(f"regions/{self._ids[row]}")
+        found: list[tuple[list[float], float, int]] = []
+        things = self._world.objects(row)
+        for number, box in enumerate(self._world.boxes(row).tolist()):
+            small = min(box[2] - box[0], box[3] - box[1]) < _LEAST
+            if small or things[number].category in ("stuff", "place"):
+                continue
+            wide, high = box[2] - box[0], box[3] - box[1]
+            shift = [dice.uniform(-0.05, 0.05) * side for side in (wide, high, wide, high)]
+            moved = [min(max(edge + by, 0.0), float(size)) for edge, by in zip(box, shift, strict=True)]
+            found.append((moved, dice.uniform(0.5, 1.0), number))
+        for _ in range(self._spurious):
+            wide, high = dice.uniform(0.1, 0.5) * size, dice.uniform(0.1, 0.5) * size
+            left, top = dice.uniform(0, size - wide), dice.uniform(0, size - high)
+            found.append(([left, top, left + wide, top + high], dice.uniform(0.2, 0.7), -1))
+        boxes = np.array([box for box, _, _ in found], dtype=np.float32)
+        return boxes, [sure for _, sure, _ in found], [number for _, _, number in found]

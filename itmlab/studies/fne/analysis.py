@@ -1,0 +1,229 @@
+"""FNE's probabilities on a whole split: its statistics, its curves, one anchor's negatives judged (FNE, Sec. 3.2)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int, Int8
+from numpy import ndarray
+from torch import Tensor
+
+from ...data.captionset import CaptionSet
+from ...errors import ItmlabError
+from ...runs.scores import similarity
+from ...samplers import FalseNegativeEliminating, Sampler, Statistics, posterior, sampling_weights
+from ...samplers.fne import trusted_scores
+from ..kit.scoring import Direction
+from ..maps.attention import evaluating
+
+
+@dataclass(frozen=True)
+class Study:
+    """A split's scores with what the data set says (`positives`) and what the world says (`truth`: 1, 0, −1 undecided).
+
+    `positive_scores` and `negative_scores` are those that the sampler's statistics were made from.
+    """
+
+    data: CaptionSet
+    scores: Float[Tensor, "image caption"]
+    positives: Bool[Tensor, "image caption"]
+    truth: Int8[Tensor, "image caption"] | None
+    sampler: FalseNegativeEliminating
+    positive_scores: Float[ndarray, "pair"]
+    negative_scores: Float[ndarray, "negative"]
+
+    def posterior(self, *, prior: float = 1e-4, monotone: bool = True) -> Float[Tensor, "image caption"]:
+        """P(match | s) of every pair under the study's statistics."""
+        return posterior(self.scores, self.sampler.statistics, prior=prior, monotone=monotone)
+
+    def unannotated(self) -> tuple[Int[Tensor, "pair 2"], Bool[Tensor, "pair"]]:
+        """The pairs (image, caption) that the data set calls negative and the world decides, and which are true."""
+        decided = ~self.positives & (self.truth >= 0)
+        return decided.nonzero(), self.truth[decided] == 1
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Densities, posterior and weight as functions of similarity; pairs of numbers are (match, mismatch)."""
+
+    similarity: Float[ndarray, "point"]
+    match: Float[ndarray, "point"]
+    mismatch: Float[ndarray, "point"]
+    raw: Float[ndarray, "point"]
+    monotone: Float[ndarray, "point"]
+    weight: Float[ndarray, "point"]
+    threshold: float
+    means: tuple[float, float]
+    deviations: tuple[float, float]
+    positive_score: float
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One anchor's negatives, the best-scoring first: index in the data set, score, posterior, weight, verdict.
+
+    `drawn` counts how often the sampler took each; `verdict` is None without a world.
+    """
+
+    index: Int[ndarray, "negative"]
+    score: Float[ndarray, "negative"]
+    posterior: Float[ndarray, "negative"]
+    weight: Float[ndarray, "negative"]
+    verdict: Int[ndarray, "negative"] | None
+    drawn: Int[ndarray, "negative"]
+    positive_score: float
+
+
+def study(
+    run: Any,
+    data: CaptionSet,
+    *,
+    batch_size: int = 32,
+    statistics: Literal["hardest", "all"] = "hardest",
+    seed: int = 0,
+) -> Study:
+    """Score a split and gather FNE's statistics from it as an epoch of training would.
+
+    Batches of `batch_size` shuffled images, each with one of its captions drawn, are observed in both directions; the
+    last batch may be smaller. `run` is a Run or a model; where the data have a world, it judges every pair. A model so
+    poor that no positive counts is an ItmlabError.
+    """
+    model = getattr(run, "model", run)
+    with evaluating(model):
+        scores = similarity(model, data)
+    generator = torch.Generator().manual_seed(seed)
+    sampler = FalseNegativeEliminating(statistics=statistics, minimum_positives=1)
+    order = torch.randperm(len(data), generator=generator)
+    chosen = [own[torch.randint(len(own), (), generator=generator)] for own in data.captions_of_image]
+    caption_of = torch.stack(chosen)
+    matched, mismatched = [], []
+    for images in order.split(batch_size):
+        block = scores[images][:, caption_of[images]]
+        same = torch.eye(len(images), dtype=torch.bool)
+        for one_way in (block, block.T):
+            sampler.observe(one_way, same)
+            positives, hardest = trusted_scores(one_way, same)
+            matched.append(positives)
+            mismatched.append(hardest if statistics == "hardest" else one_way[~same])
+    if not sampler.ready:
+        raise ItmlabError(
+            "no pair is the best of its row and column, so nothing is known of how positives score",
+            where=data.name,
+            remedy="take a trained model, more images, or smaller batches",
+        )
+    truth = None if data.world is None else data.world.truth(None, None)
+    samples = (torch.cat(matched).numpy(), torch.cat(mismatched).numpy())
+    return Study(data, scores, data.positives, truth, sampler, *samples)
+
+
+def curves(
+    statistics: Statistics,
+    positive_score: float,
+    *,
+    prior: float = 1e-4,
+    threshold: float = 0.01,
+    sharpness: float = 0.5,
+    margin: float = 0.2,
+    preset: str = "paper",
+    span: tuple[float, float] = (-0.2, 1.0),
+    points: int = 480,
+) -> Curves:
+    """Eq. 5, 9 and 13 over a span of similarities, for an anchor whose positive scores `positive_score`."""
+    grid = torch.linspace(*span, points, dtype=torch.float64)
+    raw, monotone = (posterior(grid, statistics, prior=prior, monotone=flag) for flag in (False, True))
+    weight = sampling_weights(
+        grid[None],
+        torch.tensor([positive_score], dtype=torch.float64),
+        statistics,
+        prior=prior,
+        threshold=threshold,
+        sharpness=sharpness,
+        margin=margin,
+        preset=preset,
+    )[0]
+    means = (statistics.positive_mean, statistics.negative_mean)
+    deviations = (statistics.positive_deviation, statistics.negative_deviation)
+    match, mismatch = (_normal(grid.numpy(), *pair) for pair in zip(means, deviations, strict=True))
+    shown = (grid.numpy(), match, mismatch, raw.numpy(), monotone.numpy(), weight.numpy())
+    return Curves(*shown, threshold, means, deviations, positive_score)
+
+
+def judge(
+    study: Study,
+    anchor: int,
+    direction: Direction = "image",
+    *,
+    prior: float = 1e-4,
+    threshold: float = 0.01,
+    sharpness: float = 0.5,
+    margin: float = 0.2,
+    preset: str = "paper",
+    draws: int = 12,
+    seed: int = 0,
+) -> Judgement:
+    """What FNE would do with one anchor over the whole split: posterior and weight of each negative, and `draws` draws.
+
+    s⁺ is the score of the anchor's first annotated partner.
+    """
+    by_anchor = (lambda matrix: matrix[anchor]) if direction == "image" else (lambda matrix: matrix[:, anchor])
+    scores, positives = by_anchor(study.scores), by_anchor(study.positives)
+    positive_score = scores[positives][:1]
+    settings = {"prior": prior, "threshold": threshold, "sharpness": sharpness, "margin": margin, "preset": preset}
+    sampler = FalseNegativeEliminating(minimum_positives=1, **settings)
+    sampler.load_state_dict(study.sampler.state_dict())
+    generator = torch.Generator().manual_seed(seed)
+    rows = (draws, len(scores))
+    taken = sampler(scores.expand(rows), positives.expand(rows), positive_score.expand(draws), generator=generator)
+    negatives = torch.nonzero(~positives).squeeze(1)
+    order = negatives[torch.argsort(scores[negatives], descending=True, stable=True)]
+    weights = sampling_weights(scores[None], positive_score, sampler.statistics, **settings)[0]
+    drawn = torch.bincount(taken[taken >= 0], minlength=len(scores))
+    return Judgement(
+        index=order.numpy(),
+        score=scores[order].numpy(),
+        posterior=posterior(scores[order], sampler.statistics, prior=prior).numpy(),
+        weight=weights[order].numpy(),
+        verdict=None if study.truth is None else by_anchor(study.truth)[order].numpy(),
+        drawn=drawn[order].numpy(),
+        positive_score=float(positive_score),
+    )
+
+
+def _normal(x: Float[ndarray, "point"], mean: float, deviation: float) -> Float[ndarray, "point"]:
+    """The density of a normal distribution; one without spread is drawn very narrow."""
+    spread = max(deviation, 1e-6)
+    return np.exp(-((x - mean) ** 2) / (2 * spread**2)) / (spread * np.sqrt(2 * np.pi))
+
+
+# How many of the negatives that a sampler takes are in truth matches: the question that recall does not answer.
+
+
+def negatives_taken(
+    study: Study, samplers: Mapping[str, Sampler], *, seed: int = 0
+) -> dict[str, tuple[float, float, float]]:
+    """For each sampler the percentage of true pairs among the negatives it takes, with Wilson's 95 % interval.
+
+    Every picture of the study takes one negative among all captions, its match being its best-scoring own caption.
+    Pairs that the world leaves undecided do not count. FNE's sampler is given the study's statistics.
+    """
+    from scipy.stats import binomtest
+
+    if study.truth is None:
+        raise ItmlabError("no world knows what is true here", where=study.data.name, remedy="use the data set scenes")
+    matches = study.scores.masked_fill(~study.positives, -torch.inf).max(dim=1).values
+    shares = {}
+    for name, sampler in samplers.items():
+        if isinstance(sampler, FalseNegativeEliminating):
+            sampler.load_state_dict(study.sampler.state_dict())
+        generator = torch.Generator().manual_seed(seed)
+        chosen = sampler(study.scores, study.positives, matches, generator=generator)
+        verdicts = study.truth.gather(1, chosen.clamp(min=0)[:, None]).squeeze(1)
+        decided = verdicts[(chosen >= 0) & (verdicts >= 0)]
+        if not len(decided):
+            raise ItmlabError(f"no negative that {name} takes is decided", where=study.data.name)
+        test = binomtest(int((decided == 1).sum()), len(decided))
+        interval = test.proportion_ci(method="wilson")
+        shares[name] = tuple(100 * value for value in (test.statistic, interval.low, interval.high))
+    return shares

@@ -1,0 +1,101 @@
+"""Explorer of FNE's probabilities: pick an anchor, move p, λ, a and margin, and watch the negatives drawn follow."""
+
+from typing import Any
+
+import ipywidgets
+import numpy as np
+import plotly.graph_objects as go
+
+from ...data.captionset import CaptionSet
+from ...samplers import PRESETS
+from ..kit.explorer import Explorer, wide
+from .analysis import Study, curves, judge, study
+from .figures import draw_false_negative_probability, draw_negative_captions, draw_negative_pictures
+
+
+def explore_false_negatives(
+    run: Any,
+    data: CaptionSet | None = None,
+    *,
+    anchor: int = 0,
+    prior: float = 1e-4,
+    best: int = 5,
+    drawn: int = 4,
+    draws: int = 12,
+) -> Explorer:
+    """The explorer over one split: `run` is a Run or model with `data`, or a Study made before.
+
+    It shows densities, posterior and weights with the anchor's negatives on them; below, one by one, its `best`
+    best-scoring negatives and up to `drawn` others that the sampler took in `draws` draws, with the world's verdict
+    where the data have a world. `anchor` and `prior` are where those two controls begin.
+    """
+    studied = run if isinstance(run, Study) else study(run, data)
+    images, captions = studied.scores.shape
+    direction = ipywidgets.Dropdown(options=["image", "caption"], description="anchor", **wide())
+    number = ipywidgets.IntSlider(anchor, 0, images - 1, description="number", **wide())
+    preset = ipywidgets.Dropdown(options=list(PRESETS), description="preset", **wide())
+    likely = ipywidgets.FloatLogSlider(prior, min=-6, max=-0.5, step=0.25, description="prior p", **wide())
+    threshold = ipywidgets.FloatLogSlider(0.01, min=-4, max=-0.25, step=0.25, description="threshold λ", **wide())
+    sharpness = ipywidgets.FloatLogSlider(0.5, min=-1, max=2.5, step=0.1, description="sharpness a", **wide())
+    margin = ipywidgets.FloatSlider(0.2, min=0, max=1, step=0.05, description="margin", **wide())
+
+    def draw() -> list[go.Figure]:
+        settings = {
+            "prior": likely.value,
+            "threshold": threshold.value,
+            "sharpness": sharpness.value,
+            "margin": margin.value,
+            "preset": preset.value,
+        }
+        return _figures(studied, number.value, direction.value, settings, (best, drawn, draws))
+
+    def change_direction(change: Any) -> None:
+        number.max = (images if change["new"] == "image" else captions) - 1
+
+    def change_preset(change: Any) -> None:
+        threshold.value = PRESETS[change["new"]].threshold
+
+    direction.observe(change_direction, names="value")  # before the explorer's own observer, which draws
+    preset.observe(change_preset, names="value")
+    return Explorer([direction, number, preset, likely, threshold, sharpness, margin], draw)
+
+
+def _figures(
+    studied: Study, anchor: int, direction: str, settings: dict[str, Any], numbers: tuple[int, int, int]
+) -> list[go.Figure]:
+    best, drawn, draws = numbers
+    data, judged = studied.data, judge(studied, anchor, direction, **settings, draws=draws)
+    name = data.image_ids[anchor] if direction == "image" else data.caption_ids[anchor]
+    lowest = float(min(studied.scores.min(), 0))
+    probability = draw_false_negative_probability(
+        curves(studied.sampler.statistics, judged.positive_score, **settings, span=(lowest, 1.0)),
+        studied.positive_scores,
+        studied.negative_scores,
+        title=f"Negatives of {direction} “{name}”",
+        subtitle="p = {prior:.3g}, λ = {threshold:.3g}, a = {sharpness:.3g}, margin = {margin:.2g}, {preset}".format(
+            **settings
+        ),
+        scores=judged.score,
+        weights=judged.weight,
+        verdicts=judged.verdict,
+        drawn=judged.drawn.nonzero()[0],
+    )
+    others = judged.drawn.nonzero()[0]
+    others = others[others >= best][:drawn]
+    listed = np.concatenate([np.arange(min(best, len(judged.index))), others])
+    index = judged.index[listed].tolist()
+    columns = {
+        "title": f"Its {best} best-scoring negatives, and {len(others)} more that were drawn ({draws} draws in all)",
+        "weights": judged.weight[listed],
+        "verdicts": None if judged.verdict is None else judged.verdict[listed],
+        "drawn": judged.drawn[listed],
+    }
+    if direction == "image":
+        own = [data.captions[caption] for caption in data.captions_of_image[anchor].tolist()]
+        texts = [data.captions[caption] for caption in index]
+        return [
+            probability,
+            draw_negative_captions(data.images[anchor], own, texts, judged.posterior[listed], **columns),
+        ]
+    pictures = [data.images[image] for image in index]
+    return [probability, draw_negative_pictures(data.captions[anchor], pictures, judged.posterior[listed], **columns)]

@@ -1,0 +1,410 @@
+"""Where a negative's probability of being false comes from: densities, posterior and sampling weight (FNE, Fig. 2)."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float, Integer
+from numpy import ndarray
+from PIL import Image
+from plotly.subplots import make_subplots
+
+from ..kit.canvas import Canvas, data_uri, draw_gallery
+from ..kit.theme import (
+    GREY,
+    INK,
+    MATCH,
+    MISMATCH,
+    MUTED,
+    ORANGE,
+    PANEL,
+    PAPER,
+    POSTERIOR,
+    RULE,
+    VERDICTS,
+    WEIGHT,
+    WIDTH,
+    label,
+    styled,
+    translucent,
+)
+
+if TYPE_CHECKING:
+    from .analysis import Curves
+
+
+REGIONS = (("easy", GREY), ("hard", WEIGHT), ("false negatives", POSTERIOR))
+SHOWN = 400  # candidates drawn at most, the best-scoring
+
+
+def draw_false_negative_probability(
+    curves: "Curves",
+    positive_scores: Float[ndarray, "pair"],
+    negative_scores: Float[ndarray, "negative"],
+    *,
+    title: str,
+    subtitle: str = "",
+    scores: Float[ndarray, "candidate"] | None = None,
+    weights: Float[ndarray, "candidate"] | None = None,
+    verdicts: Integer[ndarray, "candidate"] | None = None,
+    drawn: Sequence[int] = (),
+) -> go.Figure:
+    """Three panels over one axis of similarity, the regions easy, hard and false negative shaded behind them.
+
+    Top: histograms of observed positives and negatives and the two normals fitted to them, μ marked, σ as a bar.
+    Middle: posterior, raw (Eq. 9, dashed) and monotone. Bottom: sampling weight (Eq. 13), s⁺ marked; with `scores`,
+    `weights` and the world's `verdicts` (1 true, 0 false, −1 undecided) one anchor's candidates on it, those `drawn`
+    ringed. The number of traces does not depend on the values, so that a widget can update them in place.
+    """
+    figure = make_subplots(3, 1, shared_xaxes=True, vertical_spacing=0.035, row_heights=[0.42, 0.29, 0.29])
+    low, high = float(curves.similarity[0]), float(curves.similarity[-1])
+    top = _densities(figure, curves, positive_scores, negative_scores)
+    _line(figure, curves.similarity, curves.monotone, "posterior", {"color": POSTERIOR, "width": 3.2}, row=2)
+    _line(figure, curves.similarity, curves.raw, "raw posterior", {"color": INK, "width": 1.8, "dash": "dot"}, row=2)
+    _line(figure, curves.similarity, curves.weight, "sampling weight", {"color": WEIGHT, "width": 3.2}, row=3)
+    _candidates(figure, scores, weights, verdicts, drawn)
+    _regions(figure, curves, low, high)
+    figure.add_shape(
+        type="line",
+        xref="x",
+        yref="y3 domain",
+        x0=curves.positive_score,
+        x1=curves.positive_score,
+        y0=0,
+        y1=1,
+        line={"color": MATCH, "width": 1.5, "dash": "dash"},
+    )
+    figure.add_annotation(
+        text="s⁺",
+        x=curves.positive_score,
+        xref="x",
+        y=0.04,
+        yref="y3 domain",
+        showarrow=False,
+        xanchor="left",
+        xshift=3,
+        yanchor="bottom",
+        font_color=MATCH,
+    )
+    figure.update_xaxes(range=[low, high], showline=False, ticks="")
+    figure.update_xaxes(title="similarity to the anchor", row=3, showline=True, ticks="outside")
+    figure.update_yaxes(title="density", range=[0, top], showticklabels=False, showgrid=False, row=1)
+    figure.update_yaxes(title="P(match | s)", range=[-0.03, 1.08], tickvals=[0, 0.5, 1], row=2)
+    figure.update_yaxes(title="weight", range=[-0.03, 1.12], tickvals=[0, 0.5, 1], row=3)
+    figure = styled(figure, title, subtitle, height=680)
+    figure.update_layout(legend_y=1.01, bargap=0, barmode="overlay", margin_t=figure.layout.margin.t + 8)
+    return figure
+
+
+def _densities(
+    figure: go.Figure,
+    curves: "Curves",
+    positive_scores: Float[ndarray, "pair"],
+    negative_scores: Float[ndarray, "negative"],
+) -> float:
+    """Histograms, normals and their μ ± σ in the top panel; returns the panel's height in density."""
+    edges = np.linspace(curves.similarity[0], curves.similarity[-1], 81)
+    centres, width = (edges[:-1] + edges[1:]) / 2, edges[1] - edges[0]
+    top = 1e-9
+    for index, (observed, density, name, shade) in enumerate(
+        (
+            (positive_scores, curves.match, "positives", MATCH),
+            (negative_scores, curves.mismatch, "negatives", MISMATCH),
+        )
+    ):
+        counts = np.histogram(observed, edges)[0] / (max(len(observed), 1) * width)
+        top = max(top, float(counts.max()), float(density.max()))
+        figure.add_bar(
+            x=centres,
+            y=counts,
+            width=width,
+            marker_color=translucent(shade, 0.28),
+            marker_line_width=0,
+            showlegend=False,
+            hoverinfo="skip",
+            row=1,
+            col=1,
+        )
+        _line(figure, curves.similarity, density, name, {"color": shade, "width": 3}, row=1)
+        mean, deviation = curves.means[index], curves.deviations[index]
+        figure.add_scatter(
+            x=[mean],
+            y=[0],
+            error_x={"array": [deviation], "color": shade, "thickness": 3, "width": 0},
+            mode="markers",
+            marker={"size": 11, "color": PAPER, "line": {"color": shade, "width": 3}},
+            cliponaxis=False,
+            showlegend=False,
+            hovertemplate=f"{name}: μ = {mean:.3f}, σ = {deviation:.3f}<extra></extra>",
+            row=1,
+            col=1,
+        )
+    return 1.2 * top
+
+
+def _line(figure: go.Figure, x: Sequence[float], y: Sequence[float], name: str, line: dict, row: int) -> None:
+    figure.add_scatter(
+        x=x,
+        y=y,
+        name=name,
+        mode="lines",
+        line=line,
+        row=row,
+        col=1,
+        showlegend=name not in ("posterior", "sampling weight"),  # the axes name these
+        hovertemplate=f"{name} %{{y:.3g}} at %{{x:.3f}}<extra></extra>",
+    )
+
+
+def _candidates(
+    figure: go.Figure,
+    scores: Float[ndarray, "candidate"] | None,
+    weights: Float[ndarray, "candidate"] | None,
+    verdicts: Integer[ndarray, "candidate"] | None,
+    drawn: Sequence[int],
+) -> None:
+    """One trace a verdict and one for the drawn negatives, empty when there is nothing to draw."""
+    if scores is None or weights is None:
+        scores = weights = np.zeros(0)
+    best = np.argsort(-scores, kind="stable")[:SHOWN]
+    said = np.full(len(scores), -1) if verdicts is None else verdicts
+    for verdict, (shade, name) in VERDICTS.items():
+        among = best[said[best] == verdict]
+        figure.add_scatter(
+            x=scores[among],
+            y=weights[among],
+            mode="markers",
+            name=f"{'negative' if verdicts is None else name.split(' ', 1)[1]}",
+            marker={"size": 7, "color": shade, "opacity": 0.8},
+            showlegend=bool(len(among)),
+            customdata=among,
+            hovertemplate="candidate %{customdata}: s = %{x:.3f}, weight %{y:.3f}<extra></extra>",
+            row=3,
+            col=1,
+        )
+    chosen = np.unique(np.asarray(drawn, dtype=int))
+    figure.add_scatter(
+        x=scores[chosen],
+        y=weights[chosen],
+        mode="markers",
+        name="drawn",
+        marker={"size": 14, "color": "rgba(0,0,0,0)", "line": {"color": INK, "width": 2}},
+        showlegend=bool(len(chosen)),
+        hoverinfo="skip",
+        row=3,
+        col=1,
+    )
+
+
+def _regions(figure: go.Figure, curves: "Curves", low: float, high: float) -> None:
+    """Shade where the posterior is under the threshold, up to one half, and above: always three bands and names."""
+    ends = [_crossing(curves, curves.threshold, high), _crossing(curves, 0.5, high)]
+    ends = [low, ends[0], max(ends), high]
+    for (name, shade), left, right in zip(REGIONS, ends[:-1], ends[1:], strict=True):
+        figure.add_shape(
+            type="rect",
+            xref="x",
+            yref="paper",
+            x0=left,
+            x1=right,
+            y0=0,
+            y1=1,
+            line_width=0,
+            fillcolor=translucent(shade, 0.08 if shade == GREY else 0.11),
+            layer="below",
+        )
+        wide = (right - left) / (high - low) > 0.04
+        figure.add_annotation(
+            text=f"<i>{name.replace(' ', '<br>') if (right - left) / (high - low) < 0.16 else name}</i>"
+            if wide
+            else "",
+            x=(left + right) / 2,
+            xref="x",
+            y=1,
+            yref="paper",
+            yanchor="top",
+            showarrow=False,
+            font={"size": 13, "color": MUTED if shade == GREY else shade},
+        )
+    figure.add_shape(
+        type="line",
+        xref="x domain",
+        yref="y2",
+        x0=0,
+        x1=1,
+        y0=curves.threshold,
+        y1=curves.threshold,
+        line={"color": ORANGE, "width": 1.5, "dash": "dash"},
+    )
+    figure.add_annotation(
+        text=f"λ = {curves.threshold:g}",
+        x=0,
+        xref="x domain",
+        y=curves.threshold,
+        yref="y2",
+        xanchor="left",
+        yanchor="bottom",
+        showarrow=False,
+        font={"size": 12, "color": MUTED},
+    )
+
+
+def _crossing(curves: "Curves", level: float, otherwise: float) -> float:
+    """The lowest similarity from which the monotone posterior is at least `level`."""
+    reached = np.flatnonzero(curves.monotone >= level)
+    return float(curves.similarity[reached[0]]) if len(reached) else otherwise
+
+
+# The negatives of one anchor, each with its probability of being false and the world's verdict (FNE, Fig. 6).
+
+
+ROW = 56  # pixels a negative takes
+
+
+def draw_negative_captions(
+    picture: Image.Image,
+    own_captions: Sequence[str],
+    captions: Sequence[str],
+    posteriors: Float[ndarray, "negative"],
+    *,
+    title: str,
+    subtitle: str = "",
+    weights: Float[ndarray, "negative"] | None = None,
+    verdicts: Integer[ndarray, "negative"] | None = None,
+    drawn: Integer[ndarray, "negative"] | None = None,
+) -> go.Figure:
+    """An anchor picture with its own captions, beside it negative captions as rows in the order given.
+
+    A row shows the posterior as a bar, the sampling weight, the world's verdict (1 true, 0 false, −1 undecided) and how
+    often the sampler has `drawn` it; a negative that was drawn has a dark rim.
+    """
+    side, anchor = 16, 250
+    canvas = Canvas()
+    canvas.picture(data_uri(picture), side, 0, anchor, anchor)
+    canvas.words("<b>its own captions</b>", side, anchor + 10, size=13, colour=MUTED)
+    below = anchor + 32
+    for caption in own_captions:
+        text = label(caption, width=38, lines=3)
+        canvas.words(text, side, below, size=13)
+        below += 18 * (text.count("<br>") + 1) + 6
+    left, bar, right = side + anchor + 30, WIDTH - side - 290, WIDTH - side
+    canvas.words("negative", left + 10, 0, size=13, colour=MUTED)
+    canvas.words("false-negative probability", bar, 0, size=13, colour=MUTED)
+    if verdicts is not None:
+        canvas.words("the world says", right, 0, size=13, colour=MUTED, across="right")
+    for index, caption in enumerate(captions):
+        top, middle = 26 + ROW * index, 26 + ROW * index + (ROW - 6) / 2
+        taken = drawn is not None and drawn[index] > 0
+        rim = {"color": INK if taken else RULE, "width": 2 if taken else 1}
+        canvas.rectangle(left, top, right + 6 - left, ROW - 6, fillcolor=PANEL, line=rim, layer="below")
+        canvas.words(label(caption, width=51, lines=2), left + 10, middle, size=13, down="middle")
+        _bar(canvas, float(posteriors[index]), bar, middle - (7 if weights is not None else 0), 120)
+        if weights is not None:
+            note = f"weight {weights[index]:.2f}" + (f" · <b>drawn {drawn[index]} ×</b>" if taken else "")
+            canvas.words(note, bar, middle + 12, size=12, colour=INK if taken else MUTED, down="middle")
+        if verdicts is not None:
+            shade, said = VERDICTS[int(verdicts[index])]
+            canvas.words(f"<b>{said}</b>", right, middle, size=13, colour=shade, across="right", down="middle")
+    return canvas.figure(title, subtitle, height=max(ROW * len(captions) + 34, below + 8))
+
+
+def draw_negative_pictures(
+    caption: str,
+    pictures: Sequence[Image.Image],
+    posteriors: Float[ndarray, "negative"],
+    *,
+    title: str,
+    weights: Float[ndarray, "negative"] | None = None,
+    verdicts: Integer[ndarray, "negative"] | None = None,
+    drawn: Integer[ndarray, "negative"] | None = None,
+    columns: int = 5,
+) -> go.Figure:
+    """Negative pictures of an anchor caption in the order given, framed in the colour of the world's verdict."""
+    notes = []
+    for index, posterior in enumerate(posteriors):
+        lines = [f"FN probability {percent(float(posterior))}"]
+        if weights is not None:
+            times = f" · drawn {drawn[index]} ×" if drawn is not None and drawn[index] else ""
+            lines.append(f"weight {weights[index]:.2f}{times}")
+        notes.append(lines)
+    said = None if verdicts is None else [VERDICTS[int(verdict)] for verdict in verdicts]
+    return draw_gallery(
+        pictures,
+        notes,
+        title=title,
+        subtitle=f"anchor: “{caption}”",
+        columns=columns,
+        frames=said and [shade for shade, _ in said],
+        badges=said and [words for _, words in said],
+    )
+
+
+def percent(probability: float) -> str:
+    """A probability in percent, with digits where they tell something."""
+    value = 100 * probability
+    if value < 0.01:
+        return "< 0.01 %"
+    return f"{value:.2f} %" if value < 1 else f"{value:.1f} %" if value < 10 else f"{value:.0f} %"
+
+
+def _bar(canvas: Canvas, probability: float, x: float, y: float, width: float) -> None:
+    for length, shade in ((width, RULE), (width * probability, POSTERIOR)):
+        canvas.rectangle(x, y - 5, length, 10, fillcolor=shade, line={"width": 0})
+    canvas.words(f"<b>{percent(probability)}</b>", x + width + 8, y, size=13, down="middle")
+
+
+# How much truth nobody annotated: true images per caption, and the share of unannotated true pairs by the knob.
+
+
+def draw_true_images(true: Integer[ndarray, "caption"], *, title: str, subtitle: str = "") -> go.Figure:
+    """Share of captions (%) by the number of images that they are true of; one image is the annotated one.
+
+    Numbers are gathered into steps that double (1, 2, 3–4, 5–8, …).
+    """
+    true = np.asarray(true)
+    edges = [1]
+    while edges[-1] < true.max():
+        edges.append(edges[-1] * 2)
+    step = np.ceil(np.log2(np.maximum(true, 1))).astype(int)
+    share = 100 * np.bincount(step, minlength=len(edges)) / len(true)
+    names = [f"{edge // 2 + 1}–{edge}" if edge > 2 else str(edge) for edge in edges]
+    names[0] = "1: its own only"
+    figure = go.Figure(
+        go.Bar(
+            x=names,
+            y=share,
+            marker_color=[BLUE] + [VERMILION] * (len(edges) - 1),
+            text=[f"{value:.1f} %" if value < 10 else f"{value:.0f} %" for value in share],
+            textposition="outside",
+            cliponaxis=False,
+            hovertemplate="%{x} images: %{y:.1f} % of captions<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title="images that the caption is true of", type="category")
+    figure.update_yaxes(title="captions, %", range=[0, 1.12 * share.max()])
+    return styled(figure, title, subtitle, height=430, legend=False)
+
+
+def draw_truth_by_knob(
+    knob: Sequence[float], shares: Mapping[str, Float[Sequence, "setting"]], *, title: str, subtitle: str = ""
+) -> go.Figure:
+    """Percentages against the setting of the knob, one named line each."""
+    figure = go.Figure()
+    for index, (name, share) in enumerate(shares.items()):
+        figure.add_scatter(
+            x=list(knob),
+            y=list(share),
+            name=label(name),
+            mode="lines+markers+text",
+            text=[f"{value:.2g}" for value in share],
+            textposition="top center",
+            textfont={"color": MUTED, "size": 12},
+            cliponaxis=False,
+            line={"color": colour(index), "width": 3},
+            marker={"size": 9},
+            hovertemplate="%{y:.2f} % at %{x}<extra></extra>",
+        )
+    figure.update_xaxes(title="knob")
+    figure.update_yaxes(title="share, %", rangemode="tozero")
+    return styled(figure, title, subtitle, height=430, legend=len(shares) > 1)

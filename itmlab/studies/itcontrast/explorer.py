@@ -1,0 +1,72 @@
+"""Explorer of SynHNC: pick an anchor, move σ, m and ε, change the weights; see what the memories recall."""
+
+from typing import Any
+
+import ipywidgets
+import plotly.graph_objects as go
+
+from ...data.captionset import CaptionSet
+from ..kit.explorer import Explorer, wide
+from .figures import draw_kernel_memory as draw_memory
+from .figures import draw_prototypes
+from .memory import Recollection, SynthesisBatch, made_of, recollect, synthesis_batch
+
+
+def explore_kernel_memory(run: Any, data: CaptionSet, *, anchor: int = 0, pairs: int = 128, seed: int = 0) -> Explorer:
+    """The explorer over a batch of `pairs` of a split: its pictures or its captions are the anchors.
+
+    Above, the map and the cosines of `figures.kernel_memory`; below, what the hardest synthetic negatives are made of,
+    with the world's verdict where the data have a world. `run` is a Run or a model with one feature a side.
+    """
+    batches: dict[str, SynthesisBatch] = {}
+    direction = ipywidgets.Dropdown(options=["image", "caption"], description="anchor", **wide())
+    last = min(pairs, len(data)) - 1
+    number = ipywidgets.IntSlider(anchor, 0, last, description="number", continuous_update=False, **wide())
+    sigma = ipywidgets.FloatLogSlider(0.1, min=-2, max=1, step=0.05, description="width σ", **wide())
+    clusters = ipywidgets.IntSlider(8, 1, 16, description="clusters m", **wide())
+    weights = ipywidgets.Dropdown(
+        options=[("least squares", "least_squares"), ("identity", "identity")], description="weights", **wide()
+    )
+    ridge = ipywidgets.FloatLogSlider(1e-3, min=-6, max=0, step=0.25, description="ridge ε", **wide())
+
+    def draw() -> list[go.Figure]:
+        if direction.value not in batches:
+            batches[direction.value] = synthesis_batch(run, data, direction=direction.value, pairs=pairs, seed=seed)
+        batch = batches[direction.value]
+        settings = {"sigma": sigma.value, "clusters": clusters.value, "weights": weights.value}
+        return _figures(batch, recollect(batch, number.value, **settings, regularisation=ridge.value), settings)
+
+    return Explorer([direction, number, weights, sigma, clusters, ridge], draw)
+
+
+def _figures(batch: SynthesisBatch, found: Recollection, settings: dict[str, Any]) -> list[go.Figure]:
+    data, at = batch.data, found.anchor
+    image, caption = int(batch.images[at]), int(batch.captions[at])
+    names = [batch.candidate_name(index) for index in range(len(batch.candidates))]
+    words = settings["weights"].replace("_", " ")
+    memory = draw_memory(
+        found,
+        names,
+        title="What the memory of each cluster recalls",
+        subtitle=f"σ = {settings['sigma']:.3g}, m = {settings['clusters']}, {words}; a colour a cluster",
+        match=at,
+    )
+    rows = made_of(batch, found)
+    shown = {"match": float(found.score[at]), "title": "What they are made of"}
+    if batch.direction == "image":
+        subtitle = f"picture {data.image_ids[image]}, whose own caption here is “{data.captions[caption]}”"
+        below = draw_prototypes(rows, names, **shown, subtitle=subtitle, anchor=data.images[image])
+    else:
+        pictures = _Pictures(batch)
+        below = draw_prototypes(rows, pictures, **shown, subtitle=f"caption “{data.captions[caption]}”")
+    return [memory, below]
+
+
+class _Pictures:
+    """A batch's pictures, each decoded when it is shown."""
+
+    def __init__(self, batch: SynthesisBatch):
+        self.batch = batch
+
+    def __getitem__(self, index: int) -> Any:
+        return self.batch.data.images[int(self.batch.images[index])]

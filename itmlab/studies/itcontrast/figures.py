@@ -1,0 +1,362 @@
+"""One anchor's kernel associative memories: a map of its clusters and what they recall, and how hard that is."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+from numpy import ndarray
+from PIL import Image
+from plotly.subplots import make_subplots
+
+from ..kit.canvas import Canvas, data_uri
+from ..kit.theme import (
+    BLUE,
+    GREY,
+    INK,
+    MUTED,
+    ORANGE,
+    PANEL,
+    PAPER,
+    RULE,
+    SKY,
+    VERDICTS,
+    VERMILION,
+    WIDTH,
+    colour,
+    label,
+    shortened,
+    styled,
+    translucent,
+)
+
+if TYPE_CHECKING:
+    from .memory import MadeOf, Recollection
+
+
+RINGS = (0.75, 0.5, 0.25, 0.0, -0.25, -0.5)  # cosines
+MAP = 452  # pixels a side
+SYMBOLS = ("circle", "square")  # clusters 9 to 16 have the colours of 1 to 8 again
+SMALLEST, LARGEST = 6.0, 24.0  # pixels a prototype: kernel weight 0, kernel weight 1
+LINKED = 0.05  # kernel weight from which a prototype is tied to what it helped to make
+
+
+def draw_kernel_memory(
+    recollection: "Recollection", names: Sequence[str], *, title: str, subtitle: str = "", match: int | None = None
+) -> go.Figure:
+    """Left a map: the anchor in its middle, every candidate as far out as the angle between the two says.
+
+    Colours are clusters, sizes kernel weights, diamonds the synthetic negatives, tied to what they are made of. Right
+    the same, a row a cluster: the cosine of each prototype with the anchor, and of the diamond. `names` are those of
+    the candidates; `match` is the anchor's own. The number of traces is always the same.
+    """
+    figure = make_subplots(1, 2, column_widths=[0.53, 0.47], horizontal_spacing=0.12)
+    order = [int(row) for row in np.argsort(-_hardness(recollection), kind="stable")]
+    _map(figure, recollection, names, match)
+    _strips(figure, recollection, names, order)
+    _legend(figure)
+    figure = styled(figure, title, subtitle, height=MAP)
+    figure.update_layout(margin_t=figure.layout.margin.t + 8)
+    figure.update_layout(width=WIDTH, legend_y=1.03, bargap=0, margin={"l": 16, "r": 20, "b": 56})
+    height = figure.layout.margin.t + MAP + figure.layout.margin.b
+    rows = len(order)
+    score = float(recollection.score[match]) if match is not None else None
+    _match_line(figure, score, rows)
+    _rows(figure, recollection, order)
+    return figure.update_layout(height=height)
+
+
+def _map(figure: go.Figure, recollection: "Recollection", names: Sequence[str], match: int | None) -> None:
+    place, made = recollection.place.numpy(), recollection.points_place.numpy()
+    extent = 1.04 * float(np.nanmax(np.linalg.norm(np.concatenate([place, made]), axis=1)))
+    for cosine in RINGS:
+        _ring(figure, cosine, extent)
+    membership, kernel = recollection.membership.numpy(), recollection.kernel.numpy()
+    ends = [
+        np.array([made[membership[at]], place[at], [np.nan, np.nan]])
+        for at in np.flatnonzero((membership >= 0) & (kernel >= LINKED))
+    ]
+    lines = np.concatenate(ends) if ends else np.zeros((0, 2))
+    thin = {"color": translucent(INK, 0.3), "width": 1.2}
+    _points(figure, lines, 1, mode="lines", line=thin, hoverinfo="skip")
+    shown = np.flatnonzero(membership >= 0)
+    shown = shown[np.argsort(-kernel[shown], kind="stable")]  # the small ones above
+    _points(figure, place[shown], 1, **_prototypes(recollection, names, shown))
+    _points(figure, made, 1, **_synthetic(recollection, range(len(made))))
+    own = place[[match]] if match is not None else np.zeros((0, 2))
+    _points(
+        figure,
+        own,
+        1,
+        marker={"size": 13, "symbol": "circle", "color": PAPER, "line": {"color": INK, "width": 3}},
+        hovertemplate="its match<extra></extra>",
+    )
+    star = {"size": 19, "symbol": "star", "color": INK, "line": {"color": PAPER, "width": 1.5}}
+    _points(figure, np.zeros((1, 2)), 1, marker=star, hovertemplate="the anchor<extra></extra>")
+    hidden = {"visible": False, "range": [-extent, extent], "automargin": False}
+    figure.update_xaxes(**hidden, col=1, constrain="domain")
+    figure.update_yaxes(**hidden, col=1, scaleanchor="x", constrain="domain")
+
+
+def _ring(figure: go.Figure, cosine: float, extent: float) -> None:
+    """A circle where the cosine with the anchor is so much, with that number on its top."""
+    radius = float(np.arccos(cosine))
+    if radius > extent:
+        return
+    box = {"x0": -radius, "x1": radius, "y0": -radius, "y1": radius}
+    figure.add_shape(type="circle", xref="x", yref="y", **box, line={"color": RULE, "width": 1.3}, layer="below")
+    figure.add_annotation(
+        text=f"{cosine:g}".replace("-", "−"),
+        x=0,
+        y=radius,
+        xref="x",
+        yref="y",
+        showarrow=False,
+        font={"size": 11, "color": MUTED},
+        bgcolor=PAPER,
+        borderpad=1,
+    )
+
+
+def _strips(figure: go.Figure, recollection: "Recollection", names: Sequence[str], order: Sequence[int]) -> None:
+    membership, score = recollection.membership.numpy(), recollection.score.numpy()
+    row_of = {cluster: row for row, cluster in enumerate(order)}
+    shown = np.flatnonzero(membership >= 0)
+    shown = shown[np.argsort(-recollection.kernel.numpy()[shown], kind="stable")]
+    rows = np.array([row_of[cluster] for cluster in membership[shown]])
+    _points(figure, np.stack([score[shown], rows], axis=1), 2, **_prototypes(recollection, names, shown))
+    hardness = recollection.hardness.numpy()
+    diamonds = np.stack([hardness[order], np.arange(len(order), dtype=float)], axis=1)
+    _points(figure, diamonds, 2, **_synthetic(recollection, order))
+    low = float(np.nanmin(np.concatenate([score[shown], hardness, [0.0]])))
+    figure.update_xaxes(title="cosine with the anchor", range=[low - 0.06, 1.02], showgrid=True, col=2)
+    figure.update_yaxes(range=[len(order) - 0.45, -0.75], showgrid=False, showticklabels=False, col=2)
+
+
+def _prototypes(recollection: "Recollection", names: Sequence[str], shown: Sequence[int]) -> dict:
+    clusters, kernel = recollection.membership.numpy()[shown], recollection.kernel.numpy()[shown]
+    coefficients = recollection.coefficients.numpy()[shown]
+    return {
+        "marker": {
+            "size": SMALLEST + (LARGEST - SMALLEST) * np.sqrt(kernel),
+            "color": [translucent(colour(cluster % 8), 0.75) for cluster in clusters],
+            "symbol": [SYMBOLS[cluster // 8 % 2] for cluster in clusters],
+            "line": {"color": PAPER, "width": 0.8},
+        },
+        "customdata": np.stack(
+            [[label(names[at]) for at in shown], *_digits(recollection.score.numpy()[shown], kernel, coefficients)],
+            axis=1,
+        ),
+        "hovertemplate": (
+            "%{customdata[0]}<br>cosine %{customdata[1]}, kernel weight %{customdata[2]}, "
+            "coefficient %{customdata[3]}<extra></extra>"
+        ),
+    }
+
+
+def _synthetic(recollection: "Recollection", clusters: Sequence[int]) -> dict:
+    hardness, lengths = recollection.hardness.numpy(), recollection.points.norm(dim=1).numpy()
+    listed = list(clusters)
+    return {
+        "marker": {
+            "size": 15,
+            "symbol": "diamond",
+            "color": [colour(cluster % 8) for cluster in listed],
+            "line": {"color": INK, "width": 1.8},
+        },
+        "customdata": np.stack(_digits(hardness[listed], lengths[listed]), axis=1),
+        "hovertemplate": "synthetic: cosine %{customdata[0]}, length %{customdata[1]}<extra></extra>",
+    }
+
+
+def _points(figure: go.Figure, places: Float[ndarray, "point 2"], column: int, **style: object) -> None:
+    style = {"mode": "markers", "cliponaxis": False, "showlegend": False, **style}
+    figure.add_scatter(x=places[:, 0], y=places[:, 1], row=1, col=column, **style)
+
+
+def _legend(figure: go.Figure) -> None:
+    """Entries without a colour of their own: colours are clusters."""
+    entries = {
+        "the anchor": {"symbol": "star", "size": 15, "color": INK},
+        "its match": {"symbol": "circle", "size": 11, "color": PAPER, "line": {"color": INK, "width": 3}},
+        "a negative, sized by its kernel weight": {"symbol": "circle", "size": 12, "color": GREY},
+        "a synthetic negative": {"symbol": "diamond", "size": 13, "color": GREY, "line": {"color": INK, "width": 1.8}},
+    }
+    for name, marker in entries.items():
+        figure.add_scatter(x=[None], y=[None], mode="markers", name=name, marker=marker, showlegend=True, row=1, col=1)
+
+
+def _match_line(figure: go.Figure, score: float | None, rows: int) -> None:
+    if score is None:
+        return
+    ends = {"x0": score, "x1": score, "y0": -0.62, "y1": rows - 0.45}
+    line = {"color": INK, "width": 1.5, "dash": "dash"}
+    figure.add_shape(type="line", xref="x2", yref="y2", **ends, line=line, layer="below")
+    figure.add_annotation(
+        text="its match", x=score, y=-0.62, xref="x2", yref="y2", showarrow=False, yanchor="bottom", font_size=12
+    )
+
+
+def _rows(figure: go.Figure, recollection: "Recollection", order: Sequence[int]) -> None:
+    """Left of each strip how many prototypes the cluster has, and how many of them share the weight."""
+    for row, cluster in enumerate(order):
+        number = len(recollection.prototypes(cluster))
+        text = f"{number} · <b>{recollection.effective(cluster):.1f}</b>" if number else "empty"
+        place = {"x": 0, "xref": "x2 domain", "xanchor": "right", "xshift": -8, "y": row, "yref": "y2"}
+        shade = colour(cluster % 8) if number else MUTED
+        figure.add_annotation(text=text, **place, showarrow=False, font={"size": 12, "color": shade})
+    place = {"x": 0, "xref": "x2 domain", "xanchor": "right", "xshift": -8, "y": -0.62, "yref": "y2"}
+    figure.add_annotation(
+        text="size · effective", **place, yanchor="bottom", showarrow=False, font={"size": 11, "color": MUTED}
+    )
+
+
+def _hardness(recollection: "Recollection") -> Float[ndarray, "cluster"]:
+    """For the order of the rows: empty clusters last."""
+    return np.nan_to_num(recollection.hardness.numpy(), nan=-2.0)
+
+
+def _digits(*columns: Float[ndarray, "point"]) -> list[list[str]]:
+    """For hovering: three digits, as text, whose zeros and minus signs stay as they are."""
+    return [[f"{value:.3f}".replace("-", "−") for value in column] for column in columns]
+
+
+# What synthetic negatives are made of: a row each, with the pictures or captions whose features it holds most of.
+
+
+PROTOTYPES_ROW, SIDE, PICTURE = 78, 16, 60  # pixels
+
+
+def draw_prototypes(
+    made: Sequence["MadeOf"],
+    candidates: Sequence[str] | Sequence[Image.Image],
+    *,
+    title: str,
+    subtitle: str = "",
+    anchor: Image.Image | None = None,
+    match: float | None = None,
+    columns: int = 3,
+) -> go.Figure:
+    """A row a synthetic negative in the order given: its cosine, then its heaviest prototypes with kernel weights.
+
+    `candidates` are all captions or all pictures of the batch, `anchor` an anchor's picture, shown on the left, `match`
+    the cosine of its match. The world's verdict, where there is one, says whether a prototype is in truth a match.
+    """
+    canvas, left = Canvas(), SIDE
+    if anchor is not None:
+        canvas.picture(data_uri(anchor), SIDE, 24, 150, 150)
+        left += 174
+    first = left + 118
+    room = (WIDTH - SIDE - first) / columns
+    canvas.words("cosine", left + 36, 0, size=13, colour=MUTED)
+    canvas.words("its heaviest prototypes, with their kernel weights", first, 0, size=13, colour=MUTED)
+    for row, one in enumerate(made):
+        top = 24 + PROTOTYPES_ROW * row
+        middle = top + (PROTOTYPES_ROW - 8) / 2
+        box = {"fillcolor": PANEL, "line": {"color": RULE, "width": 1}, "layer": "below"}
+        canvas.rectangle(left, top, WIDTH - SIDE - left, PROTOTYPES_ROW - 8, **box)
+        canvas.rectangle(left, top, 8, PROTOTYPES_ROW - 8, fillcolor=colour(one.cluster % 8), line={"width": 0})
+        beyond = match is not None and one.hardness > match
+        cosine = f"{one.hardness:.2f}".replace("-", "−")
+        canvas.words(f"<b>{cosine}</b>", left + 36, middle - (9 if beyond else 0), size=17, down="middle")
+        if beyond:
+            canvas.words("above the match", left + 20, middle + 14, size=11, colour=MUTED, down="middle")
+        for column, index in enumerate(one.prototypes[:columns]):
+            verdict = None if one.verdicts is None else int(one.verdicts[column])
+            _cell(canvas, candidates[index], one.weights[column], verdict, first + column * room, top, room)
+    return canvas.figure(
+        title, subtitle, height=max(24 + PROTOTYPES_ROW * len(made), 190 if anchor is not None else 60) + 8
+    )
+
+
+def _cell(
+    canvas: Canvas, shown: str | Image.Image, weight: float, verdict: int | None, x: float, top: float, room: float
+) -> None:
+    """One prototype: its picture or caption, its weight as a bar and in percent, and the verdict."""
+    left, width = x, room - 14
+    if isinstance(shown, str):
+        lines = label(shown, width=max(int(width / 6.6), 8), lines=2)
+        canvas.words(lines, left, top + 7, size=12)
+    else:
+        canvas.picture(data_uri(shown, largest=160), left, top + 5, PICTURE, PICTURE)
+        left, width = left + PICTURE + 8, width - PICTURE - 8
+    y = top + PROTOTYPES_ROW - 22 if isinstance(shown, str) else top + 22
+    bar = 0.36 * width
+    for length, shade in ((bar, RULE), (bar * weight, INK)):
+        canvas.rectangle(left, y - 4, length, 8, fillcolor=shade, line={"width": 0})
+    canvas.words(f"{100 * weight:.0f} %", left + bar + 6, y, size=12, down="middle")
+    if verdict is not None:
+        shade, said = VERDICTS[verdict]
+        place = (left + bar + 48, y) if isinstance(shown, str) else (left, y + 22)
+        canvas.words(f"<b>{shortened(said, 12, 100)}</b>", *place, size=12, colour=shade, down="middle")
+
+
+# How hard negatives are: the cosines of each kind of them in a row of its own, over one axis.
+
+
+COLOURS = {
+    "matches": BLUE,
+    "negatives of the batch": GREY,
+    "the hardest of them": "#44546A",
+    "synthetic negatives": ORANGE,
+    "the hardest synthetic": VERMILION,
+    "Gaussian noise": SKY,
+}
+BINS = 80
+HARDNESS_ROW = 74  # pixels
+
+
+def draw_hardness(
+    scores: Mapping[str, Float[ndarray, "score"]],
+    *,
+    title: str,
+    subtitle: str = "",
+    axis: str = "cosine with the anchor",
+) -> go.Figure:
+    """A histogram a kind, the first on top, each as high as the others at its peak; its mean is marked and written.
+
+    A kind without any score keeps its row. Kinds that `explain.hardness` names have colours of their own.
+    """
+    names, figure = list(scores), go.Figure()
+    shades = [COLOURS.get(name, colour(index)) for index, name in enumerate(names)]
+    present = [values for values in scores.values() if len(values)]
+    low, high = (
+        (min(values.min() for values in present), max(values.max() for values in present)) if present else (0, 1)
+    )
+    edges = np.linspace(float(low), float(high) + 1e-9, BINS + 1)
+    for row, (name, shade) in enumerate(zip(names, shades, strict=True)):
+        counts = np.histogram(scores[name], edges)[0]
+        heights = 0.82 * counts / max(counts.max(), 1)
+        base = len(names) - 1 - row
+        ends = [edges[0], *np.repeat(edges[1:-1], 2), edges[-1]]
+        figure.add_scatter(
+            x=[*ends, edges[-1], edges[0]],
+            y=[*(base + np.repeat(heights, 2)), base, base],
+            fill="toself",
+            fillcolor=translucent(shade, 0.45),
+            line={"color": shade, "width": 1.4},
+            mode="lines",
+            hoverinfo="skip",
+        )
+        mean = float(np.mean(scores[name])) if len(scores[name]) else None
+        figure.add_scatter(
+            x=[mean],
+            y=[base],
+            mode="markers",
+            marker={"size": 11, "color": PAPER, "line": {"color": shade, "width": 3}},
+            cliponaxis=False,
+            hovertemplate=f"{label(name)}: {len(scores[name]):,}, mean %{{x:.3f}}<extra></extra>",
+        )
+        said = f"mean {round(mean, 2) + 0.0:.2f}".replace("-", "−") if mean is not None else "none"
+        _note(figure, f"<b>{label(name)}</b>", base + 0.40, INK, 14)
+        _note(figure, f"{len(scores[name]):,}, {said}", base + 0.14, MUTED, 12)
+    figure.update_xaxes(title=axis)
+    figure.update_yaxes(visible=False, range=[-0.16, len(names)])
+    figure = styled(figure, title, subtitle, height=150 + HARDNESS_ROW * len(names), legend=False)
+    return figure.update_layout(margin_l=210)
+
+
+def _note(figure: go.Figure, text: str, y: float, shade: str, size: int) -> None:
+    place = {"x": 0, "xref": "x domain", "xanchor": "right", "xshift": -14, "y": y, "yref": "y", "yanchor": "middle"}
+    figure.add_annotation(text=text, **place, showarrow=False, font={"size": size, "color": shade})

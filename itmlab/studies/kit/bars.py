@@ -1,0 +1,396 @@
+"""Named rows of values with intervals, in panels side by side: what several tables are drawn as."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Bool, Float
+from numpy import ndarray
+from plotly.subplots import make_subplots
+
+from .theme import GREY, INK, MUTED, PAPER, POSTERIOR, VERMILION, colour, label, styled, translucent
+
+LINE = 28  # pixels a row
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A value of a row in one panel: with an interval, or (`printed`) a number from a paper, drawn as a diamond.
+
+    Its `text` stands behind it, or where `at` says.
+    """
+
+    value: float
+    lower: float | None = None
+    upper: float | None = None
+    shade: str = INK
+    text: str = ""
+    printed: bool = False
+    at: float | None = None
+
+
+# Its name, and a value for each panel or several; without values it is a heading.
+Row = tuple[str, Sequence[Dot | Sequence[Dot] | None]]
+
+
+def interval_rows(
+    rows: Sequence[Row],
+    *,
+    axes: Sequence[Mapping[str, object]],
+    title: str,
+    subtitle: str = "",
+    panels: Sequence[str] = (),
+) -> go.Figure:
+    """Rows from the top down in as many panels as `axes` (plotly's settings of each x axis) has."""
+    figure = make_subplots(
+        1,
+        len(axes),
+        shared_yaxes=True,
+        horizontal_spacing=0.06,
+        subplot_titles=[label(name) for name in panels] or None,
+    )
+    for place, (_, dots) in enumerate(rows):
+        for column, panel in enumerate(dots, start=1):
+            for dot in [panel] if isinstance(panel, Dot) else panel or []:
+                if not isnan(dot.value):
+                    _draw(figure, dot, place, column)
+    names = [label(name) if any(dots) else f"<b>{label(name)}</b>" for name, dots in rows]
+    figure.update_yaxes(
+        tickvals=list(range(len(rows))), ticktext=names, range=[len(rows) - 0.4, -0.6], showgrid=False, zeroline=False
+    )
+    for column, axis in enumerate(axes, start=1):
+        figure.update_xaxes(showgrid=True, **axis, row=1, col=column)
+    figure.update_annotations(selector={"xref": "paper"}, font={"size": 14, "color": MUTED})
+    figure = styled(figure, title, subtitle, height=190 + LINE * len(rows), legend=False)
+    return figure.update_layout(margin_t=figure.layout.margin.t + (26 if panels else 6))
+
+
+def _draw(figure: go.Figure, dot: Dot, place: int, column: int) -> None:
+    marker = {"size": 11, "color": dot.shade}
+    if dot.printed:
+        marker = {"symbol": "diamond", "size": 11, "color": PAPER, "line": {"color": INK, "width": 2}}
+    error = None
+    if dot.lower is not None and dot.upper is not None:
+        ends = {"array": [dot.upper - dot.value], "arrayminus": [dot.value - dot.lower]}
+        error = {**ends, "color": dot.shade, "thickness": 2, "width": 4}
+    figure.add_scatter(
+        x=[dot.value],
+        y=[place],
+        mode="markers",
+        marker=marker,
+        error_x=error,
+        hovertemplate="%{x:.4g}<extra></extra>",
+        row=1,
+        col=column,
+    )
+    end = next(value for value in (dot.at, dot.upper, dot.value) if value is not None)
+    axis = "" if column == 1 else str(column)
+    # written by the trace's own coordinates, which a logarithmic axis takes as they are
+    figure.add_scatter(
+        x=[end],
+        y=[place],
+        mode="markers+text",
+        marker={"size": 14, "opacity": 0},  # for the room that it takes
+        text=[label(dot.text)],
+        textposition="middle right",
+        textfont={"size": 13, "color": INK},
+        hoverinfo="skip",
+        cliponaxis=False,
+        xaxis=f"x{axis}",
+        yaxis=f"y{axis}",
+    )
+
+
+# How many of the negatives that each sampler takes are false: bars of named percentages.
+
+
+def draw_false_negative_shares(
+    shares: Mapping[str, tuple[float, float, float]], *, title: str, subtitle: str = ""
+) -> go.Figure:
+    """One bar a sampler, in the order given: percentage of false negatives with the ends of its interval."""
+    names = [label(name) for name in shares]
+    values = [value for value, _, _ in shares.values()]
+    figure = go.Figure(
+        go.Bar(
+            x=values,
+            y=names,
+            orientation="h",
+            marker_color=VERMILION,
+            error_x={
+                "array": [upper - value for value, _, upper in shares.values()],
+                "arrayminus": [value - lower for value, lower, _ in shares.values()],
+                "color": "#44546A",
+                "thickness": 1.5,
+            },
+            hovertemplate="%{y}: %{x:.1f} %<extra></extra>",
+        )
+    )
+    for name, (value, _, upper) in zip(names, shares.values(), strict=True):
+        figure.add_annotation(x=upper, y=name, text=f"{value:.1f} %", showarrow=False, xanchor="left", xshift=8)
+    figure.update_xaxes(title="negatives taken that are true, %", range=[0, 1.15 * max(u for *_, u in shares.values())])
+    figure.update_yaxes(autorange="reversed", showgrid=False)
+    return styled(figure, title, subtitle, height=130 + 52 * len(names), legend=False)
+
+
+# Recall of several recipes side by side, with intervals, and a paper's numbers where it printed some.
+
+
+DIRECTIONS = {"i2t": "image → text", "t2i": "text → image"}
+
+
+def draw_recall_bars(
+    recalls: Mapping[str, Mapping[str, Float[ndarray, "measure 3"]]],
+    *,
+    title: str,
+    subtitle: str = "",
+    cutoffs: Sequence[int] = (1, 5, 10),
+    paper: Mapping[str, Mapping[str, Sequence[float]]] | None = None,
+    paper_name: str = "paper",
+) -> go.Figure:
+    """Recall at the cut-offs in percent: a panel a direction ("i2t", "t2i"), a bar a recipe with its interval.
+
+    `recalls[recipe][direction]` holds the value and the interval's lower and upper end for each cut-off (an end that is
+    NaN draws no whisker); `paper[recipe][direction]` the printed numbers, drawn as diamonds.
+    """
+    figure = make_subplots(1, 2, subplot_titles=tuple(DIRECTIONS.values()), shared_yaxes=True, horizontal_spacing=0.05)
+    names = [f"R@{k}" for k in cutoffs]
+    for column, direction in enumerate(DIRECTIONS, start=1):
+        for index, (recipe, by_direction) in enumerate(recalls.items()):
+            value, lower, upper = by_direction[direction].T
+            figure.add_bar(
+                x=names,
+                y=value,
+                name=label(recipe),
+                legendgroup=recipe,
+                offsetgroup=recipe,
+                showlegend=column == 1,
+                marker_color=colour(index),
+                error_y={
+                    "array": upper - value,
+                    "arrayminus": value - lower,
+                    "color": INK,
+                    "thickness": 1.4,
+                    "width": 4,
+                },
+                text=[f"{number:.0f}" for number in value],
+                textposition="inside",
+                insidetextanchor="start",
+                textangle=0,
+                textfont={"color": PAPER, "size": 12},
+                hovertemplate=f"{label(recipe)} %{{x}}: %{{y:.1f}} %<extra></extra>",
+                row=1,
+                col=column,
+            )
+        for recipe, by_direction in (paper or {}).items():
+            figure.add_scatter(
+                x=names,
+                y=list(by_direction[direction]),
+                name=label(paper_name),
+                legendgroup=paper_name,
+                offsetgroup=recipe,
+                showlegend=column == 1 and recipe == next(iter(paper or {})),
+                mode="markers",
+                marker={"symbol": "diamond", "size": 11, "color": PAPER, "line": {"color": INK, "width": 2}},
+                hovertemplate=f"{label(paper_name)}, {label(recipe)} %{{x}}: %{{y:.1f}} %<extra></extra>",
+                row=1,
+                col=column,
+            )
+    figure.update_layout(barmode="group", scattermode="group", bargroupgap=0.08)
+    figure.update_yaxes(range=[0, 102], title=None)
+    figure.update_yaxes(title="recall, %", col=1)
+    figure = styled(figure, title, subtitle, height=500)
+    # Many recipes take several lines of legend, which have no room above: below the plot they may take what they need.
+    figure.update_layout(legend={"y": -0.1, "yanchor": "top"}, margin={"t": figure.layout.margin.t, "b": 110})
+    return figure
+
+
+# How well a score tells hidden positives from true negatives, whatever threshold one takes.
+
+
+FEW = 4  # curves whose names stand beside each other
+
+
+def draw_roc(
+    scores: Mapping[str, Float[ndarray, "pair"]],
+    truth: Bool[ndarray, "pair"],
+    *,
+    title: str,
+    subtitle: str = "",
+    points: int = 400,
+) -> go.Figure:
+    """One receiver operating characteristic a named score, with its area; the number of pairs stands below the title.
+
+    At most `points` points a curve are kept (evenly along it), so that the figure stays small. A truth without both
+    answers has no curve: only the diagonal is drawn.
+    """
+    from sklearn.metrics import roc_auc_score, roc_curve
+
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[0, 1], y=[0, 1], mode="lines", line={"color": GREY, "dash": "dash"}, name="chance", hoverinfo="skip"
+    )
+    both = bool(truth.any() and not truth.all())
+    for index, (name, values) in enumerate(scores.items() if both else ()):
+        false, true, _ = roc_curve(truth, values)
+        along = np.concatenate([[0], np.cumsum(np.hypot(np.diff(false), np.diff(true)))])
+        kept = np.unique(np.searchsorted(along, np.linspace(0, along[-1], points)).clip(0, len(along) - 1))
+        area = roc_auc_score(truth, values)
+        figure.add_scatter(
+            x=false[kept],
+            y=true[kept],
+            mode="lines",
+            name=f"{label(name)} (area {area:.3f})",
+            line={"color": colour(index), "width": 3},
+            fill="tozeroy" if len(scores) == 1 else None,
+            fillcolor=translucent(colour(index), 0.08),
+            hovertemplate="%{y:.2f} of the hidden positives at %{x:.3f} of the true negatives<extra></extra>",
+        )
+    figure.update_xaxes(title="share of true negatives above the threshold", range=[0, 1])
+    figure.update_yaxes(title="share of hidden positives above it", range=[0, 1.005])
+    counts = f"{int(truth.sum()):,} hidden positives, {int((~truth).sum()):,} true negatives"
+    figure = styled(figure, title, f"{subtitle} · {counts}" if subtitle else counts, height=540)
+    if len(figure.data) > FEW:  # the legend takes more than its line above: there is room under the curves
+        figure.update_layout(legend={"orientation": "v", "x": 0.99, "y": 0.03, "xanchor": "right", "yanchor": "bottom"})
+    return figure
+
+
+# Does a posterior mean what it says? The share of true pairs among those given each probability, against it.
+
+
+TICKS = (1e-4, 1e-3, 1e-2, 0.1, 0.5, 0.9, 0.99, 0.999)
+
+
+def draw_calibration(
+    posterior: Float[ndarray, "pair"],
+    truth: Bool[ndarray, "pair"],
+    *,
+    title: str,
+    subtitle: str = "",
+    bins: int = 14,
+) -> go.Figure:
+    """Reliability curve on log-odds axes, which give 0.001 and 0.999 the room of 0.5, with counts a bin below.
+
+    Bins are equally wide in log-odds; a point is the share of true pairs in its bin against its mean posterior, with
+    Wilson's 95 % interval; shares of 0 and 1 are drawn at the edge of the axis.
+    """
+    edge = 1e-4
+    odds = _log_odds(np.clip(posterior, edge, 1 - edge))
+    edges = np.linspace(odds.min(), odds.max() + 1e-9, bins + 1) if len(odds) else np.zeros(2)
+    which = np.clip(np.digitize(odds, edges) - 1, 0, bins - 1)
+    used = np.unique(which)
+    count = np.array([(which == index).sum() for index in used])
+    mean = np.array([odds[which == index].mean() for index in used])
+    hits = np.array([truth[which == index].sum() for index in used])
+    share, lower, upper = hits / count, *wilson(hits, count)
+    shown, low, high = (_log_odds(np.clip(values, edge, 1 - edge)) for values in (share, lower, upper))
+    figure = make_subplots(2, 1, shared_xaxes=True, vertical_spacing=0.04, row_heights=[0.74, 0.26])
+    ends = [_log_odds(np.array(edge / 2)), _log_odds(np.array(1 - edge / 2))]
+    figure.add_scatter(
+        x=ends, y=ends, mode="lines", name="calibrated", line={"color": GREY, "dash": "dash"}, row=1, col=1
+    )
+    figure.add_scatter(
+        x=mean,
+        y=shown,
+        error_y={"array": high - shown, "arrayminus": shown - low, "thickness": 1.6, "width": 4, "color": POSTERIOR},
+        mode="lines+markers",
+        name="measured",
+        line={"color": POSTERIOR, "width": 3},
+        marker={"size": 10, "line": {"color": PAPER, "width": 1.5}},
+        customdata=np.stack([_odds_to_probability(mean), share, count], axis=-1),
+        hovertemplate="P = %{customdata[0]:.3g}: %{customdata[1]:.3g} of %{customdata[2]} pairs true<extra></extra>",
+        row=1,
+        col=1,
+    )
+    figure.add_bar(
+        x=(edges[used] + edges[used + 1]) / 2,
+        y=count,
+        width=0.92 * np.diff(edges)[used],
+        marker_color=GREY,
+        showlegend=False,
+        hovertemplate="%{y} pairs<extra></extra>",
+        row=2,
+        col=1,
+    )
+    ticks = {"tickvals": _log_odds(np.array(TICKS)), "ticktext": [f"{tick:g}" for tick in TICKS], "range": ends}
+    figure.update_xaxes(**ticks)
+    figure.update_xaxes(title="posterior probability that the negative matches", row=2)
+    figure.update_yaxes(**ticks, title="share that is true", row=1)
+    figure.update_yaxes(title="pairs", type="log", dtick=1, tickfont={"color": MUTED}, row=2)
+    return styled(figure, title, subtitle, height=600)
+
+
+def wilson(hits: Float[ndarray, "bin"], count: Float[ndarray, "bin"]) -> tuple[ndarray, ndarray]:
+    """Wilson's 95 % interval of a share, which stays inside [0, 1] for few and for extreme counts."""
+    z = 1.959964
+    share = hits / count
+    centre = share + z**2 / (2 * count)
+    half = z * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
+    return (centre - half) / (1 + z**2 / count), (centre + half) / (1 + z**2 / count)
+
+
+def _log_odds(probability: Float[ndarray, "*any"]) -> Float[ndarray, "*any"]:
+    return np.log(probability / (1 - probability))
+
+
+def _odds_to_probability(odds: Float[ndarray, "*any"]) -> Float[ndarray, "*any"]:
+    return 1 / (1 + np.exp(-odds))
+
+
+# How training went: loss and recall over the epochs, several recipes in one picture, seeds as a band.
+
+
+def draw_training_curves(
+    loss: Mapping[str, Float[ndarray, "seed epoch"]],
+    recall: Mapping[str, Float[ndarray, "seed epoch"]],
+    *,
+    title: str,
+    subtitle: str = "",
+    measure: str = "R@1, %",
+) -> go.Figure:
+    """Two panels, loss and `measure` after each epoch: the mean over seeds as a line, lowest to highest as a band.
+
+    Both are by recipe, under the same names; the number of epochs may differ between recipes.
+    """
+    figure = make_subplots(
+        1, 2, subplot_titles=("training loss", f"validation {label(measure)}"), horizontal_spacing=0.11
+    )
+    for column, curves in enumerate((loss, recall), start=1):
+        for index, (name, values) in enumerate(curves.items()):
+            _curve(figure, name, np.atleast_2d(values), colour(index), column)
+    figure.update_xaxes(title="epoch", dtick=None, rangemode="tozero")
+    figure.update_yaxes(title=label(measure), rangemode="tozero", col=2)
+    figure.update_yaxes(title="loss", col=1)
+    figure = styled(figure, title, subtitle, height=460)
+    figure.update_layout(legend_y=1.1, margin_t=figure.layout.margin.t + 26)
+    return figure
+
+
+def _curve(figure: go.Figure, name: str, values: Float[ndarray, "seed epoch"], shade: str, column: int) -> None:
+    epochs = np.arange(1, values.shape[1] + 1)
+    shown = {"row": 1, "col": column}
+    if len(values) > 1:
+        figure.add_scatter(
+            x=np.concatenate([epochs, epochs[::-1]]),
+            y=np.concatenate([values.max(axis=0), values.min(axis=0)[::-1]]),
+            fill="toself",
+            fillcolor=translucent(shade, 0.18),
+            line={"width": 0},
+            hoverinfo="skip",
+            legendgroup=name,
+            showlegend=False,
+            **shown,
+        )
+    figure.add_scatter(
+        x=epochs,
+        y=values.mean(axis=0),
+        name=label(name),
+        mode="lines+markers",
+        line={"color": shade, "width": 3},
+        marker={"size": 6},
+        legendgroup=name,
+        showlegend=column == 1,
+        hovertemplate=f"{label(name)}: %{{y:.4g}} after epoch %{{x}}<extra></extra>",
+        **shown,
+    )

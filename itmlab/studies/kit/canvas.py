@@ -1,0 +1,301 @@
+"""Pictures inside plotly figures: encoded once, placed on a canvas whose units are pixels."""
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Bool, Float
+from numpy import ndarray
+from PIL import Image
+from plotly.colors import get_colorscale, hex_to_rgb, validate_colors
+
+from .theme import GREY, INK, MUTED, PANEL, PAPER, RULE, WIDTH, label, shortened, styled, text_width, translucent
+
+
+def data_uri(picture: Image.Image, *, largest: int = 256, photographic: bool = False) -> str:
+    """`picture`, no side above `largest` pixels, as a data URI: PNG, or JPEG where small bytes matter more."""
+    small = picture.convert("RGB")
+    small.thumbnail((largest, largest), Image.Resampling.LANCZOS)
+    buffer = io.BytesIO()
+    if photographic:
+        small.save(buffer, "JPEG", quality=88, optimize=True)
+    else:
+        small.save(buffer, "PNG", optimize=True)
+    kind = "jpeg" if photographic else "png"
+    return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode()}"
+
+
+class Canvas:
+    """A drawing area in pixels, its origin at the top left and y downwards, that becomes a plotly figure at the end.
+
+    What is drawn is gathered first and handed over at once: plotly copies all of it again for each piece added.
+    """
+
+    def __init__(self, width: float = WIDTH):
+        self.width = width
+        self.images: list[dict[str, Any]] = []
+        self.shapes: list[dict[str, Any]] = []
+        self.annotations: list[dict[str, Any]] = []
+
+    def picture(self, source: str, x: float, y: float, width: float, height: float) -> None:
+        """An image (a data URI) in a box whose top left corner is (x, y), in proportion and centred."""
+        place = {"xref": "x", "yref": "y", "x": x, "y": y, "sizex": width, "sizey": height}
+        self.images.append({"source": source, **place, "xanchor": "left", "yanchor": "top"})
+
+    def rectangle(self, x: float, y: float, width: float, height: float, **style: Any) -> None:
+        """A rectangle by its top left corner and size; `style` as plotly's shapes take it."""
+        self.shapes.append({"type": "rect", "x0": x, "y0": y, "x1": x + width, "y1": y + height, **style})
+
+    def line(self, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
+        """A thin straight line."""
+        ends = {"x0": start[0], "y0": start[1], "x1": end[0], "y1": end[1]}
+        self.shapes.append({"type": "line", **ends, "line": {"color": colour}, "layer": "below"})
+
+    def words(
+        self,
+        text: str,
+        x: float,
+        y: float,
+        *,
+        size: int = 14,
+        colour: str = INK,
+        across: str = "left",
+        down: str = "top",
+        **style: Any,
+    ) -> None:
+        """`text` (already a label) whose left, centre or right and top, middle or bottom is at (x, y)."""
+        font = {"size": size, "color": colour}
+        place = {"x": x, "y": y, "xref": "x", "yref": "y", "xanchor": across, "yanchor": down, "align": across}
+        self.annotations.append({"text": text, **place, "showarrow": False, "borderpad": 0, "font": font, **style})
+
+    def arrow(self, start: tuple[float, float], end: tuple[float, float], colour: str, *, clear: float) -> None:
+        """An arrow whose head stops `clear` pixels before `end`."""
+        ends = {"ax": start[0], "ay": start[1], "x": end[0], "y": end[1]}
+        axes = {"xref": "x", "yref": "y", "axref": "x", "ayref": "y"}
+        head = {"arrowhead": 2, "arrowsize": 1.1, "arrowwidth": 2, "arrowcolor": colour}
+        self.annotations.append({**ends, **axes, **head, "text": "", "standoff": clear, "startstandoff": 20})
+
+    def figure(self, title: str, subtitle: str, *, height: float) -> go.Figure:
+        """All that was drawn, `height` pixels of it, under the title."""
+        hidden = {"visible": False, "fixedrange": True, "automargin": False}
+        drawn = go.Figure(layout={"images": self.images, "shapes": self.shapes, "annotations": self.annotations})
+        header = 92 if subtitle else 60
+        figure = styled(drawn, title, subtitle, height=round(height) + header, legend=False)
+        return figure.update_layout(
+            width=round(self.width),
+            margin={"l": 0, "r": 0, "t": header, "b": 0},
+            title={"x": 16 / self.width, "xref": "container"},
+            xaxis={"range": [0, self.width], **hidden},
+            yaxis={"range": [height, 0], **hidden},
+        )
+
+
+# Rounded boxes, and words in them.
+
+
+class Box(NamedTuple):
+    """A box by its edges, in pixels."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def edge_towards(self, x: float, y: float, room: float = 0.0) -> tuple[float, float]:
+        """Where the line from the middle of the box to (x, y) leaves it, `room` pixels outside."""
+        middle = (self.left + self.right) / 2, (self.top + self.bottom) / 2
+        across, down = x - middle[0], y - middle[1]
+        width, height = (self.right - self.left) / 2 + room, (self.bottom - self.top) / 2 + room
+        share = min(width / max(abs(across), 1e-6), height / max(abs(down), 1e-6), 1.0)
+        return middle[0] + share * across, middle[1] + share * down
+
+
+def rounded(box: Box, radius: float) -> str:
+    """The outline of a box with rounded corners, as an SVG path."""
+    left, top, right, bottom = box
+    r = min(radius, (right - left) / 2, (bottom - top) / 2)
+    return (
+        f"M {left + r:.1f} {top:.1f} L {right - r:.1f} {top:.1f} Q {right:.1f} {top:.1f} {right:.1f} {top + r:.1f} "
+        f"L {right:.1f} {bottom - r:.1f} Q {right:.1f} {bottom:.1f} {right - r:.1f} {bottom:.1f} "
+        f"L {left + r:.1f} {bottom:.1f} Q {left:.1f} {bottom:.1f} {left:.1f} {bottom - r:.1f} "
+        f"L {left:.1f} {top + r:.1f} Q {left:.1f} {top:.1f} {left + r:.1f} {top:.1f} Z"
+    )
+
+
+def fill(canvas: Canvas, box: Box, colour: str, *, radius: float = 6) -> None:
+    """A rounded box in one colour, below the words."""
+    style = {"fillcolor": colour, "line": {"width": 0}, "layer": "below"}
+    canvas.shapes.append({"type": "path", "path": rounded(box, radius), **style})
+
+
+def chip_size(text: str, size: int, *, longest: float = 220) -> tuple[float, float]:
+    """Width and height of a chip with `text`."""
+    return min(text_width(text, size) * 1.07 + size * 1.3, longest), size * 1.9
+
+
+def chip(canvas: Canvas, text: str, middle: tuple[float, float], colour: str, size: int, *, ink: str = PAPER) -> Box:
+    """Bold `text`, cut where too long, in a rounded box about `middle`; gives the box."""
+    width, height = chip_size(text, size)
+    (x, y), short = middle, shortened(text, size * 1.07, width - size)
+    box = Box(x - width / 2, y - height / 2, x + width / 2, y + height / 2)
+    fill(canvas, box, colour, radius=height / 2.6)
+    canvas.words(f"<b>{label(short)}</b>", x, y, size=size, colour=ink, across="center", down="middle")
+    return box
+
+
+# Pictures with captions in a grid, each optionally framed and badged: the first look at any data or result.
+
+
+LINE = 18  # pixels from one line of caption to the next
+
+
+def draw_gallery(
+    pictures: Sequence[Image.Image],
+    captions: Sequence[str | Sequence[str]],
+    *,
+    title: str,
+    subtitle: str = "",
+    columns: int = 4,
+    frames: Sequence[str | None] | None = None,
+    badges: Sequence[str | None] | None = None,
+    lines: int = 4,
+) -> go.Figure:
+    """Pictures in a grid of `columns`, each over its caption or captions.
+
+    `frames` holds a #RRGGBB colour (or None) a picture and `badges` a short text on it, e.g. a rank or a score; a
+    caption longer than `lines` lines is cut.
+    """
+    gap, side = 20, 16
+    cell = (WIDTH - 2 * side - gap * (columns - 1)) / columns
+    letters = max(10, int(cell / 6.9))
+    texts = [
+        [label(caption, width=letters, lines=lines) for caption in ([entry] if isinstance(entry, str) else entry)]
+        for entry in captions
+    ]
+    canvas, top = Canvas(), 6.0
+    for start in range(0, len(pictures), columns):
+        row = range(start, min(start + columns, len(pictures)))
+        for column, item in enumerate(row):
+            left = side + column * (cell + gap)
+            canvas.picture(data_uri(pictures[item]), left, top, cell, cell)
+            frame = frames[item] if frames else None
+            _frame(canvas, left, top, cell, frame)
+            if badges and badges[item]:
+                background = {"bgcolor": translucent(frame or INK, 0.92), "borderpad": 4}
+                canvas.words(f"<b>{label(badges[item])}</b>", left + 6, top + 6, size=13, colour=PAPER, **background)
+            below = top + cell + 8
+            for text in texts[item]:
+                canvas.words(text, left, below, size=13)
+                below += _height([text])
+        top += cell + 26 + max(_height(texts[item]) for item in row)
+    return canvas.figure(title, subtitle, height=top + 8)
+
+
+def _height(texts: Sequence[str]) -> float:
+    return sum(LINE * (text.count("<br>") + 1) + 5 for text in texts)
+
+
+def _frame(canvas: Canvas, left: float, top: float, size: float, frame: str | None) -> None:
+    """A thin grey line round a picture, or a thick coloured one outside it."""
+    out = 2 if frame else 0
+    line = {"color": frame or translucent(GREY, 0.35), "width": 5 if frame else 1}
+    canvas.rectangle(left - out, top - out, size + 2 * out, size + 2 * out, line=line)
+
+
+# Arrays painted over a picture: heat from a map of weights, outlines and tints from masks of pixels.
+
+
+def heat(picture: Image.Image, weights: Float[ndarray, "row column"], *, size: int = 288) -> Image.Image:
+    """`picture` under the colours of `weights`: the lowest leave it grey and dim, the highest glow.
+
+    The weights are stretched to [0, 1] (all equal: no heat at all) and enlarged bilinearly; `size` is the longer side
+    in pixels.
+    """
+    base = enlarged(picture, size)
+    weights = np.asarray(weights, dtype=np.float32)
+    span = float(weights.max() - weights.min())
+    level = (weights - weights.min()) / span if span > 0 else np.zeros_like(weights)
+    smooth = Image.fromarray(level.astype(np.float32)).resize(base.size, Image.Resampling.BILINEAR)
+    level = np.clip(np.asarray(smooth), 0, 1)[..., None]
+    pixels = np.asarray(base, dtype=np.float32)
+    grey = pixels.mean(axis=2, keepdims=True) * 0.55 + pixels * 0.25 + 30
+    opacity = 0.15 + 0.6 * level
+    return Image.fromarray(((1 - opacity) * grey + opacity * _ramp(level[..., 0])).clip(0, 255).astype(np.uint8))
+
+
+def outlined(picture: Image.Image, mask: Bool[ndarray, "height width"], colour: str, *, rim: bool) -> Image.Image:
+    """`picture` with the border of `mask` (any resolution) drawn on it in `colour`, on request with a dark rim."""
+    inside = np.asarray(Image.fromarray(np.asarray(mask)).resize(picture.size, Image.Resampling.NEAREST))
+    pixels = np.asarray(picture.convert("RGB")).copy()
+    if rim:
+        pixels[_border(inside, 3)] = (25, 28, 33)
+    pixels[_border(inside, 2)] = hex_to_rgb(colour)
+    return Image.fromarray(pixels)
+
+
+def tinted(picture: Image.Image, mask: Bool[ndarray, "height width"], colour: str, opacity: float) -> Image.Image:
+    """`picture` with the pixels of `mask` (any resolution) tinted in `colour`."""
+    inside = np.asarray(Image.fromarray(np.asarray(mask)).resize(picture.size, Image.Resampling.NEAREST))[..., None]
+    pixels = np.asarray(picture.convert("RGB"), dtype=np.float32)
+    tint = (1 - opacity) * pixels + opacity * np.array(hex_to_rgb(colour), dtype=np.float32)
+    return Image.fromarray(np.where(inside, tint, pixels).astype(np.uint8))
+
+
+def enlarged(picture: Image.Image, size: int) -> Image.Image:
+    """`picture` as RGB with its longer side `size` pixels."""
+    scale = size / max(picture.size)
+    shape = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
+    return picture.convert("RGB").resize(shape, Image.Resampling.BICUBIC)
+
+
+def _border(inside: Bool[ndarray, "height width"], thickness: int) -> Bool[ndarray, "height width"]:
+    """Pixels of the mask nearer than `thickness` to its outside, the picture's edge counted as outside."""
+    core = np.pad(inside, 1)
+    for _ in range(thickness):
+        core[1:-1, 1:-1] &= core[:-2, 1:-1] & core[2:, 1:-1] & core[1:-1, :-2] & core[1:-1, 2:]
+    return inside & ~core[1:-1, 1:-1]
+
+
+def _ramp(level: Float[ndarray, "height width"]) -> Float[ndarray, "height width 3"]:
+    """Levels in [0, 1] as RGB (0 to 255) along Inferno, which stays ordered in grey and for colour-blind eyes."""
+    scale = get_colorscale("Inferno")
+    stops = np.array([stop for stop, _ in scale])
+    colours = np.array(validate_colors([name for _, name in scale], "tuple")) * 255
+    return np.stack([np.interp(level, stops, colours[:, channel]) for channel in range(3)], axis=-1)
+
+
+# One picture beside its captions, each with its score by several models.
+
+
+SIDE, PICTURE, ROW, NUMBER = 16, 220, 44, 118  # pixels
+
+
+def draw_captioned(
+    picture: Image.Image,
+    captions: Sequence[str],
+    scores: Mapping[str, Float[ndarray, "caption"]],
+    *,
+    title: str,
+    subtitle: str = "",
+    chosen: int | None = None,
+) -> go.Figure:
+    """The picture, its captions below each other, and a column of scores a model; `chosen` is set off from the rest."""
+    canvas = Canvas()
+    canvas.picture(data_uri(picture), SIDE, 0, PICTURE, PICTURE)
+    left, right = SIDE + PICTURE + 28, WIDTH - SIDE
+    columns = [right - 10 - NUMBER * place for place in range(len(scores) - 1, -1, -1)]
+    for name, column in zip(scores, columns, strict=True):
+        canvas.words(label(name, width=18, lines=2), column, 24, size=13, colour=MUTED, across="right", down="bottom")
+    letters = max(20, int((right - left - NUMBER * len(scores) - 20) / 7))
+    for row, caption in enumerate(captions):
+        top = 32 + ROW * row
+        rim = {"color": INK, "width": 2} if row == chosen else {"color": RULE, "width": 1}
+        canvas.rectangle(left, top, right - left, ROW - 6, fillcolor=PANEL, line=rim, layer="below")
+        middle = top + (ROW - 6) / 2
+        canvas.words(label(caption, width=letters, lines=2), left + 10, middle, size=13, down="middle")
+        for values, column in zip(scores.values(), columns, strict=True):
+            canvas.words(f"<b>{values[row]:.2f}</b>", column, middle, size=13, across="right", down="middle")
+    return canvas.figure(title, subtitle, height=max(PICTURE, 32 + ROW * len(captions)) + 12)

@@ -1,0 +1,72 @@
+"""How well sentences match pictures by any model, in the model's own numbers and as the score s of TAGS Eq. (3)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+from ...data.captionset import CaptionSet
+from ...models import OneTower
+from ...models.encoded import evaluating
+from ...models.pairs import compares_parts, looked_at, on_device
+from ...runs.scores import embed_captions, embed_images
+from ...synthesis.tags import tower_score
+
+Match = Callable[[Sequence[int], Sequence[str]], Float[Tensor, "sentence"]]  # image numbers and a sentence for each
+
+Direction = Literal["image", "caption"]  # which of the two is the anchor
+
+
+def model_of(run: Any) -> Any:
+    """The model of a Run, or the model itself."""
+    return getattr(run, "model", run)
+
+
+def matching(run: Any, data: CaptionSet) -> Match:
+    """A function of image numbers and sentences: a one tower's logit, a cosine, or what comparing parts gives."""
+    model = model_of(run)
+    if isinstance(model, OneTower):
+        return tower_score(model, data)
+
+    def match(images: Sequence[int], sentences: Sequence[str]) -> Float[Tensor, "sentence"]:
+        if not len(sentences):
+            return torch.zeros(0)
+        different, image_of = torch.tensor(images).unique(return_inverse=True)
+        shown = looked_at(model, data)
+        with evaluating(model):
+            if compares_parts(model):
+                return _by_parts(model, [shown[image] for image in different.tolist()], image_of, sentences)
+            pictures, (said, sentence_of) = [shown[image] for image in different.tolist()], _distinct(sentences)
+            features = embed_images(model, pictures)[image_of], embed_captions(model, said)[sentence_of]
+            return (features[0] * features[1]).sum(dim=1)
+
+    return match
+
+
+@torch.no_grad()
+def _by_parts(
+    model: Any, seen: Sequence[Any], image_of: Int64[Tensor, "sentence"], sentences: Sequence[str]
+) -> Float[Tensor, "sentence"]:
+    """The scores of a model that compares parts, image after image with the sentences asked of it."""
+    scores = torch.zeros(len(sentences))
+    for image, one in enumerate(seen):
+        places = (image_of == image).nonzero().squeeze(1)
+        tokens = model.prepare_captions([sentences[place] for place in places.tolist()])
+        sides = (
+            model.encode_images(on_device(model, model.prepare_images([one]))),
+            model.encode_captions(on_device(model, tokens)),
+        )
+        scores[places] = model.similarity(*sides)[0].float().cpu()
+    return scores
+
+
+def as_score(run: Any, matched: Float[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
+    """What `matching` gives on the paper's scale: a one tower's sigmoid, between 0 and 1; cosines as they are."""
+    return matched.sigmoid() if isinstance(model_of(run), OneTower) else matched
+
+
+def _distinct(sentences: Sequence[str]) -> tuple[list[str], Tensor]:
+    place = {sentence: at for at, sentence in enumerate(dict.fromkeys(sentences))}
+    return list(place), torch.tensor([place[sentence] for sentence in sentences])

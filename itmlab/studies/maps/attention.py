@@ -1,0 +1,341 @@
+"""Where a word lands in a picture: the similarity of its feature with each patch's (FNE, Figures 3 and 7)."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+from PIL import Image
+from torch import Tensor, nn
+from torch.nn.functional import cosine_similarity, interpolate
+
+from ...data.captionset import CaptionSet
+from ...data.pictures import read_image
+from ...errors import ItmlabError
+from ...models import TwoTower
+from ...text.graph import TOKEN
+
+
+@dataclass(frozen=True)
+class AttentionMap:
+    """One word over one picture: a number a patch, rows from the top; `picture` is the part that the patches cover."""
+
+    weights: Float[np.ndarray, "row column"]
+    word: str
+    picture: Image.Image
+
+
+@torch.no_grad()
+def word_maps(model: Any, picture: Image.Image | Path, caption: str) -> list[AttentionMap]:
+    """The maps of all words of a caption in order, punctuation left out; `model` is a two-tower model or a Run.
+
+    A weight is the cosine, in [−1, 1], of the word's feature (the mean over its pieces) and the patch's, both in the
+    common space before pooling. The weights do not depend on any other picture or caption.
+    """
+    model = tower_of(model)
+    picture = read_image(picture) if isinstance(picture, Path) else picture
+    with evaluating(model):
+        pixels = model.prepare_images([picture]).to(device_of(model))
+        patches = model.encode_images(pixels).local[0]
+        tokens = {name: value.to(device_of(model)) for name, value in model.prepare_captions([caption]).items()}
+        features = model.encode_captions(tokens).local[0]
+    covered = covered_part(model, picture, pixels)
+    return [
+        AttentionMap(patch_similarity(patches, features[pieces].mean(dim=0), model.patch_grid), word, covered)
+        for word, pieces in spoken_words(model, caption)
+    ]
+
+
+def word_to_patch(model: Any, picture: Image.Image, caption: str, word: str, *, occurrence: int = 0) -> AttentionMap:
+    """The map of one word of a caption, whatever its case; `occurrence` 1 is its second, and so on.
+
+    A word that is not in the caption is an ItmlabError that names those that are.
+    """
+    number = find_word(tower_of(model), caption, word, occurrence)
+    return word_maps(model, picture, caption)[number]
+
+
+def spoken_words(model: TwoTower, caption: str) -> list[tuple[str, list[int]]]:
+    """The caption's words without punctuation, each with the positions of its pieces."""
+    return [entry for entry in model.caption_words(caption) if any(character.isalnum() for character in entry[0])]
+
+
+def find_word(model: TwoTower, caption: str, word: str, occurrence: int = 0) -> int:
+    """The number of a word among `spoken_words`; one that is not there is an ItmlabError that names those that are."""
+    words = [spoken for spoken, _ in spoken_words(model, caption)]
+    found = [number for number, spoken in enumerate(words) if spoken.casefold() == word.casefold()]
+    if not 0 <= occurrence < len(found):
+        times = f"{occurrence + 1} times " if occurrence else ""
+        listed = ", ".join(dict.fromkeys(words)) or "none"
+        raise ItmlabError(f"the word {word!r} does not occur {times}in the caption", remedy=f"its words are {listed}")
+    return found[occurrence]
+
+
+def patch_similarity(
+    patches: Float[Tensor, "patch dimension"], word: Float[Tensor, "dimension"], grid: tuple[int, int]
+) -> Float[np.ndarray, "row column"]:
+    """Cosine of each patch's feature with the word's, laid out as the patches lie."""
+    return cosine_similarity(patches, word[None], dim=-1).reshape(grid).float().cpu().numpy()
+
+
+def tower_of(model: Any) -> TwoTower:
+    """The model itself, or the model of a Run; one without patch and word features is an ItmlabError."""
+    if not isinstance(model, nn.Module):
+        model = model.model
+    if not hasattr(model, "caption_words"):
+        raise ItmlabError(
+            f"{type(model).__name__} has no features of words and patches", remedy="take a two-tower model"
+        )
+    return model
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """Where the model's weights are."""
+    return next(model.parameters()).device
+
+
+def covered_part(model: TwoTower, picture: Image.Image, pixels: Float[Tensor, "1 3 height width"]) -> Image.Image:
+    """The part of the picture that the patches cover: all of it, unless the model's preparation cuts the centre out."""
+    if model.config.shortest_edge is None:
+        return picture.convert("RGB")
+    mean, deviation = (torch.tensor(three).view(3, 1, 1) for three in (model.config.mean, model.config.deviation))
+    values = (pixels[0].cpu() * deviation + mean).clamp(0, 1) * 255
+    return Image.fromarray(values.round().byte().permute(1, 2, 0).numpy())
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode (no dropout) for the length of the block."""
+    was_training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was_training)
+
+
+# Which patches the score of a pair hangs on: gradient times activation inside the image tower.
+
+
+def relevance(
+    model: Any, picture: Image.Image, caption: str, *, word: str | None = None, occurrence: int = 0, layer: int = -2
+) -> AttentionMap:
+    """Relevance of each patch for the similarity of picture and caption, or of picture and one `word` of it (its
+    first, or the one numbered `occurrence`).
+
+    It is the positive part of Σ_d (∂s/∂h)·h, h being the patch's features after block `layer` of the image tower. The
+    default is the last but one: behind the last comes a normalisation, which ignores the length of a patch's features,
+    so that nothing would remain. Unlike the similarity of word and patch it sees what attention carries among patches.
+    `model` is a two-tower model or a Run; its gradients are left as they were.
+    """
+    model = tower_of(model)
+    with evaluating(model), torch.enable_grad():
+        pixels = model.prepare_images([picture]).to(device_of(model))
+        hidden, pooled = _hidden_and_pooled(model, pixels, layer)
+        score = torch.cosine_similarity(pooled, _target(model, caption, word, occurrence), dim=0)
+        (gradient,) = torch.autograd.grad(score, hidden)
+    rows, columns = model.patch_grid
+    parts = (gradient * hidden)[0, -rows * columns :].sum(dim=-1)  # positions before the patches are special
+    weights: Float[np.ndarray, "row column"] = parts.clamp(min=0).detach().reshape(rows, columns).float().cpu().numpy()
+    return AttentionMap(weights, word or "whole caption", covered_part(model, picture, pixels))
+
+
+def _hidden_and_pooled(
+    model: TwoTower, pixels: Float[Tensor, "1 3 height width"], layer: int
+) -> tuple[Float[Tensor, "1 position hidden"], Float[Tensor, "dimension"]]:
+    """Features after one block, and the picture's pooled feature computed from them."""
+    tower = model.towers.image if model.config.image_tower == "vit" else model.towers.clip.vision_model
+    blocks = max((part for part in tower.modules() if isinstance(part, nn.ModuleList)), key=len)
+    if not -len(blocks) <= layer < len(blocks):
+        raise ItmlabError(f"there is no block {layer} in an image tower of {len(blocks)}")
+    caught: list[Tensor] = []
+
+    def catch(block: nn.Module, inputs: Any, output: Any) -> Any:
+        features = output[0] if isinstance(output, tuple) else output
+        caught.append(features if features.requires_grad else features.requires_grad_())  # frozen weights: start here
+        return output
+
+    hook = blocks[layer].register_forward_hook(catch)
+    try:
+        pooled = model.encode_images(pixels).pooled[0]
+    finally:
+        hook.remove()
+    return caught[0], pooled
+
+
+@torch.no_grad()
+def _target(model: TwoTower, caption: str, word: str | None, occurrence: int) -> Float[Tensor, "dimension"]:
+    """The caption's pooled feature, or the mean over the pieces of one word."""
+    tokens = {name: value.to(device_of(model)) for name, value in model.prepare_captions([caption]).items()}
+    encoded = model.encode_captions(tokens)
+    if word is None:
+        return encoded.pooled[0]
+    _, pieces = spoken_words(model, caption)[find_word(model, caption, word, occurrence)]
+    return encoded.local[0, pieces].mean(dim=0)
+
+
+# Does a word's map land on the object that the word means? Measured on drawn scenes, whose masks are known.
+
+
+AT_ONCE = 64  # captions through the model
+
+
+@dataclass(frozen=True)
+class Pointing:
+    """One entry a word that means a visible object: is its map's peak there, how much of the map, how large it is."""
+
+    hit: Bool[ndarray, "word"]
+    mass: Float[ndarray, "word"]  # share of the map's weight inside the object
+    area: Float[ndarray, "word"]  # share of the picture that the object takes: chance, for both measures
+    image: Int[ndarray, "word"]
+
+    @property
+    def chance(self) -> float:
+        """What a flat map, or a peak thrown anywhere, reaches on average."""
+        return float(self.area.mean())
+
+    def measures(self, *, resamples: int = 1000, seed: int = 0) -> dict[str, tuple[float, float, float]]:
+        """ "accuracy" and "mass", each with a 95 % interval from resampling images (words of one belong together)."""
+        return {
+            "accuracy": _interval(self.hit.astype(float), self.image, resamples, seed),
+            "mass": _interval(self.mass, self.image, resamples, seed),
+        }
+
+
+@torch.no_grad()
+def pointing(model: Any, data: CaptionSet, *, captions_per_image: int | None = 1) -> Pointing:
+    """Measure every word that means a visible object, in the first captions of each image (None: in all).
+
+    A map is enlarged bilinearly to the mask's size, as torch's `interpolate` does with corners not aligned. Its peak is
+    the first pixel of the largest value; its mass is what remains after the lowest value is taken from all, as the
+    figures show it. Needs the world of `scenes` and a two-tower model or Run.
+    """
+    if data.world is None:
+        raise ItmlabError("pointing needs masks of the objects", where=data.name, remedy="use the data set scenes")
+    model = tower_of(model)
+    chosen = [own[:captions_per_image] for own in data.captions_of_image]
+    captions = torch.cat(chosen).tolist() if chosen else []
+    entries = []
+    with evaluating(model):
+        for start in range(0, len(captions), AT_ONCE):
+            entries += list(_words(model, data, captions[start : start + AT_ONCE]))
+    if not entries:
+        raise ItmlabError("no word of these captions means a visible object", where=data.name)
+    hit, mass, area, image = (np.array(column) for column in zip(*entries, strict=True))
+    return Pointing(hit, mass, area, image)
+
+
+def enlarge(weights: Float[ndarray, "row column"], height: int, width: int) -> Float[ndarray, "height width"]:
+    """A map of patches as a map of pixels, bilinearly."""
+    patches = torch.from_numpy(weights)[None, None]
+    return interpolate(patches, (height, width), mode="bilinear", align_corners=False)[0, 0].numpy()
+
+
+def token_pieces(model: TwoTower, caption: str) -> list[list[int]]:
+    """For each token of a scene graph's sentence the positions of its pieces in the model's own tokens.
+
+    The two cut differently ("T-shirt" is one token there and three words here), so they are matched by where in the
+    caption they stand; a token that the model does not read has no piece.
+    """
+    spans, cursor = [], 0
+    for word, pieces in model.caption_words(caption):
+        start = caption.find(word, cursor)
+        if start >= 0:
+            cursor = start + len(word)
+            spans.append((start, cursor, pieces))
+    return [
+        [piece for start, end, pieces in spans if match.start() <= start and end <= match.end() for piece in pieces]
+        for match in TOKEN.finditer(caption)
+    ]
+
+
+def word_masks(model: Any, data: CaptionSet, caption: int) -> list[Bool[ndarray, "height width"] | None]:
+    """For each map of `word_maps` the visible pixels of what the word means in its own picture, or None.
+
+    Without a world all are None.
+    """
+    model, text = tower_of(model), data.captions[caption]
+    words = spoken_words(model, text)
+    if data.world is None:
+        return [None] * len(words)
+    masks = np.asarray(data.world.masks(int(data.image_of_caption[caption])))
+    meant: dict[int, Bool[ndarray, "height width"]] = {}
+    for token, pieces in enumerate(token_pieces(model, text)):
+        objects = data.world.object_of_word(caption, token)
+        if objects and masks[objects].any():
+            meant |= dict.fromkeys(pieces, masks[objects].any(axis=0))
+    return [meant.get(pieces[0]) for _, pieces in words]
+
+
+def _words(model: TwoTower, data: CaptionSet, captions: list[int]) -> Iterator[tuple[bool, float, float, int]]:
+    images = data.image_of_caption[captions].tolist()
+    patches = _patches(model, data, sorted(set(images)))
+    texts = [data.captions[caption] for caption in captions]
+    tokens = {name: value.to(device_of(model)) for name, value in model.prepare_captions(texts).items()}
+    features = model.encode_captions(tokens).local
+    for row, (caption, image, text) in enumerate(zip(captions, images, texts, strict=True)):
+        masks = np.asarray(data.world.masks(image))
+        for token, pieces in enumerate(token_pieces(model, text)):
+            objects = data.world.object_of_word(caption, token)
+            mask = masks[objects].any(axis=0) if objects and pieces else np.zeros(0, dtype=bool)
+            if mask.any():
+                weights = patch_similarity(patches[image], features[row, pieces].mean(dim=0), model.patch_grid)
+                yield *_measure(enlarge(weights, *mask.shape), mask), image
+
+
+def _patches(model: TwoTower, data: CaptionSet, images: list[int]) -> dict[int, Float[Tensor, "patch dimension"]]:
+    pixels = model.prepare_images([data.images[image] for image in images]).to(device_of(model))
+    return dict(zip(images, model.encode_images(pixels).local, strict=True))
+
+
+def _measure(weights: Float[ndarray, "height width"], mask: Bool[ndarray, "height width"]) -> tuple[bool, float, float]:
+    """Whether the peak is inside the mask, the share of mass inside it, and the mask's share of the picture."""
+    area = float(mask.mean())
+    above = weights - weights.min()
+    total = float(above.sum())
+    return bool(mask.flat[weights.argmax()]), float(above[mask].sum()) / total if total > 0 else area, area
+
+
+def _interval(
+    values: Float[ndarray, "word"], groups: Int[ndarray, "word"], resamples: int, seed: int
+) -> tuple[float, float, float]:
+    """The mean over words and the 95 % percentile interval of its bootstrap over groups."""
+    _, group = np.unique(groups, return_inverse=True)
+    sums, counts = np.bincount(group, values), np.bincount(group)
+    drawn = np.random.default_rng(seed).integers(0, len(sums), (resamples, len(sums)))
+    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    lower, upper = np.percentile(means, [2.5, 97.5])
+    return float(values.mean()), float(lower), float(upper)
+
+
+# All maps of one caption over its own picture, by checkpoint, with what each word means there.
+
+
+Measure = Literal["similarity", "gradient"]
+
+
+def caption_maps(
+    runs: Mapping[str, Any], data: CaptionSet, caption: int, *, measure: Measure = "similarity", named: bool = False
+) -> tuple[dict[str, list[AttentionMap]], list[Bool[ndarray, "height width"] | None]]:
+    """For each Run or model the maps of the caption's words, and for each word the mask of what it means, or None.
+
+    `measure` is the similarity of word and patch or the gradient's relevance; `named` keeps only the words that mean
+    something visible, which takes the world of `scenes`.
+    """
+    picture, text = data.images[int(data.image_of_caption[caption])], data.captions[caption]
+    maps = {name: word_maps(run, picture, text) for name, run in runs.items()}
+    words = [entry.word.casefold() for entry in next(iter(maps.values()))]
+    if measure == "gradient":
+        times = [words[:number].count(word) for number, word in enumerate(words)]
+        maps = {
+            name: [relevance(run, picture, text, word=word, occurrence=n) for word, n in zip(words, times, strict=True)]
+            for name, run in runs.items()
+        }
+    outlines = word_masks(next(iter(runs.values())), data, caption)
+    keep = [number for number in range(len(words)) if not named or outlines[number] is not None]
+    return {name: [row[number] for number in keep] for name, row in maps.items()}, [outlines[n] for n in keep]

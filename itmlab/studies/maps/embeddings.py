@@ -1,0 +1,436 @@
+"""A split's pictures and captions on one map, by several models: what training did to the common space."""
+
+import hashlib
+import io
+import json
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int64
+from numpy import ndarray
+from torch import Tensor, nn
+
+from ...data.captionset import CaptionSet
+from ...errors import ItmlabError, MissingPart
+from ...models import TwoTowerConfig, build_model
+from ...runs.scores import Embeddings, embed
+from ...storage import cache_directory, write_bytes
+from ...synthesis import SynHNC
+from ..kit.scoring import Direction
+from .attention import evaluating
+
+# Features laid out on a plane: t-SNE, UMAP, and the principal components that both begin from.
+#
+# One thread, a seed and a start without chance: the same features give the same map again on the same machine.
+
+
+Plane = Float[ndarray, "point 2"]
+ITERATIONS = 750  # of t-SNE, a quarter of them exaggerated; scikit-learn's 1000 gains 2 % in divergence at 5,000 points
+COMPILED_ANEW = ("smooth_knn_dist", "compute_membership_strengths")  # by umap-learn in each process, for seconds
+EPOCHS = 200  # of UMAP, as umap-learn itself takes above 10,000 points
+
+
+def principal_components(features: Float[ndarray, "point dimension"]) -> Plane:
+    """The two directions in which the features spread most, each with the sign that makes its largest weight positive.
+
+    A direction in which nothing spreads is 0.
+    """
+    centred = features.astype(np.float64) - features.mean(axis=0, dtype=np.float64)
+    _, values, directions = np.linalg.svd(centred.T @ centred)
+    plane = np.zeros((len(features), 2))
+    for axis, direction in enumerate(directions[:2]):
+        if values[axis] > 1e-9 * max(values[0], 1e-300):
+            plane[:, axis] = centred @ direction * np.sign(direction[np.abs(direction).argmax()])
+    return plane
+
+
+def tsne(features: Float[ndarray, "point dimension"], *, perplexity: float, seed: int) -> Plane:
+    """Barnes-Hut t-SNE (van der Maaten 2014) from the principal components; perplexity is at most a third of the rest.
+
+    Fewer than four points, or points without spread, stay as the principal components have them.
+    """
+    start = principal_components(features)
+    if len(features) < 4 or not start.any():
+        return start
+    from sklearn.manifold import TSNE
+
+    method = TSNE(
+        perplexity=min(perplexity, (len(features) - 1) / 3),
+        init=_start(start, 1e-4 / start[:, 0].std(), seed),
+        max_iter=ITERATIONS,
+        random_state=seed,
+        n_jobs=1,
+    )
+    return method.fit_transform(features)
+
+
+def umap(features: Float[ndarray, "point dimension"], *, neighbours: int, minimum_distance: float, seed: int) -> Plane:
+    """UMAP (McInnes et al. 2018) over exact neighbours from the principal components.
+
+    Fewer than four points, or points without spread, stay as the principal components have them. Without umap-learn it
+    is a MissingPart.
+    """
+    start = principal_components(features)
+    if len(features) < 4 or not start.any():
+        return start
+    from sklearn.neighbors import NearestNeighbors
+
+    count = min(neighbours, len(features) - 1)
+    distances, nearest = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(features).kneighbors(features)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a seed means one thread, which is what is wanted
+        try:
+            from umap import UMAP, umap_
+        except ImportError:
+            raise MissingPart("umap-learn", "pip install umap-learn", needed_for="UMAP") from None
+        for name in COMPILED_ANEW:
+            with suppress(AttributeError, RuntimeError):  # another version; nowhere to write
+                getattr(umap_, name).enable_caching()
+        method = UMAP(
+            n_neighbors=count,
+            min_dist=minimum_distance,
+            init=_start(start, 10 / np.abs(start).max(), seed),
+            n_epochs=EPOCHS,
+            precomputed_knn=(nearest, distances),
+            random_state=seed,
+            n_jobs=1,
+        )
+        return method.fit_transform(features)
+
+
+def _start(plane: Plane, scale: float, seed: int) -> Plane:
+    """The plane at a scale, stirred a little: from a straight line, or from one place, neither method could move on."""
+    noise = np.random.default_rng(seed).normal(size=plane.shape) * np.abs(plane).max() * 1e-4
+    return ((plane + noise) * scale).astype(np.float32)
+
+
+# Maps of features: every point on a plane near those that it resembles, computed once and kept.
+
+
+Method = Literal["tsne", "umap"]
+PACKAGE = {"tsne": "scikit-learn", "umap": "umap-learn"}
+LAYOUT = 1  # of what this module computes: a higher number leaves what was stored before unread
+
+
+def project(
+    features: Float[Tensor, "point dimension"] | Float[ndarray, "point dimension"],
+    method: Method = "tsne",
+    *,
+    metric: Literal["cosine", "euclidean"] = "cosine",
+    perplexity: float = 30,
+    neighbours: int = 15,
+    minimum_distance: float = 0.1,
+    seed: int = 0,
+    cache: bool = True,
+) -> Plane:
+    """The features on a plane by t-SNE (with `perplexity`) or UMAP (with `neighbours` and `minimum_distance`).
+
+    By "cosine" they are taken at unit length. The same features, settings and versions give the same coordinates; with
+    `cache` these are kept under `storage.cache_directory()` and read back. Features that are not finite, and settings
+    out of range, are an ItmlabError.
+    """
+    if method not in get_args(Method) or metric not in ("cosine", "euclidean"):
+        raise ItmlabError(
+            f"no projection {method!r} by {metric!r}", remedy='use "tsne" or "umap", by "cosine" or "euclidean"'
+        )
+    if perplexity < 1 or neighbours < 2 or not 0 <= minimum_distance <= 1:
+        raise ItmlabError(
+            f"perplexity {perplexity}, {neighbours} neighbours, minimum distance {minimum_distance}",
+            remedy="perplexity from 1, neighbours from 2, the distance between 0 and 1",
+        )
+    rows = _rows(features, unit=metric == "cosine")
+    if len(rows) == 0:
+        return np.zeros((0, 2), dtype=np.float32)
+    settings: dict[str, Any] = {"seed": seed}
+    if method == "tsne":
+        settings |= {"perplexity": perplexity}
+    else:
+        settings |= {"neighbours": neighbours, "minimum_distance": minimum_distance}
+    if not cache:
+        return _compute(method, rows, settings)
+    return _kept(_place(method, rows, settings), len(rows), lambda: _compute(method, rows, settings))
+
+
+def project_together(
+    groups: Mapping[str, Float[Tensor, "point dimension"] | Float[ndarray, "point dimension"]],
+    method: Method = "tsne",
+    **options: Any,
+) -> dict[str, Plane]:
+    """Several sets of features of one space on one map, by name; options as for `project`."""
+    if not groups:
+        return {}
+    sizes = {np.shape(features)[-1] for features in groups.values()}
+    if len(sizes) > 1:
+        raise ItmlabError(f"features of {' and '.join(map(str, sorted(sizes)))} dimensions share no space")
+    plane = project(np.concatenate([_array(features) for features in groups.values()]), method, **options)
+    ends = np.cumsum([len(features) for features in groups.values()])
+    return dict(zip(groups, np.split(plane, ends[:-1]), strict=True))
+
+
+def neighbours_kept(
+    features: Float[Tensor, "point dimension"] | Float[ndarray, "point dimension"],
+    plane: Plane,
+    k: int = 10,
+    *,
+    metric: Literal["cosine", "euclidean"] = "cosine",
+) -> float:
+    """The share of each point's `k` nearest in the features' space that are among its `k` nearest on the map; a mean.
+
+    It says how far a map may be believed; chance is k / (points - 1).
+    """
+    from sklearn.neighbors import NearestNeighbors
+
+    rows = _rows(features, unit=metric == "cosine")
+    if not 1 <= k < len(rows):
+        raise ItmlabError(f"{len(rows)} points have no {k} neighbours each")
+    spaces = (rows, np.asarray(plane, dtype=np.float32))
+    near, shown = (
+        NearestNeighbors(n_neighbors=k, algorithm="brute").fit(space).kneighbors(return_distance=False)
+        for space in spaces
+    )
+    return float((near[:, :, None] == shown[:, None, :]).any(axis=2).mean())
+
+
+def _rows(features: Any, *, unit: bool) -> Float[ndarray, "point dimension"]:
+    rows = _array(features)
+    if rows.ndim != 2:
+        raise ItmlabError(f"features of shape {rows.shape} are no (point, dimension)")
+    faulty = ~np.isfinite(rows).all(axis=1)
+    if faulty.any():
+        raise ItmlabError(f"the features of point {int(faulty.argmax())} are not finite")
+    if unit:
+        rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return np.ascontiguousarray(rows, dtype=np.float32)
+
+
+def _array(features: Any) -> Float[ndarray, "point dimension"]:
+    if isinstance(features, torch.Tensor):
+        features = features.detach().float().cpu().numpy()
+    return np.asarray(features, dtype=np.float32)
+
+
+def _compute(method: Method, rows: Float[ndarray, "point dimension"], settings: dict[str, Any]) -> Plane:
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):  # threads would add up in another order
+        return {"tsne": tsne, "umap": umap}[method](rows, **settings).astype(np.float32)
+
+
+def _place(method: Method, rows: Float[ndarray, "point dimension"], settings: dict[str, Any]) -> Path:
+    """The file of a map: named after everything that decides its coordinates."""
+    try:
+        package = version(PACKAGE[method])
+    except ModuleNotFoundError:  # what was computed elsewhere is not known to be the same
+        package = "none"
+    said = json.dumps([LAYOUT, method, package, settings, rows.shape], sort_keys=True)
+    name = hashlib.sha256(said.encode() + rows.tobytes()).hexdigest()[:32]
+    return cache_directory() / "projections" / f"{name}.npy"
+
+
+def _kept(path: Path, points: int, compute: Callable[[], Plane]) -> Plane:
+    """What `path` holds, else what is computed and written there; a spoilt file is written anew."""
+    try:
+        plane = np.load(path, allow_pickle=False)
+        if plane.shape == (points, 2) and plane.dtype == np.float32 and np.isfinite(plane).all():
+            return plane
+    except (OSError, ValueError, EOFError):
+        pass  # not there, or not whole
+    plane = compute()
+    buffer = io.BytesIO()
+    np.save(buffer, plane, allow_pickle=False)
+    try:
+        write_bytes(path, buffer.getvalue())
+    except OSError as error:
+        warnings.warn(f"the map is not kept: {path}: {error.strerror or error}", stacklevel=4)
+    return plane
+
+
+ROWS = 1024  # of a similarity matrix at once
+
+
+@dataclass(frozen=True, eq=False)
+class Embedded:
+    """One model's features of a split, and where they lie on a map that pictures and captions share."""
+
+    features: Embeddings
+    images: Plane
+    captions: Plane
+
+    def kept(self, k: int = 10) -> float:
+        """The share of each point's `k` nearest that are among its nearest on the map too."""
+        return neighbours_kept(torch.cat(self.features), np.concatenate([self.images, self.captions]), k)
+
+    def mixed(self) -> float:
+        """The share of pictures and captions whose nearest other feature is of the other kind; 0: they lie apart."""
+        both = torch.cat(self.features)
+        caption = torch.arange(len(both)) >= len(self.features.images)
+        other = []
+        for start in range(0, len(both), ROWS):
+            scores = both[start : start + ROWS] @ both.T
+            scores[:, start : start + ROWS].fill_diagonal_(-torch.inf)
+            other.append(scores.argmax(dim=1))
+        return float((caption[torch.cat(other)] != caption).double().mean())
+
+
+def embedded(
+    models: Mapping[str, Any], data: CaptionSet, method: Method = "tsne", **options: Any
+) -> dict[str, Embedded]:
+    """The map of each named Run or model over all pictures and captions of a split; options as for `project`.
+
+    Each model has a map of its own, so what lies beside what can be compared, and where it lies cannot. A model that
+    does not encode both sides apart is an ItmlabError.
+    """
+    maps = {}
+    for name, run in models.items():
+        model = features_apart(run, name)
+        with evaluating(model):
+            features = embed(model, data)
+        planes = project_together(features._asdict(), method, **options)
+        maps[name] = Embedded(features, **planes)
+    return maps
+
+
+def features_apart(run: Any, name: str | None = None) -> nn.Module:
+    """The model of a Run, or the model itself, if it encodes pictures and captions apart; else an ItmlabError."""
+    model = getattr(run, "model", run)
+    if not hasattr(model, "encode_images") or not hasattr(model, "encode_captions"):
+        raise ItmlabError(
+            f"{type(model).__name__} has no features of pictures alone", where=name, remedy="take a two-tower model"
+        )
+    return model
+
+
+def untrained(run: Any) -> nn.Module:
+    """The model that a two-tower Run began from: its configuration, tokeniser and seed, in evaluation mode."""
+    if not isinstance(run.recipe.model, TwoTowerConfig):
+        raise ItmlabError(f"{run.recipe.name} is no two-tower model's recipe", where=str(run.directory))
+    return build_model(run.recipe.model, run.model.tokenizer, seed=run.recipe.seed).eval()
+
+
+# A batch as one anchor sees it: its positives, the few hard negatives, the many easy ones, and synthesised ones.
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """One anchor and the candidates of the other modality that its batch holds, with `index` their numbers in the data.
+
+    `hard` marks the negatives that a triplet loss would learn from: above the positives' mean score less the margin
+    (`threshold`). `true` marks the negatives that the world calls true of the anchor, None without a world. Scores
+    are cosines. The map holds the anchor, all candidates and what was synthesised.
+    """
+
+    anchor: int
+    direction: Direction
+    index: Int64[Tensor, "candidate"]
+    positives: Bool[Tensor, "candidate"]
+    hard: Bool[Tensor, "candidate"]
+    true: Bool[Tensor, "candidate"] | None
+    scores: Float[Tensor, "candidate"]
+    synthetic_scores: Float[Tensor, "synthetic"]
+    threshold: float
+    anchor_place: Plane
+    places: Plane
+    synthetic_places: Plane
+
+
+def surroundings(
+    model: Any,
+    data: CaptionSet,
+    anchor: int,
+    direction: Direction = "image",
+    *,
+    pictures: int = 128,
+    margin: float = 0.2,
+    synthesis: SynHNC | None = None,
+    method: Method = "tsne",
+    seed: int = 0,
+    **options: Any,
+) -> Surroundings:
+    """The anchor's own picture with all its captions, and `pictures` - 1 others with one caption each, drawn by `seed`.
+
+    `model` is a Run or model, or the Embedded or Embeddings of `data` made before. `synthesis` makes further negatives
+    out of the batch's. Options are those of `project`. An anchor that is not there is an ItmlabError.
+    """
+    anchors = len(data) if direction == "image" else len(data.captions)
+    if not 0 <= anchor < anchors:
+        raise ItmlabError(f"there is no {direction} number {anchor}", where=data.name, remedy=f"0 to {anchors - 1}")
+    features = _features(model, data)
+    generator = torch.Generator().manual_seed(seed)
+    own = anchor if direction == "image" else int(data.image_of_caption[anchor])
+    images, captions = _members(data, own, pictures, generator)
+    if direction == "image":
+        query, index, pool = features.images[anchor], captions, features.captions
+        positives = data.image_of_caption[index] == anchor
+    else:
+        query, index, pool = features.captions[anchor], images, features.images
+        positives = index == own
+    candidates = pool[index]
+    scores = candidates @ query
+    threshold = float(scores[positives].mean()) - margin
+    made = query.new_zeros(0, len(query))
+    if synthesis is not None:
+        found = synthesis(query[None], candidates, positives[None], generator=generator)
+        made = found.features[found.allowed]
+    groups = {"anchor": query[None], "candidates": candidates, "synthetic": made}
+    planes = project_together(groups, method, seed=seed, **options)
+    return Surroundings(
+        anchor=anchor,
+        direction=direction,
+        index=index,
+        positives=positives,
+        hard=~positives & (scores > threshold),
+        true=_true(data, anchor, direction, index, positives),
+        scores=scores,
+        synthetic_scores=made @ query,
+        threshold=threshold,
+        anchor_place=planes["anchor"],
+        places=planes["candidates"],
+        synthetic_places=planes["synthetic"],
+    )
+
+
+def _features(model: Any, data: CaptionSet) -> Embeddings:
+    if isinstance(model, Embedded):
+        return model.features
+    if isinstance(model, Embeddings):
+        return model
+    encoder = features_apart(model)
+    with evaluating(encoder):
+        return embed(encoder, data)
+
+
+def _members(
+    data: CaptionSet, own: int, pictures: int, generator: torch.Generator
+) -> tuple[Int64[Tensor, "image"], Int64[Tensor, "caption"]]:
+    """The pictures of a batch, the anchor's first, and their captions: all of the first, one drawn of each other."""
+    described = torch.tensor([len(captions) > 0 for captions in data.captions_of_image])
+    if not described[own]:
+        raise ItmlabError(f"image {data.image_ids[own]} has no caption", where=data.name)
+    described[own] = False
+    others = described.nonzero().flatten()
+    others = others[torch.randperm(len(others), generator=generator)[: max(pictures - 1, 0)]]
+    drawn = []
+    for image in others.tolist():
+        captions = data.captions_of_image[image]
+        drawn.append(captions[torch.randint(len(captions), (1,), generator=generator)])
+    return torch.cat([torch.tensor([own]), others]), torch.cat([data.captions_of_image[own], *drawn])
+
+
+def _true(
+    data: CaptionSet,
+    anchor: int,
+    direction: str,
+    index: Int64[Tensor, "candidate"],
+    positives: Bool[Tensor, "candidate"],
+) -> Bool[Tensor, "candidate"] | None:
+    if data.world is None:
+        return None
+    truth = data.world.truth(None, None)
+    return ((truth[anchor] if direction == "image" else truth[:, anchor])[index] == 1) & ~positives

@@ -1,0 +1,157 @@
+"""Explorer of attention maps: pick a picture, one of its captions, a word and a checkpoint."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import ipywidgets
+import plotly.graph_objects as go
+
+from ...data.captionset import CaptionSet
+from ..kit.canvas import draw_captioned
+from ..kit.explorer import Explorer, update_in_place, wide
+from .attention import Measure, caption_maps, word_maps
+from .embeddings import Embedded
+from .figures import MOST, draw_attention_maps, draw_projection
+
+ALL = "all"
+
+
+def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
+    """The explorer over a set's pictures for the named Runs or models, which are two-tower models.
+
+    Maps are the similarity of word and patch, or the gradient's relevance; where the data have a world, a white line
+    marks what a word means.
+    """
+    names = list(runs)
+    picture = ipywidgets.IntSlider(0, 0, len(data) - 1, description="picture", **wide())
+    caption = ipywidgets.Dropdown(description="caption", **wide(678))
+    word = ipywidgets.Dropdown(description="word", **wide())
+    checkpoint = ipywidgets.Dropdown(options=[ALL, *names], description="checkpoint", **wide())
+    measure = ipywidgets.Dropdown(options=["similarity", "gradient"], description="map", **wide())
+
+    def change_picture(change: Any = None) -> None:
+        own = data.captions_of_image[picture.value].tolist()
+        caption.options = [(data.captions[index], index) for index in own]
+        caption.value = own[0]
+
+    def change_caption(change: Any = None) -> None:
+        if caption.value is None:
+            return
+        maps = word_maps(runs[names[0]], data.images[picture.value], data.captions[caption.value])
+        word.options = [(ALL, -1), *((entry.word, index) for index, entry in enumerate(maps))]
+        word.value = -1
+
+    def draw() -> list[go.Figure]:
+        chosen = names if checkpoint.value == ALL else [checkpoint.value]
+        return [_figure({name: runs[name] for name in chosen}, data, caption.value, word.value, measure.value)]
+
+    picture.observe(change_picture, names="value")
+    caption.observe(change_caption, names="value")
+    change_picture()
+    return Explorer([picture, checkpoint, caption, word, measure], draw)
+
+
+def _figure(runs: Mapping[str, Any], data: CaptionSet, caption: int, word: int, measure: Measure) -> go.Figure:
+    maps, outlines = caption_maps(runs, data, caption, measure=measure)
+    if word >= 0:
+        maps, outlines = {name: [row[word]] for name, row in maps.items()}, [outlines[word]]
+    subtitle = f"“{data.captions[caption]}”"
+    return draw_attention_maps(maps, title="Where each word lands", subtitle=subtitle, outlines=outlines)
+
+
+# Explorer of the common space: point at a feature and see its picture, click it and see where its captions lie.
+
+
+KINDS = ("pictures", "captions")
+
+
+def explore_embeddings(
+    maps: Mapping[str, Embedded], data: CaptionSet, *, picture: int = 0, most: int = MOST
+) -> Explorer:
+    """The explorer over the maps that `explain.embedded` made of a split, for instance before and after training.
+
+    Above, the maps with one picture and its captions picked out; below, that picture, its captions and what each model
+    scores them. A click on a point picks its picture; pointing at one shows its picture below until the pointer leaves.
+    `picture` is where it begins, `most` how many points a map draws.
+    """
+    which = ipywidgets.IntSlider(picture, 0, len(data) - 1, description="picture", continuous_update=False, **wide(678))
+
+    def draw() -> list[go.Figure]:
+        return [_maps(maps, data, which.value, most), _card(maps, data, which.value, None)]
+
+    def card(kind: str, number: int) -> go.Figure:
+        if kind == "pictures":
+            return _card(maps, data, number, None)
+        return _card(maps, data, int(data.image_of_caption[number]), number)
+
+    def pick(kind: str, number: int) -> None:
+        which.value = number if kind == "pictures" else int(data.image_of_caption[number])
+
+    return PointExplorer([which], draw, card, pick)
+
+
+class PointExplorer(Explorer):
+    """An explorer whose first figure answers the pointer: `card` is the second figure for a point, `pick` a click's.
+
+    Both are given the point's kind (its trace's legend group) and its number (its `customdata`).
+    """
+
+    def __init__(
+        self,
+        controls: Sequence[ipywidgets.Widget],
+        draw: Callable[[], Sequence[go.Figure]],
+        card: Callable[[str, int], go.Figure],
+        pick: Callable[[str, int], None],
+    ):
+        super().__init__(controls, draw)
+        self.card, self.pick = card, pick
+
+    def widget(self) -> ipywidgets.VBox:
+        """Controls over live figures, the first of which calls back."""
+        box = super().widget()
+        for trace in self.shown[0].data:
+            if trace.customdata is not None:
+                trace.on_click(self._clicked)
+                trace.on_hover(self._entered)
+                trace.on_unhover(self._left)
+        return box
+
+    def _clicked(self, trace: Any, points: Any, state: Any) -> None:
+        for index in points.point_inds[:1]:
+            self.pick(trace.legendgroup, int(trace.customdata[index]))
+            update_in_place(self.shown[1], self.card(trace.legendgroup, int(trace.customdata[index])))
+
+    def _entered(self, trace: Any, points: Any, state: Any) -> None:
+        for index in points.point_inds[:1]:
+            update_in_place(self.shown[1], self.card(trace.legendgroup, int(trace.customdata[index])))
+
+    def _left(self, trace: Any, points: Any, state: Any) -> None:
+        if points.point_inds:
+            update_in_place(self.shown[1], self.figures()[1])
+
+
+def _maps(maps: Mapping[str, Embedded], data: CaptionSet, picture: int, most: int) -> go.Figure:
+    own = data.captions_of_image[picture].tolist()
+    return draw_projection(
+        {name: dict(zip(KINDS, (each.images, each.captions), strict=True)) for name, each in maps.items()},
+        ids=dict(zip(KINDS, (data.image_ids, data.caption_ids), strict=True)),
+        picked=dict(zip(KINDS, ([picture], own), strict=True)),
+        title="The common space",
+        subtitle=f"{len(data):,} pictures and {len(data.captions):,} captions of {data.name}",
+        most=most,
+    )
+
+
+def _card(maps: Mapping[str, Embedded], data: CaptionSet, picture: int, caption: int | None) -> go.Figure:
+    own = data.captions_of_image[picture]
+    scores = {
+        name: (each.features.captions[own] @ each.features.images[picture]).numpy() for name, each in maps.items()
+    }
+    return draw_captioned(
+        data.images[picture],
+        [data.captions[index] for index in own.tolist()],
+        scores,
+        title=f"Picture {data.image_ids[picture]}",
+        subtitle="its captions, and each one's cosine with it",
+        chosen=None if caption is None else own.tolist().index(caption),
+    )

@@ -1,0 +1,459 @@
+"""Where words land in a picture: one row a checkpoint, one column a word (FNE, Figures 3 and 7)."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Bool, Float, Int64
+from numpy import ndarray
+from plotly.subplots import make_subplots
+
+from ..kit.canvas import Canvas, data_uri, heat, outlined
+from ..kit.theme import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    LEGEND_LINE,
+    MATCH,
+    MISMATCH,
+    MUTED,
+    PAPER,
+    PURPLE,
+    RULE,
+    VERMILION,
+    WIDTH,
+    colour,
+    label,
+    styled,
+    translucent,
+)
+
+if TYPE_CHECKING:
+    from .attention import AttentionMap
+    from .embeddings import Surroundings
+
+
+def draw_attention_maps(
+    maps: Mapping[str, "Sequence[AttentionMap]"],
+    *,
+    title: str = "Where each word lands",
+    subtitle: str = "",
+    outlines: Sequence[Bool[ndarray, "height width"] | None] = (),
+) -> go.Figure:
+    """The picture, then each word's map over it, a row a checkpoint; a row too long for the width is broken.
+
+    All checkpoints map the same words of the same picture. `outlines` holds for each word the visible pixels of the
+    object that it means (or None), drawn as a white line. Each map is stretched to its own range.
+    """
+    words = max((len(row) for row in maps.values()), default=0)
+    columns = min(words + 1, 6)
+    side, gap, head = 16, 14, 26
+    cell = min(230.0, (WIDTH - 2 * side - gap * (columns - 1)) / columns)
+    canvas, top = Canvas(), 0.0
+    for name, row in maps.items():
+        canvas.words(f"<b>{label(name)}</b>", side, top + 4)
+        tall = cell * min(1.0, row[0].picture.height / row[0].picture.width) if row else 0.0
+        if row:
+            canvas.picture(data_uri(row[0].picture), side, top + head, cell, tall)
+        for index, attention in enumerate(row):
+            line, column = divmod(index, columns - 1)
+            left, high = side + (column + 1) * (cell + gap), top + line * (tall + head + 4)
+            painted = heat(attention.picture, attention.weights)
+            if index < len(outlines) and outlines[index] is not None:
+                painted = outlined(painted, outlines[index], PAPER, rim=True)
+            wide = tall * attention.picture.width / attention.picture.height  # a portrait leaves room on its right
+            canvas.words(label(attention.word), left + wide / 2, high + 4, colour=MUTED, across="center")
+            canvas.picture(data_uri(painted, largest=288, photographic=True), left, high + head, cell, tall)
+        top += max(1, -(-len(row) // max(columns - 1, 1))) * (tall + head + 4) + 12
+    return canvas.figure(title, subtitle, height=top)
+
+
+# Does attention land on the object that the word means? Two measures of several checkpoints against chance.
+
+
+Interval = tuple[float, float, float]
+PANELS = {"accuracy": "map's peak is on the object", "mass": "mass of the map on the object"}
+
+
+def draw_pointing_bars(
+    measures: Mapping[str, Mapping[str, Interval]], chance: float, *, title: str, subtitle: str = ""
+) -> go.Figure:
+    """Percentages of `measures[checkpoint]["accuracy" | "mass"]` = (value, lower, upper), all three shares in [0, 1].
+
+    `chance` is the objects' mean share of the picture: what a flat map, or a peak thrown anywhere, reaches.
+    """
+    figure = make_subplots(1, 2, subplot_titles=tuple(PANELS.values()), horizontal_spacing=0.12)
+    names = [label(name) for name in measures]
+    for column, measure in enumerate(PANELS, start=1):
+        values = [[100 * number for number in measures[name][measure]] for name in measures]
+        figure.add_bar(
+            x=names,
+            y=[value for value, _, _ in values],
+            error_y={
+                "array": [upper - value for value, _, upper in values],
+                "arrayminus": [value - lower for value, lower, _ in values],
+                "color": INK,
+                "thickness": 1.5,
+                "width": 6,
+            },
+            marker_color=[colour(index) for index in range(len(names))],
+            text=[f"<b>{value:.1f}</b>" for value, _, _ in values],
+            textposition="inside",
+            insidetextanchor="start",
+            textfont={"color": PAPER, "size": 14},
+            hovertemplate="%{x}: %{y:.1f} %<extra></extra>",
+            row=1,
+            col=column,
+        )
+        figure.add_hline(
+            y=100 * chance,
+            line={"color": INK, "width": 1.5, "dash": "dash"},
+            annotation={
+                "text": f"chance {100 * chance:.1f} %",
+                "font": {"size": 12},
+                "bgcolor": "rgba(255,255,255,0.85)",
+            },
+            row=1,
+            col=column,
+        )
+    figure.update_yaxes(rangemode="tozero", ticksuffix=" %")
+    figure = styled(figure, title, subtitle, height=430, legend=False)
+    return figure.update_layout(bargap=0.45, margin_t=figure.layout.margin.t + 28)
+
+
+# Maps of features: several kinds of points in one plane, a panel a model, one picture and its captions picked out.
+
+
+SYMBOLS = ("square", "circle", "diamond", "triangle-up")
+DIGITS = 2  # behind the point of a place: a hundredth of a unit is less than a pixel
+MOST = 2000  # points a panel: more make a page heavy and show nothing more
+SIDE, GAP = 30, 0.03  # pixels left and right; the share of the width between two panels
+
+
+def draw_projection(
+    panels: Mapping[str, Mapping[str, Float[ndarray, "point 2"]]],
+    *,
+    title: str,
+    subtitle: str = "",
+    ids: Mapping[str, Sequence[str]] | None = None,
+    picked: Mapping[str, Sequence[int]] | None = None,
+    most: int = MOST,
+) -> go.Figure:
+    """A panel a map, `panels[map][kind]` the places of points; hovering shows a point's id of `ids[kind]`.
+
+    Of more than `most` points a panel, some are drawn by lot, the same in every panel, and the subtitle says so. The
+    points `picked[kind]` are always shown, the first of the first kind joined to all others. A point's `customdata` is
+    its number within its kind. Axes have no unit: what is near what is all that a map tells.
+    """
+    picked = {kind: list(picked[kind]) for kind in picked} if picked else {}
+    names = list(panels)
+    figure = make_subplots(
+        1, max(len(names), 1), subplot_titles=[label(name) for name in names], horizontal_spacing=GAP
+    )
+    everything = sum(map(len, panels[names[0]].values())) if names else 0
+    for column, groups in enumerate(panels.values(), start=1):
+        place = {"row": 1, "col": column}
+        for number, (kind, points) in enumerate(groups.items()):
+            shown = _sample(len(points), most / max(sum(map(len, groups.values())), 1), picked.get(kind, ()), number)
+            figure.add_scatter(
+                x=points[shown, 0].round(DIGITS),
+                y=points[shown, 1].round(DIGITS),
+                mode="markers",
+                name=label(kind),
+                legendgroup=kind,
+                showlegend=column == 1,
+                marker={
+                    "symbol": SYMBOLS[number % len(SYMBOLS)],
+                    "size": 6 if number == 0 else 4.5,
+                    "color": colour(number),
+                    "opacity": 0.75 if number == 0 else 0.6,
+                    "line": {"width": 0},
+                },
+                customdata=shown,
+                text=_names(kind, shown, ids),
+                hovertemplate="%{text}<extra></extra>",
+                **place,
+            )
+        _pick(figure, groups, picked, place, first=column == 1)
+        frame(figure, list(groups.values()), place)
+    if everything > most:
+        subtitle = f"{subtitle}{'; ' if subtitle else ''}{most:,} of {everything:,} points drawn"
+    side = (WIDTH - 2 * SIDE) * (1 - GAP * (len(names) - 1)) / max(len(names), 1)
+    figure = styled(figure, title, subtitle, height=round(side))
+    above, side = figure.layout.margin.t + 26, min(side, 640)
+    margin = {"l": SIDE, "r": SIDE, "t": above, "b": 20}
+    legend = {"itemsizing": "constant", "y": 1 + 32 / side}
+    figure.update_annotations(yshift=5)  # the maps' names, off the frames
+    return figure.update_layout(height=round(side + above + 20), margin=margin, legend=legend)
+
+
+def frame(figure: go.Figure, groups: Sequence[Float[ndarray, "point 2"]], place: dict[str, int]) -> None:
+    """A square about all points, without ticks, in which both axes have one scale."""
+    points = np.concatenate([*groups, np.zeros((0, 2))])
+    lowest, highest = (points.min(axis=0), points.max(axis=0)) if len(points) else (np.zeros(2), np.ones(2))
+    middle, reach = (lowest + highest) / 2, 0.54 * max(float((highest - lowest).max()), 1e-6)
+    plain = {"showticklabels": False, "ticks": "", "showgrid": False, "constrain": "domain"}
+    border = {"showline": True, "mirror": True, "linecolor": RULE}
+    across, up = ([each - reach, each + reach] for each in middle.tolist())
+    figure.update_xaxes(range=across, **plain, **border, **place)
+    column = place["col"]
+    figure.update_yaxes(range=up, scaleanchor=f"x{column if column > 1 else ''}", **plain, **border, **place)
+
+
+def _sample(points: int, share: float, always: Sequence[int], seed: int) -> Int64[ndarray, "shown"]:
+    """The points that are drawn: about `share` of them by lot, and those in `always`."""
+    if share >= 1:
+        return np.arange(points)
+    drawn = np.random.default_rng(seed).permutation(points)[: round(share * points)]
+    return np.union1d(drawn, np.asarray(always, dtype=np.int64))
+
+
+def _names(kind: str, shown: Int64[ndarray, "shown"], ids: Mapping[str, Sequence[str]] | None) -> list[str]:
+    if ids is None or kind not in ids:
+        return [f"{label(kind)} {index}" for index in shown.tolist()]
+    return [label(ids[kind][index]) for index in shown.tolist()]
+
+
+def _pick(
+    figure: go.Figure,
+    groups: Mapping[str, Float[ndarray, "point 2"]],
+    picked: Mapping[str, Sequence[int]],
+    place: dict[str, int],
+    *,
+    first: bool,
+) -> None:
+    """Lines from the first picked point to the others, and rims about them all; drawn empty where nothing is picked."""
+    chosen = [groups[kind][index] for kind in groups for index in picked.get(kind, ())]
+    lines = [end for other in chosen[1:] for end in (chosen[0], other, (np.nan, np.nan))]
+    ends = np.array(lines).reshape(-1, 2)
+    figure.add_scatter(
+        x=ends[:, 0],
+        y=ends[:, 1],
+        mode="lines",
+        line={"color": translucent(INK, 0.65), "width": 1.5},
+        hoverinfo="skip",
+        showlegend=False,
+        **place,
+    )
+    spots = np.array(chosen).reshape(-1, 2)
+    sizes = [13] + [10] * (len(spots) - 1)
+    figure.add_scatter(
+        x=spots[:, 0],
+        y=spots[:, 1],
+        mode="markers",
+        name="one picture and its captions",
+        marker={
+            "symbol": ["square"] + ["circle"] * (len(spots) - 1),
+            "size": sizes[: len(spots)],
+            "color": PURPLE,
+            "opacity": 1,
+            "line": {"color": PAPER, "width": 1.5},
+        },
+        hoverinfo="skip",
+        showlegend=first and bool(chosen),
+        **place,
+    )
+
+
+# How similar pairs are that belong together and pairs that do not: two distributions, a panel a model.
+
+
+BINS = 60
+
+
+def draw_similarities(
+    negatives: Mapping[str, Float[ndarray, "negative"]],
+    positives: Mapping[str, Float[ndarray, "positive"]],
+    *,
+    title: str,
+    subtitle: str = "",
+    quantity: str = "cosine",
+) -> go.Figure:
+    """Histograms of negatives' and positives' similarity by model, each in percent of its own pairs, on one scale.
+
+    Both are by model under the same names; every bin has the same width in every panel.
+    """
+    both = [values for of in (negatives, positives) for values in of.values() if len(values)]
+    lowest, highest = (min(map(np.min, both)), max(map(np.max, both))) if both else (0.0, 1.0)
+    edges = np.linspace(lowest, max(highest, lowest + 1e-6), BINS + 1)
+    figure = make_subplots(
+        1,
+        max(len(negatives), 1),
+        subplot_titles=[label(name) for name in negatives],
+        horizontal_spacing=0.06,
+        shared_yaxes=True,
+    )
+    for column, name in enumerate(negatives, start=1):
+        kinds = (("negatives", negatives[name], MISMATCH), ("positives", positives[name], MATCH))
+        for kind, values, shade in kinds:
+            figure.add_scatter(
+                x=(edges[:-1] + edges[1:]) / 2,
+                y=100 * np.histogram(values, edges)[0] / max(len(values), 1),
+                name=kind,
+                legendgroup=kind,
+                showlegend=column == 1,
+                mode="lines",
+                line={"color": shade, "width": 2.5, "shape": "hvh"},
+                fill="tozeroy",
+                fillcolor=translucent(shade, 0.15),
+                hovertemplate=f"%{{y:.1f}} % of {kind} near %{{x:.2f}}<extra></extra>",
+                row=1,
+                col=column,
+            )
+    figure.update_xaxes(title=label(quantity), range=[edges[0], edges[-1]])
+    figure.update_yaxes(rangemode="tozero")
+    figure.update_yaxes(title="% of its pairs", col=1)
+    figure = styled(figure, title, subtitle, height=430)
+    return figure.update_layout(legend_y=1.1, margin_t=figure.layout.margin.t + 26)
+
+
+# A batch around one anchor on a map, and how its negatives' similarities are spread (ITContrast, Fig. 2).
+
+
+BIN = 0.05  # of cosine
+ORDER = ("anchor", "positives", "hard negatives", "easy negatives", "synthesised")  # of the legend
+
+
+def draw_surroundings(
+    batch: "Surroundings", *, title: str, subtitle: str = "", ids: Sequence[str] | None = None
+) -> go.Figure:
+    """Left, the map: anchor, positives, hard, easy and synthesised negatives; right, the negatives by similarity.
+
+    Hard are those right of the dashed line, which a triplet loss learns from. A green rim marks a negative that the
+    world calls true. `ids` are names by the candidates' number in the data; a point's `customdata` is that number.
+    """
+    specs = [[{"rowspan": 2}, {}], [None, {}]]
+    figure = make_subplots(
+        2,
+        2,
+        specs=specs,
+        column_widths=[0.53, 0.47],
+        row_heights=[0.8, 0.2],
+        horizontal_spacing=0.1,
+        vertical_spacing=0.03,
+        shared_xaxes=True,
+    )
+    scores, places = batch.scores.numpy(), batch.places
+    kinds = {
+        "easy negatives": (~(batch.positives | batch.hard)).numpy(),
+        "hard negatives": batch.hard.numpy(),
+        "positives": batch.positives.numpy(),
+    }
+    looks = {
+        "easy negatives": {"color": translucent(GREY, 0.55), "size": 7},
+        "hard negatives": {"color": VERMILION, "size": 9},
+        "positives": {"color": BLUE, "size": 11, "symbol": "square"},
+    }
+    shown = {"row": 1, "col": 1}
+    for kind, chosen in kinds.items():
+        numbers = batch.index.numpy()[chosen]
+        rims = [GREEN if batch.true is not None and batch.true[row] else PAPER for row in chosen.nonzero()[0].tolist()]
+        widths = [2.5 if rim == GREEN else 0.8 for rim in rims]
+        figure.add_scatter(
+            x=places[chosen, 0],
+            y=places[chosen, 1],
+            mode="markers",
+            name=f"{kind} ({chosen.sum()})",
+            legendrank=ORDER.index(kind),
+            marker={"line": {"color": rims, "width": widths}, **looks[kind]},
+            customdata=numbers,
+            text=[f"{_name(ids, n)}: {s:.2f}" for n, s in zip(numbers.tolist(), scores[chosen].tolist(), strict=True)],
+            hovertemplate=f"%{{text}}<extra>{kind}</extra>",
+            **shown,
+        )
+    if len(batch.synthetic_scores):
+        figure.add_scatter(
+            x=batch.synthetic_places[:, 0],
+            y=batch.synthetic_places[:, 1],
+            mode="markers",
+            name=f"synthesised ({len(batch.synthetic_scores)})",
+            legendrank=ORDER.index("synthesised"),
+            marker={"color": PURPLE, "size": 13, "symbol": "diamond-open", "line": {"width": 2.5}},
+            text=[f"synthesised {n + 1}: {s:.2f}" for n, s in enumerate(batch.synthetic_scores.tolist())],
+            hovertemplate="%{text}<extra></extra>",
+            **shown,
+        )
+    figure.add_scatter(
+        x=batch.anchor_place[:, 0],
+        y=batch.anchor_place[:, 1],
+        mode="markers",
+        name="anchor",
+        legendrank=ORDER.index("anchor"),
+        marker={"color": INK, "size": 17, "symbol": "star", "line": {"color": PAPER, "width": 1.5}},
+        hovertemplate="the anchor<extra></extra>",
+        **shown,
+    )
+    if batch.true is not None and batch.true.any():
+        rim = {"color": PAPER, "size": 9, "line": {"color": GREEN, "width": 2.5}}
+        said = {"name": "true, not annotated", "legendrank": len(ORDER)}
+        figure.add_scatter(x=[None], y=[None], mode="markers", marker=rim, **said, **shown)
+    frame(figure, [places, batch.anchor_place, batch.synthetic_places], shown)
+    _similarities(figure, batch, {kind: scores[chosen] for kind, chosen in kinds.items()})
+    figure = styled(figure, title, subtitle, height=560 + LEGEND_LINE)
+    # in a notebook's width the legend takes a second line
+    margin = {"l": 30, "r": 30, "t": figure.layout.margin.t + LEGEND_LINE, "b": 56}
+    return figure.update_layout(margin=margin, barmode="stack", legend_traceorder="normal")
+
+
+def _similarities(figure: go.Figure, batch: "Surroundings", scores: dict[str, np.ndarray]) -> None:
+    """The negatives as bars over their similarity, and below them every positive and every synthesised one."""
+    everything = np.concatenate([*scores.values(), batch.synthetic_scores.numpy()]) - batch.threshold
+    edges = batch.threshold + BIN * np.arange(np.floor(everything.min() / BIN), np.ceil(everything.max() / BIN) + 1)
+    for kind, shade in (("easy negatives", translucent(GREY, 0.7)), ("hard negatives", VERMILION)):
+        figure.add_bar(
+            x=(edges[:-1] + edges[1:]) / 2,
+            y=np.histogram(scores[kind], edges)[0],
+            width=BIN,
+            marker={"color": shade, "line": {"width": 0}},
+            showlegend=False,
+            hovertemplate=f"%{{y}} {kind} near %{{x:.2f}}<extra></extra>",
+            row=1,
+            col=2,
+        )
+    rows = [("positives", scores["positives"], BLUE, "square")]
+    if len(batch.synthetic_scores):
+        rows.insert(0, ("synthesised", batch.synthetic_scores.numpy(), PURPLE, "diamond-open"))
+    for height, (kind, values, shade, symbol) in enumerate(rows):
+        figure.add_scatter(
+            x=values,
+            y=np.full(len(values), height),
+            mode="markers",
+            marker={
+                "color": translucent(shade, 0.8),
+                "size": 10,
+                "symbol": symbol,
+                "line": {"width": 2 if symbol.endswith("open") else 0},
+            },
+            showlegend=False,
+            hovertemplate=f"{label(kind)}: %{{x:.3f}}<extra></extra>",
+            row=2,
+            col=2,
+        )
+    ticks = {"tickvals": list(range(len(rows))), "ticktext": [kind for kind, *_ in rows]}
+    figure.update_yaxes(range=[-0.7, len(rows) - 0.3], showgrid=False, **ticks, row=2, col=2)
+    figure.update_yaxes(title="negatives", row=1, col=2)
+    figure.update_xaxes(title="cosine with the anchor", row=2, col=2)
+    figure.update_xaxes(ticks="", showline=True, row=1, col=2)
+    most = max(np.histogram(scores[kind], edges)[0].max() for kind in ("easy negatives", "hard negatives"))
+    figure.update_yaxes(range=[0, 1.14 * max(most, 1)], row=1, col=2)
+    dashed = {"color": INK, "width": 1.5, "dash": "dash"}
+    ends = {"x0": batch.threshold, "x1": batch.threshold, "xref": "x2", "y0": 0, "y1": 1, "yref": "paper"}
+    figure.add_shape(type="line", **ends, line=dashed)
+    figure.add_annotation(
+        x=batch.threshold,
+        y=1,
+        xref="x2",
+        yref="paper",
+        text="mean positive − margin",
+        showarrow=False,
+        xanchor="right" if batch.threshold > edges.mean() else "left",
+        xshift=-5 if batch.threshold > edges.mean() else 5,
+        yanchor="top",
+        font={"size": 13, "color": MUTED},
+    )
+
+
+def _name(ids: Sequence[str] | None, number: int) -> str:
+    return label(ids[number]) if ids is not None else str(number)

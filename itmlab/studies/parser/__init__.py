@@ -1,0 +1,1 @@
+"""How the shipped parser is trained, and how well it reads captions."""

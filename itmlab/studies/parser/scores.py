@@ -1,0 +1,88 @@
+"""How well a pipeline tags, parses and lemmatises a treebank: on its words, and from its raw text."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .conllu import Sentence, text_of
+
+if TYPE_CHECKING:
+    from spacy import Language
+    from spacy.tokens import Doc
+
+
+PUNCTUATION = ("punct",)
+
+
+@dataclass(frozen=True)
+class ParsingScores:
+    """Percent F1 over words that stand at the same characters (on the treebank's own words this is accuracy).
+
+    `las` and `uas` leave punctuation out, as spaCy does; `las_with_punctuation` is the CoNLL 2018 shared task's. All
+    compare full relations, subtypes ("nsubj:pass") included.
+    """
+
+    words: float
+    upos: float
+    lemma: float
+    uas: float
+    las: float
+    las_with_punctuation: float
+
+
+Reading = dict[tuple[int, int], tuple[str, str, tuple[int, int] | None, str]]
+
+
+def parsing_scores(pipeline: "Language", sentences: Iterable[Sentence], *, raw_text: bool) -> ParsingScores:
+    """The scores of a pipeline on sentences, one a document; `raw_text` lets it find the words itself."""
+    sentences = [sentence for sentence in sentences if text_of(sentence)]
+    gold = [_gold_reading(sentence) for sentence in sentences]
+    docs = [text_of(sentence) for sentence in sentences] if raw_text else _docs(pipeline, sentences)
+    found = [_reading(doc) for doc in pipeline.pipe(docs, batch_size=256)]
+    return ParsingScores(
+        words=_f1(gold, found, lambda word: ()),
+        upos=_f1(gold, found, lambda word: word[0]),
+        lemma=_f1(gold, found, lambda word: word[1].lower()),
+        uas=_f1(gold, found, lambda word: word[2], without=PUNCTUATION),
+        las=_f1(gold, found, lambda word: word[2:], without=PUNCTUATION),
+        las_with_punctuation=_f1(gold, found, lambda word: word[2:]),
+    )
+
+
+def _docs(pipeline: "Language", sentences: Iterable[Sentence]) -> Iterator["Doc"]:
+    from spacy.tokens import Doc
+
+    for sentence in sentences:
+        words, spaces = zip(*((word.form, word.space) for word in sentence), strict=True)
+        yield Doc(pipeline.vocab, words=words, spaces=[*spaces[:-1], False])
+
+
+def _gold_reading(sentence: Sentence) -> Reading:
+    places, at = [], 0
+    for word in sentence:
+        places.append((at, at + len(word.form)))
+        at += len(word.form) + word.space
+    return {
+        place: (word.upos, word.lemma, None if word.relation == "root" else places[word.head], word.relation.lower())
+        for place, word in zip(places, sentence, strict=True)
+    }
+
+
+def _reading(doc: "Doc") -> Reading:
+    places = [(token.idx, token.idx + len(token)) for token in doc]
+    return {
+        place: (token.pos_, token.lemma_, None if token.head.i == token.i else places[token.head.i], token.dep_.lower())
+        for place, token in zip(places, doc, strict=True)
+        if not token.is_space
+    }
+
+
+def _f1(gold: list[Reading], found: list[Reading], said, *, without: tuple[str, ...] = ()) -> float:
+    """Percent F1 of what `said` takes from each word; words whose relation is in `without` count on neither side."""
+    right = wanted = given = 0
+    for truth, guess in zip(gold, found, strict=True):
+        truth = {place: said(word) for place, word in truth.items() if word[3] not in without}
+        guess = {place: said(word) for place, word in guess.items() if word[3] not in without}
+        wanted, given = wanted + len(truth), given + len(guess)
+        right += sum(place in truth and truth[place] == word for place, word in guess.items())
+    return 100 * 2 * right / max(wanted + given, 1)

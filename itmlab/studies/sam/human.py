@@ -1,0 +1,290 @@
+"""How CIDEr and SPICE agree with people's ratings of pairs, in each reading of a pair's NCS (SAM, Table 1)."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isnan
+from pathlib import Path
+from typing import Any, Literal
+
+import plotly.graph_objects as go
+import torch
+from jaxtyping import Bool, Float, Int64
+from plotly.subplots import make_subplots
+from torch import Tensor
+
+from ...data.captionset import CaptionSet
+from ...data.entries import read_rows
+from ...data.faults import Fault, Faults, one_line
+from ...errors import ItmlabError
+from ...metrics import Cider, Spice, human_judgement
+from ...metrics.statistics import PAIRS, Correlation
+from ..kit.theme import INK, MUTED, PAPER, colour, label, styled
+
+# Crisscrossed Captions (Parekh et al., EACL 2021): how well people say that a caption describes a picture, 0 to 5.
+
+
+CAPTION_COLUMNS, IMAGE_COLUMNS, SCORE_COLUMNS = ("caption", "caption_id"), ("image", "image_id"), ("agg_score", "score")
+LARGEST = 5.0
+POSITIVE = 3.0  # "describes the picture" from here on: the rule by which CxC extends the positives of COCO
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """Rated pairs as indices of captions and images, with the mean rating (0 unrelated … 5 describes it fully)."""
+
+    captions: Int64[Tensor, "pair"]
+    images: Int64[Tensor, "pair"]
+    scores: Float[Tensor, "pair"]
+    skipped: list[Fault] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        """The number of rated pairs."""
+        return len(self.scores)
+
+    def positives(
+        self,
+        ground_truth: Bool[Tensor, "image caption"],
+        *,
+        threshold: float = POSITIVE,
+        keep_ground_truth: bool = False,
+    ) -> Bool[Tensor, "image caption"]:
+        """The truth mask extended by people: pairs rated at least `threshold`, and ground truth that nobody rated.
+
+        As in CxC a ground-truth pair rated below the threshold is no positive, so that a caption can be left with
+        none; `keep_ground_truth=True` leaves all of them in.
+        """
+        if len(self) and (
+            int(self.images.max()) >= ground_truth.shape[0] or int(self.captions.max()) >= ground_truth.shape[1]
+        ):
+            raise ItmlabError(
+                f"ratings of image {int(self.images.max())} and caption {int(self.captions.max())} do not fit ground "
+                f"truth of shape {tuple(ground_truth.shape)}",
+                remedy="ground_truth must be (image, caption)",
+            )
+        extended = ground_truth.clone()
+        extended[self.images, self.captions] = self.scores >= threshold
+        return extended | ground_truth if keep_ground_truth else extended
+
+
+def crisscrossed(
+    path: str | Path,
+    caption_ids: Sequence[str],
+    image_ids: Sequence[str],
+    *,
+    outside: Literal["fault", "drop"] = "fault",
+    on_fault: Literal["error", "skip"] = "error",
+) -> Ratings:
+    """The ratings of `path` that are about these captions and images, ids as in a `CaptionSet` of COCO.
+
+    Reads the release (`sits_val.csv`, `sits_test.csv`: caption "COCO_val2014:sentid:770337", image
+    "COCO_val2014_000000391895.jpg", `agg_score`) and JSON lines with `caption_id`, `image_id`, `score`; both also
+    gzipped. All faults are listed at once with their row, or with `on_fault="skip"` left out: a missing value, a score
+    that is no number from 0 to 5, a pair rated twice and differently, and a pair of which caption or image is not given
+    (with `outside="drop"` that is none: a subset takes what it needs).
+    """
+    if outside not in ("fault", "drop"):
+        raise ItmlabError(f"outside={outside!r} is neither of the two choices", remedy='use "fault" or "drop"')
+    path = Path(path)
+    faults = Faults("crisscrossed", on_fault=on_fault, source=str(path))
+    caption_of = {str(each): index for index, each in enumerate(caption_ids)}
+    image_of = {str(each): index for index, each in enumerate(image_ids)}
+    found: dict[tuple[int, int], tuple[float, int]] = {}
+    for number, row in read_rows(path, faults):
+        try:
+            caption, image, score = _rating(row, f"{path}:{number}")
+        except _Fault as fault:
+            faults.add(path, number, str(fault))
+            continue
+        if caption not in caption_of or image not in image_of:
+            what, name = ("caption", caption) if caption not in caption_of else ("image", image)
+            if outside == "fault":
+                faults.add(path, number, f"no {what} has the id {one_line(repr(name), 60)}")
+            continue
+        pair = caption_of[caption], image_of[image]
+        known, where = found.setdefault(pair, (score, number))
+        if known != score:
+            faults.add(path, number, f"caption {caption} and image {image} are rated otherwise in row {where}")
+    skipped = faults.settle(kept=len({image for _, image in found}))
+    if not found:
+        raise ItmlabError("no rating is about these captions and images", where=str(path), remedy="do the ids fit?")
+    captions, images = torch.tensor(list(found)).T
+    return Ratings(captions, images, torch.tensor([score for score, _ in found.values()], dtype=torch.float64), skipped)
+
+
+class _Fault(Exception):
+    """What is wrong with a row."""
+
+
+def _rating(row: dict[str, Any], where: str) -> tuple[str, str, float]:
+    cells = []
+    for columns in (CAPTION_COLUMNS, IMAGE_COLUMNS, SCORE_COLUMNS):
+        column = next((name for name in columns if name in row), None)
+        if column is None:
+            names = one_line(", ".join(map(repr, row)), 200)
+            raise ItmlabError(
+                f"there is no column {' or '.join(map(repr, columns))}; the columns are {names}", where=where
+            )
+        cells.append(row[column])
+    caption, image, score = cells
+    for what, cell in (("caption", caption), ("image", image)):
+        if isinstance(cell, bool) or not isinstance(cell, str | int) or not str(cell).strip():
+            raise _Fault(f"the {what} id is {one_line(repr(cell), 60)}")
+    try:
+        value = float("nan" if isinstance(score, bool) else score)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not 0 <= value <= LARGEST:  # NaN neither
+        raise _Fault(f"the score is {one_line(repr(score), 60)}, not a number from 0 to {LARGEST:g}")
+    return _caption_id(str(caption).strip()), _image_id(str(image).strip()), value
+
+
+def _caption_id(name: str) -> str:
+    """ "COCO_val2014:sentid:770337" is caption 770337; other ids stay as they are."""
+    coco = re.fullmatch(r"COCO_\w+:sentid:(\d+)", name)
+    return coco.group(1) if coco else name
+
+
+def _image_id(name: str) -> str:
+    """ "COCO_val2014_000000391895.jpg" is image 391895; other ids stay as they are."""
+    coco = re.fullmatch(r"(?:COCO_\w+_)?0*(\d+)\.jpe?g", name)
+    return coco.group(1) if coco else name
+
+
+READINGS = {"φ itself": "none", "φ / the picture's largest": "image", "φ / the caption's largest": "caption"}
+LEFT_OUT = "φ, caption not among its references"
+
+
+def judged_by_people(
+    data: CaptionSet, ratings: Ratings, *, parser: str = "english"
+) -> dict[str, dict[str, dict[str, Correlation]]]:
+    """`[reading][measure]["all" | "non-ground-truth"]`: Pearson's r with the ratings of pairs of `data`.
+
+    The paper does not say what one pair's NCS is: φ itself, or φ over the largest of its picture or of its caption,
+    which is NCS@1 of that query. In the last reading a caption is compared with the *other* captions of its picture.
+    An image without captions is an ItmlabError.
+    """
+    own = data.image_of_caption.tolist()
+    references = [[data.captions[caption] for caption in captions.tolist()] for captions in data.captions_of_image]
+    fitted = {"NCS with SPICE": Spice(references, parser=parser), "NCS with CIDEr": Cider(references)}
+    kept = {name: phi.matrix(data.captions) for name, phi in fitted.items()}
+    rated = (data.positives, ratings.captions, ratings.images, ratings.scores)
+    tables = {reading: human_judgement(kept, *rated, normalised=divisor) for reading, divisor in READINGS.items()}
+    left_out = {
+        name: phi.matrix(data.captions, image_of_caption=own, leave_one_out=True) for name, phi in fitted.items()
+    }
+    return {**tables, LEFT_OUT: human_judgement(left_out, *rated)}
+
+
+# SAM's Table 1 as a figure: how well each measure of a pair agrees with people, with intervals, beside the paper.
+
+
+TABLE_1 = {  # Biten et al., Table 1: the CxC test split, 44 thousand pairs
+    "binary relevance": {"all": 0.711, "non-ground-truth": 0.0},
+    "NCS with SPICE": {"all": 0.729, "non-ground-truth": 0.536},
+    "NCS with CIDEr": {"all": 0.734, "non-ground-truth": 0.453},
+}
+PANELS = {"all": "all {pairs:,} rated pairs", "non-ground-truth": "the {pairs:,} that are no ground truth"}
+LINE = 27  # pixels
+
+
+def draw_human_judgement(
+    readings: Mapping[str, Mapping[str, Mapping[str, Correlation]]],
+    *,
+    title: str,
+    subtitle: str = "",
+    paper: Mapping[str, Mapping[str, float]] | None = None,
+    paper_name: str = "the paper",
+) -> go.Figure:
+    """Pearson's r with people's ratings: a panel for all pairs and one without ground truth, a block a measure.
+
+    `readings[reading][measure]["all" or "non-ground-truth"]` is a Correlation: a reading is a way to take the measure
+    (one table of `metrics.human_judgement`); a measure that is the same in every reading has one line. `paper` holds
+    printed numbers by measure, drawn as diamonds.
+    """
+    lines = _lines(readings, paper or {}, paper_name)
+    first = next(table[measure] for table in readings.values() for measure in table)
+    figure = make_subplots(
+        1,
+        2,
+        shared_yaxes=True,
+        horizontal_spacing=0.05,
+        subplot_titles=[PANELS[which].format(pairs=first[which].pairs) for which in PAIRS],
+    )
+    for column, which in enumerate(PAIRS, start=1):
+        for place, (index, name, found) in enumerate(lines):
+            if isinstance(found.get(which), Correlation):
+                _dot(figure, column, place, colour(index), name, found[which])
+            elif which in found:
+                _diamond(figure, column, place, name, found[which])
+    figure.add_vline(0, line={"color": MUTED, "width": 1})
+    names = [label(name) if found else f"<b>{label(name)}</b>" for _, name, found in lines]
+    figure.update_yaxes(
+        tickvals=list(range(len(lines))), ticktext=names, range=[len(lines) - 0.4, -0.6], showgrid=False, zeroline=False
+    )
+    figure.update_xaxes(title="Pearson's r with people's ratings", range=[-0.05, 1.0], showgrid=True)
+    figure = styled(figure, title, subtitle, height=196 + LINE * len(lines), legend=False)
+    return figure.update_layout(margin_t=figure.layout.margin.t + 26)  # for the panels' titles
+
+
+Line = tuple[int, str, Mapping[str, Correlation | float]]
+
+
+def _lines(
+    readings: Mapping[str, Mapping[str, Mapping[str, Correlation]]], paper: Mapping[str, Mapping[str, float]], name: str
+) -> list[Line]:
+    """Colour, name and values of each line: a heading without values, the readings of a measure, the paper's number."""
+    lines: list[Line] = []
+    measures = dict.fromkeys(measure for table in readings.values() for measure in table)
+    for index, measure in enumerate(measures):
+        own = {reading: table[measure] for reading, table in readings.items() if measure in table}
+        first, *others = own.values()
+        if others and all(found == first for found in others):
+            own = {"in every reading": first}
+        lines += [(index, measure, {}), *((index, reading, found) for reading, found in own.items())]
+        if measure in paper:
+            lines.append((index, name, paper[measure]))
+    return lines
+
+
+def _dot(figure: go.Figure, column: int, place: int, shade: str, name: str, found: Correlation) -> None:
+    if isnan(found.value):
+        _write(figure, column, place, 0, "the same for all: no correlation")
+        return
+    figure.add_scatter(
+        x=[found.value],
+        y=[place],
+        mode="markers",
+        marker={"color": shade, "size": 11},
+        error_x={
+            "array": [found.upper - found.value],
+            "arrayminus": [found.value - found.lower],
+            "color": shade,
+            "thickness": 2,
+            "width": 4,
+        },
+        hovertemplate=f"{label(name)}: %{{x:.3f}} ({found.lower:.3f} … {found.upper:.3f})<extra></extra>",
+        row=1,
+        col=column,
+    )
+    _write(figure, column, place, found.upper, f"{found.value:.3f}")
+
+
+def _diamond(figure: go.Figure, column: int, place: int, name: str, value: float) -> None:
+    figure.add_scatter(
+        x=[value],
+        y=[place],
+        mode="markers",
+        marker={"symbol": "diamond", "size": 11, "color": PAPER, "line": {"color": INK, "width": 2}},
+        hovertemplate=f"{label(name)}: %{{x:.3f}}<extra></extra>",
+        row=1,
+        col=column,
+    )
+    _write(figure, column, place, value, f"{value:.3f}")
+
+
+def _write(figure: go.Figure, column: int, place: int, right_of: float, text: str) -> None:
+    figure.add_annotation(
+        x=right_of, y=place, text=text, showarrow=False, xanchor="left", xshift=9, font_size=13, row=1, col=column
+    )

@@ -1,0 +1,423 @@
+"""A scene graph as a drawing: who does something stands left, to whom right, attributes hang below their object."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import hypot
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Bool, Float
+from numpy import ndarray
+from PIL import Image
+from plotly.subplots import make_subplots
+
+from .kit.canvas import Box, Canvas, chip, chip_size, data_uri, enlarged, fill, outlined, tinted
+from .kit.theme import (
+    BLUE,
+    GREEN,
+    INK,
+    MUTED,
+    ORANGE,
+    PAPER,
+    PURPLE,
+    WIDTH,
+    colour,
+    label,
+    shortened,
+    styled,
+    text_width,
+    translucent,
+)
+
+if TYPE_CHECKING:
+    from ..text.graph import SceneGraph, SceneObject
+    from ..text.masking import Phrase
+
+
+NAME, SAID, LINK = 17, 13, 14  # sizes of letters: objects, attributes, relations
+TOP, FARTHEST = 34, 340  # pixels: the legend's, and from column to column
+MOST_NODES = 24  # objects
+ROW = 40  # pixels between two things in a column, beside what they take themselves
+LINK_PAPER = "#FBEFD5"  # the relation's orange, pale enough to read on
+
+
+def draw_scene_graph(graph: "SceneGraph", *, title: str, subtitle: str = "") -> go.Figure:
+    """Objects as nodes, their attributes below them, each relation an arrow with its words from subject to object.
+
+    Of more than twenty-four objects, only the first ones are drawn, and the subtitle says so.
+    """
+    if len(graph.objects) > MOST_NODES:
+        subtitle = f"{subtitle} (the first {MOST_NODES} of {len(graph.objects):,} objects)".strip()
+        links = tuple(link for link in graph.relations if max(link.subject, link.object) < MOST_NODES)
+        graph = replace(graph, objects=graph.objects[:MOST_NODES], relations=links)
+    canvas, columns = Canvas(), _columns(graph)
+    sizes = [_size(thing) for thing in graph.objects]
+    heights = [sum(sizes[number][1] + ROW for number in column) for column in columns]
+    tallest, across = max(heights, default=0), min((WIDTH - 260) / max(len(columns) - 1, 1), FARTHEST)
+    places: dict[int, tuple[Box, Box]] = {}
+    for index, column in enumerate(columns):
+        x = WIDTH / 2 + (index - (len(columns) - 1) / 2) * across
+        room = (tallest - heights[index]) / (len(column) + 1)
+        top = TOP + room + ROW / 2
+        for number in column:
+            places[number] = _node(canvas, graph.objects[number], x, top)
+            top += sizes[number][1] + ROW + room
+    bottom = _loose(canvas, graph, sizes, TOP + tallest)
+    said = _arrows(graph)
+    for (subject, target), words in said.items():
+        if subject == target:
+            canvas.words(_link("↻ " + words), places[subject][0].right + 8, places[subject][0].top, size=LINK)
+        else:
+            ends = _facing(places[subject], places[target]), _facing(places[target], places[subject])
+            _arrow(canvas, *ends, words, beside=(target, subject) in said)
+    _graph_legend(canvas, graph)
+    return canvas.figure(title, subtitle, height=max(bottom, 120) + 10)
+
+
+def _loose(canvas: Canvas, graph: "SceneGraph", sizes: Sequence[tuple[float, float]], top: float) -> float:
+    """Things in no relation, in rows below the others; gives where they end."""
+    linked = {number for link in graph.relations for number in (link.subject, link.object)}
+    rows: list[list[int]] = []
+    for number in range(len(graph.objects)):
+        if number in linked:
+            continue
+        taken = sum(sizes[other][0] + ROW for other in rows[-1]) if rows else 0
+        if not rows or taken + sizes[number][0] > WIDTH - 60:
+            rows.append([])
+        rows[-1].append(number)
+    for row in rows:
+        left = (WIDTH - sum(sizes[number][0] + ROW for number in row) + ROW) / 2
+        for number in row:
+            _node(canvas, graph.objects[number], left + sizes[number][0] / 2, top + ROW / 2)
+            left += sizes[number][0] + ROW
+        top += max(sizes[number][1] for number in row) + ROW
+    return top
+
+
+def _columns(graph: "SceneGraph") -> list[list[int]]:
+    """Objects in relations, by how many arrows lead to them from one that none leads to, in the order of the arrows."""
+    followers: dict[int, list[int]] = {}
+    for link in graph.relations:
+        followers.setdefault(link.subject, []).append(link.object)
+        followers.setdefault(link.object, [])
+    led_to = {target for number, targets in followers.items() for target in targets if target != number}
+    depth: dict[int, int] = {}
+    for start in sorted(followers, key=lambda number: (number in led_to, number)):
+        if start in depth:
+            continue
+        depth[start], wave = 0, [start]
+        while wave:
+            following = dict.fromkeys(target for number in wave for target in followers[number] if target not in depth)
+            depth.update((target, depth[wave[0]] + 1) for target in following)
+            wave = list(following)
+    columns: list[list[int]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
+    for number in depth:
+        columns[depth[number]].append(number)
+    return columns
+
+
+def _size(thing: "SceneObject") -> tuple[float, float]:
+    """Width and height of an object with its attributes."""
+    width, height = chip_size(_name(thing), NAME)
+    for row in _rows(thing):
+        width = max(width, sum(chip_size(said, SAID)[0] + 4 for said in row))
+        height += chip_size("", SAID)[1] + 4
+    return width, height
+
+
+def _rows(thing: "SceneObject") -> list[list[str]]:
+    """The attributes in lines of at most three."""
+    said = [attribute.lemma for attribute in thing.attributes]
+    return [said[start : start + 3] for start in range(0, len(said), 3)]
+
+
+def _node(canvas: Canvas, thing: "SceneObject", x: float, top: float) -> tuple[Box, Box]:
+    """The object with its attributes below; gives the box of its name and that of both."""
+    size = _size(thing)
+    line = chip_size(_name(thing), NAME)[1]
+    name = chip(canvas, _name(thing), (x, top + line / 2), BLUE, NAME)
+    below = top + line + 4
+    for row in _rows(thing):
+        widths = [chip_size(said, SAID)[0] for said in row]
+        left, line = x - (sum(widths) + 4 * (len(row) - 1)) / 2, chip_size("", SAID)[1]
+        for said, width in zip(row, widths, strict=True):
+            chip(canvas, said, (left + width / 2, below + line / 2), GREEN, SAID)
+            left += width + 4
+        below += line + 4
+    return name, Box(min(name.left, x - size[0] / 2), top, max(name.right, x + size[0] / 2), top + size[1])
+
+
+def _name(thing: "SceneObject") -> str:
+    number = f"{thing.count} × " if thing.count is not None and thing.count != 1 else ""
+    return number + thing.lemma
+
+
+def _arrows(graph: "SceneGraph") -> dict[tuple[int, int], str]:
+    """One arrow for each ordered pair of objects, with all that is said of the pair."""
+    words: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for relation in graph.relations:
+        words[relation.subject, relation.object].append(relation.lemma)
+    return {pair: ", ".join(dict.fromkeys(lemmas)) for pair, lemmas in words.items()}
+
+
+def _facing(own: tuple[Box, Box], other: tuple[Box, Box]) -> Box:
+    """Where an arrow between two things ends: at the name, or, coming from below, at the attributes."""
+    name, both = own
+    return both if other[0].top > both.bottom else name
+
+
+def _arrow(canvas: Canvas, subject: Box, target: Box, words: str, *, beside: bool) -> None:
+    """From edge to edge; one of two opposite arrows a little to its left, so that both are seen."""
+    middles = [((box.left + box.right) / 2, (box.top + box.bottom) / 2) for box in (subject, target)]
+    (x0, y0), (x1, y1) = subject.edge_towards(*middles[1], room=2), target.edge_towards(*middles[0], room=4)
+    length = hypot(x1 - x0, y1 - y0) or 1.0
+    aside = 12 / length if beside else 0.0
+    shift = ((y1 - y0) * aside, (x0 - x1) * aside)
+    start, end = (x0 + shift[0], y0 + shift[1]), (x1 + shift[0], y1 + shift[1])
+    canvas.arrow(start, end, MUTED, clear=0)
+    canvas.annotations[-1]["startstandoff"] = 0
+    x, y = (start[axis] * 0.5 + end[axis] * 0.5 for axis in (0, 1))
+    style = {"size": LINK, "across": "center", "down": "middle", "bgcolor": LINK_PAPER, "borderpad": 3}
+    canvas.words(_link(words), x, y, **style)
+
+
+def _link(words: str) -> str:
+    return f"<i>{label(words, width=26, lines=3)}</i>"
+
+
+def _graph_legend(canvas: Canvas, graph: "SceneGraph") -> None:
+    """What the colours mean, of those that are there."""
+    kinds = {"object": (BLUE, graph.objects), "relation": (ORANGE, graph.relations)}
+    kinds["attribute"] = (GREEN, [attribute for thing in graph.objects for attribute in thing.attributes])
+    at = 16.0
+    for kind in ("object", "attribute", "relation"):
+        colour, there = kinds[kind]
+        if there:
+            canvas.rectangle(at, 4, 12, 12, fillcolor=colour, line={"width": 1, "color": PAPER})
+            canvas.words(kind, at + 18, 10, size=13, colour=INK, down="middle")
+            at += 18 + text_width(kind, 13) + 22
+
+
+# Sentences with their phrases in colour, or with what a masking hides blotted out.
+
+
+KIND_COLOURS = {"object": BLUE, "attribute": GREEN, "relation": ORANGE, "word": "#44546A"}
+SIZE, LINE, SIDE = 19, 40, 24  # pixels: letters, from line to line, margin
+LINES = 8  # a longer sentence is cut
+CLOSE_BEFORE = (".", ",", ";", ":", "!", "?", ")", "'", "’", "n't", "n’t", "%")
+
+
+class _Word(NamedTuple):
+    text: str
+    left: float
+    right: float
+    line: int
+
+
+def draw_caption_spans(
+    graphs: Sequence["SceneGraph"],
+    *,
+    title: str,
+    subtitle: str = "",
+    hidden: Sequence[Sequence["Phrase"] | None] | None = None,
+    names: Sequence[str] | None = None,
+) -> go.Figure:
+    """One sentence under the other, over at most eight lines each, with a legend of colours.
+
+    A sentence's phrases are in colour; where `hidden` has phrases for it, these are blotted out instead and nothing
+    else is coloured. `names` are short words over each sentence.
+    """
+    from ..text.masking import phrases
+
+    canvas, top = Canvas(), 40.0
+    hidden, kinds = hidden or [None] * len(graphs), set()
+    for row, (graph, gone) in enumerate(zip(graphs, hidden, strict=True)):
+        if names:
+            canvas.words(label(shortened(names[row], 13, WIDTH - 2 * SIDE)), SIDE, top, size=13, colour=MUTED)
+            top += 20
+        words = _lay_out(graph.tokens)
+        blotted: set[int] = set()
+        for phrase in phrases(graph) if gone is None else gone:
+            kinds.add(phrase.kind)
+            covered = [at for at in range(phrase.span.start, phrase.span.end) if at < len(words)]
+            _paint(canvas, [words[at] for at in covered], top, KIND_COLOURS[phrase.kind], solid=gone is not None)
+            blotted |= set(covered) if gone is not None else set()
+        for at, word in enumerate(words):
+            if at not in blotted:
+                place = (word.left + word.right) / 2, top + word.line * LINE + LINE / 2
+                canvas.words(label(word.text), *place, size=SIZE, across="center", down="middle")
+        top += LINE * (max((word.line for word in words), default=0) + 1) + 14
+    _span_legend(canvas, [kind for kind in KIND_COLOURS if kind in kinds])
+    return canvas.figure(title, subtitle, height=top)
+
+
+def _lay_out(tokens: Sequence[str]) -> list[_Word]:
+    """Each token's place, punctuation close to the word before it; what is beyond the last line is left out."""
+    words: list[_Word] = []
+    at, line, blank = float(SIDE), 0, text_width(" ", SIZE) + 4
+    for token in tokens:
+        text = shortened(token, SIZE, WIDTH - 2 * SIDE)
+        width = text_width(text, SIZE)
+        if words:
+            at += 4 if token.startswith(CLOSE_BEFORE) else blank
+        if words and at + width > WIDTH - SIDE:
+            at, line = float(SIDE), line + 1
+        if line == LINES:
+            last = words.pop()
+            words.append(_Word("…", last.left, last.left + text_width("…", SIZE), last.line))
+            break
+        words.append(_Word(text, at, at + width, line))
+        at += width
+    return words
+
+
+def _paint(canvas: Canvas, words: Sequence[_Word], top: float, colour: str, *, solid: bool) -> None:
+    """One rounded box a line behind (or, solid, instead of) the words; a soft one is underlined in full colour."""
+    for line in sorted({word.line for word in words}):
+        own = [word for word in words if word.line == line]
+        left, right = own[0].left - 4, own[-1].right + 4
+        upper, lower = top + line * LINE + 5, top + (line + 1) * LINE - 5
+        fill(canvas, Box(left, upper, right, lower), colour if solid else translucent(colour, 0.20))
+        if not solid:
+            canvas.rectangle(left + 5, lower - 3, right - left - 10, 3, fillcolor=colour, line={"width": 0})
+
+
+def _span_legend(canvas: Canvas, kinds: Sequence[str]) -> None:
+    at = float(SIDE)
+    for kind in kinds:
+        canvas.rectangle(at, 9, 14, 14, fillcolor=KIND_COLOURS[kind], line={"width": 0})
+        canvas.words(label(kind), at + 20, 16, size=14, colour=INK, down="middle")
+        at += 20 + text_width(kind, 14) + 26
+
+
+# What maskings hide: kinds of phrases in captions, and the share of words hidden.
+
+
+WAYS = (PURPLE, KIND_COLOURS["word"])  # of phrases and words
+STEP, MOST_WORDS = 5, 60  # percent: the width of a bar of shares, and where the last one begins
+
+
+def draw_phrase_kinds(counts: Mapping[str, Mapping[str, float]], *, title: str, subtitle: str = "") -> go.Figure:
+    """Phrases per caption, by kind, on each named set of captions."""
+    figure = go.Figure()
+    for name, by_kind in counts.items():
+        figure.add_bar(
+            x=[label(f"{kind}s") for kind in by_kind],
+            y=list(by_kind.values()),
+            name=label(name),
+            marker={
+                "color": [translucent(KIND_COLOURS[kind], 1.0 - 0.55 * (len(figure.data) % 2)) for kind in by_kind],
+                "line": {"color": [KIND_COLOURS[kind] for kind in by_kind], "width": 2},
+            },
+            text=[f"{label(name)}<br><b>{value:.2f}</b>" for value in by_kind.values()],
+            textposition="outside",
+            cliponaxis=False,
+            hovertemplate="%{x}: %{y:.2f} a caption<extra></extra>",
+        )
+    top = max(value for by_kind in counts.values() for value in by_kind.values())
+    figure.update_yaxes(title="phrases per caption", range=[0, 1.25 * top], showgrid=False)
+    return styled(figure, title, subtitle, height=430, legend=False)
+
+
+def draw_masked_shares(
+    shares: Mapping[str, Mapping[str, Float[ndarray, "masking"]]],
+    expected: Mapping[str, Mapping[str, float]],
+    *,
+    title: str,
+    subtitle: str = "",
+) -> go.Figure:
+    """Of many maskings, how many hide which share of the words: a panel for each set, bars for each way of masking.
+
+    `shares` and `expected` (the dashed lines: means by calculation) are between 0 and 1, by set, then by way. All
+    shares from 60 % are in the last bar.
+    """
+    figure = make_subplots(1, len(shares), subplot_titles=[label(name) for name in shares], horizontal_spacing=0.09)
+    edges = np.arange(0, MOST_WORDS + 2 * STEP, STEP)
+    tallest = 0.0
+    for panel, ways in enumerate(shares.values(), start=1):
+        for index, (way, values) in enumerate(ways.items()):
+            found = (
+                100
+                * np.histogram(np.minimum(100 * np.asarray(values), MOST_WORDS + STEP / 2), edges)[0]
+                / max(len(values), 1)
+            )
+            tallest = max(tallest, float(found.max()))
+            figure.add_bar(
+                x=edges[:-1] + STEP / 2,
+                y=found,
+                name=label(way),
+                legendgroup=way,
+                showlegend=panel == 1,
+                marker_color=WAYS[index % len(WAYS)],
+                hovertemplate=f"%{{y:.1f}} % of maskings hide {STEP} % of words about %{{x}} %<extra></extra>",
+                row=1,
+                col=panel,
+            )
+    ticks = {"tickvals": [0, 20, 40, MOST_WORDS + STEP / 2], "ticktext": ["0", "20", "40", f"≥ {MOST_WORDS}"]}
+    for panel, name in enumerate(shares, start=1):
+        lines = sorted((100 * share, index) for index, share in enumerate(expected[name].values()))
+        for place, (share, index) in enumerate(lines):
+            line = {"color": WAYS[index % len(WAYS)], "width": 2, "dash": "dash"}
+            ends = {"x0": share, "x1": share, "y0": 0, "y1": (1.16 - 0.09 * place) * tallest}
+            figure.add_shape(type="line", **ends, line=line, row=1, col=panel)
+            words = {"text": f"mean {share:.1f} %", "font": {"color": INK, "size": 13}, "showarrow": False}
+            figure.add_annotation(
+                x=share, y=ends["y1"], xanchor="left", xshift=5, yanchor="middle", **words, row=1, col=panel
+            )
+        figure.update_xaxes(title="share of words hidden, %", range=[0, MOST_WORDS + STEP], **ticks, row=1, col=panel)
+        figure.update_yaxes(range=[0, 1.24 * tallest], row=1, col=panel)
+    figure.update_yaxes(title="maskings, %", row=1, col=1)
+    figure.update_layout(barmode="group", bargap=0.12)
+    figure.update_annotations(selector={"xref": "paper"}, font={"size": 15, "color": MUTED})
+    styled(figure, title, subtitle, height=460)
+    above = figure.layout.margin.t + 26  # the panels' names stand between legend and panels
+    return figure.update_layout(legend={"y": 1.1}, margin={"t": above})
+
+
+# One drawn scene beside what the world knows of it: each object's box, visible pixels and name.
+
+
+LARGE = 0.25  # share of the picture from which on a thing is its ground or setting: tinted, it would hide the rest
+
+
+def draw_scene(
+    picture: Image.Image,
+    names: Sequence[str],
+    boxes: Float[ndarray, "thing 4"],
+    masks: Bool[ndarray, "thing height width"],
+    *,
+    title: str,
+    subtitle: str = "",
+    captions: Sequence[str] = (),
+) -> go.Figure:
+    """The picture, and again with every object's visible pixels tinted and its box (x0 y0 x1 y1, pixels) named.
+
+    Ground, sky and setting have a name and a box but no tint. `captions` stand below, one after the other.
+    """
+    side, gap = 16, 24
+    cell = (WIDTH - 2 * side - gap) / 2
+    canvas, large = Canvas(), enlarged(picture, 512)
+    scale = cell / max(picture.size)
+    canvas.picture(data_uri(large, largest=512, photographic=True), side, 0, cell, cell)
+    for index, mask in enumerate(masks):
+        if float(np.asarray(mask, dtype=float).mean()) < LARGE:
+            large = outlined(tinted(large, mask, colour(index), 0.3), mask, colour(index), rim=False)
+    left, top = side + cell + gap, 0.0
+    canvas.picture(data_uri(large, largest=512, photographic=True), left, top, cell, cell)
+    left += (cell - picture.width * scale) / 2  # plotly centres a picture that is not square
+    top += (cell - picture.height * scale) / 2
+    for index, (name, box) in enumerate(zip(names, boxes, strict=True)):
+        x0, y0, x1, y1 = (float(value) * scale for value in box)
+        line = {"color": colour(index), "width": 2, "dash": "dot"}
+        canvas.rectangle(left + x0, top + y0, x1 - x0, y1 - y0, line=line)
+        background = {"bgcolor": translucent(colour(index), 0.92), "borderpad": 2}
+        place = (left + x0, max(top + y0, 22))
+        canvas.words(f"<b>{label(name)}</b>", *place, size=12, colour=PAPER, down="bottom", **background)
+    below = cell + 16
+    for caption in captions:
+        text = label(caption, width=125, lines=2)
+        canvas.words(text, side, below)
+        below += 20 * (text.count("<br>") + 1) + 4
+    return canvas.figure(title, subtitle, height=below + 4)

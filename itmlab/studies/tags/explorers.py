@@ -1,0 +1,227 @@
+"""Explorer of synthetic negatives: pick a picture and a caption of it, and how its negatives are to be made."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import ipywidgets
+import plotly.graph_objects as go
+import torch
+
+from ...data.captionset import CaptionSet
+from ...errors import ItmlabError
+from ...metrics import CausalModel
+from ...text.graph import SceneGraph
+from ...text.masking import PROBABILITY, Masking, PhraseMasking, WordMasking, realised_share
+from ..kit.canvas import Canvas
+from ..kit.explorer import Explorer, wide
+from ..kit.scoring import as_score
+from ..scene_graphs import draw_caption_spans, draw_scene_graph
+from .negative_figures import draw_negative_list
+from .negatives import GENERATORS, Made, synthetic_negatives
+from .word_figures import draw_explained_words
+from .words import word_example
+
+ROWS = 10  # negatives shown, the hardest
+FILTERS = {
+    "with implied words": {"filtered": True, "implied": True},
+    "the paper's": {"filtered": True, "implied": False},
+    "none": {"filtered": False},
+}
+
+
+def explore_synthetic(
+    run: Any,
+    data: CaptionSet,
+    *,
+    picture: int = 0,
+    caption: int = 0,
+    generator: str = "tags",
+    rows: int = ROWS,
+    fluent: str | CausalModel | None = "scenes",
+    drawn: int = 200,
+) -> Explorer:
+    """The explorer over one split: the `rows` hardest negatives of a caption, by a one tower `run` (a Run or model).
+
+    `picture`, `caption` (the number of it among the picture's) and `generator` are where the controls begin; K, L and τ
+    do something for "tags" and "wm" only. "in_batch" and "whole_set" draw from 32 and `drawn` captions. What cannot be
+    made is said in one line in the figure's place.
+    """
+    which = ipywidgets.IntSlider(picture, 0, len(data) - 1, description="picture", continuous_update=False, **wide())
+    number = ipywidgets.IntSlider(caption, 0, 0, description="caption", continuous_update=False, **wide())
+    way = ipywidgets.Dropdown(options=list(GENERATORS), value=generator, description="generator", **wide())
+    maskings = ipywidgets.IntSlider(20, 1, 40, description="K maskings", continuous_update=False, **wide())
+    samples = ipywidgets.IntSlider(20, 1, 40, description="L fillings", continuous_update=False, **wide())
+    temperature = ipywidgets.FloatSlider(
+        1.5, min=0.1, max=3, step=0.1, description="τ", continuous_update=False, **wide()
+    )
+    filtering = ipywidgets.Dropdown(options=list(FILTERS), description="filter", **wide())
+    seed = ipywidgets.IntSlider(0, 0, 99, description="seed", continuous_update=False, **wide())
+    number.max = max(len(data.captions_of_image[picture]) - 1, 0)
+    number.value = min(caption, number.max)
+
+    def change_picture(change: Any) -> None:
+        number.max = max(len(data.captions_of_image[change["new"]]) - 1, 0)
+
+    def draw() -> list[go.Figure]:
+        settings = {
+            "maskings": maskings.value,
+            "samples": samples.value,
+            "temperature": temperature.value,
+            **FILTERS[filtering.value],
+            "seed": seed.value,
+        }
+        own = data.captions_of_image[which.value].tolist()
+        try:
+            if not own:
+                raise ItmlabError(f"picture {which.value} has no caption")
+            chosen = own[min(number.value, len(own) - 1)]
+            made = _made(run, data, chosen, way.value, {**settings, "fluent": fluent, "keep": rows}, drawn)
+            return [_figure(made, rows)]
+        except ItmlabError as error:
+            return [Canvas().figure("Nothing to show", str(error), height=120)]
+
+    which.observe(change_picture, names="value")  # before the explorer's own observer, which draws
+    return Explorer([which, number, way, maskings, samples, temperature, filtering, seed], draw)
+
+
+def _made(run: Any, data: CaptionSet, chosen: int, way: str, settings: dict[str, Any], drawn: int) -> Made:
+    """The negatives of one caption; a batch is made up of 31 captions of other pictures."""
+    if way != "in_batch":
+        return synthetic_negatives(data, [chosen], way, run=run, drawn=drawn, **settings)
+    others = [int(own[0]) for own in data.captions_of_image if len(own) and chosen not in own.tolist()]
+    first = settings["seed"] * 31 % max(len(others), 1)
+    batch = [chosen, *(others[first:] + others[:first])[:31]]
+    return synthetic_negatives(data, batch, way, run=run, **settings).only(0)
+
+
+def _figure(made: Made, rows: int) -> go.Figure:
+    data, chosen = made.data, made.captions[0]
+    image = int(data.image_of_caption[chosen])
+    shown = made.first(rows)
+    own = [data.captions[other] for other in data.captions_of_image[image].tolist() if other != chosen]
+    scores = shown.scores[1].tolist() if len(shown) else []
+    harder = sum(one >= 0 for one in made.difficulty.tolist()) if len(made) else 0
+    return draw_negative_list(
+        data.images[image],
+        data.captions[chosen],
+        shown.negatives[0],
+        title=f"Negatives of caption {data.caption_ids[chosen]}",
+        subtitle=f"{made.generator}: the {len(shown)} hardest, {harder} of which score no lower than the caption",
+        score=float(as_score(made.scorer, made.positive)[0]),
+        scores=scores,
+        own_captions=own,
+    )
+
+
+# Explorer of words: type a sentence against a picture; see which of its words do not fit and what would be written.
+
+
+def explore_words(
+    models: Mapping[str, Any], data: CaptionSet, *, picture: int = 0, sentence: str | None = None
+) -> Explorer:
+    """The explorer over a set's pictures: the last of the named one-tower Runs or models explains, all of them score.
+
+    A caption of the picture is where one begins to type, or `sentence`. Words are rewritten from the mismatch that the
+    last control sets. What cannot be read is said in one line in the figure's place.
+    """
+    which = ipywidgets.IntSlider(picture, 0, len(data) - 1, description="picture", continuous_update=False, **wide())
+    caption = ipywidgets.Dropdown(description="begin with", **wide(678))
+    typed = ipywidgets.Text(description="sentence", continuous_update=False, **wide(678))
+    above = ipywidgets.FloatSlider(0, min=0, max=1, step=0.05, description="rewrite from", **wide())
+
+    def change_picture(change: Any = None) -> None:
+        own = data.captions_of_image[which.value].tolist()
+        caption.options = [(data.captions[index], index) for index in own]
+        caption.value = own[0] if own else None
+
+    def change_caption(change: Any = None) -> None:
+        if caption.value is not None:
+            typed.value = data.captions[caption.value]
+
+    def draw() -> list[go.Figure]:
+        try:
+            example = word_example(models, data, which.value, typed.value, above=above.value)
+        except ItmlabError as error:
+            return [Canvas().figure("Nothing to show", str(error), height=120)]
+        subtitle = f"{list(models)[-1]} on picture {data.image_ids[which.value]}"
+        return [draw_explained_words([example], title="Which words do not fit", subtitle=subtitle)]
+
+    which.observe(change_picture, names="value")  # before the explorer's own observer, which draws
+    caption.observe(change_caption, names="value")
+    change_picture()
+    change_caption()
+    if sentence is not None:
+        typed.value = sentence
+    return Explorer([which, above, caption, typed], draw)
+
+
+# Explorer of masking: type a caption, see its graph, its phrases, and what each way of masking hides.
+
+
+CAPTION = "Two young men in red shirts are standing next to a small brown dog."
+TIMES = 3  # maskings of each kind
+
+
+def explore_masking(
+    caption: str = CAPTION, *, parser: str = "english", parse: Callable[[Sequence[str]], list[SceneGraph]] | None = None
+) -> Explorer:
+    """The explorer, beginning with `caption`; it parses with `text.parse` and the named `parser`, or with `parse`.
+
+    Above the caption's scene graph, below its phrases and three draws each of phrase and of word masking, with the
+    share of words that each hides. A caption that cannot be parsed is shown with the reason in one line.
+    """
+    typed = ipywidgets.Text(caption, description="caption", continuous_update=False, **wide(900))
+    probability = ipywidgets.FloatSlider(PROBABILITY, min=0, max=1, step=0.05, description="probability", **wide())
+    seed = ipywidgets.IntSlider(0, 0, 99, description="seed", **wide())
+    read = parse or _reader(parser)
+    parsed: dict[str, tuple[SceneGraph, str]] = {}  # the last caption only
+
+    def draw() -> list[go.Figure]:
+        if typed.value not in parsed:
+            parsed.clear()
+            parsed[typed.value] = _parsed(read, typed.value)
+        graph, fault = parsed[typed.value]
+        return [_drawn(graph, fault), _masked(graph, probability.value, seed.value)]
+
+    return Explorer([typed, probability, seed], draw)
+
+
+def _reader(parser: str) -> Callable[[Sequence[str]], list[SceneGraph]]:
+    def read(captions: Sequence[str]) -> list[SceneGraph]:
+        from ...text import parse
+
+        return parse(captions, parser=parser, cache=False)
+
+    return read
+
+
+def _parsed(read: Callable[[Sequence[str]], list[SceneGraph]], caption: str) -> tuple[SceneGraph, str]:
+    """The caption's graph, and why there is none."""
+    try:
+        return read([caption])[0], ""
+    except ItmlabError as error:
+        return SceneGraph(), str(error)
+
+
+def _drawn(graph: SceneGraph, fault: str) -> go.Figure:
+    attributes = sum(len(thing.attributes) for thing in graph.objects)
+    counts = f"objects: {len(graph.objects)}, attributes: {attributes}, relations: {len(graph.relations)}"
+    return draw_scene_graph(graph, title="What the caption says", subtitle=fault or counts)
+
+
+def _masked(graph: SceneGraph, probability: float, seed: int) -> go.Figure:
+    ways: dict[str, Masking] = {"phrase": PhraseMasking(probability), "word": WordMasking(probability)}
+    hidden, names = [None], ["the caption and its phrases"]
+    for name, way in ways.items():
+        generator = torch.Generator().manual_seed(seed)
+        for number, phrases in enumerate(way.draw(graph, TIMES, generator=generator), start=1):
+            hidden.append(phrases)
+            names.append(f"{name} masking, draw {number}: {100 * realised_share(graph, phrases):.0f} % of the words")
+    shares = ", ".join(f"{100 * way.expected_share(graph):.1f} % by {name}" for name, way in ways.items())
+    return draw_caption_spans(
+        [graph] * len(hidden),
+        hidden=hidden,
+        names=names,
+        title="What is hidden",
+        subtitle=f"probability {probability:.2f}, at least one; on average {shares}",
+    )

@@ -1,0 +1,273 @@
+"""Negatives of captions from any generator in one call: their scores, changed words, fluency, and the world's verdict.
+
+TAGS (Fan et al., 2022), Sec. 2.1 and 4, Algorithm 1.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import torch
+from jaxtyping import Float, Int, Int8, Int64
+from torch import Tensor
+
+from ...data.captionset import CaptionSet
+from ...errors import ItmlabError
+from ...metrics import CausalModel, TrueNegatives, fluency, true_negative_rate
+from ...models import OneTower
+from ...synthesis import Negative, Retrieved, Tailored
+from ...synthesis.negative import Implied
+from ...synthesis.tags import Tags, implied_in, vse_c
+from ...text import SceneGraph, parse
+from ..kit.scoring import Match, as_score, matching, model_of
+
+# Negatives that were made of captions, and what is asked of all of them: scores, difficulty, truth (TAGS, Sec. 4).
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """Negatives of captions `captions[i]` of `data`: `negatives[i]`, best-scoring first where a model scored them.
+
+    `positive[i]` is the matching score of the caption itself. Scores are the scoring model's own numbers: a one
+    tower's logit, else a cosine; `scores` and `difficulty` are on the paper's scale (s of Eq. 3, between 0 and 1).
+    """
+
+    data: CaptionSet
+    generator: str
+    captions: tuple[int, ...]
+    negatives: list[list[Negative]]
+    positive: Float[Tensor, "caption"] | None
+    scorer: Any = None
+
+    def __repr__(self) -> str:
+        return f"Made({self.generator}: {len(self)} negatives of {len(self.captions)} captions of {self.data.name})"
+
+    def __len__(self) -> int:
+        """The number of negatives."""
+        return sum(map(len, self.negatives))
+
+    def all(self) -> list[Negative]:
+        """The negatives one after another."""
+        return [negative for row in self.negatives for negative in row]
+
+    @property
+    def images(self) -> Int64[Tensor, "negative"]:
+        """The number of each negative's image."""
+        return torch.tensor([negative.image for negative in self.all()], dtype=torch.int64)
+
+    @property
+    def matched(self) -> tuple[Float[Tensor, "negative"], Float[Tensor, "negative"]]:
+        """How well the caption that each negative was made of, and the negative itself, match, in the model's numbers.
+
+        An ItmlabError if nothing was scored.
+        """
+        if self.positive is None:
+            raise ItmlabError("these negatives have no scores", remedy="make them with run= or scorer=")
+        positive = self.positive.repeat_interleave(torch.tensor([len(row) for row in self.negatives]))
+        return positive, torch.tensor([one.score for one in self.all()])
+
+    @property
+    def scores(self) -> tuple[Float[Tensor, "negative"], Float[Tensor, "negative"]]:
+        """The same as s(I, T) and s(I, T⁻) of Eq. (3): sigmoids of a one tower's logits; cosines as they are."""
+        positive, negative = self.matched
+        return as_score(self.scorer, positive), as_score(self.scorer, negative)
+
+    @property
+    def difficulty(self) -> Float[Tensor, "negative"]:
+        """s(I, T⁻) − s(I, T) of each negative (Sec. 4.1): the greater, the harder."""
+        positive, negative = self.scores
+        return negative - positive
+
+    @property
+    def verdicts(self) -> Int8[Tensor, "negative"]:
+        """The world's verdict on each: 1 true (a false negative), 0 false, -1 undecided or not asked."""
+        found = [-1 if negative.truth is None else int(negative.truth) for negative in self.all()]
+        return torch.tensor(found, dtype=torch.int8)
+
+    @property
+    def truth(self) -> TrueNegatives:
+        """How many are truly negative by the world's verdict."""
+        return true_negative_rate([negative.truth for negative in self.all()], self.images)
+
+    def only(self, at: int) -> "Made":
+        """The same of the `at`-th caption alone."""
+        positive = None if self.positive is None else self.positive[at : at + 1]
+        return replace(self, captions=(self.captions[at],), negatives=[self.negatives[at]], positive=positive)
+
+    def first(self, number: int = 1) -> "Made":
+        """The same with the first `number` negatives of each caption: the hardest, where they are scored."""
+        return replace(self, negatives=[row[:number] for row in self.negatives])
+
+
+# Where negatives of a caption come from: refilled maskings, swaps by rule, captions of other pictures.
+
+
+Named = Literal["tags", "wm", "vse_c", "in_batch", "whole_set"]
+GENERATORS: tuple[Named, ...] = get_args(Named)
+REFILLED = ("tags", "wm")  # made, and chosen, by a tower
+Generator = Named | Callable[..., list[list[Negative]]]  # a name, or a function called as `Tailored.generate` is
+Source = Callable[[Sequence[int], torch.Generator], list[list[Negative]]]  # numbers of captions → negatives of each
+
+
+def source(
+    generator: Generator,
+    data: CaptionSet,
+    run: Any,
+    match: Match | None,
+    *,
+    keep: int | None,
+    filtered: bool,
+    implied: Implied | None,
+    maskings: int,
+    samples: int,
+    temperature: float,
+    drawn: int | None,
+) -> Source:
+    """A generator over captions of `data`, with Algorithm 1's filter and choice (see `synthetic_negatives`)."""
+    if callable(generator):
+        generate = generator
+    elif generator in REFILLED:
+        tower = model_of(run)
+        if not isinstance(tower, OneTower):
+            raise ItmlabError(f"{generator} needs a one tower to refill with", remedy="give run=, a trained `tags`")
+        drawing = {"maskings": maskings, "samples": samples, "temperature": temperature, "words": generator == "wm"}
+        generate = Tags(tower, data, keep=keep, filtered=filtered, implied=implied, **drawing)
+    elif generator in GENERATORS:
+        number = keep if match is None else None  # without scores a few at random
+        generate = {
+            "vse_c": lambda: vse_c(data, number, filtered=filtered),
+            "in_batch": lambda: Retrieved(number=len(data.captions)),
+            "whole_set": lambda: Retrieved(data.captions, number=len(data.captions) if drawn is None else drawn),
+        }[generator]()
+    else:
+        raise ItmlabError(f"there is no generator {generator!r}", remedy=f"choose from {', '.join(GENERATORS)}")
+
+    def made(numbers: Sequence[int], order: torch.Generator) -> list[list[Negative]]:
+        images = data.image_of_caption[list(numbers)]
+        given = [data.captions[number] for number in numbers], graphs(data, numbers), own_captions(data, images)
+        if isinstance(generate, Tags):
+            return generate(*given, generator=order, numbers=numbers)
+
+        def score(sentences: list[str], of: Int[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
+            return match(images[of].tolist(), sentences)
+
+        tailored = Tailored(generate, score=score if match else None, keep=keep, filtered=filtered, implied=implied)
+        return tailored(*given, generator=order)
+
+    return made
+
+
+def graphs(data: CaptionSet, numbers: Sequence[int]) -> list[SceneGraph]:
+    """The scene graphs of captions: the world's own, else parsed."""
+    if data.world is not None:
+        return [data.world.graphs[number] for number in numbers]
+    return parse([data.captions[number] for number in numbers])
+
+
+def own_captions(data: CaptionSet, images: Int[Tensor, "row"]) -> list[list[str]]:
+    """All captions of each image."""
+    return [[data.captions[other] for other in data.captions_of_image[image].tolist()] for image in images.tolist()]
+
+
+TOGETHER = 32  # captions at a time, whose region embeddings and candidates are in memory at once
+
+
+def synthetic_negatives(
+    data: CaptionSet,
+    captions: Sequence[int],
+    generator: Generator = "tags",
+    *,
+    run: Any = None,
+    scorer: Any = None,
+    keep: int | None = 31,
+    filtered: bool = True,
+    implied: bool = True,
+    maskings: int = 20,
+    samples: int = 20,
+    temperature: float = 1.5,
+    drawn: int | None = 399,
+    batch: int = 32,
+    fluent: str | CausalModel | None = None,
+    truth: bool = True,
+    seed: int = 0,
+    progress: bool = False,
+) -> Made:
+    """Negatives of the captions with these numbers, each with score, changed places and, on `scenes`, verdict.
+
+    `generator`: "tags" (phrases masked and refilled by the one tower `run`: K = `maskings`, L = `samples`, τ =
+    `temperature`), "wm" (the same with single words), "vse_c" (swaps by rule), "in_batch" and "whole_set" (captions of
+    other images: of `batch` of these captions, or of `drawn` of the whole set, None: all), or a function of your own
+    that is called as `synthesis.Tailored` calls. Copies, duplicates and, if `filtered`, false negatives go; `implied`
+    counts what said words imply as said too, where a world knows (the paper's filter does not). The `keep` best by the
+    generating model stay, or by `scorer` if no model generates. `scorer` (default: `run`) scores what stays, Run or
+    model of any kind; without both nothing is scored. `fluent` names the causal model of the perplexities (None: not
+    asked).
+    """
+    numbers = [int(number) for number in captions]
+    if not numbers or not 0 <= min(numbers) <= max(numbers) < len(data.captions):
+        raise ItmlabError(f"captions must be numbers from 0 to {len(data.captions) - 1}", where=data.name)
+    scorer = run if scorer is None else scorer
+    match = None if scorer is None else matching(scorer, data)
+    drawing = {"maskings": maskings, "samples": samples, "temperature": temperature, "drawn": drawn}
+    words = implied_in(data) if implied else None
+    make = source(generator, data, run, match, keep=keep, filtered=filtered, implied=words, **drawing)
+    order = torch.Generator().manual_seed(seed)
+    of_caption: dict[int, list[Negative]] = {}
+    for block in _bar(_blocks(numbers, generator, batch, order), progress):
+        made = make(block, order)
+        if match is not None and scorer is not run and generator in REFILLED:
+            made = _scored(made, data.image_of_caption[block].tolist(), match)
+        of_caption |= dict(zip(block, made, strict=True))
+    images = data.image_of_caption[numbers].tolist()
+    rows = [[one.of(image, at) for one in of_caption[at]] for image, at in zip(images, numbers, strict=True)]
+    positive = None if match is None else match(images, [data.captions[number] for number in numbers])
+    name = generator if isinstance(generator, str) else getattr(generator, "__name__", type(generator).__name__)
+    result = Made(data, name, tuple(numbers), rows, positive, scorer)
+    result = result if fluent is None else _with_fluency(result, fluent)
+    return _with_truth(result) if truth and data.world is not None else result
+
+
+def _blocks(numbers: list[int], generator: Generator, batch: int, order: torch.Generator) -> list[list[int]]:
+    """Captions at a time; those that are each other's negatives stand together by chance."""
+    size = TOGETHER
+    if generator == "in_batch":
+        numbers, size = [numbers[at] for at in torch.randperm(len(numbers), generator=order).tolist()], batch
+    if size < 1 or len(set(numbers)) < len(numbers):
+        raise ItmlabError("a batch must have captions and each of them once", remedy="give different numbers")
+    return [numbers[start : start + size] for start in range(0, len(numbers), size)]
+
+
+def _bar(blocks: list[list[int]], progress: bool) -> Any:
+    from tqdm.auto import tqdm
+
+    return tqdm(blocks, desc="making negatives", unit="block", disable=not progress)
+
+
+def _scored(made: list[list[Negative]], images: Sequence[int], match: Match) -> list[list[Negative]]:
+    """By a model other than the one that made them; best first again."""
+    given = [image for image, row in zip(images, made, strict=True) for _ in row]
+    found = iter(match(given, [one.sentence for row in made for one in row]).tolist())
+    rows = [[replace(one, score=next(found)) for one in row] for row in made]
+    return [sorted(row, key=lambda one: -one.score) for row in rows]
+
+
+def _with_fluency(made: Made, model: str | CausalModel) -> Made:
+    said = iter(fluency([one.sentence for one in made.all()], model).perplexity.tolist())
+    return replace(made, negatives=[[replace(one, fluency=next(said)) for one in row] for row in made.negatives])
+
+
+def _with_truth(made: Made) -> Made:
+    """The world's verdicts, of all negatives of an image at once."""
+    of_image: dict[int, dict[str, bool | None]] = {}
+    for one in made.all():
+        of_image.setdefault(one.image, {})[one.sentence] = None
+    if of_image:
+        parse([one.sentence for one in made.all()])  # all at once into the cache that the world looks into
+    for image, sentences in of_image.items():
+        verdicts = made.data.world.truth([image], list(sentences))[0].tolist()
+        of_image[image] = {
+            sentence: None if verdict < 0 else bool(verdict)
+            for sentence, verdict in zip(sentences, verdicts, strict=True)
+        }
+    rows = [[replace(one, truth=of_image[one.image][one.sentence]) for one in row] for row in made.negatives]
+    return replace(made, negatives=rows)

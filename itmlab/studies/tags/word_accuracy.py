@@ -1,0 +1,286 @@
+"""Word discrimination and correction over many synthetic negatives, whole and by type of phrase (TAGS-DC, Sec. 4.4)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from ...data.captionset import CaptionSet
+from ...errors import ItmlabError
+from ...metrics import word_correction_accuracy, word_discrimination_accuracy
+from ...metrics.statistics import Share, share
+from ...metrics.words import WordAccuracy
+from ...models import OneTower
+from ...models.pairs import looked_at
+from ...synthesis import Negative
+from ...text import SceneGraph, phrases
+from ...text.alignment import align, token_characters
+from ...text.graph import tokenise
+from ...text.tokens import plain_text
+from .words import WordAnswers, one_tower_of, spelled, word_answers
+
+# Where a synthetic negative was changed, letter for letter: to put any of its places back as they were.
+
+
+def changed_places(negative: Negative, caption: str) -> list[tuple[int, int]] | None:
+    """First and behind-the-last character of each changed place of the sentence, in order.
+
+    None where putting all of them back does not give the caption again: such a sentence was not made of it word by
+    word (a retrieved one), or by a tokeniser of words that cuts otherwise.
+    """
+    try:
+        tokens = token_characters(negative.sentence, tokenise(negative.sentence))
+        places = [(tokens[span.start][0], tokens[span.end - 1][1]) for span in negative.spans]
+    except (ItmlabError, IndexError):
+        return None
+    said = [negative.sentence[start:end] for start, end in places]
+    if not places or said != list(negative.replacement):
+        return None
+    return places if put_back(negative, places, range(len(places))) == caption else None
+
+
+def put_back(negative: Negative, places: list[tuple[int, int]], chosen: Iterable[int]) -> str:
+    """The sentence with the words that these places had in its caption."""
+    sentence = negative.sentence
+    for place in sorted(chosen, reverse=True):
+        start, end = places[place]
+        sentence = sentence[:start] + negative.source[place] + sentence[end:]
+    return sentence
+
+
+def with_only(negative: Negative, places: list[tuple[int, int]], place: int) -> str:
+    """The caption with this one of the changes."""
+    return put_back(negative, places, (other for other in range(len(places)) if other != place))
+
+
+KINDS = ("object", "attribute", "relation", "other")  # of phrases; what lies outside all of them is "other"
+
+
+@dataclass(frozen=True)
+class WordStudy:
+    """A tower's answers on the words of sentences that were made wrong, piece under piece with their captions.
+
+    `original` holds the caption's pieces, `kind` the type of phrase that a piece stands in (a number into `KINDS`),
+    `place` the changed place that it stands in (-1: none), `counted` is true at pieces of words. `images` are the
+    rows' in the data. `left_out` counts the sentences that have another number of pieces than their caption.
+    """
+
+    negatives: list[Negative]
+    answers: WordAnswers
+    original: Int[Tensor, "row piece"]
+    counted: Bool[Tensor, "row piece"]
+    kind: Int[Tensor, "row piece"]
+    place: Int[Tensor, "row piece"]
+    images: Int[Tensor, "row"]
+    left_out: int
+
+    @property
+    def replaced(self) -> Bool[Tensor, "row piece"]:
+        """Words that are not the caption's (G = 0 in Eq. 8)."""
+        return self.counted & (self.answers.input_ids != self.original)
+
+    def discrimination(self, kind: str | None = None, *, threshold: float = 0.5) -> WordAccuracy:
+        """Is a word said to be replaced exactly when it is? Of all words, or of those in phrases of one kind."""
+        kept = 1 - self.answers.mismatch
+        rows = self.answers.input_ids, self.original, self._counted(kind)
+        return word_discrimination_accuracy(kept, *rows, threshold=threshold, images=self.images)
+
+    def correction(self, kind: str | None = None) -> WordAccuracy:
+        """Is the piece that the model would write the caption's own? Of all words, or of those of one kind."""
+        rows = self.answers.input_ids, self.original, self._counted(kind)
+        return word_correction_accuracy(self.answers.written, *rows, images=self.images)
+
+    def _counted(self, kind: str | None) -> Bool[Tensor, "row piece"]:
+        if kind is None:
+            return self.counted
+        if kind not in KINDS:
+            raise ItmlabError(f"no kind of phrase {kind!r}", remedy=f"the kinds are {', '.join(KINDS)}")
+        return self.counted & (self.kind == KINDS.index(kind))
+
+
+def word_study(model: Any, data: CaptionSet, negatives: Sequence[Negative]) -> WordStudy:
+    """What a one-tower model or Run says of every word of these negatives of captions of `data`.
+
+    They carry the numbers of their image and caption (`Negative.of`), and must have been made word by word: those with
+    another number of pieces than their caption, or cut, are left out and counted. None left is an ItmlabError.
+    """
+    tower = one_tower_of(model)
+    usable = _usable(tower, data, negatives)
+    if not usable:
+        raise ItmlabError(
+            f"none of {len(negatives)} negatives has its caption's words in its places",
+            where=data.name,
+            remedy="give those of a generator that replaces words, numbered by image and caption",
+        )
+    kept, places = [one for one, _ in usable], [where for _, where in usable]
+    captions, image_of = [one.caption for one in kept], torch.tensor([one.image for one in kept])
+    images, rows = image_of.unique(return_inverse=True)
+    sentences = [one.sentence for one in kept]
+    source = looked_at(tower, data)
+    answers = word_answers(tower, [source[image] for image in images.tolist()], sentences, rows.tolist())
+    graphs = dict(zip(captions, _graphs(data, captions), strict=True))
+    texts = [data.captions[caption] for caption in captions]
+    pieces = align(tower.tokenizer, texts, [graphs[caption] for caption in captions], tower.config.maximum_tokens)
+    length = answers.input_ids.shape[1]  # of a row, its caption has as many
+    kind = torch.full(answers.input_ids.shape, KINDS.index("other"))
+    for row, caption in enumerate(captions):
+        of_word = torch.tensor([*_kinds(graphs[caption]), KINDS.index("other")])
+        kind[row] = of_word[pieces.first_word[row, :length].clamp(max=len(of_word) - 1)]
+    place = torch.full(answers.input_ids.shape, -1)
+    for row, (sentence, where) in enumerate(zip(sentences, places, strict=True)):
+        found = _places(tower, sentence, where)
+        place[row, : len(found)] = torch.tensor(found)
+    return WordStudy(
+        kept, answers, pieces.input_ids, answers.word_mask, kind, place, image_of, len(negatives) - len(kept)
+    )
+
+
+def _usable(
+    tower: OneTower, data: CaptionSet, negatives: Sequence[Negative]
+) -> list[tuple[Negative, list[tuple[int, int]]]]:
+    """The negatives whose pieces stand under those of their captions, and differ in the changed places only."""
+    found = []
+    for negative in negatives:
+        if not 0 <= negative.caption < len(data.captions):
+            raise ItmlabError(
+                f"{negative.sentence[:60]!r} is of no caption of the data", remedy="number it: Negative.of"
+            )
+        caption = data.captions[negative.caption]
+        where = changed_places(negative, caption)
+        if where is None:
+            continue
+        made, was = (
+            tower.tokenizer.backend_tokenizer.encode(plain_text(text)).ids for text in (negative.sentence, caption)
+        )
+        if len(made) != len(was) or len(made) > tower.config.maximum_tokens:
+            continue
+        inside = _places(tower, negative.sentence, where)
+        if all(one == other or at >= 0 for one, other, at in zip(made, was, inside, strict=True)):
+            found.append((negative, where))
+    return found
+
+
+def _places(tower: OneTower, sentence: str, places: Sequence[tuple[int, int]]) -> list[int]:
+    """For each piece of the sentence the number of the changed place it stands in, or -1."""
+    offsets = tower.tokenizer.backend_tokenizer.encode(plain_text(sentence)).offsets
+    return [
+        next((at for at, (start, end) in enumerate(places) if first < end and last > start), -1)
+        for first, last in offsets
+    ]
+
+
+def _graphs(data: CaptionSet, captions: Sequence[int]) -> list[SceneGraph]:
+    if data.world is not None:
+        return [data.world.graphs[caption] for caption in captions]
+    from ...text import parse
+
+    return parse([data.captions[caption] for caption in captions])
+
+
+def _kinds(graph: SceneGraph) -> list[int]:
+    """For each token of the sentence the kind of the shortest phrase that it stands in."""
+    kinds = [KINDS.index("other")] * len(graph.tokens)
+    for phrase in sorted(phrases(graph), key=lambda one: one.span.start - one.span.end):  # the longest first
+        kinds[phrase.span.start : phrase.span.end] = [KINDS.index(phrase.kind)] * (phrase.span.end - phrase.span.start)
+    return kinds
+
+
+# Word discrimination and correction against the world's truth: a replaced word may well be true of the picture.
+
+
+WORDS = ("kept", "replaced, true", "replaced, undecided", "replaced, false")
+SENTENCES = ("caption", "made wrong", "corrected")
+
+
+@dataclass(frozen=True)
+class WordTruth:
+    """What the world says of the sentences and words of a study.
+
+    `mismatched[words]` is the share of them that the model says do not fit; a replaced word is true or false as the
+    caption is with only that place changed. `sentences[stage]` counts verdicts: 1 true, 0 false, -1 undecided.
+    `restored` is the share of corrections that give the caption again, `true` that of those decided that are true of
+    the picture, by the kind of the only place that was changed ("all": of all sentences).
+    """
+
+    mismatched: dict[str, Share]
+    sentences: dict[str, dict[int, int]]
+    restored: Share
+    true: dict[str, Share]
+
+
+def word_truth(
+    model: Any, data: CaptionSet, study: WordStudy, *, threshold: float = 0.5, above: float = 0.0
+) -> WordTruth:
+    """Judge a study of `model` by `data`'s world; without a world it is an ItmlabError.
+
+    A word does not fit if its probability of being kept is below `threshold`. Correction rewrites words from a
+    mismatch of `above` on (the paper: all of them).
+    """
+    if data.world is None:
+        raise ItmlabError(
+            "only a world says which sentences are true", where=data.name, remedy="use the data set scenes"
+        )
+    tower, images = one_tower_of(model), study.images.tolist()
+    made = [one.sentence for one in study.negatives]
+    captions = [data.captions[one.caption] for one in study.negatives]
+    corrected = [each.corrected(above) for each in spelled(tower, made, study.answers)]
+    alone = _alone(study, captions)
+    whole = zip(images * len(SENTENCES), captions + made + corrected, strict=True)
+    verdict = _verdicts(data, [*whole, *((images[row], one) for row, one in alone.values())])
+    stages = dict(zip(SENTENCES, (captions, made, corrected), strict=True))
+    of_stage = {
+        name: torch.tensor([verdict[pair] for pair in zip(images, some, strict=True)]) for name, some in stages.items()
+    }
+    restored = [new.casefold() == old.casefold() for new, old in zip(corrected, captions, strict=True)]
+    kinds = [one.kind[0] if len(one.kind) == 1 else "" for one in study.negatives]
+    after = of_stage["corrected"]
+    rows = {"all": torch.ones(len(made)).bool()} | {
+        kind: torch.tensor([each == kind for each in kinds]) for kind in KINDS if kind in kinds
+    }
+    return WordTruth(
+        _mismatched(study, {place: verdict[images[row], one] for place, (row, one) in alone.items()}, threshold),
+        {name: {said: int((found == said).sum()) for said in (1, 0, -1)} for name, found in of_stage.items()},
+        share(torch.tensor(restored), study.images),
+        {
+            kind: share(after[chosen & (after >= 0)] == 1, study.images[chosen & (after >= 0)])
+            for kind, chosen in rows.items()
+        },
+    )
+
+
+def _alone(study: WordStudy, captions: Sequence[str]) -> dict[tuple[int, int], tuple[int, str]]:
+    """For each row and changed place the row again, and the caption with only that change."""
+    found = {}
+    for row, (negative, caption) in enumerate(zip(study.negatives, captions, strict=True)):
+        places = changed_places(negative, caption) or []
+        found |= {(row, place): (row, with_only(negative, places, place)) for place in range(len(places))}
+    return found
+
+
+def _verdicts(data: CaptionSet, asked: Sequence[tuple[int, str]]) -> dict[tuple[int, str], int]:
+    """The world's verdict on each sentence on its image, parsed all at once."""
+    from ...text import parse
+
+    by_image: dict[int, dict[str, None]] = {}
+    for image, sentence in asked:
+        by_image.setdefault(image, {})[sentence] = None
+    parse(list({sentence for some in by_image.values() for sentence in some}))  # into the cache that the world reads
+    return {
+        (image, sentence): said
+        for image, some in by_image.items()
+        for sentence, said in zip(some, data.world.truth([image], list(some))[0].tolist(), strict=True)
+    }
+
+
+def _mismatched(study: WordStudy, verdicts: Mapping[tuple[int, int], int], threshold: float) -> dict[str, Share]:
+    """How many pieces of words of each sort are said not to fit."""
+    said, owners = 1 - study.answers.mismatch < threshold, study.images[:, None].expand(study.counted.shape)
+    sort: Int[Tensor, "row piece"] = torch.full(study.counted.shape, WORDS.index("kept"))
+    names = {1: "replaced, true", -1: "replaced, undecided", 0: "replaced, false"}
+    for row, piece in study.replaced.nonzero().tolist():
+        sort[row, piece] = WORDS.index(names[verdicts[row, int(study.place[row, piece])]])
+    masks = {name: study.counted & (sort == number) for number, name in enumerate(WORDS)}
+    return {name: share(said[mask], owners[mask]) for name, mask in masks.items()}

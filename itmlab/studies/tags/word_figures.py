@@ -1,0 +1,362 @@
+"""Words coloured by how little they fit their picture, and what the model writes instead (TAGS-DC, Figure 4)."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from ..kit.canvas import Box, Canvas, data_uri, fill
+from ..kit.theme import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    MUTED,
+    ORANGE,
+    PAPER,
+    RULE,
+    VERDICTS,
+    VERMILION,
+    WIDTH,
+    error_bars,
+    label,
+    shortened,
+    styled,
+    text_width,
+)
+
+if TYPE_CHECKING:
+    from ...metrics.statistics import Share
+    from ...metrics.words import WordAccuracy
+    from .word_accuracy import WordTruth
+    from .words import Part, WordExample, WordRow
+
+
+FITS, MISFITS = "#5FBF8C", "#FFE14A"  # the paper's green and yellow; yellow is also much the lighter
+MARKS = {"restored": GREEN, "other": VERMILION, "missed": ORANGE, "rewritten": BLUE}
+LEGEND = {
+    "restored": "rewritten to the caption's word",
+    "other": "rewritten otherwise",
+    "missed": "missed",
+    "rewritten": "rewritten",
+}
+SIDE, PICTURE, NAME, SCORE = 24, 156, 92, 78  # pixels: margin, picture, columns
+SIZE, LINE, DIGITS = 16, 39, 11  # pixels: letters, from line to line, letters of numbers under words
+HIGHER = "no lower than the caption"
+LINES, FLAGGED = 6, 0.5  # a longer sentence is cut; from this mismatch on it is written under the word
+
+
+class _Place(NamedTuple):
+    part: "Part"
+    text: str
+    left: float
+    right: float
+    line: int
+
+
+def draw_explained_words(examples: "Sequence[WordExample]", *, title: str, subtitle: str = "") -> go.Figure:
+    """Each example's picture and beside it its sentences, with their scores (%) by model and the world's verdicts.
+
+    Backgrounds go from green (fits) to yellow (does not); from a mismatch of 50 % on it stands under the word. In
+    corrected sentences words are underlined: see the legend below. A wrong sentence's score is red where it is not
+    below the caption's.
+    """
+    canvas, top = Canvas(), 6.0
+    models = list(dict.fromkeys(model for example in examples for row in example.rows for model in row.scores))
+    right = WIDTH - SIDE - SCORE * len(models)
+    for at, model in enumerate(models):
+        name = label(shortened(model, 13, SCORE - 6))
+        canvas.words(f"<b>{name}</b>", right + SCORE * (at + 1), top, size=13, colour=MUTED, across="right")
+    top += 24
+    for example in examples:
+        canvas.line((SIDE, top), (WIDTH - SIDE, top), RULE)
+        canvas.picture(data_uri(example.picture), SIDE, top + 12, PICTURE, PICTURE)
+        lower, captions = top + 10, [row.scores for row in example.rows if row.name == "caption"]
+        for row in example.rows:
+            lower = _row(canvas, row, models, captions[0] if captions else {}, lower, right)
+        top = max(lower + 4, top + PICTURE + 24)
+    marks = {part.mark for example in examples for row in example.rows for part in row.parts} - {None}
+    scored = any(row.name == "caption" and row.scores for example in examples for row in example.rows)
+    end = _legend(canvas, [mark for mark in MARKS if mark in marks], scored, top + 10)
+    return canvas.figure(title, subtitle, height=end)
+
+
+def blend(mismatch: float) -> str:
+    """The colour of a mismatch between 0 and 1."""
+    low, high = ([int(shade[start : start + 2], 16) for start in (1, 3, 5)] for shade in (FITS, MISFITS))
+    share = min(max(mismatch, 0.0), 1.0)
+    return "#{:02X}{:02X}{:02X}".format(*(round(a + share * (b - a)) for a, b in zip(low, high, strict=True)))
+
+
+def _row(
+    canvas: Canvas, row: "WordRow", models: Sequence[str], caption: Mapping[str, float], top: float, right: float
+) -> float:
+    """One sentence with its name, verdict and scores; returns where it ends."""
+    left = SIDE + PICTURE + 22
+    middle = top + (LINE - 7) / 2
+    canvas.words(
+        label(row.name), left, middle - (8 if row.verdict is not None else 0), size=13, colour=MUTED, down="middle"
+    )
+    if row.verdict is not None:
+        shade, said = VERDICTS[row.verdict]
+        canvas.words(f"<b>{said}</b>", left, middle + 10, size=13, colour=shade, down="middle")
+    places = _lay_out(row.parts, left + NAME, right - 14)
+    for place in places:
+        _word(canvas, place, top + place.line * LINE)
+    for at, model in enumerate(models):
+        if model in row.scores:
+            score = row.scores[model]
+            wrong = row.name == "made wrong" and score >= caption.get(model, 2.0)
+            text = f"<b>{100 * score:.2f}</b>" if row.name == "made wrong" else f"{100 * score:.2f}"
+            shade = VERMILION if wrong else INK
+            canvas.words(text, right + SCORE * (at + 1), middle, size=15, colour=shade, across="right", down="middle")
+    return top + LINE * (max((place.line for place in places), default=0) + 1) + 8
+
+
+def _word(canvas: Canvas, place: _Place, top: float) -> None:
+    part, middle = place.part, (place.left + place.right) / 2
+    if part.mismatch is not None:
+        fill(canvas, Box(place.left - 3, top + 4, place.right + 3, top + LINE - 11), blend(part.mismatch), radius=4)
+        number = f"{100 * part.mismatch:.0f}"
+        if part.mismatch >= FLAGGED and text_width(number, DIGITS) < place.right - place.left + 8:
+            canvas.words(number, middle, top + LINE - 5, size=DIGITS, colour=MUTED, across="center", down="middle")
+    if part.mark is not None:
+        style = {"fillcolor": MARKS[part.mark], "line": {"width": 0}}
+        canvas.rectangle(place.left, top + LINE - 13, place.right - place.left, 3, **style)
+    canvas.words(label(place.text), middle, top + (LINE - 7) / 2, size=SIZE, across="center", down="middle")
+
+
+def _lay_out(parts: "Sequence[Part]", left: float, right: float) -> list[_Place]:
+    """Each part's place; what is beyond the last line is left out."""
+    places: list[_Place] = []
+    at, line, blank = left, 0, text_width(" ", SIZE) + 3
+    for part in parts:
+        text = shortened(part.text, SIZE, right - left)
+        width = text_width(text, SIZE)
+        close = 7 if part.mismatch is not None else 0  # backgrounds do not touch
+        at += (blank if part.blank else close) if places and places[-1].line == line else 0
+        if at + width > right and at > left:
+            at, line = left, line + 1
+        if line == LINES:
+            last = places.pop()
+            places.append(last._replace(text="…", right=last.left + text_width("…", SIZE)))
+            break
+        places.append(_Place(part, text, at, at + width, line))
+        at += width
+    return places
+
+
+def _legend(canvas: Canvas, marks: Sequence[str], scored: bool, top: float) -> float:
+    """What colours and lines mean; returns where it ends."""
+    steps, at, middle = 12, float(SIDE), top + 12
+    canvas.line((SIDE, top - 4), (WIDTH - SIDE, top - 4), RULE)
+    at = _noted(canvas, "word fits, 0 %", at, middle) + 10
+    for step in range(steps):
+        canvas.rectangle(at, top + 6, 9.5, 12, fillcolor=blend(step / (steps - 1)), line={"width": 0})
+        at += 9
+    at = _noted(canvas, "100 %, it does not", at + 8, middle) + 26
+    for mark in marks:
+        if at + 28 + text_width(LEGEND[mark], 12) > WIDTH - SIDE:
+            at, middle = float(SIDE), middle + 22
+        canvas.rectangle(at, middle - 1, 22, 3, fillcolor=MARKS[mark], line={"width": 0})
+        at = _noted(canvas, LEGEND[mark], at + 28, middle) + 22
+    if scored:
+        if at + text_width("00.00 " + HIGHER, 12) > WIDTH - SIDE:
+            at, middle = float(SIDE), middle + 22
+        canvas.words("<b>00.00</b>", at, middle, size=12, colour=VERMILION, down="middle")
+        _noted(canvas, HIGHER, at + text_width("00.00 ", 12) + 6, middle)
+    return middle + 22
+
+
+def _noted(canvas: Canvas, text: str, at: float, middle: float) -> float:
+    """Small words; returns where they end."""
+    canvas.words(text, at, middle, size=12, colour=MUTED, down="middle")
+    return at + text_width(text, 12)
+
+
+# How well words are discriminated and corrected, by type of phrase (TAGS-DC, Sec. 4.4).
+
+
+PAPER_ACCURACY = {"word discrimination": 66.5, "word correction": 87.3}  # Sec. 4.4: Flickr30K, words not named
+SERIES = {"replaced": (VERMILION, "diamond"), "kept": (BLUE, "circle"), "all": (INK, "square")}
+
+
+def draw_word_accuracy(
+    accuracies: "Mapping[str, Mapping[str, WordAccuracy]]",
+    *,
+    title: str,
+    subtitle: str = "",
+    paper: Mapping[str, float] | None = PAPER_ACCURACY,
+) -> go.Figure:
+    """A panel for each task of `accuracies[task][words]`, a row in it for each sort of words, with 95 % intervals.
+
+    Three points a row: replaced words, kept words, all of them. A grey line is what all would be for a model that
+    calls every word kept, or copies it; the dashed line, in the first row (of all words), the paper's number.
+    """
+    tasks, gap = list(accuracies), 0.24
+    figure = make_subplots(
+        1, len(tasks), subplot_titles=[*map(label, tasks)], shared_yaxes=True, horizontal_spacing=0.06
+    )
+    rows = list(next(iter(accuracies.values())))
+    for column, task in enumerate(tasks, start=1):
+        for number, (name, (shade, symbol)) in enumerate(SERIES.items()):
+            shares: list[Share] = [getattr(accuracies[task][row], name) for row in rows]
+            there = [at for at, share in enumerate(shares) if share.of]
+            figure.add_scatter(
+                x=[shares[at].percent for at in there],
+                y=[at + gap * (number - 1) for at in there],
+                error_x=error_bars([shares[at] for at in there], shade),
+                mode="markers",
+                name=f"{name} words",
+                legendgroup=name,
+                showlegend=column == 1,
+                marker={"color": shade, "symbol": symbol, "size": 11},
+                customdata=[str(shares[at]) for at in there],
+                hovertemplate=f"{name} words: %{{customdata}}<extra></extra>",
+                cliponaxis=False,
+                row=1,
+                col=column,
+            )
+        lazy = [_kept_share(accuracies[task][row]) for row in rows]
+        figure.add_scatter(
+            x=[value for share in lazy for value in (share, share, None)],
+            y=[place for at in range(len(rows)) for place in (at - 0.38, at + 0.38, None)],
+            mode="lines",
+            name="all words, if nothing is ever found wrong",
+            legendgroup="lazy",
+            showlegend=column == 1,
+            line={"color": GREY, "width": 2},
+            hoverinfo="skip",
+            row=1,
+            col=column,
+        )
+        if paper and task in paper:
+            line = {"color": ORANGE, "width": 2, "dash": "dash"}
+            figure.add_shape(x0=paper[task], x1=paper[task], y0=-0.45, y1=0.45, line=line, row=1, col=column)
+            words = {"text": f"paper {paper[task]:.1f} %", "font": {"color": MUTED, "size": 13}, "showarrow": False}
+            figure.add_annotation(
+                x=paper[task], y=0.45, xanchor="right", xshift=-5, yanchor="middle", **words, row=1, col=column
+            )
+    figure.update_xaxes(range=[-2, 102], tickvals=list(range(0, 101, 20)), title="right, %", showgrid=True)
+    figure.update_yaxes(
+        tickvals=list(range(len(rows))),
+        ticktext=[label(row) for row in rows],
+        range=[len(rows) - 0.3, -0.5],
+        showgrid=False,
+    )
+    figure.update_yaxes(tickfont={"size": 14, "color": INK}, col=1)
+    figure = styled(figure, title, subtitle, height=170 + 78 * len(rows))
+    figure.update_annotations(selector={"yanchor": "bottom", "xref": "paper"}, font={"size": 15, "color": MUTED})
+    return figure.update_layout(
+        title={"x": 16 / WIDTH, "xref": "container"},
+        legend={"y": 1.09},
+        margin={"t": figure.layout.margin.t + 26, "l": 110},
+    )
+
+
+def _kept_share(accuracy: "WordAccuracy") -> float:
+    return 100 * accuracy.kept.of / max(accuracy.all.of, 1)
+
+
+# What a model says of words, and what it makes of sentences, against what the world says of them.
+
+
+SHADES = {"kept": BLUE, "replaced, true": GREEN, "replaced, undecided": GREY, "replaced, false": VERMILION}
+
+
+def draw_word_truth(
+    truth: "WordTruth", *, title: str, subtitle: str = "", control: "Mapping[str, Share] | None" = None
+) -> go.Figure:
+    """Left: how often words are said not to fit, by what the world says of them, with 95 % intervals. Right: verdicts
+    on captions, on the sentences made of them and on the corrected ones, in percent.
+
+    `control`, the shares of the same words asked in another way, stands pale under each bar.
+    """
+    panels = ("words said not to fit", "sentences, by the world's verdict")
+    figure = make_subplots(1, 2, subplot_titles=panels, horizontal_spacing=0.16)
+    names, shares = list(truth.mismatched), list(truth.mismatched.values())
+    rows = [
+        f"{label(name)}<br><span style='color:{MUTED}'>{share.of:,} words</span>"
+        for name, share in truth.mismatched.items()
+    ]
+    _bars(figure, rows, names, shares, None if control is None else (-0.36, 0.4))
+    stages = list(truth.sentences)
+    totals = [max(sum(counts.values()), 1) for counts in truth.sentences.values()]
+    for verdict, (shade, said) in VERDICTS.items():
+        values = [100 * truth.sentences[stage][verdict] / total for stage, total in zip(stages, totals, strict=True)]
+        figure.add_bar(
+            x=values,
+            y=stages,
+            orientation="h",
+            name=said,
+            marker_color=shade,
+            text=[f"{value:.0f}" if value >= 5 else "" for value in values],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            textfont={"color": PAPER, "size": 14},
+            hovertemplate=f"{said}: %{{x:.1f}} %<extra></extra>",
+            row=1,
+            col=2,
+        )
+    if control is not None:
+        _bars(figure, rows, names, [control[name] for name in names], (0.08, 0.24), pale=True)
+        shares = [*shares, *control.values()]
+    largest = max((share.upper for share in shares if share.of), default=100.0)
+    figure.update_xaxes(title="said not to fit, %", range=[0, 1.2 * largest], row=1, col=1)
+    figure.update_xaxes(title="sentences, %", range=[0, 100], row=1, col=2)
+    figure.update_yaxes(autorange="reversed", showgrid=False, tickfont={"size": 13, "color": INK}, ticklabelstandoff=6)
+    figure = styled(figure, title, subtitle, height=440)
+    figure.update_annotations(selector={"yanchor": "bottom", "xref": "paper"}, font={"size": 15, "color": MUTED})
+    return figure.update_layout(
+        title={"x": 16 / WIDTH, "xref": "container"},
+        barmode="stack",
+        bargap=0.35,
+        legend={"y": 1.11, "x": 0.58, "traceorder": "normal"},
+        margin={"t": figure.layout.margin.t + 30, "l": 140},
+    )
+
+
+def _bars(
+    figure: go.Figure,
+    rows: Sequence[str],
+    names: Sequence[str],
+    shares: "Sequence[Share]",
+    place: tuple[float, float] | None,
+    *,
+    pale: bool = False,
+) -> None:
+    """A bar in each row of the left panel; `place`: where in its row it begins, and how high it is."""
+    offset, width = (None, None) if place is None else place
+    figure.add_bar(
+        x=[share.percent if share.of else 0 for share in shares],
+        y=list(rows),
+        orientation="h",
+        offset=offset,
+        width=width,
+        base=None if place is None else 0,  # or the pale one would be stacked on the other
+        marker_color=[SHADES[name] for name in names],
+        marker_opacity=0.4 if pale else 1,
+        error_x=error_bars(shares, MUTED if pale else INK),
+        customdata=[str(share) for share in shares],
+        hovertemplate="%{customdata}<extra></extra>",
+        showlegend=False,
+        row=1,
+        col=1,
+    )
+    for at, share in enumerate(shares):
+        if share.of:
+            text = f"{share.percent:.0f} %" if pale else f"<b>{share.percent:.0f} %</b>"
+            middle = at if place is None else at + offset + width / 2
+            figure.add_annotation(
+                x=share.upper,
+                y=middle,
+                text=text,
+                font={"color": MUTED if pale else INK, "size": 12 if pale else 14},
+                showarrow=False,
+                xanchor="left",
+                xshift=8,
+                row=1,
+                col=1,
+            )

@@ -1,0 +1,366 @@
+"""Which words of a sentence do not fit a picture, and what the model would write (TAGS-DC, Sec. 2.4 and Figure 4)."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from PIL import Image
+from torch import Tensor
+
+from ...data.captionset import CaptionSet
+from ...data.faults import one_line
+from ...data.pictures import read_image
+from ...errors import ItmlabError
+from ...losses.words import REPLACED
+from ...models import OneTower
+from ...models.encoded import evaluating
+from ...models.pairs import looked_at, on_device
+from ...synthesis.refill import Vocabulary
+from ...text.tokens import plain_text
+from ..kit.scoring import as_score, matching
+
+# A sentence on a picture: how little each word fits, what the model would write there, and the corrected sentence.
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a sentence, the characters `start` to `end` of it.
+
+    `mismatch` is the largest probability of its pieces to have been replaced (H_WoD), `correction` what H_WoC would
+    write there: the word as it stands where no piece of it would change. `joined` says that the correction goes on
+    with the word before it, without a blank.
+    """
+
+    text: str
+    start: int
+    end: int
+    mismatch: float
+    correction: str
+    joined: bool = False
+
+    @property
+    def rewritten(self) -> bool:
+        """Whether the correction is another word."""
+        return self.correction != self.text
+
+
+@dataclass(frozen=True)
+class ExplainedSentence:
+    """A sentence on a picture: its words, in order, and by the name of each model the score s in [0, 1] (Eq. 3)."""
+
+    sentence: str
+    words: tuple[Word, ...]
+    scores: dict[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """The scores, and each word that more likely does not fit than fits or that would be rewritten, on its line."""
+        scores = ", ".join(f"{name} {100 * score:.1f} %" for name, score in self.scores.items())
+        lines = [
+            f"  {one_line(word.text)}: {100 * word.mismatch:.0f} %"
+            + (f", rather {one_line(word.correction)}" if word.rewritten else "")
+            for word in self.words
+            if word.rewritten or word.mismatch > 0.5
+        ]
+        return "\n".join([f"“{one_line(self.sentence)}” {scores}".rstrip(), *lines])
+
+    def corrected(self, above: float = 0.0) -> str:
+        """The sentence with the corrections of words whose mismatch is `above` or more (the paper's: of all)."""
+        return "".join(text for text, _ in self.parts(above))
+
+    def parts(self, above: float = 0.0) -> list[tuple[str, bool]]:
+        """The corrected sentence in parts, each with whether it was rewritten; what is between words is never."""
+        found: list[tuple[str, bool]] = []
+        at = 0
+        for word in self.words:
+            between, change = self.sentence[at : word.start], word.rewritten and word.mismatch >= above
+            if change and word.joined and found:
+                between = between.strip()
+            elif not between and found and (change or found[-1][1]) and _would_run_on(found[-1][0], word.correction):
+                between = " "
+            found += [(between, False), (word.correction if change else word.text, change)]
+            at = word.end
+        found.append((self.sentence[at:], False))
+        return [part for part in found if part[0]]
+
+
+def _would_run_on(before: str, after: str) -> bool:
+    return before[-1:].isalnum() and after[:1].isalnum()
+
+
+# A one-tower model asked what it makes of sentences on pictures: every head that speaks of words, and the score.
+
+
+TOGETHER = 64  # sentences through the tower
+
+
+@dataclass(frozen=True)
+class WordAnswers:
+    """What a tower says of each piece of some sentences, each on its picture; on the CPU, padded to the longest.
+
+    `mismatch` is the probability of "replaced" (H_WoD), `written` the piece that H_WoC would write there, special ones
+    never. `word_mask` is false at special pieces and padding, `match` the matching logit.
+    """
+
+    input_ids: Int[Tensor, "sentence piece"]
+    word_mask: Bool[Tensor, "sentence piece"]
+    mismatch: Float[Tensor, "sentence piece"]
+    written: Int[Tensor, "sentence piece"]
+    match: Float[Tensor, "sentence"]
+
+
+def one_tower_of(model: Any) -> OneTower:
+    """The model itself, or the model of a Run; one that does not read words and picture together is an ItmlabError."""
+    model = getattr(model, "model", model)
+    if not isinstance(model, OneTower):
+        raise ItmlabError(
+            f"{type(model).__name__} has no heads that discriminate and correct words", remedy="take a one-tower model"
+        )
+    return model
+
+
+def word_answers(
+    model: OneTower, images: Sequence[Any], sentences: Sequence[str], image_of: Sequence[int] | None = None
+) -> WordAnswers:
+    """The answers on each sentence, on image `image_of[sentence]` (default: on image number sentence).
+
+    Images are pictures or records of regions, whichever the model reads; each is embedded once. What is said of a
+    sentence depends on no other. Pieces behind the model's `maximum_tokens` are not read.
+    """
+    rows = torch.arange(len(sentences)) if image_of is None else torch.as_tensor(image_of, dtype=torch.long)
+    if not len(sentences) or rows.shape != (len(sentences),) or int(rows.max()) >= len(images):
+        raise ItmlabError(
+            f"{len(sentences)} sentences on {len(images)} images", remedy="give one or more, each with its image"
+        )
+    if model.config.visual == "regions" and not all(hasattr(image, "features") for image in images):
+        raise ItmlabError("this model looks at regions, not at pictures", remedy="give records of `data.regions`")
+    tokens = model.prepare_captions(sentences)
+    ids, mask, word_mask = tokens["input_ids"], tokens["attention_mask"].bool(), tokens["word_mask"]
+    mismatch, written = torch.zeros(ids.shape), torch.zeros_like(ids)
+    match, allowed = torch.zeros(len(ids)), Vocabulary(model.tokenizer).allowed
+    order = torch.argsort(rows, stable=True)
+    with evaluating(model):
+        for some in order.split(TOGETHER):
+            different, at = rows[some].unique(return_inverse=True)
+            regions = model.embed_regions(
+                **on_device(model, model.prepare_images([images[image] for image in different.tolist()]))
+            )
+            length = int(mask[some].sum(dim=1).max())
+            device = regions.values.device
+            said = model(
+                ids[some, :length].to(device),
+                mask[some, :length].to(device),
+                regions.take(at.to(device)),
+                heads=("itm", "wod", "woc"),
+            )
+            mismatch[some, :length] = said.wod.float().softmax(dim=-1)[..., REPLACED].cpu()
+            written[some, :length] = (
+                said.woc.float().cpu()[..., : len(allowed)].masked_fill(~allowed, -torch.inf).argmax(dim=-1)
+            )
+            match[some] = said.itm.float().cpu()
+    return WordAnswers(ids, word_mask, mismatch, written, match)
+
+
+def explain_words(
+    model: Any, picture: Any, sentences: Sequence[str], *, name: str | None = None
+) -> list[ExplainedSentence]:
+    """Each sentence explained by `model` on one picture, its file or a record of regions, with its score under `name`.
+
+    The model is a one tower or a Run of one; only one trained with word discrimination and correction (TAGS-DC) has
+    learnt to answer. Words behind its `maximum_tokens` are not read. A sentence without words is an ItmlabError.
+    """
+    picture = read_image(picture) if isinstance(picture, Path) else picture
+    name = name or (model.recipe.name if hasattr(model, "recipe") else "model")
+    return explained(model, [picture], sentences, [0] * len(sentences), name=name)
+
+
+def explained(
+    model: Any, pictures: Sequence[Any], sentences: Sequence[str], image_of: Sequence[int], *, name: str = "model"
+) -> list[ExplainedSentence]:
+    """The same for sentences on several pictures, sentence s on picture `image_of[s]`."""
+    tower = one_tower_of(model)
+    for number, sentence in enumerate(sentences):
+        if not sentence.strip():
+            raise ItmlabError(f"sentence {number} has no words", remedy="write what the picture may show")
+    return spelled(tower, sentences, word_answers(tower, pictures, sentences, image_of), name)
+
+
+def spelled(
+    tower: OneTower, sentences: Sequence[str], answers: WordAnswers, name: str = "model"
+) -> list[ExplainedSentence]:
+    """Answers on pieces as answers on the words of the sentences."""
+    vocabulary, scores = Vocabulary(tower.tokenizer), answers.match.sigmoid().tolist()
+    return [
+        ExplainedSentence(
+            sentence,
+            tuple(_words(tower, vocabulary, sentence, answers.mismatch[row], answers.written[row])),
+            {name: scores[row]},
+        )
+        for row, sentence in enumerate(sentences)
+    ]
+
+
+def corrections(
+    model: Any, data: CaptionSet, images: Sequence[int], sentences: Sequence[str], above: float = 0.0
+) -> list[str]:
+    """Each sentence as the model would write it on image `images[s]` of the set (Eq. 9), word by word.
+
+    Only words whose mismatch is `above` or more are rewritten; capital letters and punctuation stay as they were.
+    """
+    tower = one_tower_of(model)
+    different, image_of = torch.as_tensor(images).unique(return_inverse=True)
+    source = looked_at(tower, data)
+    pictures = [source[image] for image in different.tolist()]
+    return [one.corrected(above) for one in explained(tower, pictures, sentences, image_of.tolist())]
+
+
+def _words(
+    tower: OneTower,
+    vocabulary: Vocabulary,
+    sentence: str,
+    mismatch: Float[Tensor, "piece"],
+    written: Int[Tensor, "piece"],
+) -> Iterator[Word]:
+    """The words that the tower reads, each with what it says of its pieces."""
+    text = plain_text(sentence)
+    encoding = tower.tokenizer.backend_tokenizer.encode(text)
+    pieces: dict[int, list[int]] = {}
+    last = min(len(encoding.ids), tower.config.maximum_tokens) - 1  # the closing piece
+    for at, word in enumerate(encoding.word_ids[:last]):
+        if word is not None:
+            pieces.setdefault(word, []).append(at)
+    for word, places in pieces.items():
+        start, end = encoding.word_to_chars(word)
+        own = sentence[start:end]
+        drawn = tuple(written[places].tolist())
+        same = drawn == tuple(encoding.ids[place] for place in places)
+        correction = own if same else vocabulary.words(drawn)
+        if not same and own[:1].isupper():
+            correction = correction[:1].upper() + correction[1:]
+        joined = not same and not bool(vocabulary.beginning[drawn[0]]) and correction[:1].isalnum()
+        yield Word(own, start, end, float(mismatch[places].max()), correction, joined)
+
+
+# One picture's rows of TAGS-DC's Figure 4: a caption, the sentence made wrong, and what the model makes of it.
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some letters without a blank in them; `blank` stands before them. Of a word, its mismatch or its `mark`.
+
+    "restored": rewritten to the caption's word; "other": rewritten to another; "missed": left, though not the
+    caption's; "rewritten": the caption is not known.
+    """
+
+    text: str
+    blank: bool
+    mismatch: float | None = None
+    mark: Literal["restored", "other", "missed", "rewritten"] | None = None
+
+
+@dataclass(frozen=True)
+class WordRow:
+    """A sentence in parts, its score by each model in [0, 1], and the world's verdict (1, 0, -1) where there is one."""
+
+    name: str
+    parts: tuple[Part, ...]
+    scores: dict[str, float] = field(default_factory=dict)
+    verdict: int | None = None
+
+
+@dataclass(frozen=True)
+class WordExample:
+    """A picture and what is said of it."""
+
+    picture: Image.Image
+    rows: tuple[WordRow, ...]
+
+
+def word_example(
+    models: Mapping[str, Any],
+    data: CaptionSet,
+    image: int,
+    sentence: str,
+    *,
+    caption: str | None = None,
+    above: float = 0.0,
+) -> WordExample:
+    """A sentence on an image of `data` as the last of the `models` (Runs or models), a one tower, explains it.
+
+    All of them score it, whatever their kinds. `caption` is what it was made of, if anything. Words are rewritten from
+    a mismatch of `above` on. Where the data have a world, each sentence has its verdict.
+    """
+    if not models:
+        raise ItmlabError("no model to explain words", remedy="give one or more by name")
+    *others, name = models
+    tower = one_tower_of(models[name])
+    matches = {other: matching(models[other], data) for other in others}
+
+    def told(sentences: Sequence[str]) -> list[ExplainedSentence]:
+        answers = explained(tower, [looked_at(tower, data)[image]], sentences, [0] * len(sentences), name=name)
+        scores = {
+            other: as_score(models[other], match([image] * len(sentences), sentences)).tolist()
+            for other, match in matches.items()
+        }
+        return [
+            replace(one, scores={other: row[at] for other, row in scores.items()} | one.scores)
+            for at, one in enumerate(answers)
+        ]
+
+    first = told([sentence] if caption is None else [sentence, caption])
+    own = None if caption is None else [word.text.casefold() for word in first[1].words]
+    better = first[0].corrected(above)
+    last = told([better])[0] if better.strip() else ExplainedSentence(better, ())
+    rows = [] if caption is None else [WordRow("caption", tuple(_plain([(caption, False)])), first[1].scores)]
+    rows += [
+        WordRow("sentence" if caption is None else "made wrong", tuple(_coloured(first[0])), first[0].scores),
+        WordRow("corrected", tuple(_marked(_plain(first[0].parts(above)), own)), last.scores),
+    ]
+    if data.world is not None:
+        said = ([] if caption is None else [caption]) + [sentence, better]
+        verdicts = data.world.truth([image], said)[0].tolist()
+        rows = [replace(row, verdict=verdict) for row, verdict in zip(rows, verdicts, strict=True)]
+    return WordExample(data.images[image], tuple(rows))
+
+
+def _coloured(one: ExplainedSentence) -> Iterable[Part]:
+    """The sentence as it stands; what the model did not read has no mismatch."""
+    at = 0
+    for word in one.words:
+        between = one.sentence[at : word.start]
+        yield from _plain([(between.strip(), False)])
+        yield Part(word.text, blank=between[-1:].isspace(), mismatch=word.mismatch)
+        at = word.end
+    yield from _plain([(one.sentence[at:], False)])
+
+
+def _plain(parts: Iterable[tuple[str, bool]]) -> Iterable[Part]:
+    """Texts cut at blanks; those rewritten are marked so."""
+    blank = False
+    for text, rewritten in parts:
+        blank |= text[:1].isspace()
+        for piece in text.split():
+            yield Part(piece, blank, mark="rewritten" if rewritten else None)
+            blank = True
+        blank = text[-1:].isspace() or (blank and not text.strip())
+
+
+def _marked(parts: Iterable[Part], caption: Sequence[str] | None) -> Iterable[Part]:
+    """With the marks that comparing with the caption's words gives."""
+    parts = list(parts)
+    if caption is None:
+        yield from parts
+        return
+    said = [part.text.casefold() for part in parts]
+    if len(said) == len(caption):
+        kept = {at for at, (one, other) in enumerate(zip(said, caption, strict=True)) if one == other}
+    else:
+        blocks = SequenceMatcher(None, said, caption, autojunk=False).get_matching_blocks()
+        kept = {block.a + at for block in blocks for at in range(block.size)}
+    for number, part in enumerate(parts):
+        rewritten, its_own = part.mark is not None, number in kept
+        mark = ("restored" if its_own else "other") if rewritten else (None if its_own else "missed")
+        yield replace(part, mark=mark)

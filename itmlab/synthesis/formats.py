@@ -1,0 +1,232 @@
+"""Files of negatives, read: the header, and the rows with the line or row that each stands in."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from ..data.entries import json_object
+from ..data.faults import Faults, one_line
+from ..errors import ItmlabError
+from .rows import COLUMNS, COUNTS, LAYOUT, LISTS, TEXTS
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyarrow import parquet
+
+
+# Files of negatives, written: a header and rows as JSON lines, as tab-separated lines, or as Parquet.
+#
+# JSON lines: the header is the first line. Tab-separated: "# " and the header as JSON, the names of the columns, then
+# a line a row: no quoting, in texts \t \n \r \\ for what would end a cell or a line, other cells JSON, nothing for
+# null. Parquet: the header is JSON under the key "itmlab" of the schema's metadata.
+
+
+FORMATS = {".jsonl": "jsonl", ".tsv": "tsv", ".parquet": "parquet"}
+ROWS_TOGETHER = 16384  # a row group of Parquet
+ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+Header = dict[str, Any]
+Row = dict[str, Any]
+
+
+def format_of(path: Path, wanted: str | None = None) -> str:
+    """The format wanted, or that of the file name's ending; an unknown one is an ItmlabError."""
+    found = wanted or FORMATS.get(path.suffix.lower())
+    if found not in FORMATS.values():
+        raise ItmlabError(
+            f"no format {wanted!r}" if wanted else f"its ending {path.suffix!r} names no format",
+            where=str(path),
+            remedy=f"end the name in {', '.join(FORMATS)}, or name a format: {', '.join(FORMATS.values())}",
+        )
+    return found
+
+
+def write_file(file: BinaryIO, kind: str, header: Header, rows: Iterable[Row]) -> None:
+    """Write a header and rows to an open file, streamed."""
+    {"jsonl": _write_jsonl, "tsv": _write_tsv, "parquet": _write_parquet}[kind](file, header, rows)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _write_jsonl(file: BinaryIO, header: Header, rows: Iterable[Row]) -> None:
+    for line in chain([header], rows):
+        file.write(_json(line).encode() + b"\n")
+
+
+def _write_tsv(file: BinaryIO, header: Header, rows: Iterable[Row]) -> None:
+    file.write(f"# {_json(header)}\n".encode() + "\t".join(COLUMNS).encode() + b"\n")
+    for row in rows:
+        file.write("\t".join(_cell(name, row[name]) for name in COLUMNS).encode() + b"\n")
+
+
+def _cell(name: str, value: Any) -> str:
+    if name in TEXTS:
+        return re.sub(r"[\\\t\n\r]", lambda found: ESCAPES[found.group()], value)
+    return "" if value is None else _json(value)  # JSON escapes tabs and line ends itself
+
+
+def _write_parquet(file: BinaryIO, header: Header, rows: Iterable[Row]) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    schema = _schema().with_metadata({"itmlab": _json(header)})
+    with parquet.ParquetWriter(file, schema, compression="zstd", write_page_checksum=True) as writer:
+        for some in _groups(iter(rows)):
+            writer.write_table(pyarrow.Table.from_pylist(some, schema=schema))
+
+
+def _groups(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    while some := list(islice(rows, ROWS_TOGETHER)):
+        yield some
+
+
+def _schema() -> "pyarrow.Schema":
+    import pyarrow
+
+    types = {name: pyarrow.string() for name in TEXTS}
+    types |= {name: pyarrow.list_(pyarrow.string()) for name in LISTS}
+    types |= {"spans": pyarrow.list_(pyarrow.list_(pyarrow.int32()))}
+    types |= {"score": pyarrow.float64(), "fluency": pyarrow.float64(), "truth": pyarrow.bool_()}
+    return pyarrow.schema([(name, types[name]) for name in COLUMNS])
+
+
+_ESCAPED = {escape: character for character, escape in ESCAPES.items()}
+
+
+def read_file(path: Path, faults: Faults) -> tuple[Header, Iterator[tuple[int, Row]]]:
+    """The header, and (line or row number, row) of each row that is a row at all; the others go to `faults`.
+
+    The format is told by the content. What is no file of negatives is an ItmlabError.
+    """
+    header = read_header(path)
+    kind = _kind(path)
+    return header, {"jsonl": _jsonl_rows, "tsv": _tsv_rows, "parquet": _parquet_rows}[kind](path, faults)
+
+
+def read_header(path: Path) -> Header:
+    """How the negatives of a file were made, without reading them."""
+    kind = _kind(path)
+    if kind == "parquet":
+        text = (_parquet(path)[1].metadata or {}).get(b"itmlab", b"")
+    else:
+        with open(path, "rb") as file:
+            text = file.readline().removeprefix(b"# ")
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError):
+        header = None
+    if not isinstance(header, dict) or "itmlab_negatives" not in header:
+        raise ItmlabError(
+            "no header of itmlab's negatives", where=str(path), remedy="give a file that `itmlab negatives` wrote"
+        )
+    if header["itmlab_negatives"] != LAYOUT:
+        raise ItmlabError(
+            f"its layout is number {one_line(header['itmlab_negatives'], 20)}, and this itmlab reads number {LAYOUT}",
+            where=str(path),
+            remedy="read it with the itmlab that wrote it",
+        )
+    missing = [name for name in COUNTS if type(header.get(name)) is not int]
+    if missing:
+        raise ItmlabError(f"its header does not say how many {missing[0]}", where=str(path))
+    return header
+
+
+def _kind(path: Path) -> str:
+    try:
+        with open(path, "rb") as file:
+            start = file.read(4)
+    except FileNotFoundError:
+        raise ItmlabError("no such file", where=str(path)) from None
+    except OSError as error:
+        raise ItmlabError(f"cannot be read ({error})", where=str(path)) from None
+    return "parquet" if start == b"PAR1" else "tsv" if start.startswith(b"# ") else "jsonl"
+
+
+def _lines(path: Path, faults: Faults) -> Iterator[tuple[int, str]]:
+    """The lines after the header that are UTF-8, with their numbers."""
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            if number == 1:
+                continue
+            if not line.endswith(b"\n"):
+                faults.add(path, number, "the file ends within this line")
+                continue
+            try:
+                yield number, line[:-1].decode()
+            except UnicodeDecodeError as error:
+                faults.add(path, number, f"not UTF-8 at byte {error.start} of the line")
+
+
+def _jsonl_rows(path: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
+    for number, line in _lines(path, faults):
+        row = json_object(path, number, line, faults)
+        if row is not None:
+            yield number, row
+
+
+def _tsv_rows(path: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
+    lines = _lines(path, faults)
+    columns = next((line.removesuffix("\r") for _, line in lines), "").split("\t")
+    missing = [repr(name) for name in COLUMNS if name not in columns]
+    if missing or len(set(columns)) != len(columns):
+        raise ItmlabError(f"no column {', '.join(missing)}" if missing else "a column twice", where=f"{path}:2")
+    for number, line in lines:
+        cells = line.removesuffix("\r").split("\t")
+        if len(cells) != len(columns):
+            faults.add(path, number, f"malformed row: {len(cells)} cells where the header has {len(columns)}")
+            continue
+        row: Row = {}
+        for name, cell in zip(columns, cells, strict=True):
+            try:
+                row[name] = _value(name, cell)
+            except (ValueError, RecursionError, KeyError):
+                faults.add(path, number, f"malformed {name}: {one_line(repr(cell), 60)}")
+                break
+        else:
+            yield number, row
+
+
+def _value(name: str, cell: str) -> Any:
+    if name in TEXTS:
+        return re.sub(r"\\(.?)", lambda found: _ESCAPED[found.group()], cell, flags=re.DOTALL)
+    return None if cell == "" else json.loads(cell) if name in COLUMNS else cell
+
+
+def _parquet(path: Path) -> tuple["parquet.ParquetFile", "pyarrow.Schema"]:
+    from pyarrow import parquet
+
+    try:
+        file = parquet.ParquetFile(path, page_checksum_verification=True)
+        return file, file.schema_arrow
+    except _spoilt() as error:
+        raise ItmlabError(f"not readable as Parquet ({one_line(error, 120)})", where=str(path)) from None
+
+
+def _parquet_rows(path: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
+    (file, schema), number = _parquet(path), 0
+    missing = [repr(name) for name in COLUMNS if name not in schema.names]
+    if missing:
+        raise ItmlabError(f"no column {', '.join(missing)}", where=str(path))
+    batches = file.iter_batches(columns=list(COLUMNS))
+    while True:
+        try:
+            rows = next(batches).to_pylist()
+        except StopIteration:
+            return
+        except _spoilt() as error:
+            faults.add(path, number + 1, f"cannot be read from here on ({one_line(error, 120)})")
+            return
+        for number, row in enumerate(rows, number + 1):  # noqa: B020 (counts on)
+            yield number, row
+
+
+def _spoilt() -> tuple[type[Exception], ...]:
+    """What pyarrow raises for files that are not whole: its own errors, and those of texts and sizes."""
+    import pyarrow
+
+    return pyarrow.ArrowException, OSError, ValueError, MemoryError

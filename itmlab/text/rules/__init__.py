@@ -1,0 +1,1 @@
+"""Rules that read a caption's scene graph off its dependency tree."""

@@ -1,0 +1,293 @@
+"""Deeds and predicates: who does what to whom, what is done by whom, what is said of a thing behind its noun."""
+
+from ..graph import Span
+from .lexicon import Knowledge, word_set
+from .noun_phrases import Phrases
+from .tree import Preposition, Word
+
+# Who a word of a caption is said of: subjects, the nouns of participles and relative clauses, all joined by "and".
+
+
+_RELATIVE = word_set("that which who whom what where")
+_CLAUSES = word_set("acl acl:relcl advcl xcomp ccomp parataxis conj dep appos amod")
+_NO_VERBS = word_set("aux aux:pass cop case compound det")
+_MOST_TOGETHER = 24  # things in one list: what passes it is no caption, and every pair of them may be related
+_DEEPEST = 12  # clauses inside clauses
+
+
+class Subjects:
+    """Questions about one caption; words and things are given and told by the number of their word."""
+
+    def __init__(self, words: list[Word], phrases: Phrases, known: Knowledge):
+        self.words, self.phrases, self.known = words, phrases, known
+
+    def of(self, number: int, depth: int = 0) -> list[int]:
+        """The things of which word `number` is said."""
+        if number < 0 or depth > _DEEPEST:
+            return []
+        word = self.words[number]
+        for child in word.children:
+            if self.words[child].label in ("nsubj", "nsubj:pass"):
+                if self.words[child].text in _RELATIVE and self.words[child].pos != "NOUN":
+                    return self._antecedent(number, depth)
+                if self.phrases.find(child) >= 0:
+                    return self.together(child)
+        if word.head >= 0 and word.label in _CLAUSES:
+            return self._antecedent(number, depth)
+        if word.head < 0:
+            left = [c for c in word.children if c < number and self.is_thing(c) and self.words[c].preposition is None]
+            return self.together(left[-1]) if left else []
+        return []
+
+    def _antecedent(self, number: int, depth: int) -> list[int]:
+        """What the clause of word `number` hangs on, or what that is said of in turn."""
+        word, head = self.words[number], self.words[number].head
+        if head < 0:
+            return []
+        if not self.is_thing(head) or (word.label == "conj" and not self.is_verb(number)):
+            return self.of(head, depth + 1)
+        if word.label == "conj":
+            return self.together(head)
+        if self.has_subject(head) and word.label in ("advcl", "parataxis", "dep"):
+            return self.of(head, depth + 1)
+        bearer = self.bearer(head, depth + 1) if self.is_verb(number) else []
+        if bearer:
+            return bearer
+        return self.joined(head) if word.label in ("acl", "acl:relcl", "advcl") else self.together(head)
+
+    def bearer(self, number: int, depth: int = 0) -> list[int]:
+        """Who wears a garment: in "a man in a hat riding a horse" no hat rides."""
+        thing = self.phrases.things.get(self.phrases.find(number))
+        word = self.words[number]
+        if thing is None or thing.name not in self.known.worn or word.head < 0:
+            return []
+        if word.preposition is not None and word.preposition.name in ("in", "with"):
+            return self.together(word.head) if self.is_thing(word.head) else self.of(word.head, depth)
+        if word.label == "obj" and self.words[word.head].verb == "wear":
+            return self.of(word.head, depth)
+        return []
+
+    def referents(self, number: int, depth: int = 0) -> list[int]:
+        """What a word that governs a preposition speaks of: itself, or the things that it is said of."""
+        if number < 0 or depth > _DEEPEST:
+            return []
+        if self.is_thing(number):
+            there = any(self.words[child].label == "expl" for child in self.words[number].children)
+            said = self.of(number) if self.has_subject(number) and not there else []
+            return said or self.joined(number)
+        word = self.words[number]
+        if word.verb == "be" or self.has_subject(number) or word.pos in ("ADJ", "VERB"):
+            found = self.of(number)
+            if found:
+                return found
+        return self.referents(word.head, depth + 1)
+
+    def together(self, number: int) -> list[int]:
+        """The thing of a word and those joined to it by "and", in the order of the caption."""
+        found, waiting = [], [number]
+        while waiting and len(found) < _MOST_TOGETHER:
+            one = waiting.pop()
+            if self.is_thing(one) and self.phrases.find(one) not in found:
+                found.append(self.phrases.find(one))
+            waiting += [child for child in reversed(self.words[one].children) if self._is_joined(child)]
+        return found
+
+    def joined(self, number: int) -> list[int]:
+        """Also what stands before "and": "leaves and branches of a tree" are both the tree's."""
+        head = self.words[number].head
+        return self.together(head if head < number and self._is_joined(number) and self.is_thing(head) else number)
+
+    def _is_joined(self, number: int) -> bool:
+        word = self.words[number]
+        plain = word.label == "conj" and word.head >= 0 and word.preposition is None
+        return plain and self.is_thing(number) and not self.has_subject(number)
+
+    def is_thing(self, number: int) -> bool:
+        """Whether a word stands for a thing."""
+        return self.phrases.find(number) >= 0
+
+    def has_subject(self, number: int) -> bool:
+        """Whether a word has a subject of its own."""
+        return any(self.words[child].label in ("nsubj", "nsubj:pass") for child in self.words[number].children)
+
+    def is_verb(self, number: int) -> bool:
+        """Whether a word says a deed ("be" and auxiliaries do not)."""
+        word = self.words[number]
+        if number in self.phrases.used or word.label in _NO_VERBS:
+            return False
+        return word.verb != "be" if word.pos == "VERB" else word.pos == "AUX" and word.verb in ("have", "do")
+
+
+Link = tuple[int, str, int, Span]  # (word of the subject, name of the relation, word of the object, its tokens)
+
+_INVERTED_WITH = frozenset({"cover", "surround"})  # "covered with snow" is as good as "by snow"
+_HELPERS = word_set("try get prepare start begin go appear seem look attempt use want need let keep")
+_PARTICLES = word_set("up down out off away over back through around")
+_PASSIVE_PLACES = word_set("acl root advcl conj amod dep xcomp")
+_RELATIVE_CLAUSE = ("acl", "acl:relcl")
+
+
+class Clauses:
+    """What verbs and predicates say: `links`, attributes put on the things themselves, and what is `claimed`."""
+
+    def __init__(self, words: list[Word], phrases: Phrases, subjects: Subjects):
+        self.words, self.phrases, self.subjects = words, phrases, subjects
+        self.links: list[Link] = []
+        self.claimed: set[int] = set()  # nouns behind a preposition whose relation is said by a verb
+        for number in range(len(words)):
+            if subjects.is_verb(number):
+                self._verb(number)
+        for number in range(len(words)):
+            if number not in phrases.used and not subjects.is_verb(number) and not subjects.is_thing(number):
+                self._predicate(number)
+
+    def _verb(self, number: int) -> None:
+        word = self.words[number]
+        who, objects = self.subjects.of(number), self._objects(number)
+        places = [c for c in word.children if self.words[c].preposition is not None and self.subjects.is_thing(c)]
+        if not objects and word.verb in _HELPERS and self._has_deed(number):
+            return
+        if word.label in _RELATIVE_CLAUSE and not objects and self._missing(number, who, places):
+            return
+        if self._is_passive(number):
+            self._passive(number, who, places)
+            return
+        particle = self._particle(number)
+        name, span = word.verb, Span(word.start, word.end)
+        if particle is not None and (particle.label == "compound:prt" or not (objects or places)):
+            name, span = f"{name} {particle.text}", joint(word, particle)
+        for one in objects:
+            self._say(who, name, one, span)
+        for rank, place in enumerate(places):
+            self._place(number, who, place, with_verb=not rank and not objects)
+        if not objects and not places:
+            self._attribute(who, name, span)
+
+    def _objects(self, number: int) -> list[int]:
+        children = self.words[number].children
+        direct = [child for child in children if self.words[child].label in ("obj", "iobj")]
+        return [one for child in direct for one in self.subjects.together(child)]
+
+    def _has_deed(self, number: int) -> bool:
+        """Whether a verb leads to another ("trying to catch"), which is the deed."""
+        children = self.words[number].children
+        return any(self.words[child].label in ("xcomp", "ccomp") and self.subjects.is_verb(child) for child in children)
+
+    def _particle(self, number: int) -> Word | None:
+        for child in self.words[number].children:
+            word = self.words[child]
+            loose = word.label in ("advmod", "case", "prep", "obl") and word.pos in ("ADP", "ADV")
+            if word.label == "compound:prt" or (loose and word.text in _PARTICLES and word.preposition is None):
+                return word
+        return None
+
+    def _place(self, number: int, who: list[int], place: int, *, with_verb: bool) -> None:
+        """A noun behind a preposition: the first says its relation with the verb ("sit on"), others alone ("in")."""
+        word, preposition = self.words[number], self.words[place].preposition
+        name, span = preposition.name, Span(preposition.start, preposition.end)
+        if with_verb:
+            name, span = f"{word.verb} {name}", joint(word, preposition)
+        for one in self.subjects.together(place):
+            self._say(who, name, one, span)
+            self.claimed.add(one)
+
+    # passive
+
+    def _is_passive(self, number: int) -> bool:
+        word = self.words[number]
+        if word.text.endswith("ing"):
+            return False
+        labels = {self.words[child].label for child in word.children}
+        if labels & {"aux:pass", "nsubj:pass"}:
+            return True
+        if word.text.endswith("s"):
+            return False
+        if any(self._is_by(child) for child in word.children):
+            return True
+        if "nsubj" in labels:
+            auxiliaries = [c for c in word.children if self.words[c].label in ("aux", "cop")]
+            return any(self.words[child].verb == "be" for child in auxiliaries)
+        return word.label in _PASSIVE_PLACES and word.text != word.verb and "obj" not in labels
+
+    def _is_by(self, number: int) -> bool:
+        preposition = self.words[number].preposition
+        return preposition is not None and preposition.name == "by"
+
+    def _passive(self, number: int, who: list[int], places: list[int]) -> None:
+        """ "a road covered by snow": the snow covers the road; other prepositions leave the subject what it is."""
+        word = self.words[number]
+        span = Span(word.start, word.end)
+        for rank, place in enumerate(places):
+            name = self.words[place].preposition.name
+            if name == "by" or (word.verb in _INVERTED_WITH and name in ("with", "in")):
+                for one in self.subjects.together(place):
+                    self.claimed.add(one)
+                    for patient in who:
+                        self._say([one], word.verb, patient, span)
+            else:
+                self._place(number, who, place, with_verb=not rank)
+        if not places:
+            self._attribute(who, word.text, span)
+
+    # relative clauses
+
+    def _missing(self, number: int, who: list[int], places: list[int]) -> bool:
+        """In "the sofa the man is sitting on" the clause has its own subject, and its noun is what it lacks."""
+        word = self.words[number]
+        own = [c for c in word.children if self.words[c].label in ("nsubj", "nsubj:pass") and self.subjects.is_thing(c)]
+        head = self.phrases.find(word.head) if word.head >= 0 else -1
+        if not own or head < 0 or any(self.words[child].label == "mark" for child in word.children):
+            return False
+        left = self._left_behind(number)
+        if left is not None:
+            self._say(who, f"{word.verb} {left.text}", head, joint(word, left))
+        elif not places:
+            self._say(who, word.verb, head, Span(word.start, word.end))
+        return left is not None or not places
+
+    def _left_behind(self, number: int) -> Word | None:
+        """The preposition without a noun behind a verb."""
+        for child in self.words[number].children:
+            word = self.words[child]
+            if child > number and word.pos == "ADP" and word.preposition is None and not word.children:
+                return word
+        return None
+
+    # predicates
+
+    def _predicate(self, number: int) -> None:
+        word = self.words[number]
+        if word.preposition is not None:
+            return
+        head = self.phrases.find(word.head) if word.head >= 0 else -1
+        span = Span(word.start, word.end)
+        if word.pos in ("ADP", "AUX") and word.label in _RELATIVE_CLAUSE and head >= 0:  # "the table the plates are on"
+            left = word if word.pos == "ADP" else self._left_behind(number)
+            if left is not None:
+                self._say(self.subjects.of(number), left.text, head, Span(left.start, left.end))
+        if word.pos != "ADJ" or (self._governs(number) and word.text in ("full", "close")):
+            return
+        if word.label in ("amod", "appos", *_RELATIVE_CLAUSE) and head >= 0:
+            if not self._governs(number):
+                self._attribute([head], word.text, span)
+        elif self.subjects.has_subject(number) or word.label in ("conj", "xcomp", "root"):
+            self._attribute(self.subjects.of(number), word.text, span)
+
+    def _governs(self, number: int) -> bool:
+        return any(self.words[child].preposition is not None for child in self.words[number].children)
+
+    # saying
+
+    def _say(self, who: list[int], name: str, thing: int, span: Span) -> None:
+        self.links += [(one, name, thing, span) for one in who if one != thing]
+
+    def _attribute(self, who: list[int], name: str, span: Span) -> None:
+        for one in who:
+            attributes = self.phrases.things[one].attributes
+            if name not in [said for said, _ in attributes]:
+                attributes.append((name, span))
+
+
+def joint(word: Word, other: Word | Preposition) -> Span:
+    """The tokens of a verb and of a preposition right behind it; of the verb alone if they stand apart."""
+    return Span(word.start, other.end if word.end == other.start else word.end)

@@ -1,0 +1,345 @@
+"""One form for every parser's trees: words with Universal-Dependencies labels, prepositions as marks on their nouns.
+
+Understood are Universal Dependencies (a preposition is the `case` of its noun) and the ClearNLP labels of spaCy's
+English models (a preposition is a `prep` between a word and its `pobj`; "be" is the head of what it links).
+"""
+
+import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from .lexicon import Knowledge, noun_lemma, verb_lemma, word_set
+from .repair import Node, repair
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+
+# Prepositions of several words: "in front of", "on the left side of", "next to", each under one name.
+
+
+_DETERMINERS = word_set("the a an its his her their one")
+_PLACES = {
+    "on": word_set("side back edge bottom end front top face corner middle center left right inside outside rim"),
+    "in": word_set("middle center front back corner side end top rear bottom"),
+    "at": word_set("end edge back top rear left right bottom base corner front foot side center"),
+    "to": word_set("left right side rear back"),
+    "by": word_set("side edge"),
+    "along": word_set("side edge"),
+    "from": word_set("top side back bottom"),
+}
+_SIDES = word_set("left right other far both either opposite each back front")
+_FIXED = (
+    "next to", "close to", "up to", "on to", "in to", "near to", "out of", "inside of", "outside of", "off of",
+    "on top", "across from", "away from", "ahead of", "side by side with", "in between", "instead of", "because of",
+    "along with", "together with", "apart from", "such as", "as well as", "adjacent to", "all over", "atop of",
+    "alongside of", "in back", "out from", "down from", "up against", "in amongst", "underneath of", "full of",
+    "part of", "on board", "due to", "according to",
+)  # fmt: skip
+_SINGLE = word_set(
+    "about above across after against along alongside amid amidst among amongst around at atop before behind below "
+    "beneath beside besides between beyond by down during for from in inside into near nearby of off on onto opposite "
+    "out outside over past through throughout to toward towards under underneath until up upon via with within "
+    "without like aboard next"
+)
+_NAMES = {"all over": "over", "in to": "into", "on to": "onto", "near to": "near", "off of": "off", "atop of": "atop"}
+LONGEST = 6
+
+
+def _fixed_table() -> dict[str, list[tuple[str, ...]]]:
+    table: dict[str, list[tuple[str, ...]]] = {}
+    for words in _FIXED:
+        parts = tuple(words.split())
+        table.setdefault(parts[0], []).append(parts)
+    for patterns in table.values():
+        patterns.sort(key=len, reverse=True)
+    return table
+
+
+_BY_FIRST = _fixed_table()
+
+
+def is_preposition(word: str) -> bool:
+    """Whether a single word can be a preposition."""
+    return word in _SINGLE
+
+
+def match(words: Sequence[str], start: int) -> tuple[int, str] | None:
+    """(end, name) of the preposition of several words that begins at `start`, the longest one; None if none does.
+
+    Determiners are left out of the name, so "on the side of" and "on side of" are one relation.
+    """
+    first = words[start]
+    placed = _place(words, start) if first in _PLACES else None
+    if placed is not None:
+        return placed
+    for parts in _BY_FIRST.get(first, ()):
+        end = start + len(parts)
+        if tuple(words[start:end]) == parts:
+            name = " ".join(parts)
+            return end, _NAMES.get(name, name)
+    return None
+
+
+def _place(words: Sequence[str], start: int) -> tuple[int, str] | None:
+    """As in "on the right hand side of": preposition, determiner, side, place, "of"."""
+    first, at, said = words[start], start + 1, []
+    if at < len(words) and words[at] in _DETERMINERS:
+        at += 1
+    while at < len(words) and len(said) < 3 and (words[at] in _SIDES or words[at] in ("hand", "very")):
+        if at + 1 < len(words) and words[at + 1] in ("of", "from"):
+            break
+        said += [words[at]] if words[at] not in ("hand", "very") else []
+        at += 1
+    if at + 1 >= len(words):
+        return None
+    place = words[at].removesuffix("s") if words[at] in ("sides", "edges", "ends") else words[at]
+    if place not in _PLACES[first] or words[at + 1] != "of":
+        return None
+    return at + 2, " ".join([first, *said, words[at], "of"])
+
+
+_CLEARNLP = {
+    "dobj": "obj", "dative": "iobj", "nsubjpass": "nsubj:pass", "csubjpass": "csubj", "auxpass": "aux:pass",
+    "poss": "nmod:poss", "nn": "compound", "prt": "compound:prt", "relcl": "acl:relcl", "rcmod": "acl:relcl",
+    "partmod": "acl", "oprd": "xcomp", "acomp": "xcomp", "attr": "xcomp", "num": "nummod", "quantmod": "advmod",
+    "neg": "advmod", "npadvmod": "obl:npmod", "predet": "det", "preconj": "cc", "intj": "discourse",
+    "pcomp": "advcl", "pobj": "obl", "prep": "prep", "agent": "prep", "meta": "dep", "ROOT": "root",
+}  # fmt: skip
+_KEPT = {"nsubj:pass", "aux:pass", "nmod:poss", "compound:prt", "acl:relcl"}
+_INSIDE_PHRASE = {"det", "amod", "compound", "nummod", "nmod:poss", "advmod", "flat", "goeswith", "case"}
+NOUNS = frozenset({"NOUN", "PROPN"})
+
+
+@dataclass(slots=True)
+class Preposition:
+    """A preposition with the tokens that say it; `name` is one of `prepositions`' names."""
+
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Word:
+    """A word of a caption: tokens `start` to `end`, its label and head in the tree (-1 for a root)."""
+
+    start: int
+    end: int
+    text: str
+    pos: str
+    label: str
+    head: int
+    preposition: Preposition | None = None
+    children: list[int] = field(default_factory=list)
+
+    @property
+    def verb(self) -> str:
+        """The base form, the word read as a verb."""
+        return verb_lemma(self.text)
+
+
+def nodes(doc: "Doc") -> list[Node]:
+    """The tree of a parsed caption, token by token."""
+    return [
+        Node(token.lower_, token.pos_, token.dep_, -1 if token.head.i == token.i else token.head.i) for token in doc
+    ]
+
+
+def read(doc: "Doc", known: Knowledge) -> list[Word]:
+    """The words of a parsed caption in one form; a caption without a parse gives words that hang on nothing."""
+    tree = nodes(doc)
+    repair(tree, known)
+    texts = [node.text for node in tree]
+    blocks = _blocks(texts, [bool(token.whitespace_) for token in doc], known)
+    block_of = [number for number, (start, end, _) in enumerate(blocks) for _ in range(start, end)]
+    words, units = [], {}
+    for number, (start, end, name) in enumerate(blocks):
+        out = [at for at in reversed(range(start, end)) if tree[at].head < 0 or block_of[tree[at].head] != number]
+        token = tree[out[0] if out else end - 1]
+        head = number if token.head < 0 else block_of[token.head]
+        text, pos, label = texts[start], token.pos, token.label
+        if end > start + 1:
+            text = "".join(texts[start:end]) if "-" in texts[start:end] else " ".join(texts[start:end])
+            if not name:
+                pos = "NOUN" if " " in text else pos
+        if name:
+            units[number] = Preposition(name, start, end)
+            pos, text = "ADP", name
+        elif (label in ("case", "prep", "agent") and pos != "PART" and "'" not in text) or (
+            pos == "ADP" and is_preposition(text)
+        ):
+            units[number] = Preposition(text, start, end)
+        words.append(Word(start, end, text, pos, _label(label), -1 if head == number else head))
+    outside = _outside_heads(tree, blocks, block_of)
+    _attach_prepositions(words, units, outside)
+    _link(words)
+    _lift_predicates(words)
+    _break_cycles(words)
+    _link(words)
+    return words
+
+
+def _label(label: str) -> str:
+    label = _CLEARNLP.get(label, label)
+    return label if label in _KEPT else label.partition(":")[0]
+
+
+def _blocks(texts: Sequence[str], spaced: Sequence[bool], known: Knowledge) -> list[tuple[int, int, str]]:
+    """(start, end, preposition name or ""): words joined by hyphens and prepositions of several words are one block."""
+    blocks, at = [], 0
+    while at < len(texts):
+        found = match(texts[at : at + LONGEST + 2], 0)
+        if found is not None:
+            blocks.append((at, at + found[0], found[1]))
+            at += found[0]
+            continue
+        end = at + 1
+        while end + 1 < len(texts) and texts[end] == "-" and not spaced[end - 1] and not spaced[end]:
+            end += 2
+        if end == at + 1 and end < len(texts) and f"{texts[at]} {noun_lemma(texts[end])}" in known.names:
+            end += 1
+        blocks.append((at, end, ""))
+        at = end
+    return blocks
+
+
+def _outside_heads(tree: list[Node], blocks: list[tuple[int, int, str]], block_of: list[int]) -> dict[int, list[int]]:
+    """For each preposition of several words the blocks that its tokens hang on."""
+    return {
+        number: [
+            block_of[tree[at].head]
+            for at in range(start, end)
+            if tree[at].head >= 0 and block_of[tree[at].head] != number
+        ]
+        for number, (start, end, name) in enumerate(blocks)
+        if name
+    }
+
+
+def _attach_prepositions(words: list[Word], units: dict[int, Preposition], outside: dict[int, list[int]]) -> None:
+    """Mark each preposition's noun with it and hang the noun on what the preposition joins it to."""
+    children: dict[int, list[int]] = {}
+    for number, word in enumerate(words):
+        children.setdefault(word.head, []).append(number)
+    for number in reversed(units):
+        unit, word = units[number], words[number]
+        below = [child for child in children.get(number, ()) if child > number and words[child].label != "punct"]
+        thing = next((child for child in below if words[child].label in ("obl", "nmod", "obj")), -1)
+        if thing < 0 and word.head > number and word.label in ("case", "mark", "fixed", "advmod"):
+            thing = word.head
+        if thing < 0 and number in outside:
+            thing = next((head for head in outside[number] if head > number), -1)
+            if thing < 0:
+                thing = next((child for child in below if words[child].pos in NOUNS), _noun_after(words, number))
+        if thing < 0:
+            continue  # a particle, or a preposition left behind ("the sofa he sits on")
+        hangs_on_noun = word.head == thing
+        thing = _noun_of(words, thing)
+        noun = words[thing]
+        if noun.preposition is not None:
+            if noun.preposition.end == unit.start or unit.end == noun.preposition.start:  # "from behind"
+                first, second = sorted((noun.preposition, unit), key=lambda one: one.start)
+                noun.preposition = Preposition(f"{first.name} {second.name}", first.start, second.end)
+                word.head, word.label = thing, "case"
+            continue
+        noun.preposition = unit
+        governor = noun.head if hangs_on_noun else word.head
+        if number in outside:
+            governor = next((head for head in outside[number] if head != thing and head < number), governor)
+        if governor in (number, thing):
+            governor = noun.head if noun.head not in (number, thing) else -1
+        if word.label in ("prep", "root") or number in outside:
+            label = word.label if word.label == "root" or governor < 0 else "obl"
+            noun.head, noun.label = governor, "conj" if noun.label == "conj" and word.label == "case" else label
+        for child in children.get(number, ()):
+            if child != thing:
+                words[child].head = thing
+        word.head, word.label = thing, "case"
+
+
+def _noun_of(words: list[Word], thing: int) -> int:
+    """The noun that a preposition goes with, where the tree has it with an adjective before the noun."""
+    for _ in range(4):
+        word = words[thing]
+        if word.pos in NOUNS or thing + 1 >= len(words):
+            return thing
+        if word.label in _INSIDE_PHRASE and word.head > thing:
+            thing = word.head
+        elif (
+            word.pos in ("ADJ", "VERB")
+            and words[thing + 1].pos in NOUNS
+            and words[thing + 1].head in (word.head, thing)
+        ):
+            noun = words[thing + 1]
+            noun.head, noun.label = word.head, word.label
+            word.head, word.label = thing + 1, "amod"
+            thing += 1
+        else:
+            return thing
+    return thing
+
+
+def _noun_after(words: list[Word], number: int) -> int:
+    """The head of the noun phrase that begins behind a word."""
+    at = number + 1
+    if at >= len(words) or words[at].pos not in ("DET", "ADJ", "NOUN", "PROPN", "NUM", "PRON"):
+        return -1
+    while words[at].head > at and words[at].label in _INSIDE_PHRASE:
+        at = words[at].head
+    return at
+
+
+def _link(words: list[Word]) -> None:
+    for word in words:
+        word.children = []
+    for number, word in enumerate(words):
+        if word.head >= 0:
+            words[word.head].children.append(number)
+
+
+def hang(words: list[Word], child: int, head: int, label: str) -> None:
+    """Give a word another head and label (-1: none)."""
+    word = words[child]
+    if word.head >= 0:
+        words[word.head].children.remove(child)
+    word.head, word.label = head, label
+    if head >= 0:
+        bisect.insort(words[head].children, child)
+
+
+def _lift_predicates(words: list[Word]) -> None:
+    """Where "be" is the head, make what it links the head and "be" its copula, as Universal Dependencies do."""
+    for number, word in enumerate(words):
+        if word.verb != "be" or word.label in ("cop", "aux", "aux:pass"):
+            continue
+        linked = [child for child in word.children if words[child].label == "xcomp" and words[child].pos != "VERB"]
+        if any(words[child].label == "expl" for child in word.children):
+            for child in linked[:1]:
+                words[child].label = "nsubj"
+            continue
+        subjects = [child for child in word.children if words[child].label in ("nsubj", "nsubj:pass")]
+        if not linked and subjects:
+            linked = [c for c in word.children if words[c].preposition is not None and c > subjects[0]]
+        if not linked:
+            continue
+        for child in [child for child in word.children if child != linked[0]]:
+            hang(words, child, linked[0], words[child].label)
+        hang(words, linked[0], word.head, word.label)
+        hang(words, number, linked[0], "cop")
+
+
+def _break_cycles(words: list[Word]) -> None:
+    """Re-hanging may close a ring in a faulty tree: its first word becomes a root."""
+    state = [0] * len(words)
+    for number in range(len(words)):
+        path, at = [], number
+        while at >= 0 and not state[at]:
+            state[at] = 1
+            path.append(at)
+            at = words[at].head
+        if at >= 0 and state[at] == 1:
+            words[at].head, words[at].label = -1, "root"
+        for one in path:
+            state[one] = 2

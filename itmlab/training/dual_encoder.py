@@ -1,0 +1,176 @@
+"""Learning with models that give pictures and captions a feature each: the objective over a batch of pairs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor
+
+from ..data.batches import Batch
+from ..data.captionset import CaptionSet
+from ..errors import ItmlabError
+from ..models import Encoded
+from ..models.dual_encoder import Momentum
+from ..models.pairs import compares_parts, on_device, reads
+from ..recipes.settings import ExtraNegatives
+from ..runs.checkpoint import Tensors
+from ..samplers import MomentumMemory
+from ..synthesis import SynHNC
+from ..synthesis.read import read_negatives
+from .objective import Extra, Objective
+from .relevance import CaptionRelevance
+from .state import BatchLoss, Task, share, whole_batch
+
+# Negative captions from a file, drawn for the pairs of a batch.
+
+
+class ExtraCaptions:
+    """The negatives of each caption of `data` in the file of an export; `number` of them are drawn at a time."""
+
+    def __init__(self, settings: ExtraNegatives, data: CaptionSet):
+        self.number = settings.number
+        self.sentences = [[one.sentence for one in row] for row in read_negatives(settings.path).of(data)]
+        self.captions: Sequence[str] = data.captions
+
+    def drawn(
+        self, captions: Int64[Tensor, "pair"], *, generator: torch.Generator
+    ) -> tuple[list[list[str]], Bool[Tensor, "pair extra"]]:
+        """Different negatives of each caption, and which there are; a caption stands in for those that are missing.
+
+        One number is drawn for each caption and place, however many negatives it has.
+        """
+        chance = torch.rand(len(captions), self.number, generator=generator)
+        rows, allowed = [], torch.zeros(len(captions), self.number, dtype=torch.bool)
+        for row, (caption, numbers) in enumerate(zip(captions.tolist(), chance.tolist(), strict=True)):
+            left = list(self.sentences[caption])
+            taken = [left.pop(int(one * len(left))) for one in numbers[: len(left)]]
+            allowed[row, : len(taken)] = True
+            rows.append(taken + [self.captions[caption]] * (self.number - len(taken)))
+        return rows, allowed
+
+
+Sides = tuple[Extra | None, Extra | None]  # of the image anchors, of the caption anchors
+
+
+class TwoFeatureTask(Task):
+    """A recipe's objective with its sampler, its momentum copy and memory, and negatives beside those of the batch.
+
+    These are captions from a file, and hard negatives synthesised of features, whose making `clock` counts.
+    """
+
+    def __init__(self, *arguments: Any):
+        super().__init__(*arguments)
+        recipe, model, margin = self.recipe, self.model, self.recipe.adaptive_margin
+        self.momentum = memory = None
+        if recipe.memory:
+            self.momentum = Momentum(model, m=recipe.memory.momentum)
+            memory = MomentumMemory(recipe.memory.length, model.config.dimension, device=self.accelerator.device)
+        relevance = None if margin is None else CaptionRelevance(self.data, tokenise=margin.tokenise)
+        self.objective = Objective(recipe, memory, self.generator, relevance)
+        self.synthesis = None if recipe.synthesis is None else SynHNC(**asdict(recipe.synthesis))
+        if compares_parts(model) and self.accelerator.num_processes > 1:
+            raise ItmlabError("models that compare parts train in one process", remedy="launch it without accelerate")
+        self.extra = None if recipe.extra_negatives is None else ExtraCaptions(recipe.extra_negatives, self.data)
+
+    def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
+        model, accelerator, device = self.model, self.accelerator, self.accelerator.device
+        pixels, tokens = on_device(model, batch.images), on_device(model, batch.tokens)
+        slow, matrix, rows = None, None, batch.image_rows.to(device)
+        with self.precision():
+            seen, said = model.encode_images(pixels), model.encode_captions(tokens)
+            if self.momentum is not None:
+                slow = (
+                    whole_batch(self.momentum.encode_images(pixels).pooled.float(), accelerator)[rows],
+                    whole_batch(self.momentum.encode_captions(tokens).pooled.float(), accelerator),
+                )
+            extra = self._extra(batch, epoch)
+            if compares_parts(model):
+                matrix = model.similarity(seen, said).float()[rows]
+        different, captions = (whole_batch(side.pooled.float(), accelerator) for side in (seen, said))
+        images = different[rows]
+        image_ids, caption_ids = batch.image_indices.to(device), batch.caption_indices.to(device)
+        own: Sides = (extra, None)
+        if self.synthesis is not None and epoch >= self.recipe.data.warm_up_epochs:
+            with self.clock.measured("synthesis"):
+                own = self._with_synthetic(own, different, captions, rows, image_ids)
+        loss, chosen = self.objective(images, captions, image_ids, caption_ids, slow, epoch, own, matrix)
+        losses = {}
+        if self.recipe.loss.writing:
+            writing = self._written(seen, tokens, rows)
+            losses = {"matching": loss.item(), "writing": writing.item()}
+            loss = loss + self.recipe.loss.writing * writing
+        suspects = ~(torch.isfinite(images).all(1) & torch.isfinite(captions).all(1)).cpu()
+        return BatchLoss(loss, chosen, batch.image_indices[suspects], losses)
+
+    def _written(self, seen: Encoded, tokens: dict[str, Tensor], rows: Int64[Tensor, "pair"]) -> Float[Tensor, ""]:
+        """Mean nats that it costs to write a caption of the whole batch, each from its own image."""
+        own = rows[share(len(rows), self.accelerator)]
+        own = own - own.min()  # the rows of this process's images begin there
+        images = Encoded(seen.pooled[own], seen.local[own], seen.mask[own])
+        nats = self.model.caption_nats(images, tokens)
+        return whole_batch(nats.unsqueeze(1), self.accelerator).mean()
+
+    def _with_synthetic(
+        self,
+        own: Sides,
+        images: Float[Tensor, "image dimension"],
+        captions: Float[Tensor, "pair dimension"],
+        rows: Int64[Tensor, "pair"],
+        image_ids: Int64[Tensor, "pair"],
+    ) -> Sides:
+        """SynHNC's negatives both ways beside those there are, made from each image of the batch once.
+
+        Of a model that compares parts they are made from its global features, and compared with those.
+        """
+        ids = torch.zeros(len(images), dtype=torch.int64, device=rows.device).index_copy(0, rows, image_ids)
+        positives = ids[:, None] == image_ids
+        of_images = self.synthesis(images, captions, positives, generator=self.generator)
+        of_captions = self.synthesis(captions, images, positives.T, generator=self.generator)
+        made = Extra(of_images.features[rows], of_images.allowed[rows]), Extra(*of_captions)
+        return tuple(one.joined(other) for one, other in zip(made, own, strict=True))
+
+    def _extra(self, batch: Batch, epoch: int) -> Extra | None:
+        """Features of the extra captions of each pair, from the encoder that the other candidates come from."""
+        if self.extra is None or epoch < self.recipe.data.warm_up_epochs:
+            return None
+        sentences, allowed = self.extra.drawn(batch.caption_indices, generator=self.generator)
+        own = sentences[share(len(sentences), self.accelerator)]
+        tokens = on_device(self.model, self.model.prepare_captions([one for row in own for one in row]))
+        slow = self.momentum is not None and epoch > 0
+        encode: Callable = self.momentum.encode_captions if slow else self.model.encode_captions
+        features: Float[Tensor, "row dimension"] = whole_batch(encode(tokens).pooled.float(), self.accelerator)
+        return Extra(features.unflatten(0, allowed.shape), allowed.to(features.device))
+
+    def start_epoch(self, epoch: int) -> None:
+        self.objective.start_epoch(epoch)
+
+    def after_step(self) -> None:
+        if self.momentum is not None:
+            self.momentum.update(self.model)
+
+    def tensors(self) -> Tensors:
+        parts = {}
+        if self.momentum is not None:
+            parts["momentum"] = self.momentum.state_dict()
+            parts["memory"] = self.objective.memory.state_dict()
+        if self.objective.sampler is not None:
+            parts["sampler"] = self.objective.sampler.state_dict()
+        return parts
+
+    def restore(self, tensors: Tensors, epoch: int) -> None:
+        self.objective.start_epoch(epoch)  # first, as it clears what the sampler is given next
+        if self.momentum is not None:
+            self.momentum.load_state_dict(tensors["momentum"])
+            self.objective.memory.load_state_dict(tensors["memory"])
+        if self.objective.sampler is not None:
+            self.objective.sampler.load_state_dict(tensors["sampler"])
+
+    def preparation(self) -> dict[str, Any]:
+        model, accelerator = self.model, self.accelerator
+        return {
+            "images": reads(model),
+            "prepare_images": lambda pictures: model.prepare_images(pictures[share(len(pictures), accelerator)]),
+            "prepare_captions": lambda captions: model.prepare_captions(captions[share(len(captions), accelerator)]),
+        }

@@ -1,0 +1,151 @@
+"""Region features in the published formats."""
+
+import io
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+
+from itmlab.data import load
+from itmlab.errors import ItmlabError
+from tests.data.picture_files import write_lines
+
+
+def write_arrays(root, split="train", images=3, each=5):
+    features = np.random.default_rng(0).normal(size=(images, 36, 8)).astype(np.float32)
+    np.save(root / f"{split}_ims.npy", features)
+    (root / f"{split}_caps.txt").write_text("".join(f"line {n} of {split}\n" for n in range(images * each)))
+    return features
+
+
+def write_archive(path, regions=4, conf=True, **changed):
+    generator = np.random.default_rng(regions)
+    content = {
+        "features": generator.normal(size=(regions, 8)).astype(np.float16),
+        "norm_bb": np.tile(np.array([0.1, 0.2, 0.5, 0.6, 0.4, 0.4], np.float16), (regions, 1)),
+    }
+    if conf:
+        content["conf"] = np.linspace(0.1, 0.9, regions).astype(np.float16)
+    np.savez(path, **{**content, **changed})
+    return content
+
+
+def write_archives(root, count=3):
+    (root / "regions").mkdir()
+    contents = [write_archive(root / "regions" / f"{n}.npz", 4 + n) for n in range(count)]
+    write_lines(root / "captions.jsonl", [{"image": f"{n}.jpg", "captions": [f"thing {n}"]} for n in range(count)])
+    return contents
+
+
+def test_arrays_with_five_lines_an_image(tmp_path):
+    train = write_arrays(tmp_path, "train", 3)
+    write_arrays(tmp_path, "dev", 2)
+    data = load("regions", tmp_path)
+    assert {name: len(indices) for name, indices in data.splits.items()} == {"val": 2, "train": 3}
+    part = data.split("train")
+    assert part.captions[5:7] == ["line 5 of train", "line 6 of train"]
+    assert part.image_of_caption.tolist() == [line // 5 for line in range(15)]
+    assert torch.equal(part.regions[2].features, torch.from_numpy(train[2]))
+    with pytest.raises(ItmlabError, match="region features and no pictures"):
+        part.images[0]
+
+
+def test_arrays_that_repeat_each_image_for_each_caption(tmp_path):
+    features = np.random.default_rng(0).normal(size=(3, 36, 8)).astype(np.float32)
+    np.save(tmp_path / "test_ims.npy", features.repeat(5, axis=0))
+    (tmp_path / "test_caps.txt").write_text("a line\n" * 15)
+    data = load("regions", tmp_path)
+    assert (len(data), len(data.captions)) == (3, 15)
+    assert torch.equal(data.regions[1].features, torch.from_numpy(features[1]))
+
+
+def test_one_archive_an_image_keeps_its_confident_regions(tmp_path):
+    contents = write_archives(tmp_path)
+    data = load("regions", tmp_path, confidence=0.5, fewest=1, most=2)
+    features, boxes, confidence = data.regions[2]
+    assert (features.shape, boxes.shape) == ((2, 8), (2, 7))
+    assert torch.equal(features, torch.from_numpy(contents[2]["features"][[5, 4]].astype(np.float32)))
+    assert confidence.tolist() == pytest.approx([0.9, 0.74], abs=1e-3)
+    torch.testing.assert_close(boxes[0], torch.tensor([0.1, 0.2, 0.5, 0.6, 0.4, 0.4, 0.16]), atol=1e-3, rtol=0)
+    assert len(load("regions", tmp_path, confidence=0.95, fewest=3).regions[0].features) == 3
+
+
+def test_archives_without_confidences_are_read_whole(tmp_path):
+    write_archives(tmp_path, 1)
+    write_archive(tmp_path / "regions" / "0.npz", 6, conf=False)
+    features, _, confidence = load("regions", tmp_path).regions[0]
+    assert (len(features), confidence) == (6, None)
+
+
+class Payload:
+    """What would run if a pickle were opened."""
+
+    def __reduce__(self):
+        return (pytest.fail, ("a pickle was opened",))
+
+
+def test_pickled_arrays_are_refused_unopened(tmp_path):
+    write_archives(tmp_path, 2)
+    with zipfile.ZipFile(tmp_path / "regions" / "1.npz", "w") as archive:
+        for name in ("features", "norm_bb"):
+            file = io.BytesIO()
+            np.lib.format.write_array_header_1_0(file, {"descr": "|O", "fortran_order": False, "shape": (1, 1)})
+            archive.writestr(f"{name}.npy", file.getvalue() + pickle.dumps(Payload()))
+    with pytest.raises(ItmlabError, match=r"captions.jsonl:2: .*1.npz: not a readable .npz of arrays \(Object arrays"):
+        load("regions", tmp_path)
+    other = tmp_path / "other"
+    other.mkdir()
+    np.save(other / "train_ims.npy", np.array([[{}]]), allow_pickle=True)
+    (other / "train_caps.txt").write_text("a\n")
+    with pytest.raises(ItmlabError, match=r"train_ims.npy: not a readable .npy array"):
+        load("regions", other)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"features": np.ones((3, 8), np.float32)}, "do not belong together"),
+        ({"features": np.full((4, 8), np.nan, np.float32)}, "not an array of finite numbers"),
+        ({"features": np.array([["a"] * 8] * 4)}, "not an array of finite numbers"),
+        ({"norm_bb": np.ones((4, 5), np.float32)}, "boxes of 5 numbers"),
+    ],
+)
+def test_faulty_archives_name_row_and_file(tmp_path, change, message):
+    write_archives(tmp_path, 2)
+    write_archive(tmp_path / "regions" / "1.npz", 4, **change)
+    with pytest.raises(ItmlabError, match=rf"captions.jsonl:2: .*1.npz.*{message}") as caught:
+        load("regions", tmp_path)
+    assert len(caught.value.faults) == 1
+
+
+def test_broken_region_files_are_faults_of_their_split(tmp_path):
+    write_arrays(tmp_path, "train", 3)
+    for split, lines in (("cut", 5), ("uneven", 7), ("empty", 5)):
+        write_arrays(tmp_path, split, 2 if split == "uneven" else 1)
+        (tmp_path / f"{split}_caps.txt").write_text("line\n" * lines)
+    cut = tmp_path / "cut_ims.npy"
+    cut.write_bytes(cut.read_bytes()[:-9])
+    (tmp_path / "empty_ims.npy").write_bytes(b"")
+    write_arrays(tmp_path, "unsaid", 1)
+    (tmp_path / "unsaid_caps.txt").unlink()
+    lines = (tmp_path / "train_caps.txt").read_text().splitlines()
+    lines[3] = ""
+    (tmp_path / "train_caps.txt").write_text("\n".join(lines) + "\n")
+    with pytest.raises(ItmlabError) as caught:
+        load("regions", tmp_path)
+    shown = "\n".join(map(str, caught.value.faults))
+    for words in ("cut_ims.npy: not a readable", "uneven", "empty_ims.npy", "unsaid_caps.txt", "train_caps.txt:4"):
+        assert words in shown
+    assert len(caught.value.faults) == 5
+    with pytest.warns(UserWarning, match="skipped 5 faults, 3 images"):
+        assert len(load("regions", tmp_path, on_fault="skip").captions) == 14
+
+
+def test_numbers_that_are_not_finite_name_their_image(tmp_path):
+    features = write_arrays(tmp_path, "train", 3)
+    features[1, 0, 0] = np.inf
+    np.save(tmp_path / "train_ims.npy", features)
+    with pytest.raises(ItmlabError, match=r"train_ims.npy:1: the features are not finite"):
+        load("regions", tmp_path)

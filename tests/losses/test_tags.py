@@ -1,0 +1,255 @@
+"""TAGS-DC's matching losses against loops over Eq. 3, 4, 5 and 7."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from itmlab.errors import ItmlabError
+from itmlab.losses import (
+    PAPER_WEIGHTS,
+    LossWeights,
+    matching_score,
+    matching_triplet,
+    retrieved_matching,
+    rows_by_anchor,
+    synthetic_matching,
+    triplet_hinges,
+    weighted_sum,
+)
+from itmlab.losses.tags import matching_binary, matching_contrast
+
+
+def sigmoid(value: float) -> float:
+    return 1 / (1 + math.exp(-value))
+
+
+def triplet(positive: float, negative: float, margin: float) -> float:
+    """Eq. 4 with Eq. 3 inside it."""
+    return max(margin - sigmoid(positive) + sigmoid(negative), 0)
+
+
+def one_direction(positives: list, negatives: list, allowed: list, margin: float) -> float:
+    """Per anchor the mean over its negatives (Eq. 7), mean over the anchors that have one."""
+    means = []
+    for positive, row, mask in zip(positives, negatives, allowed, strict=True):
+        hinges = [triplet(positive, negative, margin) for negative, may in zip(row, mask, strict=True) if may]
+        if hinges:
+            means.append(sum(hinges) / len(hinges))
+    return sum(means) / len(means) if means else 0.0
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    anchors=st.integers(1, 5),
+    captions=st.integers(0, 6),
+    images=st.integers(0, 6),
+    share=st.floats(0, 1),
+    margin=st.floats(0, 1),
+)
+def test_they_are_the_loops(seed, anchors, captions, images, share, margin):
+    source = torch.Generator().manual_seed(seed)
+
+    def drawn(*shape):
+        return torch.randn(shape, dtype=torch.float64, generator=source) * 2
+
+    positive, by_caption, by_image = drawn(anchors), drawn(anchors, captions), drawn(anchors, images)
+    may_caption = torch.rand(anchors, captions, generator=source) < share
+    may_image = torch.rand(anchors, images, generator=source) < share
+    from_image = one_direction(positive.tolist(), by_caption.tolist(), may_caption.tolist(), margin)
+    from_caption = one_direction(positive.tolist(), by_image.tolist(), may_image.tolist(), margin)
+    retrieved = retrieved_matching(positive, by_caption, by_image, may_caption, may_image, margin)
+    assert retrieved.item() == pytest.approx(from_image + from_caption)
+    assert synthetic_matching(positive, by_caption, may_caption, margin).item() == pytest.approx(from_image)
+    every = one_direction(positive.tolist(), by_caption.tolist(), [[True] * captions] * anchors, 0.2)
+    assert matching_triplet(positive, by_caption).item() == pytest.approx(every)
+
+
+def test_the_score_is_a_sigmoid_and_the_hinge_is_eq_4():
+    logits = torch.tensor([-3.0, 0.0, 2.0])
+    assert matching_score(logits).tolist() == pytest.approx([sigmoid(value) for value in (-3, 0, 2)])
+    hinges = triplet_hinges(torch.tensor([1.0, -1.0]), torch.tensor([[0.0, 9.0, -9.0], [0.0, 9.0, -9.0]]), 0.2)
+    expected = [[triplet(own, other, 0.2) for other in (0, 9, -9)] for own in (1, -1)]
+    assert [pytest.approx(row) for row in expected] == hinges.tolist()
+    assert hinges[0, 2] == 0  # told apart by more than the margin: nothing to learn
+
+
+def test_the_margin_is_02_in_probability_not_in_logits():
+    assert matching_triplet(torch.tensor([30.0]), torch.tensor([[25.0]])).item() == pytest.approx(0.2, abs=1e-6)
+    assert matching_triplet(torch.tensor([1.0]), torch.tensor([[0.0]])).item() == 0
+
+
+def test_the_number_of_negatives_does_not_change_the_scale():
+    positive, negative = torch.tensor([0.5]), torch.tensor([[0.7]])
+    torch.testing.assert_close(
+        synthetic_matching(positive, negative.expand(1, 31)), synthetic_matching(positive, negative)
+    )
+
+
+def test_what_is_not_allowed_is_not_read_nor_does_an_anchor_without_any_count():
+    positive = torch.tensor([0.5, 0.1], requires_grad=True)
+    negative = torch.tensor([[0.7, math.nan], [math.inf, math.nan]], requires_grad=True)
+    allowed = torch.tensor([[True, False], [False, False]])
+    value = synthetic_matching(positive, negative, allowed)
+    value.backward()
+    assert value.item() == pytest.approx(triplet(0.5, 0.7, 0.2))
+    assert negative.grad.isfinite().all() and (negative.grad[~allowed] == 0).all() and positive.grad[1] == 0
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0), (0, 3)])
+def test_without_any_negative_it_is_zero_and_has_a_gradient(shape):
+    positive, negative = torch.rand(shape[0], requires_grad=True), torch.rand(shape, requires_grad=True)
+    value = matching_triplet(positive, negative)
+    value.backward()
+    assert value.item() == 0 and positive.grad is not None
+
+
+def test_gradients_are_right_and_half_precision_makes_a_single_precision_loss():
+    positive = torch.randn(3, dtype=torch.float64, requires_grad=True)
+    negative = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda p, n: matching_triplet(p, n, margin=1.0), (positive, negative))
+    assert matching_triplet(positive.bfloat16(), negative.bfloat16()).dtype == torch.float32
+
+
+def test_what_does_not_fit_is_said():
+    with pytest.raises(ItmlabError, match="one positive and a row of negatives"):
+        matching_triplet(torch.zeros(2), torch.zeros(3, 4))
+    with pytest.raises(ItmlabError, match="permissions of"):
+        matching_triplet(torch.zeros(2), torch.zeros(2, 4), torch.ones(2, 3).bool())
+
+
+def rows_by_loop(logits, anchors, positives):
+    """Each anchor's positive logit, and its negatives' in the order of the batch."""
+    return [
+        (
+            next(logit for logit, a, own in zip(logits, anchors, positives, strict=True) if a == anchor and own),
+            [logit for logit, a, own in zip(logits, anchors, positives, strict=True) if a == anchor and not own],
+        )
+        for anchor in range(max(anchors, default=-1) + 1)
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), counts=st.lists(st.integers(0, 5), max_size=5))
+def test_flat_pairs_in_any_order_become_rows(seed, counts):
+    source = torch.Generator().manual_seed(seed)
+    anchors = torch.tensor([a for a, count in enumerate(counts) for _ in range(count + 1)], dtype=torch.int64)
+    positives = torch.tensor([place == 0 for count in counts for place in range(count + 1)], dtype=torch.bool)
+    order = torch.randperm(len(anchors), generator=source)
+    anchors, positives = anchors[order], positives[order]
+    logits = torch.randn(len(anchors), generator=source, requires_grad=True)
+    own, others, allowed = rows_by_anchor(logits, anchors, positives)
+    expected = rows_by_loop(logits.tolist(), anchors.tolist(), positives.tolist())
+    found = [row[mask].tolist() for row, mask in zip(others, allowed, strict=True)]
+    assert list(zip(own.tolist(), found, strict=True)) == expected
+    assert (others[~allowed] == 0).all()
+    (own.sum() + others.sum()).backward()
+    assert (logits.grad == 1).all()
+
+
+def test_an_anchor_needs_exactly_one_positive():
+    with pytest.raises(ItmlabError, match="anchor 1 has 0 positive pairs"):
+        rows_by_anchor(torch.zeros(3), torch.tensor([0, 1, 2]), torch.tensor([True, False, True]))
+    with pytest.raises(ItmlabError, match="anchor 0 has 2 positive pairs"):
+        rows_by_anchor(torch.zeros(2), torch.tensor([0, 0]), torch.tensor([True, True]))
+    with pytest.raises(ItmlabError, match="each pair needs"):
+        rows_by_anchor(torch.zeros(2), torch.tensor([0]), torch.tensor([True]))
+
+
+def slow(kind, positives, negatives, allowed):
+    losses = []
+    for positive, row, there in zip(positives, negatives, allowed, strict=True):
+        taken = [value for value, one in zip(row, there, strict=True) if one]
+        if not taken:
+            continue
+        if kind == "binary":
+            wrong = sum(math.log1p(math.exp(value)) for value in taken) / len(taken)
+            losses.append((math.log1p(math.exp(-positive)) + wrong) / 2)
+        else:
+            losses.append(math.log(sum(math.exp(value) for value in [positive, *taken])) - positive)
+    return sum(losses) / max(len(losses), 1)
+
+
+LOSSES = {"binary": matching_binary, "contrast": matching_contrast}
+
+
+@pytest.mark.parametrize("kind", ["binary", "contrast"])
+@given(seed=st.integers(0, 10**6), anchors=st.integers(1, 5), width=st.integers(1, 4))
+def test_it_is_the_mean_over_anchors_that_have_negatives(kind, seed, anchors, width):
+    generator = torch.Generator().manual_seed(seed)
+    positives = 3 * torch.randn(anchors, generator=generator)
+    negatives = 3 * torch.randn(anchors, width, generator=generator)
+    allowed = torch.rand(anchors, width, generator=generator) < 0.6
+    found = LOSSES[kind](positives, negatives, allowed)
+    expected = slow(kind, positives.tolist(), negatives.tolist(), allowed.tolist())
+    assert found.item() == pytest.approx(expected, rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["binary", "contrast"])
+def test_what_is_not_allowed_is_not_read(kind):
+    positives = torch.zeros(2, requires_grad=True)
+    negatives = torch.tensor([[0.5, math.nan], [math.inf, math.nan]], requires_grad=True)
+    allowed = torch.tensor([[True, False], [False, False]])
+    loss = LOSSES[kind](positives, negatives, allowed)
+    loss.backward()
+    assert loss.isfinite() and positives.grad.isfinite().all() and positives.grad[1] == 0
+    assert negatives.grad[~allowed].tolist() == [0, 0, 0] and negatives.grad[0, 0] > 0
+    assert LOSSES[kind](positives, negatives, torch.zeros_like(allowed)).item() == 0
+
+
+@pytest.mark.parametrize("kind", ["binary", "contrast"])
+def test_low_precision_is_not_coarser(kind):
+    positives, negatives = torch.tensor([4.0]).bfloat16(), torch.tensor([[-6.0]]).bfloat16()
+    assert LOSSES[kind](positives, negatives, torch.ones(1, 1, dtype=torch.bool)).dtype == torch.float32
+
+
+NAMES = ("retrieved", "masked_language", "synthetic", "discrimination", "correction")
+number = st.floats(0, 10)
+
+
+@settings(max_examples=50, deadline=None)
+@given(values=st.tuples(*[number] * 5), weights=st.tuples(*[st.sampled_from([0.0, 1e-3, 0.1, 1.0])] * 5))
+def test_it_is_the_sum_of_the_losses_that_are_on(values, weights):
+    if not any(weights):
+        return
+    losses = dict(zip(NAMES, map(torch.tensor, values), strict=True))
+    expected = sum(weight * value for weight, value in zip(weights, values, strict=True))
+    assert weighted_sum(losses, LossWeights(*weights)).item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_what_is_switched_off_may_be_missing_and_is_not_read():
+    stage = LossWeights().without_words()
+    assert stage.wanted == ("retrieved", "masked_language", "synthetic")
+    losses = {name: torch.tensor(1.0, requires_grad=True) for name in stage.wanted}
+    assert weighted_sum(losses, stage).item() == pytest.approx(1.101)
+    assert weighted_sum(losses | {"correction": torch.tensor(math.nan)}, stage).item() == pytest.approx(1.101)
+    assert LossWeights().matching_only().wanted == ("retrieved",)
+
+
+def test_the_gradient_of_each_is_its_weight():
+    losses = {name: torch.tensor(2.0, requires_grad=True) for name in NAMES}
+    weighted_sum(losses, LossWeights(1.0, 0.1, 1e-3, 5e-4, 0.0)).backward()
+    assert [losses[name].grad.item() for name in NAMES[:4]] == pytest.approx([1.0, 0.1, 1e-3, 5e-4])
+    assert losses["correction"].grad is None
+
+
+def test_the_papers_table():
+    assert PAPER_WEIGHTS["flickr30k", "base"] == LossWeights()
+    assert PAPER_WEIGHTS["coco", "base"].synthetic == 1e-4
+    assert all(weights.discrimination == weights.correction for weights in PAPER_WEIGHTS.values())
+
+
+def test_what_does_not_fit_is_said_weighted_sum():
+    with pytest.raises(ItmlabError, match="no value for the losses synthetic, correction"):
+        given = ("retrieved", "masked_language", "discrimination")
+        weighted_sum({name: torch.tensor(1.0) for name in given}, LossWeights())
+    with pytest.raises(ItmlabError, match="no loss is called matching"):
+        weighted_sum({"matching": torch.tensor(1.0)}, LossWeights())
+    with pytest.raises(ItmlabError, match="all losses are switched off"):
+        weighted_sum({}, LossWeights(0, 0, 0, 0, 0))
+    for weight in (-1.0, math.nan, math.inf):
+        with pytest.raises(ItmlabError, match="0 or above"):
+            LossWeights(correction=weight)

@@ -1,0 +1,233 @@
+"""Recall in both senses against sorting, query by query."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from itmlab.errors import ItmlabError
+from itmlab.metrics import recall, retrieval
+
+
+def by_sorting(similarity, positives, k, sense) -> float:
+    """A stable sort an anchor in which a negative stands before a positive of the same score."""
+    found = []
+    for row, mask in zip(similarity.tolist(), positives.tolist(), strict=True):
+        order = sorted(range(len(row)), key=lambda index: (-row[index], mask[index]))
+        hits = sum(mask[index] for index in order[:k])
+        found.append(float(hits > 0) if sense == "any" else hits / sum(mask))
+    return 100 * sum(found) / len(found)
+
+
+@st.composite
+def matrices(draw):
+    source = torch.Generator().manual_seed(draw(st.integers(0, 10**6)))
+    shape = draw(st.integers(1, 7)), draw(st.integers(1, 9))
+    levels = draw(st.sampled_from([1, 3, 1000]))  # all tied, many ties, hardly any
+    similarity = torch.randint(0, levels, shape, generator=source) / levels
+    positives = torch.rand(shape, generator=source) < draw(st.floats(0, 1))
+    positives[range(shape[0]), torch.randint(0, shape[1], shape[:1], generator=source)] = True
+    return similarity, positives
+
+
+@pytest.mark.parametrize("sense", ["any", "share"])
+@settings(max_examples=150, deadline=None)
+@given(matrix=matrices(), data=st.data())
+def test_it_is_what_sorting_finds(sense, matrix, data):
+    similarity, positives = matrix
+    k = data.draw(st.integers(1, similarity.shape[1]))
+    expected = by_sorting(similarity, positives, k, sense)
+    assert recall(similarity, positives, k, sense=sense) == pytest.approx(expected)
+    # the other direction is a transposed view, and walked as it lies in memory
+    assert recall(similarity.T.contiguous().T, positives, k, sense=sense) == pytest.approx(expected)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 12))
+def test_with_distinct_scores_it_is_what_a_stable_argsort_finds(seed, k):
+    source = np.random.default_rng(seed)
+    similarity = source.permutation(8 * 12).reshape(8, 12).astype(np.float32)
+    positives = source.random((8, 12)) < 0.3
+    positives[:, 0] = True
+    order = np.argsort(-similarity, axis=1, kind="stable")[:, :k]
+    hits = np.take_along_axis(positives, order, axis=1)
+    assert recall(torch.tensor(similarity), torch.tensor(positives), k) == pytest.approx(100 * hits.any(1).mean())
+    share = (hits.sum(1) / positives.sum(1)).mean()
+    assert recall(torch.tensor(similarity), torch.tensor(positives), k, sense="share") == pytest.approx(100 * share)
+
+
+@pytest.mark.parametrize("block", [1, 7, 64])
+def test_the_blocks_it_is_counted_in_do_not_show(monkeypatch, block):
+    similarity = torch.randint(0, 50, (40, 300), generator=torch.Generator().manual_seed(0)) / 50
+    positives = torch.arange(300)[None] % 40 == torch.arange(40)[:, None]
+    expected = [recall(similarity, positives, 20), recall(similarity.T, positives.T, 5)]
+    monkeypatch.setattr(ranking, "BLOCK", block)
+    assert [recall(similarity, positives, 20), recall(similarity.T, positives.T, 5)] == expected
+
+
+def test_more_better_candidates_than_a_byte_can_count_are_counted():
+    similarity = torch.arange(2000.0)[None].expand(3, -1).contiguous()
+    positives = (torch.arange(2000) == 1000)[None].expand(3, -1)  # 999 stand before it
+    for matrix in (similarity, similarity.T.contiguous().T):
+        assert recall(matrix, positives, 999) == 0 and recall(matrix, positives, 1000) == 100
+
+
+def test_a_model_that_scores_everything_alike_finds_nothing():
+    positives = torch.eye(5).bool()
+    assert recall(torch.full((5, 5), 0.3), positives, 4) == 0
+    assert recall(torch.full((5, 5), 0.3), positives, 5) == 100
+
+
+def test_infinite_scores_are_ranked():
+    similarity = torch.tensor([[math.inf, -math.inf, 0.1], [-math.inf, 0.2, math.inf]])
+    positives = torch.tensor([[True, False, False], [True, False, False]])
+    assert recall(similarity, positives, 1) == 50 and recall(similarity, positives, 2) == 50
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64, torch.int64])
+def test_scores_of_any_precision_are_ranked(dtype):
+    similarity = torch.tensor([[3, 2, 1], [3, 2, 1]]).to(dtype)
+    assert recall(similarity, torch.tensor([[True, False, False], [False, True, False]]), 1) == 50
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_nan_is_found_wherever_it_is(transposed):
+    similarity = torch.rand(4, 6)
+    similarity[2, 5] = math.nan
+    positives = torch.eye(4, 6).bool()
+    with pytest.raises(ItmlabError, match="NaN between query 2 and candidate 5"):
+        recall(similarity.T.contiguous().T if transposed else similarity, positives, 1)
+
+
+@pytest.mark.parametrize("k", [0, -1, 7, 1.5, True])
+def test_k_is_a_number_of_candidates(k):
+    with pytest.raises(ItmlabError, match="of 6 candidates — choose k from 1 to 6"):
+        recall(torch.rand(4, 6), torch.eye(4, 6).bool(), k)
+
+
+def test_what_cannot_be_answered_is_said():
+    with pytest.raises(ItmlabError, match=r"\(4, 6\) and \(6, 4\)"):
+        recall(torch.rand(4, 6), torch.eye(6, 4).bool(), 1)
+    with pytest.raises(ItmlabError, match="1 of 3 have no positive, the first is query 2"):
+        recall(torch.rand(3, 3), torch.tensor([[1, 0, 0], [1, 0, 0], [0, 0, 0]]).bool(), 1)
+    with pytest.raises(ItmlabError, match="empty"):
+        recall(torch.rand(0, 3), torch.ones(0, 3).bool(), 1)
+    with pytest.raises(ItmlabError, match="no sense 'all'"):
+        recall(torch.rand(3, 3), torch.eye(3).bool(), 1, sense="all")
+
+
+def fields_loop(similarity: np.ndarray, captions: int, ks) -> dict:
+    """One argsort a query, the best rank among an image's captions, the rank of a caption's image."""
+    first = [
+        min(np.flatnonzero(np.argsort(-row, kind="stable") // captions == image))
+        for image, row in enumerate(similarity)
+    ]
+    second = [
+        int(np.flatnonzero(np.argsort(-row, kind="stable") == caption // captions)[0])
+        for caption, row in enumerate(similarity.T)
+    ]
+    table = {
+        name: {k: 100 * float(np.mean(np.array(ranks) < k)) for k in ks}
+        for name, ranks in (("i2t", first), ("t2i", second))
+    }
+    return {**table, "rsum": sum(table["i2t"].values()) + sum(table["t2i"].values())}
+
+
+def close(table: dict, other: dict) -> bool:
+    return all(table[name] == pytest.approx(other[name]) for name in ("i2t", "t2i", "rsum"))
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), images=st.integers(5, 12), captions=st.integers(1, 5))
+def test_it_is_the_fields_loop(seed, images, captions):
+    similarity = np.random.default_rng(seed).permutation(images * images * captions).astype(np.float32)
+    similarity = similarity.reshape(images, images * captions)
+    expected = fields_loop(similarity, captions, (1, 5))
+    positives = torch.arange(images * captions) // captions == torch.arange(images)[:, None]
+    assert close(retrieval(torch.tensor(similarity), ks=(1, 5)), expected)
+    assert close(retrieval(torch.tensor(similarity), positives, ks=(1, 5)), expected)
+
+
+def test_five_folds_are_consecutive_blocks_averaged():
+    similarity = np.random.default_rng(0).permutation(20 * 60).astype(np.float32).reshape(20, 60)
+    blocks = [fields_loop(similarity[4 * i : 4 * i + 4, 12 * i : 12 * i + 12], 3, (1, 2)) for i in range(5)]
+    table = retrieval(torch.tensor(similarity), ks=(1, 2), folds=5)
+    assert table["rsum"] == pytest.approx(np.mean([block["rsum"] for block in blocks]))
+    assert table["t2i"] == pytest.approx({k: np.mean([block["t2i"][k] for block in blocks]) for k in (1, 2)})
+
+
+def test_captions_in_any_order_and_number_are_folded_with_their_images():
+    image_of_caption = torch.tensor([3, 0, 1, 2, 0, 3, 1, 1, 2, 0])
+    positives = image_of_caption == torch.arange(4)[:, None]
+    source = torch.Generator().manual_seed(0)
+    similarity = torch.rand(4, 10, generator=source)
+    order = image_of_caption.argsort(stable=True)
+    assert retrieval(similarity, positives, ks=(1, 2), folds=2) == retrieval(
+        similarity[:, order], positives[:, order], ks=(1, 2), folds=2
+    )
+    first = retrieval(similarity[:2][:, positives[:2].any(0)], positives[:2][:, positives[:2].any(0)], ks=(1, 2))
+    second = retrieval(similarity[2:][:, positives[2:].any(0)], positives[2:][:, positives[2:].any(0)], ks=(1, 2))
+    both = retrieval(similarity, positives, ks=(1, 2), folds=2)
+    assert both["rsum"] == pytest.approx((first["rsum"] + second["rsum"]) / 2)
+
+
+def test_a_perfect_model_has_600_and_the_other_sense_says_less():
+    similarity = torch.eye(12).repeat_interleave(5, dim=1)
+    assert retrieval(similarity)["rsum"] == 600
+    share = retrieval(similarity, sense="share")
+    assert share["i2t"][1] == pytest.approx(20) and share["i2t"][5] == 100 and share["t2i"][1] == 100
+
+
+class LargestTensor(TorchDispatchMode):
+    """Remembers the elements of the largest tensor that any operation made, views aside."""
+
+    elements = 0
+
+    def __torch_dispatch__(self, function, types, arguments=(), options=None):
+        made = function(*arguments, **(options or {}))
+        given = {item.untyped_storage().data_ptr() for item in arguments if isinstance(item, torch.Tensor)}
+        for item in made if isinstance(made, (tuple, list)) else (made,):
+            if isinstance(item, torch.Tensor) and item.untyped_storage().data_ptr() not in given:
+                self.elements = max(self.elements, item.numel())
+        return made
+
+
+@pytest.mark.parametrize("folds", [1, 5])
+@pytest.mark.parametrize("masked", [False, True])
+def test_no_copy_of_the_matrix_is_made_not_even_of_a_comparison(folds, masked):
+    similarity = torch.rand(1000, 5000, generator=torch.Generator().manual_seed(0))
+    positives = torch.arange(5000) // 5 == torch.arange(1000)[:, None] if masked else None
+    with LargestTensor() as largest:
+        retrieval(similarity, positives, folds=folds)
+    assert 0 < largest.elements <= max(retrieval.BLOCK, similarity.numel() / folds**2 if folds > 1 else 0)
+
+
+def test_nothing_is_written_to_the_matrix():
+    similarity = torch.rand(10, 20)
+    before = similarity.clone()
+    retrieval(similarity, folds=2, ks=(1, 5))
+    assert torch.equal(similarity, before)
+
+
+@pytest.mark.parametrize(
+    ("similarity", "options", "said"),
+    [
+        (torch.rand(3, 7), {"ks": (1,)}, "7 captions are not the same number for each of 3 images"),
+        (torch.rand(0, 0), {"ks": (1,)}, "not the same number"),
+        (torch.rand(4), {"ks": (1,)}, r"must be \(image, caption\)"),
+        (torch.rand(4, 8), {}, "k=5 of 4 candidates"),
+        (torch.rand(4, 8), {"ks": (1,), "folds": 3}, "4 images cannot be cut into folds=3 equal blocks"),
+        (torch.rand(4, 8), {"ks": (1,), "folds": 0}, "folds=0"),
+        (torch.rand(4, 8), {"ks": (1,), "positives": torch.eye(4).bool()}, r"\(4, 8\) and \(4, 4\)"),
+        (torch.rand(4, 5), {"ks": (1,), "positives": torch.eye(4, 5).bool()}, "first is caption 4"),
+        (torch.full((4, 8), torch.nan), {"ks": (1,)}, "NaN"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_cannot_be_answered_is_said_retrieval(similarity, options, said):
+    with pytest.raises(ItmlabError, match=said):
+        retrieval(similarity, **options)

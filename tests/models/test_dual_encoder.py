@@ -1,0 +1,288 @@
+"""The momentum copy follows slowly, silently and without dropout."""
+
+import warnings
+
+import pytest
+import torch
+from torch import nn
+
+from itmlab.errors import ItmlabError
+from itmlab.models import Momentum, build_model
+from itmlab.models.base import CutCaptions
+from itmlab.models.dual_encoder import ConvolutionalStem
+
+
+@pytest.fixture
+def pair(configure, captions):
+    model = build_model(configure("vit", dropout=0.3), captions, seed=3)
+    return model, Momentum(model, 0.9)
+
+
+def shift(model):
+    with torch.no_grad():
+        for one in model.parameters():
+            one.add_(torch.ones_like(one))
+
+
+def test_it_starts_as_the_model(pair):
+    model, momentum = pair
+    for slow, fast in zip(momentum.model.parameters(), model.parameters(), strict=True):
+        assert torch.equal(slow, fast) and slow.data_ptr() != fast.data_ptr()
+
+
+def test_each_update_is_the_papers_average(pair):
+    model, momentum = pair
+    expected = [one.detach().clone() for one in model.parameters()]
+    for _ in range(3):
+        shift(model)
+        momentum.update(model)
+        expected = [0.9 * slow + 0.1 * fast.detach() for slow, fast in zip(expected, model.parameters(), strict=True)]
+    for slow, wanted in zip(momentum.model.parameters(), expected, strict=True):
+        torch.testing.assert_close(slow.detach(), wanted)
+
+
+def test_buffers_are_copied(pair):
+    model, momentum = pair
+    for owner in (model, momentum.model):
+        owner.register_buffer("steps", torch.zeros(1, dtype=torch.long))
+    model.steps += 5
+    momentum.update(model)
+    assert momentum.model.steps == 5
+
+
+def test_it_never_drops_out_nor_asks_for_gradients(pair, pictures, captions):
+    model, momentum = pair
+    model.train()
+    momentum.train()
+    assert not any(one.training for one in momentum.modules())
+    pixels, tokens = model.prepare_images(pictures), model.prepare_captions(captions)
+    first, second = momentum.encode_images(pixels), momentum.encode_images(pixels)
+    assert torch.equal(first.pooled, second.pooled) and not first.pooled.requires_grad
+    assert not momentum.encode_captions(tokens).pooled.requires_grad
+    assert not any(one.requires_grad for one in momentum.parameters())
+    assert model.training and all(one.requires_grad for one in model.parameters())  # the model itself is untouched
+
+
+def test_a_wrapped_model_is_followed_like_itself(pair):
+    model, momentum = pair
+    shift(model)
+    momentum.update(torch.nn.DataParallel(model))
+    first = next(momentum.model.parameters())
+    torch.testing.assert_close(first.detach(), next(model.parameters()).detach() - 0.9)
+
+
+def test_resuming_restores_it(pair, configure, captions):
+    model, momentum = pair
+    shift(model)
+    momentum.update(model)
+    other = Momentum(build_model(configure("vit", dropout=0.3), captions, seed=9), 0.9)
+    other.load_state_dict(momentum.state_dict())
+    for ours, theirs in zip(momentum.parameters(), other.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize("m", [1.0, -0.1, 2])
+def test_a_momentum_that_never_follows_is_refused(pair, m):
+    with pytest.raises(ItmlabError, match="never follows"):
+        Momentum(pair[0], m)
+
+
+@pytest.mark.parametrize(("patch", "grid"), [(8, 12), (12, 8), (16, 6), (32, 3)])
+def test_one_feature_per_patch(patch, grid):
+    assert ConvolutionalStem(patch, 32)(torch.rand(2, 3, 96, 96)).shape == (2, grid * grid, 32)
+
+
+def test_a_patchs_feature_follows_its_own_pixels_in_reading_order():
+    torch.manual_seed(0)
+    stem, pixels = ConvolutionalStem(12, 32), torch.rand(1, 3, 96, 96)
+    changed = pixels.clone()
+    changed[:, :, 24:36, 60:72] += 1  # row 2, column 5
+    moved = (stem(changed) - stem(pixels)).abs().sum(-1)[0]
+    assert moved.argmax() == 2 * 8 + 5
+
+
+def test_in_training_too_a_picture_is_alone():
+    stem, pixels = ConvolutionalStem(12, 32).train(), torch.rand(3, 3, 96, 96)
+    torch.testing.assert_close(stem(pixels)[:1], stem(pixels[:1]))
+
+
+@pytest.mark.parametrize("patch", [4, 6, 14])
+def test_a_patch_that_three_convolutions_cannot_make_is_refused(patch):
+    with pytest.raises(ItmlabError, match="cannot make patches"):
+        ConvolutionalStem(patch, 32)
+
+
+CLOSE = {"rtol": 1e-5, "atol": 1e-6}
+
+
+def images_of(model, pictures):
+    return model.encode_images(model.prepare_images(pictures))
+
+
+def captions_of(model, captions):
+    return model.encode_captions(model.prepare_captions(captions))
+
+
+def padded(tokens, more):
+    """The same tokens with `more` columns of padding, whose token number is anything."""
+    fill = {"input_ids": 7, "attention_mask": 0, "word_mask": False}
+    return {name: nn.functional.pad(value, (0, more), value=fill[name]) for name, value in tokens.items()}
+
+
+def test_features_have_the_shapes_and_lengths_they_say(model, pictures, captions):
+    images, texts = images_of(model, pictures), captions_of(model, captions)
+    rows, columns = model.patch_grid
+    assert images.local.shape == (4, rows * columns, 24) and images.mask.all()
+    assert texts.local.shape == (5, *texts.mask.shape[1:], 24)
+    for encoded in (images, texts):
+        torch.testing.assert_close(encoded.pooled.norm(dim=1), torch.ones(len(encoded.pooled)))
+        assert encoded.pooled.dtype == encoded.local.dtype == torch.float32 and encoded.attentions is None
+    assert model.similarity(images, texts).shape == (4, 5)
+
+
+@pytest.mark.parametrize("training", [False, True], ids=["evaluating", "training"])
+def test_a_caption_alone_has_the_feature_it_has_in_a_batch(model, captions, training):
+    model.train(training)  # without dropout nothing may differ either
+    together = captions_of(model, captions)
+    for row, caption in enumerate(captions):
+        alone = captions_of(model, [caption])
+        torch.testing.assert_close(alone.pooled[0], together.pooled[row], **CLOSE)
+        words = alone.mask[0].nonzero().flatten()
+        torch.testing.assert_close(alone.local[0, words], together.local[row, words], **CLOSE)
+
+
+@pytest.mark.parametrize("training", [False, True], ids=["evaluating", "training"])
+def test_a_picture_alone_has_the_feature_it_has_in_a_batch(model, pictures, training):
+    model.train(training)
+    together = images_of(model, pictures)
+    for row, picture in enumerate(pictures):
+        alone = images_of(model, [picture])
+        torch.testing.assert_close(alone.pooled[0], together.pooled[row], **CLOSE)
+        torch.testing.assert_close(alone.local[0], together.local[row], **CLOSE)
+
+
+@pytest.mark.parametrize("more", [1, 9])
+def test_more_padding_changes_nothing(model, captions, more):
+    tokens = model.prepare_captions(captions)
+    few, many = model.encode_captions(tokens), model.encode_captions(padded(tokens, more))
+    torch.testing.assert_close(many.pooled, few.pooled, **CLOSE)
+    assert torch.equal(many.mask[:, : few.mask.shape[1]], few.mask) and not many.mask[:, few.mask.shape[1] :].any()
+
+
+def test_the_other_members_of_a_batch_change_nothing(model, captions, pictures):
+    first = captions_of(model, [captions[0], "a cat"])
+    second = captions_of(model, [captions[0], "birds"])
+    torch.testing.assert_close(first.pooled[0], second.pooled[0], **CLOSE)
+    torch.testing.assert_close(
+        images_of(model, [pictures[0], pictures[1]]).pooled[0],
+        images_of(model, [pictures[0], pictures[2]]).pooled[0],
+        **CLOSE,
+    )
+
+
+def test_vit_and_bert_pool_over_patches_and_words_only(configure, captions, pictures):
+    model = build_model(configure("vit"), captions, seed=3).eval()
+    images, texts = images_of(model, pictures), captions_of(model, captions)
+    for encoded in (images, texts):
+        for pooled, local, mask in zip(encoded.pooled, encoded.local, encoded.mask, strict=True):
+            mean = local[mask].mean(dim=0)
+            torch.testing.assert_close(pooled, mean / mean.norm())
+
+
+@pytest.mark.parametrize("caption", ["", "   ", "\u0007"])
+def test_a_caption_without_a_word_has_a_finite_feature_and_gradient(model, caption):
+    encoded = captions_of(model, [caption, "a cat"])
+    assert not encoded.mask[0].any()
+    torch.testing.assert_close(encoded.pooled.norm(dim=1), torch.ones(2))
+    encoded.pooled.sum().backward()
+    assert all(one.grad is None or one.grad.isfinite().all() for one in model.parameters())
+
+
+def test_a_long_caption_is_cut_with_a_counted_warning(model):
+    long = "dog " * 80
+    with pytest.warns(CutCaptions, match="1 so far cut to 64 tokens"):
+        tokens = model.prepare_captions([long, "a cat"])
+    assert tokens["input_ids"].shape == (2, 64) and model.captions_cut == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the next warning comes with the tenth, not with every batch
+        model.prepare_captions([long] * 8)
+    with pytest.warns(CutCaptions, match="10 so far"):
+        model.prepare_captions([long])
+    assert captions_of(model, ["a cat"]).pooled.isfinite().all()
+
+
+def test_words_point_at_their_own_features(model):
+    words = model.caption_words("A man rides a horse")
+    assert [word for word, _ in words] == ["A", "man", "rides", "a", "horse"]
+    mask = model.prepare_captions(["A man rides a horse"])["word_mask"][0]
+    assert [at for _, pieces in words for at in pieces] == mask.nonzero().flatten().tolist()
+
+
+def test_attention_maps_come_on_request_and_change_nothing(model, pictures, captions):
+    pixels, tokens = model.prepare_images(pictures), model.prepare_captions(captions)
+    images, texts = model.encode_images(pixels, attentions=True), model.encode_captions(tokens, attentions=True)
+    positions = model.patch_grid[0] * model.patch_grid[1] + 1
+    assert [one.shape for one in images.attentions] == [(4, 4, positions, positions)] * 2
+    torch.testing.assert_close(images.attentions[1].sum(-1), torch.ones(4, 4, positions))
+    width = tokens["input_ids"].shape[1]
+    assert [one.shape for one in texts.attentions] == [(5, 4, width, width)] * 2
+    last = int(tokens["attention_mask"][3].sum())
+    assert texts.attentions[1][3, :, :last, last:].max() == 0  # nobody looks at padding
+    torch.testing.assert_close(images.pooled, model.encode_images(pixels).pooled, **CLOSE)
+    torch.testing.assert_close(texts.pooled, model.encode_captions(tokens).pooled, **CLOSE)
+    usual = [one.config._attn_implementation for one in model.modules() if hasattr(one, "set_attn_implementation")]
+    assert usual and set(usual) == {"sdpa"}  # the request is over
+
+
+def test_eager_attention_by_configuration_gives_the_same_features(configure, kind, pictures, captions):
+    models = [build_model(configure(kind, attention=way), captions, seed=3).eval() for way in ("sdpa", "eager")]
+    torch.testing.assert_close(images_of(models[0], pictures).pooled, images_of(models[1], pictures).pooled, **CLOSE)
+    assert images_of(models[1], pictures).attentions is None
+
+
+def test_gradients_reach_patches_attention_maps_and_every_parameter(model, pictures, captions):
+    images = model.encode_images(model.prepare_images(pictures), attentions=True)
+    texts = captions_of(model, captions)
+    images.local.retain_grad()
+    for one in images.attentions:
+        one.retain_grad()
+    score = images.pooled @ texts.pooled.T
+    (score[0, 0] + (images.local.sum(1) @ texts.local.sum(1).T)[0, 0]).backward()
+    assert images.local.grad[0].abs().sum() > 0 and all(one.grad is not None for one in images.attentions)
+    trained = [name for name, one in model.named_parameters() if one.requires_grad and one.grad is None]
+    assert trained == []
+
+
+def test_a_distributed_wrapper_finds_both_towers_in_forward(model, pictures, captions):
+    pixels, tokens = model.prepare_images(pictures), model.prepare_captions(captions)
+    images, texts = model(pixels, tokens)
+    assert torch.equal(images.pooled, model.encode_images(pixels).pooled)
+    assert torch.equal(texts.pooled, model.encode_captions(tokens).pooled)
+
+
+def test_under_autocast_features_stay_single_precision_and_near(model, pictures):
+    exact = images_of(model, pictures)
+    with torch.autocast("cpu", torch.bfloat16):
+        rough = images_of(model, pictures)
+    assert rough.pooled.dtype == torch.float32
+    assert (rough.pooled * exact.pooled).sum(1).min() > 0.99
+
+
+def test_similarity_takes_encoded_and_pooled_alike(model, pictures, captions):
+    images, texts = images_of(model, pictures), captions_of(model, captions)
+    whole = model.similarity(images, texts)
+    assert torch.equal(model.similarity(images.pooled, texts.pooled, chunk=3), whole)
+    torch.testing.assert_close(whole, images.pooled @ texts.pooled.T)
+
+
+@pytest.mark.gpu
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
+def test_on_a_gpu_features_are_the_same(model, pictures, captions):
+    pixels, tokens = model.prepare_images(pictures), model.prepare_captions(captions)
+    here = model.encode_images(pixels).pooled, model.encode_captions(tokens).pooled
+    model.cuda()
+    there = model.encode_images(pixels.cuda()), model.encode_captions({k: v.cuda() for k, v in tokens.items()})
+    for ours, theirs in zip(here, there, strict=True):
+        torch.testing.assert_close(theirs.pooled.cpu(), ours, rtol=1e-3, atol=1e-3)  # TF32 convolutions
+    assert model.similarity(*there).is_cuda

@@ -1,0 +1,191 @@
+"""SCAN's scores are those of its equations, worked out pair by pair and part by part."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from itmlab.models.matchers import Sgraf, attended_norms, cross_attention
+from tests.models.fragments import CAPTIONS, CLOSE, build, encoded, parts, records
+
+
+def cosine(one: torch.Tensor, other: torch.Tensor) -> float:
+    return float(one @ other / (one.norm() * other.norm()))
+
+
+def stacked_attention(queries: torch.Tensor, contexts: torch.Tensor, pooling: str, sharp: float, lse: float) -> float:
+    """S of one pair: every query part attends to the context's (SCAN, Sec. 3.1), λ₁ = `sharp`, λ₂ = `lse`."""
+    likeness = [[max(cosine(query, context), 0.0) for query in queries] for context in contexts]
+    for row in likeness:  # [s]₊ / sqrt(Σ [s]₊²) over the query's parts
+        length = math.sqrt(sum(value**2 for value in row))
+        row[:] = [value / length if length else 0.0 for value in row]
+    found = []
+    for number, query in enumerate(queries):
+        weights = [math.exp(sharp * row[number]) for row in likeness]
+        attended = sum(weight / sum(weights) * context for weight, context in zip(weights, contexts, strict=True))
+        found.append(cosine(query, attended))
+    if pooling == "mean":
+        return sum(found) / len(found)
+    return math.log(sum(math.exp(lse * value) for value in found)) / lse
+
+
+@pytest.mark.parametrize("pooling", ["lse", "mean"])
+@pytest.mark.parametrize("kind", ["scan_t2i", "scan_i2t"])
+@pytest.mark.parametrize("sharp, lse", [(9.0, 6.0), (4.0, 5.0)])
+def test_each_score_is_the_papers(kind, pooling, sharp, lse):
+    model = build(kind, aggregation=pooling, lambda_softmax=sharp, lambda_lse=lse)
+    images, captions = encoded(model)
+    scores = model.similarity(images, captions)
+    for i in range(4):
+        for c in range(4):
+            regions, words = parts(images, i).double(), parts(captions, c).double()
+            pair = (words, regions) if kind == "scan_t2i" else (regions, words)
+            assert float(scores[i, c]) == pytest.approx(stacked_attention(*pair, pooling, sharp, lse), abs=1e-5)
+
+
+def test_parts_are_the_mapped_regions_and_the_mean_of_both_directions_at_length_one():
+    model = build("scan_t2i")
+    images, captions = encoded(model)
+    mapped = model.images.map(records([3, 5, 1, 4])[1].features)
+    torch.testing.assert_close(parts(images, 1), mapped / mapped.norm(dim=1, keepdim=True), **CLOSE)
+    torch.testing.assert_close(images.pooled[1], torch.nn.functional.normalize(parts(images, 1).mean(0), dim=0))
+    ids = model.prepare_captions([CAPTIONS[0]])["input_ids"]
+    forth, back = model.captions.network(model.captions.embedding(ids))[0][0, 1:-1].chunk(2, dim=-1)
+    words = (forth + back) / 2
+    torch.testing.assert_close(parts(captions, 0), words / words.norm(dim=1, keepdim=True), **CLOSE)
+    torch.testing.assert_close(captions.pooled[0], torch.nn.functional.normalize(parts(captions, 0).mean(0), dim=0))
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 1000), regions=st.integers(1, 6), words=st.integers(1, 5), dimension=st.integers(1, 8))
+def test_attention_is_a_distribution_over_regions_and_norms_are_those_of_its_vectors(seed, regions, words, dimension):
+    torch.manual_seed(seed)
+    contexts = torch.nn.functional.normalize(torch.randn(3, regions, dimension), dim=-1)
+    queries = torch.nn.functional.normalize(torch.randn(2, words, dimension), dim=-1)
+    mask = torch.rand(3, regions) < 0.7
+    mask[:, 0] = True
+    contexts = contexts * mask[..., None]
+    cosines, weights = cross_attention(contexts, mask, queries, 9.0)
+    assert (weights[~mask] == 0).all() and cosines.abs().max() <= 1 + 1e-5
+    torch.testing.assert_close(weights.sum(1), torch.ones(3, 2, words))
+    attended = torch.einsum("irqw,ird->iqwd", weights, contexts).norm(dim=-1)
+    torch.testing.assert_close(attended_norms(contexts, weights), attended.clamp_min(1e-4), rtol=1e-3, atol=1e-3)
+
+
+def test_words_unlike_every_region_attend_to_all_alike():
+    contexts = torch.tensor([[[1.0, 0.0], [0.6, 0.8]]])
+    queries = torch.tensor([[[-1.0, 0.0]]])
+    _, weights = cross_attention(contexts, torch.ones(1, 2, dtype=torch.bool), queries, 9.0)
+    torch.testing.assert_close(weights.flatten(), torch.tensor([0.5, 0.5]))
+
+
+def unit(vector: torch.Tensor) -> torch.Tensor:
+    return vector / vector.norm()
+
+
+def likeness(one: torch.Tensor, other: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """s(x, y; W) = W|x − y|² / ‖W|x − y|²‖."""
+    return unit(weights @ (one - other).abs() ** 2)
+
+
+def whole(attention, local: torch.Tensor) -> torch.Tensor:
+    """The parts weighted by attention whose query is their mean."""
+    query = torch.tanh(attention.mean(local.mean(0)))
+    logits = torch.stack([attention.weigh(torch.tanh(attention.part(part)) * query)[0] for part in local])
+    return unit(sum(weight * part for weight, part in zip(logits.softmax(0), local, strict=True)))
+
+
+def nodes(matcher: Sgraf, regions: torch.Tensor, words: torch.Tensor) -> list[torch.Tensor]:
+    """The global likeness, then that of each word with what it attends to of the image."""
+    found = [likeness(whole(matcher.of_images, regions), whole(matcher.of_captions, words), matcher.whole.weight)]
+    cosines = torch.stack([torch.stack([region @ word for word in words]) for region in regions]).clamp_min(0)
+    cosines = cosines / cosines.pow(2).sum(1, keepdim=True).sqrt().clamp_min(1e-8)
+    for number, word in enumerate(words):
+        weights = (9.0 * cosines[:, number]).softmax(0)
+        attended = unit(sum(weight * region for weight, region in zip(weights, regions, strict=True)))
+        found.append(likeness(attended, word, matcher.part.weight))
+    return found
+
+
+def reasoned(branch, found: list[torch.Tensor]) -> torch.Tensor:
+    """Every step: each node becomes ReLU(W_r Σ_q e_pq s_q); the global node's answer after the last."""
+    for inwards, outwards, update in zip(branch.inwards, branch.outwards, branch.update, strict=True):
+        changed = []
+        for node in found:
+            edges = torch.stack([inwards(node) @ outwards(other) for other in found]).softmax(0)
+            changed.append(update(sum(edge * other for edge, other in zip(edges, found, strict=True))).relu())
+        found = changed
+    return branch.answer(found[0])[0].sigmoid()
+
+
+def filtered(branch, found: list[torch.Tensor]) -> torch.Tensor:
+    """The nodes' sum, each by its significance's share."""
+    shares = [branch.significance(node)[0].sigmoid() for node in found]
+    return branch.answer(sum(share / sum(shares) * node for share, node in zip(shares, found, strict=True)))[
+        0
+    ].sigmoid()
+
+
+@pytest.mark.parametrize("kind", ["sgr", "saf", "sgraf"])
+def test_each_score_is_the_papers_sgraf(kind):
+    model = build(kind)
+    images, captions = encoded(model)
+    scores, answers = model.similarity(images, captions), {"sgr": [reasoned], "saf": [filtered]}
+    for i in range(4):
+        for c in range(4):
+            found = nodes(model.matcher, parts(images, i), parts(captions, c))
+            ways = answers.get(kind, [reasoned, filtered])
+            said = [way(branch, found) for way, branch in zip(ways, model.matcher.branches, strict=True)]
+            torch.testing.assert_close(scores[i, c], sum(said) / len(said), **CLOSE)
+
+
+def test_the_ensemble_is_the_mean_of_reasoning_and_filtration():
+    model = build("sgraf")
+    images, captions = encoded(model)
+    together = model.similarity(images, captions)
+    branches = model.matcher.branches
+    apart = []
+    for branch in list(branches):
+        model.matcher.branches = torch.nn.ModuleList([branch])
+        apart.append(model.similarity(images, captions))
+    torch.testing.assert_close((apart[0] + apart[1]) / 2, together)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 4])
+def test_any_number_of_steps(steps):
+    model = build("sgr", reasoning_steps=steps)
+    images, captions = encoded(model)
+    found = nodes(model.matcher, parts(images, 1), parts(captions, 1))
+    expected = reasoned(model.matcher.branches[0], found)
+    torch.testing.assert_close(model.similarity(images, captions)[1, 1], expected, **CLOSE)
+
+
+def test_batch_norm_restores_the_papers_filtration_and_counts_real_nodes_only():
+    model = build("saf", batch_norm=True)
+    filtration, mask = model.matcher.branches[0], torch.tensor([[True, True, True], [True, True, False]])
+    found = torch.randn(2, 3, 8)
+    spoilt = found.clone()
+    spoilt[1, 2] = 50.0
+    filtration.norm.train()
+    for each in (found, spoilt):
+        before = filtration.norm.running_mean.clone()
+        answer = filtration(each, mask)
+        logits = filtration.significance(each)[mask][:, 0]
+        normal = (logits - logits.mean()) / (logits.var(unbiased=False) + filtration.norm.eps).sqrt()
+        shares = (normal * filtration.norm.weight + filtration.norm.bias).sigmoid()
+        first = (shares[:3, None] / shares[:3].sum() * each[0]).sum(0)
+        torch.testing.assert_close(answer[0], filtration.answer(first)[0], **CLOSE)
+        assert not torch.equal(before, filtration.norm.running_mean)
+    filtration.norm.eval()
+    together, alone = filtration(found, mask), filtration(found[:1], mask[:1])
+    torch.testing.assert_close(together[:1], alone)
+
+
+def test_scores_lie_between_zero_and_one_whatever_the_dropout():
+    model = build("sgraf", dropout=0.4)
+    scores = model.similarity(*encoded(model))
+    assert scores.min() > 0 and scores.max() < 1
+    assert torch.equal(scores, model.similarity(*encoded(model)))  # none in evaluation
+    assert not torch.equal(scores, model.train().similarity(*encoded(model)))

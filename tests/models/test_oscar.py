@@ -1,0 +1,104 @@
+"""One transformer reads images and captions apart: no feature knows of the other side."""
+
+import pytest
+import torch
+from torch.nn import functional
+
+from itmlab.models import SeparateOneTower, SeparateOneTowerConfig, build_separate_one_tower
+from tests.models import one_towers
+from tests.models.one_towers import CAPTIONS, inputs, records
+
+CLOSE = {"rtol": 1e-4, "atol": 1e-5}
+FORMS = [("uniter", "regions"), ("oscar", "regions"), ("oscar", "patches")]
+
+
+@pytest.fixture(params=FORMS, ids="-".join)
+def model(request) -> SeparateOneTower:
+    return SeparateOneTower.of(one_towers.build(*request.param))
+
+
+def features(model):
+    tokens, image = inputs(model.tower)
+    with torch.no_grad():
+        return model.encode_images(image), model.encode_captions(tokens)
+
+
+@pytest.fixture
+def pair(model):
+    return features(model)
+
+
+def test_pooled_features_are_means_over_the_transformers_own_parts(model, pair):
+    images, captions = pair
+    tokens, image = inputs(model.tower)
+    embedded = model.tower.embed_regions(**image)
+    for row in range(4):
+        words = tokens["word_mask"][row]
+        alone = model.tower.encoder(
+            model.tower.text(tokens["input_ids"][row : row + 1, : int(tokens["attention_mask"][row].sum())]),
+            torch.ones(1, int(tokens["attention_mask"][row].sum()), dtype=torch.bool),
+        )[0][0, 1:-1]
+        assert len(alone) == int(words.sum())
+        torch.testing.assert_close(captions.pooled[row], functional.normalize(alone.mean(0), dim=0), **CLOSE)
+        values = embedded.values[row][embedded.mask[row]][None]
+        alone = model.tower.encoder(values, torch.ones(values.shape[:2], dtype=torch.bool))[0][0]
+        torch.testing.assert_close(images.pooled[row], functional.normalize(alone.mean(0), dim=0), **CLOSE)
+
+
+def test_alone_and_in_company_features_are_the_same(model, pair):
+    _, image = inputs(model.tower)
+    for row in range(4):
+        with torch.no_grad():
+            one = model.encode_images({name: value[row : row + 1] for name, value in image.items()})
+            text = model.encode_captions(model.prepare_captions([CAPTIONS[row]]))
+        torch.testing.assert_close(one.pooled[0], pair[0].pooled[row], **CLOSE)
+        torch.testing.assert_close(text.pooled[0], pair[1].pooled[row], **CLOSE)
+
+
+def test_scores_are_cosines_the_same_for_every_chunk_and_for_pooled_features(model, pair):
+    images, captions = pair
+    whole = model.similarity(images, captions)
+    torch.testing.assert_close(whole, images.pooled @ captions.pooled.T)
+    assert torch.equal(model.similarity(images.pooled, captions.pooled, chunk=1), whole)
+
+
+def test_one_word_one_region_and_no_word_are_finite():
+    model = SeparateOneTower.of(one_towers.build("oscar"))
+    images = model.encode_images(model.prepare_images(records([1])))
+    captions = model.encode_captions(model.prepare_captions(["cat", ""]))
+    assert model.similarity(images, captions).isfinite().all()
+
+
+def test_every_weight_is_trained_and_no_head_is_left(model):
+    tokens, image = inputs(model.tower)
+    images, captions = model.train()(image, tokens)
+    (images.pooled @ captions.pooled.T).square().sum().backward()
+    assert [name for name, one in model.named_parameters() if one.grad is None] == []
+    assert not [name for name in model.state_dict() if "heads" in name or "pooler" in name]
+
+
+def test_attention_maps_are_of_the_same_computation(model, pair):
+    tokens, image = inputs(model.tower)
+    with torch.no_grad():
+        images = model.encode_images(image, attentions=True)
+        captions = model.encode_captions(tokens, attentions=True)
+    torch.testing.assert_close(images.pooled, pair[0].pooled, **CLOSE)
+    torch.testing.assert_close(captions.pooled, pair[1].pooled, **CLOSE)
+    assert len(images.attentions) == len(captions.attentions) == model.config.layers
+
+
+def test_a_saved_model_says_the_same_and_knows_what_it_is(model, pair, tmp_path):
+    model.save(tmp_path)
+    again = SeparateOneTower.load(tmp_path)
+    assert again.config == model.config and again.config.encodes == "separately" and not again.training
+    for ours, theirs in zip(pair, features(again), strict=True):
+        assert torch.equal(ours.pooled, theirs.pooled)
+
+
+def test_fresh_models_come_from_captions_and_a_seed():
+    config = SeparateOneTowerConfig.tiny("oscar")
+    assert isinstance(config, SeparateOneTowerConfig) and SeparateOneTowerConfig.from_dict(config.to_dict()) == config
+    first, same = (build_separate_one_tower(config, CAPTIONS * 3, seed=1) for _ in range(2))
+    assert first.training and first.reads == "pictures" and first.patch_grid == (8, 8)
+    assert all(torch.equal(*both) for both in zip(first.parameters(), same.parameters(), strict=True))
+    assert SeparateOneTower.of(one_towers.build("oscar")).reads == "regions"

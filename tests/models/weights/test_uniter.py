@@ -1,0 +1,319 @@
+"""Public UNITER and OSCAR checkpoints: every key of their layouts finds its place, and nothing else gets in."""
+
+import json
+import pickle
+import re
+import warnings
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch.nn import functional
+from transformers import BertConfig, BertForPreTraining
+
+from itmlab.errors import ItmlabError
+from itmlab.models import OneTower, load_public
+from itmlab.models.weights.uniter import FreshHeads
+from itmlab.text.tokens import train_wordpiece
+
+CAPTIONS = ["a dog runs on the grass", "two red cars next to a tree", "a cat", "a man rides a horse in a field"]
+HIDDEN, REGION = 24, 16
+CLOSE = {"rtol": 1e-4, "atol": 1e-5}
+pytestmark = pytest.mark.filterwarnings("ignore::itmlab.models.weights.uniter.FreshHeads")
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return train_wordpiece(CAPTIONS, 120)
+
+
+@pytest.fixture(scope="module")
+def bert(tokenizer) -> BertForPreTraining:
+    """BERT itself, from another library, as the reference for all that the two formats took over from it."""
+    torch.manual_seed(0)
+    config = BertConfig(vocab_size=len(tokenizer), hidden_size=HIDDEN, num_hidden_layers=2, num_attention_heads=3,
+                        intermediate_size=40, max_position_embeddings=80)  # fmt: skip
+    model = BertForPreTraining(config).eval()
+    for weights in model.parameters():
+        weights.data += 0.2 * torch.randn_like(weights)
+    return model
+
+
+def old_norms(weights: dict) -> dict:
+    """LayerNorm's weights under their names of 2018, gamma and beta."""
+    renamed = {}
+    for name, value in weights.items():
+        name = re.sub(r"((?:LayerNorm|layer_norm)\.)weight$", r"\1gamma", name)
+        renamed[re.sub(r"((?:LayerNorm|layer_norm)\.)bias$", r"\1beta", name)] = value
+    return renamed
+
+
+def linear(name: str, outputs: int, inputs: int) -> dict:
+    return {f"{name}.weight": torch.randn(outputs, inputs), f"{name}.bias": torch.randn(outputs)}
+
+
+def norm(name: str) -> dict:
+    return {f"{name}.weight": torch.randn(HIDDEN), f"{name}.bias": torch.randn(HIDDEN)}
+
+
+def body(bert: BertForPreTraining, prefix: str) -> dict:
+    """The weights of BERT and of its word head in the layout of 2019, where the decoder's bias had one name."""
+    torch.manual_seed(4)
+    weights = {re.sub(r"^bert\.", prefix, name): value.clone() for name, value in bert.state_dict().items()}
+    weights.pop("cls.predictions.decoder.bias", None)
+    weights["cls.predictions.decoder.weight"] = weights[f"{prefix}embeddings.word_embeddings.weight"].clone()
+    return weights
+
+
+def uniter(bert: BertForPreTraining) -> dict:
+    """A UNITER pretraining checkpoint: text, image, encoder, pooler, word head, matching head."""
+    weights = {name: value for name, value in body(bert, "uniter.").items() if "seq_relationship" not in name}
+    inside = "uniter.img_embeddings."
+    weights |= linear(f"{inside}img_linear", HIDDEN, REGION) | linear(f"{inside}pos_linear", HIDDEN, 7)
+    for name in ("img_layer_norm", "pos_layer_norm", "LayerNorm"):
+        weights |= norm(inside + name)
+    weights[f"{inside}mask_embedding.weight"] = torch.randn(2, REGION)
+    return weights | linear("itm_output", 2, HIDDEN)
+
+
+def oscar(bert: BertForPreTraining) -> dict:
+    """An OSCAR pretraining checkpoint: BERT's, with one map of feature and box."""
+    return body(bert, "bert.") | linear("bert.img_embedding", HIDDEN, REGION + 6)
+
+
+def written(weights: dict, path) -> object:
+    if path.suffix == ".safetensors":
+        save_file({name: value.contiguous() for name, value in weights.items()}, path)
+    else:
+        torch.save(weights, path)
+    return path
+
+
+def load(weights, tokenizer, tmp_path, name="public.pt", **settings):
+    return load_public(written(weights, tmp_path / name), tokenizer, heads=3, **settings)
+
+
+def scores(model: OneTower, regions: bool = True, heads=("itm", "mlm")):
+    torch.manual_seed(7)
+    tokens = model.prepare_captions(CAPTIONS)
+    mask = torch.full((4, 3), regions)
+    with torch.no_grad():
+        return tokens, model(
+            tokens["input_ids"],
+            tokens["attention_mask"],
+            torch.randn(4, 3, REGION),
+            torch.rand(4, 3, 7),
+            mask,
+            heads=heads,
+        )
+
+
+@pytest.mark.parametrize("layout", [uniter, oscar])
+def test_without_regions_the_tower_is_the_bert_it_was_made_of(layout, bert, tokenizer, tmp_path):
+    model, report = load(layout(bert), tokenizer, tmp_path)
+    assert model.config.form == layout.__name__ and model.config.region_dimension == REGION
+    tokens, output = scores(model, regions=False)
+    with torch.no_grad():
+        expected = bert(input_ids=tokens["input_ids"], attention_mask=tokens["attention_mask"])
+    real = tokens["attention_mask"].bool()
+    torch.testing.assert_close(output.mlm[real], expected.prediction_logits[real], **CLOSE)
+    if layout is oscar:  # class 0 of BERT's second head means that the two belong together
+        classes = expected.seq_relationship_logits
+        torch.testing.assert_close(output.itm.sigmoid(), classes.softmax(-1)[:, 0], **CLOSE)
+    assert "mlm" in report.read
+
+
+def test_uniter_regions_are_embedded_as_its_paper_says(bert, tokenizer, tmp_path):
+    weights = uniter(bert)
+    model, _ = load(weights, tokenizer, tmp_path)
+    regions, boxes = torch.randn(2, 3, REGION), torch.rand(2, 3, 7)
+
+    def part(name, values):
+        name = f"uniter.img_embeddings.{name}"
+        return functional.linear(values, weights[f"{name}.weight"], weights[f"{name}.bias"])
+
+    def normal(name, values):
+        name = f"uniter.img_embeddings.{name}"
+        return functional.layer_norm(values, (HIDDEN,), weights[f"{name}.weight"], weights[f"{name}.bias"], 1e-12)
+
+    summed = normal("img_layer_norm", part("img_linear", regions)) + normal("pos_layer_norm", part("pos_linear", boxes))
+    expected = normal("LayerNorm", summed + weights["uniter.embeddings.token_type_embeddings.weight"][1])
+    torch.testing.assert_close(model.embed_regions(regions, boxes).values, expected, **CLOSE)
+
+
+@pytest.mark.parametrize("normalised", [False, True])
+def test_oscar_regions_are_one_map_of_feature_and_box(normalised, bert, tokenizer, tmp_path):
+    weights = oscar(bert) | (norm("bert.LayerNorm") if normalised else {})
+    model, _ = load(weights, tokenizer, tmp_path)
+    regions, boxes = torch.randn(2, 3, REGION), torch.rand(2, 3, 6)
+    expected = torch.cat([regions, boxes], -1) @ weights["bert.img_embedding.weight"].T
+    expected = expected + weights["bert.img_embedding.bias"]
+    if normalised:
+        norms = weights["bert.LayerNorm.weight"], weights["bert.LayerNorm.bias"]
+        expected = functional.layer_norm(expected, (HIDDEN,), *norms, 1e-12)
+    torch.testing.assert_close(model.embed_regions(regions, boxes).values, expected, **CLOSE)
+
+
+@pytest.mark.parametrize("layout", [uniter, oscar])
+@pytest.mark.parametrize(
+    "change",
+    [
+        old_norms,
+        lambda weights: {f"module.{name}": value for name, value in weights.items()},
+        lambda weights: old_norms({f"module.{name}": value for name, value in weights.items()}),
+        lambda weights: {"state_dict": weights},
+        lambda weights: {name: value for name, value in weights.items() if "decoder" not in name},
+        lambda weights: weights | {"cls.predictions.decoder.bias": weights["cls.predictions.bias"]},
+        lambda weights: {re.sub(r"^(uniter|bert)\.", "", name): value for name, value in weights.items()},
+    ],
+    ids=["gamma-beta", "module", "module-gamma", "wrapped", "no-decoder", "decoder-bias", "bare"],
+)
+def test_every_way_of_writing_the_same_weights_gives_the_same_scores(layout, change, bert, tokenizer, tmp_path):
+    weights = layout(bert)
+    plain, _ = load(weights, tokenizer, tmp_path, "plain.safetensors")
+    model, _ = load(change(weights), tokenizer, tmp_path)
+    assert torch.equal(scores(model)[1].itm, scores(plain)[1].itm)
+    assert torch.equal(scores(model)[1].mlm, scores(plain)[1].mlm)
+
+
+def test_a_matching_head_becomes_a_ranking_logit_of_the_same_probability(bert, tokenizer, tmp_path):
+    weights = uniter(bert)
+    model, report = load(weights, tokenizer, tmp_path)
+    output = scores(model)[1]
+    classes = output.pooled @ weights["itm_output.weight"].T + weights["itm_output.bias"]
+    torch.testing.assert_close(output.itm.sigmoid(), classes.softmax(-1)[:, 1], **CLOSE)
+    assert "itm (log-odds of itm_output)" in report.derived
+
+
+def test_a_trained_ranking_head_is_never_overwritten(bert, tokenizer, tmp_path):
+    """The public code copies the matching head over it after loading (methods.md, sec. 3)."""
+    weights = uniter(bert) | linear("rank_output", 1, HIDDEN)
+    model, report = load(weights, tokenizer, tmp_path)
+    assert torch.equal(model.heads.itm.weight, weights["rank_output.weight"])
+    assert torch.equal(model.heads.itm.bias, weights["rank_output.bias"])
+    assert {"itm_output.weight", "itm_output.bias"} <= set(report.left_aside) and "itm" in report.read
+    tuned = oscar(bert) | linear("classifier", 2, HIDDEN)
+    model, _ = load(tuned, tokenizer, tmp_path)
+    matrix = tuned["classifier.weight"]
+    assert torch.equal(model.heads.itm.weight, matrix[1:] - matrix[:1])
+
+
+@pytest.mark.parametrize("layout", [uniter, oscar])
+def test_loading_saving_and_loading_again_scores_identically(layout, bert, tokenizer, tmp_path):
+    weights = layout(bert) | linear("rank_output", 1, HIDDEN)
+    model, _ = load(weights, tokenizer, tmp_path)
+    model.save(tmp_path / "ours")
+    again, twice = OneTower.load(tmp_path / "ours"), load(weights, tokenizer, tmp_path)[0]
+    heads = ("itm", "mlm", "wod", "woc")
+    for other in (again, twice):
+        for head in heads:
+            assert torch.equal(
+                getattr(scores(other, heads=heads)[1], head), getattr(scores(model, heads=heads)[1], head)
+            )
+
+
+def test_missing_heads_start_fresh_from_the_seed_and_are_named(bert, tokenizer, tmp_path):
+    weights = {name: value for name, value in uniter(bert).items() if not name.startswith(("cls.", "itm_output"))}
+    with pytest.warns(FreshHeads, match="fresh: itm, mlm, woc, wod"):
+        model, report = load(weights, tokenizer, tmp_path)
+    assert report.fresh == ("itm", "mlm", "woc", "wod") and report.read == ()
+    same, other = (load(weights, tokenizer, tmp_path, seed=seed)[0] for seed in (0, 1))
+    assert torch.equal(model.heads.wod.weight, same.heads.wod.weight)
+    assert not torch.equal(model.heads.wod.weight, other.heads.wod.weight)
+    assert torch.equal(model.encoder[0].query.weight, other.encoder[0].query.weight)
+
+
+def test_word_correction_starts_as_a_copy_of_the_word_head_not_as_the_same_weights(bert, tokenizer, tmp_path):
+    model, report = load(uniter(bert), tokenizer, tmp_path)
+    assert report.fresh == ("wod",) and "woc (a copy of mlm)" in report.derived
+    assert torch.equal(model.heads.woc.transform.weight, model.heads.mlm.transform.weight)
+    assert model.heads.woc.transform.weight.data_ptr() != model.heads.mlm.transform.weight.data_ptr()
+
+
+def test_heads_of_pretraining_tasks_that_tags_does_not_use_are_left_aside_by_name(bert, tokenizer, tmp_path):
+    weights = uniter(bert) | linear("feat_regress.net.0", HIDDEN, HIDDEN) | linear("region_classifier.net.3", 9, HIDDEN)
+    _, report = load(weights | {"uniter.embeddings.position_ids": torch.arange(80)[None]}, tokenizer, tmp_path)
+    unused = "uniter.img_embeddings.mask_embedding.weight"  # for masked-region modelling
+    assert set(report.left_aside) - {unused, "uniter.embeddings.position_ids"} == {
+        f"{name}.{end}" for name in ("feat_regress.net.0", "region_classifier.net.3") for end in ("weight", "bias")
+    }
+
+
+@pytest.mark.parametrize("layout", [uniter, oscar])
+def test_what_does_not_belong_is_refused_with_its_name(layout, bert, tokenizer, tmp_path):
+    weights, prefix = layout(bert), {"uniter": "uniter.", "oscar": "bert."}[layout.__name__]
+    cases = {
+        "unexpected weights: vqa_output.weight, vqa_output.bias": weights | linear("vqa_output", 9, HIDDEN),
+        "unexpected weights: .*encoder.layer.1.adapter": weights | {f"{prefix}encoder.layer.1.adapter": torch.zeros(2)},
+        "lacks encoder.layer.1.output.dense.bias": {
+            name: value for name, value in weights.items() if not name.endswith("layer.1.output.dense.bias")
+        },
+        "lacks cls.predictions.bias": {
+            name: value for name, value in weights.items() if name != "cls.predictions.bias"
+        },
+        "not tied": weights | {"cls.predictions.decoder.weight": torch.zeros(len(tokenizer), HIDDEN)},
+        "several names": weights | {f"module.{prefix}pooler.dense.weight": torch.zeros(HIDDEN, HIDDEN)},
+        "misshapen: .*pooler.weight": weights | {f"{prefix}pooler.dense.weight": torch.zeros(2, HIDDEN)},
+        "neither a UNITER nor an OSCAR": {name: value for name, value in weights.items() if "img" not in name},
+    }
+    for what, content in cases.items():
+        with pytest.raises(ItmlabError, match=what):
+            load(content, tokenizer, tmp_path)
+
+
+def test_another_tokeniser_and_wrong_sizes_are_refused(bert, tokenizer, tmp_path):
+    with pytest.raises(ItmlabError, match="the tokeniser has"):
+        load(uniter(bert), train_wordpiece(CAPTIONS, 60), tmp_path)
+    with pytest.raises(ItmlabError, match="do not divide"):
+        load_public(written(uniter(bert), tmp_path / "sizes.pt"), tokenizer, heads=5)
+    with pytest.raises(ItmlabError, match="no such setting"):
+        load(uniter(bert), tokenizer, tmp_path, colour=3)
+
+
+class Trap:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = str(path)
+
+    def __reduce__(self):
+        return (open, (self.path, "w"))
+
+
+def test_a_file_that_would_run_code_is_refused(tokenizer, tmp_path):
+    sprung = tmp_path / "sprung"
+    for number, content in enumerate((pickle.dumps(Trap(sprung), protocol=2), b"no tensors", b"")):
+        path = tmp_path / f"{number}.bin"
+        path.write_bytes(content)
+        with pytest.raises(ItmlabError, match="not a file of plain tensors"):
+            load_public(path, tokenizer)
+    torch.save({"bert.pooler.dense.weight": torch.zeros(2), "trap": Trap(sprung)}, tmp_path / "trap.pt")
+    with pytest.raises(ItmlabError, match="not a file of plain tensors"):
+        load_public(tmp_path / "trap.pt", tokenizer)
+    assert not sprung.exists()
+    for content in ({}, {"weights": [1, 2]}, torch.zeros(3)):
+        with pytest.raises(ItmlabError, match="not a file of named weights"):
+            load_public(written(content, tmp_path / "odd.pt"), tokenizer)
+    with pytest.raises(ItmlabError, match="no such file"):
+        load_public(tmp_path / "absent.pt", tokenizer)
+
+
+def test_a_folder_with_its_configuration_says_the_number_of_heads(bert, tokenizer, tmp_path):
+    written(oscar(bert), tmp_path / "pytorch_model.bin")
+    stated = {"num_attention_heads": 3, "hidden_dropout_prob": 0.2, "layer_norm_eps": 1e-5, "hidden_act": "gelu"}
+    (tmp_path / "config.json").write_text(json.dumps(stated))
+    model, _ = load_public(tmp_path, tokenizer)
+    assert (model.config.heads, model.config.dropout, model.config.layer_norm_epsilon) == (3, 0.2, 1e-5)
+    (tmp_path / "config.json").write_text(json.dumps(stated | {"hidden_act": "relu"}))
+    with pytest.raises(ItmlabError, match="'relu' is not gelu"):
+        load_public(tmp_path, tokenizer)
+
+
+def test_what_was_made_up_is_said_once_and_other_random_numbers_are_left_alone(bert, tokenizer, tmp_path):
+    path = written(uniter(bert) | linear("rank_output", 1, HIDDEN), tmp_path / "public.pt")
+    before = torch.random.get_rng_state()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        _, report = load_public(path, tokenizer, heads=3)
+    assert [str(one.message) for one in said if one.category is FreshHeads] == [f"public.pt: {report}"]
+    assert torch.equal(before, torch.random.get_rng_state())

@@ -1,0 +1,207 @@
+"""The named recipes carry the paper's values, and differ from each other in what their names say."""
+
+import dataclasses
+
+import pytest
+
+from itmlab import recipes
+from itmlab.errors import ItmlabError
+from itmlab.losses import LossWeights
+from itmlab.recipes.recipe import Recipe
+from itmlab.recipes.settings import AdaptiveMarginSettings, LossSettings, SynthesisSettings
+from itmlab.runs.checkpoint import shipped_directory, shipped_names
+from itmlab.samplers import FalseNegativeEliminating, Hardest
+
+
+def test_fne_at_base_has_the_values_of_the_paper():
+    """Sec. 3 and appendix A.2 of Li et al. 2023."""
+    base = recipes.fne.sized("base")
+    assert "vit-base-patch16" in base.model.image_pretrained and "bert-base-uncased" in base.model.text_pretrained
+    assert (base.data.batch_size, base.data.epochs, base.data.warm_up_epochs) == (32, 25, 0)
+    assert (base.memory.length, base.memory.momentum) == (8192, 0.995)
+    optimiser = base.optimiser
+    assert (optimiser.kind, optimiser.learning_rate, optimiser.schedule) == ("adam", 2e-5, "step")
+    assert (optimiser.milestones, optimiser.clip, optimiser.weight_decay) == ((5, 15), 2.0, 0.0)
+    assert base.loss.margin == 0.2
+    options = base.sampler.build().options
+    assert (options["prior"], options["threshold"], options["sharpness"]) == (1e-4, 0.01, 0.5)
+
+
+def test_every_recipe_comes_in_every_size_and_keeps_its_method():
+    for name in recipes.names():
+        tiny = getattr(recipes, name)
+        assert (tiny.name, tiny.size) == (name, "tiny")
+        for size in recipes.SIZES:
+            sized = tiny.sized(size)
+            assert sized == recipes.get(name, size=size)
+            kinds = [one.sampler and one.sampler.kind for one in (sized, tiny)]
+            assert kinds[0] == kinds[1] and sized.loss == tiny.loss
+            assert sized.adaptive_margin == tiny.adaptive_margin
+            assert (sized.memory is None) == (tiny.memory is None)
+            assert sized.sized("tiny") == tiny
+
+
+def test_the_ablations_of_table_3_differ_from_fne_in_one_thing():
+    def differing(name):
+        other = recipes.get(name)
+        return [
+            field.name
+            for field in dataclasses.fields(other)
+            if getattr(other, field.name) != getattr(recipes.fne, field.name)
+        ]
+
+    assert differing("hardest_memory") == ["name", "sampler"]
+    assert differing("fne_without_memory") == ["name", "memory"]
+    assert isinstance(recipes.hardest_memory.sampler.build(), Hardest)
+    assert isinstance(recipes.fne.sampler.build(), FalseNegativeEliminating)
+
+
+def test_sam_is_its_baseline_with_an_adaptive_margin():
+    """SAM, Sec. 5.4: farthest negatives beside the original triplet, τ = 10; the ablations are Tables 4 and 5."""
+    assert recipes.sam.replace(adaptive_margin=None, name="hardest") == recipes.hardest
+    margin = recipes.sam.sized("base").adaptive_margin
+    assert (margin.temperature, margin.negatives, margin.with_triplet, margin.ceiling) == (10, "softest", True, 1)
+    for temperature in (3, 5, 10):
+        for negatives in ("softest", "hardest", "random"):
+            for with_triplet in (True, False):
+                changes = {"temperature": temperature, "negatives": negatives, "with_triplet": with_triplet}
+                row = recipes.sam.replace(**{f"adaptive_margin__{name}": value for name, value in changes.items()})
+                assert row.adaptive_margin == AdaptiveMarginSettings(**changes)
+
+
+def test_recipes_of_before_a_field_came_read_and_are_written_as_they_were():
+    later = ("adaptive_margin", "tags", "start", "extra_negatives", "synthesis")
+    for name in recipes.names():
+        recipe = recipes.get(name)
+        written = recipe.to_json()
+        assert [field for field in later if field in written] == [
+            one for one in later if getattr(recipe, one) is not None
+        ]
+        assert Recipe.from_json(written) == recipe
+    for part in ("steps", "validation"):
+        assert part not in recipes.fne.to_json()["data"] and part in recipes.tags.to_json()["data"]
+    for part in ("warm_up_share", "betas"):
+        assert part not in recipes.fne.to_json()["optimiser"] and part in recipes.tags.to_json()["optimiser"]
+
+
+def test_shipped_recipes_keep_their_bytes(tmp_path):
+    for name in shipped_names():
+        path = shipped_directory(name) / "recipe.json"
+        Recipe.load(path).save(tmp_path / "recipe.json")
+        assert (tmp_path / "recipe.json").read_bytes() == path.read_bytes(), name
+
+
+@pytest.mark.parametrize(("size", "kept", "synthetic"), [("base", 31, 1e-3), ("large", 23, 5e-4)])
+def test_tags_dc_at_base_and_large_has_the_values_of_the_paper(size, kept, synthetic):
+    """TAGS-DC, appendix A.1 and Table 5 (Flickr30K)."""
+    first, second = recipes.tags.sized(size), recipes.tags_dc.sized(size)
+    for recipe in (first, second):
+        settings = recipe.tags
+        assert (settings.drawn, settings.kept, settings.maskings, settings.samples) == (399, 31, 20, 20)
+        assert (settings.hardest, settings.temperature, settings.margin, settings.probability) == (kept, 1.5, 0.2, 0.15)
+        assert settings.trained_maskings == 20, "Algorithm 1, line 5: each of the K maskings"
+        assert (settings.matching, settings.masking, settings.generator) == ("triplet", "phrase", "dynamic")
+        assert (settings.correction, settings.replaced_weight, settings.kept_weight) == ("all", 1.0, 1.0)
+        assert recipe.optimiser.betas == (0.9, 0.98) and recipe.optimiser.schedule == "linear"
+        assert recipe.optimiser.warm_up_share == 0.1 and recipe.model.dropout == 0.1 and recipe.start is None
+    assert first.tags.weights == LossWeights(1.0, 0.1, synthetic, 0.0, 0.0)
+    assert second.tags.weights == LossWeights(1.0, 0.1, synthetic, synthetic, synthetic)
+    assert (first.data.steps, second.data.steps) == (5000, 1500)
+    assert first.optimiser.learning_rate == {"base": 5e-5, "large": 4e-5}[size]
+    assert second.optimiser.learning_rate == 1e-5
+    assert (first.model.layers, first.model.hidden) == {"base": (12, 768), "large": (24, 1024)}[size]
+
+
+@pytest.mark.parametrize("size", ["tiny", "base", "large"])
+def test_the_ablations_of_tags_differ_from_it_in_one_thing(size):
+    tags = recipes.get("tags", size)
+    assert recipes.get("wm", size) == tags.replace(name="wm", tags__masking="word")
+    assert recipes.get("sg", size) == tags.replace(name="sg", tags__generator="static")
+    assert recipes.get("uniter", size).tags.weights.wanted == ("retrieved",)
+
+
+def test_the_tiny_stages_begin_where_the_ones_before_end():
+    starts = {name: getattr(recipes, name).start for name in ("uniter", "tags", "wm", "sg", "tags_dc")}
+    assert starts == {**dict.fromkeys(("uniter", "tags", "wm", "sg"), "uniter_pretraining"), "tags_dc": "tags"}
+    assert recipes.uniter_pretraining.start is None
+    assert len({getattr(recipes, name).model for name in (*starts, "uniter_pretraining")}) == 1
+
+
+def test_a_one_tower_recipe_of_a_name_of_ones_own_keeps_what_was_changed():
+    changed = recipes.tags.replace(name="mine", tags__temperature=1.0)
+    assert changed.sized("base").tags == changed.tags and changed.sized("base").model.layers == 12
+    named = recipes.tags.replace(tags__temperature=1.0)
+    assert named.sized("base").tags.temperature == 1.0
+
+
+def test_an_unknown_recipe_or_size_is_one_line():
+    with pytest.raises(ItmlabError, match=r"no recipe 'fnee' — did you mean fne\?"):
+        recipes.get("fnee")
+    with pytest.raises(ItmlabError, match=r"no size 'huge'"):
+        recipes.get("fne", size="huge")
+    with pytest.raises(ItmlabError, match=r"no size 'bass' — did you mean base\?"):
+        recipes.fne.sized("bass")
+    with pytest.raises(AttributeError, match="no recipe 'tripled'"):
+        _ = recipes.tripled
+
+
+def test_tiny_fne_is_tuned_to_its_world_and_base_carries_the_papers_values() -> None:
+    assert recipes.fne.sampler.options == {"prior": 0.01, "preset": "released"}
+    assert recipes.fne.sized("base").sampler == recipes.get("fne", "base").sampler
+    assert recipes.get("fne", "base").sampler.options == {}  # p = 1/10000, λ = 0.01, a = 0.5: the sampler's defaults
+    changed = recipes.fne.replace(sampler__prior=0.5)
+    assert changed.sized("base").sampler == changed.sampler
+
+
+def test_itcontrast_at_base_has_the_values_of_the_paper():
+    """ITContrast, Sec. 4.1; σ of Eq. 3, τ and Z of Eq. 7."""
+    base = recipes.itcontrast.sized("base")
+    assert (base.data.epochs, base.data.batch_size, base.optimiser.learning_rate) == (20, 128, 2e-5)
+    assert (base.synthesis.sigma, base.loss.kind, base.loss.temperature, base.loss.noise) == (
+        0.1,
+        "info_cmr",
+        0.05,
+        128,
+    )
+    assert (base.model.form, base.model.hidden, base.model.layers) == ("oscar", 768, 12)
+    assert base.replace(name="oscar+syn+info") == recipes.get("oscar+syn+info", "base")
+
+
+@pytest.mark.parametrize("encoder", ["scan", "sgraf", "vsrn", "vsepp", "oscar"])
+@pytest.mark.parametrize("size", ["tiny", "base", "large"])
+def test_its_parts_go_onto_every_encoder_by_name(encoder, size):
+    plain = recipes.get(encoder, size)
+    writing = 1 / 128 if encoder == "vsrn" else 0.0  # as released: hinges summed over 128 pairs, writing averaged
+    assert plain.loss == LossSettings("max_of_hinges", writing=writing) and plain.synthesis is None
+    for parts in ("+syn", "+info", "+syn+info"):
+        recipe = recipes.get(encoder + parts, size)
+        assert (recipe.synthesis == SynthesisSettings(detach=False)) == ("syn" in parts)
+        assert (recipe.loss == LossSettings("info_cmr", writing=writing)) == ("info" in parts)
+        assert recipe.replace(name=encoder, loss=plain.loss, synthesis=None) == plain
+    if encoder in ("scan", "sgraf"):
+        control = recipes.get(f"{encoder}+features", size)
+        assert control == plain.replace(name=control.name, loss__global_features=True)
+    kinds = {"scan": "scan_t2i", "oscar": None}
+    assert getattr(plain.model, "kind", None) == kinds.get(encoder, encoder)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "epochs", "falls"), [("scan", 30, 15), ("vsrn", 30, 15), ("vsepp", 30, 15), ("sgraf", 40, 30)]
+)
+def test_the_matchers_at_base_have_the_values_of_their_papers(encoder, epochs, falls):
+    base = recipes.get(encoder, "base")
+    assert (base.data.epochs, base.data.batch_size, base.loss.margin) == (epochs, 128, 0.2)
+    optimiser = base.optimiser
+    assert (optimiser.kind, optimiser.learning_rate, optimiser.milestones, optimiser.clip) == (
+        "adam",
+        2e-4,
+        (falls,),
+        2.0,
+    )
+    assert (base.model.region_dimension, base.model.word_dimension) == (2048, 300)
+
+
+def test_a_matcher_of_another_kind_keeps_it_at_every_size():
+    for kind in ("scan_i2t", "saf", "sgr"):
+        mine = recipes.scan.replace(name="mine", model__kind=kind, model__aggregation="mean").sized("base")
+        assert (mine.model.kind, mine.model.aggregation, mine.model.dimension) == (kind, "mean", 1024)

@@ -1,0 +1,33 @@
+"""What ships with the package: runs that the named recipes make, small enough, each stage of TAGS-DC among them."""
+
+from pathlib import Path
+
+import pytest
+
+import itmlab
+from itmlab.runs.checkpoint import HOME, shipped_names
+
+BUDGET = 8_000_000  # bytes of all shipped models together
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_a_shipped_run_is_the_finished_run_of_the_recipe_of_its_name(name: str) -> None:
+    run = itmlab.pretrained(name)
+    assert run.finished
+    assert run.recipe.to_json() == itmlab.recipes.get(name).to_json()
+    assert run.history[-1]["kind"] == "epoch"
+    assert next(run.model.parameters()).isfinite().all()
+
+
+def test_each_stage_of_tags_dc_ships_and_begins_where_the_one_before_left_off() -> None:
+    starts = {
+        name: itmlab.pretrained(name).recipe.start for name in ("uniter_pretraining", "uniter", "tags", "tags_dc")
+    }
+    first = "uniter_pretraining"
+    assert starts == {first: None, "uniter": first, "tags": first, "tags_dc": "tags"}
+
+
+def test_all_of_it_is_small() -> None:
+    folders = HOME, HOME.parent / "pretrained_language"
+    files = [path for folder in folders for path in Path(folder).rglob("*") if path.is_file()]
+    assert 0 < sum(path.stat().st_size for path in files) <= BUDGET

@@ -1,0 +1,187 @@
+"""An ensemble scores by the mean of its runs' similarities."""
+
+import json
+import sqlite3
+
+import pytest
+import torch
+from PIL import Image
+
+import itmlab
+from itmlab.data.captionset import CaptionSet
+from itmlab.errors import ItmlabError, MissingPart
+from itmlab.runs import checkpoint
+from itmlab.runs.run import Run, ensemble, flat, pretrained, tracked
+from itmlab.runs.scores import similarity
+from itmlab.studies.maps import word_maps
+from itmlab.training.loop import train
+from tests.training.world import micro
+
+
+def test_the_mean_of_two_seeds(finished, data, tmp_path):
+    other = train(micro(seed=1), data, tmp_path / "other", progress=False)
+    both = ensemble([finished, other])
+    expected = (similarity(finished.model, data) + similarity(other.model, data)) / 2
+    torch.testing.assert_close(both.similarity(data), expected)
+    assert 0 < both.evaluate(data)["rsum"] <= 600
+
+
+def test_one_run_is_itself_and_none_is_refused(finished, data):
+    assert ensemble([finished]).evaluate(data, split="val") == finished.evaluate(data, split="val")
+    assert ensemble([finished]).evaluate(data, split=None, folds=3) == finished.evaluate(data, split=None, folds=3)
+    with pytest.raises(ItmlabError, match="at least one run"):
+        ensemble([])
+
+
+def test_a_sentence_finds_pictures_best_first(finished, data):
+    hits = finished.search("a red field on the left", k=4, data=data)
+    assert (hits.of, len(hits)) == ("images", 4)
+    assert hits.scores == sorted(hits.scores, reverse=True)
+    assert [data.image_ids.index(name) for name in hits.ids] == hits.image_indices
+    assert hits.images[0].tobytes() == data.images[hits.image_indices[0]].tobytes()
+    assert hits.captions[0] == data.captions[data.captions_of_image[hits.image_indices[0]][0]]
+
+
+def test_a_picture_finds_captions_or_pictures(finished, data, tmp_path):
+    hits = finished.search(data.images[7], k=3, data=data)
+    assert hits.of == "captions" and all(name in data.caption_ids for name in hits.ids)
+    places = [data.caption_ids.index(name) for name in hits.ids]
+    assert hits.captions == [data.captions[place] for place in places]
+    assert hits.image_indices == data.image_of_caption[places].tolist()
+    data.images[7].save(tmp_path / "seven.png")
+    assert finished.search(tmp_path / "seven.png", k=3, data=data).ids == hits.ids
+    alike = finished.search(data.images[7], k=3, data=data, of="images")
+    assert alike.of == "images" and alike.scores[0] == pytest.approx(1.0, abs=1e-5) and "picture-7" in alike.ids
+
+
+def test_a_sentence_finds_sentences(finished, data):
+    hits = finished.search(data.captions[9], k=1, data=data, of="captions")
+    assert hits.scores[0] == pytest.approx(1.0, abs=1e-5)
+
+
+def test_more_than_there_are_is_all_and_nonsense_is_said(finished, data):
+    assert len(finished.search("red", k=10**6, data=data)) == len(data)
+    for query, options, said in (
+        (" ", {}, "sentence to search for is empty"),
+        ("red", {"of": "words"}, "cannot search for 'words'"),
+        ("red", {"k": 0}, "k is 0"),
+    ):
+        with pytest.raises(ItmlabError, match=said):
+            finished.search(query, data=data, **options)
+
+
+def test_each_word_is_explained_over_the_patches(finished, data, tmp_path):
+    data.images[0].save(tmp_path / "one.png")
+    maps = word_maps(finished, tmp_path / "one.png", "a red field")
+    assert [one.word for one in maps] == ["a", "red", "field"] and maps[0].weights.shape == (2, 2)
+
+
+def test_what_is_exported_is_used_but_not_resumed(finished, data, tmp_path):
+    shipped = finished.export(tmp_path / "shipped")
+    names = {path.relative_to(shipped.directory).as_posix() for path in shipped.directory.rglob("*") if path.is_file()}
+    assert names == {
+        "recipe.json",
+        "data.json",
+        "history.jsonl",
+        "config.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "model.safetensors",
+        "resume/state.json",
+    }
+    assert shipped.recipe == finished.recipe and shipped.history == finished.history and shipped.finished
+    full, half = ((one.directory / "model.safetensors").stat().st_size for one in (finished, shipped))
+    assert half < 0.6 * full
+    assert shipped.evaluate(data)["rsum"] == pytest.approx(finished.evaluate(data)["rsum"], abs=20)
+    before = (shipped.directory / "model.safetensors").read_bytes()
+    train(micro(), data, shipped.directory, progress=False)
+    assert (shipped.directory / "model.safetensors").read_bytes() == before
+    with pytest.raises(ItmlabError, match="onto itself"):
+        finished.export(finished.directory)
+
+
+def test_pretrained_runs_are_found_by_name(finished, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "HOME", tmp_path / "itmlab" / "pretrained")
+    with pytest.raises(ItmlabError, match="this installation has none"):
+        pretrained("fne")
+    finished.export(tmp_path / "itmlab" / "pretrained" / "fne")
+    finished.export(tmp_path / "itmlab" / "pretrained" / "triplet")
+    assert pretrained("fne").recipe.name == "fne"
+    with pytest.raises(ItmlabError, match=r"no pretrained run '\.\./x' — there are fne, triplet"):
+        pretrained("../x")
+
+
+def test_a_directory_without_a_run_or_without_weights_is_said(data, tmp_path):
+    with pytest.raises(ItmlabError, match=r"no recipe\.json"):
+        Run(tmp_path)
+    micro().save(tmp_path / "recipe.json")
+    begun = Run(tmp_path)
+    assert begun.history == [] and not begun.finished
+    with pytest.raises(ItmlabError, match="no weights yet"):
+        _ = begun.model
+
+
+def test_a_last_line_cut_by_a_kill_is_no_record(finished):
+    path = finished.directory / "history.jsonl"
+    records = finished.history
+    path.write_bytes(path.read_bytes() + b'{"kind": "st')
+    assert finished.history == records
+    path.write_bytes(b"nonsense\n")
+    with pytest.raises(ItmlabError, match="not JSON lines"):
+        _ = finished.history
+
+
+HOSTILE = '<script>alert("x")</script>\x1b[31m'
+
+
+@pytest.mark.filterwarnings("ignore::itmlab.models.base.CutCaptions")
+def test_hostile_captions_are_shown_as_text(finished, data):
+    hostile = CaptionSet(
+        name="hostile",
+        images=[Image.new("RGB", (300, 20))],
+        image_ids=["<b>id</b>"],
+        captions=[HOSTILE],
+        caption_ids=["0"],
+        image_of_caption=[0],
+        splits={},
+    )
+    hits = finished.search(HOSTILE, data=hostile)
+    page, text = hits._repr_html_(), repr(hits)
+    assert "<script" not in page and "&lt;script&gt;" in page and "<b>id" not in page
+    assert "\x1b" not in text and text.count("\n") == 1
+    assert page.count("data:image/jpeg;base64,") == 1 and 'width="128"' in page
+    assert finished.search(data.images[0], data=hostile)._repr_html_().count("data:image/jpeg") == 2
+
+
+def test_a_run_says_what_it_is(finished):
+    assert repr(finished) == f"Run(fne, tiny, {finished.directory})"
+    assert json.loads((finished.directory / "data.json").read_text())["images"] == 48
+    assert itmlab.Run is Run and itmlab.pretrained is pretrained
+
+
+def test_a_record_becomes_numbers_with_one_name_each() -> None:
+    record = {"kind": "epoch", "epoch": 2, "step": 8, "loss": 0.5, "i2t": {1: 30.0}, "rsum": 200.0, "choices": "a1"}
+    expected = {"epoch/epoch": 2, "epoch/loss": 0.5, "epoch/i2t R@1": 30.0, "epoch/rsum": 200.0}
+    assert flat(record) == expected
+
+
+def test_losses_have_names_of_their_own_and_histograms_stay_in_the_run() -> None:
+    record = {"kind": "step", "step": 8, "losses": {"retrieved": 0.5}, "difficulty": {"synthetic": [1, 2]}}
+    assert flat(record) == {"step/losses retrieved": 0.5}
+
+
+def test_a_run_is_logged_and_stays_on_this_machine(data, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("trackio.utils.TRACKIO_DIR", tmp_path / "trackio")
+    monkeypatch.setattr("trackio.sqlite_storage.TRACKIO_DIR", tmp_path / "trackio")
+    with tracked("itmlab-test", micro("triplet"), tmp_path / "run") as on_record:
+        run = train(micro("triplet"), data, tmp_path / "run", progress=False, on_record=on_record)
+    (database,) = (tmp_path / "trackio").rglob("*.db")
+    with sqlite3.connect(database) as connection:
+        (count,) = connection.execute("select count(*) from metrics").fetchone()
+    assert count == len(run.history)
+
+
+def test_without_trackio_one_line_says_what_brings_it(tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "trackio", None)
+    with pytest.raises(MissingPart, match=r"pip install .*track"), tracked("p", micro("triplet"), tmp_path):
+        pass

@@ -1,0 +1,78 @@
+"""The nearest of many vectors: by faiss exactly what comparing with each of them gives."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn.functional import normalize
+
+from itmlab.errors import ItmlabError, MissingPart
+from itmlab.runs import search
+from itmlab.runs.search import Index
+
+
+def unit_vectors(count, dimension, seed):
+    return normalize(torch.randn(count, dimension, generator=torch.Generator().manual_seed(seed)), dim=1)
+
+
+def obvious(features, query, k):
+    """Sorted by score from above, then by index."""
+    scores = (features.double() @ query.double()).float().tolist()
+    return sorted(range(len(scores)), key=lambda index: (-scores[index], index))[:k]
+
+
+@settings(deadline=None, max_examples=25)
+@given(count=st.integers(1, 60), copies=st.integers(1, 4), k=st.integers(1, 30), seed=st.integers(0, 1000))
+def test_it_is_a_sort_with_ties_by_index(count, copies, k, seed):
+    features = unit_vectors(count, 8, seed).repeat(copies, 1)
+    queries = torch.cat([unit_vectors(2, 8, seed + 1), features[:1]])
+    scores, indices = Index(features, backend="exact").search(queries, k)
+    assert indices.shape == (3, min(k, len(features)))
+    for query, row, found in zip(queries, indices.tolist(), scores.tolist(), strict=True):
+        assert row == obvious(features, query, k)
+        assert found == sorted(found, reverse=True)
+
+
+def test_chunks_do_not_show(monkeypatch):
+    features = unit_vectors(100, 8, 0).repeat(3, 1)
+    whole = Index(features, backend="exact").search(features[:5], 17)
+    monkeypatch.setattr(search, "CHUNK", 7)
+    parts = Index(features, backend="exact").search(features[:5], 17)
+    assert all(one.equal(other) for one, other in zip(whole, parts, strict=True))
+
+
+@pytest.mark.parametrize("k", [1, 10, 100])
+@pytest.mark.parametrize("kind", ["spread", "many equal", "nearly equal", "all equal"])
+def test_faiss_gives_the_same(kind, k):
+    pytest.importorskip("faiss", reason="faiss is not installed: pip install 'itmlab[faiss]'")
+    features = {
+        "spread": unit_vectors(12000, 32, 0),
+        "many equal": unit_vectors(40, 32, 0).repeat(50, 1),
+        "nearly equal": normalize(unit_vectors(1, 32, 0) + 1e-5 * unit_vectors(2000, 32, 1), dim=1),
+        "all equal": unit_vectors(1, 32, 0).repeat(500, 1),
+    }[kind]
+    queries = torch.cat([features[:3], unit_vectors(3, 32, 5)])
+    by_faiss, exact = Index(features, backend="faiss"), Index(features, backend="exact")
+    for one, other in zip(by_faiss.search(queries, k), exact.search(queries, k), strict=True):
+        assert one.equal(other)
+
+
+def test_faiss_is_taken_when_it_is_there_and_worth_it(monkeypatch):
+    few, many = unit_vectors(10, 4, 0), unit_vectors(search.WORTH_FAISS, 4, 0)
+    monkeypatch.setattr(search, "find_spec", lambda name: None)
+    assert Index(many).backend == "exact"
+    with pytest.raises(MissingPart, match=r"pip install 'itmlab\[faiss\]'"):
+        Index(few, backend="faiss")
+    monkeypatch.undo()
+    pytest.importorskip("faiss", reason="faiss is not installed: pip install 'itmlab[faiss]'")
+    assert Index(few).backend == "exact" and Index(many).backend == "faiss"
+
+
+def test_what_cannot_be_searched_is_said():
+    index = Index(unit_vectors(4, 8, 0))
+    for queries, k, said in ((torch.ones(1, 8), 0, "k is 0"), (torch.ones(1, 7), 1, r"queries of shape \(1, 7\)")):
+        with pytest.raises(ItmlabError, match=said):
+            index.search(queries, k)
+    for features, said in ((torch.empty(0, 8), r"not \(0, 8\)"), (torch.full((2, 2), torch.nan), "finite")):
+        with pytest.raises(ItmlabError, match=said):
+            Index(features)

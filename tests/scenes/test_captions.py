@@ -1,0 +1,107 @@
+"""Captions: true, different, with spans that spell what they name; swapping in something absent makes them false."""
+
+import random
+
+import pytest
+
+from itmlab.scenes.captions import write_captions
+from itmlab.scenes.entail import FALSE, TRUE, entails
+from itmlab.scenes.lexicon import ATTRIBUTES, NOUNS, attributes, nouns, relations
+from itmlab.scenes.wording import number_word
+from itmlab.text.factual import NUMBERS
+from itmlab.text.graph import Attribute, SceneGraph, SceneObject, tokenise
+
+
+@pytest.fixture(scope="module", params=[0.0, 0.5, 1.0])
+def written(request, many):
+    """(facts, caption) of 200 scenes."""
+    return [
+        (facts, caption)
+        for index, facts in enumerate(many[:200])
+        for caption in write_captions(facts, seed=0, index=index, unannotated=request.param)
+    ]
+
+
+def test_captions_are_true_of_their_image(written):
+    assert all(entails(facts, caption.graph) == TRUE for facts, caption in written)
+
+
+def test_tokens_are_those_of_the_text(written):
+    assert all(tokenise(caption.text) == caption.graph.tokens for _, caption in written)
+
+
+def test_spans_spell_what_they_name(written):
+    for _, caption in written:
+        graph = caption.graph
+        for thing in graph.objects:
+            said = graph.text(thing.span).lower()
+            assert said in {name for noun in nouns()[thing.lemma] for name in (noun.lemma, noun.plural)}
+            assert (said != thing.lemma) <= (thing.plural or thing.lemma in ("trousers", "pants", "mountain"))
+            for attribute in thing.attributes:
+                said = graph.text(attribute.span).lower()
+                assert said in (attribute.lemma, *attributes()[attribute.lemma].forms)
+        for link in graph.relations:
+            assert graph.text(link.span).lower() in (link.lemma, *relations()[link.lemma].forms)
+
+
+def test_words_point_at_things_they_name(written):
+    for facts, caption in written:
+        assert len(caption.means) == len(caption.graph.objects)
+        for thing, numbers in zip(caption.graph.objects, caption.means, strict=True):
+            kinds = {facts.things[number].kind for number in numbers}
+            assert kinds and any(kinds <= noun.means for noun in nouns()[thing.lemma])
+            assert thing.count in (None, len(numbers))
+
+
+def test_five_captions_of_an_image_differ(many):
+    for index, facts in enumerate(many[:100]):
+        captions = write_captions(facts, seed=0, index=index, unannotated=1.0)
+        assert len({caption.text for caption in captions}) == 5
+
+
+def test_captions_read_as_if_many_people_wrote_them(written):
+    texts = [caption.text for _, caption in written]
+    assert len(set(texts)) > 0.6 * len(texts)
+    for opening in ("There is", "In ", "Two ", "A "):
+        assert any(text.startswith(opening) for text in texts)
+    for inside in (" who is ", " is ", " by ", " and "):
+        assert any(inside in text for text in texts)
+    for share in (
+        sum(text.endswith(".") for text in texts) / len(texts),
+        sum(text[0].isupper() for text in texts) / len(texts),
+    ):
+        assert 0.3 < share < 0.98
+
+
+def test_a_kind_that_is_absent_makes_a_caption_false(written):
+    dice, false = random.Random(0), 0
+    for facts, caption in written:
+        shown = {thing.kind for thing in facts.things} | facts.scene.backdrop
+        absent = [noun for noun in NOUNS if noun.means and noun.category == "animal"]
+        absent = [noun.lemma for noun in absent if not shown & (noun.means | noun.perhaps)]
+        at = dice.randrange(len(caption.graph.objects))
+        objects = list(caption.graph.objects)
+        swapped = [each for each in absent if all(not shown & (n.means | n.perhaps) for n in nouns()[each])]
+        objects[at] = SceneObject(dice.choice(swapped), objects[at].attributes, objects[at].count, objects[at].plural)
+        false += entails(facts, SceneGraph(tuple(objects), caption.graph.relations)) == FALSE
+    assert false == len(written)
+
+
+def test_a_colour_that_is_absent_makes_a_caption_false(written):
+    colours = [entry.lemma for entry in ATTRIBUTES if entry.category == "colour" and not any(entry.perhaps["colour"])]
+    checked = 0
+    for facts, caption in written:
+        seen = {colour for thing in facts.things for colour in (thing.colour, thing.second)}
+        absent = [colour for colour in colours if not seen & attributes()[colour].means["colour"]]
+        for at, thing in enumerate(caption.graph.objects):
+            scenery = any(facts.scene.backdrop & noun.means for noun in nouns()[thing.lemma])
+            if absent and not scenery and any(attribute.lemma in colours for attribute in thing.attributes):
+                objects = list(caption.graph.objects)
+                objects[at] = SceneObject(thing.lemma, (Attribute(absent[0]),), thing.count, thing.plural)
+                assert entails(facts, SceneGraph(tuple(objects), caption.graph.relations)) == FALSE
+                checked += 1
+    assert checked > 50
+
+
+def test_every_count_that_a_scene_can_show_has_its_word() -> None:
+    assert [number_word(count) for count in range(2, 13)] == list(NUMBERS[2:13])

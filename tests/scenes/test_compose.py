@@ -1,0 +1,62 @@
+"""Scenes: rich, each from its own stream, things inside the picture and not hidden."""
+
+from collections import Counter
+
+from itmlab.scenes.compose import compose
+from itmlab.scenes.entail import TRUE, entails
+from itmlab.scenes.scene import Scene
+
+
+def test_the_world_is_rich_enough(many):
+    scenes = [facts.scene for facts in many]
+    things = [thing for scene in scenes for thing in scene.objects]
+    drawn = Counter(thing.kind for thing in things if thing.category not in ("stuff", "place"))
+    assert len(drawn) >= 40 and min(drawn.values()) >= 3
+    assert len({thing.colour for thing in things} - {""}) >= 11
+    properties = {word for thing in things for word in (thing.size, thing.pattern, thing.pose, thing.age, thing.hair)}
+    assert len(properties) >= 20
+    assert len({fact.relation for scene in scenes for fact in scene.facts}) >= 12
+    assert len({scene.setting for scene in scenes}) == 10
+
+
+def test_several_of_a_kind_are_common(many):
+    several = [
+        facts
+        for facts in many
+        if max(Counter(t.kind for t in facts.scene.objects if t.category != "worn").values()) > 1
+    ]
+    assert 0.1 < len(several) / len(many) < 0.7
+
+
+def test_a_scene_depends_on_its_seed_and_number_only():
+    assert compose(3, 17) == compose(3, 17)
+    assert compose(3, 17) != compose(3, 18) and compose(3, 17) != compose(4, 17)
+
+
+def test_one_to_a_few_main_things_and_none_tiny(many):
+    for facts in many:
+        main = [thing for thing in facts.scene.objects if thing.category not in ("stuff", "place", "worn")]
+        assert 1 <= len(main) <= 12
+        left, top, right, bottom = zip(*(thing.extent for thing in main), strict=True)
+        assert max(max(b - t, r - w) for w, t, r, b in zip(left, top, right, bottom, strict=True)) > 0.15
+        assert min(left) > -0.06 and max(right) < 1.06 and max(bottom) <= 1.0
+
+
+def test_everyone_wears_something_and_facts_name_things_that_are_there(many):
+    for facts in many:
+        scene = facts.scene
+        for number, thing in enumerate(scene.objects):
+            if thing.category == "person":
+                assert any(garment.wearer == number for garment in scene.objects)
+        assert all(0 <= fact.subject < len(scene.objects) > fact.object >= 0 for fact in scene.facts)
+
+
+def test_the_graph_of_a_scene_is_true_of_it(many):
+    for facts in many[:200]:
+        assert len(facts.scene.graph.objects) == len(facts.scene.objects)
+        assert entails(facts, facts.scene.graph) == TRUE
+
+
+def test_json_and_back_is_the_same_scene(many):
+    for facts in many[:100]:
+        assert Scene.from_json(facts.scene.to_json()) == facts.scene

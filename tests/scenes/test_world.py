@@ -1,0 +1,150 @@
+"""Regions of scenes: a box for every visible thing, some around nothing, pixels as features."""
+
+import numpy as np
+import pytest
+import torch
+
+from itmlab.errors import ItmlabError
+from itmlab.scenes import load
+from itmlab.scenes.captions import write_captions
+from itmlab.scenes.entail import TRUE, entails
+from itmlab.scenes.world import Verdicts
+from itmlab.text.graph import SceneGraph, SceneObject
+
+
+@pytest.fixture(scope="module")
+def regions(cache):
+    return load(images=30, cache=cache, regions=True)
+
+
+def test_every_region_has_a_box_a_feature_and_a_confidence(regions):
+    for at in range(30):
+        found = regions.regions[at]
+        count = len(found.features)
+        assert found.features.shape == (count, 192) and found.boxes.shape == (count, 7)
+        assert found.confidence.shape == (count,) and 0 <= found.features.min() <= found.features.max() <= 1
+        left, top, right, bottom, wide, high, area = found.boxes.T
+        assert (left < right).all() and (top < bottom).all() and 0 <= found.boxes.min() <= found.boxes.max() <= 1
+        assert torch.allclose(wide * high, area) and torch.allclose(right - left, wide)
+
+
+def test_three_are_spurious_and_the_others_lie_on_their_objects(regions):
+    for at in range(30):
+        numbers, found = regions.regions.objects(at), regions.regions[at]
+        assert (numbers == -1).sum() == 3
+        boxes = regions.world.boxes(at).float() / 96
+        for number, box in zip(numbers.tolist(), found.boxes, strict=True):
+            if number >= 0:
+                assert (box[:4] - boxes[number]).abs().max() < 0.1
+
+
+def test_regions_follow_their_images(regions):
+    part = regions.select([7, 2])
+    assert torch.equal(part.regions[0].features, regions.regions[7].features)
+    assert torch.equal(part.regions[1].boxes, regions.regions[2].boxes)
+    assert torch.equal(part.select([1]).regions[0].boxes, regions.regions[2].boxes)
+
+
+def test_columns_are_the_verdicts_one_by_one(many):
+    scenes = many[:60]
+    verdicts = Verdicts(scenes)
+    for index in range(60):
+        for caption in write_captions(many[index], seed=0, index=index, unannotated=0.8):
+            one_by_one = [entails(facts, caption.graph) for facts in scenes]
+            assert verdicts.column(caption.graph).tolist() == one_by_one
+
+
+def test_the_knob_turns_the_share_of_true_pairs_that_nobody_annotated(many):
+    scenes = many[:150]
+    verdicts = Verdicts(scenes)
+    shares = []
+    for knob in (0.0, 0.25, 0.5, 0.75, 1.0):
+        captions = [
+            caption
+            for index, facts in enumerate(scenes)
+            for caption in write_captions(facts, seed=0, index=index, unannotated=knob)
+        ]
+        true = np.stack([verdicts.column(caption.graph) for caption in captions]) == TRUE
+        shares.append(true.sum(axis=1).mean() - 1)
+    assert shares == sorted(shares)
+    assert shares[-1] > 3 * shares[0] > 0
+
+
+def test_own_captions_are_true_and_truth_agrees_with_entails(scenes):
+    world = scenes.world
+    verdicts = world.truth()
+    assert verdicts.shape == (120, 600) and verdicts.dtype == torch.int8
+    assert (verdicts[scenes.image_of_caption, torch.arange(600)] == 1).all()
+    code = {True: 1, False: 0, None: -1}
+    for image, caption in ((0, 0), (3, 100), (50, 7), (119, 599), (7, 350)):
+        assert verdicts[image, caption] == code[world.entails(image, world.graphs[caption])]
+
+
+def test_unknown_words_are_undecided(scenes):
+    assert scenes.world.entails(0, SceneGraph((SceneObject("philosophy"),))) is None
+
+
+def test_every_pixel_belongs_to_something_and_masks_lie_in_their_boxes(scenes):
+    for image in range(40):
+        masks, boxes = scenes.world.masks(image), scenes.world.boxes(image)
+        things = scenes.world.objects(image)
+        assert masks.shape == (len(things), 96, 96) and boxes.shape == (len(things), 4)
+        assert masks.any(dim=0).all()
+        for mask, (left, top, right, bottom) in zip(masks, boxes.tolist(), strict=True):
+            assert mask.sum() == mask[top:bottom, left:right].sum()
+            if mask.any():
+                assert mask[top:bottom, left].any() and mask[top:bottom, right - 1].any()
+
+
+def test_main_things_are_well_visible(scenes):
+    for image in range(120):
+        for thing, mask in zip(scenes.world.objects(image), scenes.world.masks(image), strict=True):
+            if thing.category in ("person", "animal", "vehicle"):
+                assert mask.sum() > 60, (image, thing.kind)
+
+
+def test_a_person_is_seen_with_what_they_wear_and_a_place_is_all_its_ground_and_sky(scenes):
+    for image in range(40):
+        things, masks = scenes.world.objects(image), scenes.world.masks(image)
+        for number, thing in enumerate(things):
+            if thing.wearer is not None:
+                assert (masks[thing.wearer] | ~masks[number]).all()
+            if thing.category == "stuff":
+                assert (masks[scenes.world.scenes[image].place] | ~masks[number]).all()
+
+
+def test_words_point_at_objects_of_their_own_image(scenes):
+    pointed = 0
+    for caption in range(200):
+        graph, image = scenes.world.graphs[caption], int(scenes.image_of_caption[caption])
+        for token in range(len(graph.tokens)):
+            for number in scenes.world.object_of_word(caption, token):
+                assert number < len(scenes.world.objects(image))
+                pointed += 1
+        for thing in graph.objects:
+            assert scenes.world.object_of_word(caption, thing.span.start)
+    assert pointed > 400
+    with pytest.raises(ItmlabError, match="no token 99"):
+        scenes.world.object_of_word(0, 99)
+
+
+def test_select_renumbers_everything(scenes):
+    part = scenes.select([30, 4])
+    assert part.world.scenes[0] == scenes.world.scenes[30]
+    assert part.world.graphs[0] == scenes.world.graphs[150] and part.world.graphs[5] == scenes.world.graphs[20]
+    assert torch.equal(part.world.masks(1), scenes.world.masks(4))
+    assert part.world.object_of_word(5, 1) == scenes.world.object_of_word(20, 1)
+    whole = scenes.world.truth()
+    rows, columns = torch.tensor([30, 4]), torch.tensor([*range(150, 155), *range(20, 25)])
+    assert torch.equal(part.world.truth(), whole[rows][:, columns])
+    assert torch.equal(scenes.world.truth(rows, columns), whole[rows][:, columns])
+
+
+def test_the_share_nobody_annotated_is_reported(scenes):
+    found, verdicts = scenes.world.unannotated(), scenes.world.truth()
+    own = int((verdicts[scenes.image_of_caption, torch.arange(600)] == 1).sum())
+    extra = int((verdicts == 1).sum()) - own
+    assert found.per_caption == pytest.approx(extra / 600)
+    assert found.share == pytest.approx(extra / verdicts.numel())
+    assert found.true_share == pytest.approx(extra / (extra + own))
+    assert found.undecided == pytest.approx(int((verdicts == -1).sum()) / 600)

@@ -1,0 +1,151 @@
+"""FNE's probabilities over a split."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from itmlab.errors import ItmlabError
+from itmlab.samplers import FalseNegativeEliminating, Hardest, Softest, Statistics
+from itmlab.studies.fne.analysis import Study, curves, judge, negatives_taken, study
+from tests.studies.small_world import small_set
+from tests.studies.synthetic import synthetic_study
+
+STATISTICS = Statistics(0.7, 0.08, 0.4, 0.1)
+
+
+def test_curves_are_the_papers_equations():
+    made = curves(STATISTICS, 0.72, prior=1e-3, threshold=0.02, sharpness=2.0)
+    for index in range(0, 480, 37):
+        s = made.similarity[index]
+        match = math.exp(-((s - 0.7) ** 2) / (2 * 0.08**2)) / (0.08 * math.sqrt(2 * math.pi))
+        mismatch = math.exp(-((s - 0.4) ** 2) / (2 * 0.1**2)) / (0.1 * math.sqrt(2 * math.pi))
+        raw = 1e-3 * match / (1e-3 * match + 0.999 * mismatch)
+        posterior = made.monotone[index]
+        weight = math.exp(-posterior) if posterior >= 0.02 else math.exp(-2.0 * (s - 0.72) ** 2)
+        assert np.allclose(
+            (made.match[index], made.mismatch[index], made.raw[index], made.weight[index]),
+            (match, mismatch, raw, weight),
+            rtol=1e-5,
+            atol=1e-12,
+        )
+    assert (np.diff(made.monotone) >= 0).all()
+
+
+class Scripted(torch.nn.Module):
+    """A model that scores pairs as it was told."""
+
+    def __init__(self, scores: torch.Tensor):
+        super().__init__()
+        self.scores = scores
+        self.row = 0
+
+    def prepare_images(self, pictures):
+        self.row += len(pictures)
+        return torch.arange(self.row - len(pictures), self.row)
+
+    def prepare_captions(self, captions):
+        start = getattr(self, "column", 0)
+        self.column = start + len(captions)
+        return torch.arange(start, self.column)
+
+    def similarity(self, images, captions):
+        return self.scores[images][:, captions]
+
+
+def test_statistics_are_those_of_an_epoch_of_batches():
+    wanted = synthetic_study(48)
+    data = small_set(48)
+    found = study(Scripted(wanted.scores), data, batch_size=16, seed=3)
+    assert torch.equal(found.scores, wanted.scores) and torch.equal(found.truth, wanted.truth)
+    generator = torch.Generator().manual_seed(3)
+    order = torch.randperm(48, generator=generator)
+    captions = [own[torch.randint(len(own), (), generator=generator)] for own in data.captions_of_image]
+    positives, negatives = [], []
+    for start in range(0, 48, 16):
+        images = order[start : start + 16].tolist()
+        block = [[float(wanted.scores[i, captions[j]]) for j in images] for i in images]
+        for matrix in (block, [list(column) for column in zip(*block, strict=True)]):
+            for i in range(16):
+                row = [matrix[i][j] for j in range(16) if j != i]
+                column = [matrix[j][i] for j in range(16) if j != i]
+                if matrix[i][i] > max(row) and matrix[i][i] > max(column):
+                    positives.append(matrix[i][i])
+                    negatives.append(max(row))
+    statistics = found.sampler.statistics
+    assert np.allclose(sorted(found.positive_scores), sorted(positives))
+    assert np.isclose(statistics.positive_mean, np.mean(positives))
+    assert np.isclose(statistics.negative_mean, np.mean(negatives))
+    assert np.isclose(statistics.negative_deviation, np.std(negatives))
+
+
+def test_a_model_without_a_good_positive_is_refused():
+    data = small_set(8)
+    with pytest.raises(ItmlabError, match="no pair is the best"):
+        study(Scripted(torch.zeros(8, 16)), data)
+
+
+@pytest.mark.parametrize("direction", ["image", "caption"])
+def test_an_anchors_negatives_are_all_but_its_positives_best_first(direction):
+    studied = synthetic_study(24)
+    judged = judge(studied, 5, direction, draws=40)
+    scores, positives = (m[5] if direction == "image" else m[:, 5] for m in (studied.scores, studied.positives))
+    assert sorted(judged.index.tolist()) == [at for at in range(len(scores)) if not positives[at]]
+    assert (np.diff(judged.score) <= 0).all() and (np.diff(judged.posterior) <= 1e-7).all()
+    assert judged.drawn.sum() == 40
+    truth = studied.truth[5] if direction == "image" else studied.truth[:, 5]
+    assert judged.verdict.tolist() == [int(truth[at]) for at in judged.index]
+    assert judged.positive_score == float(scores[positives][0])
+
+
+def test_the_same_seed_draws_the_same_and_released_weights_cut_the_easy():
+    studied = synthetic_study(24)
+    one, two = (judge(studied, 3, seed=1) for _ in range(2))
+    assert np.array_equal(one.drawn, two.drawn)
+    released = judge(studied, 3, preset="released", threshold=0.001, margin=0.1)
+    cut = released.score < studied.sampler.statistics.positive_mean - 0.1
+    assert (released.weight[cut] == 0).all() and (released.weight[~cut] > 0).all()
+
+
+def test_hidden_positives_are_true_pairs_that_nobody_annotated():
+    studied = synthetic_study(24)
+    pairs, hidden = studied.unannotated()
+    for (image, caption), true in list(zip(pairs.tolist(), hidden.tolist(), strict=True))[::17]:
+        assert not studied.positives[image, caption] and (studied.truth[image, caption] == 1) == true
+    undecided = int((~studied.positives & (studied.truth < 0)).sum())
+    assert len(pairs) == int((~studied.positives).sum()) - undecided
+    assert studied.posterior(prior=0.01).shape == studied.scores.shape
+
+
+def made_up(truth) -> Study:
+    """Three pictures with a caption each; the best-scoring other caption of each is the next one."""
+    scores = torch.tensor([[0.9, 0.5, 0.1], [0.1, 0.9, 0.5], [0.5, 0.1, 0.9]])
+    sampler = FalseNegativeEliminating(minimum_positives=1)
+    sampler.observe(scores, torch.eye(3, dtype=torch.bool))
+    data = SimpleNamespace(name="made up")
+    return Study(data, scores, torch.eye(3, dtype=torch.bool), truth, sampler, scores.diagonal().numpy(), None)
+
+
+def test_the_shares_are_those_counted_by_hand() -> None:
+    truth = torch.tensor([[1, 1, 0], [0, 1, -1], [0, 0, 1]], dtype=torch.int8)
+    shares = negatives_taken(made_up(truth), {"hardest": Hardest(), "softest": Softest()})
+    # Hardest takes captions 1, 2, 0: true, undecided, false. Softest takes 2, 0, 1: all false.
+    value, lower, upper = shares["hardest"]
+    assert value == pytest.approx(50) and 0 < lower < 50 < upper < 100
+    assert shares["softest"][0] == 0
+
+
+def test_fne_is_given_the_statistics_of_the_study() -> None:
+    study, sampler = made_up(torch.eye(3, dtype=torch.int8)), FalseNegativeEliminating(minimum_positives=1)
+    assert negatives_taken(study, {"FNE": sampler})["FNE"][0] == 0
+    assert sampler.statistics == study.sampler.statistics
+
+
+def test_what_cannot_be_counted_is_said() -> None:
+    with pytest.raises(ItmlabError, match="no world"):
+        negatives_taken(made_up(None), {"hardest": Hardest()})
+    undecided = torch.full((3, 3), -1, dtype=torch.int8)
+    with pytest.raises(ItmlabError, match="decided"):
+        negatives_taken(made_up(undecided), {"hardest": Hardest()})

@@ -1,0 +1,123 @@
+"""An anchor's negatives, one by one."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from itmlab.samplers import Statistics
+from itmlab.studies.fne.analysis import curves
+from itmlab.studies.fne.figures import (
+    SHOWN,
+    draw_false_negative_probability,
+    draw_negative_captions,
+    draw_negative_pictures,
+    draw_true_images,
+    draw_truth_by_knob,
+    percent,
+)
+
+
+@pytest.mark.parametrize(
+    ("probability", "shown"),
+    [(0.834, "83 %"), (0.0617, "6.2 %"), (0.0023, "0.23 %"), (0.00001, "< 0.01 %"), (1.0, "100 %")],
+)
+def test_probabilities_keep_the_digits_that_tell_something(probability, shown):
+    assert percent(probability) == shown
+
+
+def test_each_caption_has_its_probability_weight_and_verdict(pictures):
+    figure = draw_negative_captions(
+        pictures[0],
+        ["own <one>"],
+        ["a dog", "a <script>"],
+        np.array([0.83, 0.002]),
+        title="t",
+        weights=np.array([0.43, 0.9]),
+        verdicts=np.array([1, 0]),
+        drawn=np.array([0, 3]),
+    )
+    texts = [annotation.text for annotation in figure.layout.annotations]
+    for expected in ("own &lt;one&gt;", "a &lt;script&gt;", "<b>83 %</b>", "<b>✓ true</b>", "<b>✗ false</b>"):
+        assert expected in texts
+    assert "weight 0.90 · <b>drawn 3 ×</b>" in texts
+    rims = [shape.line.width for shape in figure.layout.shapes if shape.layer == "below"]
+    assert rims == [1, 2]
+
+
+def test_without_a_world_there_are_no_verdicts(pictures):
+    figure = draw_negative_captions(pictures[0], [], ["a dog"], np.array([0.5]), title="t")
+    assert not any("world" in annotation.text for annotation in figure.layout.annotations)
+    assert len(draw_negative_pictures("a dog", pictures[:2], np.array([0.5, 0.1]), title="t").layout.images) == 2
+
+
+def test_pictures_are_framed_by_verdict(pictures):
+    verdicts = np.array([1, 0, -1])
+    figure = draw_negative_pictures("a <dog>", pictures[:3], np.array([0.9, 0.2, 0.0]), title="t", verdicts=verdicts)
+    assert [shape.line.color for shape in figure.layout.shapes] == ["#009E73", "#D55E00", "#8A94A0"]
+    assert "anchor: “a &lt;dog&gt;”" in figure.layout.title.text
+
+
+STATISTICS = Statistics(0.7, 0.08, 0.4, 0.1)
+
+
+def drawn(**options):
+    generator = np.random.default_rng(0)
+    made = curves(STATISTICS, 0.72, **options)
+    return made, lambda **more: draw_false_negative_probability(
+        made, generator.normal(0.7, 0.08, 500), generator.normal(0.4, 0.1, 800), title="t", **more
+    )
+
+
+def test_regions_meet_where_the_posterior_passes_the_threshold_and_one_half():
+    made, figure = drawn(prior=1e-3, threshold=0.01)
+    easy, hard, false = figure().layout.shapes[:3]
+    assert easy.x1 == hard.x0 and hard.x1 == false.x0
+    assert made.monotone[made.similarity < hard.x0].max() < 0.01 <= made.monotone[made.similarity >= hard.x0].min()
+    assert made.monotone[made.similarity < false.x0].max() < 0.5 <= made.monotone[made.similarity >= false.x0].min()
+
+
+@pytest.mark.parametrize("options", [{"prior": 1e-6}, {"prior": 0.3}, {"threshold": 0.56}, {"preset": "released"}])
+def test_the_number_of_traces_and_shapes_never_changes(options):
+    """So a widget can update the figure in place."""
+    _, usual = drawn()
+    _, other = drawn(**options)
+    few = {"scores": np.array([0.5]), "weights": np.array([1.0]), "verdicts": np.array([1]), "drawn": [0]}
+    figures = usual(), other(**few)
+    assert len({len(figure.data) for figure in figures}) == 1
+    assert len({len(figure.layout.shapes) for figure in figures}) == 1
+    assert len({len(figure.layout.annotations) for figure in figures}) == 1
+
+
+def test_candidates_are_coloured_by_verdict_and_capped():
+    _, figure = drawn()
+    scores = np.linspace(-1, 1, 3 * SHOWN)
+    verdicts = np.tile([1, 0, -1], SHOWN)
+    made = figure(scores=scores, weights=np.ones_like(scores), verdicts=verdicts, drawn=[7, 7, 0])
+    points = {trace.name: trace for trace in made.data if trace.type == "scatter" and trace.mode == "markers"}
+    assert sum(len(points[name].x) for name in ("true", "false", "undecided")) == SHOWN
+    assert min(min(points[name].x) for name in ("true", "false")) >= np.sort(scores)[-SHOWN]
+    assert list(points["drawn"].x) == [scores[0], scores[7]]
+
+
+def test_histograms_are_densities():
+    _, figure = drawn()
+    bars = [trace for trace in figure().data if trace.type == "bar"]
+    for bar in bars:
+        assert abs(sum(bar.y) * bar.width - 1) < 0.02  # all of it lies inside the span but for a tail
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.integers(1, 500), min_size=1, max_size=60))
+def test_every_caption_is_counted_in_the_step_its_number_falls_in(numbers: list[int]):
+    bars = draw_true_images(np.array(numbers), title="t").data[0]
+    for name, share in zip(bars.x, bars.y, strict=True):
+        low, high = bounds(name)
+        assert np.isclose(share, 100 * sum(low <= number <= high for number in numbers) / len(numbers))
+    assert np.isclose(sum(bars.y), 100)
+
+
+def test_one_line_a_quantity_over_the_knob():
+    figure = draw_truth_by_knob([0, 1], {"a<b": [0.5, 2], "c": [1, 3]}, title="t")
+    assert [line.name for line in figure.data] == ["a&lt;b", "c"]
+    assert list(figure.data[1].y) == [1, 3]

@@ -1,0 +1,123 @@
+"""The reliability curve."""
+
+import math
+import re
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from itmlab.studies.kit.bars import (
+    draw_calibration,
+    draw_false_negative_shares,
+    draw_recall_bars,
+    draw_roc,
+    draw_training_curves,
+    wilson,
+)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(1, 400), st.data())
+def test_wilsons_interval_holds_the_shares_that_the_count_does_not_contradict(count: int, data):
+    """Its ends are where the score test is just met: |observed − p| = z·sqrt(p(1−p)/n)."""
+    hits = data.draw(st.integers(0, count))
+    lower, upper = (float(end) for end in wilson(np.array(hits), np.array(count)))
+    for end in (lower, upper):
+        assert -1e-12 <= end <= 1 + 1e-12
+        end = min(max(end, 0), 1)
+        assert math.isclose(abs(hits / count - end), 1.959964 * math.sqrt(end * (1 - end) / count), abs_tol=1e-7)
+
+
+def test_a_calibrated_posterior_lies_on_the_diagonal_and_every_pair_is_counted():
+    generator = np.random.default_rng(0)
+    posterior = generator.uniform(0.02, 0.98, 200_000)
+    truth = generator.random(200_000) < posterior
+    figure = draw_calibration(posterior, truth, title="t")
+    measured = figure.data[1]
+    assert np.allclose(measured.customdata[:, 0], measured.customdata[:, 1], atol=0.02)
+    assert sum(figure.data[2].y) == 200_000
+
+
+def test_an_overconfident_posterior_lies_below():
+    truth = np.random.default_rng(0).random(10_000) < 0.1
+    figure = draw_calibration(np.linspace(0.5, 0.99, 10_000), truth, title="t")
+    assert (figure.data[1].customdata[:, 1] < figure.data[1].customdata[:, 0]).all()
+
+
+def test_certain_posteriors_can_be_drawn():
+    figure = draw_calibration(np.array([0.0, 0.0, 1.0, 1.0]), np.array([False, False, True, True]), title="t")
+    assert np.isfinite(np.array(figure.data[1].y, dtype=float)).all() and sum(figure.data[2].y) == 4
+
+
+VALUES = np.array([[40.0, 37, 44], [60, 58, 63], [70, np.nan, np.nan]])
+
+
+def test_whiskers_reach_the_ends_of_the_interval():
+    figure = draw_recall_bars({"fne": {"i2t": VALUES, "t2i": VALUES}}, title="t")
+    bar = figure.data[0]
+    assert list(bar.y) == [40, 60, 70]
+    assert list(np.array(bar.y) + bar.error_y.array)[:2] == [44, 63]
+    assert list(np.array(bar.y) - bar.error_y.arrayminus)[:2] == [37, 58]
+
+
+def test_the_papers_numbers_stand_over_their_recipe():
+    paper = {"fne": {"i2t": [84.7, 97.1, 99.1], "t2i": [68.1, 90.0, 94.0]}}
+    recalls = {name: {"i2t": VALUES, "t2i": VALUES} for name in ("triplet", "fne")}
+    figure = draw_recall_bars(recalls, title="t", paper=paper)
+    marks = [trace for trace in figure.data if trace.type == "scatter"]
+    assert [mark.offsetgroup for mark in marks] == ["fne", "fne"]
+    assert list(marks[0].y) == [84.7, 97.1, 99.1] and sum(bool(mark.showlegend) for mark in marks) == 1
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=2, max_size=40))
+def test_the_area_is_the_chance_that_a_hidden_positive_outscores_a_true_negative(pairs):
+    scores, truth = (np.array(column) for column in zip(*pairs, strict=True))
+    figure = draw_roc({"s": scores.astype(float)}, truth, title="t")
+    if truth.all() or not truth.any():
+        assert len(figure.data) == 1  # only the diagonal
+        return
+    wins = [(p > n) + 0.5 * (p == n) for p in scores[truth] for n in scores[~truth]]
+    area = float(re.search(r"area ([\d.]+)", figure.data[1].name)[1])
+    assert abs(area - np.mean(wins)) < 6e-4
+    curve = figure.data[1]
+    assert (curve.x[0], curve.y[0], curve.x[-1], curve.y[-1]) == (0, 0, 1, 1)
+
+
+def test_points_are_capped_and_counts_are_said():
+    generator = np.random.default_rng(0)
+    truth = generator.random(50_000) < 0.1
+    figure = draw_roc({"s": generator.random(50_000)}, truth, title="t", points=200)
+    assert len(figure.data[1].x) <= 200
+    assert f"{truth.sum():,} hidden positives" in figure.layout.title.text
+
+
+def test_bars_and_whiskers_are_the_numbers_given() -> None:
+    shares = {"<b>hardest</b>": (40.0, 35.0, 46.0), "random": (1.0, 0.5, 2.5)}
+    figure = draw_false_negative_shares(shares, title="shares")
+    (bar,) = figure.data
+    assert list(bar.x) == [40.0, 1.0]
+    assert list(bar.error_x.array) == [6.0, 1.5] and list(bar.error_x.arrayminus) == [5.0, 0.5]
+    assert all("<b>" not in name for name in bar.y)
+    assert [note.text for note in figure.layout.annotations if note.text] == ["40.0 %", "1.0 %"]
+
+
+def test_the_line_is_the_mean_and_the_band_goes_from_lowest_to_highest():
+    loss, recall = np.array([[3.0, 2, 1], [5, 2, 0]]), np.array([[1.0, 2, 3], [3, 4, 5]])
+    figure = draw_training_curves({"fne": loss}, {"fne": recall}, title="t")
+    band, line = figure.data[0], figure.data[1]
+    assert list(line.y) == [4, 2, 0.5] and list(line.x) == [1, 2, 3]
+    assert list(band.y) == [5, 2, 1, 0, 2, 3]
+
+
+def test_one_seed_has_no_band_and_may_be_a_plain_row():
+    figure = draw_training_curves({"a": np.array([2.0, 1])}, {"a": np.array([5.0, 6])}, title="t")
+    assert len(figure.data) == 2
+
+
+def test_recipes_may_run_for_different_numbers_of_epochs_and_are_named_once():
+    curves = {"a": np.ones((1, 3)), "b<": np.ones((1, 5))}
+    figure = draw_training_curves(curves, curves, title="t")
+    assert [trace.name for trace in figure.data if trace.showlegend] == ["a", "b&lt;"]
+    assert [len(trace.x) for trace in figure.data] == [3, 5, 3, 5]

@@ -1,0 +1,156 @@
+"""PNG through one Chrome."""
+
+import io
+import json
+import sys
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from PIL import Image
+
+from itmlab.errors import ItmlabError
+from itmlab.studies.kit import saving
+from itmlab.studies.kit.canvas import draw_gallery
+from itmlab.studies.kit.saving import committed, save, write_figure, write_pages
+from itmlab.studies.kit.theme import styled
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """No browser shared with other tests."""
+    saving.shared_browser.cache_clear()
+    yield
+    saving.shared_browser.cache_clear()
+
+
+def test_figures_are_drawn_at_twice_their_size_by_one_browser():
+    if isinstance(saving.shared_browser(), str):
+        pytest.skip(f"no chromium: {saving.shared_browser()}")
+    figure = styled(go.Figure(go.Bar(y=[1, 2])), "title", height=300).update_layout(width=500)
+    first, second = saving.draw(figure), saving.draw(figure)
+    assert Image.open(io.BytesIO(first)).size == (1000, 600)
+    assert first == second
+
+
+def test_a_chrome_that_does_not_start_is_a_line_not_an_error(fresh, monkeypatch):
+    monkeypatch.setenv("BROWSER_PATH", "/nowhere/chrome")
+    reason = saving.draw(go.Figure())
+    assert isinstance(reason, str) and "\n" not in reason and reason
+
+
+def test_a_committed_figure_is_read_back(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(sys.modules["itmlab.studies.kit.saving"], "project_directory", lambda: tmp_path)
+    save(go.Figure(go.Bar(x=["a"], y=[2.5])), "bars", {"seed": 0}, directory=tmp_path / "figures")
+    assert list(committed("bars").data[0].y) == [2.5]
+    with pytest.raises(ItmlabError, match="there are: bars"):
+        committed("lines")
+
+
+def test_an_installed_copy_has_none(monkeypatch) -> None:
+    monkeypatch.setattr(sys.modules["itmlab.studies.kit.saving"], "project_directory", lambda: None)
+    with pytest.raises(ItmlabError, match="git clone"):
+        committed("bars")
+
+
+def test_every_page_and_the_index_can_be_made_from_the_json_alone(tmp_path, monkeypatch, pictures):
+    monkeypatch.setattr(saving, "shared_browser", lambda: "no Chrome was found")
+    save(draw_gallery(pictures, ["a <b>"] * 6, title="Six & more"), "six", {"seed": 0}, directory=tmp_path)
+    made = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for path in tmp_path.iterdir():
+        if path.suffix != ".json":
+            path.unlink()
+    assert write_pages(tmp_path) == tmp_path / "index.html"
+    again = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert again.keys() == made.keys()
+    assert again["index.html"] == made["index.html"] and b"Six &amp; more" in again["index.html"]
+
+
+def test_json_that_is_no_figure_is_named(tmp_path):
+    (tmp_path / "other.json").write_text("[1]")
+    with pytest.raises(ItmlabError, match=r"other\.json: not a saved figure"):
+        write_pages(tmp_path)
+
+
+def test_a_folder_without_figures_has_an_index_that_says_so(tmp_path):
+    assert "0 figures" in write_pages(tmp_path).read_text()
+
+
+HOSTILE = "</script><script>alert(1)</script>"
+PROVENANCE = {"recipe": {"name": "fne", "prior": 1e-4}, "seed": 3, "command": HOSTILE}
+
+
+def figure() -> go.Figure:
+    made = go.Figure(go.Scatter(x=np.arange(3), y=np.array([0.1, np.nan, 1 / 3]), text=[HOSTILE] * 3))
+    return styled(made, HOSTILE, height=300)
+
+
+@pytest.fixture
+def no_chrome(monkeypatch):
+    """Drawing without a Chrome, which also makes these tests quick."""
+    monkeypatch.setattr(saving, "shared_browser", lambda: "no Chrome was found")
+
+
+def test_the_json_is_the_figure_and_where_it_comes_from(tmp_path, no_chrome):
+    save(figure(), "name", PROVENANCE, directory=tmp_path)
+    saved = json.loads((tmp_path / "name.json").read_text())
+    again = go.Figure(saved["figure"])
+    assert list(again.data[0].x) == [0, 1, 2] and list(again.data[0].y) == [0.1, None, 0.333333]
+    assert saved["provenance"]["recipe"] == {"name": "fne", "prior": 1e-4} and saved["provenance"]["seed"] == 3
+    assert saved["provenance"]["versions"].keys() >= {"itmlab", "torch", "plotly", "python"}
+
+
+def test_the_same_figure_is_the_same_bytes(tmp_path, no_chrome):
+    for folder in ("one", "two"):
+        save(figure(), "name", PROVENANCE, directory=tmp_path / folder)
+    one, two = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "two"))
+    assert one == two
+
+
+def test_nothing_said_in_a_figure_is_obeyed_by_its_pages(tmp_path, no_chrome):
+    save(figure(), "name", PROVENANCE, directory=tmp_path)
+    for page in ("name.html", "index.html"):
+        assert "<script>alert" not in (tmp_path / page).read_text()
+
+
+def test_pages_share_one_plotly(tmp_path, no_chrome):
+    save(figure(), "a", PROVENANCE, directory=tmp_path)
+    script = tmp_path / "plotly.min.js"
+    before = script.stat().st_mtime_ns
+    save(figure(), "b", PROVENANCE, directory=tmp_path)
+    assert script.stat().st_mtime_ns == before
+    assert (tmp_path / "a.html").stat().st_size < 60_000
+    assert all(f'href="{name}.html"' in (tmp_path / "index.html").read_text() for name in "ab")
+
+
+def test_without_chrome_one_line_says_so_once(tmp_path, no_chrome, capsys):
+    saving.say_once.cache_clear()
+    (tmp_path / "a.png").write_bytes(b"an older picture")
+    for name in "ab":
+        written = save(figure(), name, PROVENANCE, directory=tmp_path)
+        assert [path.suffix for path in written] == [".json", ".html"]
+    assert capsys.readouterr().out.count("\n") == 1
+    assert not (tmp_path / "a.png").exists()
+
+
+def test_the_quick_profile_has_a_folder_of_its_own(tmp_path, no_chrome, monkeypatch):
+    monkeypatch.setenv("ITMLAB_FIGURES", str(tmp_path))
+    monkeypatch.setenv("ITMLAB_PROFILE", "quick")
+    assert save(figure(), "a", PROVENANCE)[0] == tmp_path / "quick" / "a.json"
+    monkeypatch.setenv("ITMLAB_PROFILE", "full")
+    assert save(figure(), "a", PROVENANCE)[0] == tmp_path / "a.json"
+
+
+@pytest.mark.parametrize("name", ["", "../a", "a/b", "a b", ".a", "a.png"])
+def test_names_that_are_no_file_names_are_refused(tmp_path, name):
+    with pytest.raises(ItmlabError, match="name for a figure"):
+        save(figure(), name, PROVENANCE, directory=tmp_path)
+
+
+def test_one_figure_goes_to_a_file_by_its_ending(tmp_path, no_chrome):
+    assert "plotly" in write_figure(figure(), tmp_path / "a.html").read_text()
+    assert json.loads(write_figure(figure(), tmp_path / "a.json").read_text())["figure"]["data"]
+    with pytest.raises(ItmlabError, match="no PNG without a Chrome"):
+        write_figure(figure(), tmp_path / "a.png")
+    with pytest.raises(ItmlabError, match="kind of figure file"):
+        write_figure(figure(), tmp_path / "a.pdf")

@@ -1,0 +1,113 @@
+"""Error bars of shares."""
+
+import html
+
+import plotly.graph_objects as go
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from itmlab.metrics.statistics import share
+from itmlab.studies.kit.theme import (
+    PALETTE,
+    VERDICTS,
+    colour,
+    error_bars,
+    label,
+    styled,
+    title_and_subtitle,
+    translucent,
+)
+
+
+def test_bars_reach_from_the_lower_to_the_upper_end():
+    shares = [share(torch.tensor([True, False, True])), share(torch.zeros(0).bool())]
+    bars = error_bars(shares, "#123456")
+    assert bars["array"] == [pytest.approx(shares[0].upper - shares[0].percent), 0]
+    assert bars["arrayminus"] == [pytest.approx(shares[0].percent - shares[0].lower), 0] and bars["color"] == "#123456"
+
+
+def test_markup_is_shown_not_obeyed():
+    assert label("<a href='javascript:x'>dog</a>") == "&lt;a href=&#x27;javascript:x&#x27;&gt;dog&lt;/a&gt;"
+
+
+def test_quotes_are_written_as_plotly_reads_them():
+    assert label('statistics="all"') == "statistics=&#34;all&#34;"
+
+
+def test_no_formula_reaches_mathjax():
+    assert "$" not in label("a $5$ dog")
+    assert html.unescape(label("a $5$ dog")) == "a $5$ dog"
+
+
+def test_long_text_is_wrapped_between_words_and_cut():
+    assert label("a brown dog runs", width=8) == "a brown<br>dog runs"
+    assert label("a brown dog runs over the green grass", width=9, lines=2) == "a brown<br>dog …"
+
+
+def test_control_characters_become_spaces():
+    assert label("a\x00dog\nruns\u202eback") == "a dog runs back"
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.text(max_size=80), st.integers(5, 40))
+def test_what_is_shown_is_what_was_said(text: str, width: int):
+    shown = label(text, width=width)
+    assert "<" not in shown.replace("<br>", "")
+    said = "".join(character if character.isprintable() else " " for character in text)
+    assert html.unescape(shown.replace("<br>", "")).replace(" ", "") == "".join(said.split())
+
+
+def test_the_palette_starts_again_after_its_last_colour():
+    assert colour(0) == colour(len(PALETTE))
+
+
+def test_titles_are_escaped():
+    figure = styled(go.Figure(), "<b>x</b>", "a </span> $b$", height=300)
+    shown = figure.layout.title.text
+    assert ">&lt;b&gt;x&lt;/b&gt;</span><br>" in shown and ">a &lt;/span&gt; &#36;b&#36;</span>" in shown
+
+
+@pytest.mark.parametrize("title", ["", "What is hidden", "<b>x</b> & </span><br>", "word " * 30 + "end"])
+@pytest.mark.parametrize("subtitle", ["", "a < b, $1 & “</span>”", "word " * 60 + "end"])
+def test_title_and_subtitle_can_be_read_back(title: str, subtitle: str):
+    assert title_and_subtitle(styled(go.Figure(), title, subtitle, height=300)) == (title, subtitle)
+
+
+def test_the_subtitle_is_a_line_of_the_title():
+    """Plotly's own is put where the title ends as measured, which is nowhere before the figure is in the page."""
+    assert styled(go.Figure(), "t", "s", height=300).layout.title.subtitle.text is None
+
+
+def test_a_figure_of_another_style_has_a_title_too():
+    assert title_and_subtitle(go.Figure(layout={"title": {"text": "a &lt; b"}})) == ("a < b", "")
+    assert title_and_subtitle(go.Figure()) == ("", "")
+
+
+def test_longer_subtitles_and_legends_push_the_plot_down():
+    one, two = (styled(go.Figure(), "t", "word " * count, height=300) for count in (5, 60))
+    three = styled(go.Figure(), "word " * 30, "word " * 60, height=300)
+    assert three.layout.margin.t > two.layout.margin.t > one.layout.margin.t
+    assert one.layout.margin.t > styled(go.Figure(), "t", "word", height=300, legend=False).layout.margin.t
+
+
+def test_colours_can_be_made_translucent():
+    assert translucent("#FF8000", 0.25) == "rgba(255,128,0,0.25)"
+
+
+def luminance(shade: str) -> float:
+    """Relative luminance as WCAG 2 defines it."""
+    values = [int(shade[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    red, green, blue = (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in values)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("shade", [*PALETTE, *(shade for shade, _ in VERDICTS.values())])
+def test_every_colour_stands_out_from_white(shade: str):
+    assert 1.05 / (luminance(shade) + 0.05) > 1.7
+
+
+def test_verdicts_differ_by_sign_as_well_as_by_colour():
+    signs = [words[0] for _, words in VERDICTS.values()]
+    assert len(set(signs)) == 3

@@ -1,0 +1,271 @@
+"""Where words land."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import nn
+
+from itmlab.errors import ItmlabError
+from itmlab.models import TwoTowerConfig, build_model
+from itmlab.studies.maps.attention import (
+    Pointing,
+    caption_maps,
+    enlarge,
+    pointing,
+    relevance,
+    token_pieces,
+    word_maps,
+    word_masks,
+    word_to_patch,
+)
+from tests.studies.small_world import small_set
+
+NOISE = Image.effect_noise((96, 96), 90).convert("RGB")
+
+
+def test_a_colours_word_lands_on_that_colour(colour_model):
+    data = small_set()
+    attention = word_to_patch(colour_model, data.images[13], data.captions[26], "BLUE")
+    row, column = np.unravel_index(attention.weights.argmax(), attention.weights.shape)
+    mask = data.world.masks(13)[0]
+    assert mask[12 * row + 6, 12 * column + 6] and attention.word == "blue"
+
+
+def test_a_weight_is_the_cosine_of_the_words_mean_piece_and_the_patch(tiny):
+    caption = "Two men ride; T-shirt & <b>hat</b>"
+    with torch.no_grad():
+        tiny.eval()
+        patches = tiny.encode_images(tiny.prepare_images([NOISE])).local[0]
+        words = tiny.encode_captions(tiny.prepare_captions([caption])).local[0]
+    pieces = dict(tiny.caption_words(caption))["shirt"]
+    word = sum(words[piece] for piece in pieces) / len(pieces)
+    rows, columns = tiny.patch_grid
+    expected = [
+        [float(word @ patches[columns * r + c] / word.norm() / patches[columns * r + c].norm()) for c in range(columns)]
+        for r in range(rows)
+    ]
+    assert np.allclose(word_to_patch(tiny, NOISE, caption, "shirt").weights, expected, atol=1e-5)
+
+
+def test_all_words_have_maps_in_order_and_punctuation_has_none(tiny):
+    maps = word_maps(tiny, NOISE, "Two men ride; T-shirt & <b>hat</b>")
+    assert [attention.word for attention in maps] == ["Two", "men", "ride", "T", "shirt", "b", "hat", "b"]
+    assert all(attention.weights.shape == tiny.patch_grid and abs(attention.weights).max() <= 1 for attention in maps)
+
+
+def test_moving_patches_moves_the_map(colour_model):
+    """The fake model has no positions, so a mirrored picture has a mirrored map."""
+    data = small_set()
+    mirrored = data.images[1].transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+    one, two = (
+        word_to_patch(colour_model, picture, "a blue square", "blue").weights for picture in (data.images[1], mirrored)
+    )
+    assert np.allclose(one, two[:, ::-1], atol=1e-6)
+
+
+def test_the_second_occurrence_is_another_word(tiny):
+    caption = "a man and a hat"
+    first, second = (word_to_patch(tiny, NOISE, caption, "a", occurrence=number) for number in (0, 1))
+    assert not np.allclose(first.weights, second.weights)
+    with pytest.raises(ItmlabError, match="'a' does not occur 3 times"):
+        word_to_patch(tiny, NOISE, caption, "a", occurrence=2)
+
+
+def test_a_word_that_is_not_there_is_said_with_those_that_are(tiny):
+    with pytest.raises(ItmlabError, match="its words are a, man"):
+        word_to_patch(tiny, NOISE, "a man a", "dog")
+
+
+def test_a_run_is_as_good_as_its_model_and_the_models_mode_is_kept(tiny):
+    tiny.train()
+    run = SimpleNamespace(model=tiny)
+    assert np.array_equal(word_maps(run, NOISE, "a man")[1].weights, word_maps(tiny, NOISE, "a man")[1].weights)
+    assert tiny.training
+
+
+def test_a_cropping_models_map_covers_the_crop(tiny_clip):
+    wide = Image.new("RGB", (192, 96), "red")
+    wide.paste("blue", (48, 0, 144, 96))
+    attention = word_maps(tiny_clip, wide, "a square")[0]
+    assert attention.picture.size == (96, 96)
+    assert np.abs(np.asarray(attention.picture).astype(int) - (0, 0, 255)).max() <= 3
+
+
+def test_a_model_without_patches_is_refused():
+    with pytest.raises(ItmlabError, match="no features of words and patches"):
+        word_maps(nn.Linear(2, 2), NOISE, "a man")
+
+
+def two_models(data):
+    return {name: build_model(TwoTowerConfig.tiny(), data.captions, seed=seed) for seed, name in enumerate("ab")}
+
+
+def test_they_are_the_maps_of_each_word_for_each_checkpoint() -> None:
+    data = small_set(4)
+    models = two_models(data)
+    maps, outlines = caption_maps(models, data, 3)
+    picture = data.images[int(data.image_of_caption[3])]
+    for name, model in models.items():
+        expected = word_maps(model, picture, data.captions[3])
+        assert [entry.word for entry in maps[name]] == [entry.word for entry in expected]
+        assert all(np.array_equal(a.weights, b.weights) for a, b in zip(maps[name], expected, strict=True))
+    assert len(outlines) == len(maps["a"])
+
+
+def test_named_keeps_the_words_that_mean_something_visible() -> None:
+    data = small_set(4)
+    maps, outlines = caption_maps(two_models(data), data, 3, named=True)
+    every = word_masks(two_models(data)["a"], data, 3)
+    assert all(outline is not None for outline in outlines)
+    assert len(maps["a"]) == len(outlines) == sum(outline is not None for outline in every) > 0
+
+
+def test_repeated_words_have_gradients_of_their_own() -> None:
+    data = small_set(4)
+    models = two_models(data)
+    number = next(n for n, text in enumerate(data.captions) if text.lower().split().count("is") == 2)
+    maps, _ = caption_maps(models, data, number, measure="gradient")
+    picture = data.images[int(data.image_of_caption[number])]
+    second = [entry for entry in maps["a"] if entry.word == "is"][1]
+    assert np.array_equal(
+        second.weights, relevance(models["a"], picture, data.captions[number], word="is", occurrence=1).weights
+    )
+
+
+def test_a_model_that_sees_squares_points_at_them(colour_model):
+    found = pointing(colour_model, small_set())
+    assert found.hit.all() and len(found.hit) == 16
+    assert np.allclose(found.area, 0.25) and found.chance == 0.25
+    assert found.mass.min() > 0.5
+
+
+def test_more_captions_are_more_words_of_the_same_images(colour_model):
+    found = pointing(colour_model, small_set(), captions_per_image=None)
+    assert sorted(found.image.tolist()) == sorted([*range(16), *range(16)])
+
+
+def test_a_model_that_has_learnt_nothing_is_near_chance(tiny):
+    found = pointing(tiny, small_set(64))
+    accuracy, mass = (found.measures()[name] for name in ("accuracy", "mass"))
+    assert 0 <= accuracy[1] <= accuracy[0] <= accuracy[2] <= 1
+    assert abs(mass[0] - found.chance) < 0.15
+
+
+def test_enlarging_is_bilinear_with_pixel_centres():
+    weights = np.array([[0.0, 1.0]], dtype=np.float32)
+    slow = [min(max((x + 0.5) * 2 / 8 - 0.5, 0), 1) for x in range(8)]
+    assert np.allclose(enlarge(weights, 3, 8), [slow] * 3)
+
+
+def test_intervals_resample_images_not_words():
+    """Ten words of each of two images: with images the unit, only shares 0, ½ and 1 can be drawn."""
+    image = np.repeat([0, 1], 10)
+    found = Pointing(hit=image == 0, mass=np.full(20, 0.3), area=np.full(20, 0.1), image=image)
+    assert found.measures()["accuracy"] == (0.5, 0.0, 1.0)
+    assert np.allclose(found.measures()["mass"], 0.3)
+    assert found.measures() == found.measures()
+
+
+def test_words_of_the_graph_are_found_among_the_models_pieces(tiny):
+    caption = "Two men; T-shirt’s <b> hat"
+    spoken = dict(tiny.caption_words(caption))
+    pieces = token_pieces(tiny, caption)
+    assert pieces[0] == spoken["Two"] and pieces[1] == spoken["men"]
+    assert pieces[3] == [*spoken["T"], *spoken["-"], *spoken["shirt"], *spoken["’"], *spoken["s"]]
+    assert pieces[-1] == spoken["hat"]
+
+
+def test_masks_of_words_go_with_their_maps(tiny):
+    data = small_set()
+    masks = word_masks(tiny, data, 4)
+    words = [entry.word for entry in word_maps(tiny, data.images[2], data.captions[4])]
+    assert [mask is not None for mask in masks] == [word == "square" for word in words]
+    assert (masks[words.index("square")] == data.world.masks(2)[0]).all()
+
+
+def test_without_a_world_there_is_nothing_to_point_at(tiny):
+    data = small_set()
+    data.world = None
+    assert word_masks(tiny, data, 0) == [None, None, None]
+    with pytest.raises(ItmlabError, match="masks of the objects"):
+        pointing(tiny, data)
+
+
+NOISE_RELEVANCE = Image.effect_noise((96, 96), 90).convert("RGB")
+
+
+def slow_relevance(model, caption: str, layer: int) -> np.ndarray:
+    """The directional derivative of the score along each patch's own features, by finite differences."""
+    model.eval()
+    block = list(
+        model.towers.image.encoder.layer if hasattr(model.towers.image, "encoder") else model.towers.image.layers
+    )[layer]
+    pixels, target = model.prepare_images([NOISE_RELEVANCE]), None
+    with torch.no_grad():
+        target = model.encode_captions(model.prepare_captions([caption])).pooled[0].double()
+
+        def score(patch: int, factor: float) -> float:
+            def stretch(_, __, output):
+                hidden = output[0] if isinstance(output, tuple) else output
+                hidden = hidden.clone()
+                hidden[0, patch + 1] *= factor
+                return (hidden, *output[1:]) if isinstance(output, tuple) else hidden
+
+            hook = block.register_forward_hook(stretch)
+            pooled = model.encode_images(pixels).pooled[0].double()
+            hook.remove()
+            return float(torch.cosine_similarity(pooled, target, dim=0))
+
+        step = 1e-2
+        count = model.patch_grid[0] * model.patch_grid[1]
+        slopes = [(score(patch, 1 + step) - score(patch, 1 - step)) / (2 * step) for patch in range(count)]
+    return np.maximum(slopes, 0).reshape(model.patch_grid)
+
+
+@pytest.mark.parametrize("layer", [0, -2])
+def test_it_is_the_positive_part_of_how_the_score_rises_with_a_patch(tiny, layer):
+    found = relevance(tiny, NOISE_RELEVANCE, "a red square", layer=layer).weights
+    slow = slow_relevance(tiny, "a red square", layer)
+    assert found.max() > 0 and np.allclose(found, slow, atol=0.03 * slow.max() + 2e-6)
+
+
+def test_nothing_is_left_behind(tiny):
+    before = {name: value.clone() for name, value in tiny.state_dict().items()}
+    tiny.zero_grad()
+    relevance(tiny, NOISE_RELEVANCE, "a red square")
+    assert all(parameter.grad is None for parameter in tiny.parameters())
+    assert all(torch.equal(before[name], value) for name, value in tiny.state_dict().items())
+    assert not any(module._forward_hooks for module in tiny.modules())
+
+
+def test_frozen_models_and_no_grad_blocks_do_not_hinder_it(tiny):
+    expected = relevance(tiny, NOISE_RELEVANCE, "a red square").weights
+    tiny.requires_grad_(False)
+    with torch.no_grad():
+        found = relevance(tiny, NOISE_RELEVANCE, "a red square").weights
+    tiny.requires_grad_(True)
+    assert np.allclose(found, expected)
+
+
+def test_one_word_has_a_relevance_of_its_own(tiny, tiny_clip):
+    whole, word = (
+        relevance(tiny, NOISE_RELEVANCE, "a red square"),
+        relevance(tiny, NOISE_RELEVANCE, "a red square", word="Red"),
+    )
+    assert (whole.word, word.word) == ("whole caption", "Red")
+    assert not np.allclose(whole.weights, word.weights)
+    assert relevance(tiny_clip, NOISE_RELEVANCE, "a red square", layer=-2).weights.shape == tiny_clip.patch_grid
+    one, two = (
+        relevance(tiny, NOISE_RELEVANCE, "a man and a hat", word="a", occurrence=number).weights for number in (0, 1)
+    )
+    assert not np.allclose(one, two)
+    with pytest.raises(ItmlabError, match="its words are a, red, square"):
+        relevance(tiny, NOISE_RELEVANCE, "a red square", word="dog")
+
+
+def test_a_block_that_is_not_there_is_said(tiny):
+    with pytest.raises(ItmlabError, match="no block 9"):
+        relevance(tiny, NOISE_RELEVANCE, "a red square", layer=9)

@@ -1,0 +1,314 @@
+"""Changed words in colour: the parts spell the sentence, letter by letter, whatever it holds."""
+
+import html
+import re
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from itmlab.errors import ItmlabError
+from itmlab.metrics import TrueNegatives
+from itmlab.metrics.statistics import Interval, Share
+from itmlab.studies.kit.bars import Dot, interval_rows
+from itmlab.studies.tags.negative_figures import (
+    TABLE_3,
+    TABLE_4,
+    Example,
+    Pairs,
+    changed_parts,
+    draw_difficulty,
+    draw_discrimination_table,
+    draw_negative_list,
+    draw_perplexities,
+    draw_score_scatter,
+    draw_synthesis_sweep,
+    draw_synthetic_examples,
+    draw_true_negative_rates,
+    marked,
+)
+from itmlab.studies.tags.negatives import Made
+from itmlab.studies.tags.tables import DifficultyHistory, Perplexity, Setting
+from itmlab.synthesis import Negative
+from itmlab.synthesis.negative import Change, edited
+from itmlab.text import Span
+from itmlab.text.alignment import token_characters
+from itmlab.text.graph import tokenise
+from tests.studies.small_world import small_set
+
+CAPTION = "A man and a dog sit on a red bench near a dog."
+
+
+def made(*changes: tuple[int, int, str]) -> Negative:
+    tokens = tokenise(CAPTION)
+    parts = [Change(Span(start, end), words, "word") for start, end, words in changes]
+    return edited(CAPTION, tokens, token_characters(CAPTION, tokens), parts)
+
+
+def test_each_changed_place_is_found_even_if_its_words_stand_elsewhere_too():
+    negative = made((4, 5, "cat"), (12, 13, "man"))
+    assert changed_parts(negative) == [
+        ("A man and a ", False),
+        ("cat", True),
+        (" sit on a red bench near a ", False),
+        ("man", True),
+        (".", False),
+    ]
+
+
+def test_words_of_several_tokens_and_a_capital_at_the_beginning():
+    negative = made((0, 2, "the old horse"), (6, 7, "in front of"))
+    changed = [text for text, is_changed in changed_parts(negative) if is_changed]
+    assert changed == ["The old horse", "in front of"]
+
+
+def test_what_was_not_made_of_a_caption_has_no_changed_part():
+    assert changed_parts(Negative("a cat")) == [("a cat", False)] and changed_parts(Negative("")) == []
+
+
+def test_a_span_that_points_nowhere_is_looked_for_from_the_left():
+    negative = Negative("a cat and a dog", spans=(Span(40, 41),), source=("horse",), replacement=("dog",), kind=("",))
+    assert changed_parts(negative)[-1] == ("dog", True)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 11), st.sampled_from(["cat", "two <b>", "a", "x $y$ z", "&amp;"])), max_size=4)
+)
+def test_parts_spell_the_sentence_and_markup_stays_letters(places):
+    changes = sorted({start: (start, start + 1, words) for start, words in places}.values())
+    negative = made(*changes)
+    assert "".join(text for text, _ in changed_parts(negative)) == negative.sentence
+    written = marked(negative, width=20, lines=9)
+    tags = set(re.findall(r"<[^>]*>", written))
+    assert tags <= {"<br>", "<b>", "</b>", "<u>", "</u>", "</span>", '<span style="color:#D55E00">'}
+    plain = html.unescape(re.sub(r"<[^>]*>", "", written.replace("<br>", " ")))
+    assert plain.split() == negative.sentence.split()
+    coloured = [html.unescape(words) for words in re.findall(r"<u>(.*?)</u>", written)]
+    assert "".join("".join(coloured).split()) == "".join("".join(words.split()) for words in negative.replacement)
+
+
+@pytest.mark.parametrize("sentence", ["word " * 200, "w" * 500, "\u0000 \u2028 a", "🐕 dog " * 30])
+def test_long_and_odd_sentences_are_cut(sentence):
+    written = marked(Negative(sentence), width=30, lines=2)
+    assert written.count("<br>") <= 1 and len(written) < 80
+
+
+STEPS = np.arange(10, 100, 10)
+SHARP = DifficultyHistory(STEPS, np.tile([0, 0, 6, 2, 0, 0, 0, 0], (9, 1)))
+WIDE = DifficultyHistory(STEPS, np.tile([0, 5, 5, 5, 5, 5, 0, 0], (9, 1)))
+
+
+def heatmaps(figure):
+    return [trace for trace in figure.data if trace.type == "heatmap"]
+
+
+def test_every_column_adds_up_to_all_negatives_and_panels_share_a_scale():
+    sharp, wide = heatmaps(draw_difficulty({"static": SHARP, "dynamic": WIDE}, title="t"))
+    for heatmap in (sharp, wide):
+        assert np.asarray(heatmap.z).sum(axis=0) == pytest.approx(np.full(9, 100))
+        assert heatmap.zmin == 0 and heatmap.zmax == pytest.approx(75)
+    assert list(sharp.x) == STEPS.tolist() and np.asarray(sharp.z)[2, 0] == pytest.approx(75)
+
+
+def test_the_median_is_drawn_in_every_panel_and_named_once():
+    figure = draw_difficulty({"static": SHARP, "<b>dynamic</b>": WIDE}, title="t")
+    solid = [trace for trace in figure.data if trace.type == "scatter" and trace.line.dash == "solid"]
+    assert [bool(trace.showlegend) for trace in solid] == [True, False]
+    assert list(solid[0].y) == pytest.approx(SHARP.quantile(0.5).tolist())
+    assert not any("<b>" in note.text for note in figure.layout.annotations)
+
+
+def test_the_axis_reaches_over_all_that_holds_anything_and_over_zero():
+    low, high = draw_difficulty({"static": SHARP}, title="t").layout.yaxis.range
+    assert low == pytest.approx(-0.52) and high > 0
+
+
+def test_a_single_stray_negative_does_not_stretch_the_axis():
+    stray = SHARP.counts * 1000
+    stray[0, 0] = 1
+    low, _ = draw_difficulty({"static": DifficultyHistory(STEPS, stray)}, title="t").layout.yaxis.range
+    assert low == pytest.approx(-0.52)
+
+
+def test_long_runs_are_drawn_in_few_columns():
+    steps = np.arange(5000)
+    (heatmap,) = heatmaps(draw_difficulty({"one": DifficultyHistory(steps, np.ones((5000, 8), dtype=int))}, title="t"))
+    assert len(heatmap.x) <= 60
+
+
+@pytest.mark.parametrize("histories", [{}, {"none": DifficultyHistory(STEPS, np.zeros((9, 8), dtype=int))}])
+def test_nothing_recorded_is_a_figure_too(histories):
+    assert draw_difficulty(histories, title="t").layout.height
+
+
+def words(figure):
+    return [note.text for note in figure.layout.annotations]
+
+
+def negative(word, score, truth=None, fluency=None):
+    spans = {"spans": (Span(1, 2),), "source": ("red",), "replacement": (word,), "kind": ("attribute",)}
+    return Negative(f"A {word} square.", 0, 0, score=score, truth=truth, fluency=fluency, **spans)
+
+
+NEGATIVES = [negative("blue", 0.7, False, 12.34), negative("<i>", 0.2, True, 4321.0), negative("odd", 0.1)]
+
+
+def test_each_negative_is_a_row_with_score_perplexity_and_verdict(pictures):
+    figure = draw_negative_list(
+        pictures[0], "A red square.", NEGATIVES, title="t", score=0.5, scores=[0.7, 0.2, 0.1], own_captions=["Red."]
+    )
+    said = words(figure)
+    assert any("<u>blue</u>" in text for text in said) and any("<u>&lt;i&gt;</u>" in text for text in said)
+    assert {"12.3", "4,321", "<b>0.700</b>", "<b>✗ false</b>", "<b>✓ true</b>", "<b>? undecided</b>"} <= set(said)
+    assert "A red square." in said and "Red." in said and "<b>the caption</b> · 0.500" in said
+    bars = [shape.x1 - shape.x0 for shape in figure.layout.shapes if shape.fillcolor == "#AA4499"]
+    assert bars == pytest.approx([76, 76 * 2 / 7, 76 / 7])
+
+
+def test_no_negative_and_no_score_are_said(pictures):
+    assert "no negative came out of it" in words(draw_negative_list(pictures[0], "x", [], title="t"))
+    figure = draw_negative_list(pictures[0], "x", NEGATIVES[:1], title="t")
+    assert not any(shape.fillcolor == "#AA4499" for shape in figure.layout.shapes)
+
+
+def test_many_or_long_rows_make_the_figure_taller_not_fuller(pictures):
+    short, long = (draw_negative_list(pictures[0], "x", NEGATIVES * times, title="t") for times in (3, 6))
+    assert long.layout.height - short.layout.height == 9 * 50
+
+
+def test_an_example_holds_the_hardest_of_each_source():
+    data = small_set(2)
+    positive = torch.tensor([0.1, 0.2])
+    made = {
+        "set": Made(data, "whole_set", (0, 2), [[NEGATIVES[0]], [NEGATIVES[1], NEGATIVES[2]]], positive, object()),
+        "generated": Made(data, "tags", (0, 2), [[], []], positive, object()),
+    }
+    example = Example.of(made, 1)
+    assert example.caption == data.captions[2] and example.negatives == {"set": NEGATIVES[1]}
+    assert example.score == pytest.approx(0.2) and example.scores == pytest.approx({"set": 0.2})
+    assert Example.of(made, 0).picture is data.images[0]
+
+
+def test_examples_stand_one_below_the_other(pictures):
+    one = Example(pictures[0], "A red <square>", 0.5, {"hard": NEGATIVES[0]}, {"hard": 0.25})
+    single, double = (draw_synthetic_examples([one] * times, title="t") for times in (1, 2))
+    assert words(double).count("<b>hard</b>") == 2 and "A red &lt;square&gt;" in words(single)
+    assert {"<b>0.500</b>", "0.250", "<b>✗ false</b>"} <= set(words(single))
+    assert double.layout.height - single.layout.height == 188
+
+
+def setting(value, number):
+    return Setting(
+        value,
+        Interval(number, number - 1, number + 2),
+        Interval(10 * number, 9 * number, 11 * number),
+        TrueNegatives(Share(90.0 + number, 88.0, 99.0, 9, 10), 0),
+        20,
+    )
+
+
+def test_each_measure_of_each_knob_has_its_panel():
+    table = {"temperature": [setting(0.5, 1), setting(1.5, 2)], "masking": [setting("phrase", 2), setting("word", 3)]}
+    figure = draw_synthesis_sweep(table, title="t", marked={"temperature": 1.5, "masking": "phrase"})
+    assert [list(trace.y) for trace in figure.data[:3]] == [[1, 2], [10, 20], [91, 92]]
+    assert list(figure.data[0].x) == ["0.5", "1.5"] and list(figure.data[3].x) == ["phrase", "word"]
+    assert list(figure.data[0].error_y.array) == [2, 2] and list(figure.data[0].error_y.arrayminus) == [1, 1]
+    assert list(figure.data[0].marker.line.width) == [0, 2.5] and list(figure.data[3].marker.line.width) == [2.5, 0]
+    assert figure.data[0].mode == "lines+markers" and figure.data[3].mode == "markers"  # words have no order
+
+
+def texts(figure, axis):
+    return [trace.text[0] for trace in figure.data if trace.text and trace.xaxis == axis]
+
+
+def dots(figure, axis):
+    return [trace.x[0] for trace in figure.data if not trace.text and trace.xaxis == axis]
+
+
+def perplexity(mean, median):
+    return Perplexity(Interval(mean, 0.9 * mean, 1.2 * mean), Interval(median, 0.9 * median, 1.1 * median), 10)
+
+
+def test_perplexities_stand_in_panels_beside_the_papers_with_ratios_to_the_captions():
+    table = {"positive": perplexity(10, 5), "tags": perplexity(30, 10), "own": perplexity(2000, 12)}
+    figure = draw_perplexities(table, title="t", model="small")
+    assert dots(figure, "x") == [5, 10, 12] and dots(figure, "x2") == [10, 30, 2000]
+    assert texts(figure, "x") == ["5.0", "10.0 (2.0 ×)", "12.0 (2.4 ×)"]
+    assert texts(figure, "x2")[2] == "2,000 (200 ×)"
+    assert dots(figure, "x3") == [51.13, 87.63] and texts(figure, "x3")[1] == "87.6 (1.7 ×)"
+    assert list(figure.layout.yaxis.ticktext) == ["captions", "synthetic (TAGS)", "own"]
+    assert figure.layout.xaxis.type == figure.layout.xaxis3.type == "log"
+
+
+def test_the_papers_numbers_are_the_papers():
+    assert TABLE_3 == {"positive": 51.13, "tags": 87.63, "corrected": 70.87, "vse_c": 292.76}
+    rows = [(row["tags"], row["uniter"]) for row in TABLE_4.values()]
+    assert rows == [(98.7, 2.3), (99.7, 2.8), (96.3, 87.5)]
+
+
+def test_discrimination_has_a_row_for_each_model_below_its_generator():
+    share = Share(80.0, 70.0, 88.0, 8, 10)
+    figure = draw_discrimination_table({"vse_c": {"tags": share, "mine": share}}, title="t")
+    assert list(figure.layout.yaxis.ticktext) == ["<b>by rule (VSE-C)</b>", "TAGS", "mine"]
+    assert dots(figure, "x") == [80, 80] and dots(figure, "x2") == [96.3]
+    whiskers = figure.data[0].error_x
+    assert (whiskers.array[0], whiskers.arrayminus[0]) == pytest.approx((8, 10))
+
+
+def test_true_negatives_by_form_of_the_filter_with_the_papers_line():
+    found = {
+        "before the filter": TrueNegatives(Share(88.0, 84.0, 91.0, 88, 100), 3),
+        "after the filter": TrueNegatives(Share(97.0, 95.0, 99.0, 97, 100), 5),
+    }
+    figure = draw_true_negative_rates({"tags": found}, title="t")
+    assert dots(figure, "x") == [88, 97] and texts(figure, "x")[0] == "88.0 % of 100 decided"
+    assert [shape.x0 for shape in figure.layout.shapes] == [96.5] and figure.layout.xaxis.range[0] == 80
+
+
+def test_what_is_not_a_number_is_left_out_and_names_are_letters():
+    rows = [("<b>head", [None]), ("row", [Dot(float("nan"))]), ("row & more", [Dot(1.0, text="<i>")])]
+    figure = interval_rows(rows, axes=[{}], title="t")
+    assert len(figure.data) == 2 and figure.data[1].text[0] == "&lt;i&gt;"
+    assert list(figure.layout.yaxis.ticktext) == ["<b>&lt;b&gt;head</b>", "row", "row &amp; more"]
+
+
+def panels(figure):
+    return [note.text for note in figure.layout.annotations]
+
+
+def test_a_dot_a_triple_and_shares_beside_the_lines():
+    pairs = Pairs(np.array([0.5, 0.6, 0.7, 0.8]), np.array([0.5, 0.7, 0.66, 0.2]))
+    figure = draw_score_scatter({"batch <1>": pairs}, title="t")
+    (dots,) = figure.data
+    assert list(dots.x) == [0.5, 0.6, 0.7, 0.8] and list(dots.y) == [0.5, 0.7, 0.66, 0.2]
+    assert panels(figure) == ["<b>batch &lt;1&gt;</b><br>50 % at least as high<br>25 % more than 0.05 below"]
+    assert not dots.showlegend and figure.layout.xaxis.range == figure.layout.yaxis.range
+
+
+def test_dots_have_the_colour_of_the_verdict_and_each_is_named_once():
+    pairs = Pairs(np.full(3, 0.5), np.array([0.1, 0.2, 0.3]), np.array([0, 1, 0]))
+    figure = draw_score_scatter({"one": pairs, "two": pairs}, title="t")
+    named = [(trace.name, trace.showlegend, list(trace.y)) for trace in figure.data]
+    assert named == [
+        ("false of the picture: a true negative", True, [0.1, 0.3]),
+        ("true: a false negative", True, [0.2]),
+        ("false of the picture: a true negative", False, [0.1, 0.3]),
+        ("true: a false negative", False, [0.2]),
+    ]
+    assert len(figure.layout.shapes) == 4
+
+
+def test_the_hardest_of_each_caption_that_has_negatives():
+    data = small_set(2)
+    rows = [[Negative("a", 0, 0, score=0.9, truth=True), Negative("b", 0, 0, score=0.1, truth=False)], []]
+    made = Made(data, "vse_c", (0, 2), rows, torch.tensor([0.5, 0.6]), object())
+    pairs = Pairs.of(made)
+    assert pairs.positive.tolist() == [0.5] and np.allclose(pairs.negative, [0.9]) and pairs.verdicts.tolist() == [1]
+    assert np.allclose(Pairs.of(made, logits=True).negative, [0.9])
+
+
+def test_no_pair_is_one_line():
+    with pytest.raises(ItmlabError, match="no pair to draw"):
+        draw_score_scatter({"none": Pairs(np.zeros(0), np.zeros(0))}, title="t")

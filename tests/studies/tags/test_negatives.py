@@ -1,0 +1,192 @@
+"""One call for the negatives of every generator: numbered, scored by the right model, judged, repeatable."""
+
+import pytest
+import torch
+
+from itmlab.errors import ItmlabError
+from itmlab.metrics import fluency
+from itmlab.models import TwoTowerConfig, build_model
+from itmlab.scenes import load
+from itmlab.studies.kit.scoring import matching
+from itmlab.studies.tags.negatives import GENERATORS, Made, synthetic_negatives
+from itmlab.synthesis import Negative
+from itmlab.text.graph import tokenise
+from tests.studies.small_tower import small_tower
+from tests.synthesis.negatives_data import caption_set
+
+FEW = {"maskings": 3, "samples": 4, "drawn": 9}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return load(images=6, cache=tmp_path_factory.mktemp("scenes"))
+
+
+@pytest.fixture(scope="module")
+def tower(data):
+    return small_tower(data.captions)
+
+
+@pytest.fixture(scope="module")
+def made(data, tower):
+    captions = [int(own[0]) for own in data.captions_of_image]
+    return {way: synthetic_negatives(data, captions, way, run=tower, fluent="scenes", **FEW) for way in GENERATORS}
+
+
+@pytest.mark.parametrize("way", GENERATORS)
+def test_negatives_are_numbered_scored_and_judged(data, tower, made, way):
+    one = made[way]
+    assert len(one) == sum(map(len, one.negatives)) > 10 and len(one.all()) == len(one.images) == len(one)
+    for caption, row, positive in zip(one.captions, one.negatives, one.positive.tolist(), strict=True):
+        image = int(data.image_of_caption[caption])
+        assert all((negative.image, negative.caption) == (image, caption) for negative in row)
+        assert len({negative.sentence for negative in row} | {data.captions[caption]}) == len(row) + 1
+        picture = tower.prepare_images([data.images[image]])
+        sentences = tower.prepare_captions([data.captions[caption], *(negative.sentence for negative in row)])
+        expected = tower.similarity(picture, sentences)[0].tolist()
+        assert [positive, *(negative.score for negative in row)] == pytest.approx(expected, abs=1e-4)
+        assert [negative.score for negative in row] == sorted((negative.score for negative in row), reverse=True)
+        for negative in row:
+            assert negative.truth == data.world.entails(image, negative.sentence)
+
+
+def test_changed_places_name_the_words_that_were_put_in(made):
+    for way in ("tags", "wm", "vse_c"):
+        for negative in made[way].all():
+            words = tokenise(negative.sentence)
+            for span, words_in in zip(negative.spans, negative.replacement, strict=True):
+                assert " ".join(words[span.start : span.end]) == " ".join(tokenise(words_in))
+    assert all(negative.spans == () for negative in made["whole_set"].all())
+    assert {kind for negative in made["wm"].all() for kind in negative.kind} == {"word"}
+
+
+def test_fluency_is_the_perplexity_of_the_sentence(made):
+    some = made["vse_c"].all()[:5]
+    expected = fluency([negative.sentence for negative in some], "scenes").perplexity.tolist()
+    assert [negative.fluency for negative in some] == pytest.approx(expected, rel=1e-5)
+
+
+def test_retrieved_ones_come_from_the_batch_or_the_set_and_never_from_the_own_picture(data, made):
+    batch = {data.captions[caption] for caption in made["in_batch"].captions}
+    for way, pool in (("in_batch", batch), ("whole_set", set(data.captions))):
+        for caption, row in zip(made[way].captions, made[way].negatives, strict=True):
+            own = data.captions_of_image[int(data.image_of_caption[caption])].tolist()
+            sentences = {negative.sentence for negative in row}
+            assert sentences <= pool and not sentences & {data.captions[other] for other in own}
+    assert max(map(len, made["whole_set"].negatives)) == FEW["drawn"]
+
+
+def test_a_batch_holds_no_more_than_it_should(data, tower):
+    made = synthetic_negatives(data, range(0, 30, 5), "in_batch", run=tower, batch=2, truth=False)
+    assert [len(row) for row in made.negatives] == [1] * 6  # the other one of each pair
+
+
+def test_scores_and_difficulty_are_on_the_papers_scale(made):
+    one = made["tags"]
+    positive, negative = one.scores
+    owners = [at for at, row in enumerate(one.negatives) for _ in row]
+    torch.testing.assert_close(positive, one.positive[owners].sigmoid())
+    torch.testing.assert_close(one.matched[1].sigmoid(), negative)
+    torch.testing.assert_close(one.difficulty, negative - positive)
+    assert bool(((negative > 0) & (negative < 1)).all())
+
+
+def test_the_hardest_alone_and_one_caption_alone(made):
+    one = made["tags"]
+    assert [row[0] for row in one.negatives if row] == one.first().all()
+    only = one.only(2)
+    assert only.captions == one.captions[2:3] and only.all() == one.negatives[2]
+    torch.testing.assert_close(only.scores[1], one.scores[1][sum(map(len, one.negatives[:2])) :][: len(only)])
+
+
+def test_the_same_seed_makes_the_same_and_another_does_not(data, tower):
+    captions = [3, 8, 12]
+    first, again, other = (
+        synthetic_negatives(data, captions, "tags", run=tower, seed=seed, truth=False, **FEW) for seed in (1, 1, 2)
+    )
+    assert first.negatives == again.negatives != other.negatives
+
+
+def test_without_the_filter_there_are_more_and_those_with_it_are_among_them(data, tower):
+    settings = {"run": tower, "keep": None, "truth": False, **FEW, "maskings": 8, "samples": 8}
+    plain = synthetic_negatives(data, [0, 5, 10, 15], "wm", filtered=False, **settings)
+    sieved = synthetic_negatives(data, [0, 5, 10, 15], "wm", **settings)
+    assert len(sieved) < len(plain)
+    for all_of, kept in zip(plain.negatives, sieved.negatives, strict=True):
+        assert {one.sentence for one in kept} < {one.sentence for one in all_of}
+
+
+def test_what_said_words_imply_counts_as_said_unless_not_asked(data, tower):
+    settings = {"run": tower, "keep": None, **FEW, "maskings": 12, "samples": 12}
+    paper, wider = (
+        synthetic_negatives(data, range(30), "wm", implied=implied, **settings) for implied in (False, True)
+    )
+    gone = {(one.caption, one.sentence) for one in paper.all()} - {(one.caption, one.sentence) for one in wider.all()}
+    assert gone and len(wider) == len(paper) - len(gone)
+    assert wider.truth.share.percent > paper.truth.share.percent
+
+
+def test_another_model_scores_what_the_tower_made(data, tower):
+    pair = build_model(TwoTowerConfig.tiny(), data.captions, seed=0).eval()
+    made = synthetic_negatives(data, [0, 7], "tags", run=tower, scorer=pair, truth=False, **FEW)
+    own = synthetic_negatives(data, [0, 7], "tags", run=tower, truth=False, **FEW)
+    assert {one.sentence for one in made.all()} == {one.sentence for one in own.all()}
+    negative = made.negatives[1][0]
+    pixels = pair.encode_images(pair.prepare_images([data.images[negative.image]])).pooled
+    said = pair.encode_captions(pair.prepare_captions([negative.sentence])).pooled
+    assert negative.score == pytest.approx((pixels @ said.T).item(), abs=1e-5)
+    torch.testing.assert_close(made.scores[0][:1], made.positive[:1])  # cosines as they are
+    assert matching(pair, data)([], []).shape == (0,)
+
+
+def test_without_a_model_rules_still_work_and_nothing_is_scored(data):
+    made = synthetic_negatives(data, [0, 1], "vse_c", keep=4)
+    assert made.positive is None and all(one.score is None for one in made.all()) and max(map(len, made.negatives)) <= 4
+    with pytest.raises(ItmlabError, match="have no scores"):
+        _ = made.difficulty
+
+
+def test_captions_without_a_world_are_parsed_and_not_judged(tower):
+    data = caption_set(["a dog next to a tree", "two men ride horses"], [0, 1])
+    made = synthetic_negatives(data, [0, 1], "in_batch")
+    assert [row[0].sentence for row in made.negatives] == [data.captions[1], data.captions[0]]
+    assert isinstance(made, Made) and all(one.truth is None for one in made.all())
+    assert made.verdicts.tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize(
+    ("captions", "options", "message"),
+    [
+        ([], {}, "numbers from 0 to 29"),
+        ([30], {}, "numbers from 0 to 29"),
+        ([-1], {}, "numbers from 0 to 29"),
+        ([1, 1], {"generator": "vse_c"}, "each of them once"),
+        ([1], {"generator": "vsec"}, "no generator 'vsec'"),
+        ([1], {}, "tags needs a one tower"),
+        ([1], {"generator": "in_batch", "batch": 0}, "a batch must have captions"),
+    ],
+)
+def test_what_cannot_be_made_is_one_line(data, captions, options, message):
+    with pytest.raises(ItmlabError, match=message) as caught:
+        synthetic_negatives(data, captions, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_function_of_ones_own_is_a_generator_too(data, tower):
+    def shouted(captions, graphs, image_captions, *, generator):
+        return [[Negative(caption.upper()), Negative(f"{caption} Not.")] for caption in captions]
+
+    made = synthetic_negatives(data, [2, 9], shouted, scorer=tower, truth=False)
+    assert made.generator == "shouted"  # capital letters are no difference, so one of two stays
+    assert [row[0].sentence for row in made.negatives] == [f"{data.captions[at]} Not." for at in (2, 9)]
+    assert [len(row) for row in made.negatives] == [1, 1] and made.negatives[1][0].score is not None
+
+
+def test_a_tower_of_regions_looks_at_regions(tmp_path):
+    data = load(images=3, regions=True, cache=tmp_path)
+    tower = small_tower(data.captions, visual="regions", region_dimension=data.regions[0].features.shape[1])
+    made = synthetic_negatives(data, [1, 6, 11], "tags", run=tower, truth=False, **FEW)
+    for row, caption in zip(made.negatives, made.captions, strict=True):
+        regions = tower.prepare_images([data.regions[int(data.image_of_caption[caption])]])
+        said = tower.prepare_captions([negative.sentence for negative in row])
+        assert [one.score for one in row] == pytest.approx(tower.similarity(regions, said)[0].tolist(), abs=1e-4)

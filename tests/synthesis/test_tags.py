@@ -1,0 +1,132 @@
+"""Captions of other images as negatives: from the batch or the whole set, never the image's own."""
+
+import pytest
+import torch
+
+from itmlab.errors import ItmlabError
+from itmlab.models import OneTower, OneTowerConfig
+from itmlab.scenes import load
+from itmlab.synthesis import Retrieved, Tailored
+from itmlab.synthesis.export import export_negatives
+from itmlab.synthesis.read import read_negatives
+from itmlab.synthesis.tags import Tags, tower_score, vse_c
+from itmlab.text import SceneGraph
+from itmlab.text.tokens import train_wordpiece
+
+POOL = [f"caption {number}" for number in range(50)]
+BATCH = POOL[:3], [SceneGraph()] * 3, [POOL[0:2], POOL[0:2], POOL[2:7]]
+
+
+def seed(number: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(number)
+
+
+def sentences(row) -> list[str]:
+    return [negative.sentence for negative in row]
+
+
+def test_from_the_whole_set_none_twice_and_none_of_the_image():
+    for row, own in zip(Retrieved(POOL, number=20)(*BATCH, generator=seed()), BATCH[2], strict=True):
+        assert len(set(sentences(row))) == 20 and not set(sentences(row)) & set(own)
+
+
+def test_from_the_batch_when_no_pool_is_given():
+    rows = Retrieved()(*BATCH, generator=seed())
+    assert list(map(sentences, rows[:2])) == [["caption 2"]] * 2
+    assert set(sentences(rows[2])) == {"caption 0", "caption 1"}
+
+
+def test_every_other_caption_is_taken_equally_often():
+    batch = [POOL[0]] * 600, [SceneGraph()] * 600, [[]] * 600
+    rows = Retrieved(POOL[:11], number=5)(*batch, generator=seed())
+    counts = [sum(sentence in sentences(row) for row in rows) for sentence in POOL[1:11]]
+    assert sum(counts) == 3000 and all(240 < count < 360 for count in counts)
+
+
+def test_the_hardest_of_those_drawn_are_kept_by_tailored():
+    tailored = Tailored(
+        Retrieved(POOL, number=45),
+        score=lambda found, captions: torch.tensor([float(one.split()[1]) for one in found]),
+        keep=2,
+    )
+    drawn = Retrieved(POOL, number=45)(*BATCH, generator=seed())
+    for row, all_drawn in zip(tailored(*BATCH, generator=seed()), drawn, strict=True):
+        best = sorted((int(one.split()[1]) for one in sentences(all_drawn)), reverse=True)[:2]
+        assert [negative.score for negative in row] == best
+
+
+def test_no_negatives_are_refused():
+    with pytest.raises(ItmlabError, match="0 negatives"):
+        Retrieved(number=0)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return load(images=4, cache=tmp_path_factory.mktemp("scenes"))
+
+
+@pytest.fixture(scope="module")
+def tower(data):
+    tokenizer = train_wordpiece(data.captions, 150)
+    sizes = dict(hidden=24, layers=1, heads=3, intermediate=40, region_dimension=16, maximum_tokens=30, positions=40,
+                 image_size=32, patch_size=8)  # fmt: skip
+    torch.manual_seed(0)
+    model = OneTower(
+        OneTowerConfig(form="uniter", visual="patches", vocabulary_size=len(tokenizer), **sizes), tokenizer
+    )
+    for weights in model.parameters():  # larger than at the start, so that the picture has its say
+        weights.data += 0.3 * torch.randn_like(weights)
+    return model.train()
+
+
+def test_the_tower_refills_and_scores_against_the_captions_own_image(tmp_path, data, tower):
+    generate = Tags(tower, data, maskings=3, samples=3, keep=4)
+    done = export_negatives(data, generate, tmp_path / "x.jsonl", header={}, batch=6, conditioned=True)
+    rows = read_negatives(done.path).of(data)
+    assert done.negatives > 20 and max(map(len, rows)) == 4 and tower.training
+    tower.eval()
+    pictures = tower.prepare_images(list(data.images))
+    for row in rows:
+        scores = [one.score for one in row]
+        assert scores == sorted(scores, reverse=True)
+        with torch.no_grad():
+            similarity = tower.similarity(pictures, tower.prepare_captions([one.sentence for one in row]))
+        torch.testing.assert_close(similarity[row[0].image], torch.tensor(scores), rtol=1e-4, atol=1e-4)
+    tower.train()
+
+
+def test_the_same_again(tmp_path, data, tower):
+    files = [
+        export_negatives(
+            data, Tags(tower, data, maskings=2, samples=2, words=True), tmp_path / name, header={}, conditioned=True
+        )
+        for name in ("a.tsv", "b.tsv")
+    ]
+    assert files[0].path.read_bytes() == files[1].path.read_bytes() and files[0].negatives
+
+
+def test_a_tower_of_regions_needs_regions(data):
+    tokenizer = train_wordpiece(data.captions, 100)
+    config = OneTowerConfig(form="uniter", visual="regions", vocabulary_size=len(tokenizer), hidden=24, layers=1,
+                            heads=3, intermediate=40, region_dimension=16, positions=80)  # fmt: skip
+    with pytest.raises(ItmlabError, match="looks at regions and the data have none"):
+        Tags(OneTower(config, tokenizer), data)
+
+
+def test_rules_know_the_words_of_scenes(tmp_path, data):
+    done = export_negatives(data, vse_c(data, 3), tmp_path / "x.jsonl", header={"generator": "vse_c"})
+    found = [one for row in read_negatives(done.path).of(data) for one in row]
+    truly = [one for one in found if one.truth is not None]
+    assert len(found) > 20 and sum(not one.truth for one in truly) > 0.8 * len(truly)
+
+
+def test_a_tower_scores_what_rules_made(tmp_path, data, tower):
+    done = export_negatives(data, vse_c(data, 2), tmp_path / "x.jsonl", header={}, score=tower_score(tower, data))
+    found = [one for row in read_negatives(done.path).of(data) for one in row]
+    tower.eval()
+    with torch.no_grad():
+        similarity = tower.similarity(
+            tower.prepare_images(list(data.images)), tower.prepare_captions([one.sentence for one in found])
+        )
+    wanted = [float(similarity[one.image, at]) for at, one in enumerate(found)]
+    assert [one.score for one in found] == pytest.approx(wanted, rel=1e-4, abs=1e-4)

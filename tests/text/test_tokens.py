@@ -1,0 +1,153 @@
+"""The caption tokeniser: the same captions give the same vocabulary, and every word knows its pieces."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from itmlab.errors import ItmlabError
+from itmlab.text.tokens import caption_words, encode_captions, load_tokenizer, save_tokenizer, train_wordpiece
+
+ANIMALS, PEOPLE = ["dog", "dogs", "cat", "cats"], ["man", "men", "woman"]
+WORDS = [*ANIMALS, *PEOPLE, "a", "the", "red", "green", "small", "tree", "trees", "rides", "riding", "under", "next"]
+chooser = random.Random(5)
+CAPTIONS = [" ".join(chooser.choices(WORDS, k=9)) for _ in range(300)]
+TOKENIZER = train_wordpiece(CAPTIONS, 200)
+
+
+def vocabulary(tokenizer):
+    return sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
+
+
+def test_the_special_tokens_come_first_and_the_text_is_lower_cased():
+    assert [piece for piece, _ in vocabulary(TOKENIZER)[:5]] == ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    tokens, _ = encode_captions(TOKENIZER, ["The DOG", "the dog"], 16)
+    assert torch.equal(tokens["input_ids"][0], tokens["input_ids"][1])
+
+
+def test_every_word_of_the_training_captions_is_known():
+    tokens, _ = encode_captions(TOKENIZER, CAPTIONS, 64)
+    assert not (tokens["input_ids"] == TOKENIZER.unk_token_id).any()
+
+
+def test_training_twice_gives_the_same_vocabulary():
+    assert vocabulary(train_wordpiece(CAPTIONS, 200)) == vocabulary(TOKENIZER)
+
+
+@pytest.mark.parametrize("hash_seed", ["1", "77"])
+def test_another_process_with_another_hash_seed_gives_the_same_vocabulary(hash_seed):
+    program = (
+        "import sys, json; from itmlab.text.tokens import train_wordpiece;"
+        "t = train_wordpiece(json.load(sys.stdin), 200);"
+        "print(json.dumps(sorted(t.get_vocab().items(), key=lambda item: item[1])))"
+    )
+    environment = os.environ | {"PYTHONHASHSEED": hash_seed}
+    answer = subprocess.run(
+        [sys.executable, "-c", program], input=json.dumps(CAPTIONS), capture_output=True, text=True, env=environment
+    )
+    assert [tuple(item) for item in json.loads(answer.stdout)] == vocabulary(TOKENIZER), answer.stderr[-500:]
+
+
+def test_the_vocabulary_keeps_to_its_size_whatever_the_alphabet():
+    captions = [*CAPTIONS, "".join(chr(0x4E00 + number) for number in range(400)), "犬 " * 50]
+    tokenizer = train_wordpiece(captions, 120)
+    assert len(tokenizer) <= 120
+    assert "犬" in tokenizer.get_vocab()  # frequent letters stay, the 400 rare ones go
+
+
+def test_captions_without_a_word_and_a_vocabulary_without_room_are_refused():
+    with pytest.raises(ItmlabError, match="no word"):
+        train_wordpiece(["", "  "])
+    with pytest.raises(ItmlabError, match="no room"):
+        train_wordpiece(CAPTIONS, 6)
+
+
+def test_reloading_gives_the_same_tokens_and_runs_no_code(tmp_path):
+    save_tokenizer(TOKENIZER, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tokenizer.json", "tokenizer_config.json"]
+    again = load_tokenizer(tmp_path)
+    assert vocabulary(again) == vocabulary(TOKENIZER)
+    for ours, theirs in zip(
+        encode_captions(TOKENIZER, CAPTIONS[:9], 30)[0].values(),
+        encode_captions(again, CAPTIONS[:9], 30)[0].values(),
+        strict=True,
+    ):
+        assert torch.equal(ours, theirs)
+
+
+def test_saving_twice_writes_the_same_bytes(tmp_path):
+    save_tokenizer(TOKENIZER, tmp_path / "one")
+    save_tokenizer(load_tokenizer(tmp_path / "one"), tmp_path / "two")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_a_spoilt_file_is_one_error_with_its_name(tmp_path):
+    save_tokenizer(TOKENIZER, tmp_path)
+    (tmp_path / "tokenizer.json").write_text('{"version": "1.0"}')
+    with pytest.raises(ItmlabError, match=r"tokenizer\.json: not a tokeniser"):
+        load_tokenizer(tmp_path)
+    with pytest.raises(ItmlabError, match="no such file"):
+        load_tokenizer(tmp_path / "elsewhere")
+
+
+def test_masks_tell_words_from_the_frame_and_from_padding():
+    tokens, cut = encode_captions(TOKENIZER, ["the dog runs", "a", ""], 16)
+    assert cut == 0
+    assert tokens["attention_mask"].tolist() == [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 1, 0, 0, 0]]
+    assert tokens["word_mask"].tolist() == [
+        [False, True, True, True, False],
+        [False, True, False, False, False],
+        [False] * 5,
+    ]
+
+
+def test_a_long_caption_loses_its_last_words_and_is_counted():
+    short, _ = encode_captions(TOKENIZER, ["dog cat man tree"], 8)
+    tokens, cut = encode_captions(TOKENIZER, ["dog cat man tree", "dog"], 4)
+    assert cut == 1
+    assert tokens["input_ids"][0].tolist() == [*short["input_ids"][0, :3].tolist(), TOKENIZER.sep_token_id]
+
+
+def test_special_tokens_spelled_in_a_caption_are_text():
+    tokens, _ = encode_captions(TOKENIZER, ["dog [SEP] cat [MASK] [PAD]"], 64)
+    ids = tokens["input_ids"][0].tolist()
+    assert ids.count(TOKENIZER.sep_token_id) == 1 and ids[-1] == TOKENIZER.sep_token_id
+    assert not {TOKENIZER.mask_token_id, TOKENIZER.pad_token_id} & set(ids)
+
+
+def test_no_caption_is_refused():
+    with pytest.raises(ItmlabError, match="no caption"):
+        encode_captions(TOKENIZER, [], 8)
+
+
+def test_words_come_with_the_positions_of_their_pieces():
+    words = caption_words(TOKENIZER, "The dog, treedog", 32)
+    assert [word for word, _ in words] == ["The", "dog", ",", "treedog"]
+    assert [pieces for _, pieces in words[:3]] == [[1], [2], [3]]
+    assert words[3][1][0] == 4 and len(words[3][1]) > 1  # an unknown word is several pieces
+
+
+def test_words_beyond_the_cut_are_left_out():
+    assert [word for word, _ in caption_words(TOKENIZER, "dog cat man tree", 4)] == ["dog", "cat"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(max_size=60), min_size=1, max_size=4), st.integers(3, 20))
+def test_any_text_at_all_is_encoded_and_every_word_position_is_a_word(captions, maximum):
+    tokens, _ = encode_captions(TOKENIZER, captions, maximum)
+    assert tokens["input_ids"].shape[1] <= maximum
+    for row, caption in enumerate(captions):
+        pieces = [piece for _, positions in caption_words(TOKENIZER, caption, maximum) for piece in positions]
+        assert pieces == tokens["word_mask"][row].nonzero().flatten().tolist()
+
+
+def test_a_lone_surrogate_does_not_stop_the_tokeniser():
+    tokens, _ = encode_captions(TOKENIZER, ["dog \ud800 cat"], 16)
+    assert tokens["word_mask"].sum() >= 3

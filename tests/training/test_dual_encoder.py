@@ -1,0 +1,264 @@
+"""Encoders that read regions and words apart, with hard negatives synthesised of features, and InfoCMR."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from accelerate import Accelerator
+
+import itmlab
+from itmlab import recipes
+from itmlab.errors import ItmlabError
+from itmlab.losses import gaussian_noise
+from itmlab.models import SeparateOneTower, build_one_tower
+from itmlab.models.pairs import compares_parts
+from itmlab.runs.directory import first_model, kind_of
+from itmlab.runs.scores import evaluate, similarity
+from itmlab.scenes import load
+from itmlab.synthesis import SynHNC
+from itmlab.training.dual_encoder import TwoFeatureTask
+from itmlab.training.loop import train
+from itmlab.training.objective import Extra
+from tests.training.test_extra_negatives import extras
+from tests.training.test_objective import IDS, ROWS, features, objective
+from tests.training.test_resume import same_bytes
+from tests.training.test_tags import first_batch
+
+SMALL = {"dimension": 12, "word_dimension": 10, "similarity_dimension": 8, "vocabulary_size": 150}
+SMALL_OSCAR = {"hidden": 16, "layers": 1, "heads": 2, "intermediate": 24, "vocabulary_size": 150}
+ALL = ("scan+syn+info", "sgraf+syn", "vsrn+info", "vsepp+syn", "oscar", "itcontrast")
+
+
+@pytest.fixture(scope="module")
+def scenes(tmp_path_factory):
+    return load(images=36, cache=tmp_path_factory.mktemp("scenes"), regions=True)
+
+
+def small(name, **changes):
+    """A named recipe that trains in a second: batches of 6 pictures with 2 captions, 2 epochs, 1 of them warm-up."""
+    sizes = SMALL_OSCAR if name.startswith(("oscar", "itcontrast")) else SMALL
+    recipe = recipes.get(name).replace(**{f"model__{field}": value for field, value in sizes.items()})
+    recipe = recipe.replace(data__batch_size=6, data__epochs=2, data__warm_up_epochs=1, data__captions_per_image=2)
+    recipe = recipe.replace(data__validation=None, data__validate_every=1, start=None)
+    return recipe.replace(**({"synthesis__clusters": 3} if recipe.synthesis else {})).replace(**changes)
+
+
+def task_and_batch(recipe, data):
+    model = kind_of(recipe.model).build(recipe.model, data.captions)
+    task = TwoFeatureTask(recipe, data, model, Accelerator(), torch.Generator().manual_seed(0))
+    return task, first_batch(data, size=6, seed=1, captions_per_image=2, **task.preparation())
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_encoder_trains_resumes_and_is_asked(name, scenes, tmp_path):
+    recipe = small(name)
+    once = train(recipe, scenes, tmp_path / "once", progress=False)
+    for steps in (2, 7):  # of 5 an epoch
+        train(recipe, scenes, tmp_path / "twice", max_steps=steps, progress=False)
+    again = train(recipe, scenes, tmp_path / "twice", progress=False)
+    assert same_bytes(again, once) and once.finished and len(once.epochs) == 2
+    held_out = scenes.split("test")
+    assert evaluate(once.model, held_out) == once.evaluate(scenes)
+    hits = once.search(held_out.captions[0], k=2, data=held_out)
+    best = similarity(once.model, held_out)[:, 0].topk(2)
+    assert hits.image_indices == best.indices.tolist() and hits.scores == pytest.approx(best.values.tolist(), abs=1e-4)
+    with pytest.raises(ItmlabError, match="regions, of which a picture has none"):
+        once.search(held_out.images[0], data=held_out)
+    shipped = once.export(tmp_path / "shipped")
+    assert shipped.recipe == recipe and type(shipped.model) is type(once.model)
+
+
+def test_a_tower_that_reads_apart_begins_with_the_transformer_of_one_that_reads_together(scenes, tmp_path):
+    tower = build_one_tower(replace(recipes.uniter_pretraining.model, **SMALL_OSCAR), scenes.captions).eval()
+    tower.save(tmp_path / "tower")
+    begun = first_model(small("oscar", start=str(tmp_path / "tower")), [])
+    begun.save(tmp_path / "apart")
+    again = first_model(small("oscar", start=str(tmp_path / "apart")), [])
+    tokens, wanted = tower.prepare_captions(scenes.captions[:3]), SeparateOneTower.of(tower)
+    for model in (begun, again):
+        assert model.training and torch.equal(
+            model.encode_captions(tokens).pooled, wanted.encode_captions(tokens).pooled
+        )
+
+
+def test_the_tiny_one_begins_with_the_pretraining_that_ships():
+    assert recipes.itcontrast.start == recipes.get("oscar").start == "uniter_pretraining"
+    shipped = itmlab.pretrained("uniter_pretraining").model
+    assert first_model(recipes.itcontrast, []).tower.text.words.weight.equal(shipped.text.words.weight)
+    assert recipes.get("oscar", "base").start is recipes.get("scan").start is None
+
+
+def test_similarities_of_parts_are_those_of_single_pairs(scenes):
+    part = scenes.select(range(5))
+    model = kind_of(small("scan").model).build(small("scan").model, scenes.captions).eval()
+    scores = similarity(model, part)
+    assert compares_parts(model) and scores.shape == (5, 25)
+    with torch.no_grad():
+        for image, caption in ((0, 0), (3, 17), (4, 24)):
+            sides = (
+                model.encode_images(model.prepare_images([part.regions[image]])),
+                model.encode_captions(model.prepare_captions([part.captions[caption]])),
+            )
+            assert scores[image, caption].item() == pytest.approx(model.similarity(*sides).item(), abs=1e-5)
+    calls = []
+    assert similarity(model, part, between=lambda: calls.append(1)).equal(scores) and calls
+    assert similarity(model, part, progress=True).allclose(scores, atol=1e-5)
+
+
+def slow_scores(matrix, anchors, extra):
+    """All scores of each anchor: with candidates that are not of its image, and with its own that are there."""
+    for row in range(6):
+        negatives = [matrix[row, column] for column in range(6) if IDS[column] != IDS[row]]
+        if extra is not None:
+            negatives += [anchors[row] @ one for one in extra.features[row][extra.allowed[row]]]
+        yield matrix[row, row], negatives
+
+
+def slow(name, matrix, images, captions, extra=(None, None), noise=None):
+    total = 0
+    for scores, anchors, own in ((matrix, images, extra[0]), (matrix.T, captions, extra[1])):
+        for row, (positive, negatives) in enumerate(slow_scores(scores, anchors, own)):
+            if name in ("info_nce", "info_cmr"):
+                far = [] if noise is None else [anchors[row] @ one for one in noise]
+                values = torch.stack([positive, *negatives, *far]) / 0.05
+                total = total + (values.logsumexp(0) - values[0]) / 6
+            else:
+                hinges = [(0.2 - positive + one).clamp(min=0) for one in negatives]
+                total = total + (sum(hinges) if name == "triplet" else max(hinges)) / 6
+    return total
+
+
+def scores_of_parts():
+    return (2 * torch.rand(6, 6, generator=torch.Generator().manual_seed(3)) - 1).requires_grad_()
+
+
+@pytest.mark.parametrize("name", ["triplet", "hardest", "semi_hard", "info_nce", "info_cmr"])
+@pytest.mark.parametrize("with_extra", [False, True])
+def test_losses_take_the_scores_of_parts_and_beside_them_features_where_something_has_no_parts(name, with_extra):
+    (images, captions), matrix = features(0), scores_of_parts()
+    extra = (extras(5), extras(6)) if with_extra else (None, None)
+    noise = None
+    if name == "info_cmr":
+        asked = objective("info_nce", loss__kind="info_cmr", loss__noise=7)
+        noise = gaussian_noise(7, images, generator=torch.Generator().manual_seed(0))
+    else:
+        asked = objective(name, **({"sampler__kind": "hardest"} if name == "semi_hard" else {}))
+    found = asked(images, captions, IDS, ROWS, None, 1, extra, matrix).loss
+    expected = slow(name, matrix, images, captions)
+    if with_extra or noise is not None:
+        expected = expected + slow(name, images @ captions.T, images, captions, extra, noise)
+    assert found.item() == pytest.approx(expected.item(), rel=1e-5)
+    for side in (matrix, images, captions):
+        ours, theirs = (
+            torch.autograd.grad(loss, side, allow_unused=True, retain_graph=True)[0] for loss in (found, expected)
+        )
+        assert (ours is None) == (theirs is None), "without them a model that compares parts learns by those only"
+        if ours is not None:
+            torch.testing.assert_close(ours, theirs)
+
+
+def test_info_cmr_of_features_is_its_equation():
+    (images, captions), extra = features(0), (extras(5), extras(6))
+    asked = objective("info_nce", loss__kind="info_cmr", loss__noise=5)
+    noise = gaussian_noise(5, images, generator=torch.Generator().manual_seed(0))
+    expected = slow("info_cmr", images @ captions.T, images, captions, extra, noise)
+    assert asked(images, captions, IDS, ROWS, None, 1, extra).loss.item() == pytest.approx(expected.item(), rel=1e-5)
+    plain = objective("info_nce")(images, captions, IDS, ROWS, None, 1).loss
+    limit = objective("info_nce", loss__kind="info_cmr", loss__noise=0)(images, captions, IDS, ROWS, None, 1).loss
+    assert limit.item() == plain.item(), "without synthetic negatives and noise it is InfoNCE"
+
+
+def test_warm_up_is_info_nce_of_parts_and_of_features_too_where_they_will_be_asked():
+    (images, captions), matrix = features(0), scores_of_parts()
+    of_parts = slow("info_nce", matrix, images, captions).item()
+    of_features = slow("info_nce", images @ captions.T, images, captions).item()
+    for changes, expected in (
+        ({}, of_parts),
+        ({"loss__noise": 3}, of_parts),  # a triplet has none
+        ({"loss__global_features": True}, of_parts + of_features),
+        ({"synthesis": {"clusters": 3}}, of_parts + of_features),
+        ({"extra_negatives": {"path": "negatives.jsonl"}}, of_parts + of_features),
+        ({"loss__kind": "info_cmr"}, of_parts + of_features),
+        ({"loss__kind": "info_cmr", "loss__noise": 0}, of_parts),
+    ):
+        asked = objective("hardest", **changes)
+        found = asked(images, captions, IDS, ROWS, None, 0, (None, None), matrix).loss
+        assert found.item() == pytest.approx(expected, rel=1e-5), changes
+
+
+def test_a_sampler_of_parts_takes_no_further_negatives():
+    for further in (
+        {"synthesis": {}},
+        {"extra_negatives": {"path": "negatives.jsonl"}},
+        {"loss__global_features": True},
+    ):
+        with pytest.raises(
+            ItmlabError, match="sampler is 'hardest', wanted null, as the model compares parts and, for"
+        ):
+            recipes.get("scan").replace(loss__kind="sampled_triplet", sampler={"kind": "hardest"}, **further)
+
+
+@pytest.mark.parametrize("name", ["scan+syn", "itcontrast"])
+def test_negatives_are_synthesised_of_global_features_of_each_picture_once(name, scenes, monkeypatch):
+    task, batch = task_and_batch(small(name), scenes.split("train"))
+    given = []
+    monkeypatch.setattr(task, "objective", lambda *arguments: given.append(arguments) or (torch.zeros(()), None))
+    calls, call = [], SynHNC.__call__
+    monkeypatch.setattr(
+        SynHNC, "__call__", lambda self, *sides, **options: calls.append(sides) or call(self, *sides, **options)
+    )
+    task(batch, epoch=0)
+    assert not calls and given.pop()[6] == (None, None), "not in the warm-up"
+    task(batch, epoch=1)
+    images, captions, extra, matrix = given[0][0], given[0][1], given[0][6], given[0][7]
+    assert len(images) == 12 and [len(side) for side in calls[0]] == [6, 12, 6] and len(calls[1][1]) == 6
+    assert (matrix is not None) == (name == "scan+syn")
+    pictures = images[::2]
+    positives = batch.image_indices[::2][:, None] == batch.image_indices
+    torch.testing.assert_close(calls[0][0], pictures)
+    assert calls[0][2].equal(positives) and calls[1][2].equal(positives.T)
+    generator = torch.Generator().manual_seed(0)
+    expected = SynHNC(clusters=3, detach=False)(pictures, captions, positives, generator=generator)
+    assert extra[0].features.equal(expected.features.repeat_interleave(2, dim=0))
+    expected = SynHNC(clusters=3, detach=False)(captions, pictures, positives.T, generator=generator)
+    assert extra[1].features.equal(expected.features) and extra[1].allowed.equal(expected.allowed)
+    assert extra[0].features.requires_grad and task.clock.seconds["synthesis"] > 0
+    with torch.no_grad():
+        pooled = [task.model.encode_images(batch.images).pooled, task.model.encode_captions(batch.tokens).pooled]
+    torch.testing.assert_close(pooled, [pictures.detach(), captions.detach()])
+
+
+def test_extra_candidates_of_a_file_and_of_features_stand_side_by_side():
+    first, second = extras(5, count=2), extras(6, count=3)
+    both = first.joined(second)
+    assert both.features.shape == (6, 5, 8) and both.allowed[:, 2:].equal(second.allowed)
+    assert first.joined(None) is first
+    assert isinstance(both, Extra)
+
+
+def test_the_matrix_of_a_batch_is_what_the_model_says_of_its_pairs(scenes, monkeypatch):
+    task, batch = task_and_batch(small("sgraf"), scenes.split("train"))
+    task.model.eval()
+    given = []
+    monkeypatch.setattr(task, "objective", lambda *arguments: given.append(arguments) or (torch.zeros(()), None))
+    task(batch, epoch=0)
+    matrix, model = given[0][7], task.model
+    for row, column in ((0, 0), (1, 5), (7, 2)):
+        sides = (
+            model.encode_images(model.prepare_images([scenes.split("train").regions[int(batch.image_indices[row])]])),
+            model.encode_captions(model.prepare_captions([batch.captions[column]])),
+        )
+        assert matrix[row, column].item() == pytest.approx(model.similarity(*sides).item(), abs=1e-5)
+    assert matrix.requires_grad
+
+
+def test_pictures_without_regions_and_several_processes_are_one_line(scenes, tmp_path):
+    plain = scenes.select(range(12))
+    plain.regions = None
+    with pytest.raises(ItmlabError, match="looks at regions and the data have none"):
+        train(small("scan"), plain, tmp_path / "run", progress=False)
+    recipe = small("scan")
+    model = kind_of(recipe.model).build(recipe.model, scenes.captions)
+    two = type("Two", (), {"num_processes": 2, "device": torch.device("cpu")})()
+    with pytest.raises(ItmlabError, match="train in one process"):
+        TwoFeatureTask(recipe, scenes, model, two, torch.Generator())

@@ -1,0 +1,60 @@
+"""Two processes are one: the same negatives, and weights that differ only as sums in another order do."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from itmlab.errors import ItmlabError
+from itmlab.training.loop import train
+from itmlab.training.state import share
+from tests.training import two_processes
+
+
+class Process:
+    def __init__(self, index, count):
+        self.process_index, self.num_processes = index, count
+
+
+def test_a_batch_is_shared_without_rest_and_in_order():
+    shares = [share(12, Process(index, 3)) for index in range(3)]
+    assert [list(range(12))[own] for own in shares] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
+    with pytest.raises(ItmlabError, match="10 pairs cannot be split evenly over 4 processes"):
+        share(10, Process(0, 4))
+
+
+def launch(directory):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    command = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2"]
+    command += ["--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", port]
+    script = str(Path(two_processes.__file__))
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+    return subprocess.run(
+        [*command, script, str(directory)], env=environment, capture_output=True, text=True, timeout=180
+    )
+
+
+def test_two_processes_take_the_same_negatives_and_reach_the_same_weights(data, tmp_path):
+    done = launch(tmp_path / "two")
+    assert done.returncode == 0, done.stderr[-3000:]
+    one = train(two_processes.RECIPE, data, tmp_path / "one", progress=False)
+    records = [
+        [json.loads(line) for line in (tmp_path / name / "history.jsonl").read_text().splitlines()]
+        for name in ("one", "two")
+    ]
+    assert len(records[0]) == len(records[1]) == len(one.history)
+    for alone, together in zip(*records, strict=True):
+        assert alone.get("choices") == together.get("choices")
+        assert alone["loss"] == pytest.approx(together["loss"], abs=1e-5)
+    assert any(record.get("choices") for record in records[0])
+    alone, together = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
+    for name, weight in alone.items():
+        torch.testing.assert_close(together[name], weight, atol=1e-5, rtol=1e-4, msg=name)

@@ -1,0 +1,215 @@
+"""A one-tower run seen from outside: it learns, records, stops at what is not finite, begins from others, is asked."""
+
+import json
+
+import pytest
+import torch
+
+from itmlab.errors import ItmlabError
+from itmlab.models import OneTower, OneTowerConfig
+from itmlab.runs import checkpoint
+from itmlab.runs.checkpoint import Checkpoints
+from itmlab.runs.run import Run
+from itmlab.scenes import load
+from itmlab.training.loop import train
+from tests.training.test_loop import spoil
+from tests.training.towers import tower
+
+LEARNS = {"tags__matching": "contrast", "tags__matching_begins": 0.2, "data__steps": 80, "data__batch_size": 8}
+
+
+@pytest.fixture(scope="module")
+def run(data, tmp_path_factory):
+    return train(tower(), data, tmp_path_factory.mktemp("tower") / "run", progress=False)
+
+
+def test_it_learns(data, tmp_path):
+    recipe = tower("uniter_pretraining", model__dropout=0.0, optimiser__learning_rate=1e-2, **LEARNS)
+    learnt = train(recipe, data, tmp_path / "run", progress=False)
+    steps = [record["losses"] for record in learnt.history if record["kind"] == "step"]
+    assert len(steps) == 8 and learnt.finished
+    assert ["retrieved" in one for one in steps] == [False] + [True] * 7, "matching begins after a fifth of them"
+    for name in ("alignment", "masked_language"):
+        assert sum(one[name] for one in steps[-2:]) < 0.7 * sum(one[name] for one in steps[:2]), name
+
+
+def test_the_record_names_losses_and_counts_difficulties(data, tmp_path):
+    recipe = tower(data__steps=20, data__accumulate=2, data__validation=0)
+    records = train(recipe, data, tmp_path / "run", progress=False).history
+    steps = [record for record in records if record["kind"] == "step"]
+    assert [record["step"] for record in steps] == [10, 20]
+    for record in steps:
+        assert set(record["losses"]) == set(recipe.tags.weights.wanted)
+        assert record["loss"] == pytest.approx(sum(record["losses"].values()), rel=1e-5)  # each of weight 1
+        assert sum(record["difficulty"]["retrieved"]) == 2 * 6 * 2  # batches, pairs, negatives kept
+        assert len(record["difficulty"]["synthetic"]) == 40
+    text = (tmp_path / "run" / "history.jsonl").read_text()
+    assert "seconds" not in text, "the clock would make two runs differ"
+    timings = [json.loads(line) for line in (tmp_path / "run" / "timings.jsonl").read_text().splitlines()]
+    assert all(0 < one["synthesis_seconds"] + one["mining_seconds"] < one["training_seconds"] for one in timings)
+
+
+def test_the_progress_line_says_how_much_of_the_time_made_sentences(data, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("itmlab.training.progress.SECONDS_BETWEEN_LINES", -1.0)
+    train(tower(data__steps=2), data, tmp_path / "tags")
+    train(tower("uniter", data__steps=2), data, tmp_path / "uniter")
+    lines = capsys.readouterr().err.splitlines()
+    assert any(line.startswith("tags_dc: step 1/2") and ", synthesis " in line and "%" in line for line in lines)
+    assert not any("synthesis" in line for line in lines if line.startswith("uniter"))
+
+
+def test_a_run_of_steps_ends_in_the_middle_of_an_epoch_with_an_evaluation(run):
+    assert [(record["epoch"], record["step"]) for record in run.epochs] == [(1, 5), (2, 9)]
+    assert all("rsum" in record for record in run.epochs) and run.finished
+
+
+@pytest.mark.parametrize(("validation", "kept"), [(0, "last"), (4, "best")])
+def test_what_is_not_looked_at_keeps_the_last_weights(validation, kept, data, tmp_path):
+    trained = train(tower(data__validation=validation, data__steps=15), data, tmp_path / "run", progress=False)
+    if kept == "last":
+        assert not any("rsum" in record for record in trained.epochs)
+        longer = train(tower(data__validation=0, data__steps=15), data, tmp_path / "again", progress=False)
+        weights = [one.model.state_dict() for one in (trained, longer)]
+        assert all(value.equal(weights[1][name]) for name, value in weights[0].items())
+    else:
+        best = max(record["rsum"] for record in trained.epochs)
+        assert trained.evaluate(data.split("val").select(range(4)), split=None)["rsum"] == pytest.approx(best)
+
+
+def test_a_loss_that_is_not_finite_stops_naming_step_and_image(data, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        spoil(patch, from_step=4)
+        with pytest.raises(ItmlabError, match=r"the loss is nan at step \d+ \(epoch \d\), images picture-5 ") as error:
+            train(tower(), data, tmp_path / "run", checkpoint_every=1, progress=False)
+    assert "\n" not in str(error.value)
+    tensors, _ = Checkpoints(tmp_path / "run" / "resume").load()
+    assert all(weight.isfinite().all() for weight in tensors["model"].values())
+    assert train(tower(), data, tmp_path / "run", progress=False).finished
+
+
+@pytest.mark.parametrize("drawn", [5, 2])  # mined, where what has no score is kept last; and taken as drawn
+def test_a_picture_that_is_not_finite_is_named_wherever_it_comes_in(drawn, data, tmp_path, monkeypatch):
+    spoil(monkeypatch, from_step=0)
+    recipe = tower("uniter", data__steps=40, data__validation=0, tags__drawn=drawn)
+    with pytest.raises(ItmlabError, match=r"images picture-5 —"):
+        train(recipe, data, tmp_path / "run", progress=False)
+
+
+def test_it_begins_from_the_weights_and_the_words_of_another_run(run, data, tmp_path):
+    smaller = tower("tags", start=str(run.directory), model__dropout=0.0, data__steps=1, optimiser__learning_rate=1e-12)
+    begun = train(smaller, data.select(range(20)), tmp_path / "run", progress=False)
+    assert begun.model.tokenizer.get_vocab() == run.model.tokenizer.get_vocab()
+    weights = run.model.state_dict()
+    for name, value in begun.model.state_dict().items():
+        torch.testing.assert_close(value, weights[name], atol=1e-6, rtol=0)
+
+
+def test_a_head_that_nobody_trained_begins_as_the_language_head(data, tmp_path):
+    first = train(tower("tags"), data, tmp_path / "tags", progress=False)
+    steady = {"model__dropout": 0.0, "data__steps": 1, "optimiser__learning_rate": 1e-12}
+    second = train(tower("tags_dc", start=str(first.directory), **steady), data, tmp_path / "dc", progress=False)
+    heads = first.model.heads
+    for name, value in second.model.heads.woc.state_dict().items():
+        torch.testing.assert_close(value, heads.mlm.state_dict()[name], atol=1e-6, rtol=0)
+    third = train(tower("tags_dc", start=str(second.directory), **steady), data, tmp_path / "more", progress=False)
+    torch.testing.assert_close(third.model.heads.woc.bias, second.model.heads.woc.bias, atol=1e-6, rtol=0)
+
+
+def test_it_begins_from_a_shipped_run_by_name_and_from_a_saved_model(run, data, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "HOME", tmp_path / "shipped")
+    run.export(tmp_path / "shipped" / "first", dtype="float32")
+    run.model.save(tmp_path / "model")
+    steady = {"model__dropout": 0.0, "data__steps": 1, "optimiser__learning_rate": 1e-12}
+    for start in ("first", str(tmp_path / "model")):
+        begun = train(tower(start=start, **steady), data, tmp_path / f"run-{len(start)}", progress=False)
+        torch.testing.assert_close(begun.model.heads.wod.weight, run.model.heads.wod.weight, atol=1e-6, rtol=0)
+
+
+def test_a_start_that_is_none_or_does_not_fit_is_one_line(run, data, tmp_path):
+    for start, said in (
+        ("nowhere", "no shipped run and no directory of a saved model"),
+        (str(run.directory), "hidden 16"),
+    ):
+        with pytest.raises(ItmlabError, match=said) as error:
+            train(tower(start=start, model__hidden=24), data, tmp_path / start[-5:], progress=False)
+        assert "\n" not in str(error.value)
+
+
+def test_a_start_that_changed_is_not_gone_on_with(run, data, tmp_path):
+    run.model.save(tmp_path / "model")
+    recipe = tower(start=str(tmp_path / "model"))
+    train(recipe, data, tmp_path / "run", max_steps=2, progress=False)
+    other = OneTower.load(tmp_path / "model")
+    other.heads.wod.bias.data += 1
+    other.save(tmp_path / "model")
+    with pytest.raises(ItmlabError, match="another input: start is"):
+        train(recipe, data, tmp_path / "run", progress=False)
+
+
+def test_a_sentence_finds_pictures_and_a_picture_finds_sentences(run, data):
+    hits = run.search("a red field on the left", k=4, data=data)
+    scores = run.model.similarity(
+        run.model.prepare_images(list(data.images)), run.model.prepare_captions(["a red field on the left"])
+    )[:, 0]
+    assert hits.of == "images" and hits.scores == pytest.approx(scores.topk(4).values.tolist(), abs=1e-4)
+    assert [data.image_ids.index(name) for name in hits.ids] == hits.image_indices
+    found = run.search(data.images[7], k=3, data=data)
+    assert found.of == "captions" and len(found) == 3 and found.scores == sorted(found.scores, reverse=True)
+    assert len(run.search("red", k=10**6, data=data)) == len(data)
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "said"),
+    [
+        ("red", {"of": "captions"}, "cannot compare sentences with sentences"),
+        ("red", {"of": "words"}, "cannot search for 'words'"),
+        (" ", {}, "sentence to search for is empty"),
+        ("red", {"k": 0}, "k is 0"),
+    ],
+)
+def test_what_cannot_be_searched_is_said(query, options, said, run, data):
+    with pytest.raises(ItmlabError, match=said):
+        run.search(query, data=data, **options)
+    with pytest.raises(ItmlabError, match="cannot compare pictures with pictures"):
+        run.search(data.images[0], data=data, of="images")
+
+
+def test_what_needs_features_is_refused_in_one_line(run, finished, data, tmp_path):
+    from itmlab.runs.scores import write_embeddings
+    from itmlab.studies.maps import word_maps
+    from itmlab.studies.tags import explain_words
+
+    with pytest.raises(ItmlabError, match="no features of words and patches"):
+        word_maps(run, data.images[0], "red")
+    with pytest.raises(ItmlabError, match="has no features of either"):
+        write_embeddings(run, data, tmp_path / "x.safetensors")
+    with pytest.raises(ItmlabError, match="no heads that discriminate and correct words"):
+        explain_words(finished, data.images[0], ["red"])
+
+
+def test_an_evaluation_can_be_kept_and_gone_on_with(run, data, tmp_path):
+    plain = run.evaluate(data)
+    assert run.evaluate(data, resume=tmp_path / "scores.bin") == plain
+    assert (tmp_path / "scores.bin").stat().st_size == 4 * 8 * 16  # 8 pictures, 16 captions
+    assert run.evaluate(data, resume=tmp_path / "scores.bin") == plain
+
+
+def test_regions_are_looked_at_where_the_model_reads_them(tmp_path, tmp_path_factory):
+    cache = tmp_path_factory.mktemp("scenes")
+    data = load(images=16, cache=cache, regions=True)
+    config = OneTowerConfig(visual="regions", region_dimension=192, hidden=16, layers=1, heads=2, intermediate=24,
+                            vocabulary_size=150, maximum_tokens=64, positions=64, dropout=0.0)  # fmt: skip
+    recipe = tower(model=config, data__batch_size=4, data__steps=3, data__validation=1)
+    trained = train(recipe, data, tmp_path / "run", progress=False)
+    assert isinstance(Run(trained.directory).model, OneTower) and trained.finished
+    assert trained.evaluate(data)["rsum"] >= 0
+    assert trained.search(data.captions[0], k=2, data=data).of == "images"
+    with pytest.raises(ItmlabError, match="regions, of which a picture has none"):
+        trained.search(data.images[0], data=data)
+    with pytest.raises(ItmlabError, match="looks at regions and the data have none"):
+        train(recipe, load(images=16, cache=cache), tmp_path / "other", progress=False)
+
+
+def test_low_precision_trains_as_well(data, tmp_path):
+    low = train(tower(optimiser__precision="bfloat16", data__steps=4), data, tmp_path / "run", progress=False)
+    assert low.finished and all(weight.dtype == torch.float32 for weight in low.model.parameters())
