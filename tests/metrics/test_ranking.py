@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from itmlab.errors import ItmlabError
-from itmlab.metrics import recall, retrieval
+from itmlab.metrics import ranking, recall, retrieval
 
 
 def by_sorting(similarity, positives, k, sense) -> float:
@@ -203,7 +203,7 @@ def test_no_copy_of_the_matrix_is_made_not_even_of_a_comparison(folds, masked):
     positives = torch.arange(5000) // 5 == torch.arange(1000)[:, None] if masked else None
     with LargestTensor() as largest:
         retrieval(similarity, positives, folds=folds)
-    assert 0 < largest.elements <= max(retrieval.BLOCK, similarity.numel() / folds**2 if folds > 1 else 0)
+    assert 0 < largest.elements <= max(ranking.BLOCK, similarity.numel() / folds**2 if folds > 1 else 0)
 
 
 def test_nothing_is_written_to_the_matrix():
