@@ -15,21 +15,8 @@ _HOMES = {
     "Run": "itmlab.runs",
     "ItmlabError": "itmlab.errors",
 }
-_FOLDERS = (
-    "data",
-    "losses",
-    "metrics",
-    "models",
-    "recipes",
-    "runs",
-    "samplers",
-    "scenes",
-    "storage",
-    "studies",
-    "synthesis",
-    "text",
-    "training",
-)
+_FOLDERS = ("data", "losses", "metrics", "models", "recipes", "runs", "samplers", "scenes", "storage", "studies",
+            "synthesis", "text", "training")  # fmt: skip
 
 __all__ = [*_HOMES, *_FOLDERS, "__version__"]
 

@@ -1,4 +1,8 @@
-"""Commands that train a recipe, and ask things of a run."""
+"""The commands of `python -m itmlab`: train a recipe, ask things of a run, parse and corrupt captions.
+
+An error is one line with its remedy; --debug shows where it arose. What a command needs is imported when it is called,
+so that help is quick.
+"""
 
 import json
 import os
@@ -13,82 +17,27 @@ from . import workbench
 from .errors import ItmlabError
 from .storage import atomic_file
 
-# Options that several commands share, and how they are read.
+# Options that several commands share.
 
-
+Words = list[str] | None  # of a repeatable option
 DataName = Annotated[
     str, typer.Option("--data", help="scenes, flickr30k, coco, folder, hub, regions (see itmlab.data.load).")
 ]
 DataRoot = Annotated[Path | None, typer.Option("--root", help="Where the data set lies on the disk.")]
-DataOptions = Annotated[
-    list[str] | None, typer.Option("--option", help="An option of the data set, NAME=VALUE (JSON or text); repeatable.")
-]
-SkipFaults = Annotated[
-    bool, typer.Option("--skip-faults", help="Leave faulty rows out, counted and listed, instead of stopping.")
-]
+DataOptions = Annotated[Words, typer.Option("--option", help="An option of the data set, NAME=VALUE; repeatable.")]
+SkipFaults = Annotated[bool, typer.Option("--skip-faults", help="Leave faulty rows out, counted and listed.")]
+SplitName = Annotated[str, typer.Option(help="train, val, test, or all.")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run directory, or a pretrained name such as fne.")]
 
 
-def read_lines(file: Path) -> list[str]:
-    """The lines of a text file that are not blank."""
-    try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ItmlabError(f"cannot be read: {error}", where=str(file), remedy="give a UTF-8 text file") from None
-    return [line for line in text.splitlines() if line.strip()]
-
-
-def pairs(given: list[str] | None, flag: str) -> dict[str, Any]:
-    """NAME=VALUE words as a dictionary; a value that is JSON is read as JSON, any other is text."""
-    pairs = {}
-    for word in given or []:
-        name, equals, value = word.partition("=")
-        if not equals or not name:
-            raise ItmlabError(f"{word!r} is not NAME=VALUE", where=flag, remedy=f"for example {flag} seed=1")
-        try:
-            pairs[name] = json.loads(value)
-        except json.JSONDecodeError:
-            pairs[name] = value
-    return pairs
-
-
-def load_data(
-    name: str, root: Path | None, options: list[str] | None, skip_faults: bool, *, read_by: Any = None
-) -> Any:
-    """The data set that these options name; `scenes` with its regions where the model configuration `read_by` asks."""
-    from .data import load
-
-    given = pairs(options, "--option")
-    if name == "scenes" and getattr(read_by, "visual", "pictures") == "regions":
-        given = {"regions": True, **given}
-    return load(name, root, on_fault="skip" if skip_faults else "error", **given)
-
-
-def one_split(data: Any, name: str) -> Any:
-    return data if name == "all" else data.split(name)
-
-
-def open_run(run: str) -> Any:
-    from .runs.run import Run, pretrained
-
-    return Run(Path(run)) if Path(run).is_dir() else pretrained(run)
-
-
-def run_and_split(
-    run: str, split: str, data: str, root: Path | None, options: list[str] | None, skip_faults: bool
-) -> tuple[Any, Any]:
-    """A run, and the split of the data set that it is asked about, with regions where its model reads those."""
-    opened = open_run(run)
-    return opened, one_split(load_data(data, root, options, skip_faults, read_by=opened.recipe.model), split)
+# Commands on a run: train one, and ask it for scores, answers, features and maps.
 
 
 def train(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run directory; one already begun is resumed.")],
     recipe: Annotated[str, typer.Option(help="A recipe's name, or a recipe's JSON file.")] = "fne",
     size: Annotated[str, typer.Option(help="tiny, base or large.")] = "tiny",
-    change: Annotated[
-        list[str] | None, typer.Option("--set", help="A variation, FIELD=VALUE (data.epochs=3); repeatable.")
-    ] = None,
+    change: Annotated[Words, typer.Option("--set", help="A variation, FIELD=VALUE (data.epochs=3).")] = None,
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
@@ -105,8 +54,7 @@ def train(
     from .training.progress import Interrupted
 
     chosen = Recipe.load(recipe) if recipe.endswith(".json") else recipes.get(recipe, size=size)
-    variations = {name.replace(".", "__"): value for name, value in pairs(change, "--set").items()}
-    chosen = chosen.replace(**variations)
+    chosen = chosen.replace(**{name.replace(".", "__"): value for name, value in pairs(change, "--set").items()})
     captions = load_data(data, root, option, skip_faults, read_by=chosen.model)
     tracking = tracked(track, chosen, run) if track else nullcontext()
     try:
@@ -120,12 +68,10 @@ def train(
 
 def evaluate(
     run: RunName,
-    split: Annotated[str, typer.Option(help="train, val, test, or all.")] = "test",
+    split: SplitName = "test",
     folds: Annotated[int, typer.Option(help="5 for COCO 1K: consecutive blocks, averaged.")] = 1,
     relevance: Annotated[str | None, typer.Option(help="cider or spice: also semantic recall (SR) and NCS.")] = None,
-    scores: Annotated[
-        Path | None, typer.Option(help="A file that keeps what a one-tower model has scored, to go on from.")
-    ] = None,
+    scores: Annotated[Path | None, typer.Option(help="A file of a one tower's scores, to keep and go on from.")] = None,
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
@@ -144,7 +90,7 @@ def search(
     query: Annotated[str, typer.Argument(help="A sentence, or the path of a picture with --picture.")],
     picture: Annotated[bool, typer.Option("--picture", help="The query is a picture: find captions.")] = False,
     k: Annotated[int, typer.Option("-k", help="How many.")] = 5,
-    split: Annotated[str, typer.Option(help="train, val, test, or all.")] = "test",
+    split: SplitName = "test",
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
@@ -158,7 +104,7 @@ def search(
 def embed(
     run: RunName,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A .safetensors file: images, captions and their ids.")],
-    split: Annotated[str, typer.Option(help="train, val, test, or all.")] = "test",
+    split: SplitName = "test",
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
@@ -185,8 +131,7 @@ def attend(
     from .studies.maps.figures import draw_attention_maps
 
     opened = open_run(run)
-    pixels = read_image(picture, where=str(picture))
-    maps = word_maps(opened.model, pixels, caption)
+    maps = word_maps(opened.model, read_image(picture, where=str(picture)), caption)
     print(write_figure(draw_attention_maps({run: maps}), out))
 
 
@@ -203,14 +148,10 @@ def export(
 
 
 def parse(
-    captions: Annotated[list[str] | None, typer.Argument(metavar="[CAPTION]...", help="Sentences.")] = None,
-    file: Annotated[
-        Path | None, typer.Option("--file", help="A text file, a caption a line (- is standard input).")
-    ] = None,
+    captions: Annotated[Words, typer.Argument(metavar="[CAPTION]...", help="Sentences.")] = None,
+    file: Annotated[Path | None, typer.Option(help="A text file, a caption a line (- is standard input).")] = None,
     parser: Annotated[str, typer.Option(help="english, a spaCy pipeline, or factual[:NAME_OR_FOLDER].")] = "english",
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Write whole graphs, with token spans, as JSON lines.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write whole graphs, with token spans, as JSON lines.")] = None,
 ) -> None:
     """What captions say: their objects, attributes and relations."""
     from .text import parse as parse_captions
@@ -221,9 +162,8 @@ def parse(
     graphs = parse_captions(sentences, parser=parser, progress=len(sentences) > 1000)
     if out is None:
         for sentence, graph in zip(sentences, graphs, strict=True):
-            said = ", ".join(
-                f"({', '.join(words)})" for words in sorted(graph.tuples(), key=lambda words: (len(words), words))
-            )
+            tuples = sorted(graph.tuples(), key=lambda words: (len(words), words))  # objects, attributes, relations
+            said = ", ".join(f"({', '.join(words)})" for words in tuples)
             print(f"{sentence}\n    {said or 'no object'}")
         return
     with atomic_file(out) as written:
@@ -232,27 +172,20 @@ def parse(
     print(f"{out}: {len(graphs)} graphs")
 
 
+SETTINGS = "maskings, samples, temperature, keep, words, implied (tags); number (vse_c)"
+
+
 def negatives(
     out: Annotated[Path, typer.Option("--out", help="A .jsonl, .tsv or .parquet file.")],
     generator: Annotated[str, typer.Option(help="vse_c: swaps by rule; tags: maskings refilled by --model.")] = "vse_c",
-    model: Annotated[
-        str | None,
-        typer.Option(help="A one-tower model that refills (tags) and scores: a shipped name or a folder [tags: tags]."),
-    ] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", help="NAME=VALUE: maskings, samples, temperature, keep, words, implied (tags); number (vse_c)."
-        ),
-    ] = None,
-    fluency: Annotated[
-        str | None, typer.Option(help="A causal language model (scenes, gpt2): its perplexities.")
-    ] = None,
+    model: Annotated[str | None, typer.Option(help="A one tower that refills and scores: name or folder.")] = None,
+    setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {SETTINGS}.")] = None,
+    fluency: Annotated[str | None, typer.Option(help="A causal language model (scenes, gpt2): perplexities.")] = None,
     file_format: Annotated[str | None, typer.Option("--format", help="jsonl, tsv, parquet; else by --out.")] = None,
     seed: Annotated[int, typer.Option(help="Of the random draws.")] = 0,
     truth: Annotated[bool, typer.Option(help="The world's verdict on each, where there is one (scenes).")] = True,
     resume: Annotated[bool, typer.Option(help="Go on where an earlier export was stopped.")] = True,
-    split: Annotated[str, typer.Option(help="train, val, test, or all.")] = "all",
+    split: SplitName = "all",
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
@@ -262,14 +195,71 @@ def negatives(
     from .training.negative_files import read_by, write_negatives
 
     reader = read_by(model or "tags") if model or generator == "tags" else None
-    captions = one_split(load_data(data, root, option, skip_faults, read_by=reader), split)
+    captions = load_data(data, root, option, skip_faults, read_by=reader, split=split)
     options = pairs(setting, "--set")
     made = dict(model=model, options=options, fluency=fluency, format=file_format, seed=seed)
     print(write_negatives(captions, out, generator, **made, truth=truth, resume=resume, progress=True))
 
 
-# `python -m itmlab`: the commands. An error is one line with its remedy; --debug shows where it arose.
+# How options are read.
 
+
+def run_and_split(
+    run: str, split: str, data: str, root: Path | None, options: Words, skip_faults: bool
+) -> tuple[Any, Any]:
+    """A run, and the split of the data set that it is asked about, with regions where its model reads those."""
+    opened = open_run(run)
+    return opened, load_data(data, root, options, skip_faults, read_by=opened.recipe.model, split=split)
+
+
+def open_run(run: str) -> Any:
+    """The Run in a directory, or the pretrained one of that name."""
+    from .runs.run import Run, pretrained
+
+    return Run(Path(run)) if Path(run).is_dir() else pretrained(run)
+
+
+def load_data(
+    name: str, root: Path | None, options: Words, skip_faults: bool, *, read_by: Any = None, split: str = "all"
+) -> Any:
+    """The data set that these options name; `scenes` with its regions where the model configuration `read_by` asks."""
+    from .data import load
+
+    given = pairs(options, "--option")
+    if name == "scenes" and getattr(read_by, "visual", "pictures") == "regions":
+        given = {"regions": True, **given}
+    data = load(name, root, on_fault="skip" if skip_faults else "error", **given)
+    return data if split == "all" else data.split(split)
+
+
+def pairs(given: Words, flag: str) -> dict[str, Any]:
+    """NAME=VALUE words as a dictionary; a value that is JSON is read as JSON, any other is text.
+
+    >>> pairs(["data.epochs=3", "preset=released"], "--set")
+    {'data.epochs': 3, 'preset': 'released'}
+    """
+    read: dict[str, Any] = {}
+    for word in given or []:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise ItmlabError(f"{word!r} is not NAME=VALUE", where=flag, remedy=f"for example {flag} seed=1")
+        try:
+            read[name] = json.loads(value)
+        except json.JSONDecodeError:
+            read[name] = value
+    return read
+
+
+def read_lines(file: Path) -> list[str]:
+    """The lines of a text file (- is standard input) that are not blank."""
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ItmlabError(f"cannot be read: {error}", where=str(file), remedy="give a UTF-8 text file") from None
+    return [line for line in text.splitlines() if line.strip()]
+
+
+# The commands under their names.
 
 app = typer.Typer(
     name="itmlab",
@@ -283,11 +273,7 @@ app = typer.Typer(
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}  # to JupyterLab
 app.command("tour")(workbench.run_tour)
 app.command(context_settings=PASSED_ON)(workbench.lab)
-for command in (
-    *(train, evaluate, search, embed, attend, export),
-    *(parse, negatives),
-    *(workbench.figures, workbench.doctor),
-):
+for command in (train, evaluate, search, embed, attend, export, parse, negatives, workbench.figures, workbench.doctor):
     app.command()(command)
 
 

@@ -1,4 +1,4 @@
-"""Files that are either wholly written or not there: temporary file, fsync, rename."""
+"""What lies on the disk: files that are wholly written or not there (temporary file, fsync, rename), and where."""
 
 import json
 import logging
@@ -50,20 +50,21 @@ def write_bytes(path: str | Path, content: bytes) -> None:
 
 
 def write_json(path: str | Path, value: Any) -> None:
-    """Write `value` as indented JSON to `path` atomically; NaN and infinities are refused."""
+    """Write `value` as indented JSON to `path` atomically; NaN and infinities are a ValueError."""
     write_bytes(path, (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
 
 
 def read_json(path: str | Path, *, remedy: str | None = None) -> Any:
     """Read JSON from `path`; a missing or malformed file is one ItmlabError with file and line."""
     try:
-        return json.loads(Path(path).read_bytes().decode("utf-8-sig"))
+        return json.loads(Path(path).read_bytes().decode("utf-8-sig"))  # with or without a byte order mark
     except FileNotFoundError:
-        raise ItmlabError("no such file", where=str(path), remedy=remedy) from None
+        what, where = "no such file", str(path)
     except json.JSONDecodeError as error:
-        raise ItmlabError(f"not JSON: {error.msg}", where=f"{path}:{error.lineno}", remedy=remedy) from None
+        what, where = f"not JSON: {error.msg}", f"{path}:{error.lineno}"
     except UnicodeDecodeError as error:
-        raise ItmlabError(f"not UTF-8 at byte {error.start}", where=str(path), remedy=remedy) from None
+        what, where = f"not UTF-8 at byte {error.start}", str(path)
+    raise ItmlabError(what, where=where, remedy=remedy)
 
 
 def inside(root: str | Path, name: str) -> Path:
@@ -99,8 +100,7 @@ def build_once(directory: Path, build: Callable[[Path], None]) -> Path:
     return directory
 
 
-# Loading published checkpoints by name or folder: whatever stops it is one line with its remedy.
-
+# Published checkpoints by name or folder.
 
 Result = TypeVar("Result")
 
@@ -118,18 +118,15 @@ def fetched(name: str, load: Callable[[], Result]) -> Result:
         raise
     except (OSError, ValueError, KeyError, SafetensorError, ImportError, RuntimeError) as error:
         first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        remedy = (
-            "the folder must hold config.json, the tokeniser's files and model.safetensors"
-            if Path(name).is_dir()
-            else f"run once with a network: hf download {name} — or name a local folder, or train from scratch"
-        )
+        remedy = f"run once with a network: hf download {name} — or name a local folder, or train from scratch"
+        if Path(name).is_dir():
+            remedy = "the folder must hold config.json, the tokeniser's files and model.safetensors"
         raise ItmlabError(f"cannot load the pretrained model: {first[:200]}", where=name, remedy=remedy) from None
     finally:
         hub.setLevel(level)
 
 
 # Where the notebooks and figures of a checkout are, and which profile a notebook runs in.
-
 
 Profile = Literal["quick", "full"]
 

@@ -1,22 +1,28 @@
-"""Commands of the workbench itself: notebooks, figures, what is installed."""
+"""Commands of the workbench itself: the tour of all notebooks, JupyterLab, figures' pages, what is installed."""
 
 import os
 import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from .errors import ItmlabError
 from .storage import Profile, cache_directory, figure_directory, notebook_directory, write_bytes
+
+# The tour: the ordered notebooks run without a screen, a line of progress each and a table at the end.
+
+LONGEST_CELL = 1800  # seconds: past this a cell hangs rather than works
 
 
 def run_tour(
@@ -25,6 +31,7 @@ def run_tour(
         list[str] | None, typer.Option(help="Only notebooks whose names begin so (04); repeatable.")
     ] = None,
     out: Annotated[Path, typer.Option(help="Where the executed notebooks go.")] = Path("runs/tour"),
+    jobs: Annotated[int | None, typer.Option(help="Notebooks at a time: 2, or 1 on one core.", min=1)] = None,
 ) -> None:
     """Run the ordered notebooks without a screen; figures and executed copies stay on disk."""
     from .data import load
@@ -32,37 +39,155 @@ def run_tour(
     notebooks = find_notebooks(only)
     print("drawing the scenes world (once; later runs read it from the cache) …", flush=True)
     load("scenes")
-    stops = tour(notebooks, out.resolve(), profile=profile, say=lambda line: print(line, flush=True))
+    at_once = jobs or min(2, cores())
+    stops = tour(notebooks, out.resolve(), profile=profile, jobs=at_once, say=partial(print, flush=True))
     print("\n" + summary(stops, out.resolve(), profile=profile))
     if not all(stop.passed for stop in stops):
         raise typer.Exit(1)
 
 
-def lab(context: typer.Context) -> None:
-    """Open JupyterLab on the first notebook (further arguments go to JupyterLab)."""
-    from .storage import notebook_directory
+@dataclass(frozen=True)
+class Stop:
+    """One notebook of the tour: how it went, how long it took, how many figures it wrote."""
 
+    notebook: str
+    seconds: float
+    error: str | None
+    figures: int
+
+    @property
+    def passed(self) -> bool:
+        """Whether every cell ran to its end."""
+        return self.error is None
+
+
+def find_notebooks(only: list[str] | None = None) -> list[Path]:
+    """The ordered notebooks of the checkout, or those whose names begin with one of `only`."""
     directory = notebook_directory()
     if directory is None:
-        raise ItmlabError(
-            "the notebooks are not beside the package", remedy="git clone the project, then pip install -e ."
-        )
-    first = sorted(directory.glob("00_*.ipynb"))[0]
+        remedy = "git clone the project and install it with: pip install -e ."
+        raise ItmlabError("the notebooks are not beside the package", remedy=remedy)
+    notebooks = sorted(directory.glob("[0-9][0-9]_*.ipynb"))
+    for prefix in only or []:
+        if not any(path.name.startswith(prefix) for path in notebooks):
+            names = ", ".join(path.stem for path in notebooks)
+            raise ItmlabError(f"no notebook begins with {prefix!r}", remedy=f"there are {names}")
+    return [path for path in notebooks if path.name.startswith(tuple(only or [""]))]
+
+
+def tour(
+    notebooks: list[Path], out: Path, *, profile: Profile = "quick", jobs: int = 1, say: Callable[[str], None] = print
+) -> list[Stop]:
+    """Run each notebook from a clean kernel, `jobs` at a time, keep the executed copies in `out`, say how each went."""
+    say(f"running {len(notebooks)} notebooks{f', {jobs} at a time' if jobs > 1 else ''} …")
+    clients: list[Any] = []
+    with ThreadPoolExecutor(jobs) as pool:
+        stops = [pool.submit(run_notebook, path, out / path.name, profile, clients.append) for path in notebooks]
+        try:
+            for number, done in enumerate(as_completed(stops), start=1):
+                stop = done.result()
+                result = f"{'done' if stop.passed else 'FAILED'} in {stop.seconds:.0f} s, {stop.figures} figures"
+                say(f"[{number}/{len(notebooks)}] {stop.notebook}: {result}")
+                if stop.error:
+                    say(stop.error)
+        except BaseException:  # Ctrl-C reaches this thread only: the kernels of the others would run on
+            pool.shutdown(wait=False, cancel_futures=True)
+            while not all(stop.done() for stop in stops):  # again, for one that was only about to start its kernel
+                for client in clients:
+                    if process := getattr(getattr(client.km, "provisioner", None), "process", None):
+                        process.terminate()
+                time.sleep(0.5)
+            raise
+    _write_index_again(profile)
+    return [stop.result() for stop in stops]
+
+
+def run_notebook(
+    notebook: Path, executed: Path, profile: Profile = "quick", begun: Callable[[Any], None] = lambda client: None
+) -> Stop:
+    """Run one notebook from a clean kernel in its own folder; the executed copy goes to `executed`.
+
+    A cell that raises, one that takes longer than LONGEST_CELL and a kernel that dies are the stop's error. `begun` is
+    given the client before it starts.
+    """
+    import nbformat
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError
+
+    content = nbformat.read(notebook, as_version=4)
+    client = NotebookClient(
+        content,
+        timeout=LONGEST_CELL,
+        kernel_name="python3",
+        extra_arguments=["--IPKernelApp.log_level=40"],  # errors only: its warnings would fall between our lines
+        resources={"metadata": {"path": str(notebook.parent)}},
+    )
+    begun(client)
+    started, error = time.monotonic(), None
+    with tempfile.TemporaryDirectory() as folder:
+        listed = Path(folder) / "figures"
+        # A kernel started by its specification finds `python` on the path: let that be this interpreter's folder.
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+        told = {"ITMLAB_PROFILE": profile, "ITMLAB_STATIC": "1", "ITMLAB_FIGURE_LIST": str(listed), "PATH": path}
+        try:
+            client.execute(env={**os.environ, **told})
+        except (CellExecutionError, CellTimeoutError, RuntimeError) as failure:  # RuntimeError: of a kernel that died
+            error = str(failure).strip()
+        finally:
+            write_bytes(executed, nbformat.writes(content).encode())
+        # Not by what is new in the folder: another notebook may write into it at the same time.
+        figures = len(set(listed.read_text(encoding="utf-8").splitlines())) if listed.exists() else 0
+    return Stop(notebook.stem, time.monotonic() - started, error, figures)
+
+
+def _write_index_again(profile: Profile) -> None:
+    """List every figure, for two kernels that save at once may each have listed them without the other's."""
+    from .studies.kit.saving import write_index
+
+    if _figure_home(profile).is_dir():
+        write_index(_figure_home(profile))
+
+
+def _figure_home(profile: Profile) -> Path:
+    return figure_directory() / "quick" if profile == "quick" else figure_directory()
+
+
+def summary(stops: list[Stop], out: Path, *, profile: Profile = "quick") -> str:
+    """The table that closes the tour, and where its figures and executed notebooks are."""
+    width = max(len(stop.notebook) for stop in stops)
+    lines = [f"{'notebook':<{width}}  result  seconds  figures"]
+    for stop in stops:
+        result = "passed" if stop.passed else "FAILED"
+        lines.append(f"{stop.notebook:<{width}}  {result}  {stop.seconds:7.0f}  {stop.figures:7d}")
+    total = sum(stop.seconds for stop in stops)
+    lines.append(f"{'total':<{width}}          {total:7.0f}  {sum(stop.figures for stop in stops):7d}")
+    lines.append(f"figures:            {_figure_home(profile) / 'index.html'}")
+    lines.append(f"executed notebooks: {out}")
+    return "\n".join(lines)
+
+
+# JupyterLab and the figures' pages.
+
+
+def lab(context: typer.Context) -> None:
+    """Open JupyterLab on the first notebook (further arguments go to JupyterLab)."""
+    first = find_notebooks()[0]
     command = [sys.executable, "-m", "jupyterlab", str(first), *context.args]
-    raise typer.Exit(subprocess.call(command, cwd=directory))
+    raise typer.Exit(subprocess.call(command, cwd=first.parent))
 
 
 def figures() -> None:
     """Write the interactive page of every figure in `figures`, and the index, from the committed JSON."""
-    from .storage import figure_directory
     from .studies.kit.saving import write_pages
 
     print(write_pages(figure_directory()))
 
 
+# What is installed here, which device is used, what is missing and the command that brings it.
+
+
 def doctor() -> None:
     """What is installed, which device is used, and what is missing with the command that brings it."""
-
     findings = examine()
     width = max(len(finding.part) for finding in findings)
     for finding in findings:
@@ -70,9 +195,6 @@ def doctor() -> None:
         print(line if finding.remedy is None else f"{line}  →  {finding.remedy}")
     if any(finding.required for finding in findings):
         raise typer.Exit(1)
-
-
-# What is installed here, which device is used, what is missing and the command that brings it.
 
 
 @dataclass(frozen=True)
@@ -119,8 +241,7 @@ def _device() -> Finding:
     if torch.cuda.is_available():
         names = ", ".join(torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count()))
         return Finding("device", f"CUDA: {names} (training in bf16)")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return Finding("device", f"CPU, {cores} cores, {torch.get_num_threads()} threads")
+    return Finding("device", f"CPU, {cores()} cores, {torch.get_num_threads()} threads")
 
 
 def chrome_path() -> str | None:
@@ -130,10 +251,9 @@ def chrome_path() -> str | None:
 
 
 def _chrome() -> Finding:
+    missing = ("missing: figures are HTML and JSON only", "apt-get install chromium")
     path = chrome_path()
-    if path:
-        return Finding("Chrome for PNG figures", path)
-    return Finding("Chrome for PNG figures", "missing: figures are HTML and JSON only", "apt-get install chromium")
+    return Finding("Chrome for PNG figures", *((path,) if path else missing))
 
 
 def _wordnet() -> Finding:
@@ -152,117 +272,6 @@ def _notebooks() -> Finding:
     return Finding("notebooks", f"{len(list(directory.glob('[0-9]*.ipynb')))} in {directory}")
 
 
-# The tour: the ordered notebooks run without a screen, a line of progress each and a table at the end.
-
-
-LONGEST_CELL = 1800  # seconds: past this a cell hangs rather than works
-
-
-@dataclass(frozen=True)
-class Stop:
-    """One notebook of the tour: how it went, how long it took, what it wrote."""
-
-    notebook: str
-    seconds: float
-    error: str | None
-    figures: int
-
-    @property
-    def passed(self) -> bool:
-        return self.error is None
-
-
-def find_notebooks(only: list[str] | None = None) -> list[Path]:
-    """The ordered notebooks of the checkout, or those whose names begin with one of `only`."""
-    directory = notebook_directory()
-    if directory is None:
-        raise ItmlabError(
-            "the notebooks are not beside the package",
-            remedy="git clone the project and install it with: pip install -e .",
-        )
-    notebooks = sorted(directory.glob("[0-9][0-9]_*.ipynb"))
-    if not only:
-        return notebooks
-    for prefix in only:
-        if not any(path.name.startswith(prefix) for path in notebooks):
-            names = ", ".join(path.stem for path in notebooks)
-            raise ItmlabError(f"no notebook begins with {prefix!r}", remedy=f"there are {names}")
-    return [path for path in notebooks if path.name.startswith(tuple(only))]
-
-
-def tour(
-    notebooks: list[Path], out: Path, *, profile: Profile = "quick", say: Callable[[str], None] = print
-) -> list[Stop]:
-    """Run each notebook from a clean kernel, keep the executed copy in `out`, and say how each went."""
-    stops = []
-    with _environment(ITMLAB_PROFILE=profile, ITMLAB_STATIC="1"):
-        for number, notebook in enumerate(notebooks, start=1):
-            say(f"[{number}/{len(notebooks)}] {notebook.stem} …")
-            stop = run_notebook(notebook, out / notebook.name)
-            stops.append(stop)
-            say(f"      {'done' if stop.passed else 'FAILED'} in {stop.seconds:.0f} s, {stop.figures} figures")
-            if stop.error:
-                say(stop.error)
-    return stops
-
-
-def run_notebook(notebook: Path, executed: Path) -> Stop:
-    """Run one notebook from a clean kernel in its own folder; the executed copy goes to `executed`."""
-    import nbformat
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
-
-    content = nbformat.read(notebook, as_version=4)
-    client = NotebookClient(
-        content,
-        timeout=LONGEST_CELL,
-        kernel_name="python3",
-        extra_arguments=["--IPKernelApp.log_level=40"],  # errors only: its warnings would fall between our lines
-        resources={"metadata": {"path": str(notebook.parent)}},
-    )
-    before, started, error = _figure_times(), time.monotonic(), None
-    try:
-        client.execute()
-    except CellExecutionError as failure:
-        error = str(failure).strip()
-    finally:
-        write_bytes(executed, nbformat.writes(content).encode())
-    after = _figure_times()
-    written = sum(1 for path, changed in after.items() if before.get(path) != changed)
-    return Stop(notebook.stem, time.monotonic() - started, error, written)
-
-
-def summary(stops: list[Stop], out: Path, *, profile: Profile = "quick") -> str:
-    """The table that closes the tour, and where its figures and executed notebooks are."""
-    width = max(len(stop.notebook) for stop in stops)
-    lines = [f"{'notebook':<{width}}  result  seconds  figures"]
-    for stop in stops:
-        result = "passed" if stop.passed else "FAILED"
-        lines.append(f"{stop.notebook:<{width}}  {result}  {stop.seconds:7.0f}  {stop.figures:7d}")
-    total = sum(stop.seconds for stop in stops)
-    lines.append(f"{'total':<{width}}          {total:7.0f}  {sum(stop.figures for stop in stops):7d}")
-    home = figure_directory() / "quick" if profile == "quick" else figure_directory()
-    lines.append(f"figures:            {home / 'index.html'}")
-    lines.append(f"executed notebooks: {out}")
-    return "\n".join(lines)
-
-
-def _figure_times() -> dict[Path, int]:
-    return {path: path.stat().st_mtime_ns for path in figure_directory().rglob("*.json")}
-
-
-@contextmanager
-def _environment(**values: str) -> Iterator[None]:
-    """Environment variables that the kernels inherit, put back afterwards."""
-    before = {name: os.environ.get(name) for name in values}
-    # A kernel started by its specification finds `python` on the path: let that be this interpreter's folder.
-    before["PATH"] = os.environ.get("PATH", "")
-    os.environ.update(values, PATH=os.pathsep.join([str(Path(sys.executable).parent), before["PATH"]]))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+def cores() -> int:
+    """How many processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -8,6 +8,18 @@ import pytest
 
 from itmlab.workbench import chrome_path
 
+SLOW_FOLDERS = {"benchmarks", "browser", "notebooks", "real"}
+SLOW_TESTS = set((Path(__file__).parent / "slow_tests.txt").read_text(encoding="utf-8").split())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks `slow` what `pytest -m "not slow"`, the quick selection, leaves out (`tests/slow_tests.py` measures it)."""
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        if test in SLOW_TESTS or SLOW_FOLDERS.intersection(Path(test).parts):
+            item.add_marker(pytest.mark.slow)
+
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 

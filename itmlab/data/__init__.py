@@ -1,4 +1,4 @@
-"""What is matched: image–caption sets from the world `scenes`, from files and from `datasets`, and their batches."""
+"""What is matched: image–caption sets, from files, from `datasets` and from packages that register theirs."""
 
 from .loading import load, names
 

@@ -17,51 +17,6 @@ from torch import Tensor
 from ..errors import ItmlabError
 from .captionset import CaptionSet
 
-# What is read of each image, kept in memory as far as it fits, so that a small set is read once.
-
-
-class Decoded:
-    """Pictures by index, those that fit into `budget` bytes kept as 8-bit arrays once they have been decoded."""
-
-    def __init__(self, pictures: Sequence[Image.Image], budget: int):
-        self._pictures, self._left = pictures, budget
-        self._kept: dict[int, np.ndarray] = {}
-        self._lock = threading.Lock()
-
-    def __getitem__(self, index: int) -> Image.Image:
-        kept = self._kept.get(index)
-        if kept is not None:
-            return Image.fromarray(kept)
-        picture = self._pictures[index]
-        pixels = np.asarray(picture)
-        with self._lock:
-            if index not in self._kept and pixels.nbytes <= self._left:
-                self._left -= pixels.nbytes
-                self._kept[index] = pixels
-        return picture
-
-
-class KeptRegions:
-    """Region features by index, those that fit into `budget` bytes kept once they have been read or cut out."""
-
-    def __init__(self, regions: Sequence[Any], budget: int):
-        self._regions, self._left = regions, budget
-        self._kept: dict[int, Any] = {}
-        self._lock = threading.Lock()
-
-    def __getitem__(self, index: int) -> Any:
-        kept = self._kept.get(index)
-        if kept is not None:
-            return kept
-        found = self._regions[index]
-        size = sum(value.nbytes for value in found if value is not None)
-        with self._lock:
-            if index not in self._kept and size <= self._left:
-                self._left -= size
-                self._kept[index] = found
-        return found
-
-
 AHEAD = 2  # batches beyond those that the workers are at
 
 
@@ -92,6 +47,11 @@ class PairBatches:
     are kept as long as they fit into `keep_bytes`, so that a small set is decoded once. `waited_seconds` adds up the
     time that the consumer stood still. `images` says what the batches bring of images: "pictures", "regions", or
     nothing.
+
+    >>> data = CaptionSet(name="four", images=range(4), image_ids="abcd", captions="abcd", caption_ids="abcd",
+    ...     image_of_caption=range(4), splits={})
+    >>> [batch.captions for batch in PairBatches(data, batch_size=2, seed=0, images=None).epoch(0)]
+    [['c', 'a'], ['b', 'd']]
     """
 
     def __init__(
@@ -166,13 +126,12 @@ class PairBatches:
 
     def _make(self, captions: Int64[Tensor, "pair"]) -> Batch:
         images = self.data.image_of_caption[captions]
-        pictures: Any = None
+        texts = [self.data.captions[index] for index in captions.tolist()]
+        pictures = tokens = None
         if self._shown is not None:
             pictures = [self._shown[index] for index in images[:: self._together].tolist()]
-        texts = [self.data.captions[index] for index in captions.tolist()]
-        tokens = None
-        if self._prepare_images is not None and pictures is not None:
-            pictures = self._prepare_images(pictures)
+            if self._prepare_images is not None:
+                pictures = self._prepare_images(pictures)
         if self._prepare_captions is not None:
             with self._tokenising:
                 tokens = self._prepare_captions(texts)
@@ -189,3 +148,34 @@ def shown(data: CaptionSet, images: Literal["pictures", "regions"]) -> Sequence[
             "this model looks at regions and the data have none", where=data.name, remedy="load them with regions"
         )
     return data.regions
+
+
+class KeptRegions:
+    """Region features by index, those that fit into `budget` bytes kept once they have been read or cut out."""
+
+    _packed = _unpacked = staticmethod(lambda found: found)
+
+    def __init__(self, found: Sequence[Any], budget: int):
+        self._found, self._left = found, budget
+        self._kept: dict[int, tuple] = {}
+        self._lock = threading.Lock()
+
+    def __getitem__(self, index: int) -> Any:
+        kept = self._kept.get(index)
+        if kept is not None:
+            return self._unpacked(kept)
+        found = self._found[index]
+        arrays = self._packed(found)
+        size = sum(array.nbytes for array in arrays if array is not None)
+        with self._lock:  # threads that read the same image at once count it once
+            if index not in self._kept and size <= self._left:
+                self._left -= size
+                self._kept[index] = arrays
+        return found
+
+
+class Decoded(KeptRegions):
+    """Pictures by index, those that fit into `budget` bytes kept as 8-bit arrays once they have been decoded."""
+
+    _packed = staticmethod(lambda picture: (np.asarray(picture),))
+    _unpacked = staticmethod(lambda kept: Image.fromarray(kept[0]))

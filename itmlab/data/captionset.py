@@ -1,4 +1,4 @@
-"""The one shape that all data takes: images, the captions of each, splits, and (for scenes) the truth."""
+"""The one shape that all data takes: images, the captions of each, splits, and (where it is known) the truth."""
 
 import copy
 import hashlib
@@ -15,46 +15,6 @@ from ..errors import ItmlabError
 from .faults import Fault, one_line
 from .pictures import view
 
-# Splits for data that come without, and reduced ones: by proportion, the same for the same seed.
-
-
-NAMES = ("train", "val", "test")
-
-
-def proportional_splits(
-    image_count: int, proportions: Sequence[float] = (0.8, 0.1, 0.1), seed: int = 0
-) -> dict[str, Int64[Tensor, "n"]]:
-    """Image indices of train, val and test, drawn by `seed` in these proportions, ascending within each.
-
-    A split whose proportion is above 0 gets an image as long as there is one for each; a proportion of 0 leaves its
-    split out.
-    """
-    if len(proportions) != 3 or min(proportions) < 0 or not 0 < sum(proportions) < float("inf"):
-        raise ItmlabError(
-            f"proportions={proportions!r} are not three shares", remedy="for example proportions=(0.8, 0.1, 0.1)"
-        )
-    wanted = [name for name, share in zip(NAMES, proportions, strict=True) if share > 0]
-    shares = torch.tensor([share for share in proportions if share > 0], dtype=torch.float64)
-    ends = (shares.cumsum(0) / shares.sum() * image_count).round().long().tolist()
-    if image_count >= len(wanted):
-        for place in range(len(ends)):  # at least one each, and enough left for those that follow
-            ends[place] = min(max(ends[place], place + 1), image_count - (len(ends) - 1 - place))
-            if place:
-                ends[place] = max(ends[place], ends[place - 1] + 1)
-    order = torch.randperm(image_count, generator=torch.Generator().manual_seed(seed))
-    starts = [0, *ends[:-1]]
-    parts = {name: order[start:end].sort().values for name, start, end in zip(wanted, starts, ends, strict=True)}
-    return {name: part for name, part in parts.items() if len(part)}
-
-
-def reduced_rows(count: int, share: float, seed: int = 0) -> Int64[Tensor, "n"]:
-    """`share` of `count` rows (rounded, at least one), ascending; a smaller share's are among a larger one's."""
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
-        raise ItmlabError(f"share={share!r} is no share", remedy="give a number above 0 and up to 1: 0.1 for a tenth")
-    order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
-    return order[: max(1, round(share * count))].sort().values
-
-
 LARGEST_MASK = 4 * 2**30  # bytes of `positives`: one byte a pair
 
 
@@ -62,9 +22,17 @@ class CaptionSet:
     """Images with any number of captions each; immutable, pictures decoded when asked for.
 
     `images[i]` is an RGB picture; `image_of_caption: Long["caption"]` says which image each caption describes;
-    `splits` names subsets by image index; `world` is the truth behind `scenes`; `regions` holds region features by
-    image; `skipped` what loading left out on request. Lengths, indices or ids that contradict each other raise
+    `splits` names subsets by image index; `world` is the truth behind a drawn world; `regions` holds region features
+    by image; `skipped` what loading left out on request. Lengths, indices or ids that contradict each other raise
     ItmlabError.
+
+    >>> images = [Image.new("RGB", (8, 8), colour) for colour in ("red", "blue")]
+    >>> data = CaptionSet(name="colours", images=images, image_ids=["r", "b"], captions=["red", "a red one", "blue"],
+    ...     caption_ids=["0", "1", "2"], image_of_caption=[0, 0, 1], splits={"test": [1]})
+    >>> data.positives.tolist()
+    [[True, True, False], [False, False, True]]
+    >>> data.split("test").captions
+    ['blue']
     """
 
     def __init__(
@@ -81,15 +49,10 @@ class CaptionSet:
         regions: Any = None,
         skipped: Sequence[Fault] = (),
     ):
-        self.name = name
-        self.images = images
-        self.image_ids = list(image_ids)
-        self.captions = list(captions)
-        self.caption_ids = list(caption_ids)
+        self.name, self.images, self.world, self.regions = name, images, world, regions
+        self.image_ids, self.captions, self.caption_ids = list(image_ids), list(captions), list(caption_ids)
         self.image_of_caption = torch.as_tensor(image_of_caption, dtype=torch.int64)
         self.splits = {key: torch.as_tensor(indices, dtype=torch.int64) for key, indices in splits.items()}
-        self.world = world
-        self.regions = regions
         self.skipped = list(skipped)
         self._check()
 
@@ -109,8 +72,11 @@ class CaptionSet:
                 twice = next(each for each in ids if each in seen or seen.add(each))
                 raise ItmlabError(f"the {what} id {one_line(repr(twice))} occurs twice", where=self.name)
         for what, indices in (("image_of_caption", self.image_of_caption), *self.splits.items()):
-            if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < image_count:
-                raise ItmlabError(f"{what} names images outside 0…{image_count - 1}", where=self.name)
+            self._check_images(indices, f"{what} names")
+
+    def _check_images(self, indices: Int64[Tensor, "n"], who: str) -> None:
+        if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < len(self):
+            raise ItmlabError(f"{who} images outside 0…{len(self) - 1}", where=self.name)
 
     def __len__(self) -> int:
         """The number of images."""
@@ -154,11 +120,11 @@ class CaptionSet:
     def select(self, image_indices: Int64[Tensor, "n"] | Sequence[int]) -> "CaptionSet":
         """These images in this order with their captions, renumbered; splits, world and regions follow."""
         chosen = torch.as_tensor(image_indices, dtype=torch.int64)
-        if len(chosen) and not 0 <= int(chosen.min()) <= int(chosen.max()) < len(self):
-            raise ItmlabError(f"select was given images outside 0…{len(self) - 1}", where=self.name)
+        self._check_images(chosen, "select was given")
         captions = torch.cat([self.captions_of_image[i] for i in chosen.tolist()] or [chosen])
         renumbered = torch.full((len(self),), -1, dtype=torch.int64)
         renumbered[chosen] = torch.arange(len(chosen))
+        # a split keeps its own order, and goes where none of its images were chosen
         splits = {name: renumbered[indices] for name, indices in self.splits.items()}
         splits = {name: indices[indices >= 0] for name, indices in splits.items()}
         return CaptionSet(
@@ -203,5 +169,45 @@ class CaptionSet:
             for each in part:
                 encoded = str(each).encode("utf-8", errors="surrogatepass")
                 digest.update(len(encoded).to_bytes(8, "little") + encoded)
-            digest.update(b"\xff" * 8)
+            digest.update(b"\xff" * 8)  # no length ends so: where one part ends cannot be mistaken
         return digest.hexdigest()
+
+
+def reduced_rows(count: int, share: float, seed: int = 0) -> Int64[Tensor, "n"]:
+    """`share` of `count` rows (rounded, at least one), ascending; a smaller share's are among a larger one's.
+
+    >>> len(reduced_rows(29000, 0.1))
+    2900
+    """
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
+        raise ItmlabError(f"share={share!r} is no share", remedy="give a number above 0 and up to 1: 0.1 for a tenth")
+    order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
+    return order[: max(1, round(share * count))].sort().values
+
+
+def proportional_splits(
+    image_count: int, proportions: Sequence[float] = (0.8, 0.1, 0.1), seed: int = 0
+) -> dict[str, Int64[Tensor, "n"]]:
+    """Image indices of train, val and test, drawn by `seed` in these proportions, ascending within each.
+
+    A split whose proportion is above 0 gets an image as long as there is one for each; a proportion of 0 leaves its
+    split out. Proportions that are not three shares are an ItmlabError.
+
+    >>> {name: len(part) for name, part in proportional_splits(1000).items()}
+    {'train': 800, 'val': 100, 'test': 100}
+    """
+    if len(proportions) != 3 or min(proportions) < 0 or not 0 < sum(proportions) < float("inf"):
+        raise ItmlabError(
+            f"proportions={proportions!r} are not three shares", remedy="for example proportions=(0.8, 0.1, 0.1)"
+        )
+    wanted = [name for name, share in zip(("train", "val", "test"), proportions, strict=True) if share > 0]
+    shares = torch.tensor([share for share in proportions if share > 0], dtype=torch.float64)
+    ends = (shares.cumsum(0) / shares.sum() * image_count).round().long().tolist()
+    if image_count >= len(wanted):
+        before = 0
+        for place, end in enumerate(ends):  # at least one each, and enough left for those that follow
+            before = ends[place] = min(max(end, before + 1), image_count - (len(ends) - 1 - place))
+    order = torch.randperm(image_count, generator=torch.Generator().manual_seed(seed))
+    starts = [0, *ends[:-1]]
+    parts = {name: order[start:end].sort().values for name, start, end in zip(wanted, starts, ends, strict=True)}
+    return {name: part for name, part in parts.items() if len(part)}

@@ -8,18 +8,20 @@ import unicodedata
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 from PIL import Image
 
 from ..errors import ItmlabError
 from .captionset import CaptionSet, proportional_splits
 from .faults import Faults, one_line
+from .pictures import Pictures, check_picture_files
 
 SPLIT_NAMES = {"training": "train", "validation": "val", "valid": "val", "dev": "val", "testing": "test"}
-Row = str | int | None
+SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz")
+LONGEST_CELL = 2**24  # characters; the csv module's own limit is 131,072
 
 
 @dataclass(slots=True)
@@ -28,7 +30,7 @@ class Caption:
 
     text: Any
     identifier: str | None = None
-    row: Row = None
+    row: str | int | None = None
     file: str | None = None
 
 
@@ -40,15 +42,23 @@ class Entry:
     """
 
     file: str
-    row: Row
+    row: str | int | None
     image_id: str
     source: Any
     captions: list[Caption] = field(default_factory=list)
     split: str | None = None
 
 
+def assemble_files(entries: list[Entry], faults: Faults, verify: str | None, **sharing: Any) -> CaptionSet:
+    """The CaptionSet of entries whose sources are picture files; `sharing` is `proportions` and `seed` of `assemble`.
+
+    `verify` says how the files are checked, as `pictures.check_picture_files` has it.
+    """
+    check = partial(check_picture_files, verify=verify)
+    return assemble(entries, faults, pictures=Pictures.from_paths, check=check, **sharing)
+
+
 def assemble(
-    name: str,
     entries: list[Entry],
     faults: Faults,
     *,
@@ -63,6 +73,11 @@ def assemble(
     `check(sources)` gives for each what is wrong with it, or None; `pictures(sources)` and `regions(sources)` open
     what belongs to the entries that remain. Where no entry names a split, the images are shared among train, val and
     test by `proportions` and `seed`.
+
+    >>> entry = Entry("mine.txt", 1, image_id="a", source="a.jpg", captions=[Caption("a dog"), Caption("a hound")])
+    >>> data = assemble([entry], Faults("mine"), pictures=list, proportions=(0, 0, 1))
+    >>> data, data.caption_ids
+    (CaptionSet(mine: 1 images, 2 captions; test 1), ['a#0', 'a#1'])
     """
     located = [entry for entry in entries if entry.source is not None]
     wrong = [None] * len(located) if check is None else check([entry.source for entry in located])
@@ -75,33 +90,19 @@ def assemble(
     kept = [entry for entry in _sound(entries, faults) if id(entry) in usable]
     skipped = faults.settle(kept=len(kept))
     if not kept:
-        raise ItmlabError("there are no images in it", where=name)
+        raise ItmlabError("there are no images in it", where=faults.name)
     sources = [entry.source for entry in kept]
-    owners = [index for index, entry in enumerate(kept) for _ in entry.captions]
     return CaptionSet(
-        name=name,
+        name=faults.name,
         images=pictures(sources),
         image_ids=[entry.image_id for entry in kept],
         captions=[caption.text for entry in kept for caption in entry.captions],
         caption_ids=[caption.identifier for entry in kept for caption in entry.captions],
-        image_of_caption=torch.tensor(owners, dtype=torch.int64),
+        image_of_caption=[index for index, entry in enumerate(kept) for _ in entry.captions],
         splits=_splits(kept, proportions, seed),
         regions=None if regions is None else regions(sources),
         skipped=skipped,
     )
-
-
-def wrong_caption(text: Any) -> str | None:
-    """What makes `text` unfit to be a caption, or None: any text with something to see in it is fit."""
-    if not isinstance(text, str):
-        return f"not a text but {one_line(repr(text), 60)}"
-    if "\0" in text:
-        return "it holds a NUL character"
-    if not any(not each.isspace() and unicodedata.category(each) not in ("Cc", "Cf") for each in text):
-        return "it is empty"
-    if any("\ud800" <= each <= "\udfff" for each in text):
-        return "it is not valid Unicode (not UTF-8, or half of a surrogate pair)"
-    return None
 
 
 def _sound(entries: list[Entry], faults: Faults) -> list[Entry]:
@@ -111,21 +112,21 @@ def _sound(entries: list[Entry], faults: Faults) -> list[Entry]:
     caption_seen: dict[str, str] = {}
     splits_used = any(entry.split for entry in entries)
     for entry in entries:
-        first = first_of.setdefault(entry.image_id, entry)
+        first, what = first_of.setdefault(entry.image_id, entry), None
         if first is not entry:
-            faults.add(entry.file, entry.row, f"the image id {entry.image_id!r} is already that of row {first.row}")
-            continue
-        if splits_used and not entry.split:
-            faults.add(entry.file, entry.row, f"the image {entry.image_id!r} has no split, while others have one")
-            continue
-        if not entry.captions:
-            faults.add(entry.file, entry.row, f"the image {entry.image_id!r} has no captions")
-            continue
-        entry.captions = _sound_captions(entry, caption_seen, faults)
-        if entry.captions:
+            what = f"the image id {entry.image_id!r} is already that of row {first.row}"
+        elif splits_used and not entry.split:
+            what = f"the image {entry.image_id!r} has no split, while others have one"
+        elif not entry.captions:
+            what = f"the image {entry.image_id!r} has no captions"
+        else:
+            entry.captions = _sound_captions(entry, caption_seen, faults)
+            if not entry.captions:
+                what = f"the image {entry.image_id!r} is left without captions"
+        if what is None:
             sound.append(entry)
         else:
-            faults.add(entry.file, entry.row, f"the image {entry.image_id!r} is left without captions")
+            faults.add(entry.file, entry.row, what)
     return sound
 
 
@@ -145,21 +146,31 @@ def _sound_captions(entry: Entry, seen: dict[str, str], faults: Faults) -> list[
     return sound
 
 
-def _splits(entries: list[Entry], proportions: Sequence[float], seed: int) -> dict[str, torch.Tensor]:
+def wrong_caption(text: Any) -> str | None:
+    """What makes `text` unfit to be a caption, or None: any text with something to see in it is fit.
+
+    >>> wrong_caption("犬 <b>!</b>"), wrong_caption(" \\t"), wrong_caption(5)
+    (None, 'it is empty', 'not a text but 5')
+    """
+    if not isinstance(text, str):
+        return f"not a text but {one_line(repr(text), 60)}"
+    if "\0" in text:
+        return "it holds a NUL character"
+    if not any(not each.isspace() and unicodedata.category(each) not in ("Cc", "Cf") for each in text):
+        return "it is empty"
+    if any("\ud800" <= each <= "\udfff" for each in text):
+        return "it is not valid Unicode (not UTF-8, or half of a surrogate pair)"
+    return None
+
+
+def _splits(entries: list[Entry], proportions: Sequence[float], seed: int) -> dict[str, Any]:
     if not entries[0].split:
         return proportional_splits(len(entries), proportions, seed)
     members: dict[str, list[int]] = {}
     for index, entry in enumerate(entries):
         name = entry.split.strip()
         members.setdefault(SPLIT_NAMES.get(name.lower(), name), []).append(index)
-    return {name: torch.tensor(indices, dtype=torch.int64) for name, indices in members.items()}
-
-
-# Rows of JSON-lines and CSV files, plain or gzipped, with the line each stands on; malformed rows are faults.
-
-
-SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz")
-LONGEST_CELL = 2**24  # characters; the csv module's own limit is 131,072
+    return members
 
 
 def find_table(root: Path, stem: str = "captions") -> Path | None:
@@ -168,32 +179,30 @@ def find_table(root: Path, stem: str = "captions") -> Path | None:
 
 
 def read_rows(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number, row) of every well-formed row of a .jsonl or .csv file; the others go to `faults`."""
+    """(line number, row) of every well-formed row of a .jsonl or .csv file, plain or gzipped; the others are faults."""
     if not path.name.endswith(SUFFIXES):
         raise ItmlabError("neither JSON lines nor CSV", where=str(path), remedy=f"use one of {', '.join(SUFFIXES)}")
-    text = _decoded(_content(path))
-    return _json_rows(path, text, faults) if ".jsonl" in path.name else _csv_rows(path, text, faults)
+    rows = _json_rows if ".jsonl" in path.name else _csv_rows
+    return rows(path, read_text(path), faults)
 
 
-def _content(path: Path) -> bytes:
+def read_text(path: Path) -> str:
+    """The text of a file, plain or gzipped (.gz), without a byte order mark; one that cannot be read is an ItmlabError.
+
+    Bytes that are not UTF-8 become lone surrogates, which the check of each caption finds in its row.
+    """
     try:
-        return gzip.decompress(path.read_bytes()) if path.name.endswith(".gz") else path.read_bytes()
+        content = gzip.decompress(path.read_bytes()) if path.name.endswith(".gz") else path.read_bytes()
     except FileNotFoundError:
         raise ItmlabError("no such file", where=str(path)) from None
     except (OSError, EOFError, zlib.error) as error:
         raise ItmlabError(f"cannot be read ({error})", where=str(path)) from None
-
-
-def _decoded(content: bytes) -> str:
-    # Bytes that are not UTF-8 become lone surrogates, which the check of each text finds in its row.
     return content.decode("utf-8", errors="surrogateescape").removeprefix("\ufeff")
 
 
 def _json_rows(path: Path, text: str, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        row = json_object(path, number, line, faults)
+    for number, line in enumerate(text.split("\n"), start=1):  # splitlines would cut at U+2028 inside a caption
+        row = json_object(path, number, line, faults) if line.strip() else None
         if row is not None:
             yield number, row
 
@@ -216,16 +225,15 @@ def _csv_rows(path: Path, text: str, faults: Faults) -> Iterator[tuple[int, dict
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] | None = None
     while True:
-        line = reader.line_num + 1
+        line = reader.line_num + 1  # where the row begins: a quoted cell may hold line breaks
         try:
             cells = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
             unclosed = "unexpected end" in str(error)
-            faults.add(
-                path, line, "malformed CSV " + ("(a quote opened here never closes)" if unclosed else f"({error})")
-            )
+            what = "a quote opened here never closes" if unclosed else error
+            faults.add(path, line, f"malformed CSV ({what})")
             continue
         if header is None:
             header = [cell.strip() for cell in cells]

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,11 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing wrong with data: the file, the row in it (line number, key or None) and what is wrong."""
+    """One thing wrong with data: the file, the row in it (line number, key or None) and what is wrong.
+
+    >>> print(Fault("captions.jsonl", 3, "it is empty"))
+    captions.jsonl:3: it is empty
+    """
 
     file: str
     row: str | int | None
@@ -48,6 +53,12 @@ class Faults:
 
     `on_fault` is "error" or "skip"; the list of what was skipped goes to `skipped_to` (JSON lines), by default into
     the cache.
+
+    >>> faults = Faults("mine")
+    >>> faults.add("captions.jsonl", 3, "it is empty")
+    >>> faults.settle(kept=9)
+    Traceback (most recent call last):
+    itmlab.data.faults.FaultyData: mine: 1 fault in the data: captions.jsonl:3: it is empty — mend them, or ...
     """
 
     def __init__(self, name: str, *, on_fault: str = "error", skipped_to: str | Path | None = None, source: str = ""):
@@ -60,6 +71,14 @@ class Faults:
     def add(self, file: str | Path, row: str | int | None, what: str) -> None:
         """Note that `row` of `file` is wrong."""
         self.found.append(Fault(str(file), row, what))
+
+    @contextmanager
+    def noting(self, file: str | Path, row: str | int | None) -> Iterator[None]:
+        """Note an ItmlabError of the block as a fault of this row, and go on behind it."""
+        try:
+            yield
+        except ItmlabError as error:
+            self.add(file, row, str(error))
 
     def settle(self, *, kept: int) -> list[Fault]:
         """Raise FaultyData, or with on_fault="skip" write the list and return it; `kept` images are left."""
@@ -90,6 +109,10 @@ def _counted(faults: Sequence[Fault]) -> str:
 
 
 def one_line(text: Any, limit: int = 400) -> str:
-    """`text` with control characters escaped, so that hostile names and captions stay on their line."""
+    r"""`text` with control characters escaped, so that hostile names and captions stay on their line.
+
+    >>> print(one_line("red\x1b[31m\nnext"))
+    red\x1b[31m\nnext
+    """
     shown = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in str(text))
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"

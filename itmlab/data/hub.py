@@ -14,7 +14,6 @@ from .pictures import Pictures, check_image, decodes, each_checked
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
 
-
 CAPTION_COLUMNS = ("captions", "caption", "sentences", "sentence", "raw", "texts", "text")
 READERS = {".parquet": "parquet", ".json": "json", ".jsonl": "json", ".csv": "csv", ".arrow": "arrow"}
 
@@ -43,11 +42,17 @@ def load_hub(
     source = root if dataset is None else dataset
     if source is None:
         raise ItmlabError("no data set was named", where=faults.name, remedy="give dataset= (an object, path or name)")
-    parts = _parts(_opened(source, configuration, revision))
+    table, places = _joined(_opened(source, configuration, revision), image_column)
     folder = Path(source) if isinstance(source, str | Path) and Path(source).exists() else None
-    table, places = _joined(parts, image_column)
     image_column = table.column_names[0] if image_column is None else image_column
-    columns = _Columns(table, caption_column, split_column, image_id_column)
+    columns = {
+        "caption_column": caption_column or next((n for n in CAPTION_COLUMNS if n in table.column_names), "caption"),
+        "split_column": split_column,
+        "image_id_column": image_id_column,
+    }
+    for option, column in columns.items():
+        if column is not None and column not in table.column_names:
+            raise _no_column(column, table, option)
     all_pictures = Pictures(table, image_column)
 
     def check(rows: list[int]) -> list[str | None]:
@@ -55,8 +60,7 @@ def load_hub(
         return each_checked(rows, lambda row: _check_cell(all_pictures.cell(row), folder, decode))
 
     return assemble(
-        faults.name,
-        columns.entries(places, faults),
+        _entries(places, faults, *(None if column is None else list(table[column]) for column in columns.values())),
         faults,
         pictures=all_pictures.select,
         check=check,
@@ -93,41 +97,28 @@ def _opened(source: Any, configuration: str | None, revision: str | None) -> "Da
         ) from None
 
 
-def _parts(opened: "Dataset | DatasetDict") -> dict[str | None, "Dataset"]:
-    from datasets import DatasetDict
-
-    if isinstance(opened, DatasetDict):
-        return dict(opened)
-    return {None if opened.split is None else str(opened.split): opened}
-
-
 def _joined(
-    parts: dict[str | None, "Dataset"], image_column: str | None
+    opened: "Dataset | DatasetDict", image_column: str | None
 ) -> tuple["Dataset", list[tuple[str | None, int]]]:
-    """All parts as one table whose image column is not decoded and comes first, and (split, row) of its rows."""
+    """All splits as one table whose image column is not decoded and comes first, and (split, row) of its rows."""
     import datasets
 
-    images = datasets.Image(decode=False)
+    if isinstance(opened, datasets.DatasetDict):
+        parts = dict(opened)
+    else:
+        parts = {None if opened.split is None else str(opened.split): opened}
     ready = []
     for part in parts.values():
-        column = image_column or _image_column(part)
+        typed = [name for name, feature in part.features.items() if isinstance(feature, datasets.Image)]
+        column = image_column or next(iter(typed), "image")
         if column not in part.column_names:
             raise _no_column(column, part, "image_column")
         rest = [name for name in part.column_names if name != column]
-        ready.append(part.cast_column(column, images).select_columns([column, *rest]))
+        ready.append(part.cast_column(column, datasets.Image(decode=False)).select_columns([column, *rest]))
+    # "train" alone is what the library calls a table without splits
     names = list(parts) if len(parts) > 1 else [None if name == "train" else name for name in parts]
     places = [(name, row) for name, part in zip(names, ready, strict=True) for row in range(len(part))]
     return (ready[0] if len(ready) == 1 else datasets.concatenate_datasets(ready)), places
-
-
-def _image_column(table: "Dataset") -> str:
-    import datasets
-
-    typed = [name for name, feature in table.features.items() if isinstance(feature, datasets.Image)]
-    column = next(iter(typed), "image")
-    if column not in table.column_names:
-        raise _no_column(column, table, "image_column")
-    return column
 
 
 def _no_column(column: str, table: "Dataset", option: str) -> ItmlabError:
@@ -135,34 +126,25 @@ def _no_column(column: str, table: "Dataset", option: str) -> ItmlabError:
     return ItmlabError(f"there is no column {column!r}", where="hub", remedy=f"give {option}=, one of {names}")
 
 
-class _Columns:
-    """The columns of a table other than the image: captions, and split and image id where there are any."""
-
-    def __init__(self, table: "Dataset", captions: str | None, split: str | None, image_id: str | None):
-        captions = captions or next((name for name in CAPTION_COLUMNS if name in table.column_names), "caption")
-        for column, option in ((captions, "caption_column"), (split, "split_column"), (image_id, "image_id_column")):
-            if column is not None and column not in table.column_names:
-                raise _no_column(column, table, option)
-        self._captions = list(table[captions])
-        self._splits = [None] * len(table) if split is None else list(table[split])
-        self._image_ids = None if image_id is None else list(table[image_id])
-
-    def entries(self, places: list[tuple[str | None, int]], faults: Faults) -> list[Entry]:
-        entries: dict[str, Entry] = {}
-        for index, (split, row) in enumerate(places):
-            file = faults.name if split is None else f"{faults.name}/{split}"
-            captions = [Caption(text, row=row) for text in _texts(self._captions[index])]
-            image_id = f"{split or 'row'}/{row}" if self._image_ids is None else str(self._image_ids[index])
-            split = str(self._splits[index]) if self._splits[index] is not None else split
-            entry = entries.setdefault(image_id, Entry(file, row, image_id, source=index, split=split))
-            if entry.split == split:
-                entry.captions += captions
-            else:
-                faults.add(file, row, f"the image {image_id!r} is in the split {entry.split!r} by row {entry.row}")
-        return list(entries.values())
+def _entries(
+    places: list[tuple[str | None, int]], faults: Faults, captions: list, splits: list | None, image_ids: list | None
+) -> list[Entry]:
+    """An entry for each image, from the columns of captions and (where there are any) of splits and of image ids."""
+    entries: dict[str, Entry] = {}
+    for index, (split, row) in enumerate(places):
+        file = faults.name if split is None else f"{faults.name}/{split}"
+        image_id = f"{split or 'row'}/{row}" if image_ids is None else str(image_ids[index])
+        split = split if splits is None or splits[index] is None else str(splits[index])
+        entry = entries.setdefault(image_id, Entry(file, row, image_id, source=index, split=split))
+        if entry.split == split:
+            entry.captions += [Caption(text, row=row) for text in _texts(captions[index])]
+        else:
+            faults.add(file, row, f"the image {image_id!r} is in the split {entry.split!r} by row {entry.row}")
+    return list(entries.values())
 
 
 def _texts(value: Any) -> list[Any]:
+    """The captions in a cell: a text, a record that holds one, or a list of either."""
     if isinstance(value, dict):
         key = next((name for name in ("raw", "caption", "text") if name in value), None)
         return [value] if key is None else _texts(value[key])
@@ -177,6 +159,6 @@ def _check_cell(cell: dict[str, Any] | None, folder: Path | None, decode: bool) 
     if cell["bytes"] is not None:
         check_image(cell["bytes"], where=cell["path"] or "picture", decode=decode)
         return
-    if folder is not None:
+    if folder is not None:  # a table must not point at files beside its own
         inside(folder if folder.is_dir() else folder.parent, cell["path"])
     check_image(cell["path"], decode=decode)

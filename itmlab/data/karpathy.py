@@ -1,4 +1,8 @@
-"""Flickr30K and MS-COCO in the splits that the field uses (Karpathy's JSON) beside a folder of pictures."""
+"""Flickr30K and MS-COCO in the splits that the field uses, or in COCO's own files, beside folders of pictures.
+
+The field's splits are those of Karpathy and Fei-Fei (2015, Sec. 4): one JSON file with the captions and the split of
+each picture. COCO's own format (Lin et al., 2014) has lists `images` and `annotations`, joined by image id.
+"""
 
 import re
 from collections.abc import Sequence
@@ -8,71 +12,14 @@ from typing import Any
 from ..errors import ItmlabError
 from ..storage import inside, read_json
 from .captionset import CaptionSet
-from .entries import Caption, Entry, assemble
+from .entries import Caption, Entry, assemble_files
 from .faults import Faults, one_line
-from .pictures import Pictures, check_picture_files, locate, named_folder
-
-# MS-COCO's own annotation format: `images` and `annotations` joined by image id.
-
-
-def find_annotations(root: Path) -> list[Path]:
-    """`captions.json` of a folder, or else every `annotations/captions_*.json`."""
-    single = root / "captions.json"
-    return [single] if single.is_file() else sorted((root / "annotations").glob("captions_*.json"))
-
-
-def coco_entries(root: Path, files: list[Path], images: Path | None, faults: Faults) -> list[Entry]:
-    """One entry for each image of each file; captions of images that are not listed go to `faults`."""
-    entries = []
-    for path in files:
-        subset = re.fullmatch(r"captions_((train|val|test)\w*)", path.stem)
-        folder = images if images is not None else _folder(root, subset and subset.group(1))
-        entries += _read(path, read_json(path), folder, subset and subset.group(2), faults)
-    return entries
-
-
-def _folder(root: Path, subset: str | None) -> Path:
-    names = ([subset, f"images/{subset}"] if subset else []) + ["images"]
-    for name in names:
-        if (root / name).is_dir():
-            return inside(root, name)
-    raise ItmlabError(f"there is no folder {' or '.join(names)}", where=str(root), remedy="name it with images=")
-
-
-def _read(path: Path, content: Any, folder: Path, split: str | None, faults: Faults) -> list[Entry]:
-    parts = [content.get(key) if isinstance(content, dict) else None for key in ("images", "annotations")]
-    if not all(isinstance(part, list) for part in parts):
-        raise ItmlabError("no lists 'images' and 'annotations' in it", where=str(path), remedy="is it COCO's format?")
-    entries: dict[str, Entry] = {}
-    repeated: list[Entry] = []
-    for number, row in enumerate(parts[0]):
-        place = f"images[{number}]"
-        if not isinstance(row, dict) or not isinstance(row.get("id"), int | str) or "file_name" not in row:
-            faults.add(path, place, "malformed row: no 'id' or no 'file_name'")
-            continue
-        entry = Entry(str(path), place, str(row["id"]), source=None, split=split)
-        try:
-            entry.source = locate(folder, row["file_name"])
-        except ItmlabError as error:
-            faults.add(path, place, str(error))
-        if entries.setdefault(entry.image_id, entry) is not entry:
-            repeated.append(entry)
-    for number, row in enumerate(parts[1]):
-        place = f"annotations[{number}]"
-        if not isinstance(row, dict) or "image_id" not in row:
-            faults.add(path, place, "malformed row: no 'image_id'")
-        elif str(row["image_id"]) not in entries:
-            faults.add(
-                path, place, f"a caption without an image: no image has the id {one_line(repr(row['image_id']))}"
-            )
-        else:
-            identifier = row.get("id")
-            caption = Caption(row.get("caption"), None if identifier is None else str(identifier), place)
-            entries[str(row["image_id"])].captions.append(caption)
-    return [*entries.values(), *repeated]
-
+from .pictures import locate, named_folder
 
 FLICKR_FOLDERS = ("images", "flickr30k-images", "flickr30k_images")
+GET_THEM = (
+    "put the published annotations there or name them with annotations=, or read a data set of the hub with dataset="
+)
 
 
 def load_flickr30k(
@@ -86,10 +33,9 @@ def load_flickr30k(
     """Flickr30K: `dataset_flickr30k.json` and the pictures in `images/` or `flickr30k-images/` under `root`."""
     path = Path(annotations) if annotations is not None else _find_json(root, "flickr30k")
     if path is None:
-        raise _missing(root, "dataset_flickr30k.json")
-    folder = named_folder(images) if images is not None else _first_folder(root, FLICKR_FOLDERS)
-    entries = karpathy_entries(path, read_json(path), folder, faults, restval=True)
-    return _with_pictures(entries, faults, verify)
+        raise ItmlabError("there is no dataset_flickr30k.json", where=str(root), remedy=GET_THEM)
+    folder = named_folder(images) if images is not None else _first_folder(root, FLICKR_FOLDERS, "of pictures ({})")
+    return assemble_files(karpathy_entries(path, read_json(path), folder, faults, restval=True), faults, verify)
 
 
 def load_coco(
@@ -112,18 +58,35 @@ def load_coco(
     consecutive blocks.
     """
     path = Path(annotations) if annotations is not None else _find_json(root, "coco")
-    own = [] if path is not None else find_annotations(root)
-    if path is None and not own:
-        raise _missing(root, "dataset_coco.json or captions.json")
-    content = None if path is None else read_json(path)
-    if content is not None and isinstance(content, dict) and "annotations" in content:
+    content, own = None if path is None else read_json(path), []
+    if path is None:
+        single = root / "captions.json"
+        own = [single] if single.is_file() else sorted((root / "annotations").glob("captions_*.json"))
+        if not own:
+            raise ItmlabError("there is no dataset_coco.json or captions.json", where=str(root), remedy=GET_THEM)
+    elif isinstance(content, dict) and "annotations" in content:
         own = [path]
     if own:
         entries = coco_entries(root, own, None if images is None else named_folder(images), faults)
     else:
-        folder = named_folder(images) if images is not None else _first_folder(root, ("images", "."))
+        folder = (
+            named_folder(images) if images is not None else _first_folder(root, ("images", "."), "of pictures ({})")
+        )
         entries = karpathy_entries(path, content, folder, faults, restval=restval)
-    return _with_pictures(entries, faults, verify, proportions=proportions, seed=seed)
+    return assemble_files(entries, faults, verify, proportions=proportions, seed=seed)
+
+
+def _find_json(root: Path, name: str) -> Path | None:
+    places = (root, root / "karpathy", root / "annotations")
+    return next((p / f"dataset_{name}.json" for p in places if (p / f"dataset_{name}.json").is_file()), None)
+
+
+def _first_folder(root: Path, names: Sequence[str], said: str = "{}") -> Path:
+    for name in names:
+        if (root / name).is_dir():
+            return inside(root, name)
+    what = f"there is no folder {said.format(' or '.join(names))}"
+    raise ItmlabError(what, where=str(root), remedy="name it with images=")
 
 
 def karpathy_entries(path: Path, content: Any, folder: Path, faults: Faults, *, restval: bool) -> list[Entry]:
@@ -134,76 +97,66 @@ def karpathy_entries(path: Path, content: Any, folder: Path, faults: Faults, *, 
     entries = []
     for number, row in enumerate(rows):
         place = f"images[{number}]"
-        try:
-            entry = _entry(path, place, row, restval)
-        except ItmlabError as error:
-            faults.add(path, place, error.what)
+        if not isinstance(row, dict) or not isinstance(row.get("filename"), str):
+            faults.add(path, place, "malformed row: no 'filename'")
             continue
-        try:
-            # "filepath" is the folder of COCO's pictures (val2014)
-            entry.source = locate(
-                folder, f"{row['filepath']}/{row['filename']}" if row.get("filepath") else row["filename"]
-            )
-        except ItmlabError as error:
-            faults.add(path, place, str(error))
+        name = row["filename"]
+        if not isinstance(row.get("sentences"), list):
+            faults.add(path, place, f"captions missing: no list 'sentences' for {name!r}")
+            continue
+        entry = Entry(str(path), place, str(row.get("cocoid", name)), source=None, split=_text(row.get("split")))
+        if entry.split == "restval" and restval:
+            entry.split = "train"
+        for at, sentence in enumerate(row["sentences"]):
+            sentence = sentence if isinstance(sentence, dict) else {}
+            caption = Caption(sentence.get("raw"), _text(sentence.get("sentid")), f"{place}.sentences[{at}]")
+            entry.captions.append(caption)
+        with faults.noting(path, place):  # "filepath" is the folder of COCO's pictures (val2014)
+            entry.source = locate(folder, f"{row['filepath']}/{name}" if row.get("filepath") else name)
         entries.append(entry)
     return entries
 
 
-def _entry(path: Path, place: str, row: Any, restval: bool) -> Entry:
-    if not isinstance(row, dict) or not isinstance(row.get("filename"), str):
-        raise ItmlabError("malformed row: no 'filename'")
-    if not isinstance(row.get("sentences"), list):
-        raise ItmlabError(f"captions missing: no list 'sentences' for {row['filename']!r}")
-    captions = []
-    for number, sentence in enumerate(row["sentences"]):
-        sentence = sentence if isinstance(sentence, dict) else {}
-        identifier = sentence.get("sentid")
-        captions.append(
-            Caption(
-                sentence.get("raw"), None if identifier is None else str(identifier), f"{place}.sentences[{number}]"
-            )
-        )
-    split = row.get("split")
-    return Entry(
-        file=str(path),
-        row=place,
-        image_id=str(row.get("cocoid", row["filename"])),
-        source=None,
-        captions=captions,
-        split="train" if split == "restval" and restval else None if split is None else str(split),
-    )
+def coco_entries(root: Path, files: list[Path], images: Path | None, faults: Faults) -> list[Entry]:
+    """One entry for each image of each file; captions of images that are not listed go to `faults`."""
+    entries = []
+    for path in files:
+        subset = re.fullmatch(r"captions_((train|val|test)\w*)", path.stem)
+        names = [subset.group(1), f"images/{subset.group(1)}"] if subset else []
+        folder = images if images is not None else _first_folder(root, [*names, "images"])
+        entries += _coco_file(path, folder, subset and subset.group(2), faults)
+    return entries
 
 
-def _with_pictures(entries: list[Entry], faults: Faults, verify: str | None, **sharing: Any) -> CaptionSet:
-    return assemble(
-        faults.name,
-        entries,
-        faults,
-        pictures=Pictures.from_paths,
-        check=lambda paths: check_picture_files(paths, verify),
-        **sharing,
-    )
+def _coco_file(path: Path, folder: Path, split: str | None, faults: Faults) -> list[Entry]:
+    content = read_json(path)
+    parts = [content.get(key) if isinstance(content, dict) else None for key in ("images", "annotations")]
+    if not all(isinstance(part, list) for part in parts):
+        raise ItmlabError("no lists 'images' and 'annotations' in it", where=str(path), remedy="is it COCO's format?")
+    entries: dict[str, Entry] = {}
+    repeated: list[Entry] = []
+    for number, row in enumerate(parts[0]):
+        place = f"images[{number}]"
+        if not isinstance(row, dict) or not isinstance(row.get("id"), int | str) or "file_name" not in row:
+            faults.add(path, place, "malformed row: no 'id' or no 'file_name'")
+            continue
+        entry = Entry(str(path), place, str(row["id"]), source=None, split=split)
+        with faults.noting(path, place):
+            entry.source = locate(folder, row["file_name"])
+        if entries.setdefault(entry.image_id, entry) is not entry:
+            repeated.append(entry)
+    for number, row in enumerate(parts[1]):
+        place = f"annotations[{number}]"
+        if not isinstance(row, dict) or "image_id" not in row:
+            faults.add(path, place, "malformed row: no 'image_id'")
+        elif str(row["image_id"]) not in entries:
+            said = one_line(repr(row["image_id"]))
+            faults.add(path, place, f"a caption without an image: no image has the id {said}")
+        else:
+            caption = Caption(row.get("caption"), _text(row.get("id")), place)
+            entries[str(row["image_id"])].captions.append(caption)
+    return [*entries.values(), *repeated]
 
 
-def _find_json(root: Path, name: str) -> Path | None:
-    places = (root, root / "karpathy", root / "annotations")
-    return next((p / f"dataset_{name}.json" for p in places if (p / f"dataset_{name}.json").is_file()), None)
-
-
-def _first_folder(root: Path, names: Sequence[str]) -> Path:
-    folder = next((inside(root, name) for name in names if (root / name).is_dir()), None)
-    if folder is None:
-        raise ItmlabError(
-            f"there is no folder of pictures ({' or '.join(names)})", where=str(root), remedy="name it with images="
-        )
-    return folder
-
-
-def _missing(root: Path, name: str) -> ItmlabError:
-    return ItmlabError(
-        f"there is no {name}",
-        where=str(root),
-        remedy="put the published annotations there or name them with annotations=, or read a data set of the hub "
-        "with dataset=",
-    )
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)

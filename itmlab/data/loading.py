@@ -1,8 +1,24 @@
-"""One door to all data: `load(name, root, **options)`."""
+"""One door to all data, `load(name, root, **options)`: file formats, and data sets that installed packages register.
+
+Any package adds a data set by an entry point in its pyproject.toml:
+
+    [project.entry-points."itmlab.data"]
+    fruit = "fruit_shop.photographs:load"
+
+Once it is installed, `names()` lists "fruit" and `load("fruit")` gives it, here and wherever a data set is named. The
+function returns a CaptionSet and takes one of two forms; its keyword-only parameters are the options of `load`:
+
+    def load(*, ripe: bool = True) -> CaptionSet                               # made: there is no root to give
+    def load(root: Path, faults: Faults, *, ripe: bool = True) -> CaptionSet   # read from what lies under `root`
+
+In the second form, whatever is wrong in the files goes to `faults.add(file, row, what)`, and `entries.assemble` settles
+it all at once. `folder.load_folder` is an example of thirty lines. A name in FORMATS stays the file format it is.
+"""
 
 import difflib
 import importlib
 import inspect
+import warnings
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -10,12 +26,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ItmlabError
+from .faults import Faults, one_line
 
 if TYPE_CHECKING:
     from .captionset import CaptionSet
 
-
-LOADERS = {  # name -> module and function; imported when asked for
+GROUP = "itmlab.data"
+FORMATS = {  # name -> module and function; imported when asked for, so that `import itmlab.data` costs nothing
     "flickr30k": (".karpathy", "load_flickr30k"),
     "coco": (".karpathy", "load_coco"),
     "folder": (".folder", "load_folder"),
@@ -23,20 +40,23 @@ LOADERS = {  # name -> module and function; imported when asked for
     "hub": (".hub", "load_hub"),
     "regions": (".regions", "load_regions"),
 }
-ON_THE_HUB = ("flickr30k", "coco")
-
-
-REGISTRY = "itmlab.data"  # the group of entry points by which a package adds a data set: `scenes` comes by it too
-
-
-@cache
-def _registered() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=REGISTRY)}
+HOW_TO_GET = {
+    "flickr30k": "give root=, the folder with dataset_flickr30k.json and images/ (the photographs are had on "
+    "request from their authors), or a data set of the hub with dataset=",
+    "coco": "give root=, the folder with dataset_coco.json or captions.json and the pictures "
+    "(cocodataset.org/#download), or a data set of the hub with dataset=",
+    "hub": "give dataset=, a Dataset, a path or a name on the hub",
+}
+ON_THE_HUB = ("flickr30k", "coco")  # also read from a data set of the hub that has their columns
 
 
 def names() -> list[str]:
-    """The names that `load` knows: those that installed packages register, then the file formats."""
-    return [*_registered(), *LOADERS]
+    """The names that `load` knows: those that installed packages register, then the file formats.
+
+    >>> names()[-6:]
+    ['flickr30k', 'coco', 'folder', 'captions', 'hub', 'regions']
+    """
+    return [*_registered(), *FORMATS]
 
 
 def load(
@@ -57,14 +77,29 @@ def load(
     All faults of the data come in one ItmlabError; `on_fault="skip"` leaves the faulty rows out, says how many and
     lists them in `skipped_to` (default: a file in the cache). `options` are those of the loader (`itmlab.data.folder`,
     `karpathy`, `hub`, `regions`) or of what was registered; an unknown name or option is an ItmlabError.
+
+    >>> load("flickr30k", split="test")
+    Traceback (most recent call last):
+    itmlab.errors.ItmlabError: flickr30k: no root was given — give root=, the folder with dataset_flickr30k.json ...
     """
     if name not in names():
         raise ItmlabError(f"there is no data set {name!r}", remedy=_did_you_mean(name, names(), "the data sets are"))
-    from_hub = name in ON_THE_HUB and options.get("dataset") is not None
-    loader = _loader("hub" if from_hub else name)
-    _check_options(name, loader, options)
-    if _reads_files(loader):
-        found = _read(name, loader, root, on_fault, skipped_to, options)
+    loader = _loader("hub" if name in ON_THE_HUB and options.get("dataset") is not None else name)
+    parameters = inspect.signature(loader).parameters
+    known = [each.name for each in parameters.values() if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    reads_files = len(known) < len(parameters)  # it takes a root and the list of faults, not options alone
+    known += ["dataset"] if name in ON_THE_HUB and "dataset" not in known else []
+    for option in options:
+        if option not in known:
+            remedy = _did_you_mean(option, known, "the options are")
+            raise ItmlabError(f"there is no option {option!r}", where=name, remedy=remedy)
+    if reads_files:
+        on_disk = root is not None and Path(root).exists()
+        if options.get("dataset") is None and not on_disk and not (name == "hub" and root is not None):
+            what = "no root was given" if root is None else f"there is no {str(root)!r}"
+            raise ItmlabError(what, where=name, remedy=HOW_TO_GET.get(name, "give root=, where the files are"))
+        faults = Faults(name, on_fault=on_fault, skipped_to=skipped_to, source=str(root if on_disk else name))
+        found = loader(Path(root) if on_disk else root, faults, **options)
     elif root is None:
         found = loader(**options)
     else:
@@ -74,59 +109,38 @@ def load(
     return found if split is None else found.split(split)
 
 
-def _read(
-    name: str,
-    loader: Callable[..., "CaptionSet"],
-    root: str | Path | None,
-    on_fault: str,
-    skipped_to: str | Path | None,
-    options: dict[str, Any],
-) -> "CaptionSet":
-    from .faults import Faults
-
-    on_disk = root is not None and Path(root).exists()
-    if options.get("dataset") is None and not on_disk and not (name == "hub" and root is not None):
-        what = "no root was given" if root is None else f"there is no {str(root)!r}"
-        raise ItmlabError(what, where=name, remedy=_how_to_get(name))
-    faults = Faults(name, on_fault=on_fault, skipped_to=skipped_to, source=str(root if on_disk else name))
-    return loader(Path(root) if on_disk else root, faults, **options)
+@cache
+def _registered() -> dict[str, EntryPoint]:
+    """The entry points of all installed packages by name."""
+    found = {}
+    for point in entry_points(group=GROUP):
+        if point.name in FORMATS:
+            warnings.warn(f"{point.value} registers {point.name!r}, a file format of itmlab: left out", stacklevel=3)
+        else:
+            found[point.name] = point
+    return found
 
 
 def _loader(name: str) -> Callable[..., "CaptionSet"]:
-    if name in _registered():
-        return _registered()[name].load()
-    module, function = LOADERS[name]
-    return getattr(importlib.import_module(module, __package__), function)
-
-
-def _reads_files(loader: Callable[..., Any]) -> bool:
-    """Whether a loader takes a root and the list of faults, or, as that of a drawn world, options alone."""
-    kinds = (parameter.kind for parameter in inspect.signature(loader).parameters.values())
-    return any(kind is not inspect.Parameter.KEYWORD_ONLY for kind in kinds)
-
-
-def _check_options(name: str, loader: Callable[..., Any], options: dict[str, Any]) -> None:
-    parameters = inspect.signature(loader).parameters.values()
-    known = [each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
-    known += ["dataset"] if name in ON_THE_HUB and "dataset" not in known else []
-    for option in options:
-        if option not in known:
-            raise ItmlabError(
-                f"there is no option {option!r}", where=name, remedy=_did_you_mean(option, known, "the options are")
-            )
+    if name in FORMATS:
+        module, function = FORMATS[name]
+        return getattr(importlib.import_module(module, __package__), function)
+    point = _registered()[name]
+    try:
+        loader = point.load()
+        inspect.signature(loader)
+    except ItmlabError:
+        raise
+    except Exception as error:  # importing somebody's module may fail in any way
+        raise ItmlabError(
+            f"what registers it cannot be used ({type(error).__name__}: {one_line(error, 200)})",
+            where=f"{name} ({point.value})",
+            remedy="mend or remove the package that has it",
+        ) from error
+    return loader
 
 
 def _did_you_mean(word: str, known: list[str], otherwise: str) -> str:
     close = difflib.get_close_matches(str(word), known, n=1)
     listed = f"{otherwise}: {', '.join(known)}"
     return f"did you mean {close[0]!r}? {listed}" if close else listed
-
-
-def _how_to_get(name: str) -> str:
-    return {
-        "flickr30k": "give root=, the folder with dataset_flickr30k.json and images/ (the photographs are had on "
-        "request from their authors), or a data set of the hub with dataset=",
-        "coco": "give root=, the folder with dataset_coco.json or captions.json and the pictures "
-        "(cocodataset.org/#download), or a data set of the hub with dataset=",
-        "hub": "give dataset=, a Dataset, a path or a name on the hub",
-    }.get(name, "give root=, where the files are")

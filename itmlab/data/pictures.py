@@ -1,4 +1,4 @@
-"""Sequences of pictures that are decoded when asked for, on `datasets` (Arrow, memory-mapped)."""
+"""Pictures: read right whatever their format, decoded when asked for, and checked before the first is used."""
 
 import hashlib
 import io
@@ -19,13 +19,12 @@ from .faults import one_line
 if TYPE_CHECKING:
     from datasets import Dataset
 
-
-# Pictures as they come, read right: colour modes, depth, transparency, orientation, animation, size, damage.
-
-
 PIXELS_AT_MOST = 89_478_485  # Pillow's own limit: 256 MB of 24-bit colour
 # Only formats that are nothing but pictures: EPS, for one, would start an interpreter.
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "JPEG2000", "AVIF", "ICO")
+ENDINGS = {"JPEG": b"\xff\xd9", "PNG": b"\0\0\0\0IEND\xaeB`\x82", "GIF": b"\0;"}
+DECODED_UP_TO = 1000  # images; a larger set is checked by headers and end markers unless verify="decode"
+SLICE = 1000  # rows read at once where only their lengths are wanted
 
 Source = str | os.PathLike | bytes | IO[bytes]
 
@@ -37,6 +36,11 @@ def read_image(source: Source, *, where: str | None = None, pixels_at_most: int 
     white; 16-bit grey is scaled by its full range (0…65535), floating-point grey by 0…1, or by 0…255 when it exceeds
     1. A picture that is missing, empty, truncated, none at all, or larger than `pixels_at_most` raises ItmlabError
     naming `where` (default: the path); size is checked before anything is decoded.
+
+    >>> file = io.BytesIO()
+    >>> Image.new("LA", (2, 1), (0, 0)).save(file, "PNG")  # wholly transparent
+    >>> read_image(file.getvalue()).getpixel((0, 0))
+    (255, 255, 255)
     """
     place = _place(source) if where is None else where
     with open_image(source, place, pixels_at_most) as image:
@@ -72,75 +76,6 @@ def open_image(source: Source, where: str, pixels_at_most: int = PIXELS_AT_MOST)
     return image
 
 
-def check_image(source: Source, *, where: str | None = None, decode: bool = False) -> None:
-    """Raise ItmlabError unless the picture's header opens and the picture is whole.
-
-    A picture counts as whole when its format's end marker stands where it must (JPEG, PNG, GIF, WebP); any other is
-    decoded. `decode=True` decodes every picture, which also finds damage in the middle.
-    """
-    place = _place(source) if where is None else where
-    with open_image(source, place) as image:
-        whole = _ends_well(source, image.format)
-    if decode or not whole:
-        read_image(source, where=place)
-
-
-@cache
-def _formats() -> list[str]:
-    """Those of FORMATS that this Pillow was built with."""
-    Image.init()
-    return [kind for kind in FORMATS if kind in Image.OPEN]
-
-
-def _ends_well(source: Source, kind: str | None) -> bool:
-    if isinstance(source, bytes):
-        length, head, tail = len(source), source[:12], source[-12:]
-    elif isinstance(source, str | os.PathLike):
-        with open(source, "rb") as file:
-            head = file.read(12)
-            length = file.seek(0, os.SEEK_END)
-            file.seek(max(0, length - 12))
-            tail = file.read()
-    else:
-        return False
-    if kind == "JPEG":
-        return tail.endswith(b"\xff\xd9")
-    if kind == "PNG":
-        return tail.endswith(b"\0\0\0\0IEND\xaeB`\x82")
-    if kind == "GIF":
-        return tail.endswith(b"\0;")
-    return kind == "WEBP" and int.from_bytes(head[4:8], "little") + 8 == length
-
-
-def _upright(image: Image.Image) -> Image.Image:
-    try:
-        return ImageOps.exif_transpose(image)
-    except Exception:  # damaged metadata do not make the pixels unreadable
-        return image
-
-
-def _to_rgb(image: Image.Image) -> Image.Image:
-    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
-        return _from_deep_grey(image)
-    if image.has_transparency_data:
-        image = image.convert("RGBA")
-        white = Image.new("RGBA", image.size, "white")
-        return Image.alpha_composite(white, image).convert("RGB")
-    return image.convert("RGB")
-
-
-def _from_deep_grey(image: Image.Image) -> Image.Image:
-    values = np.asarray(image).astype(np.float64)
-    if not np.isfinite(values).all():
-        raise ValueError("it holds values that are not finite")
-    largest = 65535 if image.mode != "F" else 1 if values.max() <= 1 else 255
-    grey = values * (255 / largest)
-    clear = image.info.get("transparency")
-    if isinstance(clear, int):
-        grey = np.where(values == clear, 255, grey)
-    return Image.fromarray(np.clip(np.rint(grey), 0, 255).astype(np.uint8)).convert("RGB")
-
-
 def _check_file(path: Path, where: str) -> None:
     try:
         size = path.stat().st_size
@@ -154,7 +89,15 @@ def _check_file(path: Path, where: str) -> None:
         raise ItmlabError("the picture is empty (zero bytes)", where=where)
 
 
+@cache
+def _formats() -> list[str]:
+    """Those of FORMATS that this Pillow was built with."""
+    Image.init()
+    return [kind for kind in FORMATS if kind in Image.OPEN]
+
+
 def _content_hint(source: str | os.PathLike | IO[bytes]) -> str:
+    """What a file that is no picture begins with, where that is text: often a page that says "not found"."""
     if isinstance(source, str | os.PathLike):
         with open(source, "rb") as file:
             start = file.read(256)
@@ -175,7 +118,33 @@ def _said(error: Exception) -> str:
     return one_line(str(error) or type(error).__name__, 200)
 
 
-SLICE = 1000  # rows read at once where only their lengths are wanted
+def _upright(image: Image.Image) -> Image.Image:
+    try:
+        return ImageOps.exif_transpose(image)
+    except Exception:  # damaged metadata do not make the pixels unreadable
+        return image
+
+
+def _to_rgb(image: Image.Image) -> Image.Image:
+    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
+        return _from_deep_grey(image)
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
+    return image.convert("RGB")
+
+
+def _from_deep_grey(image: Image.Image) -> Image.Image:
+    """Pillow's own conversion would cut 16-bit and floating-point grey off at 255 instead of scaling it."""
+    values = np.asarray(image).astype(np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError("it holds values that are not finite")
+    largest = 65535 if image.mode != "F" else 1 if values.max() <= 1 else 255
+    grey = values * (255 / largest)
+    clear = image.info.get("transparency")
+    if isinstance(clear, int):
+        grey = np.where(values == clear, 255, grey)
+    return Image.fromarray(np.clip(np.rint(grey), 0, 255).astype(np.uint8)).convert("RGB")
 
 
 class Pictures(Sequence[Image.Image]):
@@ -222,7 +191,7 @@ class Pictures(Sequence[Image.Image]):
         from pyarrow.compute import binary_length, struct_field
 
         table, lengths, paths = self._table.with_format("arrow"), [], []
-        for start in range(0, len(table), SLICE):
+        for start in range(0, len(table), SLICE):  # Arrow counts the bytes without copying them out
             for cells in table[start : start + SLICE][self._column].chunks:
                 lengths += binary_length(struct_field(cells, "bytes")).to_pylist()
                 paths += struct_field(cells, "path").to_pylist()
@@ -253,6 +222,12 @@ class NoPictures(Sequence[Image.Image]):
         return NoPictures(len(indices), why=self._why, remedy=self._remedy)
 
 
+def view(pictures: Sequence[Image.Image], indices: Sequence[int]) -> Sequence[Image.Image]:
+    """`pictures` at `indices` without decoding any."""
+    select = getattr(pictures, "select", None)
+    return _View(pictures, list(indices)) if select is None else select(indices)
+
+
 class _View(Sequence[Image.Image]):
     """Some items of a plain sequence of pictures, in an order of their own."""
 
@@ -266,16 +241,31 @@ class _View(Sequence[Image.Image]):
         return self._pictures[self._indices[index]]
 
 
-def view(pictures: Sequence[Image.Image], indices: Sequence[int]) -> Sequence[Image.Image]:
-    """`pictures` at `indices` without decoding any."""
-    select = getattr(pictures, "select", None)
-    return _View(pictures, list(indices)) if select is None else select(indices)
+def check_picture_files(paths: Sequence[Path], verify: str | None) -> list[str | None]:
+    """For each picture file what is wrong with it, or None.
+
+    `verify` "header" reads headers and end markers, "decode" every pixel, None decodes sets of up to 1,000 pictures.
+    A set without faults is remembered in the cache by path, size and time of change, and not read again.
+    """
+    decode = decodes(verify, len(paths))
+    stamp = cache_directory() / "checked" / _state(paths, decode)
+    if stamp.exists():
+        return [None] * len(paths)
+    wrong = each_checked(paths, lambda path: check_image(path, decode=decode))
+    if paths and not any(wrong):
+        write_bytes(stamp, b"")
+    return wrong
 
 
-# Every picture of a set checked before the first is used, and the answer remembered while the files stay the same.
-
-
-DECODED_UP_TO = 1000  # images; a larger set is checked by headers and end markers unless verify="decode"
+def _state(paths: Sequence[Path], decode: bool) -> str:
+    digest = hashlib.sha256(b"decoded" if decode else b"headers")
+    for path in paths:
+        try:
+            status = os.stat(path)
+            digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+        except OSError:
+            digest.update(f"{path}\0missing\n".encode())
+    return digest.hexdigest()
 
 
 def decodes(verify: str | None, count: int) -> bool:
@@ -299,20 +289,30 @@ def each_checked(sources: Sequence[Any], check: Callable[[Any], None]) -> list[s
         return list(threads.map(wrong, sources))
 
 
-def check_picture_files(paths: Sequence[Path], verify: str | None) -> list[str | None]:
-    """For each picture file what is wrong with it, or None.
+def check_image(source: Source, *, where: str | None = None, decode: bool = False) -> None:
+    """Raise ItmlabError unless the picture's header opens and the picture is whole.
 
-    `verify` "header" reads headers and end markers, "decode" every pixel, None decodes sets of up to 1,000 pictures.
-    A set without faults is remembered in the cache by path, size and time of change, and not read again.
+    A picture counts as whole when its format's end marker stands where it must (JPEG, PNG, GIF, WebP); any other is
+    decoded. `decode=True` decodes every picture, which also finds damage in the middle.
     """
-    decode = decodes(verify, len(paths))
-    stamp = cache_directory() / "checked" / _state(paths, decode)
-    if stamp.exists():
-        return [None] * len(paths)
-    wrong = each_checked(paths, lambda path: check_image(path, decode=decode))
-    if paths and not any(wrong):
-        write_bytes(stamp, b"")
-    return wrong
+    place = _place(source) if where is None else where
+    with open_image(source, place) as image:
+        whole = _ends_well(source, image.format)
+    if decode or not whole:
+        read_image(source, where=place)
+
+
+def _ends_well(source: Source, kind: str | None) -> bool:
+    if not isinstance(source, str | os.PathLike | bytes):
+        return False
+    with io.BytesIO(source) if isinstance(source, bytes) else open(source, "rb") as file:
+        head = file.read(12)
+        length = file.seek(0, os.SEEK_END)
+        file.seek(max(0, length - 12))
+        tail = file.read()
+    if kind == "WEBP":  # which says its length in its header
+        return int.from_bytes(head[4:8], "little") + 8 == length
+    return kind in ENDINGS and tail.endswith(ENDINGS[kind])
 
 
 def named_folder(path: str | Path) -> Path:
@@ -324,24 +324,10 @@ def named_folder(path: str | Path) -> Path:
 
 def locate(folder: Path, name: Any) -> Path:
     """The file `name` in `folder`; a name that is none, or that leads out of the folder, is an ItmlabError."""
-    if not isinstance(name, str) or not name.strip() or "\0" in name or not _encodable(name):
+    no_name = not isinstance(name, str) or not name.strip() or "\0" in name
+    if no_name or any("\ud800" <= character <= "\udfff" for character in name):
         raise ItmlabError(f"not the name of a file: {one_line(repr(name), 80)}", where=str(folder))
     try:
         return inside(folder, name)
     except (OSError, RuntimeError) as error:  # a name too long, a loop of links
         raise ItmlabError(f"cannot be opened ({one_line(error, 120)})", where=str(folder)) from None
-
-
-def _encodable(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _state(paths: Sequence[Path], decode: bool) -> str:
-    digest = hashlib.sha256(b"decoded" if decode else b"headers")
-    for path in paths:
-        try:
-            status = os.stat(path)
-            digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
-        except OSError:
-            digest.update(f"{path}\0missing\n".encode())
-    return digest.hexdigest()

@@ -1,8 +1,11 @@
-"""Features of image regions, one set an image, read from the disk when asked for."""
+"""Features of image regions, in the two published layouts; read from the disk when asked for, never by pickle.
+
+SCAN's (Lee et al., 2018) are arrays `{split}_ims.npy` of shape (image, region, feature) beside `{split}_caps.txt`.
+UNITER's (Chen et al., 2020) are one .npz file an image, with boxes of 4 to 7 numbers and confidences (METHODS 5).
+"""
 
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,77 +17,12 @@ from torch import Tensor
 from ..errors import ItmlabError
 from ..storage import inside
 from .captionset import CaptionSet
-from .entries import Caption, Entry, assemble, find_table
+from .entries import Caption, Entry, assemble, find_table, read_text
 from .faults import Faults, one_line
 from .folder import read_captions
 from .pictures import NoPictures, decodes, each_checked, locate
 
-# The published files of region features, opened without pickle and checked before they are used.
-
-
 LARGEST_MEMBER = 2**30  # bytes of one array in an .npz: 2**30 is 60,000 regions of 2,048 numbers twice over
-
-
-def read_npy(path: Path) -> np.ndarray:
-    """The `(image, region, feature)` array of an .npy file, memory-mapped; `(image, feature)` counts as one region."""
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise ItmlabError("no such file", where=str(path)) from None
-    except Exception as error:  # numpy answers damage with ValueError, OSError, EOFError, SyntaxError, …
-        raise ItmlabError(f"not a readable .npy array ({one_line(error, 160)})", where=str(path)) from None
-    if not isinstance(array, np.ndarray) or array.ndim not in (2, 3) or array.dtype.kind != "f":
-        shape = f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else "an archive"
-        raise ItmlabError(f"not an array of numbers (image, region, feature) but {shape}", where=str(path))
-    return array if array.ndim == 3 else array[:, None, :]
-
-
-def read_npz(path: Path) -> dict[str, np.ndarray]:
-    """`features`, `norm_bb` and (where it has one) `conf` of one image's .npz file, their lengths checked."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            content = {name: archive[name] for name in _members(path)}
-    except FileNotFoundError:
-        raise ItmlabError("no such file", where=str(path)) from None
-    except ItmlabError:
-        raise
-    except Exception as error:  # as above, and the zip module's
-        raise ItmlabError(f"not a readable .npz of arrays ({one_line(error, 160)})", where=str(path)) from None
-    lengths = {name: len(array) for name, array in content.items()}
-    if any(content[name].ndim != 2 for name in ("features", "norm_bb")) or len(set(lengths.values())) != 1:
-        shapes = ", ".join(f"{name} {array.shape}" for name, array in content.items())
-        raise ItmlabError(f"arrays that do not belong together: {shapes}", where=str(path))
-    if content["norm_bb"].shape[1] not in (4, 6, 7):
-        raise ItmlabError(f"boxes of {content['norm_bb'].shape[1]} numbers, not 4, 6 or 7", where=str(path))
-    for name, array in content.items():
-        if array.dtype.kind != "f" or not np.isfinite(array).all():
-            raise ItmlabError(f"{name!r} is not an array of finite numbers", where=str(path))
-    return content
-
-
-def check_npz(path: Path, *, decode: bool) -> None:
-    """Raise ItmlabError unless the file has the arrays; with `decode` they are read whole."""
-    if decode:
-        read_npz(path)
-    else:
-        _members(path)
-
-
-def _members(path: Path) -> list[str]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            sizes = {member.filename: member.file_size for member in archive.infolist()}
-    except FileNotFoundError:
-        raise ItmlabError("no such file", where=str(path)) from None
-    except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise ItmlabError(f"not a readable .npz ({one_line(error, 160)})", where=str(path)) from None
-    for name in ("features", "norm_bb"):
-        if f"{name}.npy" not in sizes:
-            raise ItmlabError(f"there is no {name!r} in it", where=str(path))
-    members = [name for name in ("features", "norm_bb", "conf") if f"{name}.npy" in sizes]
-    if any(sizes[f"{name}.npy"] > LARGEST_MEMBER for name in members):
-        raise ItmlabError(f"an array of more than {LARGEST_MEMBER} bytes", where=str(path))
-    return members
 
 
 class RegionFeatures(NamedTuple):
@@ -95,12 +33,104 @@ class RegionFeatures(NamedTuple):
     confidence: Float[Tensor, "region"] | None
 
 
-@dataclass(frozen=True)
-class ArrayRow:
+class ArrayRow(NamedTuple):
     """One image's regions in a shared `(image, region, feature)` array on the disk."""
 
     file: Path
     row: int
+
+
+def load_regions(
+    root: Path,
+    faults: Faults,
+    *,
+    captions: str | Path | None = None,
+    features: str | Path | None = None,
+    captions_per_image: int | None = None,
+    confidence: float = 0.2,
+    fewest: int = 10,
+    most: int = 100,
+    verify: str | None = None,
+    proportions: Sequence[float] = (0.8, 0.1, 0.1),
+    seed: int = 0,
+) -> CaptionSet:
+    """Region features in either published layout; the set has `regions` and no pictures.
+
+    With `{split}_ims.npy` in `root`, lines of `{split}_caps.txt` belong to the images in order, as many each as the
+    counts say (five in the published files; where an array repeats each image once a caption, `captions_per_image`
+    says how often, 5 if the rows repeat so). Otherwise `root` has a table of captions (as load("folder")) and
+    `regions/NAME.npz` for each image NAME, its suffix replaced; `features` names another folder. Of those files the
+    regions above `confidence` are kept, at least `fewest` and at most `most`.
+    """
+    arrays = sorted(root.glob("*_ims.npy"))
+    if arrays:
+        entries = [entry for path in arrays for entry in _array_entries(root, path, captions_per_image, faults)]
+    else:
+        entries = _file_entries(root, captions, features, faults)
+
+    def check(sources: list[Any]) -> list[str | None]:
+        decode = decodes(verify, len(sources))
+        if not arrays:
+            return each_checked(sources, read_npz if decode else _members)
+        if not decode:
+            return [None] * len(sources)
+        finite = (bool(found.features.isfinite().all()) for found in Regions(sources))
+        return [None if good else "the features are not finite numbers" for good in finite]
+
+    why, remedy = "this set has region features and no pictures", "use its regions"
+    return assemble(
+        entries,
+        faults,
+        pictures=lambda sources: NoPictures(len(sources), why=why, remedy=remedy),
+        regions=lambda sources: Regions(sources, confidence=confidence, fewest=fewest, most=most),
+        check=check,
+        proportions=proportions,
+        seed=seed,
+    )
+
+
+def _array_entries(root: Path, path: Path, captions_per_image: int | None, faults: Faults) -> list[Entry]:
+    split = path.name.removesuffix("_ims.npy")
+    texts = root / f"{split}_caps.txt"
+    try:
+        array = read_npy(inside(root, path.name))
+        lines = [line.removesuffix("\r") for line in read_text(inside(root, texts.name)).split("\n")]
+        lines = lines[:-1] if lines[-1] == "" else lines
+        each, step = _shares(path, array, len(lines), captions_per_image)
+    except ItmlabError as error:
+        faults.add(error.where or path, None, f"{error.what} (so the split {split!r} cannot be read)")
+        return []
+    entries = []
+    for image in range(len(array) // step):
+        own = [Caption(lines[at], row=at + 1, file=str(texts)) for at in range(image * each, (image + 1) * each)]
+        row = image * step
+        entries.append(Entry(str(path), row, f"{split}/{image}", ArrayRow(path, row), captions=own, split=split))
+    return entries
+
+
+def _shares(path: Path, array: np.ndarray, line_count: int, given: int | None) -> tuple[int, int]:
+    """(captions an image, rows an image) of an array of images beside `line_count` captions."""
+    row_count = len(array)
+    if row_count and line_count == row_count:
+        by_five = row_count % 5 == 0 and all((array[row] == array[0]).all() for row in range(1, 5))
+        repeats = given or (5 if by_five else 1)
+        if row_count % repeats == 0:
+            return repeats, repeats
+    elif row_count and line_count and line_count % row_count == 0 and given in (None, line_count // row_count):
+        return line_count // row_count, 1
+    raise ItmlabError(f"{row_count} images beside {line_count} captions do not divide evenly", where=str(path))
+
+
+def _file_entries(root: Path, captions: str | Path | None, features: str | Path | None, faults: Faults) -> list[Entry]:
+    table = Path(captions) if captions is not None else find_table(root)
+    folder = Path(features) if features is not None else inside(root, "regions")
+    if table is None or not folder.is_dir():
+        raise ItmlabError(
+            "neither {split}_ims.npy with {split}_caps.txt, nor a table of captions with a folder regions/ of .npz",
+            where=str(root),
+            remedy="name them with captions= and features=",
+        )
+    return read_captions(table, faults, lambda name: locate(folder, f"{Path(name).with_suffix('.npz')}"))
 
 
 class Regions(Sequence[RegionFeatures]):
@@ -126,16 +156,7 @@ class Regions(Sequence[RegionFeatures]):
             if source.file not in self._arrays:
                 self._arrays[source.file] = read_npy(source.file)
             return RegionFeatures(_tensor(self._arrays[source.file][source.row]), None, None)
-        return self._from_file(source)
-
-    def select(self, indices: Sequence[int]) -> "Regions":
-        """The regions of these images in this order, still on the disk."""
-        confidence, fewest, most = self._limits
-        chosen = [self._sources[int(i)] for i in indices]
-        return Regions(chosen, confidence=confidence, fewest=fewest, most=most)
-
-    def _from_file(self, path: Path) -> RegionFeatures:
-        content = read_npz(path)
+        content = read_npz(source)
         features, boxes, confidence = content["features"], with_area(content["norm_bb"]), content.get("conf")
         if confidence is None:
             return RegionFeatures(_tensor(features), _tensor(boxes), None)
@@ -145,9 +166,19 @@ class Regions(Sequence[RegionFeatures]):
         kept = np.argsort(-confidence, kind="stable")[:count]
         return RegionFeatures(_tensor(features[kept]), _tensor(boxes[kept]), _tensor(confidence[kept]))
 
+    def select(self, indices: Sequence[int]) -> "Regions":
+        """The regions of these images in this order, still on the disk."""
+        confidence, fewest, most = self._limits
+        chosen = [self._sources[int(i)] for i in indices]
+        return Regions(chosen, confidence=confidence, fewest=fewest, most=most)
+
 
 def with_area(boxes: Float[np.ndarray, "region coordinate"]) -> Float[np.ndarray, "region 7"]:
-    """Boxes of 4 (corners), 6 (and width, height) or 7 numbers as the 7 that UNITER uses (and area)."""
+    """Boxes of 4 (corners), 6 (and width, height) or 7 numbers as the 7 that UNITER uses (and area).
+
+    >>> with_area(np.array([[0.0, 0.5, 0.5, 1.0]])).tolist()
+    [[0.0, 0.5, 0.5, 1.0, 0.5, 0.5, 0.25]]
+    """
     boxes = boxes.astype(np.float32)
     if boxes.shape[1] == 4:
         boxes = np.concatenate([boxes, boxes[:, 2:] - boxes[:, :2]], axis=1)
@@ -158,120 +189,53 @@ def _tensor(values: np.ndarray) -> Tensor:
     return torch.from_numpy(np.array(values, dtype=np.float32))
 
 
-# Data sets published as region features: `{split}_ims.npy` with `{split}_caps.txt`, or one .npz file an image.
-
-
-def load_regions(
-    root: Path,
-    faults: Faults,
-    *,
-    captions: str | Path | None = None,
-    features: str | Path | None = None,
-    captions_per_image: int | None = None,
-    confidence: float = 0.2,
-    fewest: int = 10,
-    most: int = 100,
-    verify: str | None = None,
-    proportions: Sequence[float] = (0.8, 0.1, 0.1),
-    seed: int = 0,
-) -> CaptionSet:
-    """Region features in either published format; the set has `regions` and no pictures.
-
-    With `{split}_ims.npy` in `root`, lines of `{split}_caps.txt` belong to the images in order, as many each as the
-    counts say (five in the published files; where an array repeats each image once a caption, `captions_per_image`
-    says how often, 5 if the rows repeat so). Otherwise `root` has a table of captions (as load("folder")) and
-    `regions/NAME.npz` for each image NAME, its suffix replaced; `features` names another folder. Of those files the
-    regions above `confidence` are kept, at least `fewest` and at most `most`.
-    """
-    arrays = sorted(root.glob("*_ims.npy"))
-    if arrays:
-        entries = [entry for path in arrays for entry in _array_entries(root, path, captions_per_image, verify, faults)]
-    else:
-        entries = _file_entries(root, captions, features, faults)
-
-    def check(sources: list[Any]) -> list[str | None]:
-        decode = decodes(verify, len(sources))
-        if arrays:
-            return _not_finite(sources) if decode else [None] * len(sources)
-        return each_checked(sources, lambda path: check_npz(path, decode=decode))
-
-    return assemble(
-        faults.name,
-        entries,
-        faults,
-        pictures=lambda sources: NoPictures(
-            len(sources), why="this set has region features and no pictures", remedy="use its regions"
-        ),
-        regions=lambda sources: Regions(sources, confidence=confidence, fewest=fewest, most=most),
-        check=check,
-        proportions=proportions,
-        seed=seed,
-    )
-
-
-def _array_entries(
-    root: Path, path: Path, captions_per_image: int | None, verify: str | None, faults: Faults
-) -> list[Entry]:
-    split = path.name.removesuffix("_ims.npy")
-    texts = root / f"{split}_caps.txt"
+def read_npy(path: Path) -> np.ndarray:
+    """The `(image, region, feature)` array of an .npy file, memory-mapped; `(image, feature)` counts as one region."""
     try:
-        array = read_npy(inside(root, path.name))
-        lines = _lines(inside(root, texts.name))
-        each, step = _shares(path, array, len(lines), captions_per_image)
-    except ItmlabError as error:
-        faults.add(error.where or path, None, f"{error.what} (so the split {split!r} cannot be read)")
-        return []
-    return [
-        Entry(
-            file=str(path),
-            row=image * step,
-            image_id=f"{split}/{image}",
-            source=ArrayRow(path, image * step),
-            captions=[
-                Caption(lines[line], row=line + 1, file=str(texts)) for line in range(image * each, (image + 1) * each)
-            ],
-            split=split,
-        )
-        for image in range(len(array) // step)
-    ]
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise ItmlabError("no such file", where=str(path)) from None
+    except Exception as error:  # numpy answers damage with ValueError, OSError, EOFError, SyntaxError, …
+        raise ItmlabError(f"not a readable .npy array ({one_line(error, 160)})", where=str(path)) from None
+    if not isinstance(array, np.ndarray) or array.ndim not in (2, 3) or array.dtype.kind != "f":
+        shape = f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else "an archive"
+        raise ItmlabError(f"not an array of numbers (image, region, feature) but {shape}", where=str(path))
+    return array if array.ndim == 3 else array[:, None, :]
 
 
-def _shares(path: Path, array: np.ndarray, line_count: int, given: int | None) -> tuple[int, int]:
-    """(captions an image, rows an image) of an array of images beside `line_count` captions."""
-    row_count = len(array)
-    if row_count and line_count == row_count:
-        repeats = given or (
-            5 if row_count % 5 == 0 and all((array[row] == array[0]).all() for row in range(1, 5)) else 1
-        )
-        if row_count % repeats == 0:
-            return repeats, repeats
-    elif row_count and line_count and line_count % row_count == 0 and given in (None, line_count // row_count):
-        return line_count // row_count, 1
-    raise ItmlabError(f"{row_count} images beside {line_count} captions do not divide evenly", where=str(path))
-
-
-def _lines(path: Path) -> list[str]:
+def read_npz(path: Path) -> dict[str, np.ndarray]:
+    """`features`, `norm_bb` and (where it has one) `conf` of one image's .npz file, their lengths checked."""
+    members = _members(path)
     try:
-        text = path.read_bytes().decode("utf-8", errors="surrogateescape").removeprefix("\ufeff")
-    except OSError as error:
-        raise ItmlabError(f"cannot be read ({error.strerror})", where=str(path)) from None
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
-    return lines[:-1] if lines[-1] == "" else lines
+        with np.load(path, allow_pickle=False) as archive:
+            content = {name: archive[name] for name in members}
+    except Exception as error:  # as above, and the zip module's
+        raise ItmlabError(f"not a readable .npz of arrays ({one_line(error, 160)})", where=str(path)) from None
+    lengths = {name: len(array) for name, array in content.items()}
+    if any(content[name].ndim != 2 for name in ("features", "norm_bb")) or len(set(lengths.values())) != 1:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in content.items())
+        raise ItmlabError(f"arrays that do not belong together: {shapes}", where=str(path))
+    if content["norm_bb"].shape[1] not in (4, 6, 7):
+        raise ItmlabError(f"boxes of {content['norm_bb'].shape[1]} numbers, not 4, 6 or 7", where=str(path))
+    for name, array in content.items():
+        if array.dtype.kind != "f" or not np.isfinite(array).all():
+            raise ItmlabError(f"{name!r} is not an array of finite numbers", where=str(path))
+    return content
 
 
-def _file_entries(root: Path, captions: str | Path | None, features: str | Path | None, faults: Faults) -> list[Entry]:
-    table = Path(captions) if captions is not None else find_table(root)
-    folder = Path(features) if features is not None else inside(root, "regions")
-    if table is None or not folder.is_dir():
-        raise ItmlabError(
-            "neither {split}_ims.npy with {split}_caps.txt, nor a table of captions with a folder regions/ of .npz",
-            where=str(root),
-            remedy="name them with captions= and features=",
-        )
-    return read_captions(table, faults, lambda name: locate(folder, f"{Path(name).with_suffix('.npz')}"))
-
-
-def _not_finite(sources: list[ArrayRow]) -> list[str | None]:
-    regions = Regions(sources)
-    finite = (bool(regions[index].features.isfinite().all()) for index in range(len(regions)))
-    return [None if good else "the features are not finite numbers" for good in finite]
+def _members(path: Path) -> list[str]:
+    """The arrays to read, by the archive's list alone: a file is refused by its size before it is unpacked."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            sizes = {member.filename: member.file_size for member in archive.infolist()}
+    except FileNotFoundError:
+        raise ItmlabError("no such file", where=str(path)) from None
+    except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise ItmlabError(f"not a readable .npz ({one_line(error, 160)})", where=str(path)) from None
+    members = [name for name in ("features", "norm_bb", "conf") if f"{name}.npy" in sizes]
+    for name in ("features", "norm_bb"):
+        if name not in members:
+            raise ItmlabError(f"there is no {name!r} in it", where=str(path))
+    if any(sizes[f"{name}.npy"] > LARGEST_MEMBER for name in members):
+        raise ItmlabError(f"an array of more than {LARGEST_MEMBER} bytes", where=str(path))
+    return members

@@ -1,4 +1,12 @@
-"""InfoNCE over a score matrix with a truth mask."""
+"""InfoNCE, and ITContrast's InfoCMR, whose denominator also holds synthetic negatives and Gaussian noise.
+
+One direction, of an anchor q with score s⁺ to its match (Wu et al. 2023, Eq. 7):
+
+    L = −log exp(s⁺/τ) / (exp(s⁺/τ) + Σ_batch exp(s⁻/τ) + Σ_synthetic exp(s̄/τ) + Σ_z exp(cos(q, g_z)/τ))
+
+Without the last two sums it is InfoNCE (van den Oord et al. 2018). Candidates marked in `positives` are in no sum:
+neither the match twice nor other captions of its image. All are means over the anchors that have a negative.
+"""
 
 import math
 
@@ -10,18 +18,24 @@ from torch.nn.functional import normalize
 from ..errors import ItmlabError
 from .triplet import check_shapes, precise
 
+NOISE = 128  # Z in ITContrast
+TEMPERATURE = 0.05  # τ there
+
 
 def info_nce(
     scores: Float[Tensor, "anchor candidate"],
     positives: Bool[Tensor, "anchor candidate"],
     positive_scores: Float[Tensor, "anchor"],
-    temperature: float | Float[Tensor, ""] = 0.05,
+    temperature: float | Float[Tensor, ""] = TEMPERATURE,
     extra_scores: Float[Tensor, "anchor extra"] | None = None,
 ) -> Float[Tensor, ""]:
-    """-log of exp(s⁺/τ) over itself plus Σ exp(s/τ) of the anchor's negatives, mean over the anchors that have any.
+    """−log of the match's share in a softmax over it and the anchor's negatives (van den Oord et al. 2018).
 
-    Candidates marked in `positives` are in no denominator: neither the positive twice nor other captions of its image.
-    `extra_scores` are further negatives that belong to no candidate, such as synthetic ones (van den Oord et al. 2018).
+    `extra_scores` are further negatives that belong to no candidate, such as noise.
+
+    >>> scores = torch.tensor([[1.0, 1.0]])
+    >>> round(info_nce(scores, torch.tensor([[True, False]]), scores[:, 0]).exp().item(), 3)  # one of two alike
+    2.0
     """
     check_shapes(scores, positives, positive_scores)
     if not isinstance(temperature, Tensor) and not temperature > 0:
@@ -42,13 +56,6 @@ def info_nce(
     return torch.where(allowed, losses, 0).sum() / allowed.sum().clamp(min=1)
 
 
-# ITContrast's loss: InfoNCE whose denominator also holds synthetic negatives and Gaussian noise.
-
-
-NOISE = 128  # Z in the paper
-TEMPERATURE = 0.05
-
-
 def info_cmr(
     scores: Float[Tensor, "anchor candidate"],
     positives: Bool[Tensor, "anchor candidate"],
@@ -59,10 +66,14 @@ def info_cmr(
     synthetic_allowed: Bool[Tensor, "anchor synthetic"] | None = None,
     noise_scores: Float[Tensor, "anchor noise"] | None = None,
 ) -> Float[Tensor, ""]:
-    """One direction of InfoCMR (ITContrast, Eq. 7), mean over the anchors that have a negative; all scores are cosines.
+    """One direction of InfoCMR (ITContrast 2023, Eq. 7; without noise Eq. 6); all scores are cosines.
 
-    Its denominator is the positive, the candidates not marked in `positives`, the synthetic negatives (those allowed,
-    if that is said) and the noise. Without the last two it is `info_nce`, to the last digit.
+    Synthetic negatives count where they are allowed (everywhere, if nothing is said). Without them and without noise
+    it is `info_nce`, to the last digit.
+
+    >>> scores, match = torch.ones(1, 2), torch.tensor([[True, False]])
+    >>> round(info_cmr(scores, match, scores[:, 0], synthetic_scores=torch.ones(1, 2)).exp().item(), 3)
+    4.0
     """
     if synthetic_scores is not None:
         if synthetic_scores.ndim != 2 or len(synthetic_scores) != len(scores):
@@ -84,10 +95,12 @@ def info_cmr(
 def gaussian_noise(
     number: int, features: Float[Tensor, "any dimension"], *, generator: torch.Generator
 ) -> Float[Tensor, "{number} dimension"]:
-    """Random directions, evenly over the unit sphere: Eq. 7's noise vectors, which are nobody's negatives.
+    """The g_z of Eq. 7: random directions, evenly over the unit sphere, which are nobody's negatives.
 
-    They have the dimension, type and device of `features`; one set serves every anchor and both directions.
+    They have the dimension, type and device of `features`; one set serves every anchor and both directions (METHODS
+    4.2).
     """
     shape = number, features.shape[-1]
+    # drawn where the generator is, so that a GPU sees the same numbers as a processor
     drawn = torch.randn(shape, generator=generator, device=generator.device)
     return normalize(drawn, dim=1).to(features)

@@ -1,34 +1,63 @@
-"""TAGS-DC's matching losses: triplets over negatives that were retrieved, and over sentences made for the picture.
+"""The losses of TAGS-DC (Fan et al. 2022), Eqs. 1 to 10 in the paper's order: what `training.tags` minimises.
 
-All take logits of H_ITM. The sigmoid is inside the hinge; a ranking goes by the logit itself, which a saturated
-sigmoid would tie. Where an anchor has several negatives the loss is the mean over them, then over the anchors that have
-any (`methods.md` 3.5), so neither the number of negatives nor an anchor without one changes its scale.
+    Eq. 1   L_MLM  = NLL(H_MLM(I, T_masked), hidden tokens)             masked_language
+    Eq. 3   s      = H_ITM(I, T) in [0, 1]                              matching_score
+    Eq. 4   TripL(U, V, W) = [α − s(U, V) + s(U, W)]₊                   triplet_hinges, matching_triplet
+    Eq. 5   L_IRTM = TripL(I, T, T⁻) + TripL(T, I, I⁻), retrieved       retrieved_matching
+    Eq. 7   L_ISTM = mean over the made sentences of TripL(I, T, T̄)     synthetic_matching
+    Eq. 8   L_WoD  = NLL(H_WoD(I, T̄), which tokens are the caption's)   word_discrimination
+    Eq. 9   L_WoC  = NLL(H_WoC(I, T̄), T)                                word_correction
+    Eq. 10  L      = Σ λ·L                                              weighted_sum
+
+(Eq. 2 fills masks and Eq. 6 keeps the best-scoring sentences: `synthesis.tags`.) Matching takes logits of H_ITM: the
+sigmoid is inside the hinge, but a ranking goes by the logit, which a saturated sigmoid would tie. Where an anchor has
+several negatives its loss is the mean over them, then over the anchors that have any (METHODS 3.5), so neither the
+number of negatives nor an anchor without one changes its scale.
 """
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from typing import Literal
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor
 from torch.nn.functional import softplus
 
 from ..errors import ItmlabError
 from .triplet import precise
+from .words import Positions, correction_labels, discrimination_labels, token_likelihood
 
 MARGIN = 0.2  # α in the paper's table of hyper-parameters
+Matching = Literal["triplet", "binary", "contrast"]
+
+
+def masked_language(
+    logits: Float[Tensor, "row piece vocabulary"] | Float[Tensor, "labelled vocabulary"],
+    labels: Int[Tensor, "row piece"],
+) -> Float[Tensor, ""]:
+    """L_MLM (Eq. 1): NLL of the hidden pieces, mean over them all.
+
+    `labels` are the pieces that were hidden, −100 everywhere else, as `mask_pieces` gives them. The logits may be of
+    the hidden positions only (see `token_likelihood`).
+    """
+    return token_likelihood(logits, labels)
 
 
 def matching_score(logits: Float[Tensor, "*pair"]) -> Float[Tensor, "*pair"]:
-    """s in [0, 1] of a pair (TAGS-DC, Eq. 3): the sigmoid of its logit, at least in single precision."""
+    """s in [0, 1] of a pair (Eq. 3): the sigmoid of its logit, at least in single precision."""
     return precise(logits).sigmoid()
 
 
 def triplet_hinges(
     positive_logits: Float[Tensor, "anchor"], negative_logits: Float[Tensor, "anchor negative"], margin: float = MARGIN
 ) -> Float[Tensor, "anchor negative"]:
-    """[α - s(U, V) + s(U, W)]₊ of each anchor U, its match V and each of its negatives W (TAGS-DC, Eq. 4)."""
+    """[α − s(U, V) + s(U, W)]₊ of each anchor U, its match V and each of its negatives W (Eq. 4).
+
+    >>> triplet_hinges(torch.tensor([0.0]), torch.tensor([[0.0, -9.0]]), margin=0.25)
+    tensor([[0.2500, 0.0000]])
+    """
     return (margin - matching_score(positive_logits)[:, None] + matching_score(negative_logits)).relu()
 
 
@@ -38,7 +67,7 @@ def matching_triplet(
     allowed: Bool[Tensor, "anchor negative"] | None = None,
     margin: float = MARGIN,
 ) -> Float[Tensor, ""]:
-    """One direction: the mean hinge of each anchor's negatives, mean over the anchors that have any.
+    """One direction of Eq. 5: the mean hinge of each anchor's negatives, mean over the anchors that have any.
 
     A negative that is not `allowed` (a row with fewer than the others) is not read, whatever its logit.
     """
@@ -53,41 +82,7 @@ def matching_triplet(
         allowed = negative_logits.new_ones(negative_logits.shape, dtype=bool)
     # emptied before the sigmoid too: an unread NaN would come back through the gradient
     hinges = triplet_hinges(positive_logits, negative_logits.masked_fill(~allowed, 0), margin).masked_fill(~allowed, 0)
-    means = hinges.sum(dim=1) / allowed.sum(dim=1).clamp(min=1)
-    return means.sum() / allowed.any(dim=1).sum().clamp(min=1)
-
-
-def retrieved_matching(
-    positive_logits: Float[Tensor, "pair"],
-    caption_logits: Float[Tensor, "pair caption"],
-    image_logits: Float[Tensor, "pair image"],
-    captions_allowed: Bool[Tensor, "pair caption"] | None = None,
-    images_allowed: Bool[Tensor, "pair image"] | None = None,
-    margin: float = MARGIN,
-) -> Float[Tensor, ""]:
-    """L_IRTM (TAGS-DC, Eq. 5): the image against retrieved captions, plus the caption against retrieved images.
-
-    `caption_logits` are of each pair's image with negative captions, `image_logits` of its caption with negative
-    images: in the paper the 31 best of 399 random ones (`samplers.mined_negatives`).
-    """
-    from_image = matching_triplet(positive_logits, caption_logits, captions_allowed, margin)
-    return from_image + matching_triplet(positive_logits, image_logits, images_allowed, margin)
-
-
-def synthetic_matching(
-    positive_logits: Float[Tensor, "pair"],
-    synthetic_logits: Float[Tensor, "pair sentence"],
-    allowed: Bool[Tensor, "pair sentence"] | None = None,
-    margin: float = MARGIN,
-) -> Float[Tensor, ""]:
-    """L_ISTM (TAGS-DC, Eq. 7): the image against its m best-scoring synthetic sentences, mean over them.
-
-    A pair for which fewer than m sentences were left is marked in `allowed`; one without any is not counted.
-    """
-    return matching_triplet(positive_logits, synthetic_logits, allowed, margin)
-
-
-# Matching as a question of yes or no, and as a choice among candidates: two losses beside TAGS-DC's triplet.
+    return _mean(hinges.sum(dim=1) / allowed.sum(dim=1).clamp(min=1), allowed)
 
 
 def matching_binary(
@@ -95,7 +90,7 @@ def matching_binary(
     negative_logits: Float[Tensor, "anchor negative"],
     allowed: Bool[Tensor, "anchor negative"],
 ) -> Float[Tensor, ""]:
-    """Binary cross-entropy as in UNITER's pretraining, matches and mismatches of equal weight.
+    """In Eq. 4's place, binary cross-entropy as in UNITER's pretraining (Chen et al. 2020), both classes of one weight.
 
     Half of −log σ(s⁺) and the mean of −log(1 − σ(s⁻)) over an anchor's allowed negatives, mean over the anchors that
     have any; a logit that is not allowed is not read.
@@ -110,7 +105,7 @@ def matching_contrast(
     negative_logits: Float[Tensor, "anchor negative"],
     allowed: Bool[Tensor, "anchor negative"],
 ) -> Float[Tensor, ""]:
-    """−log of the match's share in a softmax over it and its allowed negatives, mean over anchors that have any."""
+    """In Eq. 4's place, −log of the match's share in a softmax over it and its allowed negatives."""
     positive, negative = precise(positive_logits)[:, None], precise(negative_logits).masked_fill(~allowed, -torch.inf)
     shares = torch.cat([positive, negative], dim=1).log_softmax(dim=1)
     return _mean(-shares[:, 0], allowed)
@@ -121,15 +116,121 @@ def _mean(losses: Float[Tensor, "anchor"], allowed: Bool[Tensor, "anchor negativ
     return torch.where(some, losses, 0).sum() / some.sum().clamp(min=1)
 
 
-# TAGS-DC's five losses as one.
+def retrieved_matching(
+    positive_logits: Float[Tensor, "pair"],
+    caption_logits: Float[Tensor, "pair caption"],
+    image_logits: Float[Tensor, "pair image"],
+    captions_allowed: Bool[Tensor, "pair caption"] | None = None,
+    images_allowed: Bool[Tensor, "pair image"] | None = None,
+    margin: float = MARGIN,
+    kind: Matching = "triplet",
+) -> Float[Tensor, ""]:
+    """L_IRTM (Eq. 5): the image against retrieved captions, plus the caption against retrieved images.
+
+    `caption_logits` are of each pair's image with negative captions, `image_logits` of its caption with negative
+    images: in the paper the 31 best of 399 random ones (`samplers.mined_negatives`). Another `kind` than "triplet" has
+    no margin.
+
+    >>> alike = torch.zeros(2, 3)  # nothing is told apart: one margin each way
+    >>> round(retrieved_matching(alike[:, 0], alike, alike).item(), 2)
+    0.4
+    """
+    from_image = synthetic_matching(positive_logits, caption_logits, captions_allowed, margin, kind)
+    return from_image + synthetic_matching(positive_logits, image_logits, images_allowed, margin, kind)
+
+
+def synthetic_matching(
+    positive_logits: Float[Tensor, "pair"],
+    synthetic_logits: Float[Tensor, "pair sentence"],
+    allowed: Bool[Tensor, "pair sentence"] | None = None,
+    margin: float = MARGIN,
+    kind: Matching = "triplet",
+) -> Float[Tensor, ""]:
+    """L_ISTM (Eq. 7): the image against its m best-scoring synthetic sentences, mean over them.
+
+    A pair for which fewer than m sentences were left is marked in `allowed`; one without any is not counted.
+    """
+    if kind == "triplet":
+        return matching_triplet(positive_logits, synthetic_logits, allowed, margin)
+    if allowed is None:
+        allowed = torch.ones_like(synthetic_logits, dtype=torch.bool)
+    other = matching_binary if kind == "binary" else matching_contrast
+    return other(positive_logits, synthetic_logits, allowed)
+
+
+def rows_by_anchor(
+    logits: Float[Tensor, "pair"], anchors: Int64[Tensor, "pair"], positives: Bool[Tensor, "pair"]
+) -> tuple[Float[Tensor, "anchor"], Float[Tensor, "anchor negative"], Bool[Tensor, "anchor negative"]]:
+    """From a flat list of scored pairs: positive logits, negative logits and which of those there are (the rest is 0).
+
+    Which pair is the positive of anchor 0, 1, … is said by `positives` and by nothing else: not by its place in the
+    batch, nor by its length, as in the public code (METHODS 3, last table). Negatives keep their order. ItmlabError
+    unless every anchor has exactly one positive pair.
+
+    >>> anchors, positives = torch.tensor([0, 1, 0]), torch.tensor([False, True, True])
+    >>> [each.tolist() for each in rows_by_anchor(torch.tensor([5.0, 6.0, 7.0]), anchors, positives)]
+    [[7.0, 6.0], [[5.0], [0.0]], [[True], [False]]]
+    """
+    if not (logits.ndim == 1 and logits.shape == anchors.shape == positives.shape):
+        raise ItmlabError(
+            f"each pair needs a logit, an anchor and whether it is the positive; got {tuple(logits.shape)}, "
+            f"{tuple(anchors.shape)} and {tuple(positives.shape)}"
+        )
+    count = int(anchors.max()) + 1 if len(anchors) else 0
+    matches = torch.bincount(anchors[positives], minlength=count)
+    if bool((matches != 1).any()):
+        wrong = int((matches != 1).nonzero()[0])
+        raise ItmlabError(f"anchor {wrong} has {int(matches[wrong])} positive pairs", remedy="give each exactly one")
+    positive_logits = logits[positives][anchors[positives].argsort()]
+    owners, order = anchors[~positives].sort(stable=True)
+    lengths = torch.bincount(owners, minlength=count)
+    column = torch.arange(len(owners), device=owners.device) - (lengths.cumsum(0) - lengths)[owners]
+    shape = count, int(lengths.max()) if count else 0
+    allowed = torch.arange(shape[1], device=logits.device) < lengths[:, None]
+    negative_logits = logits.new_zeros(shape).index_put((owners, column), logits[~positives][order])
+    return positive_logits, negative_logits, allowed
+
+
+def word_discrimination(
+    logits: Float[Tensor, "row piece 2"] | Float[Tensor, "labelled 2"],
+    synthetic: Int[Tensor, "row piece"],
+    original: Int[Tensor, "row piece"],
+    counted: Bool[Tensor, "row piece"],
+    *,
+    replaced_weight: float = 1.0,
+    kept_weight: float = 1.0,
+) -> Float[Tensor, ""]:
+    """L_WoD (Eq. 8): NLL of each counted token's label, options (replaced, kept), mean weighted by the label.
+
+    Both weights are 1 by the paper; the public code has 1 and 0.11, against the few that are replaced.
+    """
+    if not (replaced_weight >= 0 and kept_weight >= 0 and replaced_weight + kept_weight > 0):
+        raise ItmlabError(f"weights of {replaced_weight} (replaced) and {kept_weight} (kept) cannot be")
+    weights = None if replaced_weight == kept_weight else torch.tensor([replaced_weight, kept_weight])
+    return token_likelihood(logits, discrimination_labels(synthetic, original, counted), weights)
+
+
+def word_correction(
+    logits: Float[Tensor, "row piece vocabulary"] | Float[Tensor, "labelled vocabulary"],
+    synthetic: Int[Tensor, "row piece"],
+    original: Int[Tensor, "row piece"],
+    counted: Bool[Tensor, "row piece"],
+    *,
+    positions: Positions = "all",
+) -> Float[Tensor, ""]:
+    """L_WoC (Eq. 9): NLL of the caption's own tokens given the synthetic sentence and the image.
+
+    Logits may be of the positions that `correction_labels` labels only (see `token_likelihood`).
+    """
+    return token_likelihood(logits, correction_labels(synthetic, original, counted, positions))
 
 
 @dataclass(frozen=True)
 class LossWeights:
     """λ of Eq. 10; a loss of weight 0 is switched off and need not be computed.
 
-    The default is the paper's for Flickr30K, base size, stage NSGDC; `matching_only()` is the baseline UNITER, and
-    `without_words()` its stage NSG.
+    The default is the paper's for Flickr30K, base size, stage NSGDC; `without_words()` is its stage NSG and
+    `matching_only()` the baseline UNITER.
     """
 
     retrieved: float = 1.0
@@ -161,7 +262,7 @@ class LossWeights:
         return LossWeights(self.retrieved, 0.0, 0.0, 0.0, 0.0)
 
 
-# The appendix's table for stage NSGDC; its λ_ITM is Eq. 10's λ_IRTM. NSG is the same `without_words()`.
+# The appendix's Table 5 for stage NSGDC; its λ_ITM is Eq. 10's λ_IRTM. NSG is the same `without_words()`.
 PAPER_WEIGHTS: Mapping[tuple[str, str], LossWeights] = {
     ("flickr30k", "base"): LossWeights(1.0, 1e-1, 1e-3, 1e-3, 1e-3),
     ("flickr30k", "large"): LossWeights(1.0, 1e-1, 5e-4, 5e-4, 5e-4),
@@ -171,10 +272,13 @@ PAPER_WEIGHTS: Mapping[tuple[str, str], LossWeights] = {
 
 
 def weighted_sum(losses: Mapping[str, Float[Tensor, ""]], weights: LossWeights) -> Float[Tensor, ""]:
-    """Σ λ·L over the losses that are switched on (TAGS-DC, Eq. 10).
+    """Σ λ·L over the losses that are switched on (Eq. 10).
 
     A loss of weight 0 may be missing and is not read (0 times NaN is NaN). ItmlabError: one that is wanted is missing,
     one is unknown, all are switched off.
+
+    >>> weighted_sum({"retrieved": torch.tensor(3.0)}, LossWeights(2.0).matching_only())
+    tensor(6.)
     """
     known = weights.named()
     if unknown := sorted(set(losses) - set(known)):
@@ -184,35 +288,3 @@ def weighted_sum(losses: Mapping[str, Float[Tensor, ""]], weights: LossWeights) 
     if not weights.wanted:
         raise ItmlabError("all losses are switched off", remedy="give one of them a weight above 0")
     return sum(known[name] * losses[name] for name in weights.wanted)
-
-
-# From a flat list of scored pairs, as a one-tower model's batch is, to one row an anchor.
-
-
-def rows_by_anchor(
-    logits: Float[Tensor, "pair"], anchors: Int64[Tensor, "pair"], positives: Bool[Tensor, "pair"]
-) -> tuple[Float[Tensor, "anchor"], Float[Tensor, "anchor negative"], Bool[Tensor, "anchor negative"]]:
-    """Positive logits, negative logits and which of those there are (the rest is 0), of anchors 0, 1, …
-
-    Which pair is an anchor's positive is said by `positives`, and by nothing else: not by its place in the batch and
-    not by its length. Negatives keep their order. ItmlabError unless every anchor has exactly one positive pair.
-    """
-    if not (logits.ndim == 1 and logits.shape == anchors.shape == positives.shape):
-        raise ItmlabError(
-            f"each pair needs a logit, an anchor and whether it is the positive; got {tuple(logits.shape)}, "
-            f"{tuple(anchors.shape)} and {tuple(positives.shape)}"
-        )
-    count = int(anchors.max()) + 1 if len(anchors) else 0
-    matches = torch.bincount(anchors[positives], minlength=count)
-    if bool((matches != 1).any()):
-        wrong = int((matches != 1).nonzero()[0])
-        raise ItmlabError(f"anchor {wrong} has {int(matches[wrong])} positive pairs", remedy="give each exactly one")
-    positive_logits = logits[positives][anchors[positives].argsort()]
-    owners, order = anchors[~positives].sort(stable=True)
-    lengths = torch.bincount(owners, minlength=count)
-    starts = lengths.cumsum(0) - lengths
-    column = torch.arange(len(owners), device=owners.device) - starts[owners]
-    shape = count, int(lengths.max()) if count else 0
-    allowed = torch.arange(shape[1], device=logits.device) < lengths[:, None]
-    negative_logits = logits.new_zeros(shape).index_put((owners, column), logits[~positives][order])
-    return positive_logits, negative_logits, allowed

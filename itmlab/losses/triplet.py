@@ -1,7 +1,12 @@
-"""The triplet hinge in three forms: over all negatives, the hardest, or one that a sampler chose.
+"""Hinges on scores, one direction at a time: of all negatives, of the hardest, or of one that a sampler chose.
 
-Each is a mean over the anchors that have a negative (VSE++ sums over the batch: B times this), so that the three, and
-batches of different sizes, share one scale. The margin is a number or one value an anchor.
+Faghri et al. 2018 (VSE++), Sec. 3, for an anchor with score s⁺ to its match and s⁻ to each of its negatives:
+
+    SH = Σ [α − s⁺ + s⁻]₊        MH = max [α − s⁺ + s⁻]₊
+
+Li et al. 2023 (FNE), Eq. 15, takes the one negative that its sampler drew; Biten et al. 2022 (SAM), Eq. 7, puts a
+margin of its own for every anchor in the place of α. Each is a mean over the anchors that have a negative (VSE++ sums
+over the batch, B times this), so that all of them, and batches of different sizes, share one scale.
 """
 
 import math
@@ -12,7 +17,66 @@ from torch import Tensor
 
 from ..errors import ItmlabError
 
-# SAM's margin: how much better the match describes the image than the negative does, instead of a constant.
+
+def sum_of_hinges(
+    scores: Float[Tensor, "anchor candidate"],
+    positives: Bool[Tensor, "anchor candidate"],
+    positive_scores: Float[Tensor, "anchor"],
+    margin: float | Float[Tensor, "anchor"] = 0.2,
+) -> Float[Tensor, ""]:
+    """The sum of the hinges of all candidates that are not marked in `positives` (VSE++'s SH, 2018).
+
+    >>> scores = torch.tensor([[0.75, 0.5, 0.75]])
+    >>> round(sum_of_hinges(scores, torch.tensor([[True, False, False]]), scores[:, 0], margin=0.5).item(), 2)
+    0.75
+    """
+    check_shapes(scores, positives, positive_scores)
+    offset = margin - precise(positive_scores)
+    hinges = (precise(scores) + offset[:, None]).relu().masked_fill(positives, 0)
+    return hinges.sum() / (~positives.all(dim=1)).sum().clamp(min=1)
+
+
+def max_of_hinges(
+    scores: Float[Tensor, "anchor candidate"],
+    positives: Bool[Tensor, "anchor candidate"],
+    positive_scores: Float[Tensor, "anchor"],
+    margin: float | Float[Tensor, "anchor"] = 0.2,
+) -> Float[Tensor, ""]:
+    """The hinge of each anchor's hardest negative (VSE++'s MH, 2018; FNE, Eq. 3).
+
+    >>> scores = torch.tensor([[0.75, 0.5, 0.75]])
+    >>> round(max_of_hinges(scores, torch.tensor([[True, False, False]]), scores[:, 0], margin=0.5).item(), 2)
+    0.5
+    """
+    check_shapes(scores, positives, positive_scores)
+    allowed = ~positives.all(dim=1)
+    if scores.shape[1] == 0:
+        return sampled_triplet(positive_scores, positive_scores, allowed, margin)
+    # `max` and not `amax`: of equal scores one gets the gradient, as of a sampler's choice
+    hardest = scores.masked_fill(positives, -math.inf).max(dim=1).values
+    return sampled_triplet(positive_scores, hardest, allowed, margin)
+
+
+def sampled_triplet(
+    positive_scores: Float[Tensor, "anchor"],
+    negative_scores: Float[Tensor, "anchor"],
+    allowed: Bool[Tensor, "anchor"],
+    margin: float | Float[Tensor, "anchor"] = 0.2,
+) -> Float[Tensor, ""]:
+    """[α − s⁺ + s⁻]₊ of each anchor's one negative (FNE 2023, one direction of Eq. 15), mean over `allowed`.
+
+    Where an anchor is not allowed its negative score is not read; with none allowed the loss is 0, and has a gradient.
+
+    >>> round(sampled_triplet(torch.tensor([0.75, 0.5]), torch.tensor([0.5, 9]), torch.tensor([True, False])).item(), 2)
+    0.0
+    """
+    if not positive_scores.shape == negative_scores.shape == allowed.shape:
+        raise ItmlabError(
+            f"a sampled triplet needs one positive, one negative and one permission an anchor; got "
+            f"{tuple(positive_scores.shape)}, {tuple(negative_scores.shape)} and {tuple(allowed.shape)}"
+        )
+    hinges = (precise(negative_scores) - precise(positive_scores) + margin).relu()
+    return torch.where(allowed, hinges, 0).sum() / allowed.sum().clamp(min=1)
 
 
 def adaptive_margin(
@@ -21,12 +85,15 @@ def adaptive_margin(
     temperature: float,
     ceiling: float = 1.0,
 ) -> Float[Tensor, "anchor"]:
-    """(φ⁺ - φ⁻) / τ of each anchor, at most `ceiling` (SAM, Eq. 7): the margin that `sampled_triplet` takes.
+    """(φ⁺ − φ⁻) / τ of each anchor, at most `ceiling` (SAM 2022, Eq. 7): the margin that `sampled_triplet` takes.
 
     φ⁺ is the relevance of the anchor's match and φ⁻ that of its negative. From an image: of the caption taken, to the
-    captions G of the anchor's image. From a caption: of the anchor itself, to the captions of the image taken. The
-    printed subscripts of Eq. 7 are swapped; see `methods.md` 2.5. A margin is below 0 where the negative describes the
-    image better than the match does, and stays so.
+    captions G of the anchor's image. From a caption: of the anchor itself, to the captions of the image taken. (The
+    printed subscripts are swapped, METHODS 2.5.) A negative that describes the image better than the match does has a
+    margin below 0, and keeps it.
+
+    >>> adaptive_margin(torch.tensor([3.0, 1.0]), torch.tensor([1.0, 2.0]), temperature=4.0)
+    tensor([ 0.5000, -0.2500])
     """
     if positive_relevance.shape != negative_relevance.shape or positive_relevance.ndim != 1:
         raise ItmlabError(
@@ -38,69 +105,15 @@ def adaptive_margin(
     return ((positive_relevance - negative_relevance) / temperature).clamp(max=ceiling)
 
 
-# What every loss needs of its inputs.
-
-
 def precise(values: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
     """bf16 and fp16 values in single precision: their own steps are coarser than a hinge near its corner."""
     return values if values.dtype.itemsize >= 4 else values.float()
 
 
-def check_shapes(
-    scores: Float[Tensor, "anchor candidate"],
-    positives: Bool[Tensor, "anchor candidate"],
-    positive_scores: Float[Tensor, "anchor"],
-) -> None:
-    """ItmlabError unless the three fit each other."""
+def check_shapes(scores: Tensor, positives: Tensor, positive_scores: Tensor) -> None:
+    """ItmlabError unless the three fit each other: (anchor, candidate) twice, and (anchor,)."""
     if scores.ndim != 2 or positives.shape != scores.shape or positive_scores.shape != scores.shape[:1]:
         raise ItmlabError(
             f"a loss needs scores (anchor, candidate), positives of the same shape and one positive score an anchor; "
             f"got {tuple(scores.shape)}, {tuple(positives.shape)} and {tuple(positive_scores.shape)}"
         )
-
-
-def sampled_triplet(
-    positive_scores: Float[Tensor, "anchor"],
-    negative_scores: Float[Tensor, "anchor"],
-    allowed: Bool[Tensor, "anchor"],
-    margin: float | Float[Tensor, "anchor"] = 0.2,
-) -> Float[Tensor, ""]:
-    """[margin - s⁺ + s⁻]₊ of each anchor's one negative (FNE, one direction of Eq. 3 and 15), mean over `allowed`.
-
-    Where an anchor is not allowed its negative score is not read; with none allowed the loss is 0, and has a gradient.
-    """
-    if not positive_scores.shape == negative_scores.shape == allowed.shape:
-        raise ItmlabError(
-            f"a sampled triplet needs one positive, one negative and one permission an anchor; got "
-            f"{tuple(positive_scores.shape)}, {tuple(negative_scores.shape)} and {tuple(allowed.shape)}"
-        )
-    hinges = (precise(negative_scores) - precise(positive_scores) + margin).relu()
-    return torch.where(allowed, hinges, 0).sum() / allowed.sum().clamp(min=1)
-
-
-def max_of_hinges(
-    scores: Float[Tensor, "anchor candidate"],
-    positives: Bool[Tensor, "anchor candidate"],
-    positive_scores: Float[Tensor, "anchor"],
-    margin: float | Float[Tensor, "anchor"] = 0.2,
-) -> Float[Tensor, ""]:
-    """The hinge of each anchor's hardest negative (VSE++'s MH); the gradient reaches one of equals."""
-    check_shapes(scores, positives, positive_scores)
-    allowed = ~positives.all(dim=1)
-    if scores.shape[1] == 0:
-        return sampled_triplet(positive_scores, positive_scores, allowed, margin)
-    hardest = scores.masked_fill(positives, -math.inf).max(dim=1).values
-    return sampled_triplet(positive_scores, hardest, allowed, margin)
-
-
-def sum_of_hinges(
-    scores: Float[Tensor, "anchor candidate"],
-    positives: Bool[Tensor, "anchor candidate"],
-    positive_scores: Float[Tensor, "anchor"],
-    margin: float | Float[Tensor, "anchor"] = 0.2,
-) -> Float[Tensor, ""]:
-    """The sum of the hinges of all of an anchor's negatives (VSE++'s SH)."""
-    check_shapes(scores, positives, positive_scores)
-    offset = margin - precise(positive_scores)
-    hinges = (precise(scores) + offset[:, None]).relu().masked_fill(positives, 0)
-    return hinges.sum() / (~positives.all(dim=1)).sum().clamp(min=1)

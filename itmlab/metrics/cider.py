@@ -1,4 +1,13 @@
-"""CIDEr-D between captions and the captions of images (Vedantam et al. 2015), exactly, for whole test sets."""
+"""CIDEr-D between captions and the captions of images (Vedantam et al. 2015), exactly, for whole test sets.
+
+For a caption c and a reference r (METHODS 2.1):
+
+    CIDEr-D(c, r) = 10 exp(-(|c| - |r|)² / 2σ²) · 1/4 Σ_{n=1..4}  Σ_g w_g² min(c_g, r_g) r_g / (‖c‖ ‖r‖)
+
+over the n-grams g, where c_g and r_g are counts, |c| words, w_g the log of images per image with g, and ‖c‖ the norm of
+w_g c_g over the n-grams of one order; then the mean over an image's references. `ngrams.py` has the sparse product that
+gives this for all pairs at once, with no approximation.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +15,8 @@ from typing import Self
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int64
+from jaxtyping import Float, Int64
+from scipy.sparse import csr_array
 from torch import Tensor
 
 from ..errors import ItmlabError
@@ -14,94 +24,19 @@ from .ngrams import (
     DocumentFrequencies,
     Numbers,
     SentenceVectors,
+    Vocabulary,
     count_ngrams,
     image_scores,
     indicators,
     load_words,
     packed,
     pair_scores,
+    runs,
     save_words,
 )
 from .ptb import Tokenise, caption_words, reference_words
 
-# Indices that a caller chose.
-
-
-def chosen(
-    numbers: Sequence[int] | Int64[Tensor, "number"], count: int, what: str, *, least: int = 0
-) -> Int64[Numbers, "number"]:
-    """Indices as an array; ItmlabError unless they are whole numbers from `least` below `count`."""
-    found = np.asarray(numbers)
-    if found.ndim != 1 or (found.size and not np.issubdtype(found.dtype, np.integer)):
-        raise ItmlabError(f"{what} numbers must be a row of whole numbers, not {found.dtype} {found.shape}")
-    wrong = found[(found < least) | (found >= count)]
-    if wrong.size:
-        raise ItmlabError(f"there is no {what} {wrong[0]} among {count}")
-    return found.astype(np.int64)
-
-
-# Scoring a caption against its own image without itself among the references.
-
-
-def own_references(
-    captions: Sequence[Sequence[str]],
-    references: Sequence[Sequence[str]],
-    image_of_reference: Int64[Numbers, "reference"],
-    image_of_caption: Sequence[int] | None,
-) -> Int64[Numbers, "caption"]:
-    """Which reference each caption is: the first of its image with the same words; -1 for a caption of no image (-1).
-
-    Without images the captions are the references in their order. ItmlabError: a caption that is not among the
-    references of its image, numbers that do not match.
-    """
-    if image_of_caption is not None:
-        image_of_caption = chosen(image_of_caption, int(image_of_reference[-1]) + 1, "image", least=-1)
-        if len(image_of_caption) != len(captions):
-            raise ItmlabError(f"image_of_caption has {len(image_of_caption)} entries for {len(captions)} captions")
-    elif len(captions) == len(references):
-        image_of_caption = image_of_reference
-    else:
-        raise ItmlabError(
-            f"{len(captions)} captions are not the {len(references)} references in their order",
-            remedy="pass image_of_caption=",
-        )
-    numbers: dict[tuple[int, tuple[str, ...]], int] = {}
-    for number, (image, words) in enumerate(zip(image_of_reference.tolist(), references, strict=True)):
-        numbers.setdefault((image, tuple(words)), number)
-    own = [
-        -1 if image < 0 else numbers.get((image, tuple(words)))
-        for image, words in zip(image_of_caption.tolist(), captions, strict=True)
-    ]
-    if None in own:
-        index = own.index(None)
-        raise ItmlabError(
-            f"caption {index} is not among the references of image {image_of_caption[index]}: it cannot be left out",
-            remedy="correct image_of_caption, or put -1 for a caption of no image",
-        )
-    return np.array(own, dtype=np.int64)
-
-
-def leave_own_out(
-    scores: Float32[Numbers, "caption image"],
-    captions: SentenceVectors,
-    references: SentenceVectors,
-    image_of_reference: Int64[Numbers, "reference"],
-    own: Int64[Numbers, "caption"],
-    chunk: int,
-) -> None:
-    """Write the mean over the other references into each caption's score with its own image (in place).
-
-    ItmlabError: an image whose only reference is the caption.
-    """
-    held = np.bincount(image_of_reference)
-    first = held.cumsum() - held
-    mine = np.flatnonzero(own >= 0)
-    image = image_of_reference[own[mine]]
-    if (held[image] == 1).any():
-        raise ItmlabError(f"image {image[held[image] == 1][0]} has no reference left when its own caption is left out")
-    for start in range(0, len(mine), chunk):
-        rows, images = mine[start : start + chunk], image[start : start + chunk]
-        scores[rows, images] = pair_scores(captions[rows], references, first[images], held[images], without=own[rows])
+Captions = Int64[Tensor, "caption"] | SentenceVectors  # numbers of `Cider.captions`, or new ones prepared by `vectors`
 
 
 def cider_matrix(
@@ -120,6 +55,10 @@ def cider_matrix(
     references of its own image, `image_of_caption` (-1: of none; not given: the captions are the references in their
     order). `chunk` captions are scored at once; the result does not depend on it. ItmlabError: a caption without
     words, an image without references, lengths that do not match, the document frequencies of a single image.
+
+    >>> cider_matrix(["a dog runs", "one cat"], [["a dog runs", "dog"], ["one cat"]])
+    tensor([[4.4327, 0.0000],
+            [0.0000, 5.0000]])
     """
     cider = Cider(references, tokenise=tokenise, document_frequencies=document_frequencies)
     return cider.matrix(captions, image_of_caption=image_of_caption, leave_one_out=leave_one_out, chunk=chunk)
@@ -128,10 +67,7 @@ def cider_matrix(
 class Cider:
     """CIDEr-D fitted once on the references of images, for whole matrices and for the pairs of a training batch.
 
-    For a caption c and a reference r it is 10 exp(-(Δ words)² / 2σ²) · mean over n = 1..4 of
-    Σ_g w_g² min(c_g, r_g) r_g / (‖c‖ ‖r‖) over the n-grams g, where c_g and r_g are counts and w_g is the log of images
-    per image with g; then the mean over an image's references. min(c_g, r_g) = Σ_t [c_g ≥ t][r_g ≥ t] makes it an inner
-    product of sparse indicators. `captions` are the references themselves, image by image, as captions.
+    `captions` are the references themselves, image by image, as captions.
     """
 
     def __init__(
@@ -156,33 +92,30 @@ class Cider:
         self.first = held.cumsum() - held
         self.image = np.repeat(np.arange(len(held)), held)
         counts, self.vocabulary = count_ngrams(sentences)
-        self.document_frequencies = document_frequencies or DocumentFrequencies.counted(
-            counts, self.vocabulary, self.image
-        )
+        counted = DocumentFrequencies.counted(counts, self.vocabulary, self.image)
+        self.document_frequencies = document_frequencies or counted
         if self.document_frequencies.documents < 2:
             raise ItmlabError(
                 "with the document frequencies of a single image every word has the weight 0",
                 remedy="pass document_frequencies= of a larger split",
             )
-        rarity = self.document_frequencies.rarity(self.vocabulary)
-        self._levels = np.zeros(len(self.vocabulary), dtype=np.int64)
-        np.maximum.at(self._levels, counts.indices, counts.data.astype(np.int64))
-        lengths = np.array([len(words) for words in sentences])
-        here = np.arange(len(self.vocabulary))
-        self.captions, self.references = (
-            SentenceVectors(
-                indicators(counts, self.vocabulary.orders, rarity, here, self._levels, times_count=times_count), lengths
-            )
-            for times_count in (False, True)
-        )
+        self._levels = counts.max(axis=0).toarray().astype(np.int64)
+        self.captions = self._vectors(sentences, counts, self.vocabulary)
+        self.references = self._vectors(sentences, counts, self.vocabulary, times_count=True)
+
+    def _vectors(
+        self, sentences: list[list[str]], counts: csr_array, vocabulary: Vocabulary, *, times_count: bool = False
+    ) -> SentenceVectors:
+        own = vocabulary is self.vocabulary
+        place = np.arange(len(vocabulary)) if own else self.vocabulary.locate(vocabulary)
+        rarity = self.document_frequencies.rarity(vocabulary)
+        weights = indicators(counts, vocabulary.orders, rarity, place, self._levels, times_count=times_count)
+        return SentenceVectors(weights, np.array([len(words) for words in sentences]))
 
     def vectors(self, captions: Sequence[str]) -> SentenceVectors:
         """New captions prepared for `between` and `matrix`; ItmlabError naming a caption without words."""
         sentences = caption_words(captions, self.tokenise)
-        counts, vocabulary = count_ngrams(sentences)
-        rarity, place = self.document_frequencies.rarity(vocabulary), self.vocabulary.locate(vocabulary)
-        weights = indicators(counts, vocabulary.orders, rarity, place, self._levels, times_count=False)
-        return SentenceVectors(weights, np.array([len(words) for words in sentences]))
+        return self._vectors(sentences, *count_ngrams(sentences))
 
     def matrix(
         self,
@@ -195,46 +128,82 @@ class Cider:
         """Captions (not given: the references themselves) against every image; see `cider_matrix`."""
         if isinstance(chunk, bool) or not isinstance(chunk, int) or chunk < 1:
             raise ItmlabError(f"captions cannot be scored chunk={chunk!r} at once", remedy="choose a whole number")
-        if captions is None:
-            vectors = self.captions
-        else:
-            vectors = captions if isinstance(captions, SentenceVectors) else self.vectors(captions)
-        if not leave_one_out:
-            return torch.from_numpy(image_scores(vectors, self.references, self.image, len(self.held), chunk))
-        if isinstance(captions, SentenceVectors):
-            raise ItmlabError("prepared vectors cannot be left out of their references", remedy="pass the captions")
-        sentences = self.sentences if captions is None else caption_words(captions, self.tokenise)
-        own = own_references(sentences, self.sentences, self.image, image_of_caption)
+        vectors = self.captions if captions is None else captions
+        if not isinstance(vectors, SentenceVectors):
+            vectors = self.vectors(captions)
+        own = np.zeros(0, dtype=np.int64)
+        if leave_one_out:
+            if isinstance(captions, SentenceVectors):
+                raise ItmlabError("prepared vectors cannot be left out of their references", remedy="pass the captions")
+            sentences = self.sentences if captions is None else caption_words(captions, self.tokenise)
+            own = self._own_references(sentences, image_of_caption)
         scores = image_scores(vectors, self.references, self.image, len(self.held), chunk)
-        leave_own_out(scores, vectors, self.references, self.image, own, chunk)
+        mine = np.flatnonzero(own >= 0)
+        for start in range(0, len(mine), chunk):  # each caption with its own image once more, without itself
+            rows = mine[start : start + chunk]
+            images = self.image[own[rows]]
+            reach = self.first[images], self.held[images]
+            scores[rows, images] = pair_scores(vectors[rows], self.references, *reach, without=own[rows])
         return torch.from_numpy(scores)
 
-    def between(
-        self, captions: Int64[Tensor, "caption"] | SentenceVectors, images: Int64[Tensor, "image"]
-    ) -> Float[Tensor, "caption image"]:
-        """Some captions against some images: exactly that part of `matrix`, for the cost of the part.
+    def _own_references(
+        self, captions: Sequence[Sequence[str]], image_of_caption: Sequence[int] | None
+    ) -> Int64[Numbers, "caption"]:
+        """Which reference each caption is: the first of its image with the same words; -1 for one of no image (-1).
 
-        Captions are numbers of `Cider.captions` (the references image by image) or prepared `vectors`.
+        Without images the captions are the references in their order. ItmlabError: a caption that is not among the
+        references of its image, or is the only one of it; numbers that do not match.
         """
-        images = chosen(images, len(self.held), "image")
-        if not isinstance(captions, SentenceVectors):
-            captions = self.captions[chosen(captions, len(self.captions), "caption")]
+        if image_of_caption is not None:
+            image_of_caption = _chosen(image_of_caption, len(self.held), "image", least=-1)
+            if len(image_of_caption) != len(captions):
+                raise ItmlabError(f"image_of_caption has {len(image_of_caption)} entries for {len(captions)} captions")
+        elif len(captions) == len(self.sentences):
+            image_of_caption = self.image
+        else:
+            raise ItmlabError(
+                f"{len(captions)} captions are not the {len(self.sentences)} references in their order",
+                remedy="pass image_of_caption=",
+            )
+        numbers: dict[tuple[int, tuple[str, ...]], int] = {}
+        for number, (image, words) in enumerate(zip(self.image.tolist(), self.sentences, strict=True)):
+            numbers.setdefault((image, tuple(words)), number)
+        pairs = zip(image_of_caption.tolist(), captions, strict=True)
+        own = [-1 if image < 0 else numbers.get((image, tuple(words))) for image, words in pairs]
+        if None in own:
+            index = own.index(None)
+            raise ItmlabError(
+                f"caption {index} is not among the references of image {image_of_caption[index]}: "
+                "it cannot be left out",
+                remedy="correct image_of_caption, or put -1 for a caption of no image",
+            )
+        own = np.array(own, dtype=np.int64)
+        image = self.image[own[own >= 0]]
+        if (self.held[image] == 1).any():
+            alone = image[self.held[image] == 1][0]
+            raise ItmlabError(f"image {alone} has no reference left when its own caption is left out")
+        return own
+
+    def between(self, captions: Captions, images: Int64[Tensor, "image"]) -> Float[Tensor, "caption image"]:
+        """Some captions against some images: exactly that part of `matrix`, for the cost of the part."""
+        captions, images = self._part(captions, images)
         held = self.held[images]
-        rows = np.arange(held.sum()) + np.repeat(self.first[images] - (held.cumsum() - held), held)
+        captions, references = packed(captions, self.references[runs(self.first[images], held)])
         image = np.repeat(np.arange(len(images)), held)
-        captions, references = packed(captions, self.references[rows])
         return torch.from_numpy(image_scores(captions, references, image, len(images), max(1, len(captions))))
 
-    def pairs(
-        self, captions: Int64[Tensor, "pair"] | SentenceVectors, images: Int64[Tensor, "pair"]
-    ) -> Float[Tensor, "pair"]:
+    def pairs(self, captions: Captions, images: Int64[Tensor, "caption"]) -> Float[Tensor, "caption"]:
         """The score of each caption with the image in the same place: `matrix[captions, images]` without the matrix."""
-        images = chosen(images, len(self.held), "image")
-        if not isinstance(captions, SentenceVectors):
-            captions = self.captions[chosen(captions, len(self.captions), "caption")]
+        captions, images = self._part(captions, images)
         if len(captions) != len(images):
             raise ItmlabError(f"{len(captions)} captions cannot be paired with {len(images)} images")
         return torch.from_numpy(pair_scores(captions, self.references, self.first[images], self.held[images]))
+
+    def _part(self, captions: Captions, images: Int64[Tensor, "image"]) -> tuple[SentenceVectors, Numbers]:
+        images = _chosen(images, len(self.held), "image")
+        if not isinstance(captions, SentenceVectors):
+            captions = self.captions[_chosen(captions, len(self.captions), "caption")]
+        return captions, images
 
     def save(self, path: str | Path) -> None:
         """Write the words of the references, and given document frequencies, to one `.npz` file without pickle."""
@@ -246,3 +215,16 @@ class Cider:
         cider = cls.__new__(cls)
         cider._fit(*load_words(path))
         return cider
+
+
+def _chosen(
+    numbers: Sequence[int] | Int64[Tensor, "number"], count: int, what: str, *, least: int = 0
+) -> Int64[Numbers, "number"]:
+    """Indices as an array; ItmlabError unless they are whole numbers from `least` below `count`."""
+    found = np.asarray(numbers)
+    if found.ndim != 1 or (found.size and not np.issubdtype(found.dtype, np.integer)):
+        raise ItmlabError(f"{what} numbers must be a row of whole numbers, not {found.dtype} {found.shape}")
+    wrong = found[(found < least) | (found >= count)]
+    if wrong.size:
+        raise ItmlabError(f"there is no {what} {wrong[0]} among {count}")
+    return found.astype(np.int64)

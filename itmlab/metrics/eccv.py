@@ -1,4 +1,9 @@
-"""The ECCV Caption benchmark for COCO, with CxC and COCO recall, of a score matrix with COCO's ids."""
+"""mAP@R and R-Precision (Musgrave et al. 2020), and the ECCV Caption benchmark for COCO with CxC and COCO recall.
+
+For a query with R positives, R-Precision is the share of them among its R best; mAP@R = 1/R Σ_i P(i), where P(i) is the
+precision at place i ≤ R if a positive stands there, else 0. ECCV Caption (Chun et al. 2022) has several positives for
+most queries of COCO's test split, and reports these; Crisscrossed Captions (CxC: Parekh et al. 2021) recall alone.
+"""
 
 import importlib
 import warnings
@@ -6,39 +11,33 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Float, Int64
 from torch import Tensor
 
 from ..errors import ItmlabError, MissingPart
-from .ranking import positive_pairs, ranks, recalls
-
-# Retrieval by extended relevance, any number of positives for a query: mAP@R and R-Precision.
+from .ranking import Mask, Numbers, Scores, positive_pairs, ranks, recalls
 
 
-def map_at_r(similarity: Float[Tensor, "anchor candidate"], positives: Bool[Tensor, "anchor candidate"]) -> float:
-    """mAP@R in percent (Musgrave et al., ECCV 2020): for a query with R positives, the precision at each of the first
-    R places that holds one, summed and divided by R; the mean over queries.
+def map_at_r(similarity: Scores, positives: Mask) -> float:
+    """mAP@R in percent, the mean over queries; from text to image with the transposes of both.
 
-    From text to image with the transposes of both. Ties are counted against the model. ItmlabError: as `recall`.
+    Ties are counted against the model. ItmlabError: as `recall`.
+
+    >>> map_at_r(torch.tensor([[0.9, 0.8, 0.7]]), torch.tensor([[True, False, True]]))
+    50.0
     """
     similarity, positives = torch.as_tensor(similarity), torch.as_tensor(positives).bool()
     return at_r(similarity, *positive_pairs(similarity, positives))["map_at_r"]
 
 
-def r_precision(similarity: Float[Tensor, "anchor candidate"], positives: Bool[Tensor, "anchor candidate"]) -> float:
-    """R-Precision in percent: the share of positives among a query's R best, R being how many it has; the mean.
-
-    From text to image with the transposes of both. Ties are counted against the model. ItmlabError: as `recall`.
-    """
+def r_precision(similarity: Scores, positives: Mask) -> float:
+    """R-Precision in percent, the mean over queries; all else as `map_at_r`."""
     similarity, positives = torch.as_tensor(similarity), torch.as_tensor(positives).bool()
     return at_r(similarity, *positive_pairs(similarity, positives))["rprecision"]
 
 
 def at_r(
-    similarity: Float[Tensor, "anchor candidate"],
-    anchor: Int64[Tensor, "pair"],
-    candidate: Int64[Tensor, "pair"],
-    sought: Int64[Tensor, "anchor"] | None = None,
+    similarity: Scores, anchor: Numbers, candidate: Numbers, sought: Int64[Tensor, "anchor"] | None = None
 ) -> dict[str, float]:
     """`map_at_r` and `rprecision` in percent, of positives given as index pairs.
 
@@ -54,11 +53,8 @@ def at_r(
     inside = rank < sought[owner]
     precision = torch.where(inside, (before + 1).double() / (rank + 1), 0.0)
     summed = torch.zeros(len(similarity), dtype=torch.float64, device=owner.device).index_add(0, owner, precision)
-    counted = torch.bincount(owner[inside], minlength=len(similarity))
-    return {
-        "map_at_r": 100 * (summed / sought).mean().item(),
-        "rprecision": 100 * (counted.double() / sought).mean().item(),
-    }
+    counted = torch.bincount(owner[inside], minlength=len(similarity)).double()
+    return {"map_at_r": 100 * (summed / sought).mean().item(), "rprecision": 100 * (counted / sought).mean().item()}
 
 
 FOLDS = 5
@@ -73,11 +69,11 @@ def eccv_caption(
 ) -> dict[str, dict[str, float]]:
     """ECCV Caption, CxC and COCO recall of Karpathy's COCO test split, `{measure: {"i2t": percent, "t2i": percent}}`.
 
-    The measures are those of the package `eccv_caption` under its names (Chun et al., ECCV 2022): `eccv_map_at_r`,
-    `eccv_rprecision`, `eccv_r1`, and `cxc_r{k}`, `coco_5k_r{k}`, `coco_1k_r{k}` for each k. The relevant pairs are read
-    from the package's own files (JSON and one plain array); nothing is downloaded. Images and captions come in any
-    order with their COCO ids, all 5,000 and 25,000 of them. Ties are counted against the model. MissingPart without
-    the package; ItmlabError: ids that are not the test split's, NaN, a shape that does not fit the ids.
+    The measures are those of the package `eccv_caption` under its names: `eccv_map_at_r`, `eccv_rprecision`, `eccv_r1`,
+    and `cxc_r{k}`, `coco_5k_r{k}`, `coco_1k_r{k}` for each k. The relevant pairs are read from the package's own files
+    (JSON and one plain array); nothing is downloaded. Images and captions come in any order with their COCO ids, all
+    5,000 and 25,000 of them. Ties are counted against the model. MissingPart without the package; ItmlabError: ids that
+    are not the test split's, NaN, a shape that does not fit the ids.
     """
     truth = _package()
     image_of, caption_of = _numbered(image_ids, "image"), _numbered(caption_ids, "caption")
@@ -93,16 +89,14 @@ def eccv_caption(
         row, column = similarity.isnan().nonzero()[0].tolist()
         raise ItmlabError(f"similarity is NaN between image {row} and caption {column}")
     table: dict[str, dict[str, float]] = {}
-    for side, (query_of, item_of) in {"i2t": (image_of, caption_of), "t2i": (caption_of, image_of)}.items():
-        asked = _Asked(similarity, side, truth.eccv_gts[side], query_of, item_of)
+    for side, places in {"i2t": (image_of, caption_of), "t2i": (caption_of, image_of)}.items():
+        *pairs, sought = _asked(similarity, side, truth.eccv_gts[side], *places)
         # two of its captions are not among the 25,000: they count in R, as in the package, and nobody finds them
-        found = at_r(asked.scores, asked.anchor, asked.candidate, asked.sought)
-        found["r1"] = asked.recalls((1,))[1]
+        found = at_r(*pairs, sought) | {"r1": recalls(*pairs, (1,))[1]}
         for name in ("map_at_r", "rprecision", "r1"):
             table.setdefault(f"eccv_{name}", {})[side] = found[name]
         for name, relevant in (("cxc", truth.cxc_gts[side]), ("coco_5k", truth.coco_gts[side])):
-            asked = _Asked(similarity, side, relevant, query_of, item_of)
-            for k, percent in asked.recalls(ks).items():
+            for k, percent in recalls(*_asked(similarity, side, relevant, *places)[:3], tuple(ks)).items():
                 table.setdefault(f"{name}_r{k}", {})[side] = percent
     captions = truth.coco_ids.tolist()  # in the published order: a fold is 5,000 of them and their images
     for start in range(0, len(captions), size := len(captions) // FOLDS):
@@ -110,40 +104,32 @@ def eccv_caption(
         images = list(dict.fromkeys(truth.coco_gts["t2i"][caption][0] for caption in own))
         rows, columns = torch.tensor([image_of[i] for i in images]), torch.tensor([caption_of[c] for c in own])
         block = similarity.index_select(0, rows).index_select(1, columns)
-        places = {"i2t": (_numbered(images, "image"), _numbered(own, "caption"))}
-        places["t2i"] = places["i2t"][::-1]
-        for side, (query_of, item_of) in places.items():
-            relevant = {query: truth.coco_gts[side][query] for query in query_of}
-            for k, percent in _Asked(block, side, relevant, query_of, item_of).recalls(ks).items():
+        both = _numbered(images, "image"), _numbered(own, "caption")
+        for side, places in {"i2t": both, "t2i": both[::-1]}.items():
+            relevant = {query: truth.coco_gts[side][query] for query in places[0]}
+            for k, percent in recalls(*_asked(block, side, relevant, *places)[:3], tuple(ks)).items():
                 fold = table.setdefault(f"coco_1k_r{k}", {})
                 fold[side] = fold.get(side, 0) + percent / FOLDS
     return table
 
 
-class _Asked:
+def _asked(
+    similarity: Float[Tensor, "image caption"],
+    side: str,
+    relevant: Mapping[int, Sequence[int]],
+    query_of: Mapping[int, int],
+    item_of: Mapping[int, int],
+) -> tuple[Scores, Numbers, Numbers, Int64[Tensor, "anchor"]]:
     """The queries that have relevant items: their scores, the relevant pairs, and how many each has."""
-
-    def __init__(
-        self,
-        similarity: Float[Tensor, "image caption"],
-        side: str,
-        relevant: Mapping[int, Sequence[int]],
-        query_of: Mapping[int, int],
-        item_of: Mapping[int, int],
-    ):
-        queries = sorted(relevant, key=query_of.__getitem__)
-        held = [[item_of[item] for item in relevant[query] if item in item_of] for query in queries]
-        self.sought = torch.tensor([len(relevant[query]) for query in queries])
-        self.anchor = torch.arange(len(held)).repeat_interleave(torch.tensor([len(items) for items in held]))
-        self.candidate = torch.tensor([item for items in held for item in items])
-        if len(queries) < len(query_of):
-            index = torch.tensor([query_of[query] for query in queries])
-            similarity = similarity.index_select(0 if side == "i2t" else 1, index)
-        self.scores = similarity if side == "i2t" else similarity.T
-
-    def recalls(self, ks: Sequence[int]) -> dict[int, float]:
-        """Recall in percent at each k."""
-        return recalls(self.scores, self.anchor, self.candidate, tuple(ks))
+    queries = sorted(relevant, key=query_of.__getitem__)
+    held = [[item_of[item] for item in relevant[query] if item in item_of] for query in queries]
+    anchor = torch.arange(len(held)).repeat_interleave(torch.tensor([len(items) for items in held]))
+    if len(queries) < len(query_of):
+        index = torch.tensor([query_of[query] for query in queries])
+        similarity = similarity.index_select(0 if side == "i2t" else 1, index)
+    candidate = torch.tensor([item for items in held for item in items])
+    sought = torch.tensor([len(relevant[query]) for query in queries])
+    return similarity if side == "i2t" else similarity.T, anchor, candidate, sought
 
 
 def _package() -> Any:

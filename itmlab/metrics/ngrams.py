@@ -1,24 +1,30 @@
-"""Counting the runs of one to four words in sentences, as a sparse matrix."""
+"""What CIDEr-D is computed with: n-gram counts, document frequencies, and sums of minima as sparse products.
+
+CIDEr-D (Vedantam et al. 2015) compares counts by Σ_g w_g² min(c_g, r_g) r_g. Because min(c, r) = Σ_t [c ≥ t][r ≥ t],
+the sum is an inner product of two sparse vectors with an entry for each n-gram g and level t: w_g [c_g ≥ t] of the
+caption, w_g r_g [r_g ≥ t] of the reference. `indicators` makes them, and a whole matrix is one product. `cider.py` says
+what the scores mean.
+"""
 
 import zipfile
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from jaxtyping import Float32, Float64, Int64, UInt8
+from scipy.sparse import coo_array, csr_array
 
 from ..errors import ItmlabError
 from ..storage import atomic_file
 from .ptb import Tokenise, reference_words
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-
-ORDERS = 4  # CIDEr's runs have one to four words
+ORDERS = 4  # CIDEr's n-grams have one to four words
+SIGMA = 6.0  # words: the deviation of the length penalty
+SCALE = 10.0  # CIDEr-D is ten times a mean cosine
 Numbers = np.ndarray
 
 
@@ -52,53 +58,90 @@ class Vocabulary:
         word = np.array([numbers.get(text, -1) for text in other.words], dtype=np.int64)
         previous, found, first = word, [word], len(self.words)
         for mine, theirs in zip(self.keys, other.keys, strict=True):
+            # an n-gram is here when its first n - 1 words are, its last word is, and the two stand together
             head, tail = previous[theirs // max(1, len(other.words))], word[theirs % max(1, len(other.words))]
             key = np.where((head < 0) | (tail < 0), -1, head * len(self.words) + tail)
-            place = np.searchsorted(mine, key)
-            known = place < len(mine)
-            known[known] = mine[place[known]] == key[known]
+            place, known = _looked_up(mine, key)
             previous = np.where(known, place, -1)
             found.append(np.where(known, place + first, -1))
             first += len(mine)
         return np.concatenate(found)
 
 
-def count_ngrams(sentences: Sequence[Sequence[str]]) -> tuple["csr_array", Vocabulary]:
-    """How often each n-gram occurs in each sentence (sentence, ngram), and the vocabulary of the columns."""
-    from scipy.sparse import coo_array
+def count_ngrams(sentences: Sequence[Sequence[str]]) -> tuple[csr_array, Vocabulary]:
+    """How often each n-gram occurs in each sentence (sentence, ngram), and the vocabulary of the columns.
 
-    numbers: dict[str, int] = {}
-    flat = np.array([numbers.setdefault(word, len(numbers)) for words in sentences for word in words], dtype=np.int64)
-    lengths = np.array([len(words) for words in sentences], dtype=np.int64)
+    >>> counts, vocabulary = count_ngrams([["a", "dog"], ["a", "a"]])
+    >>> vocabulary.sizes, counts.toarray().tolist()
+    ([2, 2, 0, 0], [[1.0, 1.0, 0.0, 1.0], [2.0, 0.0, 1.0, 0.0]])
+    """
+    flat, lengths, words = _numbered(sentences)
     sentence = np.repeat(np.arange(len(sentences)), lengths)
     end = np.repeat(lengths.cumsum(), lengths)
-    position, ngram, first = np.arange(len(flat)), flat, len(numbers)
+    position, ngram, first = np.arange(len(flat)), flat, len(words)
     rows, columns, keys = [sentence], [flat], []
     for order in range(2, ORDERS + 1):
         fits = position + order - 1 < end[position]
         position = position[fits]
-        key, ngram = np.unique(ngram[fits] * len(numbers) + flat[position + order - 1], return_inverse=True)
+        key, ngram = np.unique(ngram[fits] * len(words) + flat[position + order - 1], return_inverse=True)
         rows.append(sentence[position])
         columns.append(ngram + first)
         keys.append(key)
         first += len(key)
     where = np.concatenate(rows), np.concatenate(columns)
     counts = coo_array((np.ones(len(where[0])), where), shape=(len(sentences), first)).tocsr()  # adds up repetitions
-    return counts, Vocabulary(tuple(numbers), tuple(keys))
+    return counts, Vocabulary(words, tuple(keys))
 
 
-# Clipped n-gram counts as indicators of levels, whose inner products are CIDEr-D's sums of minima.
+def _numbered(
+    sentences: Sequence[Sequence[str]],
+) -> tuple[Int64[Numbers, "word"], Int64[Numbers, "sentence"], tuple[str, ...]]:
+    """All words in a row as numbers, the sentences' lengths, and what the numbers stand for."""
+    numbers: dict[str, int] = {}
+    flat = np.array([numbers.setdefault(word, len(numbers)) for words in sentences for word in words], dtype=np.int64)
+    return flat, np.array([len(words) for words in sentences], dtype=np.int64), tuple(numbers)
 
 
-SIGMA = 6.0  # words: the deviation of the length penalty
-SCALE = 10.0  # CIDEr-D is ten times a mean cosine
+@dataclass(frozen=True, eq=False)
+class DocumentFrequencies:
+    """In how many of `documents` images each n-gram occurs (one image with all its captions is one document)."""
+
+    vocabulary: Vocabulary
+    counts: Int64[Numbers, "ngram"]
+    documents: int
+
+    @classmethod
+    def of(cls, references: Sequence[Sequence[str]], *, tokenise: Tokenise = "whitespace") -> Self:
+        """The document frequencies of a split, from the captions of each of its images.
+
+        >>> frequencies = DocumentFrequencies.of([["a dog", "one dog"], ["a cat"]])
+        >>> frequencies.documents, dict(zip(frequencies.vocabulary.words, frequencies.counts.tolist()))
+        (2, {'a': 2, 'dog': 1, 'one': 1, 'cat': 1})
+        """
+        sentences, held = reference_words(references, tokenise)
+        return cls.counted(*count_ngrams(sentences), np.repeat(np.arange(len(held)), held))
+
+    @classmethod
+    def counted(cls, counts: csr_array, vocabulary: Vocabulary, image: Int64[Numbers, "sentence"]) -> Self:
+        """The same from n-gram counts and the image of each sentence (sorted)."""
+        row = np.repeat(image, np.diff(counts.indptr))
+        pairs = np.unique(row * counts.shape[1] + counts.indices.astype(np.int64))
+        return cls(vocabulary, np.bincount(pairs % counts.shape[1], minlength=counts.shape[1]), int(image[-1]) + 1)
+
+    def rarity(self, vocabulary: Vocabulary) -> Float64[Numbers, "ngram"]:
+        """w_g = log(documents / document frequency) of a vocabulary's n-grams; one never seen counts as seen once."""
+        seen = self.counts
+        if vocabulary is not self.vocabulary:
+            where = self.vocabulary.locate(vocabulary)
+            seen = np.where(where < 0, 0, self.counts[where])
+        return np.log(self.documents) - np.log(np.maximum(1, seen))
 
 
 @dataclass(frozen=True, eq=False)
 class SentenceVectors:
     """Weighted indicators (sentence, (n-gram, level)) and the lengths in words; `vectors[rows]` picks sentences."""
 
-    weights: "csr_array"
+    weights: csr_array
     lengths: Int64[Numbers, "sentence"]
 
     def __len__(self) -> int:
@@ -109,21 +152,19 @@ class SentenceVectors:
 
 
 def indicators(
-    counts: "csr_array",
+    counts: csr_array,
     orders: Int64[Numbers, "ngram"],
     rarity: Float64[Numbers, "ngram"],
     place: Int64[Numbers, "ngram"],
     levels: Int64[Numbers, "place"],
     *,
     times_count: bool,
-) -> "csr_array":
+) -> csr_array:
     """Rarity over norm (times the count, for a reference) at each level 1..count of each n-gram of each sentence.
 
     `place` is an n-gram's number in the fitted vocabulary (-1: not there), `levels` the largest count that is seen
     there. The norm is that of all n-grams of the same order in the sentence, known or not.
     """
-    from scipy.sparse import csr_array
-
     row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     group = row * ORDERS + orders[counts.indices]
     weight = rarity[counts.indices]
@@ -132,14 +173,16 @@ def indicators(
     known = (target >= 0) & (weight > 0)
     row, target, count = row[known], target[known], counts.data[known].astype(np.int64)
     value = weight[known] / norm[group[known]] * (count if times_count else 1)
-    height = np.minimum(count, levels[target])
-    level = np.arange(height.sum()) - np.repeat(height.cumsum() - height, height)
-    start = levels.cumsum() - levels
+    height = np.minimum(count, levels[target])  # what no reference says so often needs no level: it meets nothing there
+    column = runs((levels.cumsum() - levels)[target], height)
     ends = np.bincount(row, weights=height, minlength=counts.shape[0]).cumsum().astype(np.int64)
-    return csr_array(
-        (np.repeat(value, height), np.repeat(start[target], height) + level, np.concatenate([[0], ends])),
-        shape=(counts.shape[0], int(levels.sum())),
-    )
+    shape = counts.shape[0], int(levels.sum())
+    return csr_array((np.repeat(value, height), column, np.concatenate([[0], ends])), shape=shape)
+
+
+def runs(first: Int64[Numbers, "run"], lengths: Int64[Numbers, "run"]) -> Int64[Numbers, "number"]:
+    """The numbers first, first + 1, ... of each run, as many as it is long, run after run."""
+    return np.arange(lengths.sum()) + np.repeat(first - (lengths.cumsum() - lengths), lengths)
 
 
 def image_scores(
@@ -154,15 +197,12 @@ def image_scores(
     For captions of one length the penalty is a number a reference, so that the references of an image add up to one
     vector beforehand: captions are multiplied with images, not with references.
     """
-    from scipy.sparse import csr_array
-
     scores = np.empty((len(captions), images), dtype=np.float32)
     transposed = references.weights.T.tocsr()
     held = np.bincount(image, minlength=images)
     for length in np.unique(captions.lengths):
         share = length_penalty(length, references.lengths) * SCALE / ORDERS / held[image]
-        gather = csr_array((share, image, np.arange(len(image) + 1)), shape=(len(image), images))
-        summed = transposed @ gather
+        summed = transposed @ csr_array((share, image, np.arange(len(image) + 1)), shape=(len(image), images))
         mine = np.flatnonzero(captions.lengths == length)
         for first in range(0, len(mine), chunk):
             rows = mine[first : first + chunk]
@@ -179,8 +219,7 @@ def pair_scores(
     without: Int64[Numbers, "pair"] | None = None,
 ) -> Float32[Numbers, "pair"]:
     """CIDEr-D of each caption with one image: `held` references from number `first` on, `without` one of them."""
-    pair = np.repeat(np.arange(len(held)), held)
-    reference = np.arange(held.sum()) + np.repeat(first - (held.cumsum() - held), held)
+    pair, reference = np.repeat(np.arange(len(held)), held), runs(first, held)
     if without is not None:
         other = reference != without[pair]
         pair, reference, held = pair[other], reference[other], held - 1
@@ -191,18 +230,21 @@ def pair_scores(
 
 def packed(captions: SentenceVectors, references: SentenceVectors) -> tuple[SentenceVectors, SentenceVectors]:
     """Both without the columns in which no reference has anything: a small product then costs what is in it."""
-    from scipy.sparse import csr_array
-
-    columns, renumbered = np.unique(references.weights.indices, return_inverse=True)
-    place = np.searchsorted(columns, captions.weights.indices)
-    shared = place < len(columns)
-    shared[shared] = columns[place[shared]] == captions.weights.indices[shared]
-    kept = np.concatenate([[0], shared.cumsum()])[captions.weights.indptr]
-    left = csr_array((captions.weights.data[shared], place[shared], kept), shape=(len(captions), len(columns)))
-    right = csr_array(
-        (references.weights.data, renumbered, references.weights.indptr), shape=(len(references), len(columns))
-    )
+    mine, theirs = captions.weights, references.weights
+    columns, renumbered = np.unique(theirs.indices, return_inverse=True)
+    place, shared = _looked_up(columns, mine.indices)
+    kept = np.concatenate([[0], shared.cumsum()])[mine.indptr]
+    left = csr_array((mine.data[shared], place[shared], kept), shape=(len(captions), len(columns)))
+    right = csr_array((theirs.data, renumbered, theirs.indptr), shape=(len(references), len(columns)))
     return SentenceVectors(left, captions.lengths), SentenceVectors(right, references.lengths)
+
+
+def _looked_up(ordered: Numbers, wanted: Numbers) -> tuple[Numbers, Numbers]:
+    """Where each wanted number stands in a sorted row, and whether it does."""
+    place = np.searchsorted(ordered, wanted)
+    known = place < len(ordered)
+    known[known] = ordered[place[known]] == wanted[known]
+    return place, known
 
 
 def length_penalty(
@@ -210,40 +252,6 @@ def length_penalty(
 ) -> Float64[Numbers, "*shape"]:
     """exp(-(difference in words)² / 2σ²)."""
     return np.exp(-((length - other) ** 2) / (2 * SIGMA**2))
-
-
-# In how many images each n-gram occurs, and how much it therefore says.
-
-
-@dataclass(frozen=True, eq=False)
-class DocumentFrequencies:
-    """In how many of `documents` images each n-gram occurs (one image with all its captions is one document)."""
-
-    vocabulary: Vocabulary
-    counts: Int64[Numbers, "ngram"]
-    documents: int
-
-    @classmethod
-    def of(cls, references: Sequence[Sequence[str]], *, tokenise: Tokenise = "whitespace") -> Self:
-        """The document frequencies of a split, from the captions of each of its images."""
-        sentences, held = reference_words(references, tokenise)
-        return cls.counted(*count_ngrams(sentences), np.repeat(np.arange(len(held)), held))
-
-    @classmethod
-    def counted(cls, counts: "csr_array", vocabulary: Vocabulary, image: Int64[Numbers, "sentence"]) -> Self:
-        """The same from n-gram counts and the image of each sentence (sorted)."""
-        row = np.repeat(image, np.diff(counts.indptr))
-        pairs = np.unique(row * counts.shape[1] + counts.indices.astype(np.int64))
-        return cls(vocabulary, np.bincount(pairs % counts.shape[1], minlength=counts.shape[1]), int(image[-1]) + 1)
-
-    def rarity(self, vocabulary: Vocabulary) -> Float64[Numbers, "ngram"]:
-        """log(documents / document frequency) of each n-gram of a vocabulary; one never seen counts as seen once."""
-        if vocabulary is self.vocabulary:
-            seen = self.counts
-        else:
-            where = self.vocabulary.locate(vocabulary)
-            seen = np.where(where < 0, 0, self.counts[where])
-        return np.log(self.documents) - np.log(np.maximum(1, seen))
 
 
 # The words that a `Cider` was fitted on, as one file without pickle.
@@ -257,15 +265,10 @@ def save_words(
     frequencies: DocumentFrequencies | None,
 ) -> None:
     """Write the sentences, how many each image has, the tokenisation and given document frequencies."""
-    numbers: dict[str, int] = {}
-    flat = np.array([numbers.setdefault(word, len(numbers)) for words in sentences for word in words], dtype=np.int64)
-    arrays = {
-        "words": _text(tuple(numbers)),
-        "flat": flat.astype(np.int32),
-        "lengths": np.array([len(words) for words in sentences], dtype=np.int32),
-        "held": held.astype(np.int32),
-        "tokenise": _text((tokenise,)),
-    }
+    flat, lengths, words = _numbered(sentences)
+    numbers = (("flat", flat), ("lengths", lengths), ("held", held))
+    arrays = {"words": _text(words)} | {name: of.astype(np.int32) for name, of in numbers}
+    arrays["tokenise"] = _text((tokenise,))
     if frequencies is not None:
         arrays |= {
             "frequency_words": _text(frequencies.vocabulary.words),
@@ -282,31 +285,24 @@ def load_words(
     """What `save_words` wrote; ItmlabError when the file is missing or damaged."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            words = _lines(arrays["words"])
-            ends = arrays["lengths"].cumsum()
-            held = arrays["held"].astype(np.int64)
-            (tokenise,) = _lines(arrays["tokenise"])
+            words, (tokenise,) = _lines(arrays["words"]), _lines(arrays["tokenise"])
+            ends, held = arrays["lengths"].cumsum(), arrays["held"].astype(np.int64)
             flat = [words[number] for number in arrays["flat"].tolist()]
             if len(flat) != ends[-1] or held.sum() != len(ends) or min(arrays["lengths"].min(), held.min()) < 1:
                 raise ValueError("its parts do not match")
             frequencies = None
             if "documents" in arrays:
-                vocabulary = Vocabulary(
-                    tuple(_lines(arrays["frequency_words"])),
-                    tuple(arrays[f"frequency_keys_{order}"] for order in (2, 3, 4)),
-                )
-                frequencies = DocumentFrequencies(
-                    vocabulary, arrays["frequency_counts"], int(arrays["documents"].item())
-                )
-                if len(frequencies.counts) != len(vocabulary):
+                keys = tuple(arrays[f"frequency_keys_{order}"] for order in range(2, ORDERS + 1))
+                vocabulary = Vocabulary(tuple(_lines(arrays["frequency_words"])), keys)
+                counts, documents = arrays["frequency_counts"], int(arrays["documents"].item())
+                frequencies = DocumentFrequencies(vocabulary, counts, documents)
+                if len(counts) != len(vocabulary):
                     raise ValueError("its document frequencies do not match")
     except FileNotFoundError:
         raise ItmlabError("no such file", where=str(path)) from None
     except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ItmlabError(f"not a file of Cider.save: {error}", where=str(path), remedy="fit it again") from None
-    starts = (ends - np.diff(ends, prepend=0)).tolist()
-    sentences = [flat[start:end] for start, end in zip(starts, ends.tolist(), strict=True)]
-    return sentences, held, tokenise, frequencies
+    return [flat[start:end] for start, end in pairwise([0, *ends.tolist()])], held, tokenise, frequencies
 
 
 def _text(lines: tuple[str, ...]) -> UInt8[Numbers, "byte"]:

@@ -1,4 +1,10 @@
-"""Captions as lists of words, in the two ways that caption metrics cut them."""
+"""Captions as lists of words, in the two ways that caption metrics cut them: at spaces, and as the Penn Treebank does.
+
+The second as the captioning toolkit (Chen et al. 2015) gets it from Stanford's tokeniser, version 3.4.1 (Manning et al.
+2014). Written from that program's answers to probes, not from its source. Known to differ: a single letter before the
+full stop that ends a caption (its answer depends on the caption that follows in its input), telephone numbers with
+spaces, rare emoticons, symbols beyond Unicode's first plane (which both leave out, here without a warning).
+"""
 
 import re
 from collections.abc import Sequence
@@ -8,12 +14,7 @@ from unicodedata import category
 
 from ..errors import ItmlabError
 
-# Penn-Treebank tokens of captions, as the captioning toolkit gets them from Stanford's tokeniser (version 3.4.1).
-#
-# Written from that program's answers to probes, not from its source. Known to differ: a single letter before the full
-# stop that ends a caption (its answer depends on the caption that follows in its input), telephone numbers with
-# spaces, rare emoticons, symbols beyond Unicode's first plane (which both leave out, here without a warning).
-
+Tokenise = Literal["whitespace", "penn"]
 
 # Words that keep their full stop; the capitalised ones only so; the last only before a number.
 _ABBREVIATIONS = (
@@ -76,8 +77,13 @@ def _pattern() -> re.Pattern[str]:
 
 
 def penn_words(caption: str) -> list[str]:
-    """The lower-cased words of a caption without its punctuation; brackets stay, as "-lrb-" and so on, as they do in
-    the captioning toolkit, whose list of punctuation has them in capitals only."""
+    """The lower-cased words of a caption without its punctuation.
+
+    Brackets stay, as "-lrb-", as they do in the captioning toolkit, whose list of punctuation has them in capitals.
+
+    >>> penn_words("The man's dog doesn't run (much).")
+    ['the', 'man', "'s", 'dog', 'does', "n't", 'run', '-lrb-', 'much', '-rrb-']
+    """
     text = caption.replace("&amp;", "&").replace("&nbsp;", " ").translate(_UNSEEN)
     return [word for token in _pattern().findall(text) for word in _written(token)]
 
@@ -95,12 +101,8 @@ def _written(token: str) -> tuple[str, ...]:
     return tuple(token.split())
 
 
-Tokenise = Literal["whitespace", "penn"]
-
-
 def caption_words(captions: Sequence[str], tokenise: Tokenise, *, what: str = "caption") -> list[list[str]]:
-    """The words of each caption, lower-cased: `"whitespace"` splits at spaces (the public NCS code), `"penn"` cuts as
-    the Penn Treebank does and leaves punctuation out (the captioning toolkit).
+    """The words of each caption, lower-cased: split at spaces (the public NCS code), or by `penn_words`.
 
     ItmlabError, naming the caption: not a string, or no word in it (empty, or nothing but punctuation).
     """
@@ -108,7 +110,7 @@ def caption_words(captions: Sequence[str], tokenise: Tokenise, *, what: str = "c
         raise ItmlabError(f"captions cannot be tokenised by {tokenise!r}", remedy='choose "whitespace" or "penn"')
     if isinstance(captions, (str, bytes)):
         raise ItmlabError(f"{what}s must be a list of strings, not one string", remedy=f"put the {what} into a list")
-    split = penn_words if tokenise == "penn" else _lower_split
+    split = penn_words if tokenise == "penn" else lambda caption: caption.lower().split()
     cut: dict[str, list[str]] = {}
     found = []
     for index, caption in enumerate(captions):
@@ -145,7 +147,3 @@ def reference_words(references: Sequence[Sequence[str]], tokenise: Tokenise) -> 
 def _says_something(word: str) -> bool:
     """Whether there is more in it than punctuation."""
     return word[:1].isalnum() or not all(category(character).startswith("P") for character in word)
-
-
-def _lower_split(caption: str) -> list[str]:
-    return caption.lower().split()

@@ -1,4 +1,8 @@
-"""The table that the field reports: recall in both directions and its sum, over one pool or several folds."""
+"""Recall, the table that the field reports: R@k and R^V@k (Biten et al. 2022, Eq. 1 and 2), both directions, their sum.
+
+Positives are found by counting what scores at least as much, not by sorting, and a transposed view is walked as it lies
+in memory: no copy of the matrix is ever made. Ties are counted against the model (METHODS 2.3).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,47 +15,43 @@ from torch import Tensor
 
 from ..errors import ItmlabError
 
-# Where the positives of each query stand in its ranking, by counting instead of sorting.
+Scores = Float[Tensor, "anchor candidate"]
+Mask = Bool[Tensor, "anchor candidate"]
+Numbers = Int64[Tensor, "pair"]  # of anchors, of candidates: (anchor, candidate) are the pairs that belong together
+Sense = Literal["any", "share"]
 
 
-BLOCK = 1 << 20  # scores compared at once: a few megabytes, which stay in the processor's cache
+def recall(similarity: Scores, positives: Mask, k: int, *, sense: Sense = "any") -> float:
+    """Recall at k in percent, from text to image with the transposes of both (a view is enough).
+
+    `sense="any"`: the share of queries with a positive among their k best, which the field reports (R^V@k, Eq. 2).
+    `sense="share"`: the share of its positives that a query finds among its k best, mean over queries (R@k, Eq. 1).
+    ItmlabError: NaN, k above the candidates, shapes that differ, a query without a positive.
+
+    >>> scores, positives = torch.tensor([[0.9, 0.5, 0.1, 0.2]]), torch.tensor([[True, False, True, False]])
+    >>> recall(scores, positives, 2), recall(scores, positives, 2, sense="share")
+    (100.0, 50.0)
+    """
+    similarity, positives = torch.as_tensor(similarity), torch.as_tensor(positives).bool()
+    anchor, candidate = positive_pairs(similarity, positives)
+    check_k(k, similarity.shape[1])
+    return recalls(similarity, anchor, candidate, (k,), sense=sense)[k]
 
 
-def positive_pairs(
-    similarity: Float[Tensor, "anchor candidate"], positives: Bool[Tensor, "anchor candidate"]
-) -> tuple[Int64[Tensor, "pair"], Int64[Tensor, "pair"]]:
-    """The (anchor, candidate) indices of a truth mask; ItmlabError when shapes differ or an anchor has no positive."""
-    if similarity.ndim != 2 or positives.shape != similarity.shape:
-        raise ItmlabError(
-            f"similarity and positives must both be (anchor, candidate); "
-            f"got {tuple(similarity.shape)} and {tuple(positives.shape)}"
-        )
-    if positives.stride(0) < positives.stride(1):  # a transposed view, of which `nonzero` would make a copy
-        candidate, anchor = positives.T.nonzero(as_tuple=True)
-    else:
-        anchor, candidate = positives.nonzero(as_tuple=True)
-    require_positives(anchor, len(similarity), "query")
-    return anchor, candidate
-
-
-def require_positives(anchor: Int64[Tensor, "pair"], anchors: int, what: str) -> None:
-    """ItmlabError unless there is an anchor, and each occurs among the pairs."""
-    if anchors == 0:
-        raise ItmlabError("there is nothing to rank: the similarity matrix is empty")
-    without = (torch.bincount(anchor, minlength=anchors) == 0).nonzero().squeeze(1).tolist()
-    if without:
-        raise ItmlabError(
-            f"{len(without)} of {anchors} have no positive, the first is {what} {without[0]}",
-            remedy="leave out what nothing can be found for",
-        )
+def recalls(
+    similarity: Scores, anchor: Numbers, candidate: Numbers, ks: tuple[int, ...], *, sense: Sense = "any"
+) -> dict[int, float]:
+    """Recall in percent for each k, of positives given as index pairs."""
+    if sense not in ("any", "share"):
+        raise ItmlabError(f"recall has no sense {sense!r}", remedy='choose "any" or "share"')
+    owner, rank = ranks(similarity, anchor, candidate, best_only=sense == "any")
+    sought = torch.bincount(owner, minlength=len(similarity))
+    found = {k: torch.bincount(owner[rank < k], minlength=len(similarity)) for k in ks}
+    return {k: 100 * (found[k].double() / sought).mean().item() for k in ks}
 
 
 def ranks(
-    similarity: Float[Tensor, "anchor candidate"],
-    anchor: Int64[Tensor, "pair"],
-    candidate: Int64[Tensor, "pair"],
-    *,
-    best_only: bool,
+    similarity: Scores, anchor: Numbers, candidate: Numbers, *, best_only: bool
 ) -> tuple[Int64[Tensor, "kept"], Int64[Tensor, "kept"]]:
     """The anchor and the rank (0 is first) of every positive pair, or of each anchor's best one alone.
 
@@ -65,7 +65,7 @@ def ranks(
     held = torch.bincount(anchor, minlength=len(similarity))
     place = torch.arange(len(anchor), device=anchor.device) - (held.cumsum(0) - held)[anchor]
     found = []
-    for turn in range(1 if best_only else int(held.max())):
+    for turn in range(1 if best_only else int(held.max())):  # every anchor's best positive, every second best, ...
         mine = place == turn
         thresholds = scores.new_zeros(len(similarity))
         thresholds[anchor[mine]] = scores[mine]
@@ -76,9 +76,10 @@ def ranks(
     return torch.cat([pair[0] for pair in found]), torch.cat([pair[1] for pair in found])
 
 
-def _count_at_least(
-    similarity: Float[Tensor, "anchor candidate"], thresholds: Float[Tensor, "anchor"], *, check: bool
-) -> Int64[Tensor, "anchor"]:
+BLOCK = 1 << 20  # scores compared at once: a few megabytes, which stay in the processor's cache
+
+
+def _count_at_least(similarity: Scores, thresholds: Float[Tensor, "anchor"], *, check: bool) -> Int64[Tensor, "anchor"]:
     """How many candidates score at least each anchor's threshold, walking the matrix as it lies in memory."""
     counts = torch.zeros(len(similarity), dtype=torch.int64, device=similarity.device)
     transposed = similarity.stride(0) < similarity.stride(1)
@@ -99,52 +100,43 @@ def _count_at_least(
     return counts
 
 
-# Recall at k in both of its senses.
+def positive_pairs(similarity: Scores, positives: Mask) -> tuple[Numbers, Numbers]:
+    """The (anchor, candidate) indices of a truth mask; ItmlabError when shapes differ or an anchor has no positive."""
+    anchor, candidate = marked_pairs(similarity, positives)
+    if len(similarity) == 0:
+        raise ItmlabError("there is nothing to rank: the similarity matrix is empty")
+    _require_positives(anchor, len(similarity), "query")
+    return anchor, candidate
 
 
-Sense = Literal["any", "share"]
+def marked_pairs(similarity: Scores, positives: Mask) -> tuple[Numbers, Numbers]:
+    """The (anchor, candidate) indices of a mask; ItmlabError when the shapes differ."""
+    if similarity.ndim != 2 or positives.shape != similarity.shape:
+        raise ItmlabError(
+            f"similarity and positives must both be (anchor, candidate); "
+            f"got {tuple(similarity.shape)} and {tuple(positives.shape)}"
+        )
+    if positives.stride(0) < positives.stride(1):  # a transposed view, of which `nonzero` would make a copy
+        return positives.T.nonzero(as_tuple=True)[::-1]
+    return positives.nonzero(as_tuple=True)
 
 
-def recall(
-    similarity: Float[Tensor, "anchor candidate"],
-    positives: Bool[Tensor, "anchor candidate"],
-    k: int,
-    *,
-    sense: Sense = "any",
-) -> float:
-    """Recall at k in percent, from text to image with the transposes of both (a view is enough).
-
-    `sense="any"`: the share of queries with a positive among their k best, which the field reports (R^V@k).
-    `sense="share"`: the share of its positives that a query finds among its k best, mean over queries (R@k). Ties are
-    counted against the model. ItmlabError: NaN, k above the candidates, shapes that differ, a query without a positive.
-    """
-    similarity, positives = torch.as_tensor(similarity), torch.as_tensor(positives).bool()
-    anchor, candidate = positive_pairs(similarity, positives)
-    check_k(k, similarity.shape[1])
-    return recalls(similarity, anchor, candidate, (k,), sense=sense)[k]
-
-
-def recalls(
-    similarity: Float[Tensor, "anchor candidate"],
-    anchor: Int64[Tensor, "pair"],
-    candidate: Int64[Tensor, "pair"],
-    ks: tuple[int, ...],
-    *,
-    sense: Sense = "any",
-) -> dict[int, float]:
-    """Recall in percent for each k, of positives given as index pairs."""
-    if sense not in ("any", "share"):
-        raise ItmlabError(f"recall has no sense {sense!r}", remedy='choose "any" or "share"')
-    owner, rank = ranks(similarity, anchor, candidate, best_only=sense == "any")
-    sought = torch.bincount(owner, minlength=len(similarity))
-    found = {k: torch.bincount(owner[rank < k], minlength=len(similarity)) for k in ks}
-    return {k: 100 * (found[k].double() / sought).mean().item() for k in ks}
+def _require_positives(anchor: Numbers, anchors: int, what: str) -> None:
+    without = (torch.bincount(anchor, minlength=anchors) == 0).nonzero().squeeze(1).tolist()
+    if without:
+        raise ItmlabError(
+            f"{len(without)} of {anchors} have no positive, the first is {what} {without[0]}",
+            remedy="leave out what nothing can be found for",
+        )
 
 
 def check_k(k: int, candidates: int) -> None:
     """ItmlabError unless k is a whole number from 1 to the number of candidates."""
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= candidates:
         raise ItmlabError(f"recall at k={k} of {candidates} candidates", remedy=f"choose k from 1 to {candidates}")
+
+
+# Both directions, over one pool of images and captions or several folds.
 
 
 def retrieval(
@@ -159,24 +151,21 @@ def retrieval(
 
     Without `positives` the captions lie image by image, as many for each. With folds (COCO's 1K is 5 folds of 1,000)
     the images are cut into consecutive blocks of equal size, each retrieved among its own captions only, and the
-    recalls averaged. Ties are counted against the model. ItmlabError: as `recall`, and images that do not divide.
+    recalls averaged. ItmlabError: as `recall`, and images that do not divide.
+
+    >>> retrieval(torch.eye(3).repeat_interleave(2, dim=1), ks=(1, 2))
+    {'i2t': {1: 100.0, 2: 100.0}, 't2i': {1: 100.0, 2: 100.0}, 'rsum': 400.0}
     """
     similarity = torch.as_tensor(similarity)
-    tables = []
+    tables: dict[str, list[dict[int, float]]] = {"i2t": [], "t2i": []}
     for pool in pools(similarity, positives, folds):
         # one block is a 1/folds² of the matrix; the whole of it is never copied
         block = similarity if folds == 1 else pool.of(similarity)
         for k in ks:
             check_k(k, min(block.shape))
-        tables.append(
-            (
-                recalls(block, pool.row, pool.column, tuple(ks), sense=sense),
-                recalls(block.T, pool.column, pool.row, tuple(ks), sense=sense),
-            )
-        )
-    table: dict[str, Any] = {
-        name: {k: fmean(pair[side][k] for pair in tables) for k in ks} for side, name in enumerate(("i2t", "t2i"))
-    }
+        tables["i2t"].append(recalls(block, pool.row, pool.column, tuple(ks), sense=sense))
+        tables["t2i"].append(recalls(block.T, pool.column, pool.row, tuple(ks), sense=sense))
+    table: dict[str, Any] = {side: {k: fmean(fold[k] for fold in found) for k in ks} for side, found in tables.items()}
     table["rsum"] = sum(table["i2t"].values()) + sum(table["t2i"].values())
     return table
 
@@ -187,8 +176,8 @@ class Pool:
 
     images: slice
     captions: Int64[Tensor, "caption"]
-    row: Int64[Tensor, "pair"]
-    column: Int64[Tensor, "pair"]
+    row: Numbers
+    column: Numbers
 
     def of(self, matrix: Float[Tensor, "image caption"]) -> Float[Tensor, "image caption"]:
         """The block of an (image, caption) matrix, copied."""
@@ -221,7 +210,7 @@ def pools(
         image = caption // (captions // images)
     else:
         image, caption = positive_pairs(similarity, torch.as_tensor(positives).bool())
-        require_positives(caption, captions, "caption")
+        _require_positives(caption, captions, "caption")
     if isinstance(folds, bool) or not isinstance(folds, int) or folds < 1 or images % folds:
         raise ItmlabError(f"{images} images cannot be cut into folds={folds} equal blocks")
     found = []

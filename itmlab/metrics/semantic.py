@@ -1,4 +1,14 @@
-"""What semantic measures need of two matrices: how relevant each query's first candidates are, and its best ones."""
+"""SR and NCS: recall that knows degrees of relevance (Biten et al. 2022, Sec. 3; readings in METHODS 2.4).
+
+N[q, c] says how relevant candidate c is to query q (CIDEr's or SPICE's matrix). With top_k the k candidates that a
+model ranks first, and top_m the m that N ranks first, the paper prints
+
+    SR@k(q)  = |top_m ∩ top_k| / |top_m|                                                             (Eq. 4)
+    NCS@k(q) = Σ N[q, c] over c in top_k ∩ top_m  /  Σ N[q, c] over c in top_m                       (Eq. 5)
+
+The authors' code has another NCS: Σ N over top_k, over the largest sum that k candidates can have. That is the default,
+`restrict=m` the printed one. Both measures of every depth follow from one `SemanticRanking`.
+"""
 
 import warnings
 from collections.abc import Sequence
@@ -7,84 +17,94 @@ from statistics import fmean
 from typing import Any, Self
 
 import torch
-from jaxtyping import Bool, Float, Float64, Int64
+from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
 from ..errors import ItmlabError
-from .ranking import Pool, Sense, pools, retrieval
-
-# What semantic measures refuse: matrices that do not fit, or that say nothing.
+from .ranking import Mask, Numbers, Scores, Sense, marked_pairs, pools, retrieval
 
 
-def check_matrices(
-    similarity: Float[Tensor, "anchor candidate"],
-    relevance: Float[Tensor, "anchor candidate"],
-    positives: Bool[Tensor, "anchor candidate"] | None,
-    keep_ground_truth: bool,
-) -> tuple[
-    Float[Tensor, "anchor candidate"],
-    Float[Tensor, "anchor candidate"],
-    tuple[Int64[Tensor, "pair"], Int64[Tensor, "pair"]],
-]:
-    """The matrices as tensors, and the (anchor, candidate) pairs that are removed from both."""
-    similarity, relevance = torch.as_tensor(similarity), torch.as_tensor(relevance)
-    if similarity.ndim != 2 or relevance.shape != similarity.shape:
-        raise ItmlabError(
-            f"similarity and relevance must both be (anchor, candidate); "
-            f"got {tuple(similarity.shape)} and {tuple(relevance.shape)}",
-            remedy="a (caption, image) matrix is transposed for images as anchors",
-        )
-    if not similarity.numel():
-        raise ItmlabError("there is nothing to rank: the similarity matrix is empty")
-    similarity, relevance = (
-        matrix if matrix.is_floating_point() else matrix.double() for matrix in (similarity, relevance)
-    )
-    if keep_ground_truth:
-        nothing = torch.empty(0, dtype=torch.int64)
-        return similarity, relevance, (nothing, nothing)
-    if positives is None:
-        raise ItmlabError("ground truth can only be left out when it is known", remedy="pass positives=")
-    positives = torch.as_tensor(positives).bool()
-    if positives.shape != similarity.shape:
-        raise ItmlabError(
-            f"similarity and positives must both be (anchor, candidate); "
-            f"got {tuple(similarity.shape)} and {tuple(positives.shape)}"
-        )
-    if positives.stride(0) < positives.stride(1):  # a transposed view, of which `nonzero` would make a copy
-        candidate, anchor = positives.T.nonzero(as_tuple=True)
-    else:
-        anchor, candidate = positives.nonzero(as_tuple=True)
-    return similarity, relevance, (anchor, candidate)
+def semantic_recall(
+    similarity: Scores,
+    relevance: Scores,
+    k: int,
+    *,
+    relevant: int,
+    sense: Sense = "share",
+    positives: Mask | None = None,
+    keep_ground_truth: bool = True,
+) -> float:
+    """SR@k in percent: the share of a query's `relevant` most relevant candidates among its k best, mean over queries.
+
+    `sense="any"`: whether one of them is among the k best. Without ground truth (the paper's "N") the `positives` are
+    neither ranked nor relevant. Ties and relevance 0: see `SemanticRanking`; queries to which nothing is relevant are
+    left out, with a warning that counts them. ItmlabError: NaN, shapes that differ, k or `relevant` above the
+    candidates, negative relevance.
+
+    >>> scores, relevance = torch.tensor([[0.9, 0.8, 0.7, 0.1]]), torch.tensor([[2.0, 0.0, 4.0, 6.0]])
+    >>> semantic_recall(scores, relevance, 3, relevant=2)
+    50.0
+    """
+    options = {"sense": sense, "positives": positives, "keep_ground_truth": keep_ground_truth}
+    return _mean_of_answered(semantic_recall_of_each(similarity, relevance, k, relevant=relevant, **options), f"SR@{k}")
 
 
-def check_depth(name: str, depth: int, candidates: int, removed: int) -> None:
-    """ItmlabError unless a depth is a whole number from 1 to the candidates that every query has."""
-    if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= candidates - removed:
-        left = f" (after up to {removed} of ground truth are left out)" if removed else ""
-        raise ItmlabError(
-            f"{name}={depth} of {candidates - removed} candidates{left}",
-            remedy=f"choose {name} from 1 to {candidates - removed}" if candidates > removed else "use a larger pool",
-        )
+def semantic_recall_of_each(
+    similarity: Scores,
+    relevance: Scores,
+    k: int,
+    *,
+    relevant: int,
+    sense: Sense = "share",
+    positives: Mask | None = None,
+    keep_ground_truth: bool = True,
+) -> Float64[Tensor, "anchor"]:
+    """SR@k of each query in percent, NaN where nothing is relevant; see `semantic_recall`."""
+    if sense not in ("any", "share"):
+        raise ItmlabError(f"recall has no sense {sense!r}", remedy='choose "any" or "share"')
+    truth = {"positives": positives, "keep_ground_truth": keep_ground_truth}
+    ranking = SemanticRanking.of(similarity, relevance, retrieved=k, ideal=relevant, **truth)
+    return ranking.recalls(k, relevant, any_of_them=sense == "any")
 
 
-def check_finite(
-    similarity: Float[Tensor, "anchor candidate"], relevance: Float[Tensor, "anchor candidate"], first: int
-) -> None:
-    """ItmlabError naming the pair: a NaN, or relevance that is negative or infinite (rows count from `first`)."""
-    for name, matrix in (("similarity", similarity), ("relevance", relevance)):
-        if bool(matrix.sum().isnan()) and bool(matrix.isnan().any()):
-            row, column = matrix.isnan().nonzero()[0].tolist()
-            raise ItmlabError(f"{name} is NaN between query {row + first} and candidate {column}")
-    least, most = relevance.aminmax()
-    if least < 0 or most == torch.inf:
-        row, column = ((relevance < 0) | (relevance == torch.inf)).nonzero()[0].tolist()
-        raise ItmlabError(
-            f"relevance is {relevance[row, column].item():g} between query {row + first} and candidate {column}",
-            remedy="it must be finite and not negative",
-        )
+def ncs(
+    similarity: Scores,
+    relevance: Scores,
+    k: int,
+    *,
+    restrict: int | None = None,
+    positives: Mask | None = None,
+    keep_ground_truth: bool = True,
+) -> float:
+    """NCS@k in percent: the relevance of a query's k best over that of the k most relevant, mean over queries.
+
+    This is what the authors' code computes. `restrict=m` is the formula as printed: of the k best only those that are
+    among the m most relevant count, over the sum of those m. All else is as in `semantic_recall`.
+
+    >>> scores, relevance = torch.tensor([[0.9, 0.8, 0.7, 0.1]]), torch.tensor([[2.0, 0.0, 4.0, 6.0]])
+    >>> ncs(scores, relevance, 3), ncs(scores, relevance, 3, restrict=2)
+    (50.0, 40.0)
+    """
+    options = {"restrict": restrict, "positives": positives, "keep_ground_truth": keep_ground_truth}
+    return _mean_of_answered(ncs_of_each(similarity, relevance, k, **options), f"NCS@{k}")
 
 
-def mean_of_answered(values: Float64[Tensor, "anchor"], what: str) -> float:
+def ncs_of_each(
+    similarity: Scores,
+    relevance: Scores,
+    k: int,
+    *,
+    restrict: int | None = None,
+    positives: Mask | None = None,
+    keep_ground_truth: bool = True,
+) -> Float64[Tensor, "anchor"]:
+    """NCS@k of each query in percent, NaN where nothing is relevant; see `ncs`."""
+    depths = {"retrieved": k, "ideal": k if restrict is None else restrict}
+    truth = {"positives": positives, "keep_ground_truth": keep_ground_truth}
+    return SemanticRanking.of(similarity, relevance, **depths, **truth).scores(k, restrict=restrict)
+
+
+def _mean_of_answered(values: Float64[Tensor, "anchor"], what: str) -> float:
     """The mean over the queries that have a value; a warning counts the others, and none at all is an ItmlabError."""
     without = int(values.isnan().sum())
     if without == len(values):
@@ -116,12 +136,12 @@ class SemanticRanking:
     @classmethod
     def of(
         cls,
-        similarity: Float[Tensor, "anchor candidate"],
-        relevance: Float[Tensor, "anchor candidate"],
+        similarity: Scores,
+        relevance: Scores,
         *,
         retrieved: int,
         ideal: int,
-        positives: Bool[Tensor, "anchor candidate"] | None = None,
+        positives: Mask | None = None,
         keep_ground_truth: bool = True,
     ) -> Self:
         """Rank both matrices as deep as asked, in blocks of queries; transposed views are as good as matrices.
@@ -129,16 +149,21 @@ class SemanticRanking:
         Without ground truth each query's positives are neither ranked nor relevant. ItmlabError: shapes that differ,
         NaN, relevance that is negative or infinite, a depth above the candidates that a query has.
         """
-        similarity, relevance, removed = check_matrices(similarity, relevance, positives, keep_ground_truth)
+        similarity, relevance = _checked(similarity, relevance)
+        removed = (torch.empty(0, dtype=torch.int64),) * 2
+        if not keep_ground_truth:
+            if positives is None:
+                raise ItmlabError("ground truth can only be left out when it is known", remedy="pass positives=")
+            removed = marked_pairs(similarity, torch.as_tensor(positives).bool())
         candidates = similarity.shape[1]
         most = int(removed[0].bincount().max()) if len(removed[0]) else 0
-        check_depth("k", retrieved, candidates, most)
-        check_depth("k" if ideal == retrieved else "relevant", ideal, candidates, most)
+        _check_depth("k", retrieved, candidates, most)
+        _check_depth("k" if ideal == retrieved else "relevant", ideal, candidates, most)
         found, best = [], []
         for rows in torch.arange(len(similarity)).split(max(1, BLOCK // candidates)):
             mine = slice(int(rows[0]), int(rows[-1]) + 1)
             scores, gains = similarity[mine].contiguous(), relevance[mine].contiguous()
-            check_finite(scores, gains, mine.start)
+            _check_finite(scores, gains, mine.start)
             out = None
             if most:
                 here = (removed[0] >= mine.start) & (removed[0] < mine.stop)
@@ -177,13 +202,10 @@ class SemanticRanking:
 
 
 def _first(
-    similarity: Float[Tensor, "anchor candidate"],
-    relevance: Float[Tensor, "anchor candidate"],
-    k: int,
-    removed: tuple[Int64[Tensor, "pair"], Int64[Tensor, "pair"]] | None,
+    similarity: Scores, relevance: Scores, k: int, removed: tuple[Numbers, Numbers] | None
 ) -> Int64[Tensor, "anchor k"]:
     """The candidates of the k largest similarities in their order, the less relevant first where they are equal."""
-    top = similarity.topk(min(k + 1, similarity.shape[1]), dim=1)
+    top = similarity.topk(min(k + 1, similarity.shape[1]), dim=1)  # one more, to see whether the k-th is tied with it
     tied = (top.values[:, 1:] == top.values[:, :-1]).any(dim=1)
     order = top.indices[:, :k].clone()
     if tied.any():
@@ -197,109 +219,45 @@ def _first(
     return order
 
 
-# Normalized cumulative semantic score: how relevant what is found is (Biten et al. 2022, Eq. 5).
+def _checked(similarity: Scores, relevance: Scores) -> tuple[Scores, Scores]:
+    """Both as tensors of floats; ItmlabError unless they are matrices of one shape with something in them."""
+    similarity, relevance = torch.as_tensor(similarity), torch.as_tensor(relevance)
+    if similarity.ndim != 2 or relevance.shape != similarity.shape:
+        raise ItmlabError(
+            f"similarity and relevance must both be (anchor, candidate); "
+            f"got {tuple(similarity.shape)} and {tuple(relevance.shape)}",
+            remedy="a (caption, image) matrix is transposed for images as anchors",
+        )
+    if not similarity.numel():
+        raise ItmlabError("there is nothing to rank: the similarity matrix is empty")
+    return tuple(matrix if matrix.is_floating_point() else matrix.double() for matrix in (similarity, relevance))
 
 
-def ncs(
-    similarity: Float[Tensor, "anchor candidate"],
-    relevance: Float[Tensor, "anchor candidate"],
-    k: int,
-    *,
-    restrict: int | None = None,
-    positives: Bool[Tensor, "anchor candidate"] | None = None,
-    keep_ground_truth: bool = True,
-) -> float:
-    """NCS@k in percent: the relevance of a query's k best over that of the k most relevant, mean over queries.
-
-    This is what the authors' code computes. `restrict=m` is the formula as printed: of the k best only those that are
-    among the m most relevant count, over the sum of those m. Without ground truth (their "N") the `positives` are
-    neither ranked nor relevant. Ties: see `SemanticRanking`; queries to which nothing is relevant are left out, with a
-    warning that counts them. ItmlabError: NaN, shapes that differ, k or m above the candidates, negative relevance.
-    """
-    values = ncs_of_each(
-        similarity, relevance, k, restrict=restrict, positives=positives, keep_ground_truth=keep_ground_truth
-    )
-    return mean_of_answered(values, f"NCS@{k}")
+def _check_depth(name: str, depth: int, candidates: int, removed: int) -> None:
+    if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= candidates - removed:
+        left = f" (after up to {removed} of ground truth are left out)" if removed else ""
+        raise ItmlabError(
+            f"{name}={depth} of {candidates - removed} candidates{left}",
+            remedy=f"choose {name} from 1 to {candidates - removed}" if candidates > removed else "use a larger pool",
+        )
 
 
-def ncs_of_each(
-    similarity: Float[Tensor, "anchor candidate"],
-    relevance: Float[Tensor, "anchor candidate"],
-    k: int,
-    *,
-    restrict: int | None = None,
-    positives: Bool[Tensor, "anchor candidate"] | None = None,
-    keep_ground_truth: bool = True,
-) -> Float64[Tensor, "anchor"]:
-    """NCS@k of each query in percent, NaN where nothing is relevant; see `ncs`."""
-    ranking = SemanticRanking.of(
-        similarity,
-        relevance,
-        retrieved=k,
-        ideal=k if restrict is None else restrict,
-        positives=positives,
-        keep_ground_truth=keep_ground_truth,
-    )
-    return ranking.scores(k, restrict=restrict)
-
-
-# Semantic recall: how many of the most relevant candidates are found (Biten et al. 2022, Eq. 4).
-
-
-def semantic_recall(
-    similarity: Float[Tensor, "anchor candidate"],
-    relevance: Float[Tensor, "anchor candidate"],
-    k: int,
-    *,
-    relevant: int,
-    sense: Sense = "share",
-    positives: Bool[Tensor, "anchor candidate"] | None = None,
-    keep_ground_truth: bool = True,
-) -> float:
-    """SR@k in percent: the share of a query's `relevant` most relevant candidates among its k best, mean over queries.
-
-    `sense="any"`: whether one of them is among the k best. Without ground truth the `positives` are neither ranked nor
-    relevant. Ties and relevance 0: see `SemanticRanking`; queries to which nothing is relevant are left out, with a
-    warning that counts them. ItmlabError: NaN, shapes that differ, k or `relevant` above the candidates.
-    """
-    values = semantic_recall_of_each(
-        similarity,
-        relevance,
-        k,
-        relevant=relevant,
-        sense=sense,
-        positives=positives,
-        keep_ground_truth=keep_ground_truth,
-    )
-    return mean_of_answered(values, f"SR@{k}")
-
-
-def semantic_recall_of_each(
-    similarity: Float[Tensor, "anchor candidate"],
-    relevance: Float[Tensor, "anchor candidate"],
-    k: int,
-    *,
-    relevant: int,
-    sense: Sense = "share",
-    positives: Bool[Tensor, "anchor candidate"] | None = None,
-    keep_ground_truth: bool = True,
-) -> Float64[Tensor, "anchor"]:
-    """SR@k of each query in percent, NaN where nothing is relevant; see `semantic_recall`."""
-    if sense not in ("any", "share"):
-        raise ItmlabError(f"recall has no sense {sense!r}", remedy='choose "any" or "share"')
-    ranking = SemanticRanking.of(
-        similarity,
-        relevance,
-        retrieved=k,
-        ideal=relevant,
-        positives=positives,
-        keep_ground_truth=keep_ground_truth,
-    )
-    return ranking.recalls(k, relevant, any_of_them=sense == "any")
+def _check_finite(similarity: Scores, relevance: Scores, first: int) -> None:
+    """ItmlabError naming the pair: a NaN, or relevance that is negative or infinite (rows count from `first`)."""
+    for name, matrix in (("similarity", similarity), ("relevance", relevance)):
+        if bool(matrix.sum().isnan()) and bool(matrix.isnan().any()):  # a sum is the cheapest pass that shows a NaN
+            row, column = matrix.isnan().nonzero()[0].tolist()
+            raise ItmlabError(f"{name} is NaN between query {row + first} and candidate {column}")
+    least, most = relevance.aminmax()
+    if least < 0 or most == torch.inf:
+        row, column = ((relevance < 0) | (relevance == torch.inf)).nonzero()[0].tolist()
+        raise ItmlabError(
+            f"relevance is {relevance[row, column].item():g} between query {row + first} and candidate {column}",
+            remedy="it must be finite and not negative",
+        )
 
 
 # Every measure of a retrieval that SAM reports (Tables 2 to 4), in both directions, over one pool or several folds.
-
 
 DIRECTIONS = ("i2t", "t2i")
 
@@ -307,7 +265,7 @@ DIRECTIONS = ("i2t", "t2i")
 def semantic_retrieval(
     similarity: Float[Tensor, "image caption"],
     relevance: Float[Tensor, "caption image"],
-    positives: Bool[Tensor, "image caption"] | None = None,
+    positives: Mask | None = None,
     *,
     ks: Sequence[int] = (1, 5, 10),
     relevant: int = 10,
@@ -334,9 +292,14 @@ def semantic_retrieval(
     blocks = pools(similarity, positives, folds)
     unanswered: dict[str, dict[str, int]] = {}
     for mark, keep in (("", True), ("(N)", False)):
-        depths = {"retrieved": max(ks), "ideal": max(*ks, relevant, restrict or 1)}
-        rankings = [_rankings(similarity, relevance, pool, folds, keep, depths) for pool in blocks]
-        for side, of_folds in zip(DIRECTIONS, zip(*rankings, strict=True), strict=True):
+        options = {"retrieved": max(ks), "ideal": max(*ks, relevant, restrict or 1), "keep_ground_truth": keep}
+        rankings: dict[str, list[SemanticRanking]] = {side: [] for side in DIRECTIONS}
+        for pool in blocks:
+            scores, gains = (similarity, relevance.T) if folds == 1 else (pool.of(similarity), pool.of(relevance.T))
+            truth = torch.empty(0, 0) if keep else pool.positives  # a large mask, made only when it is asked for
+            rankings["i2t"].append(SemanticRanking.of(scores, gains, positives=truth, **options))
+            rankings["t2i"].append(SemanticRanking.of(scores.T, gains.T, positives=truth.T, **options))
+        for side, of_folds in rankings.items():
             recalls = {k: [ranking.recalls(k, relevant) for ranking in of_folds] for k in ks}
             scores = {k: [ranking.scores(k, restrict=restrict) for ranking in of_folds] for k in ks}
             for name, values in ((f"SR{mark}", recalls), (f"NCS{mark}", scores)):
@@ -346,25 +309,6 @@ def semantic_retrieval(
     for name, measure in (("Rsum", "RV"), ("Nsum", "NCS"), ("Nsum(N)", "NCS(N)")):
         table[name] = sum(sum(table[measure][side].values()) for side in DIRECTIONS)
     return table | {"unanswered": unanswered}
-
-
-def _rankings(
-    similarity: Float[Tensor, "image caption"],
-    relevance: Float[Tensor, "caption image"],
-    pool: Pool,
-    folds: int,
-    keep: bool,
-    depths: dict[str, int],
-) -> tuple[SemanticRanking, SemanticRanking]:
-    """A pool ranked from images to captions and from captions to images."""
-    scores, gains = (similarity, relevance.T) if folds == 1 else (pool.of(similarity), pool.of(relevance.T))
-    if keep:
-        return SemanticRanking.of(scores, gains, **depths), SemanticRanking.of(scores.T, gains.T, **depths)
-    without = pool.positives
-    return (
-        SemanticRanking.of(scores, gains, positives=without, keep_ground_truth=False, **depths),
-        SemanticRanking.of(scores.T, gains.T, positives=without.T, keep_ground_truth=False, **depths),
-    )
 
 
 def _mean(folds: Sequence[Float64[Tensor, "anchor"]], what: str) -> float:

@@ -1,4 +1,13 @@
-"""SPICE between every caption and every image: the F-score of scene-graph tuples, as products of sparse matrices."""
+"""SPICE between every caption and every image: the F-score of scene-graph tuples (Anderson et al. 2016, Sec. 3.2).
+
+With T(c) the tuples of a caption's graph, T(S) those of the one graph that an image's references make, and ⊗ the tuples
+that match one on the other side (equal words, or words with a common synset of WordNet):
+
+    P = |T(c) ⊗ T(S)| / |T(c)|,    R = |T(S) ⊗ T(c)| / |T(S)|,    SPICE = 2 P R / (P + R)
+
+All pairs of captions and images at once are products of sparse matrices: (caption, fact), (fact, fact) matching, (fact,
+image). The published program counts the caption's matches in both shares; without synonyms that is the same.
+"""
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -15,104 +24,43 @@ from ..errors import ItmlabError
 from ..text.graph import SceneGraph
 from .wordnet import wordnet
 
-# Which tuples of scene graphs match, as sparse matrices: equal words, or words with a common synset.
-
-
-Fact = frozenset[tuple[str, ...]]  # what a graph says once: a tuple, or several that match one another
-Synsets = Callable[[str], frozenset[str]]
-
-
-def alike(one: tuple[str, ...], other: tuple[str, ...], synsets: Synsets | None) -> bool:
-    """Whether two tuples match: as long, and word by word equal or (with `synsets`) in a common synset."""
-    if one == other or synsets is None or len(one) != len(other):
-        return one == other
-    return all(a == b or not synsets(a).isdisjoint(synsets(b)) for a, b in zip(one, other, strict=True))
-
-
-def facts(tuples: Iterable[tuple[str, ...]], synsets: Synsets | None) -> frozenset[Fact]:
-    """The tuples of one graph with those that match one another put together, directly or through a third.
-
-    This merges synonymous objects of several captions (and of one), whatever their order.
-    """
-    groups = {each: {each} for each in tuples}
-    if synsets is not None:
-        for one, other in combinations(sorted(groups), 2):
-            if groups[one] is not groups[other] and alike(one, other, synsets):
-                groups[one] |= groups[other]
-                for member in groups[other]:
-                    groups[member] = groups[one]
-    return frozenset(map(frozenset, groups.values()))
-
-
-class Merged:
-    """Graphs as rows of numbered facts, to be compared with the facts of any other graph.
-
-    `held: (graph, fact)` is one where the graph holds the fact, `size: (graph,)` how many it holds.
-    """
-
-    def __init__(self, graphs: Sequence[frozenset[Fact]], synsets: Synsets | None):
-        number: dict[Fact, int] = {}
-        rows = [[number.setdefault(fact, len(number)) for fact in sorted(graph, key=sorted)] for graph in graphs]
-        self.facts = list(number)
-        self.held = indicator(rows, len(number))
-        self.size = np.array([len(row) for row in rows], dtype=np.int64)
-        self._synsets = synsets
-        self._holding: dict[tuple[str, ...], list[int]] = {}
-        self._words: dict[tuple[int, int, str], set[str]] = {}
-        for index, fact in enumerate(self.facts):
-            for each in fact:
-                self._holding.setdefault(each, []).append(index)
-                for place, word in enumerate(each):
-                    for synset in () if synsets is None else synsets(word):
-                        self._words.setdefault((len(each), place, synset), set()).add(word)
-        self._similar = cache(self._similar_words)
-
-    def matching(self, asked: Sequence[Fact]) -> sparse.csr_matrix:
-        """(asked, fact): one where a tuple of the one matches a tuple of the other."""
-        rows = [sorted({index for each in fact for index in self._matching(each)}) for fact in asked]
-        return indicator(rows, len(self.facts))
-
-    def _matching(self, asked: tuple[str, ...]) -> Iterable[int]:
-        if self._synsets is None:
-            return self._holding.get(asked, ())
-        words = [self._similar(len(asked), place, word) for place, word in enumerate(asked)]
-        return (index for each in product(*words) for index in self._holding.get(each, ()))
-
-    def _similar_words(self, length: int, place: int, word: str) -> tuple[str, ...]:
-        shared = (self._words.get((length, place, synset), ()) for synset in self._synsets(word))
-        return tuple({word}.union(*shared))
-
-
-def indicator(rows: Sequence[Sequence[int]], columns: int) -> sparse.csr_matrix:
-    """A sparse matrix of ones at the columns that each row lists."""
-    ends = np.cumsum([0, *map(len, rows)])
-    chosen = np.fromiter((column for row in rows for column in row), np.int64, ends[-1])
-    matrix = sparse.csr_matrix((np.ones(len(chosen), np.float32), chosen, ends), (len(rows), columns))
-    matrix.sort_indices()
-    return matrix
-
-
-def present(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
-    """Ones where the matrix is not zero."""
-    matrix.data[:] = 1
-    return matrix
-
-
 Text = str | SceneGraph
+Images = Int64[Tensor, "caption"] | Sequence[int]
 CHUNK = 1024  # captions at once: the result does not depend on it
 
 
-class Spice:
-    """SPICE (Anderson et al., ECCV 2016) against the references of a set of images, which are read once.
+def spice_matrix(
+    captions: Sequence[Text],
+    references: Sequence[Sequence[Text]],
+    *,
+    parser: str = "english",
+    synonyms: str = "auto",
+    image_of_caption: Images | None = None,
+    leave_one_out: bool = False,
+    chunk: int = CHUNK,
+) -> Float[Tensor, "caption image"]:
+    """SPICE, 0…1, of every caption with the references of every image; see `Spice`, which also tells the synonyms used.
 
-    `references[image]` are its captions, as sentences (read by `text.parse` with `parser`) or as scene graphs; all of
-    an image make one graph. A tuple is (object,), (object, attribute) or (subject, relation, object) in lemmas; two
-    match when their words are equal in each place or, with WordNet (`synonyms`: "auto", "wordnet", "none"), stand in
-    a common synset; `self.synonyms` says what was used ("wordnet 3.0", "none"). Tuples of one graph that match each
-    other count as one. Precision is the share of the caption's tuples that match some tuple of the image, recall the
-    share of the image's that match some of the caption's, SPICE their harmonic mean: it lies in 0…1 and is the same
-    with the two graphs exchanged. (The published program counts the caption's matches in both shares; without synonyms
-    that is the same.) ItmlabError: an image without references, a sentence where a list is meant.
+    Captions and references are sentences or scene graphs. ItmlabError: as `Spice` and `Spice.matrix`.
+
+    >>> from itmlab.text.graph import SceneObject
+    >>> dog, cat = (SceneGraph((SceneObject(name),)) for name in ("dog", "cat"))
+    >>> spice_matrix([dog, cat], [[dog, cat], [cat]], synonyms="none")
+    tensor([[0.6667, 0.0000],
+            [0.6667, 1.0000]])
+    """
+    fitted = Spice(references, parser=parser, synonyms=synonyms)
+    return fitted.matrix(captions, image_of_caption=image_of_caption, leave_one_out=leave_one_out, chunk=chunk)
+
+
+class Spice:
+    """SPICE against the references of a set of images, which are read once.
+
+    `references[image]` are its captions, as sentences (read by `text.parse` with `parser`) or as scene graphs. A tuple
+    is (object,), (object, attribute) or (subject, relation, object) in lemmas; two match when their words are equal in
+    each place or, with WordNet (`synonyms`: "auto", "wordnet", "none"), stand in a common synset; `self.synonyms` says
+    what was used ("wordnet 3.0", "none"). Tuples of one graph that match each other count as one. SPICE lies in 0…1 and
+    is the same with the two graphs exchanged. ItmlabError: an image without references, a sentence for a list.
     """
 
     def __init__(self, references: Sequence[Sequence[Text]], *, parser: str = "english", synonyms: str = "auto"):
@@ -136,12 +84,11 @@ class Spice:
         self,
         captions: Sequence[Text] | None = None,
         *,
-        image_of_caption: Int64[Tensor, "caption"] | Sequence[int] | None = None,
+        image_of_caption: Images | None = None,
         leave_one_out: bool = False,
         chunk: int = CHUNK,
     ) -> Float[Tensor, "caption image"]:
-        """SPICE of every caption (not given: the references themselves) with every image; `chunk` captions at once, on
-        which the result does not depend.
+        """SPICE of every caption (not given: the references themselves) with every image, `chunk` captions at once.
 
         A caption of the image is among its own references; with `leave_one_out` it is compared with the others of its
         image only, `image_of_caption` (-1: of none; not given: the captions are the references in their order). A
@@ -157,23 +104,23 @@ class Spice:
         scores = torch.zeros(len(graphs), len(self._references))
         matching = self._images.matching(mine.facts)
         images = self._images.held.T.tocsr()
-        answered = present(matching @ images)  # (fact of a caption, image)
+        answered = _present(matching @ images)  # (fact of a caption, image)
         for start in range(0, len(graphs), chunk):
             rows = slice(start, start + chunk)
             said = mine.held[rows]
-            block = _harmonic(said @ answered, present(said @ matching) @ images, mine.size[rows], self._images.size)
+            block = _harmonic(said @ answered, _present(said @ matching) @ images, mine.size[rows], self._images.size)
             scores[rows] = torch.from_numpy(block.toarray())
         if leave_one_out:
             image = self._image_of_caption(image_of_caption, len(graphs))
             scores[np.flatnonzero(image >= 0), image[image >= 0]] = self._left_out(graphs, mine, image)
         return scores
 
-    def _merged(self, captions: Sequence[Sequence[SceneGraph]]) -> Merged:
+    def _merged(self, captions: Sequence[Sequence[SceneGraph]]) -> "Merged":
         """One graph for each list of captions."""
         tuples = (set().union(*(graph.tuples() for graph in own)) for own in captions)
         return Merged([facts(own, self._synsets) for own in tuples], self._synsets)
 
-    def _left_out(self, graphs: Sequence[SceneGraph], mine: Merged, image: np.ndarray) -> Float[Tensor, "own"]:
+    def _left_out(self, graphs: Sequence[SceneGraph], mine: "Merged", image: np.ndarray) -> Float[Tensor, "own"]:
         """Each caption that belongs to an image with the other captions of that image."""
         belonging = np.flatnonzero(image >= 0)
         others = []
@@ -189,14 +136,14 @@ class Spice:
             others.append(left)
         rest = self._merged(others)
         matching, said = rest.matching(mine.facts), mine.held[belonging]
-        by_caption = said.multiply(present(rest.held @ matching.T.tocsr())).sum(axis=1)
-        by_rest = rest.held.multiply(present(said @ matching)).sum(axis=1)
+        by_caption = said.multiply(_present(rest.held @ matching.T.tocsr())).sum(axis=1)
+        by_rest = rest.held.multiply(_present(said @ matching)).sum(axis=1)
         precision = np.asarray(by_caption).ravel() / np.maximum(mine.size[belonging], 1)
         recall = np.asarray(by_rest).ravel() / np.maximum(rest.size, 1)
         both = 2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1)
         return torch.from_numpy(both.astype(np.float32))
 
-    def _image_of_caption(self, given: Int64[Tensor, "caption"] | Sequence[int] | None, captions: int) -> np.ndarray:
+    def _image_of_caption(self, given: Images | None, captions: int) -> np.ndarray:
         own = np.repeat(np.arange(len(self._references)), [len(references) for references in self._references])
         image = own if given is None else np.asarray(given, dtype=np.int64)
         if image.shape != (captions,) or (captions and not -1 <= image.min() <= image.max() < len(self._references)):
@@ -205,24 +152,6 @@ class Spice:
                 f"{captions} captions"
             )
         return image
-
-
-def spice_matrix(
-    captions: Sequence[Text],
-    references: Sequence[Sequence[Text]],
-    *,
-    parser: str = "english",
-    synonyms: str = "auto",
-    image_of_caption: Int64[Tensor, "caption"] | Sequence[int] | None = None,
-    leave_one_out: bool = False,
-    chunk: int = CHUNK,
-) -> Float[Tensor, "caption image"]:
-    """SPICE, 0…1, of every caption with the references of every image; see `Spice`, which also tells the synonyms used.
-
-    Captions and references are sentences or scene graphs. ItmlabError: as `Spice` and `Spice.matrix`.
-    """
-    fitted = Spice(references, parser=parser, synonyms=synonyms)
-    return fitted.matrix(captions, image_of_caption=image_of_caption, leave_one_out=leave_one_out, chunk=chunk)
 
 
 def _graphs(captions: Sequence[Text], parser: str) -> list[SceneGraph]:
@@ -243,7 +172,7 @@ def _graphs(captions: Sequence[Text], parser: str) -> list[SceneGraph]:
 def _harmonic(
     by_caption: sparse.csr_matrix, by_image: sparse.csr_matrix, caption_size: np.ndarray, image_size: np.ndarray
 ) -> sparse.csr_matrix:
-    """The harmonic mean of two shares of counts that are zero in the same places."""
+    """The harmonic mean of P and R from their counts, which are zero in the same places."""
     by_caption.sort_indices()
     by_image.sort_indices()
     row = np.repeat(np.arange(by_caption.shape[0]), np.diff(by_caption.indptr))
@@ -261,3 +190,81 @@ def _warn_of_empty(size: np.ndarray, what: str) -> None:
             f"the first is number {empty[0]}",
             stacklevel=3,
         )
+
+
+# Which tuples match, as sparse matrices.
+
+Fact = frozenset[tuple[str, ...]]  # what a graph says once: a tuple, or several that match one another
+Synsets = Callable[[str], frozenset[str]]
+
+
+def facts(tuples: Iterable[tuple[str, ...]], synsets: Synsets | None) -> frozenset[Fact]:
+    """The tuples of one graph with those that match one another put together, directly or through a third.
+
+    This merges synonymous objects of several captions (and of one), whatever their order.
+    """
+
+    def alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+        pairs = zip(one, other, strict=False)
+        return len(one) == len(other) and all(a == b or not synsets(a).isdisjoint(synsets(b)) for a, b in pairs)
+
+    groups = {each: {each} for each in tuples}
+    for one, other in combinations(sorted(groups), 2) if synsets is not None else ():
+        if groups[one] is not groups[other] and alike(one, other):
+            groups[one] |= groups[other]
+            groups |= dict.fromkeys(groups[other], groups[one])
+    return frozenset(map(frozenset, groups.values()))
+
+
+class Merged:
+    """Graphs as rows of numbered facts, to be compared with the facts of any other graph.
+
+    `held: (graph, fact)` is one where the graph holds the fact, `size: (graph,)` how many it holds.
+    """
+
+    def __init__(self, graphs: Sequence[frozenset[Fact]], synsets: Synsets | None):
+        number: dict[Fact, int] = {}
+        rows = [[number.setdefault(fact, len(number)) for fact in sorted(graph, key=sorted)] for graph in graphs]
+        self.facts = list(number)
+        self.held = _indicator(rows, len(number))
+        self.size = np.array([len(row) for row in rows], dtype=np.int64)
+        self._synsets = synsets
+        self._holding: dict[tuple[str, ...], list[int]] = {}
+        self._words: dict[tuple[int, int, str], set[str]] = {}  # by length of the tuple, place in it, and synset
+        for index, fact in enumerate(self.facts):
+            for each in fact:
+                self._holding.setdefault(each, []).append(index)
+                for place, word in enumerate(each):
+                    for synset in () if synsets is None else synsets(word):
+                        self._words.setdefault((len(each), place, synset), set()).add(word)
+        self._similar = cache(self._similar_words)
+
+    def matching(self, asked: Sequence[Fact]) -> sparse.csr_matrix:
+        """(asked, fact): one where a tuple of the one matches a tuple of the other."""
+        rows = [sorted({index for each in fact for index in self._matching(each)}) for fact in asked]
+        return _indicator(rows, len(self.facts))
+
+    def _matching(self, asked: tuple[str, ...]) -> Iterable[int]:
+        if self._synsets is None:
+            return self._holding.get(asked, ())
+        words = [self._similar(len(asked), place, word) for place, word in enumerate(asked)]
+        return (index for each in product(*words) for index in self._holding.get(each, ()))
+
+    def _similar_words(self, length: int, place: int, word: str) -> tuple[str, ...]:
+        shared = (self._words.get((length, place, synset), ()) for synset in self._synsets(word))
+        return tuple({word}.union(*shared))
+
+
+def _indicator(rows: Sequence[Sequence[int]], columns: int) -> sparse.csr_matrix:
+    """A sparse matrix of ones at the columns that each row lists."""
+    ends = np.cumsum([0, *map(len, rows)])
+    chosen = np.fromiter((column for row in rows for column in row), np.int64, ends[-1])
+    matrix = sparse.csr_matrix((np.ones(len(chosen), np.float32), chosen, ends), (len(rows), columns))
+    matrix.sort_indices()
+    return matrix
+
+
+def _present(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Ones where the matrix is not zero."""
+    matrix.data[:] = 1
+    return matrix

@@ -1,10 +1,15 @@
-"""A share in percent with an interval that is honest at 0, at 100, and where cases of one image hang together."""
+"""Intervals that are honest about few cases and about cases of one image, correlations with ratings.
+
+One bootstrap (`bootstrap`, whole clusters drawn anew), one interval of a share (`wilson`, and `share` for cases that
+hang together), Pearson's correlation, and what the papers do with them: the human judgement of SAM's
+Table 1 (Biten et al. 2022) and the true negatives of TAGS-DC's Sec. 4.2 (Fan et al. 2022).
+"""
 
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -14,7 +19,101 @@ from torch import Tensor
 
 from ..errors import ItmlabError
 
+# The bootstrap: images (or seeds) drawn again, with all that belongs to them.
+
+
+class Interval(NamedTuple):
+    """A value and the ends of its 95 % interval."""
+
+    value: float
+    lower: float
+    upper: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3g} [{self.lower:.3g}, {self.upper:.3g}]"
+
+
+def bootstrap(
+    value: float,
+    statistic: Callable[[Int[ndarray, "draw cluster"]], Float[ndarray, "draw"]],
+    clusters: int,
+    *,
+    draws: int = 2000,
+    seed: int = 0,
+    counts: bool = False,
+) -> Interval:
+    """A value with its 95 % percentile bootstrap over clusters (Efron & Tibshirani 1993, Sec. 13.3).
+
+    A cluster is what hangs together: an image with its captions, a seed. `statistic` is asked once, for all draws: see
+    `resample` for what it is given. Factors drawn together (seeds and images) call `resample` for each, in turn with
+    one generator, and `percentile_interval` with what they found.
+
+    >>> sums, sizes = np.array([1.0, 5.0, 3.0]), np.array([1, 2, 1])
+    >>> print(bootstrap(9 / 4, lambda drawn: sums[drawn].sum(1) / sizes[drawn].sum(1), 3))
+    2.25 [1, 3]
+    """
+    return percentile_interval(value, statistic(resample(np.random.default_rng(seed), clusters, draws, counts=counts)))
+
+
+def resample(
+    random: np.random.Generator, clusters: int, draws: int, *, counts: bool = False
+) -> Int[ndarray, "draw cluster"]:
+    """As many clusters as there are, drawn with replacement: which ones, or with `counts` how often each of them."""
+    if counts:
+        return random.multinomial(clusters, np.full(clusters, 1 / clusters), size=draws)
+    return random.integers(clusters, size=(draws, clusters))
+
+
+def percentile_interval(value: float, drawn: Float[ndarray, "draw"]) -> Interval:
+    """The value with the 2.5 and 97.5 percentiles of what the draws gave; draws that gave NaN do not count."""
+    known = np.asarray(drawn, dtype=float)
+    known = known[~np.isnan(known)]
+    lower, upper = np.quantile(known, (0.025, 0.975)) if len(known) else (math.nan, math.nan)
+    return Interval(float(value), float(lower), float(upper))
+
+
+def interval(
+    values: Float[ndarray, "case"],
+    images: Int[ndarray, "case"],
+    statistic: Callable[[Float[ndarray, "case"]], float] = np.mean,
+    *,
+    times: int = 400,
+    seed: int = 0,
+) -> Interval:
+    """Any statistic of cases and its bootstrap over images (cases of one hang together); all NaN of no cases."""
+    values, images = np.asarray(values, dtype=float), np.asarray(images)
+    if not len(values):
+        return Interval(math.nan, math.nan, math.nan)
+    order = np.argsort(images, kind="stable")
+    groups = np.split(values[order], np.unique(images[order], return_index=True)[1][1:])
+
+    def of_draws(drawn: Int[ndarray, "draw image"]) -> list[float]:
+        return [statistic(np.concatenate([groups[at] for at in draw])) for draw in drawn]
+
+    return bootstrap(statistic(values), of_draws, len(groups), draws=times, seed=seed)
+
+
+# Shares: Wilson's interval, and how many cases there really are where those of one image agree.
+
 QUANTILE = 1.959963984540054  # 97.5 % of the normal distribution
+
+
+def wilson(
+    share: Float[ndarray, "*any"] | float, cases: Float[ndarray, "*any"] | float, *, quantile: float = QUANTILE
+) -> tuple[Float[ndarray, "*any"], Float[ndarray, "*any"]]:
+    """The ends of the 95 % interval of a share (0 to 1) of so many cases (Wilson 1927), numbers or arrays of them.
+
+    They solve |share - end| = z √(end (1 - end) / cases): not empty at 0 and 1, and never outside.
+
+    >>> lower, upper = wilson(193 / 200, 200)
+    >>> print(f"{lower:.3f} {upper:.3f}")
+    0.930 0.983
+    """
+    square = quantile**2 / cases
+    centre = (share + square / 2) / (1 + square)
+    half = quantile * np.sqrt(share * (1 - share) / cases + square / (4 * cases)) / (1 + square)
+    # at 0 and 1 the ends are exact, whatever the rounding
+    return np.where(share == 0, 0.0, centre - half), np.where(share == 1, 1.0, centre + half)
 
 
 @dataclass(frozen=True)
@@ -37,8 +136,11 @@ def share(holds: Bool[Tensor, "case"], images: Int64[Tensor, "case"] | None = No
     """The share of cases for which it `holds`, in percent, with Wilson's 95 % interval.
 
     Cases of one image hang together: with `images`, the number of cases in Wilson's formula is the effective one, the
-    binomial variance p(1 - p) over the variance that the ratio has between images (Kish's design effect), at most the
-    number of cases; where all cases agree, the number of images. ItmlabError: lengths that differ.
+    binomial variance p(1 - p) over the variance that the ratio has between images (Kish's design effect, 1965), at most
+    the number of cases; where all cases agree, the number of images. ItmlabError: lengths that differ.
+
+    >>> print(share(torch.arange(200) < 193))
+    96.5 % [93.0, 98.3] of 200
     """
     holds = torch.as_tensor(holds, dtype=torch.bool)
     if holds.ndim != 1 or (images is not None and torch.as_tensor(images).shape != holds.shape):
@@ -46,8 +148,8 @@ def share(holds: Bool[Tensor, "case"], images: Int64[Tensor, "case"] | None = No
     count, of = int(holds.sum()), len(holds)
     if not of:
         return Share(math.nan, math.nan, math.nan, 0, 0)
-    lower, upper = _wilson(count / of, of if images is None else _effective(holds, torch.as_tensor(images)))
-    return Share(100 * count / of, 100 * lower, 100 * upper, count, of)
+    lower, upper = wilson(count / of, of if images is None else _effective(holds, torch.as_tensor(images)))
+    return Share(100 * count / of, 100 * float(lower), 100 * float(upper), count, of)
 
 
 def _effective(holds: Bool[Tensor, "case"], images: Int64[Tensor, "case"]) -> float:
@@ -59,136 +161,6 @@ def _effective(holds: Bool[Tensor, "case"], images: Int64[Tensor, "case"]) -> fl
         return groups
     variance = float((held - value * sizes).square().sum()) * groups / (groups - 1) / of**2
     return min(of, value * (1 - value) / variance) if variance > 0 else of
-
-
-def _wilson(value: float, cases: float) -> tuple[float, float]:
-    square = QUANTILE**2 / cases
-    centre = (value + square / 2) / (1 + square)
-    half = QUANTILE * math.sqrt(value * (1 - value) / cases + square / (4 * cases)) / (1 + square)
-    # at 0 and 1 the ends are exact, whatever the rounding
-    return (0.0 if value == 0 else centre - half), (1.0 if value == 1 else centre + half)
-
-
-# How well a measure agrees with people: Pearson's correlation with a bootstrap interval over images (SAM, Table 1).
-
-
-DRAWS = 2000
-PAIRS = ("all", "non-ground-truth")
-Normalised = Literal["none", "image", "caption"]
-
-
-@dataclass(frozen=True)
-class Correlation:
-    """Pearson's r between a measure and ratings, the 95 % interval, and of how many pairs and images it is.
-
-    r is NaN where the measure (or the rating) is the same for all pairs: it has none. (Table 1 prints 0.00 there.)
-    """
-
-    value: float
-    lower: float
-    upper: float
-    pairs: int
-    images: int
-
-
-def pearson(
-    measure: Float[Tensor, "pair"],
-    ratings: Float[Tensor, "pair"],
-    images: Int64[Tensor, "pair"],
-    *,
-    draws: int = DRAWS,
-    seed: int = 0,
-) -> Correlation:
-    """Pearson's r of a measure of pairs with their ratings, and the 95 % percentile bootstrap of it.
-
-    The bootstrap draws images, with all their pairs together: ratings of one image are not independent. ItmlabError:
-    lengths that differ, fewer than two pairs, values that are not finite.
-    """
-    measure, ratings, images = torch.as_tensor(measure), torch.as_tensor(ratings), torch.as_tensor(images)
-    if not measure.shape == ratings.shape == images.shape or measure.ndim != 1:
-        raise ItmlabError(
-            f"measure, ratings and images must be of as many pairs, not {tuple(measure.shape)}, "
-            f"{tuple(ratings.shape)} and {tuple(images.shape)}"
-        )
-    if len(measure) < 2:
-        raise ItmlabError(f"a correlation needs at least two pairs, not {len(measure)}")
-    x, y = measure.double(), ratings.double()
-    if not bool(x.isfinite().all() and y.isfinite().all()):
-        raise ItmlabError("a measure or rating is not finite", remedy="leave these pairs out")
-    group, count = images.unique(return_inverse=True)[1], int(images.unique().numel())
-    constant = bool((x == x[0]).all() or (y == y[0]).all())
-    x, y = _standardised(x), _standardised(y)  # r is the same, and the sums below keep their digits
-    moments = torch.stack([torch.ones_like(x), x, y, x * x, y * y, x * y], dim=1)
-    sums = torch.zeros(count, 6, dtype=torch.float64).index_add(0, group, moments)
-    if constant:
-        return Correlation(torch.nan, torch.nan, torch.nan, len(x), count)
-    drawn = torch.randint(count, (draws, count), generator=torch.Generator().manual_seed(seed))
-    times = torch.zeros(draws, count, dtype=torch.float64).scatter_add_(1, drawn, torch.ones_like(drawn).double())
-    found = _from_sums(times @ sums)
-    lower, upper = found[~found.isnan()].quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
-    return Correlation(_from_sums(sums.sum(0, keepdim=True)).item(), lower, upper, len(x), count)
-
-
-def human_judgement(
-    relevance: Mapping[str, Float[Tensor, "caption image"]],
-    ground_truth: Bool[Tensor, "image caption"],
-    captions: Int64[Tensor, "pair"],
-    images: Int64[Tensor, "pair"],
-    ratings: Float[Tensor, "pair"],
-    *,
-    normalised: Normalised = "none",
-    draws: int = DRAWS,
-    seed: int = 0,
-) -> dict[str, dict[str, Correlation]]:
-    """SAM's Table 1: `{measure: {"all": Correlation, "non-ground-truth": Correlation}}` with the ratings of pairs.
-
-    The measures are "binary relevance" (one where the ground truth holds) and those of `relevance`, as CIDEr's or
-    SPICE's matrix. What a pair's NCS is the paper does not say. `normalised="none"` takes φ itself; "image" and
-    "caption" divide it by the largest φ of that image, or of that caption: NCS@1 (Eq. 5) of the query that retrieved
-    this one item; pairs of a query to which nothing is relevant are left out, and a warning counts them. ItmlabError:
-    shapes that differ.
-    """
-    if normalised not in ("none", "image", "caption"):
-        raise ItmlabError(f"normalised={normalised!r} is no choice", remedy='use "none", "image" or "caption"')
-    truth = ground_truth[images, captions]
-    measures = {"binary relevance": truth.double()}
-    for name, matrix in relevance.items():
-        if matrix.shape != ground_truth.T.shape:
-            raise ItmlabError(f"{name} of shape {tuple(matrix.shape)} is not (caption, image)")
-        value = matrix[captions, images].double()
-        if normalised != "none":
-            best = matrix.amax(dim=0)[images] if normalised == "image" else matrix.amax(dim=1)[captions]
-            value = torch.where(best > 0, value / best, torch.nan)
-            if without := int((best <= 0).sum()):
-                warnings.warn(
-                    f"{name}: {without} of {len(value)} rated pairs are left out, nothing is relevant to their "
-                    f"{normalised} and NCS is not defined",
-                    stacklevel=2,
-                )
-        measures[name] = value
-    chosen = {"all": torch.ones_like(truth), "non-ground-truth": ~truth}
-    return {
-        name: {
-            which: pearson(value[kept], ratings[kept], images[kept], draws=draws, seed=seed)
-            for which, kept in ((which, mask & ~value.isnan()) for which, mask in chosen.items())
-        }
-        for name, value in measures.items()
-    }
-
-
-def _standardised(values: Float[Tensor, "pair"]) -> Float[Tensor, "pair"]:
-    centred = values - values.mean()
-    return centred / centred.square().mean().sqrt().clamp_min(torch.finfo(torch.float64).tiny)
-
-
-def _from_sums(sums: Float[Tensor, "draw 6"]) -> Float[Tensor, "draw"]:
-    """Pearson's r from n, Σx, Σy, Σx², Σy², Σxy; NaN where a variance is 0."""
-    count, x, y, xx, yy, xy = sums.unbind(1)
-    variances = (count * xx - x * x).clamp_min(0) * (count * yy - y * y).clamp_min(0)
-    return torch.where(variances > 1e-18 * count**4, (count * xy - x * y) / variances.sqrt(), torch.nan)
-
-
-# Are negatives negative: the share of made sentences that are false of their picture.
 
 
 @dataclass(frozen=True)
@@ -208,8 +180,11 @@ def true_negative_rate(
     """The share of synthetic sentences that are truly negative, with its 95 % interval.
 
     A verdict says whether the sentence is true of its picture (`World.entails`): false is a true negative, true a false
-    one, None is undecided and in neither count. The paper's is 96.5 % of 200, judged by two people (Sec. 4.2). `images`
-    are the sentences' (see `share`).
+    one, None is undecided and in neither count. The paper's is 96.5 % of 200, judged by two people (TAGS-DC, Sec. 4.2).
+    `images` are the sentences' (see `share`). ItmlabError: another verdict, lengths that differ.
+
+    >>> print(true_negative_rate([False, False, None, True]))
+    66.7 % [20.8, 93.9] of 3 decided; 1 undecided
     """
     if wrong := [verdict for verdict in verdicts if verdict is not None and not isinstance(verdict, bool)]:
         raise ItmlabError(f"a verdict is true, false or None, not {wrong[0]!r}")
@@ -221,39 +196,125 @@ def true_negative_rate(
     return TrueNegatives(share(false, owners), len(verdicts) - len(decided))
 
 
-# Intervals of any statistic of negatives: images drawn again, with all that belongs to them.
+# Correlations with ratings.
 
-
-TIMES = 400
+Ratings = Float[Tensor, "pair"]  # of pairs of a caption and an image, by a measure or by people
 
 
 @dataclass(frozen=True)
-class Interval:
-    """A value and the ends of its 95 % interval."""
+class Correlation:
+    """A correlation between a measure and ratings, the 95 % interval, and of how many pairs and images it is.
+
+    It is NaN where the measure (or the rating) is the same for all pairs: it has none. (SAM's Table 1 prints 0.00.)
+    """
 
     value: float
     lower: float
     upper: float
+    pairs: int
+    images: int
 
-    def __str__(self) -> str:
-        return f"{self.value:.3g} [{self.lower:.3g}, {self.upper:.3g}]"
+
+def pearson(
+    measure: Ratings, ratings: Ratings, images: Int64[Tensor, "pair"], *, draws: int = 2000, seed: int = 0
+) -> Correlation:
+    """Pearson's r of a measure of pairs with their ratings, and the 95 % percentile bootstrap of it.
+
+    The bootstrap draws images, with all their pairs together: ratings of one image are not independent. ItmlabError:
+    lengths that differ, fewer than two pairs, values that are not finite.
+
+    >>> round(pearson(torch.tensor([0.1, 0.4, 0.5]), torch.tensor([1.0, 3.0, 5.0]), torch.arange(3)).value, 3)
+    0.961
+    """
+    x, y, group, count = _pairs(measure, ratings, images)
+    if bool((x == x[0]).all() or (y == y[0]).all()):
+        return Correlation(math.nan, math.nan, math.nan, len(x), count)
+    # r of every draw follows from six sums an image; r is the same of standardised values, whose sums keep their digits
+    x, y = ((v - v.mean()) / (v - v.mean()).square().mean().sqrt().clamp_min(torch.finfo(v.dtype).tiny) for v in (x, y))
+    moments = torch.stack([torch.ones_like(x), x, y, x * x, y * y, x * y], dim=1)
+    sums = torch.zeros(count, 6, dtype=torch.float64).index_add(0, group, moments)
+    # torch's generator and quantile, not `bootstrap`'s: intervals that were printed stay as they are to the last digit
+    drawn = torch.randint(count, (draws, count), generator=torch.Generator().manual_seed(seed))
+    times = torch.zeros(draws, count, dtype=torch.float64).scatter_add_(1, drawn, torch.ones_like(drawn).double())
+    found = _from_sums(times @ sums)
+    lower, upper = found[~found.isnan()].quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
+    return Correlation(_from_sums(sums.sum(0, keepdim=True)).item(), lower, upper, len(x), count)
 
 
-def interval(
-    values: Float[ndarray, "case"],
-    images: Int[ndarray, "case"],
-    statistic: Callable[[Float[ndarray, "case"]], float] = np.mean,
+def _from_sums(sums: Float[Tensor, "draw 6"]) -> Float[Tensor, "draw"]:
+    """Pearson's r from n, Σx, Σy, Σx², Σy², Σxy; NaN where a variance is 0."""
+    count, x, y, xx, yy, xy = sums.unbind(1)
+    variances = (count * xx - x * x).clamp_min(0) * (count * yy - y * y).clamp_min(0)
+    return torch.where(variances > 1e-18 * count**4, (count * xy - x * y) / variances.sqrt(), torch.nan)
+
+
+def _pairs(
+    measure: Ratings, ratings: Ratings, images: Int64[Tensor, "pair"]
+) -> tuple[Ratings, Ratings, Int64[Tensor, "pair"], int]:
+    """Measure and ratings in double precision, the images numbered from 0, and how many there are."""
+    measure, ratings, images = torch.as_tensor(measure), torch.as_tensor(ratings), torch.as_tensor(images)
+    if not measure.shape == ratings.shape == images.shape or measure.ndim != 1:
+        raise ItmlabError(
+            f"measure, ratings and images must be of as many pairs, not {tuple(measure.shape)}, "
+            f"{tuple(ratings.shape)} and {tuple(images.shape)}"
+        )
+    if len(measure) < 2:
+        raise ItmlabError(f"a correlation needs at least two pairs, not {len(measure)}")
+    x, y = measure.double(), ratings.double()
+    if not bool(x.isfinite().all() and y.isfinite().all()):
+        raise ItmlabError("a measure or rating is not finite", remedy="leave these pairs out")
+    names, group = images.unique(return_inverse=True)
+    return x, y, group, len(names)
+
+
+PAIRS = ("all", "non-ground-truth")
+Normalised = Literal["none", "image", "caption"]
+
+
+def human_judgement(
+    relevance: Mapping[str, Float[Tensor, "caption image"]],
+    ground_truth: Bool[Tensor, "image caption"],
+    captions: Int64[Tensor, "pair"],
+    images: Int64[Tensor, "pair"],
+    ratings: Ratings,
     *,
-    times: int = TIMES,
+    normalised: Normalised = "none",
+    draws: int = 2000,
     seed: int = 0,
-) -> Interval:
-    """A statistic and its percentile bootstrap over images (cases of one hang together); all NaN of no cases."""
-    values, images = np.asarray(values, dtype=float), np.asarray(images)
-    if not len(values):
-        return Interval(np.nan, np.nan, np.nan)
-    order = np.argsort(images, kind="stable")
-    groups = np.split(values[order], np.unique(images[order], return_index=True)[1][1:])
-    draws = np.random.default_rng(seed).integers(len(groups), size=(times, len(groups)))
-    found = [statistic(np.concatenate([groups[at] for at in draw])) for draw in draws]
-    lower, upper = np.quantile(found, (0.025, 0.975))
-    return Interval(float(statistic(values)), float(lower), float(upper))
+) -> dict[str, dict[str, Correlation]]:
+    """SAM's Table 1: `{measure: {"all": Correlation, "non-ground-truth": Correlation}}` with the ratings of pairs.
+
+    The measures are "binary relevance" (one where the ground truth holds) and those of `relevance`, as CIDEr's or
+    SPICE's matrix. What a pair's NCS is the paper does not say (METHODS 2.4). `normalised="none"` takes φ itself;
+    "image" and "caption" divide it by the largest φ of that image, or of that caption: NCS@1 (Eq. 5) of the query that
+    retrieved this one item; pairs of a query to which nothing is relevant are left out, and a warning counts them.
+    ItmlabError: shapes that differ.
+    """
+    if normalised not in ("none", "image", "caption"):
+        raise ItmlabError(f"normalised={normalised!r} is no choice", remedy='use "none", "image" or "caption"')
+    truth = ground_truth[images, captions]
+    measures = {"binary relevance": truth.double()}
+    for name, matrix in relevance.items():
+        if matrix.shape != ground_truth.T.shape:
+            raise ItmlabError(f"{name} of shape {tuple(matrix.shape)} is not (caption, image)")
+        value = matrix[captions, images].double()
+        if normalised != "none":
+            best = matrix.amax(dim=0)[images] if normalised == "image" else matrix.amax(dim=1)[captions]
+            value = torch.where(best > 0, value / best, torch.nan)
+            if without := int((best <= 0).sum()):
+                warnings.warn(
+                    f"{name}: {without} of {len(value)} rated pairs are left out, nothing is relevant to their "
+                    f"{normalised} and NCS is not defined",
+                    stacklevel=2,
+                )
+        measures[name] = value
+    chosen = dict(zip(PAIRS, (torch.ones_like(truth), ~truth), strict=True))
+    table: dict[str, dict[str, Correlation]] = {name: {} for name in measures}
+    for name, value in measures.items():
+        for which, mask in chosen.items():
+            kept = mask & ~value.isnan()
+            table[name][which] = pearson(value[kept], ratings[kept], images[kept], draws=draws, seed=seed)
+    return table
+
+
+# Several tests of one question.

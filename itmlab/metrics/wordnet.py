@@ -1,4 +1,4 @@
-"""Synonyms from an installed WordNet: which words stand in a common synset. Read from its `index.*` files alone."""
+"""Synonyms from an installed WordNet (Miller 1995): words in a common synset. Read from its `index.*` files alone."""
 
 import os
 import re
@@ -10,10 +10,27 @@ from pathlib import Path
 
 from ..errors import ItmlabError, MissingPart
 
-# Where an installed WordNet may lie, and the command that brings one.
-
-
 COMMAND = "apt-get install wordnet-base (or python -m nltk.downloader wordnet)"
+PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
+VERSION = re.compile(rb"WordNet (\d+(?:\.\d+)*) Copyright")
+
+
+def wordnet(synonyms: str = "auto") -> "WordNet | None":
+    """The WordNet to match words by: "none" is None, "auto" the installed one or None, "wordnet" must be there.
+
+    ItmlabError: another choice, or a WNSEARCHDIR without a WordNet; MissingPart when it must be there and is not.
+    """
+    if synonyms not in ("auto", "wordnet", "none"):
+        raise ItmlabError(f"synonyms={synonyms!r} is no choice", remedy='use "auto", "wordnet" or "none"')
+    if synonyms == "none":
+        return None
+    named = os.environ.get("WNSEARCHDIR")
+    if named and not _holds(Path(named)):
+        raise ItmlabError("there is no WordNet (index.noun and its like)", where=named, remedy="mend WNSEARCHDIR")
+    place = next(filter(_holds, wordnet_places()), None)
+    if place is None and synonyms == "wordnet":
+        raise MissingPart("WordNet", COMMAND, needed_for="SPICE with synonyms")
+    return None if place is None else _loaded(place)
 
 
 def wordnet_places() -> Iterator[Path]:
@@ -31,8 +48,10 @@ def wordnet_places() -> Iterator[Path]:
     yield Path("/usr/share/wordnet")
 
 
-PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
-VERSION = re.compile(rb"WordNet (\d+(?:\.\d+)*) Copyright")
+def _holds(place: Path) -> bool:
+    if place.suffix == ".zip" and place.is_file():
+        return zipfile.is_zipfile(place)
+    return all((place / f"index.{part}").is_file() for part in PARTS_OF_SPEECH)
 
 
 class WordNet:
@@ -59,6 +78,7 @@ class WordNet:
                 stated = VERSION.search(line)
                 self.version = stated.group(1).decode() if stated else self.version
                 continue
+            # lemma, part of speech, how many synsets, pointers and counts, and at the end the synsets' offsets
             cells = line.decode("utf-8", errors="replace").split()
             try:
                 offsets = cells[-int(cells[2]) :]
@@ -70,44 +90,12 @@ class WordNet:
             self._synsets[cells[0]] = held | {part + offset for offset in offsets}
 
 
-def wordnet(synonyms: str = "auto") -> WordNet | None:
-    """The WordNet to match words by: "none" is None, "auto" the installed one or None, "wordnet" must be there.
-
-    It is looked for in the folder that WNSEARCHDIR names (or `dict` in WNHOME), among nltk's corpora, and where Debian
-    puts it. ItmlabError: another choice, or a WNSEARCHDIR without a WordNet; MissingPart when it must be there and is
-    not.
-    """
-    if synonyms not in ("auto", "wordnet", "none"):
-        raise ItmlabError(f"synonyms={synonyms!r} is no choice", remedy='use "auto", "wordnet" or "none"')
-    if synonyms == "none":
-        return None
-    named = os.environ.get("WNSEARCHDIR")
-    if named and not _holds(Path(named)):
-        raise ItmlabError("there is no WordNet (index.noun and its like)", where=named, remedy="mend WNSEARCHDIR")
-    place = next(filter(_holds, wordnet_places()), None)
-    if place is not None:
-        return _loaded(place)
-    if synonyms == "wordnet":
-        raise MissingPart("WordNet", COMMAND, needed_for="SPICE with synonyms")
-    return None
-
-
-def _holds(place: Path) -> bool:
-    if place.suffix == ".zip" and place.is_file():
-        return zipfile.is_zipfile(place)
-    return all((place / f"index.{part}").is_file() for part in PARTS_OF_SPEECH)
-
-
 def _lines(place: Path, name: str) -> list[bytes]:
     try:
-        if place.suffix == ".zip":
-            with zipfile.ZipFile(place) as archive:
-                return archive.read(f"wordnet/{name}").splitlines()
-        return (place / name).read_bytes().splitlines()
+        folder = zipfile.Path(place, "wordnet/") if place.suffix == ".zip" else place
+        return (folder / name).read_bytes().splitlines()
     except (OSError, KeyError, zipfile.BadZipFile) as error:
         raise ItmlabError(f"cannot be read ({error})", where=str(place / name)) from None
 
 
-@lru_cache(maxsize=2)
-def _loaded(place: Path) -> WordNet:
-    return WordNet(place)
+_loaded = lru_cache(maxsize=2)(WordNet)

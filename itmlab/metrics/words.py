@@ -1,4 +1,7 @@
-"""Does a model tell sentences from negatives made of them, and which of their words are wrong (TAGS-DC, Sec. 4)."""
+"""Does a model tell sentences from negatives made of them, and which of their words are wrong?
+
+Discrimination of sentences (Table 4) and of words, and word correction (Sec. 4.4), of TAGS-DC (Fan et al. 2022).
+"""
 
 from dataclasses import dataclass
 
@@ -8,6 +11,9 @@ from torch import Tensor
 
 from ..errors import ItmlabError
 from .statistics import Share, share
+
+Tokens = Int[Tensor, "row piece"]
+Images = Int64[Tensor, "row"]
 
 
 def discrimination(
@@ -19,6 +25,9 @@ def discrimination(
 
     Give logits: two saturated sigmoids tie. `images` are those of the pairs, for the interval (see `share`).
     ItmlabError: lengths that differ, a NaN.
+
+    >>> print(discrimination(torch.tensor([2.0, 1.0, 3.0]), torch.tensor([1.0, 1.0, 0.0])))
+    66.7 % [20.8, 93.9] of 3
     """
     positive_scores, negative_scores = torch.as_tensor(positive_scores), torch.as_tensor(negative_scores)
     if positive_scores.ndim != 1 or positive_scores.shape != negative_scores.shape:
@@ -49,12 +58,12 @@ class WordAccuracy:
 
 def word_discrimination_accuracy(
     kept_probability: Float[Tensor, "row piece"],
-    synthetic: Int[Tensor, "row piece"],
-    original: Int[Tensor, "row piece"],
+    synthetic: Tokens,
+    original: Tokens,
     counted: Bool[Tensor, "row piece"],
     *,
     threshold: float = 0.5,
-    images: Int64[Tensor, "row"] | None = None,
+    images: Images | None = None,
 ) -> WordAccuracy:
     """How often a token is said to be kept (probability at least `threshold`) exactly when it is (Sec. 4.4).
 
@@ -65,12 +74,12 @@ def word_discrimination_accuracy(
 
 
 def word_correction_accuracy(
-    predicted: Int[Tensor, "row piece"],
-    synthetic: Int[Tensor, "row piece"],
-    original: Int[Tensor, "row piece"],
+    predicted: Tokens,
+    synthetic: Tokens,
+    original: Tokens,
     counted: Bool[Tensor, "row piece"],
     *,
-    images: Int64[Tensor, "row"] | None = None,
+    images: Images | None = None,
 ) -> WordAccuracy:
     """How often the best token of H_WoC is the caption's own (Sec. 4.4; 87.3 % of tokens not named there).
 
@@ -81,10 +90,10 @@ def word_correction_accuracy(
 
 def _accuracy(
     right: Bool[Tensor, "row piece"],
-    synthetic: Int[Tensor, "row piece"],
-    original: Int[Tensor, "row piece"],
+    synthetic: Tokens,
+    original: Tokens,
     counted: Bool[Tensor, "row piece"],
-    images: Int64[Tensor, "row"] | None,
+    images: Images | None,
 ) -> WordAccuracy:
     if not (right.ndim == 2 and right.shape == synthetic.shape == original.shape == counted.shape):
         raise ItmlabError(

@@ -1,20 +1,7 @@
 """What scores a pair: two towers, one tower, fragment matchers, their configurations, momentum copies."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .base import ImagePreparation
-    from .config import FragmentConfig, OneTowerConfig, SeparateOneTowerConfig, TwoTowerConfig
-    from .cross_encoder import OneTower, OneTowerOutput
-    from .dual_encoder import Momentum, TwoTower
-    from .encoded import Encoded, cosine_similarity, joined
-    from .fragment import Fragment
-    from .oscar import SeparateOneTower
-    from .transformer import EmbeddedRegions
-    from .weights.build import build_fragment, build_model, build_one_tower, build_separate_one_tower
-    from .weights.uniter import LoadReport, load_public
-
+from typing import Any
 
 _HOMES = {
     "EmbeddedRegions": "transformer",
@@ -39,32 +26,11 @@ _HOMES = {
     "joined": "encoded",
     "load_public": "weights.uniter",
 }
-__all__ = [
-    "EmbeddedRegions",
-    "Encoded",
-    "Fragment",
-    "FragmentConfig",
-    "ImagePreparation",
-    "LoadReport",
-    "Momentum",
-    "OneTower",
-    "OneTowerConfig",
-    "OneTowerOutput",
-    "SeparateOneTower",
-    "SeparateOneTowerConfig",
-    "TwoTower",
-    "TwoTowerConfig",
-    "build_fragment",
-    "build_model",
-    "build_one_tower",
-    "build_separate_one_tower",
-    "cosine_similarity",
-    "joined",
-    "load_public",
-]
+
+__all__ = [*_HOMES]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """Import on first use, so that a recipe can name a configuration without loading torch."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

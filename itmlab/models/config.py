@@ -1,16 +1,37 @@
-"""What a two-tower model is made of, as plain values that go to JSON and back."""
+"""What the four kinds of models are made of, as plain values that go to JSON and back without loading torch."""
 
-import math
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, ClassVar, Literal, Self, get_args, get_type_hints
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
 from ..errors import ItmlabError
 
-# What all model configurations share: plain values that go to JSON and back, and one line for whatever is wrong.
+Kind = Literal["scan_t2i", "scan_i2t", "sgr", "saf", "sgraf", "vsrn", "vsepp"]
+Form = Literal["uniter", "oscar"]
+Good = Callable[[float], bool]
+
+TOWERS = {"vit": "bert", "clip": "clip"}  # which text tower belongs to which image tower
+BOX_NUMBERS = {"uniter": 7, "oscar": 6}  # x1, y1, x2, y2, width, height, and UNITER's area
+VOCABULARY = {"uniter": 28996, "oscar": 30522}  # pieces of bert-base-cased and of bert-base-uncased
+
+# What a number that is not whole may be: a share in [0, 1), such as dropout, unless its field says otherwise.
+SHARE: dict[str, Good] = {"good": lambda number: 0 <= number < 1}
+ANY: dict[str, Good] = {"good": lambda number: True}
+POSITIVE: dict[str, Good] = {"good": lambda number: number > 0}
 
 
 class PlainConfig:
-    """Base of a frozen dataclass of plain values."""
+    """Base of a frozen dataclass of plain values; a value that does not fit its field is an ItmlabError of one line."""
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self))
+        for item in fields(self):
+            try:
+                value = _fitting(hints[item.name], getattr(self, item.name), (item.metadata or SHARE)["good"])
+            except ValueError as fault:
+                raise self.refused(f"{item.name} {fault}") from None
+            object.__setattr__(self, item.name, value)  # the dataclass is frozen
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON values."""
@@ -18,8 +39,12 @@ class PlainConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """The inverse of `to_dict`; unknown names and values of the wrong type are an ItmlabError."""
-        unknown = sorted(set(values) - {field.name for field in fields(cls)})
+        """The inverse of `to_dict`; unknown names and values of the wrong type are an ItmlabError.
+
+        >>> FragmentConfig.from_dict({"kind": "sgraf", "dropout": 0.4}).dropout
+        0.4
+        """
+        unknown = sorted(set(values) - {item.name for item in fields(cls)})
         if unknown:
             raise cls.refused(f"unknown setting {', '.join(map(repr, unknown))}")
         return cls(**values)
@@ -30,17 +55,36 @@ class PlainConfig:
         return ItmlabError(what, where="model configuration", remedy=f"see itmlab.models.{cls.__name__}")
 
 
-def is_whole(value: Any) -> bool:
-    """Whether it is a whole number above 0."""
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+def _fitting(hint: Any, value: Any, good: Good) -> Any:
+    """`value` if it fits the annotation `hint`, int made float and list made tuple where that says so; or ValueError.
 
-
-TOWERS = {"vit": "bert", "clip": "clip"}  # which text tower belongs to which image tower
+    Whole numbers are sizes, so they begin at 1; others are finite and `good`.
+    """
+    kind, options = get_origin(hint) or hint, get_args(hint)
+    if type(None) in options:
+        return None if value is None else _fitting(options[0], value, good)
+    if kind is Literal:
+        if value not in options:
+            raise ValueError(f"is {value!r}, not one of {', '.join(map(repr, options))}")
+        return value
+    if kind is tuple:
+        three = value if isinstance(value, list | tuple) else ()
+        try:
+            return tuple(_fitting(one, item, good) for one, item in zip(options, three, strict=True))
+        except ValueError:
+            raise ValueError(f"is {value!r}, not three numbers") from None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is float and number and abs(value) <= sys.float_info.max and good(value):  # no NaN, no 10**400
+        return float(value)
+    whole = kind is int and number and isinstance(value, int) and value > 0
+    if whole or (kind in (bool, str, dict) and isinstance(value, kind)):
+        return value
+    raise ValueError(f"cannot be {value!r}")
 
 
 @dataclass(frozen=True)
 class TwoTowerConfig(PlainConfig):
-    """Sizes of both towers and how pictures and captions are prepared (methods.md, sec. 1 and 5).
+    """Sizes of both towers and how pictures and captions are prepared (METHODS 1 and 5).
 
     `image_pretrained` and `text_pretrained` are hub names or local directories; sizes, dropout and picture preparation
     then come from the checkpoint, whose own configuration is kept in `image_settings` and `text_settings` so that a
@@ -70,15 +114,13 @@ class TwoTowerConfig(PlainConfig):
     attention: Literal["sdpa", "eager"] = "sdpa"
     shortest_edge: int | None = None
     interpolation: Literal["bilinear", "bicubic", "lanczos"] = "bilinear"
-    mean: tuple[float, float, float] = (0.5, 0.5, 0.5)
-    deviation: tuple[float, float, float] = (0.5, 0.5, 0.5)
+    mean: tuple[float, float, float] = field(default=(0.5, 0.5, 0.5), metadata=ANY)
+    deviation: tuple[float, float, float] = field(default=(0.5, 0.5, 0.5), metadata=ANY)
     image_settings: dict[str, Any] | None = None
     text_settings: dict[str, Any] | None = None
 
-    def __post_init__(self):
-        hints = get_type_hints(type(self))
-        for field in fields(self):
-            object.__setattr__(self, field.name, _checked(field.name, getattr(self, field.name), hints[field.name]))
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if TOWERS[self.image_tower] != self.text_tower:
             raise self.refused(f"a {self.image_tower} image tower goes with a {TOWERS[self.image_tower]} text tower")
         if self.image_tower == "clip" and self.image_pretrained != self.text_pretrained:
@@ -96,78 +138,26 @@ class TwoTowerConfig(PlainConfig):
     @classmethod
     def base(cls) -> "TwoTowerConfig":
         """The FNE paper's encoders: vit-base-patch16 and bert-base-uncased (appendix A.2)."""
-        return cls(
-            image_pretrained="google/vit-base-patch16-224-in21k",
-            text_pretrained="google-bert/bert-base-uncased",
-            dimension=768,
-            image_size=224,
-            patch_size=16,
-            maximum_tokens=64,
-        )
+        image, text = "google/vit-base-patch16-224-in21k", "google-bert/bert-base-uncased"
+        sizes = {"dimension": 768, "image_size": 224, "patch_size": 16, "maximum_tokens": 64}
+        return cls(image_pretrained=image, text_pretrained=text, **sizes)
 
     @classmethod
     def large(cls) -> "TwoTowerConfig":
         """The same pair one size up: vit-large-patch16 and bert-large-uncased."""
-        return cls(
-            image_pretrained="google/vit-large-patch16-224-in21k",
-            text_pretrained="google-bert/bert-large-uncased",
-            dimension=1024,
-            image_size=224,
-            patch_size=16,
-            maximum_tokens=64,
-        )
+        image, text = "google/vit-large-patch16-224-in21k", "google-bert/bert-large-uncased"
+        return replace(cls.base(), image_pretrained=image, text_pretrained=text, dimension=1024)
 
     @classmethod
     def clip(cls, name: str = "openai/clip-vit-base-patch32") -> "TwoTowerConfig":
         """Both towers of one CLIP checkpoint, by hub name or local directory."""
-        return cls(
-            image_tower="clip",
-            text_tower="clip",
-            image_pretrained=name,
-            text_pretrained=name,
-            image_size=224,
-            patch_size=32,
-            maximum_tokens=77,
-        )
-
-
-def _checked(name: str, value: Any, kind: Any) -> Any:
-    """`value` if it fits the annotation `kind`, with JSON's lists made tuples; an ItmlabError otherwise."""
-    options = [part for part in get_args(kind) if part is not type(None)]
-    if type(None) in get_args(kind):
-        if value is None:
-            return None
-        kind, options = options[0], get_args(options[0])
-    if options and all(isinstance(option, str) for option in options):  # Literal
-        if value in options:
-            return value
-        raise TwoTowerConfig.refused(f"{name} is {value!r}, not one of {', '.join(map(repr, options))}")
-    if name in ("mean", "deviation"):
-        if isinstance(value, list | tuple) and len(value) == 3 and all(_number(one) for one in value):
-            return tuple(float(one) for one in value)
-        raise TwoTowerConfig.refused(f"{name} is {value!r}, not three numbers")
-    if kind is int and is_whole(value):
-        return value
-    if kind is float and _number(value) and 0 <= value < 1:  # dropout
-        return float(value)
-    if (kind is str and isinstance(value, str)) or (kind == dict[str, Any] and isinstance(value, dict)):
-        return value
-    raise TwoTowerConfig.refused(f"{name} cannot be {value!r}")
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-# What a fragment matcher is made of, as plain values that go to JSON and back.
-
-
-Kind = Literal["scan_t2i", "scan_i2t", "sgr", "saf", "sgraf", "vsrn", "vsepp"]
+        sizes = {"image_size": 224, "patch_size": 32, "maximum_tokens": 77}
+        return cls(image_tower="clip", text_tower="clip", image_pretrained=name, text_pretrained=name, **sizes)
 
 
 @dataclass(frozen=True)
 class FragmentConfig(PlainConfig):
-    """Sizes of a matcher of regions with words (methods.md, sec. 5); an image may have any number of regions.
+    """Sizes of a matcher of regions with words (METHODS 5); an image may have any number of regions.
 
     `kind`: SCAN text-to-image or image-to-text (`aggregation` log-sum-exp or mean), SGRAF's reasoning, its filtration
     or the mean of both over shared features, VSRN, VSE++. `lambda_softmax` and `lambda_lse` are SCAN's λ₁ and λ₂; its
@@ -182,26 +172,21 @@ class FragmentConfig(PlainConfig):
     kind: Kind = "scan_t2i"
     aggregation: Literal["lse", "mean"] = "lse"
     region_dimension: int = 2048
-    region_mean: float = 0.0
-    region_deviation: float = 1.0
+    region_mean: float = field(default=0.0, metadata=ANY)
+    region_deviation: float = field(default=1.0, metadata=POSITIVE)
     region_layers: int = 1
     boxes: bool = False
     dimension: int = 1024
     word_dimension: int = 300
     vocabulary_size: int = 10000
     maximum_tokens: int = 64
-    lambda_softmax: float = 9.0
-    lambda_lse: float = 6.0
+    lambda_softmax: float = field(default=9.0, metadata=POSITIVE)
+    lambda_lse: float = field(default=6.0, metadata=POSITIVE)
     similarity_dimension: int = 256
     reasoning_steps: int = 3
     graph_layers: int = 4
     batch_norm: bool = False
     dropout: float = 0.0
-
-    def __post_init__(self):
-        hints = get_type_hints(type(self))
-        for field in fields(self):
-            _check_fragment(field.name, getattr(self, field.name), hints[field.name])
 
     @property
     def box_dimension(self) -> int:
@@ -211,57 +196,29 @@ class FragmentConfig(PlainConfig):
     @classmethod
     def tiny(cls, kind: Kind = "scan_t2i", **changes: Any) -> "FragmentConfig":
         """Over the pixel regions of `scenes`, from scratch on two CPU cores in minutes."""
-        sizes = cls(
-            kind=kind,
-            region_dimension=192,
-            region_mean=0.5,
-            region_deviation=0.25,
-            region_layers=2,
-            boxes=True,
-            dimension=96,
-            word_dimension=64,
-            vocabulary_size=1000,
-            maximum_tokens=48,
-            similarity_dimension=32,
-        )
-        return replace(sizes, **changes)
+        regions = {"region_dimension": 192, "region_mean": 0.5, "region_deviation": 0.25, "region_layers": 2}
+        words = {"word_dimension": 64, "vocabulary_size": 1000, "maximum_tokens": 48}
+        sizes = {"boxes": True, "dimension": 96, "similarity_dimension": 32}
+        return cls(**({"kind": kind} | regions | words | sizes | changes))
 
     @classmethod
     def base(cls, kind: Kind = "scan_t2i", **changes: Any) -> "FragmentConfig":
         """The papers' sizes over 36 × 2048 region features: 1024 dimensions, 300 a word, VSRN's 2048."""
         own = {"vsrn": {"dimension": 2048}, "sgr": {"dropout": 0.4}, "saf": {"dropout": 0.4}, "sgraf": {"dropout": 0.4}}
-        return replace(cls(kind=kind, **own.get(kind, {})), **changes)
-
-
-def _check_fragment(name: str, value: Any, kind: Any) -> None:
-    if kind is bool:
-        good = isinstance(value, bool)
-    elif kind is int:
-        good = is_whole(value)
-    elif kind is float:
-        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        good = number and (name == "region_mean" or (0 <= value < 1 if name == "dropout" else value > 0))
-    else:
-        good = value in get_args(kind)
-    if not good:
-        raise FragmentConfig.refused(f"{name} cannot be {value!r}")
-
-
-# What a one-tower model is made of, as plain values that go to JSON and back.
-
-
-Form = Literal["uniter", "oscar"]
-BOX_NUMBERS = {"uniter": 7, "oscar": 6}  # x1, y1, x2, y2, width, height, and UNITER's area
+        return cls(**({"kind": kind} | own.get(kind, {}) | changes))
 
 
 @dataclass(frozen=True)
 class OneTowerConfig(PlainConfig):
-    """Sizes of a single-stream transformer over tokens and regions or patches (methods.md, sec. 3 and 5).
+    """Sizes of a single-stream transformer over tokens and regions or patches (METHODS 3 and 5).
 
     `form` says how the picture enters: "uniter" adds a feature and a box embedding, "oscar" embeds both together and
     reads the object tags as further tokens, placed at positions from `maximum_tokens` on, as OSCAR's fine-tuning does
     (40 there). With `visual="patches"` the regions are patches of a prepared picture and `region_dimension` is the
     width of the patch stem.
+
+    >>> OneTowerConfig.tiny("oscar").box_dimension
+    6
     """
 
     form: Form = "uniter"
@@ -282,10 +239,8 @@ class OneTowerConfig(PlainConfig):
     image_size: int = 96
     patch_size: int = 12
 
-    def __post_init__(self):
-        hints = get_type_hints(type(self))
-        for field in fields(self):
-            _check_transformer(field.name, getattr(self, field.name), hints[field.name])
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if self.hidden % self.heads:
             raise self.refused(f"{self.hidden} dimensions do not divide into {self.heads} attention heads")
         if self.image_size % self.patch_size:
@@ -308,31 +263,19 @@ class OneTowerConfig(PlainConfig):
     @classmethod
     def tiny(cls, form: Form = "uniter", visual: Literal["regions", "patches"] = "patches") -> "OneTowerConfig":
         """A tower of 4 layers and 96 dimensions that trains from scratch on two CPU cores in minutes."""
-        return cls(
-            form=form,
-            visual=visual,
-            region_dimension=96,
-            hidden=96,
-            layers=4,
-            heads=4,
-            intermediate=192,
-            vocabulary_size=1000,
-            maximum_tokens=48,
-            maximum_tags=24,
-            positions=96,
-            dropout=0.0,
-        )
+        tower = {"hidden": 96, "layers": 4, "heads": 4, "intermediate": 192, "region_dimension": 96, "dropout": 0.0}
+        text = {"vocabulary_size": 1000, "maximum_tokens": 48, "maximum_tags": 24, "positions": 96}
+        return cls(form, visual, **tower, **text)
 
     @classmethod
     def base(cls, form: Form = "uniter") -> "OneTowerConfig":
         """The TAGS paper's base size (appendix A.1): 12 layers, 768 dimensions, 12 heads, 2048-number regions."""
-        return cls(form=form, vocabulary_size=28996 if form == "uniter" else 30522)
+        return cls(form, vocabulary_size=VOCABULARY[form])
 
     @classmethod
     def large(cls, form: Form = "uniter") -> "OneTowerConfig":
         """The TAGS paper's large size (appendix A.1): 24 layers, 1024 dimensions, 16 heads."""
-        vocabulary_size = 28996 if form == "uniter" else 30522
-        return cls(form=form, hidden=1024, layers=24, heads=16, intermediate=4096, vocabulary_size=vocabulary_size)
+        return replace(cls.base(form), hidden=1024, layers=24, heads=16, intermediate=4096)
 
 
 @dataclass(frozen=True)
@@ -340,16 +283,3 @@ class SeparateOneTowerConfig(OneTowerConfig):
     """A one tower's sizes, marked as one that `encodes` images and captions separately."""
 
     encodes: Literal["separately"] = "separately"
-
-
-def _check_transformer(name: str, value: Any, kind: Any) -> None:
-    if kind is bool:
-        good = isinstance(value, bool)
-    elif kind is int:
-        good = is_whole(value)
-    elif kind is float:
-        good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1
-    else:
-        good = value in get_args(kind)
-    if not good:
-        raise OneTowerConfig.refused(f"{name} cannot be {value!r}")

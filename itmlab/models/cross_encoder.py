@@ -1,75 +1,34 @@
-"""The one-tower model: tokens and regions of a pair in one transformer (UNITER's and OSCAR's form)."""
+"""The cross-encoder: tokens and regions of a pair in one transformer (UNITER's and OSCAR's form), with TAGS' heads.
+
+UNITER: Chen et al., ECCV 2020; OSCAR: Li et al., ECCV 2020; the four heads H_MLM, H_ITM, H_WoD and H_WoC: TAGS-DC (Fan
+et al., 2022, Sec. 2; METHODS 3).
+"""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
+from tqdm import tqdm
 
 from ..errors import ItmlabError
 from ..storage import read_json, write_json
-from ..text.tokens import as_plain_text, encode_captions
-from .base import ImagePreparation, ReadsCaptions
+from ..text.tokens import encode_captions
+from .base import ImagePreparation, Model
 from .config import OneTowerConfig
 from .dual_encoder import ConvolutionalStem
-from .transformer import (
-    EmbeddedRegions,
-    Encoder,
-    OscarRegions,
-    TextEmbedding,
-    UniterRegions,
-    initialise,
-    patch_boxes,
-    prepare_regions,
-)
+from .encoded import evaluating
+from .transformer import FORMS, EmbeddedRegions, Encoder, Maps, TextEmbedding, initialise, patch_boxes, prepare_regions
 
 if TYPE_CHECKING:
-    from tqdm import tqdm
     from transformers import PreTrainedTokenizerFast
 
-
-# The four heads of TAGS-DC on the one tower: H_MLM, H_ITM, H_WoD and H_WoC.
-
-
 HEADS = ("itm", "mlm", "wod", "woc")
-
-
-class WordHead(nn.Module):
-    """A two-layer network to the vocabulary (TAGS, Sec. 2.1.1), its second layer tied to the word embeddings (BERT)."""
-
-    def __init__(self, config: OneTowerConfig):
-        super().__init__()
-        self.transform = nn.Linear(config.hidden, config.hidden)
-        self.norm = nn.LayerNorm(config.hidden, eps=config.layer_norm_epsilon)
-        self.bias = nn.Parameter(torch.zeros(config.vocabulary_size))
-
-    def forward(
-        self, states: Float[Tensor, "*place hidden"], words: Float[Tensor, "vocabulary hidden"]
-    ) -> Float[Tensor, "*place vocabulary"]:
-        return functional.linear(self.norm(functional.gelu(self.transform(states))), words, self.bias)
-
-
-class Heads(nn.Module):
-    """H_ITM gives one matching logit a pair, H_WoD two logits a token, the other two the vocabulary's logits."""
-
-    def __init__(self, config: OneTowerConfig):
-        super().__init__()
-        self.itm, self.wod = nn.Linear(config.hidden, 1), nn.Linear(config.hidden, 2)
-        self.mlm, self.woc = WordHead(config), WordHead(config)
-
-
-def known_heads(heads: Sequence[str]) -> tuple[str, ...]:
-    """The names as given; one that is no head is an ItmlabError."""
-    heads = (heads,) if isinstance(heads, str) else tuple(heads)
-    unknown = [head for head in heads if head not in HEADS]
-    if unknown:
-        raise ItmlabError(f"no head {', '.join(map(repr, unknown))}", remedy=f"the heads are {', '.join(HEADS)}")
-    return heads
 
 
 class OneTowerOutput(NamedTuple):
@@ -88,31 +47,25 @@ class OneTowerOutput(NamedTuple):
     mlm: Float[Tensor, "pair token vocabulary"] | None
     wod: Float[Tensor, "pair token 2"] | None
     woc: Float[Tensor, "pair token vocabulary"] | None
-    attentions: tuple[Float[Tensor, "pair head position position"], ...] | None
+    attentions: tuple[Maps, ...] | None
 
 
-class OneTower(ReadsCaptions):
+class OneTower(Model):
     """A single-stream transformer with the four heads of TAGS-DC.
 
     What is said of a pair depends on that pair only, never on padding or on the other pairs of a batch (in evaluation
-    mode; with dropout every pair draws its own). `captions_cut` counts captions longer than `config.maximum_tokens`.
+    mode; with dropout every pair draws its own).
     """
 
     config_class = OneTowerConfig
 
     def __init__(self, config: OneTowerConfig, tokenizer: "PreTrainedTokenizerFast"):
-        super().__init__()
-        if len(tokenizer) != config.vocabulary_size:
-            raise ItmlabError(
-                f"the tokeniser has {len(tokenizer)} pieces and the model {config.vocabulary_size}",
-                remedy="use the tokeniser that the weights were trained with, or set vocabulary_size",
-            )
-        self.config, self.tokenizer, self.captions_cut = config, as_plain_text(tokenizer), 0
+        super().__init__(config, tokenizer)
         self.text, self.encoder = TextEmbedding(config), Encoder(config)
-        self.image = UniterRegions(config) if config.form == "uniter" else OscarRegions(config)
+        self.image = FORMS[config.form](config)
         self.pooler, self.heads = nn.Linear(config.hidden, config.hidden), Heads(config)
         self.apply(initialise)
-        patches = config.visual == "patches"
+        patches = config.visual == "patches"  # after `initialise`: the stem keeps torch's own starting values
         self.stem = ConvolutionalStem(config.patch_size, config.region_dimension) if patches else None
         self.prepare_pictures = ImagePreparation(config.image_size)
 
@@ -124,16 +77,15 @@ class OneTower(ReadsCaptions):
     def prepare_images(self, images: Sequence[Any], tags: Sequence[str] | None = None) -> dict[str, Tensor]:
         """What `embed_regions` takes, of pictures (patches) or of records with `features` and `boxes` (regions).
 
-        `tags` are the object tags of each image as one text, for OSCAR's form.
+        `tags` are the object tags of each image as one text, for OSCAR's form; in UNITER's they are an ItmlabError.
         """
-        if self.stem is not None:
-            prepared = {"pixels": self.prepare_pictures(images)}
-        else:
-            prepared = prepare_regions(images, self.config)
+        regions = self.stem is None
+        prepared = prepare_regions(images, self.config) if regions else {"pixels": self.prepare_pictures(images)}
         if tags is None:
             return prepared
         if self.config.form != "oscar" or len(tags) != len(images):
             raise ItmlabError("tags go one to an image, and only with the OSCAR form", remedy="leave the tags out")
+        # Tags follow the caption, so their own [CLS] goes and [SEP] stays.
         encoded, _ = encode_captions(self.tokenizer, tags, self.config.maximum_tags + 1)
         return prepared | {"tags": encoded["input_ids"][:, 1:], "tag_mask": encoded["attention_mask"][:, 1:].bool()}
 
@@ -161,11 +113,8 @@ class OneTower(ReadsCaptions):
             raise ItmlabError("this model reads regions with boxes", remedy="give regions and boxes")
         if region_mask is None:
             region_mask = torch.ones(regions.shape[:2], dtype=torch.bool, device=regions.device)
-        boxes = boxes[..., : self.config.box_dimension]
-        if isinstance(self.image, UniterRegions):
-            values = self.image(regions, boxes, self.text.types.weight[1])
-        else:
-            values = self.image(regions, boxes)
+        image_type = [self.text.types.weight[1]] if self.config.form == "uniter" else []
+        values = self.image(regions, boxes[..., : self.config.box_dimension], *image_type)
         mask = region_mask.bool()
         if tags is not None:
             values = torch.cat([self.text(tags, first=self.config.maximum_tokens, kind=1), values], dim=1)
@@ -193,9 +142,7 @@ class OneTower(ReadsCaptions):
         heads = known_heads(heads)
         if not isinstance(regions, EmbeddedRegions):
             regions = self.embed_regions(regions, boxes, region_mask, **image)
-        states = torch.cat([self.text(tokens), regions.values], dim=1)
-        mask = torch.cat([token_mask.bool(), regions.mask], dim=1)
-        states, maps = self.encoder(states, mask, attentions)
+        states, maps = self._states(tokens, token_mask, regions, attentions=attentions)
         hidden, image_hidden = states.split([tokens.shape[1], regions.mask.shape[1]], dim=1)
         pooled, ours, words = torch.tanh(self.pooler(hidden[:, 0])), self.heads, self.text.words.weight
         chosen = hidden if positions is None else hidden[positions.bool()]
@@ -214,13 +161,16 @@ class OneTower(ReadsCaptions):
         self, tokens: Int[Tensor, "pair token"], token_mask: Bool[Tensor, "pair token"], regions: EmbeddedRegions
     ) -> Float[Tensor, "pair"]:
         """The matching logits of `forward`, without working out in the last layer what only other heads read."""
-        states = torch.cat([self.text(tokens), regions.values], dim=1)
-        states, _ = self.encoder(states, torch.cat([token_mask.bool(), regions.mask], dim=1), answered=1)
+        states, _ = self._states(tokens, token_mask, regions, answered=1)
         return self.heads.itm(torch.tanh(self.pooler(states[:, 0]))).squeeze(-1)
+
+    def _states(self, tokens: Tensor, token_mask: Tensor, regions: EmbeddedRegions, **how: Any) -> tuple[Tensor, Any]:
+        states = torch.cat([self.text(tokens), regions.values], dim=1)
+        return self.encoder(states, torch.cat([token_mask.bool(), regions.mask], dim=1), **how)
 
     def similarity(
         self,
-        images: "dict[str, Tensor] | EmbeddedRegions",
+        images: dict[str, Tensor] | EmbeddedRegions,
         captions: dict[str, Tensor],
         *,
         chunk: int = 256,
@@ -229,67 +179,85 @@ class OneTower(ReadsCaptions):
     ) -> Float[Tensor, "image caption"]:
         """The matching logit of every image with every caption, `chunk` pairs at a time, shortest captions first.
 
-        `progress` shows a bar with the time left. `resume` names a file that keeps the rows already computed, so that
-        a computation which was stopped goes on from there; it is refused when the model or the data are others.
+        Each image is embedded once, one block of them at a time. `progress` shows a bar with the time left. `resume`
+        names a file that keeps the rows already computed, so that a computation which was stopped goes on from there;
+        it is refused (an ItmlabError) when the model or the data are others, and so are scores that are not finite.
         """
-
-        return all_pairs(self, images, captions, chunk=chunk, progress=progress, resume=resume)
-
-    def save(self, directory: str | Path, *, dtype: Literal["float32", "float16"] = "float32") -> None:
-        """Write config.json, tokenizer.json and model.safetensors, weights last, each file atomically."""
-        from .base import save_model
-
-        save_model(self, directory, dtype=dtype)
-
-    @classmethod
-    def load(cls, directory: str | Path) -> "OneTower":
-        """Read a saved model, in evaluation mode; weights that do not fit are an ItmlabError naming them."""
-        from .base import load_model
-
-        return load_model(directory, cls)
-
-
-# Scores of all images with all captions of a one-tower model: streamed, in buckets of length, resumable.
-
-
-@torch.no_grad()
-def all_pairs(
-    model: "OneTower",
-    images: dict[str, Tensor] | EmbeddedRegions,
-    captions: dict[str, Tensor],
-    *,
-    chunk: int = 256,
-    progress: bool = False,
-    resume: str | Path | None = None,
-) -> Float[Tensor, "image caption"]:
-    """See `OneTower.similarity`. Only one block of images is embedded at a time, and each image once."""
-    if chunk < 1:
-        raise ItmlabError(f"a chunk of {chunk} pairs is none", remedy="give chunk=1 or more")
-    count = len(next(iter(images.values())) if isinstance(images, dict) else images.values)
-    sentences = len(captions["input_ids"])
-    at_once = max(1, chunk // max(sentences, 1))  # few sentences: several images share a forward pass
-    scores = _Rows(count, sentences, resume, lambda: _fingerprint(model, images, captions, chunk))
-    buckets = list(_buckets(captions, min(chunk, max(sentences, 1))))
-    was_training = model.training
-    model.eval()
-    try:
-        with _bar(progress, count, scores.known()) as bar:
+        if chunk < 1:
+            raise ItmlabError(f"a chunk of {chunk} pairs is none", remedy="give chunk=1 or more")
+        given = images if isinstance(images, dict) else images._asdict()
+        embed = self.embed_regions if isinstance(images, dict) else EmbeddedRegions
+        count, sentences = len(next(iter(given.values()))), len(captions["input_ids"])
+        device = self.pooler.weight.device
+        at_once = max(1, chunk // max(sentences, 1))  # few sentences: several images share a forward pass
+        scores = _rows((count, sentences), resume, lambda: _fingerprint(self, given, captions, chunk))
+        known = int((~np.isnan(scores).any(axis=1)).sum())
+        buckets = list(_buckets(captions, min(chunk, max(sentences, 1))))
+        shown = {"desc": "scoring", "unit": "image", "disable": not progress}
+        with evaluating(self), tqdm(total=count, initial=known, **shown) as bar:
             for start in range(0, count, at_once):
                 rows = slice(start, min(start + at_once, count))
-                if scores.has(rows):
+                if not np.isnan(scores[rows]).any():
                     continue
-                scores.put(rows, _block(model, _embedded(model, images, rows), captions, buckets))
+                embedded = embed(**{name: value[rows].to(device) for name, value in given.items()}).trimmed()
+                block = self._block(embedded, captions, buckets)
+                if not block.isfinite().all():
+                    remedy = "check its weights and the regions"
+                    raise ItmlabError("the model gives scores that are not finite", remedy=remedy)
+                scores[rows] = block.numpy()
+                if isinstance(scores, np.memmap):
+                    scores.flush()
                 bar.update(rows.stop - rows.start)
-    finally:
-        model.train(was_training)
-    return scores.all()
+        return torch.from_numpy(np.array(scores))
+
+    def _block(
+        self, images: EmbeddedRegions, captions: dict[str, Tensor], buckets: list[tuple[Int[Tensor, "bucket"], int]]
+    ) -> Float[Tensor, "image caption"]:
+        count, device = len(images.values), images.values.device
+        scores = torch.empty(count, len(captions["input_ids"]))
+        for numbers, length in buckets:
+            tokens, mask = (captions[name][numbers, :length].to(device) for name in ("input_ids", "attention_mask"))
+            pairs = images.take(torch.arange(count, device=device).repeat_interleave(len(numbers)))
+            said = self.score(tokens.repeat(count, 1), mask.repeat(count, 1), pairs)
+            scores[:, numbers] = said.float().cpu().view(count, -1)
+        return scores
 
 
-def _embedded(model: "OneTower", images: dict[str, Tensor] | EmbeddedRegions, rows: slice) -> EmbeddedRegions:
-    device = model.pooler.weight.device
-    if isinstance(images, EmbeddedRegions):
-        return EmbeddedRegions(images.values[rows].to(device), images.mask[rows].to(device)).trimmed()
-    return model.embed_regions(**{name: value[rows].to(device) for name, value in images.items()}).trimmed()
+class Heads(nn.Module):
+    """H_ITM gives one matching logit a pair, H_WoD two logits a token, the other two the vocabulary's logits."""
+
+    def __init__(self, config: OneTowerConfig):
+        super().__init__()
+        self.itm, self.wod = nn.Linear(config.hidden, 1), nn.Linear(config.hidden, 2)
+        self.mlm, self.woc = WordHead(config), WordHead(config)
+
+
+class WordHead(nn.Module):
+    """A two-layer network to the vocabulary (TAGS, Sec. 2.1.1), its second layer tied to the word embeddings (BERT)."""
+
+    def __init__(self, config: OneTowerConfig):
+        super().__init__()
+        self.transform = nn.Linear(config.hidden, config.hidden)
+        self.norm = nn.LayerNorm(config.hidden, eps=config.layer_norm_epsilon)
+        self.bias = nn.Parameter(torch.zeros(config.vocabulary_size))
+
+    def forward(
+        self, states: Float[Tensor, "*place hidden"], words: Float[Tensor, "vocabulary hidden"]
+    ) -> Float[Tensor, "*place vocabulary"]:
+        return functional.linear(self.norm(functional.gelu(self.transform(states))), words, self.bias)
+
+
+def known_heads(heads: Sequence[str]) -> tuple[str, ...]:
+    """The names as given; one that is no head is an ItmlabError.
+
+    >>> known_heads("itm")
+    ('itm',)
+    """
+    heads = (heads,) if isinstance(heads, str) else tuple(heads)
+    unknown = [head for head in heads if head not in HEADS]
+    if unknown:
+        raise ItmlabError(f"no head {', '.join(map(repr, unknown))}", remedy=f"the heads are {', '.join(HEADS)}")
+    return heads
 
 
 def _buckets(captions: dict[str, Tensor], size: int) -> Iterator[tuple[Int[Tensor, "bucket"], int]]:
@@ -299,77 +267,32 @@ def _buckets(captions: dict[str, Tensor], size: int) -> Iterator[tuple[Int[Tenso
         yield numbers, int(lengths[numbers[-1]])
 
 
-def _block(
-    model: "OneTower",
-    embedded: EmbeddedRegions,
-    captions: dict[str, Tensor],
-    buckets: list[tuple[Int[Tensor, "bucket"], int]],
-) -> Float[Tensor, "image caption"]:
-    count, device = len(embedded.values), embedded.values.device
-    scores = torch.empty(count, len(captions["input_ids"]))
-    for numbers, length in buckets:
-        tokens, mask = (captions[name][numbers, :length].to(device) for name in ("input_ids", "attention_mask"))
-        pairs = embedded.take(torch.arange(count, device=device).repeat_interleave(len(numbers)))
-        said = model.score(tokens.repeat(count, 1), mask.repeat(count, 1), pairs)
-        scores[:, numbers] = said.float().cpu().view(count, -1)
-    return scores
-
-
-class _Rows:
+def _rows(shape: tuple[int, int], path: str | Path | None, fingerprint: Callable[[], str]) -> np.ndarray:
     """The matrix of scores, in memory or in a file that keeps finished rows; a row not yet computed is NaN."""
-
-    def __init__(self, images: int, captions: int, path: str | Path | None, fingerprint: Callable[[], str]):
-        self.values = np.full((images, captions), np.nan, np.float32)
-        if path is None:
-            return
-        path = Path(path)
-        note, expected = path.with_name(path.name + ".json"), {"made_from": fingerprint()}
-        if note.exists() and path.exists() and path.stat().st_size == self.values.nbytes:
-            if read_json(note) != expected:
-                raise ItmlabError(
-                    "these scores are of another model or other data", where=str(path), remedy="remove it"
-                )
-            self.values = np.memmap(path, np.float32, "r+", shape=(images, captions))
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        note.unlink(missing_ok=True)
-        empty, self.values = self.values, np.memmap(path, np.float32, "w+", shape=(images, captions))
-        self.values[:] = empty
-        self.values.flush()
-        write_json(note, expected)  # last: without it the file is begun anew
-
-    def known(self) -> int:
-        return int((~np.isnan(self.values).any(axis=1)).sum())
-
-    def has(self, rows: slice) -> bool:
-        return not np.isnan(self.values[rows]).any()
-
-    def put(self, rows: slice, block: Float[Tensor, "image caption"]) -> None:
-        if not block.isfinite().all():
-            raise ItmlabError("the model gives scores that are not finite", remedy="check its weights and the regions")
-        self.values[rows] = block.numpy()
-        if isinstance(self.values, np.memmap):
-            self.values.flush()
-
-    def all(self) -> Float[Tensor, "image caption"]:
-        return torch.from_numpy(np.array(self.values))
+    empty = np.full(shape, np.nan, np.float32)
+    if path is None:
+        return empty
+    path = Path(path)
+    note, expected = path.with_name(path.name + ".json"), {"made_from": fingerprint()}
+    if note.exists() and path.exists() and path.stat().st_size == empty.nbytes:
+        if read_json(note) != expected:
+            raise ItmlabError("these scores are of another model or other data", where=str(path), remedy="remove it")
+        return np.memmap(path, np.float32, "r+", shape=shape)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    note.unlink(missing_ok=True)
+    rows = np.memmap(path, np.float32, "w+", shape=shape)
+    rows[:] = empty
+    rows.flush()
+    write_json(note, expected)  # last: without it the file is begun anew
+    return rows
 
 
-def _fingerprint(
-    model: "OneTower", images: dict[str, Tensor] | EmbeddedRegions, captions: dict[str, Tensor], chunk: int
-) -> str:
+def _fingerprint(model: OneTower, images: dict[str, Tensor], captions: dict[str, Tensor], chunk: int) -> str:
     """What the scores are made from: weights, pictures, sentences and the size of a block, which decides rounding."""
     digest = hashlib.sha256(f"{chunk} {model.config.to_dict()}".encode())
-    given = images if isinstance(images, dict) else images._asdict()
-    for part in (model.state_dict(), given, captions):
+    for part in (model.state_dict(), images, captions):
         for name in sorted(part):
             value = part[name].detach().cpu().contiguous()
             digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
             digest.update(value.view(-1).view(torch.uint8).numpy())
     return digest.hexdigest()
-
-
-def _bar(progress: bool, count: int, done: int) -> "tqdm":
-    from tqdm import tqdm
-
-    return tqdm(total=count, initial=done, desc="scoring", unit="image", disable=not progress)

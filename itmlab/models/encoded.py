@@ -1,8 +1,8 @@
-"""What a tower gives back, and how pooled features are compared."""
+"""What a tower gives back, and how pooled features are compared (FNE, Sec. 3.1; METHODS 1)."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
@@ -10,9 +10,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..errors import ItmlabError
+from .base import Model
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
+
+
+Parts = Float[Tensor, "n part dimension"]
+Mask = Bool[Tensor, "n part"]
 
 
 class Encoded(NamedTuple):
@@ -24,13 +29,18 @@ class Encoded(NamedTuple):
     """
 
     pooled: Float[Tensor, "n dimension"]
-    local: Float[Tensor, "n part dimension"]
-    mask: Bool[Tensor, "n part"]
+    local: Parts
+    mask: Mask
     attentions: tuple[Float[Tensor, "n head position position"], ...] | None = None
 
 
 def joined(parts: Sequence[Encoded]) -> Encoded:
-    """Several batches of one modality as one, padded to the most parts; attention maps are left out."""
+    """Several batches of one modality as one, padded to the most parts, without maps; no batch is an ItmlabError.
+
+    >>> one, two = (Encoded(torch.ones(1, 4), torch.ones(1, n, 4), torch.ones(1, n, dtype=torch.bool)) for n in (1, 2))
+    >>> joined([one, two]).mask.tolist()
+    [[True, False], [True, True]]
+    """
     if not parts:
         raise ItmlabError("there is nothing to join", remedy="give at least one batch")
     most = max(part.local.shape[1] for part in parts)
@@ -42,37 +52,45 @@ def joined(parts: Sequence[Encoded]) -> Encoded:
     )
 
 
-def masked_mean(
-    local: Float[Tensor, "n part dimension"], mask: Bool[Tensor, "n part"], otherwise: Bool[Tensor, "n part"]
-) -> Float[Tensor, "n dimension"]:
-    """Mean over the parts where `mask` is true (FNE Eq. 1, over real tokens only); a row without any uses `otherwise`.
+def masked_mean(local: Parts, mask: Mask, otherwise: Mask) -> Float[Tensor, "n dimension"]:
+    """v = 1/m Σ_i v_i over the parts where `mask` is true (FNE Eq. 1); a row without any uses `otherwise`.
 
     So a caption without a word ("" or only control characters) still has a finite feature, that of its frame.
+
+    >>> real = torch.tensor([[True, True, False]])
+    >>> masked_mean(torch.tensor([[[1.0], [3.0], [9.0]]]), real, otherwise=real)
+    tensor([[2.]])
     """
     chosen = torch.where(mask.any(dim=1, keepdim=True), mask, otherwise).unsqueeze(-1)
+    # Filled, not multiplied: whatever stands in the padding, even NaN, stays out.
     return local.masked_fill(~chosen, 0.0).sum(dim=1) / chosen.sum(dim=1)
 
 
 def unit(features: Float[Tensor, "n dimension"]) -> Float[Tensor, "n dimension"]:
-    """The features scaled to length one, in single precision whatever came in."""
+    """The features scaled to length one, in single precision whatever came in.
+
+    >>> unit(torch.tensor([[3.0, 4.0]], dtype=torch.float16))
+    tensor([[0.6000, 0.8000]])
+    """
     return functional.normalize(features.float(), dim=-1)
 
 
 def cosine_similarity(
     images: Float[Tensor, "image dimension"], captions: Float[Tensor, "caption dimension"], *, chunk: int = 1024
 ) -> Float[Tensor, "image caption"]:
-    """Dot products of unit features (FNE Eq. 2), `chunk` images at a time.
+    """s(v, w) = cos(v, w) of unit features (FNE Eq. 2), `chunk` images at a time; other sizes are an ItmlabError.
 
-    A matrix product rounds differently for every shape; summing in double precision before rounding to single makes
-    the result the same for every chunk and for every set of companions.
+    >>> cosine_similarity(torch.eye(2), torch.tensor([[0.6, 0.8]]))
+    tensor([[0.6000],
+            [0.8000]])
     """
     if images.shape[-1] != captions.shape[-1]:
-        raise ItmlabError(
-            f"image features have {images.shape[-1]} dimensions and caption features {captions.shape[-1]}",
-            remedy="take both from the same model",
-        )
+        what = f"image features have {images.shape[-1]} dimensions and caption features {captions.shape[-1]}"
+        raise ItmlabError(what, remedy="take both from the same model")
     if chunk < 1:
         raise ItmlabError(f"a chunk of {chunk} images is none", remedy="give chunk=1 or more")
+    # A matrix product rounds differently for every shape; summing in double precision before rounding to single makes
+    # the result the same for every chunk and for every set of companions.
     columns = captions.double().T
     scores = images.new_empty(len(images), len(captions), dtype=torch.float32)
     for start in range(0, len(images), chunk):
@@ -80,8 +98,12 @@ def cosine_similarity(
     return scores
 
 
-class ComparesPooled:
-    """A model that compares images and captions by the cosine of their pooled features."""
+class EncodesApart(Model):
+    """A model with `encode_images` and `encode_captions`, compared by the cosine of their pooled features."""
+
+    def forward(self, images: Any, tokens: dict[str, Tensor]) -> tuple[Encoded, Encoded]:
+        """Both at once, which is what a distributed wrapper calls."""
+        return self.encode_images(images), self.encode_captions(tokens)
 
     def similarity(
         self, images: Encoded | Tensor, captions: Encoded | Tensor, *, chunk: int = 1024
@@ -91,24 +113,20 @@ class ComparesPooled:
         return cosine_similarity(*pooled, chunk=chunk)
 
 
-# Self-attention maps: only eager attention has them, scaled-dot-product attention silently returns none.
-
-
 @contextmanager
 def eager_if(wanted: bool, tower: "PreTrainedModel") -> Iterator[None]:
-    """Eager attention in `tower` for the length of the block when `wanted`."""
+    """Eager attention in `tower` for the length of the block when `wanted`.
+
+    Only eager attention has self-attention maps to give; scaled-dot-product attention silently returns none.
+    """
     usual = tower.config._attn_implementation
-    if not wanted or usual == "eager":
-        yield
-        return
-    tower.set_attn_implementation("eager")
+    if wanted:
+        tower.set_attn_implementation("eager")
     try:
         yield
     finally:
-        tower.set_attn_implementation(usual)
-
-
-# A model as it is when it is used: no dropout, no gradients; left as it was found.
+        if wanted:
+            tower.set_attn_implementation(usual)
 
 
 @contextmanager

@@ -1,54 +1,37 @@
-"""One transformer for both sides of a pair, each read apart from the other (ITContrast)."""
+"""OSCAR as a dual encoder (ITContrast: Wu et al., 2023, Sec. 3.1; METHODS 4): one transformer, each side apart.
+
+The paper has one OSCAR transformer (Li et al., ECCV 2020) for text and image, whose global features are the means of
+the local ones. Read together, the caption would leak into the image's feature, so here both go through the same layers
+separately.
+"""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from torch import Tensor
 
-from .base import ReadsCaptions
 from .config import SeparateOneTowerConfig
 from .cross_encoder import OneTower
-from .encoded import ComparesPooled, Encoded, masked_mean, unit
+from .encoded import Encoded, EncodesApart, masked_mean, unit
 from .transformer import EmbeddedRegions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 
-# One modality through the one tower without the other, and its global feature (ITContrast, Sec. 3.1).
-
-
-def images_apart(tower: "OneTower", parts: EmbeddedRegions, *, attentions: bool = False) -> Encoded:
-    """Features of images that `tower.embed_regions` took; the pooled one is the mean of tags and regions or patches."""
-    states, maps = tower.encoder(parts.values, parts.mask, attentions)
-    local = states.float()
-    return Encoded(unit(masked_mean(local, parts.mask, otherwise=parts.mask)), local, parts.mask, maps)
-
-
-def captions_apart(tower: "OneTower", tokens: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
-    """Features of captions that `tower.prepare_captions` took; the pooled one is the mean of their word pieces."""
-    frame, words = tokens["attention_mask"].bool(), tokens["word_mask"]
-    states, maps = tower.encoder(tower.text(tokens["input_ids"]), frame, attentions)
-    local = states.float()
-    return Encoded(unit(masked_mean(local, words, otherwise=frame)), local, words, maps)
-
-
-class SeparateOneTower(ComparesPooled, ReadsCaptions):
+class SeparateOneTower(EncodesApart):
     """A single-stream transformer over the captions alone and over the images alone (ITContrast, Sec. 3.1).
 
-    Read together, the caption would leak into the image's feature (methods.md, sec. 4). Both go through the same
-    layers; a global feature is the mean over word pieces, or over regions and tags, at length one. The heads that judge
-    pairs are left out.
+    A global feature is the mean over word pieces, or over regions and tags, at length one. The heads that judge pairs
+    are left out.
     """
 
     config_class = SeparateOneTowerConfig
 
     def __init__(self, config: SeparateOneTowerConfig, tokenizer: "PreTrainedTokenizerFast"):
-        super().__init__()
+        super().__init__(config, tokenizer)
         self.tower = OneTower(config, tokenizer)
         del self.tower.heads, self.tower.pooler
-        self.config, self.tokenizer, self.captions_cut = config, self.tower.tokenizer, 0
 
     @classmethod
     def of(cls, tower: OneTower) -> "SeparateOneTower":
@@ -80,19 +63,17 @@ class SeparateOneTower(ComparesPooled, ReadsCaptions):
         """Features of prepared captions."""
         return captions_apart(self.tower, tokens, attentions=attentions)
 
-    def forward(self, prepared: dict[str, Tensor], tokens: dict[str, Tensor]) -> tuple[Encoded, Encoded]:
-        """Both at once, which is what a distributed wrapper calls."""
-        return self.encode_images(prepared), self.encode_captions(tokens)
 
-    def save(self, directory: str | Path, *, dtype: Literal["float32", "float16"] = "float32") -> None:
-        """Write config.json, tokenizer.json and model.safetensors, weights last, each file atomically."""
-        from .base import save_model
+def images_apart(tower: OneTower, parts: EmbeddedRegions, *, attentions: bool = False) -> Encoded:
+    """Features of images that `tower.embed_regions` took; the pooled one is the mean of tags and regions or patches."""
+    states, maps = tower.encoder(parts.values, parts.mask, attentions)
+    local = states.float()
+    return Encoded(unit(masked_mean(local, parts.mask, otherwise=parts.mask)), local, parts.mask, maps)
 
-        save_model(self, directory, dtype=dtype)
 
-    @classmethod
-    def load(cls, directory: str | Path) -> "SeparateOneTower":
-        """Read a saved model, in evaluation mode; weights that do not fit are an ItmlabError naming them."""
-        from .base import load_model
-
-        return load_model(directory, cls)
+def captions_apart(tower: OneTower, tokens: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
+    """Features of captions that `tower.prepare_captions` took; the pooled one is the mean of their word pieces."""
+    frame, words = tokens["attention_mask"].bool(), tokens["word_mask"]
+    states, maps = tower.encoder(tower.text(tokens["input_ids"]), frame, attentions)
+    local = states.float()
+    return Encoded(unit(masked_mean(local, words, otherwise=frame)), local, words, maps)

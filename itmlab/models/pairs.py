@@ -1,4 +1,4 @@
-"""Sentences and images as rows of a one-tower model's input: tokens kept for all captions, pairs scored by length."""
+"""What the other floors do with any model: what it reads of a data set, and pairs of sentences and images by number."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
@@ -6,20 +6,25 @@ from typing import Any, Literal, NamedTuple
 import torch
 from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from ..data.batches import Decoded, KeptRegions, shown
 from ..data.captionset import CaptionSet
 from .cross_encoder import OneTower
 from .transformer import EmbeddedRegions
 
-# What models read of a data set, and where.
-
-
 AT_ONCE = 64  # pictures or captions through an encoder
+TOGETHER = 256  # rows that the tower reads at a time
+KEPT_BYTES = 2**29  # of pictures or regions kept in memory
+Rows = Int64[Tensor, "row"]
 
 
 def chunks(items: Any) -> Iterator[list]:
-    """`items` in lists of at most AT_ONCE, taken when they are needed."""
+    """`items` in lists of at most AT_ONCE, taken when they are needed.
+
+    >>> [len(some) for some in chunks(range(100))]
+    [64, 36]
+    """
     for start in range(0, len(items), AT_ONCE):
         yield [items[i] for i in range(start, min(start + AT_ONCE, len(items)))]
 
@@ -48,11 +53,25 @@ def on_device(model: nn.Module, prepared: Any) -> Any:
     return prepared.to(device)
 
 
-TOGETHER = 256  # rows that the tower reads at a time
+class ImageInputs:
+    """Images of a data set by number, prepared for a model and where it is; each is decoded once if all fit."""
+
+    def __init__(self, model: nn.Module, data: CaptionSet, keep_bytes: int = KEPT_BYTES):
+        self.model, kept = model, KeptRegions if reads(model) == "regions" else Decoded
+        self._one = kept(looked_at(model, data), keep_bytes)
+
+    def __call__(self, images: Sequence[int]) -> dict[str, Tensor]:
+        """What `embed_regions` of the model takes."""
+        return on_device(self.model, self.model.prepare_images([self._one[image] for image in images]))
 
 
 class Tokens(NamedTuple):
-    """Sentences as the tower reads them, right-padded."""
+    """Sentences as the tower reads them, right-padded.
+
+    >>> some = Tokens(torch.tensor([[2, 7, 8, 3], [2, 9, 3, 0]]), torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]]).bool())
+    >>> some.take(torch.tensor([1])).ids
+    tensor([[2, 9, 3]])
+    """
 
     ids: Int[Tensor, "row piece"]
     mask: Bool[Tensor, "row piece"]
@@ -64,45 +83,33 @@ class Tokens(NamedTuple):
         return cls(tokens["input_ids"].to(device), tokens["attention_mask"].to(device).bool())
 
     @property
-    def lengths(self) -> Int64[Tensor, "row"]:
+    def lengths(self) -> Rows:
         return self.mask.sum(dim=1)
 
-    def take(self, rows: Int64[Tensor, "some"]) -> "Tokens":
+    def take(self, rows: Rows) -> "Tokens":
         """These rows, without the columns that are padding in all of them."""
         ids, mask = self.ids[rows], self.mask[rows]
         longest = int(mask.sum(dim=1).max()) if len(rows) else 0
         return Tokens(ids[:, :longest].long(), mask[:, :longest])
 
-    def joined(self, other: "Tokens") -> "Tokens":
-        """These rows, then the other's."""
-        width = max(self.ids.shape[1], other.ids.shape[1])
-        padded = [
-            [torch.nn.functional.pad(each, (0, width - each.shape[1])) for each in (one.ids, one.mask)]
-            for one in (self, other)
-        ]
-        return Tokens(*(torch.cat(both) for both in zip(*padded, strict=True)))
+    def joined(self, *others: "Tokens") -> "Tokens":
+        """These rows, then the others'."""
+        parts = (self, *others)
+        width = max(part.ids.shape[1] for part in parts)
+        return Tokens(
+            *(torch.cat([pad(one, (0, width - one.shape[1])) for one in side]) for side in zip(*parts, strict=True))
+        )
 
 
 def all_captions(model: OneTower, data: CaptionSet) -> Tokens:
-    """The tokens of every caption of a data set, made once."""
-    parts = [Tokens.of(model, part) for part in chunks(data.captions)]
-    width = max(part.ids.shape[1] for part in parts)
-    ids, mask = (torch.zeros(len(data.captions), width, dtype=kind) for kind in (torch.int32, torch.bool))
-    start = 0
-    for part in parts:
-        rows = slice(start, start + len(part.ids))
-        ids[rows, : part.ids.shape[1]], mask[rows, : part.ids.shape[1]] = part.ids.cpu().int(), part.mask.cpu()
-        start = rows.stop
-    device = model.pooler.weight.device
-    return Tokens(ids.to(device), mask.to(device))
+    """The tokens of every caption of a data set, made once and kept in 32 bits, half of what the tower takes."""
+    parts = (Tokens.of(model, some) for some in chunks(data.captions))
+    first, *rest = (part._replace(ids=part.ids.int()) for part in parts)
+    return first.joined(*rest)
 
 
 def pair_logits(
-    model: OneTower,
-    tokens: Tokens,
-    sentences: Int64[Tensor, "pair"],
-    regions: EmbeddedRegions,
-    images: Int64[Tensor, "pair"],
+    model: OneTower, tokens: Tokens, sentences: Rows, regions: EmbeddedRegions, images: Rows
 ) -> Float[Tensor, "pair"]:
     """The matching logit of each pair of a row of `tokens` and a row of `regions`, read with others of its length."""
     if not len(sentences):
@@ -115,24 +122,10 @@ def pair_logits(
     return torch.cat(found)[torch.cat(places).argsort()]
 
 
-def by_length(lengths: Int64[Tensor, "row"], together: int = TOGETHER) -> Iterator[Int64[Tensor, "part"]]:
-    """Row numbers in parts of at most `together`, shortest first."""
+def by_length(lengths: Rows, together: int = TOGETHER) -> Iterator[Rows]:
+    """Row numbers in parts of at most `together`, shortest first.
+
+    >>> list(by_length(torch.tensor([5, 3, 4]), together=2))
+    [tensor([1, 2]), tensor([0])]
+    """
     yield from torch.argsort(lengths, stable=True).split(together)
-
-
-# What a model looks at of each image of a data set: its picture or its regions, kept in memory as far as they fit.
-
-
-KEPT_BYTES = 2**29
-
-
-class ImageInputs:
-    """Images of a data set by number, prepared for a model and where it is; each is decoded once if all fit."""
-
-    def __init__(self, model: nn.Module, data: CaptionSet, keep_bytes: int = KEPT_BYTES):
-        self.model, kept = model, KeptRegions if reads(model) == "regions" else Decoded
-        self._one = kept(looked_at(model, data), keep_bytes)
-
-    def __call__(self, images: Sequence[int]) -> dict[str, Tensor]:
-        """What `embed_regions` of the model takes."""
-        return on_device(self.model, self.model.prepare_images([self._one[image] for image in images]))

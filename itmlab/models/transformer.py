@@ -1,7 +1,12 @@
-"""The transformer of the one tower: BERT's layers, with fused attention unless the attention maps are wanted."""
+"""The transformer of the one tower, BERT's (Devlin et al., 2019), and how tokens and regions enter it.
+
+A layer is Attention(Q, K, V) = softmax(Q Kᵀ / sqrt(d)) V over all heads, then a feed-forward network, each followed by
+a residual sum and LayerNorm. Tokens enter as in BERT, regions as in UNITER (Chen et al., ECCV 2020) or in OSCAR (Li et
+al., ECCV 2020). Attention is torch's fused kernel unless the maps are wanted, which it does not give.
+"""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -10,17 +15,35 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from ..errors import ItmlabError
-from .config import OneTowerConfig
+from .config import FragmentConfig, OneTowerConfig
 
-if TYPE_CHECKING:
-    from .config import FragmentConfig
-
-
+States = Float[Tensor, "pair position hidden"]
+Regions = Float[Tensor, "image region number"]
 Maps = Float[Tensor, "pair head position position"]
 
 
+class Encoder(nn.ModuleList):
+    """All layers; positions whose `mask` is false are attended to by none, so they change no other position.
+
+    `answered` limits the last layer to that many first positions, where the rest is not going to be read.
+    """
+
+    def __init__(self, config: OneTowerConfig):
+        super().__init__(Layer(config) for _ in range(config.layers))
+
+    def forward(
+        self, states: States, mask: Bool[Tensor, "pair position"], attentions: bool = False, answered: int | None = None
+    ) -> tuple[States, tuple[Maps, ...] | None]:
+        keys = None if bool(mask.all()) else mask[:, None, None, :]  # without a mask the fastest kernels apply
+        maps = []
+        for number, layer in enumerate(self, start=1):
+            states, weights = layer(states, keys, attentions, answered if number == len(self) else None)
+            maps.append(weights)
+        return states, tuple(maps) if attentions else None
+
+
 class Layer(nn.Module):
-    """Self-attention and a feed-forward network, each followed by a residual sum and LayerNorm (BERT's order).
+    """Self-attention, then a feed-forward network, each with dropout, residual sum and LayerNorm (BERT's order).
 
     With `answered` only so many first positions are worked out, from all of them.
     """
@@ -35,12 +58,8 @@ class Layer(nn.Module):
         self.output_norm = nn.LayerNorm(hidden, eps=epsilon)
 
     def forward(
-        self,
-        states: Float[Tensor, "pair position hidden"],
-        mask: Bool[Tensor, "pair 1 1 position"] | None,
-        attentions: bool,
-        answered: int | None = None,
-    ) -> tuple[Float[Tensor, "pair answered hidden"], Maps | None]:
+        self, states: States, mask: Bool[Tensor, "pair 1 1 position"] | None, attentions: bool, answered: int | None
+    ) -> tuple[States, Maps | None]:
         key, value = self._split(self.key(states)), self._split(self.value(states))
         states = states[:, :answered]
         query = self._split(self.query(states))
@@ -57,32 +76,8 @@ class Layer(nn.Module):
         changed = self.output(functional.gelu(self.intermediate(states)))
         return self.output_norm(states + self.dropout(changed)), maps
 
-    def _split(self, states: Float[Tensor, "pair position hidden"]) -> Float[Tensor, "pair head position size"]:
+    def _split(self, states: States) -> Float[Tensor, "pair head position size"]:
         return states.unflatten(-1, (self.heads, -1)).transpose(1, 2)
-
-
-class Encoder(nn.ModuleList):
-    """All layers; positions whose `mask` is false are attended to by none, so they change no other position.
-
-    `answered` limits the last layer to that many first positions, where the rest is not going to be read.
-    """
-
-    def __init__(self, config: OneTowerConfig):
-        super().__init__(Layer(config) for _ in range(config.layers))
-
-    def forward(
-        self,
-        states: Float[Tensor, "pair position hidden"],
-        mask: Bool[Tensor, "pair position"],
-        attentions: bool = False,
-        answered: int | None = None,
-    ) -> tuple[Float[Tensor, "pair answered hidden"], tuple[Maps, ...] | None]:
-        keys = None if bool(mask.all()) else mask[:, None, None, :]  # without a mask the fastest kernels apply
-        maps = []
-        for number, layer in enumerate(self, start=1):
-            states, weights = layer(states, keys, attentions, answered if number == len(self) else None)
-            maps.append(weights)
-        return states, tuple(maps) if attentions else None
 
 
 def initialise(module: nn.Module) -> None:
@@ -93,13 +88,14 @@ def initialise(module: nn.Module) -> None:
             nn.init.zeros_(module.bias)
 
 
-# How tokens and regions enter the one tower.
-
-
 class EmbeddedRegions(NamedTuple):
     """The image side of the tower's input, made once an image and read with every candidate sentence.
 
     Parts are regions or patches, in OSCAR's form after the object tags. `mask` is false at padding.
+
+    >>> two = EmbeddedRegions(torch.zeros(2, 3, 4), torch.tensor([[True, True, False], [True, False, False]]))
+    >>> two.take(torch.tensor([1, 1])).trimmed().values.shape
+    torch.Size([2, 1, 4])
     """
 
     values: Float[Tensor, "image part hidden"]
@@ -143,12 +139,7 @@ class UniterRegions(nn.Module):
         self.features_norm, self.boxes_norm, self.norm = (nn.LayerNorm(hidden, eps=epsilon) for _ in range(3))
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(
-        self,
-        regions: Float[Tensor, "image region dimension"],
-        boxes: Float[Tensor, "image region 7"],
-        image_type: Float[Tensor, "hidden"],
-    ) -> Float[Tensor, "image region hidden"]:
+    def forward(self, regions: Regions, boxes: Regions, image_type: Float[Tensor, "hidden"]) -> Regions:
         values = self.features_norm(self.features(regions)) + self.boxes_norm(self.boxes(boxes)) + image_type
         return self.dropout(self.norm(values))
 
@@ -162,25 +153,28 @@ class OscarRegions(nn.Module):
         self.norm = nn.LayerNorm(config.hidden, eps=config.layer_norm_epsilon) if config.normalised_regions else None
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(
-        self, regions: Float[Tensor, "image region dimension"], boxes: Float[Tensor, "image region 6"]
-    ) -> Float[Tensor, "image region hidden"]:
+    def forward(self, regions: Regions, boxes: Regions) -> Regions:
         values = self.features(torch.cat([regions, boxes], dim=-1))
         return self.dropout(values if self.norm is None else self.norm(values))
 
 
+FORMS = {"uniter": UniterRegions, "oscar": OscarRegions}
+
+
 def patch_boxes(rows: int, columns: int) -> Float[Tensor, "patch 7"]:
-    """The boxes of a grid of patches, row by row: x1, y1, x2, y2, width, height and area as shares of the picture."""
+    """The boxes of a grid of patches, row by row: x1, y1, x2, y2, width, height and area as shares of the picture.
+
+    >>> patch_boxes(1, 2)
+    tensor([[0.0000, 0.0000, 0.5000, 1.0000, 0.5000, 1.0000, 0.5000],
+            [0.5000, 0.0000, 1.0000, 1.0000, 0.5000, 1.0000, 0.5000]])
+    """
     y, x = (grid.flatten() for grid in torch.meshgrid(torch.arange(rows), torch.arange(columns), indexing="ij"))
     width, height = torch.full(x.shape, 1 / columns), torch.full(x.shape, 1 / rows)
     left, top = x / columns, y / rows
     return torch.stack([left, top, left + width, top + height, width, height, width * height], dim=1)
 
 
-# Region records of several images as padded tensors.
-
-
-def prepare_regions(images: Sequence[Any], config: "OneTowerConfig | FragmentConfig") -> dict[str, Tensor]:
+def prepare_regions(images: Sequence[Any], config: OneTowerConfig | FragmentConfig) -> dict[str, Tensor]:
     """`regions`, `boxes` and `region_mask` of records with `features` and `boxes`, padded to the most regions.
 
     Boxes only where the model reads some. Features of another width than it reads, an image without a region, missing
@@ -189,8 +183,7 @@ def prepare_regions(images: Sequence[Any], config: "OneTowerConfig | FragmentCon
     if not len(images):
         raise ItmlabError("there is no image to prepare", remedy="give at least one")
     for number, image in enumerate(images):
-        fault = _fault(image, config)
-        if fault:
+        if fault := _fault(image, config):
             raise ItmlabError(fault, where=f"regions of image {number}", remedy="see RegionFeatures in itmlab.data")
     counts = torch.tensor([len(image.features) for image in images])
     read = {"regions": [image.features.float() for image in images]}
@@ -200,7 +193,7 @@ def prepare_regions(images: Sequence[Any], config: "OneTowerConfig | FragmentCon
     return padded | {"region_mask": torch.arange(int(counts.max()))[None, :] < counts[:, None]}
 
 
-def _fault(image: Any, config: "OneTowerConfig | FragmentConfig") -> str | None:
+def _fault(image: Any, config: OneTowerConfig | FragmentConfig) -> str | None:
     features, boxes = image.features, image.boxes
     if features.dim() != 2 or features.shape[1] != config.region_dimension:
         return f"features of shape {tuple(features.shape)}, the model reads {config.region_dimension} a region"

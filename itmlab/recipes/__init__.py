@@ -1,4 +1,11 @@
-"""The named recipes: `itmlab.recipes.fne` is tiny (two CPU cores, minutes), `.sized("base")` the paper's size."""
+"""The named recipes: `itmlab.recipes.fne` is tiny (two CPU cores, minutes), `.sized("base")` the paper's size.
+
+Three families, by what their models are: dual encoders (FNE, SAM and their baselines), one-tower models (TAGS-DC), and
+encoders of regions and words (ITContrast). Base and large carry the papers' numbers.
+
+>>> get("fne").sampler.kind, get("fne").sized("base").data.batch_size, get("tags_dc", "large").tags.hardest
+('false_negative_eliminating', 32, 23)
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -19,34 +26,44 @@ from .settings import (
     TagsSettings,
 )
 
-# The named one-tower recipes: pretraining, the baseline UNITER, TAGS and TAGS-DC, and its ablations WM and SG.
+# Dual encoders: base is FNE's Sec. 4.1 and A.2 (METHODS 1.5): ViT-base and BERT-base, B = 32, K = 8192, Adam 2e-5, a
+# tenth of it from epochs 5 and 15 of 25, clip 2.
+PAPER: dict[str, Any] = {
+    "memory": MemorySettings(length=8192, momentum=0.995),
+    "optimiser": OptimiserSettings(),
+    "data": DataSettings(),
+}
+TINY_OPTIMISER = OptimiserSettings(
+    kind="adamw", learning_rate=1e-3, schedule="cosine", milestones=(), warm_up=1.0, clip=2.0, weight_decay=0.05
+)
+SIZES: dict[str, dict[str, Any]] = {
+    "tiny": {
+        "model": TwoTowerConfig.tiny(),
+        "memory": MemorySettings(length=2048, momentum=0.995),
+        "optimiser": TINY_OPTIMISER,
+        "data": DataSettings(batch_size=64, epochs=12, captions_per_image=4, warm_up_epochs=6),
+    },
+    "base": {"model": TwoTowerConfig.base(), **PAPER},
+    "large": {"model": TwoTowerConfig.large(), **PAPER},
+}
+
+# The paper tunes p on its validation set and so do we: of the pairs of `scenes` that nobody annotated, one in a hundred
+# is true. Its weights are nearly uniform over cosines; the released code's also leave out the easy ones.
+TINY_FNE = SamplerSettings("false_negative_eliminating", {"prior": 0.01, "preset": "released"})
+
+# One-tower recipes: pretraining, the baseline UNITER, TAGS and TAGS-DC, and its ablations WM and SG.
 #
 # Base and large carry the paper's numbers for Flickr30K (appendix A.1, Table 5); the batch, which it does not give,
 # and the weight decay are UNITER's habits, as is all of the pretraining. They begin from fresh weights unless `start`
 # names a folder: a public checkpoint read by `models.load_public` and saved is one. The tiny ones begin where the one
 # before left off.
-
-
 ONE_TOWER = ("uniter_pretraining", "uniter", "tags", "tags_dc", "wm", "sg")
 ONE_TOWER_TINY = OneTowerConfig(
-    visual="regions",
-    region_dimension=192,
-    hidden=80,
-    layers=3,
-    heads=4,
-    intermediate=160,
-    vocabulary_size=1000,
-    maximum_tokens=48,
-    maximum_tags=24,
-    positions=96,
-    dropout=0.0,
+    **{"visual": "regions", "region_dimension": 192, "hidden": 80, "layers": 3, "heads": 4, "intermediate": 160},
+    **{"vocabulary_size": 1000, "maximum_tokens": 48, "maximum_tags": 24, "positions": 96, "dropout": 0.0},
 )
 CONFIGURATIONS = {"tiny": ONE_TOWER_TINY, "base": OneTowerConfig.base(), "large": OneTowerConfig.large()}
-STARTS = {
-    "uniter": "uniter_pretraining",
-    "tags_dc": "tags",
-    **dict.fromkeys(("tags", "wm", "sg"), "uniter_pretraining"),
-}
+STARTS = {"tags_dc": "tags", **dict.fromkeys(("uniter", "tags", "wm", "sg"), "uniter_pretraining")}
 
 PRETRAINING = LossWeights(retrieved=0.5, masked_language=1.0, synthetic=0.0, discrimination=0.0, correction=0.0)
 WEIGHTS = {
@@ -63,10 +80,11 @@ STAGES = {
     "large": {"uniter_pretraining": (5e-5, 200_000, 64), "first": (4e-5, 5000, 32), "second": (1e-5, 1500, 32)},
 }
 # How many negatives are drawn and kept, how many sentences made and kept.
+PAPER_NUMBERS = {"drawn": 399, "kept": 31, "maskings": 20, "samples": 20, "hardest": 31, "trained_maskings": 20}
 NUMBERS: dict[str, dict[str, Any]] = {
     "tiny": {"drawn": 15, "kept": 3, "maskings": 4, "samples": 5, "hardest": 5, "trained_maskings": 1},
-    "base": {"drawn": 399, "kept": 31, "maskings": 20, "samples": 20, "hardest": 31, "trained_maskings": 20},
-    "large": {"drawn": 399, "kept": 31, "maskings": 20, "samples": 20, "hardest": 23, "trained_maskings": 20},
+    "base": PAPER_NUMBERS,
+    "large": {**PAPER_NUMBERS, "hardest": 23},
 }
 # From scratch: words told from pictures and both read apart and aligned; then also matching, by choice among random
 # negatives (triplets with the hardest of a young tower end with all scores equal).
@@ -84,8 +102,10 @@ TINY_WORDS: dict[str, Any] = {"correction": "replaced", "kept_weight": 0.3}
 
 
 def one_tower_recipe(name: str, size: str) -> Recipe:
-    """One of `NAMES` at a size."""
+    """One of `ONE_TOWER` at a size."""
     scratch = name == "uniter_pretraining"
+    # in tiny each picture once an epoch, and now and then a look at a few pictures held out
+    served = {"captions_per_image": 1, "validation": 50, "validate_every": 10 if scratch else 1}
     rate, steps, batch = STAGES[size][name if scratch else "second" if name == "tags_dc" else "first"]
     return Recipe(
         name=name,
@@ -102,7 +122,7 @@ def one_tower_recipe(name: str, size: str) -> Recipe:
             clip=2.0,
             weight_decay=0.05 if size == "tiny" else 0.01,
         ),
-        data=DataSettings(batch_size=batch, steps=steps, **(_served(scratch) if size == "tiny" else {})),
+        data=DataSettings(batch_size=batch, steps=steps, **(served if size == "tiny" else {})),
         tags=tags_settings(name, size),
         start=STARTS.get(name) if size == "tiny" else None,
     )
@@ -125,12 +145,7 @@ def tags_settings(name: str, size: str) -> TagsSettings:
     )
 
 
-def _served(scratch: bool) -> dict[str, Any]:
-    """In tiny: each picture once an epoch, and now and then a look at a few pictures held out."""
-    return {"captions_per_image": 1, "validation": 50, "validate_every": 10 if scratch else 1}
-
-
-# The named recipes of ITContrast's tables: encoders that read regions and words apart, with and without its parts.
+# The recipes of ITContrast's tables: encoders that read regions and words apart, with and without its parts.
 #
 # "+syn" adds hard negatives synthesised in feature space (SynHNC), "+info" takes InfoCMR for the loss; `itcontrast`
 # is "oscar+syn+info". SCAN and SGRAF compare regions with words, which synthetic negatives and noise have not: with
@@ -145,8 +160,6 @@ def _served(scratch: bool) -> dict[str, Any]:
 # A gradient goes through the synthesis. Where none does, nothing pushes away what a synthetic negative is made of; in
 # a pilot of tiny "oscar+syn" the triplet, which looks at the hardest alone, then stayed at a loss of 2 × margin and
 # recall fell.
-
-
 FRAGMENTS = {"scan": "scan_t2i", "sgraf": "sgraf", "vsrn": "vsrn", "vsepp": "vsepp"}
 ENCODERS = (*FRAGMENTS, "oscar")
 PARTS = ("", "+syn", "+info", "+syn+info")
@@ -157,16 +170,12 @@ CONTRAST = (*(encoder + parts for encoder in ENCODERS for parts in PARTS), *CONT
 # file was not to be had) of what writing costs. Ours are means both: hence the share.
 WRITING = 1 / 128
 TINY_OSCAR = SeparateOneTowerConfig(**ONE_TOWER_TINY.to_dict())
-EPOCHS = {
-    "scan": (30, 15),
-    "sgraf": (40, 30),
-    "vsrn": (30, 15),
-    "vsepp": (30, 15),
-}  # and when the rate falls to a tenth
+# Epochs, and when the rate falls to a tenth.
+EPOCHS = {"scan": (30, 15), "sgraf": (40, 30), "vsrn": (30, 15), "vsepp": (30, 15)}
 
 
 def contrast_recipe(name: str, size: str) -> Recipe:
-    """One of `NAMES` at a size."""
+    """One of `CONTRAST` at a size."""
     encoder, *parts = ("oscar+syn+info" if name == "itcontrast" else name).split("+")
     return Recipe(
         name=name,
@@ -194,9 +203,7 @@ def _model(encoder: str, size: str) -> FragmentConfig | SeparateOneTowerConfig:
 
 # InfoNCE first, as all tiny recipes do.
 CONTRAST_TINY: dict[str, Any] = {
-    "optimiser": OptimiserSettings(
-        kind="adamw", learning_rate=2e-3, schedule="cosine", milestones=(), warm_up=1.0, clip=2.0, weight_decay=0.05
-    ),
+    "optimiser": replace(TINY_OPTIMISER, learning_rate=2e-3),
     "data": DataSettings(
         batch_size=64, epochs=12, captions_per_image=1, warm_up_epochs=6, validation=100, validate_every=2
     ),
@@ -223,29 +230,6 @@ def _published(encoder: str) -> dict[str, Any]:
     optimiser = OptimiserSettings(kind="adam", learning_rate=2e-4, schedule="step", milestones=(falls,), clip=2.0)
     return {"optimiser": optimiser, "data": DataSettings(batch_size=128, epochs=epochs)}
 
-
-# Base is FNE's Sec. 4.1: ViT-base and BERT-base, B = 32, K = 8192, Adam 2e-5, ×0.1 at epochs 5 and 15 of 25, clip 2.
-PAPER: dict[str, Any] = {
-    "memory": MemorySettings(length=8192, momentum=0.995),
-    "optimiser": OptimiserSettings(),
-    "data": DataSettings(),
-}
-SIZES: dict[str, dict[str, Any]] = {
-    "tiny": {
-        "model": TwoTowerConfig.tiny(),
-        "memory": MemorySettings(length=2048, momentum=0.995),
-        "optimiser": OptimiserSettings(
-            kind="adamw", learning_rate=1e-3, schedule="cosine", milestones=(), warm_up=1.0, clip=2.0, weight_decay=0.05
-        ),
-        "data": DataSettings(batch_size=64, epochs=12, captions_per_image=4, warm_up_epochs=6),
-    },
-    "base": {"model": TwoTowerConfig.base(), **PAPER},
-    "large": {"model": TwoTowerConfig.large(), **PAPER},
-}
-
-# The paper tunes p on its validation set and so do we: of the pairs of `scenes` that nobody annotated, one in a hundred
-# is true. Its weights are nearly uniform over cosines; the released code's also leave out the easy ones.
-TINY_FNE = SamplerSettings("false_negative_eliminating", {"prior": 0.01, "preset": "released"})
 
 # What sets the methods apart: their loss, their sampler, and whether negatives also come from a momentum memory.
 METHODS: dict[str, dict[str, Any]] = {

@@ -4,11 +4,13 @@ import dataclasses
 import difflib
 import types
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from ..errors import ItmlabError
 
 T = TypeVar("T")
+hints_of = cache(get_type_hints)  # evaluating the annotations anew takes a millisecond a recipe
 
 # Of a field that settings saved before it came do without: it is written only where it is not at its default.
 LATER = {"later": True}
@@ -21,7 +23,11 @@ def check(condition: bool, field: str, value: Any, wanted: str) -> None:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The remedy for an unknown name: the nearest known one, or all of them."""
+    """The remedy for an unknown name: the nearest known one, or all of them.
+
+    >>> did_you_mean("lose", ["loss", "memory"])
+    'did you mean loss?'
+    """
     known = list(known)
     near = difflib.get_close_matches(str(word), known, n=1, cutoff=0.6)
     return f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
@@ -42,7 +48,7 @@ def from_plain(kind: type[T], value: Any, field: str) -> T:
     """`value` read from JSON as the dataclass `kind`; an unknown, missing or ill-typed field is one ItmlabError."""
     if not isinstance(value, Mapping):
         raise ItmlabError(f"{field} is {value!r}, wanted an object with fields", where="recipe")
-    hints = get_type_hints(kind)
+    hints = hints_of(kind)
     fields = {item.name: item for item in dataclasses.fields(kind)}
     for name in value:
         if name not in fields:
@@ -54,43 +60,44 @@ def from_plain(kind: type[T], value: Any, field: str) -> T:
     return kind(**{name: typed(hints[name], item, join(field, name)) for name, item in value.items()})
 
 
-def join(field: str, name: str) -> str:
-    return f"{field}.{name}" if field else str(name)
-
-
 def typed(hint: Any, value: Any, field: str) -> Any:
-    """`value` if it is of the type `hint` (an int passes for a float, a list for a tuple), else an ItmlabError."""
+    """`value` if it is of the type `hint` (an int passes for a float, a list for a tuple), else an ItmlabError.
+
+    >>> typed(tuple[float, ...], [1, 0.5], "betas")
+    (1.0, 0.5)
+    """
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
         return value
     if origin in (Union, types.UnionType):
         if value is None and type(None) in arguments:
             return None
-        return first_that_fits([item for item in arguments if item is not type(None)], value, field, hint)
+        return _first_that_fits([item for item in arguments if item is not type(None)], value, field, hint)
     if origin is Literal:
         if value not in arguments:
             remedy = did_you_mean(value, map(str, arguments))
             raise ItmlabError(f"{field} is {value!r}, which is not one of its values", where="recipe", remedy=remedy)
         return value
     if origin is tuple and isinstance(value, (list, tuple)):
-        many = len(arguments) == 2 and arguments[1] is Ellipsis
-        if many or len(arguments) == len(value):
-            kinds = [arguments[0]] * len(value) if many else arguments
-            return tuple(
-                typed(kind, item, f"{field}[{i}]") for i, (kind, item) in enumerate(zip(kinds, value, strict=True))
-            )
+        kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else arguments
+        if len(kinds) == len(value):
+            return tuple(typed(kind, value[i], f"{field}[{i}]") for i, kind in enumerate(kinds))
     if origin in (dict, Mapping) and isinstance(value, Mapping):
         return {key: typed(arguments[1], item, join(field, key)) for key, item in value.items()}
     if dataclasses.is_dataclass(hint):
         return value if isinstance(value, hint) else from_plain(hint, value, field)
     if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:  # a whole number beyond the floats, which JSON may hold
+            raise ItmlabError(f"{field} is too large a number", where="recipe") from None
     if isinstance(hint, type) and isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
         return value
     raise ItmlabError(f"{field} is {value!r}, wanted {name_of(hint)}", where="recipe")
 
 
-def first_that_fits(hints: list[Any], value: Any, field: str, whole: Any) -> Any:
+def _first_that_fits(hints: list[Any], value: Any, field: str, whole: Any) -> Any:
+    """`value` by the first hint that takes it; a mapping by the dataclass that knows most of its names."""
     if isinstance(value, Mapping) and all(map(dataclasses.is_dataclass, hints)):
         hints = [max(hints, key=lambda hint: len(value.keys() & {item.name for item in dataclasses.fields(hint)}))]
     if len(hints) == 1:
@@ -108,6 +115,10 @@ def name_of(hint: Any) -> str:
     if get_origin(hint) in (Union, types.UnionType):
         return " or ".join("null" if item is type(None) else name_of(item) for item in get_args(hint))
     return names.get(hint) or ("a list" if get_origin(hint) is tuple else getattr(hint, "__name__", str(hint)))
+
+
+def join(field: str, name: str) -> str:
+    return f"{field}.{name}" if field else str(name)
 
 
 def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
@@ -138,9 +149,8 @@ def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
         elif dataclasses.is_dataclass(current):
             plain[name] = replaced(current, inner, join(field, name))
         else:
-            raise ItmlabError(
-                f"{join(field, name)} is {current!r} and has no field {next(iter(inner))}", where="recipe"
-            )
-    hints = get_type_hints(type(settings))
+            what = f"{join(field, name)} is {current!r} and has no field {next(iter(inner))}"
+            raise ItmlabError(what, where="recipe")
+    hints = hints_of(type(settings))
     checked = {name: typed(hints[name], value, join(field, name)) for name, value in plain.items()}
     return dataclasses.replace(settings, **checked)

@@ -1,7 +1,12 @@
-"""The settings that a recipe is made of, as frozen dataclasses that check their ranges."""
+"""The settings that a recipe is made of, as frozen dataclasses that check their ranges; each has its paper's defaults.
+
+A field marked LATER came after recipes had been saved: it is written only where it is not at its default, so that the
+JSON of an older recipe, and with it the digest of its runs' folders, stays as it was.
+"""
 
 import inspect
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,6 +15,25 @@ from ..errors import ItmlabError
 from ..losses.contrastive import NOISE
 from ..losses.tags import LossWeights
 from .fields import LATER, check, did_you_mean, typed
+
+# What a number may be, and the words for it.
+FROM_1 = (lambda value: value >= 1), "1 or more"
+FROM_0 = (lambda value: value >= 0), "0 or more"
+FINITE_FROM_0 = (lambda value: 0 <= value < math.inf), "0 or more"
+ABOVE_0 = (lambda value: value > 0), "more than 0"
+FINITE_ABOVE_0 = (lambda value: 0 < value < math.inf), "more than 0"
+BELOW_1 = (lambda value: 0 <= value < 1), "0 to below 1"
+
+
+def check_ranges(settings: Any, prefix: str, **ranges: tuple[Callable[[Any], bool], str]) -> None:
+    """An ItmlabError naming the first field that is not in its range; null passes where a field may be null.
+
+    >>> check_ranges(MemorySettings(), "memory", length=FROM_1, momentum=BELOW_1)
+    """
+    for name, (holds, wanted) in ranges.items():
+        value = getattr(settings, name)
+        check(value is None or holds(value), f"{prefix}.{name}", value, wanted)
+
 
 SAMPLERS = {
     "random": samplers.Random,
@@ -64,10 +88,8 @@ class LossSettings:
     writing: float = field(default=0.0, metadata=LATER)
 
     def __post_init__(self) -> None:
-        check(0 <= self.margin < math.inf, "loss.margin", self.margin, "0 or more")
-        check(0 < self.temperature < math.inf, "loss.temperature", self.temperature, "more than 0")
-        check(self.noise >= 0, "loss.noise", self.noise, "0 or more")
-        check(0 <= self.writing < math.inf, "loss.writing", self.writing, "0 or more")
+        check_ranges(self, "loss", margin=FINITE_FROM_0, temperature=FINITE_ABOVE_0)
+        check_ranges(self, "loss", noise=FROM_0, writing=FINITE_FROM_0)
 
 
 @dataclass(frozen=True)
@@ -87,8 +109,7 @@ class AdaptiveMarginSettings:
     tokenise: Literal["whitespace", "penn"] = "whitespace"
 
     def __post_init__(self) -> None:
-        check(0 < self.temperature < math.inf, "adaptive_margin.temperature", self.temperature, "more than 0")
-        check(0 < self.ceiling < math.inf, "adaptive_margin.ceiling", self.ceiling, "more than 0")
+        check_ranges(self, "adaptive_margin", temperature=FINITE_ABOVE_0, ceiling=FINITE_ABOVE_0)
 
 
 @dataclass(frozen=True)
@@ -99,8 +120,7 @@ class MemorySettings:
     momentum: float = 0.995
 
     def __post_init__(self) -> None:
-        check(self.length >= 1, "memory.length", self.length, "1 or more")
-        check(0 <= self.momentum < 1, "memory.momentum", self.momentum, "0 to below 1")
+        check_ranges(self, "memory", length=FROM_1, momentum=BELOW_1)
 
 
 @dataclass(frozen=True)
@@ -122,16 +142,14 @@ class OptimiserSettings:
     betas: tuple[float, float] = field(default=(0.9, 0.999), metadata=LATER)
 
     def __post_init__(self) -> None:
-        rate = self.learning_rate
-        check(0 < rate < math.inf, "optimiser.learning_rate", rate, "more than 0")
+        check_ranges(self, "optimiser", learning_rate=FINITE_ABOVE_0)
         check(all(item > 0 for item in self.milestones), "optimiser.milestones", self.milestones, "epochs from 1 on")
         check(self.warm_up >= 0, "optimiser.warm_up", self.warm_up, "0 or more epochs")
+        check_ranges(self, "optimiser", warm_up_share=BELOW_1)
         both = self.warm_up > 0 and self.warm_up_share > 0
-        check(0 <= self.warm_up_share < 1, "optimiser.warm_up_share", self.warm_up_share, "0 to below 1")
         check(not both, "optimiser.warm_up_share", self.warm_up_share, "0, as optimiser.warm_up is given")
         check(all(0 <= beta < 1 for beta in self.betas), "optimiser.betas", self.betas, "numbers from 0 to below 1")
-        check(self.clip > 0, "optimiser.clip", self.clip, "more than 0")
-        check(self.weight_decay >= 0, "optimiser.weight_decay", self.weight_decay, "0 or more")
+        check_ranges(self, "optimiser", clip=ABOVE_0, weight_decay=FROM_0)
 
 
 @dataclass(frozen=True)
@@ -157,15 +175,12 @@ class DataSettings:
     validate_every: int = field(default=1, metadata=LATER)
 
     def __post_init__(self) -> None:
-        check(self.batch_size >= 1, "data.batch_size", self.batch_size, "1 or more")
-        check(self.epochs >= 1, "data.epochs", self.epochs, "1 or more")
+        check_ranges(self, "data", batch_size=FROM_1, epochs=FROM_1)
         many = self.captions_per_image == "all" or self.captions_per_image >= 1
         check(many, "data.captions_per_image", self.captions_per_image, "1 or more, or 'all'")
-        check(self.warm_up_epochs >= 0, "data.warm_up_epochs", self.warm_up_epochs, "0 or more")
-        check(self.accumulate >= 1, "data.accumulate", self.accumulate, "1 or more")
-        check(self.steps is None or self.steps >= 1, "data.steps", self.steps, "1 or more, or null")
-        check(self.validate_every >= 1, "data.validate_every", self.validate_every, "1 or more")
-        check(self.validation is None or self.validation >= 0, "data.validation", self.validation, "0 or more, or null")
+        check_ranges(self, "data", warm_up_epochs=FROM_0, accumulate=FROM_1, validate_every=FROM_1)
+        check_ranges(self, "data", steps=(FROM_1[0], "1 or more, or null"))
+        check_ranges(self, "data", validation=(FROM_0[0], "0 or more, or null"))
 
 
 @dataclass(frozen=True)
@@ -182,8 +197,7 @@ class SynthesisSettings:
     detach: bool = True
 
     def __post_init__(self) -> None:
-        check(self.clusters >= 1, "synthesis.clusters", self.clusters, "1 or more")
-        check(0 < self.sigma < math.inf, "synthesis.sigma", self.sigma, "more than 0")
+        check_ranges(self, "synthesis", clusters=FROM_1, sigma=FINITE_ABOVE_0)
 
 
 @dataclass(frozen=True)
@@ -198,13 +212,7 @@ class ExtraNegatives:
 
     def __post_init__(self) -> None:
         check(bool(self.path), "extra_negatives.path", self.path, "the path of a file")
-        check(self.number >= 1, "extra_negatives.number", self.number, "1 or more")
-
-
-# What a one-tower recipe minimises, and how its negatives are mined and made (TAGS-DC).
-
-
-Generator = Literal["dynamic", "static", "vse_c", "file"]
+        check_ranges(self, "extra_negatives", number=FROM_1)
 
 
 @dataclass(frozen=True)
@@ -239,7 +247,7 @@ class TagsSettings:
     masking: Literal["phrase", "word"] = "phrase"
     probability: float = 0.15
     trained_maskings: int = 1
-    generator: Generator = "dynamic"
+    generator: Literal["dynamic", "static", "vse_c", "file"] = "dynamic"
     maskings: int = 20
     samples: int = 20
     temperature: float = 1.5
@@ -251,17 +259,15 @@ class TagsSettings:
 
     def __post_init__(self) -> None:
         check(bool(self.weights.wanted), "tags.weights", self.weights.named(), "one of them above 0")
-        for name in ("drawn", "kept", "trained_maskings", "maskings", "samples", "hardest"):
-            check(getattr(self, name) >= 1, f"tags.{name}", getattr(self, name), "1 or more")
+        counts = ("drawn", "kept", "trained_maskings", "maskings", "samples", "hardest")
+        check_ranges(self, "tags", **dict.fromkeys(counts, FROM_1))
         for name, least, most in (("margin", 0, 2), ("probability", 0, 1), ("temperature", 1e-6, 1e6)):
             value = getattr(self, name)
             check(least <= value <= most, f"tags.{name}", value, f"{least} to {most}")
-        check(self.alignment_temperature > 0, "tags.alignment_temperature", self.alignment_temperature, "more than 0")
-        check(0 <= self.matching_begins < 1, "tags.matching_begins", self.matching_begins, "0 to below 1")
+        check_ranges(self, "tags", alignment_temperature=ABOVE_0, matching_begins=BELOW_1)
         before = not self.matching_begins or self.alignment or self.weights.masked_language
         check(bool(before), "tags.matching_begins", self.matching_begins, "0, as nothing else is learnt before")
-        for name in ("alignment", "replaced_weight", "kept_weight"):
-            check(getattr(self, name) >= 0, f"tags.{name}", getattr(self, name), "0 or more")
+        check_ranges(self, "tags", alignment=FROM_0, replaced_weight=FROM_0, kept_weight=FROM_0)
         words = self.replaced_weight + self.kept_weight
         check(words > 0, "tags.kept_weight", self.kept_weight, "more than 0, as tags.replaced_weight is 0")
 

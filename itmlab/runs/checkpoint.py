@@ -1,6 +1,7 @@
-"""The resume state: a directory of safetensors a checkpoint, and one pointer file whose replacement switches to it.
+"""What training leaves on the disk: checkpoints, and a record as JSON lines; and where the shipped runs lie.
 
-Whenever the process dies, the pointer names a directory that was wholly on the disk before the pointer was.
+A checkpoint is a directory of safetensors; replacing one pointer file switches to it. Whenever the process dies, the
+pointer names a directory that was wholly on the disk before the pointer was.
 """
 
 import json
@@ -72,11 +73,11 @@ class Checkpoints:
                 shutil.rmtree(home, ignore_errors=True)
 
 
-# A run's record as JSON lines, cut back to the last checkpoint when a run is resumed.
-
-
 class JsonLines:
-    """A file of one JSON object a line. `write=False` (all processes but the first) writes nothing."""
+    """A file of one JSON object a line, cut back to the last checkpoint when a run is resumed.
+
+    `write=False` (all processes but the first) writes nothing.
+    """
 
     def __init__(self, path: Path, *, write: bool = True):
         self.path = path
@@ -102,6 +103,7 @@ class JsonLines:
             self._file.seek(0, os.SEEK_END)
 
     def close(self) -> None:
+        """Put everything on the disk and let go of the file."""
         if self._file:
             self.synchronise()
             self._file.close()
@@ -119,18 +121,19 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def numbered(record: dict[str, Any]) -> dict[Any, Any]:
-    """{"1": 30.2, "5": 61.0} as {1: 30.2, 5: 61.0}, which JSON cannot say."""
+    """Cut-offs as numbers, which JSON cannot say.
+
+    >>> numbered({"1": 30.2, "5": 61.0}), numbered({"rsum": 91.2})
+    ({1: 30.2, 5: 61.0}, {'rsum': 91.2})
+    """
     return {int(key): value for key, value in record.items()} if record and all(map(str.isdigit, record)) else record
-
-
-# The runs that ship with the package.
 
 
 HOME = Path(__file__).parent.parent / "pretrained"
 
 
 def shipped_names() -> list[str]:
-    """Their names."""
+    """The names of the runs that ship with the package."""
     return sorted(path.parent.name for path in HOME.glob("*/recipe.json"))
 
 

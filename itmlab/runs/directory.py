@@ -1,4 +1,4 @@
-"""A run directory: whose it is, checked before anything in it is gone on with."""
+"""A run directory: whose it is, what it begins from, and that it is gone on with by the same recipe and data only."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -22,12 +22,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 
-# What a recipe's model configuration stands for: how such a model is built and read.
-
-
 @dataclass(frozen=True)
 class Kind:
-    """Names of a builder and of a class with `load` in `itmlab.models`."""
+    """What a model configuration stands for: names of a builder and of a class with `load` in `itmlab.models`."""
 
     builder: str
     model: str
@@ -54,9 +51,6 @@ def kind_of(config: Any) -> Kind:
     return KINDS[type(config)]
 
 
-# What a run begins from: fresh weights, or those of another run or saved model; and which files it was given.
-
-
 OWN = ("vocabulary_size", "dropout")  # of a configuration: the tokeniser's, and one that no weight depends on
 
 
@@ -79,7 +73,8 @@ def first_model(recipe: Recipe, captions: Iterable[str]) -> nn.Module:
             where=str(home),
             remedy="start from a model of the same configuration, or change model of the recipe",
         )
-    model = _with_tokenizer(recipe, found.config, found.tokenizer)
+    config = replace(found.config, dropout=recipe.model.dropout)
+    model = kind_of(config).build(config, found.tokenizer)
     model.load_state_dict(found.state_dict())
     if isinstance(model, OneTower) and _learns_to_correct(recipe) and not _has_learnt_to_correct(home):
         model.heads.woc.load_state_dict(model.heads.mlm.state_dict())  # as `load_public` does: a better start than none
@@ -106,7 +101,7 @@ def inputs(recipe: Recipe) -> dict[str, Any]:
         files["start"] = start_directory(recipe.start) / "model.safetensors"
     if recipe.extra_negatives is not None:
         files["extra_negatives"] = Path(recipe.extra_negatives.path)
-    return {name: _hash(path) for name, path in files.items()}
+    return {name: file_hash(path) for name, path in files.items()}
 
 
 def _saved(config: Any, home: Path) -> nn.Module:
@@ -114,10 +109,6 @@ def _saved(config: Any, home: Path) -> nn.Module:
     if isinstance(config, SeparateOneTowerConfig) and "encodes" not in read_json(home / CONFIG_FILE):
         return SeparateOneTower.of(OneTower.load(home))
     return kind_of(config).load(home)
-
-
-def _with_tokenizer(recipe: Recipe, config: Any, tokenizer: "PreTrainedTokenizerFast") -> nn.Module:
-    return kind_of(config).build(replace(config, dropout=recipe.model.dropout), tokenizer)
 
 
 def _learns_to_correct(recipe: Recipe) -> bool:
@@ -130,7 +121,8 @@ def _has_learnt_to_correct(home: Path) -> bool:
     return not path.exists() or _learns_to_correct(Recipe.load(path))
 
 
-def _hash(path: Path) -> str:
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file; one that cannot be read is an ItmlabError."""
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

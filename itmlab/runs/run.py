@@ -33,11 +33,8 @@ class Run:
     def __init__(self, directory: str | Path):
         self.directory = Path(directory)
         if not (self.directory / "recipe.json").is_file():
-            raise ItmlabError(
-                "not a run directory, it has no recipe.json",
-                where=str(directory),
-                remedy="python -m itmlab train makes one",
-            )
+            what, remedy = "not a run directory, it has no recipe.json", "python -m itmlab train makes one"
+            raise ItmlabError(what, where=str(directory), remedy=remedy)
         self._indices: dict[tuple[str, str], Index] = {}
         self._searches: dict[str, PairSearch] = {}
 
@@ -132,10 +129,9 @@ class Run:
         features = embed_captions(model, [query]) if isinstance(query, str) else embed_images(model, [query])
         key = (data.fingerprint, of)
         if key not in self._indices:
-            embedded = (
-                embed_images(model, looked_at(model, data)) if of == "images" else embed_captions(model, data.captions)
-            )
-            self._indices[key] = Index(embedded)
+            images = of == "images"
+            embed, items = (embed_images, looked_at(model, data)) if images else (embed_captions, data.captions)
+            self._indices[key] = Index(embed(model, items))
         scores, indices = (found[0].tolist() for found in self._indices[key].search(features, k))
         return scores, indices
 
@@ -143,9 +139,8 @@ class Run:
         """Write what using the run takes (recipe, data's description, record, weights) without what resuming takes."""
         directory = Path(directory)
         if directory.resolve() == self.directory.resolve():
-            raise ItmlabError(
-                "a run cannot be exported onto itself", where=str(directory), remedy="name another directory"
-            )
+            what, remedy = "a run cannot be exported onto itself", "name another directory"
+            raise ItmlabError(what, where=str(directory), remedy=remedy)
         self.model.save(directory, dtype=dtype)
         for name in ("recipe.json", "data.json", "inputs.json", "history.jsonl"):
             if (self.directory / name).exists():
@@ -166,11 +161,8 @@ def pretrained(name: str) -> Run:
     return Run(shipped_directory(name))
 
 
-# Several runs as one, by the mean of their similarities (FNE's and its rivals' comparison tables).
-
-
 class Ensemble:
-    """Runs, of whatever recipes, that vote with their similarities."""
+    """Runs, of whatever recipes, that vote with their similarities (FNE 2023, Sec. 4.1; METHODS 1.5)."""
 
     def __init__(self, runs: Sequence[Run]):
         self.runs = list(runs)
@@ -195,14 +187,12 @@ def ensemble(runs: Sequence[Run]) -> Ensemble:
     return Ensemble(runs)
 
 
-# A run's record logged to trackio as well: curves of many runs on one local page (extra: track).
-
-
 @contextmanager
 def tracked(project: str, recipe: Recipe, directory: str | Path) -> Iterator[Callable[[dict[str, Any]], None]]:
     """What to hand to `train(on_record=…)`: each record goes to the trackio project, under the run directory's name.
 
-    Everything stays on this machine; `trackio show` opens the page. Without trackio this is a MissingPart.
+    So curves of many runs are on one local page, which `trackio show` opens; everything stays on this machine. Without
+    trackio (extra: track) this is a MissingPart.
     """
     try:
         import trackio
@@ -218,7 +208,11 @@ def tracked(project: str, recipe: Recipe, directory: str | Path) -> Iterator[Cal
 
 
 def flat(record: dict[str, Any]) -> dict[str, float]:
-    """The numbers of a record under one name each, such as "epoch/i2t R@1"."""
+    """The numbers of a record under one name each.
+
+    >>> flat({"kind": "epoch", "step": 8, "i2t": {1: 30.0}, "rsum": 200.0})
+    {'epoch/i2t R@1': 30.0, 'epoch/rsum': 200.0}
+    """
     kind, numbers = record["kind"], {}
     for name, value in record.items():
         if isinstance(value, dict):

@@ -1,6 +1,10 @@
-"""How good a model is on a data set, whatever kind of model: embeddings where it has them, similarities always."""
+"""How good a model is on a data set, whatever kind of model: similarities always, embeddings where it has them.
 
-from collections.abc import Callable, Sequence
+Read `evaluate` and `similarity`; below them stands what each kind of model does for these, then how relevant captions
+are to images (SAM, Sec. 3) and the features themselves.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -13,205 +17,18 @@ from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..metrics import retrieval
 from ..models import EmbeddedRegions, Encoded, OneTower, joined
+from ..models.encoded import evaluating
 from ..models.pairs import chunks, compares_parts, looked_at, on_device
 from ..recipes.fields import did_you_mean
 from ..storage import write_bytes, write_json
 
-# Scores of a one-tower model for a whole data set, or for one sentence or picture against all of it.
-
-
-ONE_TOWER_IMAGES = 8  # scored with all captions before anything may interrupt
-
-
-@torch.no_grad()
-def one_tower_similarity(
-    model: OneTower,
-    data: CaptionSet,
-    *,
-    between: Callable[[], None] = lambda: None,
-    progress: bool = False,
-    resume: str | Path | None = None,
-) -> Float[Tensor, "image caption"]:
-    """The matching logit of every image with every caption, each image embedded once.
-
-    With `progress` or `resume` it is one call of `OneTower.similarity`, else `between` is called every few images.
-    """
-    regions, tokens = image_side(model, looked_at(model, data)), _tokens(model, data.captions)
-    if progress or resume is not None:
-        return model.similarity(regions, tokens, progress=progress, resume=resume)
-    rows = []
-    for part in torch.arange(len(data)).split(ONE_TOWER_IMAGES):
-        between()
-        rows.append(model.similarity(regions.take(part), tokens))
-    return torch.cat(rows)
-
-
-@torch.no_grad()
-def scores_of_images(model: OneTower, sentence: str, regions: EmbeddedRegions) -> Float[Tensor, "image"]:
-    """The matching logit of a sentence with each image."""
-    return model.similarity(regions, _tokens(model, [sentence]))[:, 0]
-
-
-@torch.no_grad()
-def scores_of_captions(model: OneTower, image: Any, captions: Sequence[str]) -> Float[Tensor, "caption"]:
-    """The matching logit of a picture, or of a record of regions, with each caption."""
-    return model.similarity(on_device(model, model.prepare_images([image])), _tokens(model, captions))[0]
-
-
-@torch.no_grad()
-def image_side(model: OneTower, images: Sequence[Any]) -> EmbeddedRegions:
-    """What `embed_regions` makes of all images, on the CPU, padded to the most parts; the model as in evaluation."""
-    was_training = model.training
-    model.eval()
-    try:
-        found = [model.embed_regions(**on_device(model, model.prepare_images(part))) for part in chunks(images)]
-    finally:
-        model.train(was_training)
-    return joined_regions([EmbeddedRegions(part.values.cpu(), part.mask.cpu()) for part in found])
-
-
-def joined_regions(parts: Sequence[EmbeddedRegions]) -> EmbeddedRegions:
-    """All rows of several, padded to the most parts."""
-    width = max(part.mask.shape[1] for part in parts)
-    values = [torch.nn.functional.pad(part.values, (0, 0, 0, width - part.mask.shape[1])) for part in parts]
-    masks = [torch.nn.functional.pad(part.mask, (0, width - part.mask.shape[1])) for part in parts]
-    return EmbeddedRegions(torch.cat(values), torch.cat(masks))
-
-
-def _tokens(model: OneTower, captions: Sequence[str]) -> dict[str, Tensor]:
-    return model.prepare_captions(list(captions))
-
-
-# Scores of a model that compares parts, for a whole data set, or for one sentence against all of it.
-
-
-PARTS_IMAGES = 50  # scored with all captions before anything may interrupt
-
-
-@torch.no_grad()
-def parts_similarity(
-    model: nn.Module, data: CaptionSet, *, between: Callable[[], None] = lambda: None, progress: bool = False
-) -> Float[Tensor, "image caption"]:
-    """The score of every image with every caption, each encoded once; `between` is called every few images."""
-    images = encoded(model, looked_at(model, data), "images", between)
-    captions = encoded(model, data.captions, "captions", between)
-    if progress:
-        return model.similarity(images, captions, progress=True).float().cpu()
-    rows = []
-    for part in torch.arange(len(data)).split(PARTS_IMAGES):
-        between()
-        rows.append(model.similarity(taken(images, part), captions).float().cpu())
-    return torch.cat(rows)
-
-
-@torch.no_grad()
-def encoded(model: nn.Module, items: Sequence[Any], of: str, between: Callable[[], None] = lambda: None) -> Encoded:
-    """Features and parts of all items, "images" or "captions", where the model is."""
-    prepare, encode = getattr(model, f"prepare_{of}"), getattr(model, f"encode_{of}")
-    parts = []
-    for part in chunks(items):
-        between()
-        parts.append(encode(on_device(model, prepare(part))))
-    return joined(parts)
-
-
-def taken(items: Encoded, rows: Tensor) -> Encoded:
-    """Some rows of encoded items."""
-    return Encoded(items.pooled[rows], items.local[rows], items.mask[rows])
-
-
-# How relevant the captions of a data set are to its images, for the measures that ask (SAM, Sec. 3).
-
-
+ONE_TOWER_IMAGES, PARTS_IMAGES = 8, 50  # scored with all captions before anything may interrupt
 Kind = Literal["cider", "spice"]
+Between = Callable[[], None]
 
 
-def relevance_matrix(data: CaptionSet, kind: Kind = "cider") -> Float[Tensor, "caption image"]:
-    """CIDEr-D (document frequencies of `data`) or SPICE of every caption of `data` to the captions of every image.
-
-    An image without captions, and another kind, are an ItmlabError.
-    """
-    references = [[data.captions[row] for row in own.tolist()] for own in data.captions_of_image]
-    if kind == "cider":
-        from ..metrics import cider_matrix
-
-        return cider_matrix(data.captions, references)
-    if kind == "spice":
-        from ..metrics.spice import spice_matrix
-
-        return spice_matrix(data.captions, references)
-    raise ItmlabError(f"no relevance {kind!r}", remedy=did_you_mean(kind, ("cider", "spice")))
-
-
-class Embeddings(NamedTuple):
-    """Unit-length features, on the CPU."""
-
-    images: Float[Tensor, "image dimension"]
-    captions: Float[Tensor, "caption dimension"]
-
-
-@torch.no_grad()
-def embed_images(
-    model: nn.Module, pictures: Any, *, between: Callable[[], None] = lambda: None
-) -> Float[Tensor, "n dimension"]:
-    """Unit-length features of a sequence of pictures, on the CPU."""
-    parts = []
-    for part in chunks(pictures):
-        between()
-        parts.append(model.encode_images(on_device(model, model.prepare_images(part))).pooled.float().cpu())
-    return torch.cat(parts)
-
-
-@torch.no_grad()
-def embed_captions(
-    model: nn.Module, captions: list[str], *, between: Callable[[], None] = lambda: None
-) -> Float[Tensor, "n dimension"]:
-    """Unit-length features of captions, on the CPU."""
-    parts = []
-    for part in chunks(captions):
-        between()
-        parts.append(model.encode_captions(on_device(model, model.prepare_captions(part))).pooled.float().cpu())
-    return torch.cat(parts)
-
-
-def embed(model: nn.Module, data: CaptionSet, *, between: Callable[[], None] = lambda: None) -> Embeddings:
-    """Features of all images and all captions of a data set; of a model without features an ItmlabError."""
-    if not hasattr(model, "encode_images"):
-        raise ItmlabError(
-            f"{type(model).__name__} reads a picture and a sentence together and has no features of either",
-            remedy="use a model that encodes them apart",
-        )
-    images = embed_images(model, looked_at(model, data), between=between)
-    return Embeddings(images, embed_captions(model, data.captions, between=between))
-
-
-@torch.no_grad()
-def similarity(
-    model: nn.Module,
-    data: CaptionSet,
-    *,
-    between: Callable[[], None] = lambda: None,
-    progress: bool = False,
-    resume: str | Path | None = None,
-) -> Float[Tensor, "image caption"]:
-    """Every image against every caption: from embeddings if the model encodes apart, else block by block.
-
-    `between` is called after every few pictures or captions, so that a long evaluation can be left. A one-tower model
-    can show its `progress`, and `resume` from the file of rows that it keeps.
-    """
-    if compares_parts(model):
-        return parts_similarity(model, data, between=between, progress=progress)
-    if hasattr(model, "encode_images") and hasattr(model, "encode_captions"):
-        return model.similarity(*embed(model, data, between=between))
-    if isinstance(model, OneTower):
-        return one_tower_similarity(model, data, between=between, progress=progress, resume=resume)
-    prepared = [on_device(model, model.prepare_captions(part)) for part in chunks(data.captions)]
-    rows = []
-    for part in chunks(data.images):
-        pixels = on_device(model, model.prepare_images(part))
-        between()
-        rows.append(torch.cat([model.similarity(pixels, tokens).float().cpu() for tokens in prepared], dim=1))
-    return torch.cat(rows)
+def nothing() -> None:
+    """What is done between two parts of an evaluation unless it may be left there."""
 
 
 def evaluate(
@@ -220,7 +37,7 @@ def evaluate(
     *,
     folds: int = 1,
     relevance: Kind | None = None,
-    between: Callable[[], None] = lambda: None,
+    between: Between = nothing,
     progress: bool = False,
     resume: str | Path | None = None,
 ) -> dict[str, Any]:
@@ -228,12 +45,8 @@ def evaluate(
 
     With a `relevance` also "semantic": SR, NCS and their sums by CIDEr-D or SPICE, as `metrics.semantic_retrieval`.
     """
-    was_training = model.training
-    model.eval()
-    try:
+    with evaluating(model):
         scores = similarity(model, data, between=between, progress=progress, resume=resume)
-    finally:
-        model.train(was_training)
     table = recall_table(scores, data, folds=folds)
     return table if relevance is None else table | {"semantic": semantic_table(scores, data, relevance, folds=folds)}
 
@@ -260,6 +73,164 @@ def semantic_table(
 def cutoffs(candidates: int) -> list[int]:
     """1, 5 and 10, as far as there are so many candidates."""
     return [k for k in (1, 5, 10) if k <= max(candidates, 1)]
+
+
+@torch.no_grad()
+def similarity(
+    model: nn.Module,
+    data: CaptionSet,
+    *,
+    between: Between = nothing,
+    progress: bool = False,
+    resume: str | Path | None = None,
+) -> Float[Tensor, "image caption"]:
+    """Every image against every caption: from embeddings if the model encodes apart, else block by block.
+
+    `between` is called after every few pictures or captions, so that a long evaluation can be left. A one-tower model
+    can show its `progress`, and `resume` from the file of rows that it keeps.
+    """
+    if compares_parts(model):
+        return parts_similarity(model, data, between=between, progress=progress)
+    if hasattr(model, "encode_images") and hasattr(model, "encode_captions"):
+        return model.similarity(*embed(model, data, between=between))
+    if isinstance(model, OneTower):
+        return one_tower_similarity(model, data, between=between, progress=progress, resume=resume)
+    prepared = [on_device(model, model.prepare_captions(part)) for part in chunks(data.captions)]
+    rows = []
+    for part in chunks(data.images):
+        pixels = on_device(model, model.prepare_images(part))
+        between()
+        rows.append(torch.cat([model.similarity(pixels, tokens).float().cpu() for tokens in prepared], dim=1))
+    return torch.cat(rows)
+
+
+@torch.no_grad()
+def one_tower_similarity(
+    model: OneTower,
+    data: CaptionSet,
+    *,
+    between: Between = nothing,
+    progress: bool = False,
+    resume: str | Path | None = None,
+) -> Float[Tensor, "image caption"]:
+    """The matching logit of every image with every caption, each image embedded once.
+
+    With `progress` or `resume` it is one call of `OneTower.similarity`, else `between` is called every few images.
+    """
+    regions, tokens = image_side(model, looked_at(model, data)), model.prepare_captions(data.captions)
+    if progress or resume is not None:
+        return model.similarity(regions, tokens, progress=progress, resume=resume)
+    every = torch.arange(len(data)).split(ONE_TOWER_IMAGES)
+    return torch.cat([model.similarity(regions.take(part), tokens) for part in paused(every, between)])
+
+
+@torch.no_grad()
+def scores_of_images(model: OneTower, sentence: str, regions: EmbeddedRegions) -> Float[Tensor, "image"]:
+    """The matching logit of a sentence with each image."""
+    return model.similarity(regions, model.prepare_captions([sentence]))[:, 0]
+
+
+@torch.no_grad()
+def scores_of_captions(model: OneTower, image: Any, captions: Sequence[str]) -> Float[Tensor, "caption"]:
+    """The matching logit of a picture, or of a record of regions, with each caption."""
+    return model.similarity(on_device(model, model.prepare_images([image])), model.prepare_captions(list(captions)))[0]
+
+
+def image_side(model: OneTower, images: Sequence[Any]) -> EmbeddedRegions:
+    """What `embed_regions` makes of all images, on the CPU, padded to the most parts; the model as in evaluation."""
+    with evaluating(model):
+        found = [model.embed_regions(**on_device(model, model.prepare_images(part))) for part in chunks(images)]
+    return joined_regions([EmbeddedRegions(part.values.cpu(), part.mask.cpu()) for part in found])
+
+
+def joined_regions(parts: Sequence[EmbeddedRegions]) -> EmbeddedRegions:
+    """All rows of several, padded to the most parts."""
+    width = max(part.mask.shape[1] for part in parts)
+    values = [torch.nn.functional.pad(part.values, (0, 0, 0, width - part.mask.shape[1])) for part in parts]
+    masks = [torch.nn.functional.pad(part.mask, (0, width - part.mask.shape[1])) for part in parts]
+    return EmbeddedRegions(torch.cat(values), torch.cat(masks))
+
+
+@torch.no_grad()
+def parts_similarity(
+    model: nn.Module, data: CaptionSet, *, between: Between = nothing, progress: bool = False
+) -> Float[Tensor, "image caption"]:
+    """The score of every image with every caption, each encoded once; `between` is called every few images."""
+    images = encoded(model, looked_at(model, data), "images", between)
+    captions = encoded(model, data.captions, "captions", between)
+    if progress:
+        return model.similarity(images, captions, progress=True).float().cpu()
+    every = paused(torch.arange(len(data)).split(PARTS_IMAGES), between)
+    taken = (Encoded(images.pooled[part], images.local[part], images.mask[part]) for part in every)
+    return torch.cat([model.similarity(some, captions).float().cpu() for some in taken])
+
+
+@torch.no_grad()
+def encoded(model: nn.Module, items: Sequence[Any], of: str, between: Between = nothing) -> Encoded:
+    """Features and parts of all items, "images" or "captions", where the model is."""
+    prepare, encode = getattr(model, f"prepare_{of}"), getattr(model, f"encode_{of}")
+    return joined([encode(on_device(model, prepare(part))) for part in paused(chunks(items), between)])
+
+
+def paused(parts: Iterable[Any], between: Between) -> Iterator[Any]:
+    """The parts one after the other, with a call of `between` before each."""
+    for part in parts:
+        between()
+        yield part
+
+
+def relevance_matrix(data: CaptionSet, kind: Kind = "cider") -> Float[Tensor, "caption image"]:
+    """CIDEr-D (document frequencies of `data`) or SPICE of every caption of `data` to the captions of every image.
+
+    An image without captions, and another kind, are an ItmlabError.
+    """
+    references = [[data.captions[row] for row in own.tolist()] for own in data.captions_of_image]
+    if kind == "cider":
+        from ..metrics import cider_matrix
+
+        return cider_matrix(data.captions, references)
+    if kind == "spice":
+        from ..metrics.spice import spice_matrix
+
+        return spice_matrix(data.captions, references)
+    raise ItmlabError(f"no relevance {kind!r}", remedy=did_you_mean(kind, ("cider", "spice")))
+
+
+class Embeddings(NamedTuple):
+    """Unit-length features, on the CPU."""
+
+    images: Float[Tensor, "image dimension"]
+    captions: Float[Tensor, "caption dimension"]
+
+
+def embed(model: nn.Module, data: CaptionSet, *, between: Between = nothing) -> Embeddings:
+    """Features of all images and all captions of a data set; of a model without features an ItmlabError."""
+    if not hasattr(model, "encode_images"):
+        raise ItmlabError(
+            f"{type(model).__name__} reads a picture and a sentence together and has no features of either",
+            remedy="use a model that encodes them apart",
+        )
+    images = embed_images(model, looked_at(model, data), between=between)
+    return Embeddings(images, embed_captions(model, data.captions, between=between))
+
+
+def embed_images(model: nn.Module, pictures: Any, *, between: Between = nothing) -> Float[Tensor, "n dimension"]:
+    """Unit-length features of a sequence of pictures, on the CPU."""
+    return _pooled(model, pictures, "images", between)
+
+
+def embed_captions(
+    model: nn.Module, captions: list[str], *, between: Between = nothing
+) -> Float[Tensor, "n dimension"]:
+    """Unit-length features of captions, on the CPU."""
+    return _pooled(model, captions, "captions", between)
+
+
+@torch.no_grad()
+def _pooled(model: nn.Module, items: Any, of: str, between: Between) -> Float[Tensor, "n dimension"]:
+    prepare, encode = getattr(model, f"prepare_{of}"), getattr(model, f"encode_{of}")
+    parts = paused(chunks(items), between)
+    return torch.cat([encode(on_device(model, prepare(part))).pooled.float().cpu() for part in parts])
 
 
 def write_embeddings(run: Any, data: CaptionSet, path: str | Path) -> tuple[int, int]:

@@ -1,4 +1,7 @@
-"""The k nearest of many unit vectors: exactly, or by faiss with the very same answer."""
+"""A search in a data set: the k nearest unit vectors, exactly or by faiss with the very same answer; what it shows.
+
+`Index` looks features up, `PairSearch` scores the query with everything there is, `Hits` are what either found.
+"""
 
 import base64
 import html
@@ -30,6 +33,9 @@ class Index:
     `backend="faiss"` asks faiss for candidates, scores those again in double precision and asks for more until no
     other vector can belong to the answer, so both backends give the same. "auto" takes faiss when it is installed and
     there are at least 10,000 vectors.
+
+    >>> Index(torch.eye(3)).search(torch.tensor([[0.0, 1.0, 0.0]]), 2)[1]
+    tensor([[1, 0]])
     """
 
     def __init__(self, features: Float[Tensor, "n dimension"], *, backend: Literal["auto", "exact", "faiss"] = "auto"):
@@ -97,11 +103,8 @@ def first_k(scores: Tensor, indices: Tensor, k: int) -> tuple[Tensor, Tensor]:
     return scores[order], indices[order]
 
 
-# A search with a model that has no one feature to look up: it scores the query with everything there is.
-
-
 class PairSearch:
-    """The best images or captions of a data set, which is embedded or encoded once."""
+    """The best images or captions by a model that has no one feature to look up; the data are embedded once."""
 
     def __init__(self, model: nn.Module, data: CaptionSet):
         self.model, self.data = model, data
@@ -137,15 +140,12 @@ class PairSearch:
         return self.model.similarity(self._images, encoded(self.model, [sentence], "captions"))[:, 0].cpu()
 
 
-# What a search found, readable in a terminal and in a notebook.
-
-
 THUMBNAIL = 128  # pixels of the longer edge
 
 
 @dataclass(frozen=True)
 class Hits:
-    """The best matches of one query, best first.
+    """The best matches of one query, best first, readable in a terminal and in a notebook.
 
     `ids` are image ids (`of="images"`) or caption ids (`of="captions"`); `captions` holds the caption found, or the
     first one of the image found; `images` the picture found, or the one that the caption was written for.

@@ -5,9 +5,14 @@ from abc import ABC, abstractmethod
 
 import torch
 from jaxtyping import Bool, Float, Int64
-from torch import Tensor
+from torch import Generator, Tensor
 
 from ..errors import ItmlabError
+
+Scores = Float[Tensor, "anchor candidate"]
+Mask = Bool[Tensor, "anchor candidate"]  # of truth: which candidates are the anchor's own, or padding
+PerAnchor = Float[Tensor, "anchor"]  # the score of each anchor's positive, s⁺
+Choice = Int64[Tensor, "anchor"]  # a column of the scores, -1 for none
 
 
 class Sampler(ABC):
@@ -19,14 +24,7 @@ class Sampler(ABC):
     the images). An anchor without any candidate gets -1. Ties go to the lowest index.
     """
 
-    def __call__(
-        self,
-        scores: Float[Tensor, "anchor candidate"],
-        positives: Bool[Tensor, "anchor candidate"],
-        positive_scores: Float[Tensor, "anchor"],
-        *,
-        generator: torch.Generator,
-    ) -> Int64[Tensor, "anchor"]:
+    def __call__(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
         """The index of each anchor's negative, -1 where none is allowed; ItmlabError when the shapes do not fit."""
         if scores.ndim != 2 or positives.shape != scores.shape or positive_scores.shape != scores.shape[:1]:
             raise ItmlabError(
@@ -39,17 +37,10 @@ class Sampler(ABC):
             return self.choose(scores.detach(), positives, positive_scores.detach(), generator=generator)
 
     @abstractmethod
-    def choose(
-        self,
-        scores: Float[Tensor, "anchor candidate"],
-        positives: Bool[Tensor, "anchor candidate"],
-        positive_scores: Float[Tensor, "anchor"],
-        *,
-        generator: torch.Generator,
-    ) -> Int64[Tensor, "anchor"]:
+    def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
         """What a sampler is: the choice, for inputs whose shapes have been checked (at least one candidate)."""
 
-    def observe(self, scores: Float[Tensor, "anchor candidate"], positives: Bool[Tensor, "anchor candidate"]) -> None:  # noqa: B027
+    def observe(self, scores: Scores, positives: Mask) -> None:  # noqa: B027
         """Learns from one batch's own scores; only samplers that keep statistics do anything here."""
 
     def start_epoch(self, epoch: int) -> None:  # noqa: B027
@@ -65,16 +56,18 @@ class Sampler(ABC):
             raise ItmlabError(f"{type(self).__name__} keeps no state, but was given {', '.join(sorted(state))}")
 
 
-def usable(
-    scores: Float[Tensor, "anchor candidate"], positives: Bool[Tensor, "anchor candidate"]
-) -> Bool[Tensor, "anchor candidate"]:
-    """The candidates an anchor may take: no positive, and -inf or NaN only where there is nothing else."""
+def usable(scores: Scores, positives: Mask) -> Mask:
+    """The candidates an anchor may take: no positive, and -inf or NaN only where there is nothing else.
+
+    >>> usable(torch.tensor([[0.1, -math.inf, 0.9]]), torch.tensor([[False, False, True]]))
+    tensor([[ True, False, False]])
+    """
     allowed = ~positives
     scored = (scores > -math.inf) & allowed
     return scored | (allowed & ~scored.any(dim=1, keepdim=True))
 
 
-def best(scores: Float[Tensor, "anchor candidate"], among: Bool[Tensor, "anchor candidate"]) -> Int64[Tensor, "anchor"]:
+def best(scores: Scores, among: Mask) -> Choice:
     """The best-scoring candidate of each anchor among those marked, the lowest index of equals, -1 where none is."""
     # a marked -inf becomes the lowest finite score, so that nothing which is not marked is its equal
     masked = scores.clamp(min=torch.finfo(scores.dtype).min).masked_fill_(~among, -math.inf)
@@ -82,11 +75,14 @@ def best(scores: Float[Tensor, "anchor candidate"], among: Bool[Tensor, "anchor 
     return torch.where(masked.gather(1, index) == -math.inf, -1, index).squeeze(1)
 
 
-def draw(weights: Float[Tensor, "anchor candidate"], *, generator: torch.Generator) -> Int64[Tensor, "anchor"]:
+def draw(weights: Scores, *, generator: Generator) -> Choice:
     """One index an anchor in proportion to its weights (finite, not negative); -1 where they are all 0.
 
     Inverse distribution function with a single uniform number an anchor, drawn on the generator's device: the choice
     does not depend on how many columns of weight 0 there are, and a processor and a GPU given the same generator agree.
+
+    >>> draw(torch.tensor([[0.0, 2.0], [0.0, 0.0]]), generator=Generator())
+    tensor([ 1, -1])
     """
     cumulative = weights.cumsum(dim=1, dtype=torch.float64)  # in single precision small weights vanish in long rows
     total = cumulative[:, -1]

@@ -1,62 +1,36 @@
-"""The hardest negative: VSE++'s and most of the field's."""
+"""The samplers of one line: hardest, softest, any, and FaceNet's semi-hard negative."""
 
 import torch
-from jaxtyping import Bool, Float, Int64
-from torch import Tensor
+from torch import Generator
 
 from ..errors import ItmlabError
-from .base import Sampler, best, draw, usable
+from .base import Choice, Mask, PerAnchor, Sampler, Scores, best, draw, usable
 
 
 class Hardest(Sampler):
-    """Takes each anchor's best-scoring negative (Faghri et al. 2018, VSE++)."""
+    """Takes each anchor's best-scoring negative (Faghri et al. 2018, VSE++).
 
-    def choose(
-        self,
-        scores: Float[Tensor, "anchor candidate"],
-        positives: Bool[Tensor, "anchor candidate"],
-        positive_scores: Float[Tensor, "anchor"],
-        *,
-        generator: torch.Generator,
-    ) -> Int64[Tensor, "anchor"]:
+    >>> scores, positives = torch.tensor([[0.9, 0.2, 0.6]]), torch.tensor([[True, False, False]])
+    >>> Hardest()(scores, positives, scores[:, 0], generator=Generator())
+    tensor([2])
+    """
+
+    def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
         return best(scores, usable(scores, positives))
 
 
-# The softest negative: the farthest, as SAM samples it.
-
-
 class Softest(Sampler):
-    """Takes each anchor's worst-scoring negative ("SN" of the semantic adaptive margin)."""
+    """Takes each anchor's worst-scoring negative ("SN" of the semantic adaptive margin, Biten et al. 2022)."""
 
-    def choose(
-        self,
-        scores: Float[Tensor, "anchor candidate"],
-        positives: Bool[Tensor, "anchor candidate"],
-        positive_scores: Float[Tensor, "anchor"],
-        *,
-        generator: torch.Generator,
-    ) -> Int64[Tensor, "anchor"]:
+    def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
         return best(-scores, usable(scores, positives))
 
 
-# A random negative: the baseline of every comparison.
-
-
 class Random(Sampler):
-    """Takes any of an anchor's negatives, each with the same probability."""
+    """Takes any of an anchor's negatives, each with the same probability: the baseline of every comparison."""
 
-    def choose(
-        self,
-        scores: Float[Tensor, "anchor candidate"],
-        positives: Bool[Tensor, "anchor candidate"],
-        positive_scores: Float[Tensor, "anchor"],
-        *,
-        generator: torch.Generator,
-    ) -> Int64[Tensor, "anchor"]:
+    def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
         return draw(usable(scores, positives).float(), generator=generator)
-
-
-# The semi-hard negative: inside the margin, but not above the positive.
 
 
 class SemiHard(Sampler):
@@ -64,6 +38,10 @@ class SemiHard(Sampler):
 
     An anchor without one takes the softest of those that score at least s⁺, which is the nearest to the band that still
     has a loss, and failing that the hardest of the easy ones.
+
+    >>> scores, positives = torch.tensor([[0.5, 0.7, 0.4, 0.1]]), torch.tensor([[True, False, False, False]])
+    >>> SemiHard(0.2)(scores, positives, scores[:, 0], generator=Generator())
+    tensor([2])
     """
 
     def __init__(self, margin: float = 0.2):
@@ -71,18 +49,9 @@ class SemiHard(Sampler):
             raise ItmlabError(f"the margin of semi-hard negatives must be above 0, not {margin}")
         self.margin = margin
 
-    def choose(
-        self,
-        scores: Float[Tensor, "anchor candidate"],
-        positives: Bool[Tensor, "anchor candidate"],
-        positive_scores: Float[Tensor, "anchor"],
-        *,
-        generator: torch.Generator,
-    ) -> Int64[Tensor, "anchor"]:
-        may = usable(scores, positives)
-        positive = positive_scores[:, None]
-        above = may & (scores >= positive)
+    def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
+        may, positive = usable(scores, positives), positive_scores[:, None]
         inside = may & (scores < positive) & (scores > positive - self.margin)
         chosen = best(scores, inside)
-        chosen = torch.where(chosen < 0, best(-scores, above), chosen)
+        chosen = torch.where(chosen < 0, best(-scores, may & (scores >= positive)), chosen)
         return torch.where(chosen < 0, best(scores, may), chosen)

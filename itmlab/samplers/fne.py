@@ -1,21 +1,28 @@
-"""False negative elimination: negatives drawn by how unlikely they are to match (Li et al. 2023, Sec. 3.2)."""
+"""FNE, false negative elimination: negatives drawn by how unlikely they are to match (Li et al. 2023, Sec. 3.2).
+
+From top to bottom: the posterior that an unannotated candidate matches, as Eq. 9 prints it and in the log space in
+which it is computed; the weights by which candidates are drawn (Eq. 11 to 13, and those of the released code); the
+statistics that both stand on; the sampler. What the paper leaves open, and the readings here: METHODS 1.
+"""
 
 import math
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Float64, Int64
-from torch import Tensor
+from jaxtyping import Float, Float64
+from torch import Generator, Tensor
 
 from ..errors import ItmlabError
-from .base import Sampler, best, draw, usable
+from .base import Choice, Mask, PerAnchor, Sampler, Scores, best, draw, usable
 
-# Running mean and deviation of match and non-match scores (FNE, Sec. 3.2).
+# The probability that an unannotated candidate matches, from its score alone (Eq. 6 to 9).
+
+Values = Float[Tensor, "*any"]  # scores, odds or probabilities of any shape
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """The normal distributions of match (positive) and non-match (negative) scores that FNE's posterior stands on."""
+    """The normal distributions of match (positive) and non-match (negative) scores, μ⁺, σ⁺, μ⁻ and σ⁻ of Eq. 5."""
 
     positive_mean: float
     positive_deviation: float
@@ -23,78 +30,48 @@ class Statistics:
     negative_deviation: float
 
 
-class RunningMoments:
-    """Count, mean and deviation of all that was added, merged batch by batch without losing digits.
+def posterior_as_printed(scores: Values, statistics: Statistics, *, prior: float = 1e-4) -> Values:
+    """P(match | s) = p·N(s; μ⁺, σ⁺) / (p·N(s; μ⁺, σ⁺) + (1-p)·N(s; μ⁻, σ⁻)): Eq. 9, word for word.
 
-    The sum of squared differences is kept about the mean and merged pairwise (Chan, Golub & LeVeque 1983) in double
-    precision: a sum of squares would cancel for scores whose deviation is small beside their mean.
+    To be read, and to test `posterior` by: far from both means the two densities underflow, and this is 0/0.
     """
-
-    def __init__(self) -> None:
-        self.count, self.mean, self.squares = 0, 0.0, 0.0
-
-    @property
-    def deviation(self) -> float:
-        """The population deviation, 0 before anything was added."""
-        return math.sqrt(self.squares / self.count) if self.count else 0.0
-
-    def add(self, values: Float[Tensor, "value"]) -> None:
-        """Merges the values of one batch; there may be none."""
-        count = values.numel()
-        if not count:
-            return
-        values = values.detach().cpu().double()
-        mean = values.mean().item()
-        squares = (values - mean).square_().sum().item()
-        together = self.count + count
-        difference = mean - self.mean
-        self.mean += difference * count / together
-        self.squares += squares + difference * difference * self.count * count / together
-        self.count = together
-
-    def to_tensor(self) -> Float64[Tensor, "3"]:
-        """The moments as a checkpoint holds them."""
-        return torch.tensor([self.count, self.mean, self.squares], dtype=torch.float64)
-
-    def from_tensor(self, moments: Float64[Tensor, "3"]) -> None:
-        """Takes back what `to_tensor` gave."""
-        count, self.mean, self.squares = moments.tolist()
-        self.count = int(count)
+    match = prior * _normal(scores, statistics.positive_mean, statistics.positive_deviation)
+    other = (1 - prior) * _normal(scores, statistics.negative_mean, statistics.negative_deviation)
+    return match / (match + other)
 
 
-def trusted_scores(
-    scores: Float[Tensor, "anchor candidate"], positives: Bool[Tensor, "anchor candidate"]
-) -> tuple[Float[Tensor, "trusted"], Float[Tensor, "trusted_anchor"]]:
-    """The positives that are mutually best, and the hardest negative of each anchor that has such a positive.
+def _normal(scores: Values, mean: float, deviation: float) -> Values:
+    """N(s; μ, σ), Eq. 5."""
+    return torch.exp(-((scores - mean) ** 2) / (2 * deviation**2)) / (deviation * math.sqrt(2 * math.pi))
 
-    A positive is mutually best when it scores above every non-match of its row and of its column (last lines before
-    Eq. 6); other captions of the same image are no non-matches. A row or a column without a negative, and scores that
-    are not finite, count for nothing.
+
+def posterior(scores: Values, statistics: Statistics, *, prior: float = 1e-4, monotone: bool = True) -> Values:
+    """Eq. 9 in log space, of scores of any shape; `prior` is p of Eq. 10, the share of matches among the unannotated.
+
+    Two normals of different deviations make it turn back in a tail: with σ⁺ < σ⁻ it falls again for scores far above
+    μ⁺, with σ⁺ > σ⁻ it rises again for scores far below μ⁻. With `monotone` it holds its value beyond the turning
+    point (`monotone_range`), and so never falls as the score rises; `monotone=False` is the paper's (METHODS 1.2).
+    ItmlabError: a prior outside (0, 1).
+
+    >>> [round(each, 4) for each in posterior(torch.tensor([0.3, 0.6, 0.9]), Statistics(0.6, 0.1, 0.3, 0.1)).tolist()]
+    [0.0, 0.0089, 0.9865]
     """
-    negatives = scores.masked_fill(positives, -math.inf)
-    row, column = negatives.amax(dim=1), negatives.amax(dim=0)
-    trusted = positives & (scores > row[:, None]) & (scores > column[None, :])
-    trusted &= scores.isfinite() & row.isfinite()[:, None] & column.isfinite()[None, :]
-    return scores[trusted], row[trusted.any(dim=1)]
-
-
-# The probability that an unannotated candidate matches, from its score alone (FNE, Eq. 6 to 9).
+    return log_odds(scores, statistics, prior=prior, monotone=monotone).sigmoid_()
 
 
 SMALLEST_DEVIATION = 1e-6  # scores that are all equal have none; finer than single precision can tell apart near 1
 FAR = 1e15  # stands for an infinite score: its square is still finite in single precision
 
 
-def log_odds(
-    scores: Float[Tensor, "*any"], statistics: Statistics, *, prior: float = 1e-4, monotone: bool = True
-) -> Float[Tensor, "*any"]:
-    """log P/(1-P) of the posterior below; bf16 and fp16 scores are computed in single precision."""
+def log_odds(scores: Values, statistics: Statistics, *, prior: float = 1e-4, monotone: bool = True) -> Values:
+    """log P/(1-P) of the posterior above, a parabola in s; bf16 and fp16 scores are computed in single precision."""
     if not 0 < prior < 1:
         raise ItmlabError(f"the prior of a match must lie between 0 and 1, not {prior}")
     positive, negative = _deviations(statistics)
     lowest, highest = monotone_range(statistics) if monotone else (-math.inf, math.inf)
     precise = scores if scores.dtype.itemsize >= 4 else scores.float()
-    # a quadratic about μ⁻, constant + linear·t + square·t², the difference of the two normals' exponents
+    # the difference of the two normals' exponents about μ⁻, constant + linear·t + square·t², t = s - μ⁻: no density is
+    # ever computed, so nothing underflows, and the work is done in place on one copy of what may be a large matrix
     gap = statistics.positive_mean - statistics.negative_mean
     constant = math.log(prior) - math.log1p(-prior) + math.log(negative / positive) - gap * gap / (2 * positive**2)
     linear = gap / positive**2
@@ -103,23 +80,14 @@ def log_odds(
     return (offset * square).add_(linear).mul_(offset).add_(constant)
 
 
-def posterior(
-    scores: Float[Tensor, "*any"], statistics: Statistics, *, prior: float = 1e-4, monotone: bool = True
-) -> Float[Tensor, "*any"]:
-    """P(match | s) = p·N(s; μ⁺, σ⁺) / (p·N(s; μ⁺, σ⁺) + (1-p)·N(s; μ⁻, σ⁻)), Eq. 9, in log space.
-
-    Two normals of different deviations make it turn back in a tail: with σ⁺ < σ⁻ it falls again for scores far above
-    μ⁺, with σ⁺ > σ⁻ it rises again for scores far below μ⁻. With `monotone` it holds its value beyond the turning
-    point (`monotone_range`), and so never falls as the score rises; `monotone=False` is the paper's.
-    """
-    return log_odds(scores, statistics, prior=prior, monotone=monotone).sigmoid_()
-
-
 def monotone_range(statistics: Statistics) -> tuple[float, float]:
     """The scores between which the posterior does not fall, (-inf, inf) where it never does.
 
     The log odds are a parabola whose turning point is where (s-μ⁻)/σ⁻² = (s-μ⁺)/σ⁺². With μ⁺ > μ⁻ it lies above μ⁺
     when σ⁺ < σ⁻, where the rise ends, and below μ⁻ when σ⁺ > σ⁻, where it begins.
+
+    >>> monotone_range(Statistics(0.5, 0.125, 0.25, 0.25))
+    (-inf, 0.5833333333333334)
     """
     positive, negative = _deviations(statistics)
     gap = statistics.positive_mean - statistics.negative_mean
@@ -134,13 +102,11 @@ def monotone_range(statistics: Statistics) -> tuple[float, float]:
 
 
 def _deviations(statistics: Statistics) -> tuple[float, float]:
-    return (
-        max(statistics.positive_deviation, SMALLEST_DEVIATION),
-        max(statistics.negative_deviation, SMALLEST_DEVIATION),
-    )
+    positive, negative = statistics.positive_deviation, statistics.negative_deviation
+    return max(positive, SMALLEST_DEVIATION), max(negative, SMALLEST_DEVIATION)
 
 
-# How often FNE draws a candidate: rarely what may be a match, and rarely what is plainly none (Eq. 11 to 13).
+# How often a candidate is drawn: rarely what may be a match, and rarely what is plainly none (Eq. 11 to 13).
 
 
 @dataclass(frozen=True)
@@ -170,14 +136,19 @@ def sampling_weights(
     """Eq. 13: exp(-P) for a candidate whose posterior P is at least the threshold λ, else exp(-a·(s - s⁺)²).
 
     `sharpness` is a. The threshold is the preset's unless given; `preset="released"` is the public code's variant
-    (exp(-P/2), λ = 0.001, and 0 below μ⁺ - margin). Of positives, masks and rows of zeros this knows nothing.
+    (exp(-P/2), λ = 0.001, and 0 below μ⁺ - margin; METHODS 1.5). Of positives, masks and rows of zeros this knows
+    nothing. ItmlabError: another preset, a prior or threshold that is no probability.
+
+    >>> scores, statistics = torch.tensor([[0.2, 0.5, 0.9]]), Statistics(0.6, 0.1, 0.3, 0.1)
+    >>> [round(each, 3) for each in sampling_weights(scores, torch.tensor([0.6]), statistics)[0].tolist()]
+    [0.923, 0.995, 0.373]
     """
     chosen = PRESETS.get(preset)
     if chosen is None:
         raise ItmlabError(f"no preset {preset!r} of FNE's weights", remedy=f"choose one of {', '.join(PRESETS)}")
     threshold = chosen.threshold if threshold is None else threshold
     odds = log_odds(scores, statistics, prior=prior, monotone=monotone)
-    suspect = odds >= _logit(threshold)
+    suspect = odds >= _logit(threshold)  # as P ≥ λ, but where P is rounded to 1 the odds still tell scores apart
     easy = (scores.to(odds.dtype) - positive_scores.to(odds.dtype)[..., None]).square_().mul_(-sharpness)
     weights = torch.where(suspect, odds.sigmoid_().mul_(-chosen.steepness), easy).exp_()
     if chosen.cut:
@@ -189,8 +160,66 @@ def _logit(probability: float) -> float:
     if not 0 <= probability <= 1:
         raise ItmlabError(f"the threshold λ is a probability, not {probability}")
     if probability in (0, 1):
-        return -math.inf if probability == 0 else math.inf
+        return math.copysign(math.inf, probability - 0.5)
     return math.log(probability) - math.log1p(-probability)
+
+
+# The statistics: which scores of a batch count, and their running mean and deviation.
+
+
+def trusted_scores(scores: Scores, positives: Mask) -> tuple[Float[Tensor, "trusted"], Float[Tensor, "trusted_anchor"]]:
+    """The positives that are mutually best, and the hardest negative of each anchor that has such a positive.
+
+    A positive is mutually best when it scores above every non-match of its row and of its column (last lines before
+    Eq. 6); other captions of the same image are no non-matches. A row or a column without a negative, and scores that
+    are not finite, count for nothing.
+
+    >>> trusted_scores(torch.tensor([[0.9, 0.2], [0.4, 0.3]]), torch.eye(2).bool())
+    (tensor([0.9000]), tensor([0.2000]))
+    """
+    negatives = scores.masked_fill(positives, -math.inf)
+    row, column = negatives.amax(dim=1), negatives.amax(dim=0)
+    trusted = positives & (scores > row[:, None]) & (scores > column[None, :])
+    trusted &= scores.isfinite() & row.isfinite()[:, None] & column.isfinite()[None, :]
+    return scores[trusted], row[trusted.any(dim=1)]
+
+
+class RunningMoments:
+    """Count, mean and deviation of all that was added, merged batch by batch without losing digits.
+
+    The sum of squared differences is kept about the mean and merged pairwise (Chan, Golub & LeVeque 1983) in double
+    precision: a sum of squares would cancel for scores whose deviation is small beside their mean.
+    """
+
+    def __init__(self) -> None:
+        self.count, self.mean, self.squares = 0, 0.0, 0.0
+
+    @property
+    def deviation(self) -> float:
+        """The population deviation, 0 before anything was added."""
+        return math.sqrt(self.squares / self.count) if self.count else 0.0
+
+    def add(self, values: Float[Tensor, "value"]) -> None:
+        """Merges the values of one batch; there may be none."""
+        if not (count := values.numel()):
+            return
+        values = values.detach().cpu().double()
+        mean = values.mean().item()
+        squares = (values - mean).square_().sum().item()
+        together = self.count + count
+        difference = mean - self.mean
+        self.mean += difference * count / together
+        self.squares += squares + difference * difference * self.count * count / together
+        self.count = together
+
+    def to_tensor(self) -> Float64[Tensor, "3"]:
+        """The moments as a checkpoint holds them."""
+        return torch.tensor([self.count, self.mean, self.squares], dtype=torch.float64)
+
+    def from_tensor(self, moments: Float64[Tensor, "3"]) -> None:
+        """Takes back what `to_tensor` gave."""
+        count, self.mean, self.squares = moments.tolist()
+        self.count = int(count)
 
 
 TRIES = 16  # weights of the paper accept three of four candidates: one anchor in billions needs more
@@ -203,7 +232,12 @@ class FalseNegativeEliminating(Sampler):
     triplet loss, used by `preset="released"` alone. statistics: the negatives that make μ⁻ and σ⁻, each trusted
     anchor's "hardest" in the batch (as the released code) or "all" of the batch. monotone: see `posterior`.
     Until `minimum_positives` have been seen in the epoch, and for an anchor all of whose weights are 0, it takes the
-    hardest negative.
+    hardest negative. ItmlabError: an option out of its range.
+
+    >>> sampler, scores = FalseNegativeEliminating(minimum_positives=3), torch.eye(3) + 0.1
+    >>> sampler.observe(scores, torch.eye(3).bool())
+    >>> sampler.ready, round(sampler.statistics.positive_mean, 3)
+    (True, 1.1)
     """
 
     def __init__(
@@ -229,16 +263,10 @@ class FalseNegativeEliminating(Sampler):
             raise ItmlabError(f"no statistics {statistics!r} of FNE", remedy="choose one of hardest, all")
         if minimum_positives < 1:
             raise ItmlabError(f"FNE needs at least 1 positive before it samples, not {minimum_positives}")
-        self.options = {
-            "prior": prior,
-            "threshold": PRESETS[preset].threshold if threshold is None else threshold,
-            "sharpness": sharpness,
-            "margin": margin,
-            "preset": preset,
-            "monotone": monotone,
-        }
-        self.negatives = statistics
-        self.minimum_positives = minimum_positives
+        threshold = PRESETS[preset].threshold if threshold is None else threshold
+        self.options = {"prior": prior, "threshold": threshold, "sharpness": sharpness}
+        self.options |= {"margin": margin, "preset": preset, "monotone": monotone}
+        self.negatives, self.minimum_positives = statistics, minimum_positives
         self.positive_moments, self.negative_moments = RunningMoments(), RunningMoments()
 
     @property
@@ -256,7 +284,7 @@ class FalseNegativeEliminating(Sampler):
         """Forgets the statistics: those of an earlier, weaker model would misplace the posterior."""
         self.positive_moments, self.negative_moments = RunningMoments(), RunningMoments()
 
-    def observe(self, scores: Float[Tensor, "anchor candidate"], positives: Bool[Tensor, "anchor candidate"]) -> None:
+    def observe(self, scores: Scores, positives: Mask) -> None:
         """Adds one batch's own scores, in which every anchor's positive is present; rows are the anchors.
 
         For both directions it is called with the matrix and with its transpose, as the sampler is: a positive that
@@ -272,19 +300,9 @@ class FalseNegativeEliminating(Sampler):
         scores = scores.detach()
         matched, hardest = trusted_scores(scores, positives)
         self.positive_moments.add(matched)
-        if self.negatives == "hardest":
-            self.negative_moments.add(hardest)
-        else:
-            self.negative_moments.add(scores[~positives & scores.isfinite()])
+        self.negative_moments.add(hardest if self.negatives == "hardest" else scores[~positives & scores.isfinite()])
 
-    def choose(
-        self,
-        scores: Float[Tensor, "anchor candidate"],
-        positives: Bool[Tensor, "anchor candidate"],
-        positive_scores: Float[Tensor, "anchor"],
-        *,
-        generator: torch.Generator,
-    ) -> Int64[Tensor, "anchor"]:
+    def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
         if not self.ready:
             return best(scores, usable(scores, positives))
         chosen = self._by_rejection(scores, positives, positive_scores, generator)
@@ -297,23 +315,9 @@ class FalseNegativeEliminating(Sampler):
             chosen[rest] = drawn
         return chosen
 
-    def _weights(
-        self,
-        scores: Float[Tensor, "anchor candidate"],
-        positives: Bool[Tensor, "anchor candidate"],
-        positive_scores: Float[Tensor, "anchor"],
-    ) -> Float[Tensor, "anchor candidate"]:
-        """Eq. 13 with 0 for what may not be drawn, and where a NaN made no weight."""
-        weights = sampling_weights(scores, positive_scores, self.statistics, **self.options)
-        return torch.where((weights > 0) & (scores > -math.inf) & ~positives, weights, 0)
-
     def _by_rejection(
-        self,
-        scores: Float[Tensor, "anchor candidate"],
-        positives: Bool[Tensor, "anchor candidate"],
-        positive_scores: Float[Tensor, "anchor"],
-        generator: torch.Generator,
-    ) -> Int64[Tensor, "anchor"]:
+        self, scores: Scores, positives: Mask, positive_scores: PerAnchor, generator: Generator
+    ) -> Choice:
         """The first of some random candidates that is kept with its weight as probability, -1 where none is.
 
         No weight is above 1 and most are near it, so a few tries nearly always do, and thousands of weights need not be
@@ -326,6 +330,11 @@ class FalseNegativeEliminating(Sampler):
         kept = luck < self._weights(scores.gather(1, tries), positives.gather(1, tries), positive_scores)
         first = kept.to(torch.uint8).argmax(dim=1, keepdim=True)
         return tries.gather(1, first).squeeze(1).masked_fill_(~kept.any(dim=1), -1)
+
+    def _weights(self, scores: Scores, positives: Mask, positive_scores: PerAnchor) -> Scores:
+        """Eq. 13 with 0 for what may not be drawn, and where a NaN made no weight."""
+        weights = sampling_weights(scores, positive_scores, self.statistics, **self.options)
+        return torch.where((weights > 0) & (scores > -math.inf) & ~positives, weights, 0)
 
     def state_dict(self) -> dict[str, Tensor]:
         return {"positive": self.positive_moments.to_tensor(), "negative": self.negative_moments.to_tensor()}

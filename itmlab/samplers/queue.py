@@ -1,4 +1,4 @@
-"""Queues of earlier batches' features, so that an anchor has thousands of candidates (FNE, Sec. 3.3)."""
+"""Queues of earlier batches' features, so that an anchor has thousands of candidates (FNE: Li et al. 2023, 3.3)."""
 
 from typing import NamedTuple
 
@@ -8,14 +8,17 @@ from torch import Tensor
 
 from ..errors import ItmlabError
 
+Features = Float[Tensor, "pair dimension"]
+Ids = Int64[Tensor, "pair"]
+
 
 class Pool(NamedTuple):
     """What an anchor may be compared with: this batch's momentum features, then the queue's, and whose they are."""
 
-    image_features: Float[Tensor, "candidate dimension"]
-    caption_features: Float[Tensor, "candidate dimension"]
-    image_ids: Int64[Tensor, "candidate"]
-    caption_ids: Int64[Tensor, "candidate"]
+    image_features: Features
+    caption_features: Features
+    image_ids: Ids
+    caption_ids: Ids
 
     def positives(self, image_ids: Int64[Tensor, "anchor"]) -> Bool[Tensor, "anchor candidate"]:
         """Which candidates are of each anchor's own image, its other captions and earlier appearances included."""
@@ -25,8 +28,14 @@ class Pool(NamedTuple):
 class MomentumMemory:
     """Two queues of momentum features, of images and of captions, with the image and the caption each entry is of.
 
-    length: K, the pairs held; the oldest leave first, and K need be no multiple of the batch. dimension: D. What is
-    enqueued is detached and copied. In a pool the queue stands in the order of its slots, not of age.
+    length: K, the pairs held; the oldest leave first, and K need be no multiple of the batch (METHODS 1.4). dimension:
+    D. What is enqueued is detached and copied. In a pool the queue stands in the order of its slots, not of age.
+
+    >>> memory, features, ids = MomentumMemory(3, 2), torch.zeros(2, 2), torch.tensor([0, 1])
+    >>> for first in (0, 2):
+    ...     memory.enqueue(features, features, ids + first, ids + first)
+    >>> memory.image_ids
+    tensor([3, 1, 2])
     """
 
     def __init__(
@@ -39,32 +48,20 @@ class MomentumMemory:
         self.caption_features = torch.zeros(length, dimension, dtype=dtype, device=device)
         self.image_ids = torch.full((length,), -1, dtype=torch.int64, device=device)
         self.caption_ids = torch.full((length,), -1, dtype=torch.int64, device=device)
-        self.position = 0  # the slot that is written next
-        self.filled = 0
+        self.position, self.filled = 0, 0  # the slot that is written next, and how many hold a pair
 
     def __len__(self) -> int:
         """The number of pairs that the queues hold now."""
         return self.filled
 
     @torch.no_grad()
-    def enqueue(
-        self,
-        image_features: Float[Tensor, "pair dimension"],
-        caption_features: Float[Tensor, "pair dimension"],
-        image_ids: Int64[Tensor, "pair"],
-        caption_ids: Int64[Tensor, "pair"],
-    ) -> None:
+    def enqueue(self, image_features: Features, caption_features: Features, image_ids: Ids, caption_ids: Ids) -> None:
         """Adds the pairs of one batch over the oldest; of a batch longer than the queue the last K stay."""
-        self._check(image_features, caption_features, image_ids, caption_ids)
+        given = self._checked(image_features, caption_features, image_ids, caption_ids)
         kept = min(len(image_ids), self.length)
         start = (self.position + len(image_ids) - kept) % self.length
-        until_end = min(kept, self.length - start)
-        for queue, batch in (
-            (self.image_features, image_features),
-            (self.caption_features, caption_features),
-            (self.image_ids, image_ids),
-            (self.caption_ids, caption_ids),
-        ):
+        until_end = min(kept, self.length - start)  # the rest is written from slot 0 on
+        for queue, batch in zip(self._queues(), given, strict=True):
             batch = batch[len(batch) - kept :].to(queue)
             queue[start : start + until_end] = batch[:until_end]
             queue[: kept - until_end] = batch[until_end:]
@@ -72,32 +69,16 @@ class MomentumMemory:
         self.filled = min(self.filled + kept, self.length)
 
     @torch.no_grad()
-    def pool(
-        self,
-        image_features: Float[Tensor, "pair dimension"],
-        caption_features: Float[Tensor, "pair dimension"],
-        image_ids: Int64[Tensor, "pair"],
-        caption_ids: Int64[Tensor, "pair"],
-    ) -> Pool:
+    def pool(self, image_features: Features, caption_features: Features, image_ids: Ids, caption_ids: Ids) -> Pool:
         """This batch's momentum features, then all that the queue holds: a copy, which later steps leave alone."""
-        self._check(image_features, caption_features, image_ids, caption_ids)
-        return Pool(
-            torch.cat([image_features.to(self.image_features), self.image_features[: self.filled]]),
-            torch.cat([caption_features.to(self.caption_features), self.caption_features[: self.filled]]),
-            torch.cat([image_ids.to(self.image_ids), self.image_ids[: self.filled]]),
-            torch.cat([caption_ids.to(self.caption_ids), self.caption_ids[: self.filled]]),
-        )
+        given = self._checked(image_features, caption_features, image_ids, caption_ids)
+        pairs = zip(self._queues(), given, strict=True)
+        return Pool(*(torch.cat([batch.to(queue), queue[: self.filled]]) for queue, batch in pairs))
 
     def state_dict(self) -> dict[str, Tensor]:
         """The queues and where they stand, as plain tensors (copies)."""
-        return {
-            "image_features": self.image_features.clone(),
-            "caption_features": self.caption_features.clone(),
-            "image_ids": self.image_ids.clone(),
-            "caption_ids": self.caption_ids.clone(),
-            "position": torch.tensor(self.position),
-            "filled": torch.tensor(self.filled),
-        }
+        queues = {name: queue.clone() for name, queue in self._queues()._asdict().items()}
+        return queues | {"position": torch.tensor(self.position), "filled": torch.tensor(self.filled)}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Takes back what `state_dict` gave; ItmlabError when it is of another length, dimension or itmlab."""
@@ -112,15 +93,19 @@ class MomentumMemory:
                 f"this is not the state of a memory of {self.length} × {self.dimension}",
                 remedy="resume with the recipe that wrote it",
             )
-        for name in ("image_features", "caption_features", "image_ids", "caption_ids"):
-            getattr(self, name).copy_(state[name])
+        for name, queue in self._queues()._asdict().items():
+            queue.copy_(state[name])
         self.position, self.filled = int(state["position"]), int(state["filled"])
 
-    def _check(self, image_features: Tensor, caption_features: Tensor, image_ids: Tensor, caption_ids: Tensor) -> None:
-        expected, ids = (len(image_ids), self.dimension), (len(image_ids),)
-        shapes = [tuple(given.shape) for given in (image_features, caption_features, image_ids, caption_ids)]
-        if shapes != [expected, expected, ids, ids]:
+    def _queues(self) -> Pool:
+        return Pool(self.image_features, self.caption_features, self.image_ids, self.caption_ids)
+
+    def _checked(self, *given: Tensor) -> tuple[Tensor, ...]:
+        ids = (len(given[2]),)
+        shapes = [tuple(each.shape) for each in given]
+        if shapes != [(*ids, self.dimension), (*ids, self.dimension), ids, ids]:
             raise ItmlabError(
                 f"a memory of dimension {self.dimension} needs image and caption features (pair, {self.dimension}) and "
                 f"one image id and one caption id a pair; got {', '.join(map(str, shapes))}"
             )
+        return given

@@ -1,14 +1,23 @@
-"""Offline retrieved negatives: some candidates at random are scored, the best of them are trained on."""
+"""Offline retrieved negatives: some candidates at random are scored, the best of them are trained on.
+
+UNITER (Chen et al. 2020) and TAGS-DC (Fan et al. 2022, Eq. 6 and A.1) draw 399 and keep 31. `Retrieved` does so in a
+batch, as a sampler; the functions do it for a whole data set, where a model is asked for the scores of what was drawn.
+"""
 
 import math
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Bool, Float, Int64
-from torch import Tensor
+from jaxtyping import Float, Int64
+from torch import Generator, Tensor
 
 from ..errors import ItmlabError
-from .base import Sampler, draw, usable
+from .base import Choice, Mask, PerAnchor, Sampler, Scores, draw, usable
+
+DRAWN, KEPT = 399, 31  # TAGS-DC, appendix A.1
+
+# Scores of pairs (anchor number, candidate number), each as often as it is asked for.
+PairScores = Callable[[Int64[Tensor, "pair"], Int64[Tensor, "pair"]], Float[Tensor, "pair"]]
 
 
 class Retrieved(Sampler):
@@ -17,14 +26,12 @@ class Retrieved(Sampler):
     As a sampler of one negative it draws one of the kept, each with the same probability.
     """
 
-    def __init__(self, candidates: int = 399, top: int = 31):
+    def __init__(self, candidates: int = DRAWN, top: int = KEPT):
         if not 1 <= top <= candidates:
             raise ItmlabError(f"retrieved negatives need 1 ≤ top ≤ candidates, not top={top}, candidates={candidates}")
         self.candidates, self.top = candidates, top
 
-    def propose(
-        self, allowed: Bool[Tensor, "anchor candidate"], *, generator: torch.Generator
-    ) -> Int64[Tensor, "anchor proposal"]:
+    def propose(self, allowed: Mask, *, generator: Generator) -> Int64[Tensor, "anchor proposal"]:
         """What is to be scored: at most `candidates` different random ones an anchor in ascending order, then -1."""
         keys = torch.rand(allowed.shape, generator=generator, device=generator.device).to(allowed.device)
         keys, index = keys.masked_fill(~allowed, -1).topk(min(self.candidates, allowed.shape[1]), dim=1)
@@ -32,40 +39,39 @@ class Retrieved(Sampler):
         index = index.masked_fill(keys < 0, beyond).sort(dim=1).values
         return index.masked_fill(index == beyond, -1)
 
-    def retrieve(
-        self,
-        scores: Float[Tensor, "anchor candidate"],
-        positives: Bool[Tensor, "anchor candidate"],
-        *,
-        generator: torch.Generator,
-    ) -> Int64[Tensor, "anchor top"]:
+    def retrieve(self, scores: Scores, positives: Mask, *, generator: Generator) -> Int64[Tensor, "anchor top"]:
         """At most `top` negatives an anchor from the hardest on (equals by index), then -1."""
         proposed = self.propose(usable(scores, positives), generator=generator)
-        values = scores.gather(1, proposed.clamp(min=0)).nan_to_num(nan=-torch.inf, posinf=torch.inf, neginf=-torch.inf)
-        missing = proposed < 0  # lie behind every real proposal, so a stable order leaves them behind equals of -inf
-        order = values.masked_fill(missing, -torch.inf).sort(dim=1, descending=True, stable=True).indices
-        return proposed.gather(1, order[:, : self.top])
+        return _taken(proposed, hardest_negatives(scores.gather(1, proposed.clamp(min=0)), proposed >= 0, self.top))
 
-    def choose(
-        self,
-        scores: Float[Tensor, "anchor candidate"],
-        positives: Bool[Tensor, "anchor candidate"],
-        positive_scores: Float[Tensor, "anchor"],
-        *,
-        generator: torch.Generator,
-    ) -> Int64[Tensor, "anchor"]:
+    def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
         kept = self.retrieve(scores, positives, generator=generator)
         slot = draw((kept >= 0).float(), generator=generator)
         return kept.gather(1, slot.clamp(min=0)[:, None]).squeeze(1)  # a row without any holds -1 in every slot
 
 
-# Several negatives an anchor from a whole data set: drawn at random, scored, and the best-scoring of them kept.
+def mined_negatives(
+    score: PairScores,
+    anchor_images: Int64[Tensor, "anchor"],
+    candidate_images: Int64[Tensor, "candidate"],
+    *,
+    drawn: int = DRAWN,
+    kept: int = KEPT,
+    generator: Generator,
+) -> Int64[Tensor, "anchor kept"]:
+    """Each anchor's `kept` hardest of `drawn` random candidates of other images (TAGS-DC, A.1), -1 where too few exist.
 
-
-DRAWN, KEPT = 399, 31  # TAGS-DC, appendix A.1
-
-# Scores of pairs (anchor number, candidate number), each as often as it is asked for.
-PairScores = Callable[[Int64[Tensor, "pair"], Int64[Tensor, "pair"]], Float[Tensor, "pair"]]
+    `score` is asked once, without gradients, for all pairs of anchors and what was drawn for them; putting a model into
+    evaluation mode and cutting the pairs into chunks are its business. ItmlabError: more or fewer scores than pairs.
+    """
+    pool = random_negatives(anchor_images, candidate_images, drawn, generator=generator)
+    anchors, columns = (pool >= 0).nonzero(as_tuple=True)
+    with torch.no_grad():
+        found = score(anchors, pool[anchors, columns]).detach()
+    if found.shape != anchors.shape:
+        raise ItmlabError(f"{len(anchors)} pairs were to be scored, but {tuple(found.shape)} scores came back")
+    scores = found.new_full(pool.shape, -math.inf).index_put((anchors, columns), found)
+    return _taken(pool, hardest_negatives(scores, pool >= 0, kept))
 
 
 def random_negatives(
@@ -73,12 +79,15 @@ def random_negatives(
     candidate_images: Int64[Tensor, "candidate"],
     count: int,
     *,
-    generator: torch.Generator,
+    generator: Generator,
 ) -> Int64[Tensor, "anchor count"]:
     """`count` different candidates of other images for each anchor, all equally likely; -1 behind where fewer exist.
 
     The images are those that anchors and candidates belong to: captions of one image are never each other's negatives,
     and an image is none of its own captions'.
+
+    >>> random_negatives(torch.tensor([7]), torch.tensor([7, 7, 3]), 2, generator=Generator())
+    tensor([[ 2, -1]])
     """
     _check(count, "drawn")
     drawn = torch.full((len(anchor_images), count), -1, dtype=torch.int64)
@@ -92,13 +101,14 @@ def random_negatives(
     return drawn.to(anchor_images.device)
 
 
-def hardest_negatives(
-    scores: Float[Tensor, "anchor candidate"], allowed: Bool[Tensor, "anchor candidate"], count: int
-) -> Int64[Tensor, "anchor kept"]:
+def hardest_negatives(scores: Scores, allowed: Mask, count: int) -> Int64[Tensor, "anchor kept"]:
     """The columns of each anchor's `count` best-scoring allowed candidates, best first (argmax-m, TAGS-DC Eq. 6).
 
     Ties go to the lowest index; a NaN comes last, as -inf does; -1 behind where fewer are allowed. The result has
     `count` columns, or as many as there are candidates.
+
+    >>> hardest_negatives(torch.tensor([[0.1, 0.9, 0.5]]), torch.tensor([[True, False, True]]), 3)
+    tensor([[ 2,  0, -1]])
     """
     _check(count, "kept")
     if scores.ndim != 2 or allowed.shape != scores.shape:
@@ -113,29 +123,9 @@ def hardest_negatives(
     return torch.where(allowed.gather(1, index), index, -1)
 
 
-def mined_negatives(
-    score: PairScores,
-    anchor_images: Int64[Tensor, "anchor"],
-    candidate_images: Int64[Tensor, "candidate"],
-    *,
-    drawn: int = DRAWN,
-    kept: int = KEPT,
-    generator: torch.Generator,
-) -> Int64[Tensor, "anchor kept"]:
-    """Each anchor's `kept` hardest of `drawn` random candidates of other images (TAGS-DC, A.1), -1 where too few exist.
-
-    `score` is asked once, without gradients, for all pairs of anchors and what was drawn for them; putting a model into
-    evaluation mode and cutting the pairs into chunks are its business.
-    """
-    pool = random_negatives(anchor_images, candidate_images, drawn, generator=generator)
-    anchors, columns = (pool >= 0).nonzero(as_tuple=True)
-    with torch.no_grad():
-        found = score(anchors, pool[anchors, columns]).detach()
-    if found.shape != anchors.shape:
-        raise ItmlabError(f"{len(anchors)} pairs were to be scored, but {tuple(found.shape)} scores came back")
-    scores = found.new_full(pool.shape, -math.inf).index_put((anchors, columns), found)
-    hardest = hardest_negatives(scores, pool >= 0, kept)
-    return torch.where(hardest >= 0, pool.gather(1, hardest.clamp(min=0)), -1)
+def _taken(pool: Int64[Tensor, "anchor slot"], slots: Int64[Tensor, "anchor kept"]) -> Int64[Tensor, "anchor kept"]:
+    """What the pool holds in these slots, -1 where there is none."""
+    return torch.where(slots >= 0, pool.gather(1, slots.clamp(min=0)), -1)
 
 
 def _check(count: int, what: str) -> None:

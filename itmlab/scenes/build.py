@@ -1,4 +1,4 @@
-"""The world on the disk: one Arrow file with pictures, marks, scenes, captions and graphs, made once."""
+"""`load`: the world `scenes` as a CaptionSet, from one Arrow file with all its pictures and truth, made once."""
 
 import io
 import json
@@ -24,66 +24,6 @@ if TYPE_CHECKING:
 
 VERSION = 2  # raise it whenever a scene, its drawing or its captions change: it is part of the cache's key
 FILE = "scenes.arrow"
-
-
-def table(*, images: int, size: int, seed: int, unannotated: float, cache: Path | None = None) -> "Dataset":
-    """The memory-mapped table of these options, drawn first when the cache does not hold it."""
-    import datasets
-
-    key = f"v{VERSION}-{images}x{size}-seed{seed}-unannotated{unannotated:g}"
-    directory = (cache_directory() / "scenes" if cache is None else Path(cache)) / key
-
-    def build(work: Path) -> None:
-        from datasets.arrow_writer import ArrowWriter
-
-        with ArrowWriter(path=str(work / FILE), features=_features(), writer_batch_size=500) as writer:
-            for row in rows(images=images, size=size, seed=seed, unannotated=unannotated):
-                writer.write(row)
-            writer.finalize()
-
-    return datasets.Dataset.from_file(str(build_once(directory, build) / FILE))
-
-
-def _features() -> "Features":
-    from datasets import Features, Value
-    from datasets import Image as Picture
-
-    text = Value("string")
-    return Features(
-        {
-            "image": Picture(decode=False),
-            "marks": Value("binary"),
-            "scene": text,
-            "captions": [text],
-            "graphs": [text],
-        }
-    )
-
-
-def rows(*, images: int, size: int, seed: int, unannotated: float, start: int = 0) -> Iterator[dict[str, Any]]:
-    """Rows `start` to `images` of the table, each from nothing but its own number and the options."""
-    for index in range(start, images):
-        scene = compose(seed, index)
-        picture, marks = render(scene, size)
-        captions = write_captions(Facts(scene), seed=seed, index=index, unannotated=unannotated)
-        yield {
-            "image": {"bytes": _png(picture), "path": None},
-            "marks": _png(marks),
-            "scene": scene.to_json(),
-            "captions": [caption.text for caption in captions],
-            "graphs": [json.dumps([caption.graph.to_dict(), caption.means]) for caption in captions],
-        }
-
-
-def _png(picture: Image.Image) -> bytes:
-    file = io.BytesIO()
-    picture.save(file, format="PNG", compress_level=6)
-    return file.getvalue()
-
-
-# `load`: the world `scenes` as a CaptionSet.
-
-
 CAPTIONS = 5
 
 
@@ -107,13 +47,7 @@ def load(
     from .world import SceneRegions, World
 
     _check(images, size, seed, unannotated)
-    rows = table(
-        images=images,
-        size=size,
-        seed=seed,
-        unannotated=float(unannotated),
-        cache=None if cache is None else Path(cache),
-    )
+    rows = table(images=images, size=size, seed=seed, unannotated=float(unannotated), cache=cache)
     captions = [text for five in rows.with_format("arrow")["captions"][:].to_pylist() for text in five]
     places = [(row, at) for row in range(images) for at in range(CAPTIONS)]
     image_ids = [f"scene-{seed}-{row:06d}" for row in range(images)]
@@ -143,3 +77,55 @@ def _check(images: int, size: int, seed: int, unannotated: float) -> None:
             raise ItmlabError(f"{name}={value!r}", where="scenes", remedy=f"give a whole number, {least} to {most}")
     if not isinstance(unannotated, int | float) or not 0 <= unannotated <= 1:
         raise ItmlabError(f"unannotated={unannotated!r}", where="scenes", remedy="give a number from 0 to 1")
+
+
+def table(*, images: int, size: int, seed: int, unannotated: float, cache: str | Path | None = None) -> "Dataset":
+    """The memory-mapped table of these options, drawn first when the cache does not hold it."""
+    import datasets
+
+    key = f"v{VERSION}-{images}x{size}-seed{seed}-unannotated{unannotated:g}"
+    directory = (cache_directory() / "scenes" if cache is None else Path(cache)) / key
+
+    def build(work: Path) -> None:
+        from datasets.arrow_writer import ArrowWriter
+
+        with ArrowWriter(path=str(work / FILE), features=_features(), writer_batch_size=500) as writer:
+            for row in rows(images=images, size=size, seed=seed, unannotated=unannotated):
+                writer.write(row)
+            writer.finalize()
+
+    return datasets.Dataset.from_file(str(build_once(directory, build) / FILE))
+
+
+def _features() -> "Features":
+    from datasets import Features, Value
+    from datasets import Image as Picture
+
+    text, picture = Value("string"), Picture(decode=False)
+    return Features({"image": picture, "marks": Value("binary"), "scene": text, "captions": [text], "graphs": [text]})
+
+
+def rows(*, images: int, size: int, seed: int, unannotated: float, start: int = 0) -> Iterator[dict[str, Any]]:
+    """Rows `start` to `images` of the table, each from nothing but its own number and the options.
+
+    >>> row = next(rows(images=1, size=32, seed=0, unannotated=0.0))
+    >>> len(row["captions"]), row["image"]["bytes"][1:4]
+    (5, b'PNG')
+    """
+    for index in range(start, images):
+        scene = compose(seed, index)
+        picture, marks = render(scene, size)
+        captions = write_captions(Facts(scene), seed=seed, index=index, unannotated=unannotated)
+        yield {
+            "image": {"bytes": _png(picture), "path": None},
+            "marks": _png(marks),
+            "scene": scene.to_json(),
+            "captions": [caption.text for caption in captions],
+            "graphs": [json.dumps([caption.graph.to_dict(), caption.means]) for caption in captions],
+        }
+
+
+def _png(picture: Image.Image) -> bytes:
+    file = io.BytesIO()
+    picture.save(file, format="PNG", compress_level=6)
+    return file.getvalue()

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from functools import cache
 
+from .entail import SMALL_WORDS
 from .lexicon import Attribute, Noun, Verb, attributes, nouns, relations
 from .scene import SETTINGS
-from .sentences import SMALL_WORDS
 
 _NOT_IN_CAPTIONS = 9  # Noun.general
 _NO_SINGULAR = frozenset(("trousers", "pants", "jeans", "clothes", "furniture", "clothing", "livestock", "cattle"))
@@ -26,15 +26,15 @@ def noun_swaps() -> dict[str, tuple[str, ...]]:
     """Each noun of the lexicon, singular and plural, with the nouns of its category that mean no kind that it may mean.
 
     Only words that the world's captions use are put in; any that the lexicon knows can be taken out.
+
+    >>> "cats" in noun_swaps()["dogs"], "puppies" in noun_swaps()["dogs"]
+    (True, False)
     """
     found: dict[str, tuple[str, ...]] = {}
     for lemma, entries in nouns().items():
-        others = [
-            other for other, theirs in nouns().items() if other not in _NO_SINGULAR and _contradict(entries, theirs)
-        ]
+        others = [word for word, theirs in nouns().items() if word not in _NO_SINGULAR and _contradict(entries, theirs)]
         if others and lemma not in _NO_SINGULAR:
-            plurals = tuple(nouns()[other][0].plural for other in others)
-            found[entries[0].plural] = plurals
+            found[entries[0].plural] = tuple(nouns()[other][0].plural for other in others)
             found[lemma] = tuple(others)  # "sheep" is read as one
     return found
 
@@ -61,10 +61,14 @@ def implied_words() -> dict[str, frozenset[str]]:
     Nouns imply wider ones and places what they are made of ("park": "grass"), adjectives their equals, actions and
     place words what rests on compatible facts; the vague words are implied by every noun. Words that say nothing
     ("and", "some") are implied by all: with one of them in its place, a caption says less, and that is true.
+
+    >>> "animal" in implied_words()["dog"], "dog" in implied_words()["animal"], "grass" in implied_words()["park"]
+    (True, False, True)
     """
+    vague = frozenset(word for lemma in _VAGUE for word in (lemma, *relations()[lemma].forms))
     groups = [(_noun_forms(lemma), _kinds(entries)) for lemma, entries in nouns().items()]
     found = {
-        word: frozenset().union(_vague_forms(), *(others for others, wider in groups if _shown(kinds, wider)))
+        word: vague.union(*(others for others, wider in groups if _shown(kinds, wider)))
         for words, kinds in groups
         for word in words
     }
@@ -73,7 +77,8 @@ def implied_words() -> dict[str, frozenset[str]]:
         alike = frozenset(word for theirs in entries if _alike(mine, theirs) for word in (theirs.lemma, *theirs.forms))
         for word in (mine.lemma, *mine.forms):
             found[word] = found.get(word, frozenset()) | alike
-    empty = _empty_words()
+    # small words that are no relation: what they stand for is seen in the words beside them
+    empty = frozenset(SMALL_WORDS).difference(*((lemma, *verb.forms) for lemma, verb in relations().items()))
     return {word: frozenset(filter(None, others | empty)) - {word} for word, others in found.items() if word}
 
 
@@ -90,15 +95,6 @@ def _shown(kinds: frozenset[str], wider: frozenset[str]) -> bool:
     parts = {kind: {kind} for kind in kinds}
     parts |= {kind: {kind, SETTINGS[kind].ground, *SETTINGS[kind].around} for kind in kinds if kind in SETTINGS}
     return bool(kinds) and all(parts[kind] & wider for kind in kinds)
-
-
-def _vague_forms() -> frozenset[str]:
-    return frozenset(word for lemma in _VAGUE for word in (lemma, *relations()[lemma].forms) if word)
-
-
-def _empty_words() -> frozenset[str]:
-    """Small words that are no relation: what they stand for is seen in the words beside them."""
-    return frozenset(SMALL_WORDS).difference(*((lemma, *verb.forms) for lemma, verb in relations().items()))
 
 
 def _alike(mine: Attribute | Verb, theirs: Attribute | Verb) -> bool:

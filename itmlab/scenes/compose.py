@@ -6,12 +6,18 @@ from .events import EVENTS, INDOORS
 from .scene import SETTINGS, Draft, Scene, Thing
 
 _BEHIND = ("tree", "house", "tent", "car", "fence", "truck", "bench", "bus")
+_SHARED = frozenset({"man", "woman", "boy", "girl", "dog", "ball"})  # kinds that two events may both bring
 
 
 def compose(seed: int, index: int) -> Scene:
-    """Scene number `index` of the world of `seed`; no other scene has a part in it."""
+    """Scene number `index` of the world of `seed`; no other scene has a part in it.
+
+    >>> scene = compose(0, 5)
+    >>> scene.setting, [thing.kind for thing in scene.objects if thing.category == "animal"]
+    ('winter', ['cat'])
+    """
     dice = random.Random(f"scenes/{seed}/{index}")
-    while True:
+    while True:  # a draft in which something does not fit is thrown away and another drawn
         draft = Draft(dice, dice.choices(tuple(SETTINGS), [setting.weight for setting in SETTINGS.values()])[0])
         if _fill(draft):
             draft.dress()
@@ -33,7 +39,7 @@ def _fill(draft: Draft) -> bool:
 
 def _cluster(draft: Draft, room: float) -> float | None:
     """Add one event in the free width; the width it takes, None when none of a few fits."""
-    fitting = [event for event in EVENTS if _happens(event, draft.setting)]
+    fitting = [event for event in EVENTS if event.happens(draft.setting)]
     for _ in range(6):
         start = len(draft.things)
         draft.dice.choices(fitting, [event.weight for event in fitting])[0].make(draft)
@@ -45,13 +51,6 @@ def _cluster(draft: Draft, room: float) -> float | None:
             return right - left
         draft.discard(start)
     return None
-
-
-_SHARED = frozenset({"man", "woman", "boy", "girl", "dog", "ball"})
-
-
-def _happens(event, setting: str) -> bool:
-    return setting in event.settings if event.settings else not (event.outdoors and setting in INDOORS)
 
 
 def _place(draft: Draft, start: int, left: float, right: float) -> None:

@@ -1,10 +1,15 @@
-"""Is what a scene graph says true of a scene? A search for the things it may speak of, in three-valued logic.
+"""Is what a sentence says true of a scene? The parser's reading in the world's words, then a three-valued search.
 
 Verdicts are numbers while they are combined: 2 true, 1 undecided, 0 false; "and" is the least, "some" the greatest.
 """
 
-from ..text.graph import SceneGraph, SceneObject
-from .lexicon import Noun, attributes, nouns, relations
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from ..text.graph import Attribute, Relation, SceneGraph, SceneObject, Span
+from ..text.rules.lexicon import word_set
+from .lexicon import ATTRIBUTES, NOUNS, RELATIONS, Noun, attributes, nouns, relations
 from .relations import Facts
 from .scene import KINDS, Scene, Thing
 
@@ -14,81 +19,13 @@ _PATIENCE = 20_000
 _UNKNOWN, _SCENERY = -2, -1  # stand for what an unknown word may mean, and for what the background may show
 
 
-def named(lemma: str, thing: Thing) -> int:
-    """Whether `lemma` names a thing."""
-    entries = nouns().get(lemma)
-    return OPEN if entries is None else max(_named(entry, thing) for entry in entries)
-
-
-def _named(noun: Noun, thing: Thing) -> int:
-    if thing.kind in noun.perhaps:
-        return OPEN
-    if thing.kind not in noun.means:
-        return FALSE
-    if noun.needs is None:
-        return TRUE
-    name, wanted = noun.needs
-    value = getattr(thing, name)
-    return OPEN if not value else TRUE if value == wanted else FALSE
-
-
-def described(lemma: str, thing: Thing, others: tuple[str, ...] = ()) -> int:
-    """Whether the attribute `lemma` is true of a thing; `others` are attributes said of it in the same breath."""
-    entry = attributes().get(lemma)
-    if entry is None or thing.category in ("stuff", "place"):
-        return OPEN
-    found = []
-    for name in {**entry.means, **entry.perhaps}:
-        value = getattr(thing, name)
-        if name == "pattern" and not value:
-            found.append(FALSE if KINDS[thing.kind].patterns else OPEN)
-        elif not value:
-            continue
-        elif value in entry.means.get(name, ()):
-            return TRUE
-        elif value in entry.perhaps.get(name, ()):
-            found.append(OPEN)
-        elif name == "colour" and thing.second in entry.means.get(name, ()):
-            found.append(TRUE if thing.colour in others else OPEN)  # "black and white", or only "black"
-        else:
-            found.append(FALSE)
-    return max(found, default=OPEN)
-
-
-def suits(wanted: SceneObject, thing: Thing) -> int:
-    """Whether a thing can be what a graph's object speaks of, relations apart."""
-    level = named(wanted.lemma, thing)
-    if not level or not wanted.attributes:
-        return level
-    said = tuple(attribute.lemma for attribute in wanted.attributes)
-    for lemma in said:
-        level = min(level, described(lemma, thing, said))
-        if not level:
-            break
-    return level
-
-
-def related(facts: Facts, subject: int, lemma: str, thing: int) -> int:
-    """Whether the relation word `lemma` is true of two things; "sit on" is "sit" and "on"."""
-    level, rest = TRUE, lemma
-    while rest:
-        entry = relations().get(rest)
-        if entry is not None:
-            return min(level, max(_LEVEL[facts.holds(subject, name, thing)] for name in entry.means))
-        first, _, rest = rest.partition(" ")
-        if first in attributes():
-            level = min(level, described(first, facts.things[subject]))
-        elif first in relations():  # "ride on": the shorter word decides what it can
-            level = min(level, related(facts, subject, first, thing))
-        else:
-            level = min(level, OPEN)
-        if not level:
-            return FALSE
-    return min(level, OPEN)
-
-
 def entails(facts: Facts, graph: SceneGraph) -> int:
-    """TRUE, OPEN or FALSE: is what `graph` says true of the scene of `facts`?"""
+    """TRUE, OPEN or FALSE: is what `graph` says true of the scene of `facts`?
+
+    >>> facts = Facts(Scene("field", (Thing("dog", colour="brown", pose="run"), Thing("grass"), Thing("field")), ()))
+    >>> [entails(facts, SceneGraph((SceneObject(word, (), 1),))) for word in ("animal", "cat", "philosophy")]
+    [2, 0, 1]
+    """
     choices = [candidates(facts.scene, wanted) for wanted in graph.objects]
     if not all(choice or wanted.count == 0 for choice, wanted in zip(choices, graph.objects, strict=True)):
         return FALSE
@@ -165,10 +102,8 @@ class Search:
     def _groups(self) -> int:
         level, taken = TRUE, []
         for at in self.groups:
-            members = [
-                (thing, fit) for thing, fit in self.choices[at] if thing < 0 or thing not in self.chosen.values()
-            ]
-            levels = {thing: min(fit, self._member(at, thing)) for thing, fit in members}
+            free = [(thing, fit) for thing, fit in self.choices[at] if thing < 0 or thing not in self.chosen.values()]
+            levels = {thing: min(fit, self._member(at, thing)) for thing, fit in free}
             ghost = max(levels.pop(_UNKNOWN, FALSE), levels.pop(_SCENERY, FALSE))
             level = min(level, max(ghost, _count(self.graph.objects[at], list(levels.values()))))
             sure = {thing for thing, fit in levels.items() if fit == TRUE}
@@ -206,3 +141,187 @@ def _count(wanted: SceneObject, levels: list[int]) -> int:
     if sure == wanted.count:
         return TRUE
     return OPEN if possible >= wanted.count else FALSE
+
+
+def suits(wanted: SceneObject, thing: Thing) -> int:
+    """Whether a thing can be what a graph's object speaks of, relations apart."""
+    level = named(wanted.lemma, thing)
+    if not level:
+        return level
+    said = tuple(attribute.lemma for attribute in wanted.attributes)
+    return min([level, *(described(lemma, thing, said) for lemma in said)])
+
+
+def named(lemma: str, thing: Thing) -> int:
+    """Whether `lemma` names a thing."""
+    entries = nouns().get(lemma)
+    return OPEN if entries is None else max(_named(entry, thing) for entry in entries)
+
+
+def _named(noun: Noun, thing: Thing) -> int:
+    if thing.kind in noun.perhaps:
+        return OPEN
+    if thing.kind not in noun.means:
+        return FALSE
+    if noun.needs is None:
+        return TRUE
+    name, wanted = noun.needs
+    value = getattr(thing, name)
+    return OPEN if not value else TRUE if value == wanted else FALSE
+
+
+def described(lemma: str, thing: Thing, others: tuple[str, ...] = ()) -> int:
+    """Whether the attribute `lemma` is true of a thing; `others` are attributes said of it in the same breath."""
+    entry = attributes().get(lemma)
+    if entry is None or thing.category in ("stuff", "place"):
+        return OPEN
+    found = []
+    for name in {**entry.means, **entry.perhaps}:
+        value = getattr(thing, name)
+        if name == "pattern" and not value:
+            found.append(FALSE if KINDS[thing.kind].patterns else OPEN)
+        elif not value:
+            continue
+        elif value in entry.means.get(name, ()):
+            return TRUE
+        elif value in entry.perhaps.get(name, ()):
+            found.append(OPEN)
+        elif name == "colour" and thing.second in entry.means.get(name, ()):
+            found.append(TRUE if thing.colour in others else OPEN)  # "black and white", or only "black"
+        else:
+            found.append(FALSE)
+    return max(found, default=OPEN)
+
+
+def related(facts: Facts, subject: int, lemma: str, thing: int) -> int:
+    """Whether the relation word `lemma` is true of two things; "sit on" is "sit" and "on"."""
+    level, rest = TRUE, lemma
+    while rest:
+        entry = relations().get(rest)
+        if entry is not None:
+            return min(level, max(_LEVEL[facts.holds(subject, name, thing)] for name in entry.means))
+        first, _, rest = rest.partition(" ")
+        if first in attributes():
+            level = min(level, described(first, facts.things[subject]))
+        elif first in relations():  # "ride on": the shorter word decides what it can
+            level = min(level, related(facts, subject, first, thing))
+        else:
+            level = min(level, OPEN)
+        if not level:
+            return FALSE
+    return min(level, OPEN)
+
+
+# What a sentence says: the graph that the shipped parser reads, put into the words of the table.
+
+_DENIALS = word_set("not n't never nobody nothing neither nor without cannot except unless no-one hardly")
+SMALL_WORDS = word_set(  # leaving them out changes nothing of what a sentence says
+    "a an the is are was were am be being been there here who whom that which while and as of by some it its this "
+    "these those has have does do to 's ' '' `` in on at with group pair couple bunch lot lots set crowd number his "
+    "her their he she they them him"
+)
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """What a sentence says; `whole` is false where some of its words found no place in the graph.
+
+    >>> Spoken(SceneGraph(), whole=False).judged(TRUE) == OPEN, Spoken(SceneGraph(), whole=False).judged(FALSE) == FALSE
+    (True, True)
+    """
+
+    graph: SceneGraph
+    whole: bool
+
+    def judged(self, level: int) -> int:
+        """The verdict on the sentence, given that on its graph: true only if all of it was understood."""
+        return level if self.whole or level != TRUE else OPEN
+
+
+def spoken(sentences: Sequence[str], *, cache: bool = True) -> list[Spoken]:
+    """What each sentence says, by the shipped parser and the world's own words.
+
+    A sentence that denies something ("without a hat") is beyond the graph: it is empty. "No dogs" is a count of 0.
+    """
+    from ..text.parsing import parse
+
+    return [_spoken(graph) for graph in parse(sentences, cache=cache)]
+
+
+@lru_cache(maxsize=4096)
+def understood(sentence: str) -> Spoken:
+    """What one sentence says, remembered: it is often asked of picture after picture."""
+    return spoken([sentence])[0]
+
+
+def _spoken(graph: SceneGraph) -> Spoken:
+    said = [token.lower() for token in graph.tokens]
+    if _DENIALS & set(said):
+        return Spoken(SceneGraph(tokens=graph.tokens), whole=False)
+    objects = tuple(_object(graph, thing) for thing in graph.objects)
+    links = tuple(replace(link, lemma=_relation(graph, link)) for link in graph.relations)
+    own = SceneGraph(objects, links, graph.tokens)
+    return Spoken(own, whole=bool(objects) and not any(_meant(word) for word in _unsaid(own, said)))
+
+
+def _object(graph: SceneGraph, thing: SceneObject) -> SceneObject:
+    """The object under the world's name for the words that say it; "the mountains" are one place."""
+    words = graph.text(thing.span).lower().split() if thing.span else thing.lemma.split()
+    lemma, more = _NOUN_OF.get(" ".join(words), thing.lemma), ()
+    if lemma not in nouns() and len(words) > 1 and words[-1] in _NOUN_OF and thing.span:
+        before = words[:-1]
+        if all(word in _ATTRIBUTE_OF for word in before):  # "blond boy" read as one name
+            lemma = _NOUN_OF[words[-1]]
+            start = thing.span.start
+            more = tuple(Attribute(_ATTRIBUTE_OF[w], Span(start + at, start + at + 1)) for at, w in enumerate(before))
+    described = tuple(_attribute(graph, one) for one in thing.attributes if one.lemma not in ("group of", "pair of"))
+    plain = replace(thing, lemma=lemma, attributes=more + described)
+    if lemma in nouns() and all(entry.category in ("place", "stuff") for entry in nouns()[lemma]):
+        return replace(plain, count=1, plural=False) if plain.count is None else plain
+    return plain
+
+
+def _attribute(graph: SceneGraph, attribute: Attribute) -> Attribute:
+    words = graph.text(attribute.span).lower() if attribute.span else attribute.lemma
+    return replace(attribute, lemma=_ATTRIBUTE_OF.get(words, attribute.lemma))
+
+
+def _relation(graph: SceneGraph, link: Relation) -> str:
+    """The world's name for a relation, from the words that say it rather than from how graphs usually name them."""
+    if link.span is None:
+        return link.lemma
+    words = graph.text(link.span).lower().split()
+    said = " ".join(words)
+    verb, _, usual = link.lemma.partition(" ")
+    if said in _RELATION_OF and (len(words) > 1 or not usual):
+        return _RELATION_OF[said]
+    rest = " ".join(words[1:]) or usual  # the preposition may stand elsewhere: "On the grass a dog stands."
+    if not usual or rest not in _RELATION_OF:
+        return link.lemma
+    return f"{_RELATION_OF.get(words[0]) or _ATTRIBUTE_OF.get(words[0]) or verb} {_RELATION_OF[rest]}"
+
+
+def _unsaid(graph: SceneGraph, words: list[str]) -> Iterable[str]:
+    """Words that no part of the graph stands on."""
+    spans = [part.span for thing in graph.objects for part in (thing, *thing.attributes)]
+    spans += [link.span for link in graph.relations]
+    covered = {at for span in spans if span is not None for at in range(span.start, span.end)}
+    return (word for at, word in enumerate(words) if at not in covered)
+
+
+def _meant(word: str) -> bool:
+    """Whether leaving a word out may change what a sentence says."""
+    from ..text.rules.noun_phrases import NUMBERS
+
+    small = word in SMALL_WORDS or word in NUMBERS or word in ("one", "no", "single")
+    return not small and any(letter.isalnum() for letter in word)
+
+
+def _forms(entries: Iterable[tuple[str, Iterable[str]]]) -> dict[str, str]:
+    """Each form with its lemma; where two lemmas share a form, the first in the table has it."""
+    return {form: lemma for lemma, forms in reversed(list(entries)) for form in (lemma, *forms) if form}
+
+
+_NOUN_OF = _forms((noun.lemma, (noun.plural,)) for noun in NOUNS)
+_ATTRIBUTE_OF = _forms((entry.lemma, entry.forms) for entry in ATTRIBUTES)
+_RELATION_OF = _forms((entry.lemma, entry.forms) for entry in RELATIONS)

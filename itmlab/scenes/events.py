@@ -1,4 +1,8 @@
-"""What happens in pictures: each event adds a cluster of things around x = 0 and notes the facts."""
+"""What happens in pictures: each event adds a cluster of things around x = 0 and notes the facts.
+
+`EVENTS`, the last table, gives every event its weight and its settings; `compose` draws from it. The order of an
+event's random draws is part of the world's version.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,19 +10,15 @@ from dataclasses import dataclass
 from .draw.people import body, hand
 from .scene import KINDS, PEOPLE, Draft
 
-# What events share: where to stand, which way to look, things put in hands, beside others and on seats.
-
-
-INDOORS = ("room",)
-
-
-WATER = ("beach", "lake")
-
-
+INDOORS, WATER = ("room",), ("beach", "lake")
+SEATS = {"bench": 0.47, "chair": 0.46, "sofa": 0.46, "box": 0.93}  # how high one sits, in heights of the seat
 _BASES = {"lake": (0.9, 0.96), "beach": (0.8, 0.95), "street": (0.8, 0.95)}
+_GRASPS = {"balloon": "up", "umbrella": "up", "flower": "front", "book": "front", "cup": "side", "bag": "side",
+           "ball": "front"}  # fmt: skip
+_DROPS = {"umbrella": 0.15, "flower": 0.3, "book": 0.3, "guitar": 0.36, "cup": 0.4, "bag": 0.86, "ball": 0.3}
 
 
-SEATS = {"bench": 0.47, "chair": 0.46, "sofa": 0.46, "box": 0.93}
+# What events share: where to stand, which way to look, things put in hands, beside others and on seats.
 
 
 def ground(draft: Draft) -> float:
@@ -27,10 +27,12 @@ def ground(draft: Draft) -> float:
 
 
 def facing(draft: Draft) -> bool:
+    """Whether it looks to the left."""
     return draft.chance(0.5)
 
 
 def someone(draft: Draft, **how) -> int:
+    """Add a person of a chance kind; their number."""
     return draft.add(draft.dice.choice(PEOPLE), **how)
 
 
@@ -39,9 +41,7 @@ def put_in_hand(draft: Draft, person: int, kind: str, **chosen) -> int:
     who = draft.things[person]
     x, y = hand(who.kind, who.pose, who.hands, x=who.x, base=who.base, height=who.height, flip=who.flip)
     held = draft.add(kind, base=who.base, **chosen)
-    drop = {"umbrella": 0.15, "flower": 0.3, "book": 0.3, "guitar": 0.36, "cup": 0.4, "bag": 0.86, "ball": 0.3}.get(
-        kind, 0.0
-    )
+    drop = _DROPS.get(kind, 0.0)
     if kind == "guitar":
         x = who.x + (-0.1 if who.flip else 0.1) * who.height
     if kind == "ball":
@@ -58,6 +58,7 @@ def stand_apart(draft: Draft, first: int, second: int, gap: float, way: int) -> 
 
 
 def seated(draft: Draft, seat: int, kind: str, *, side: float = 0.0, hands: str = "front") -> int:
+    """Add a person of `kind` sitting on a seat, `side` of its heights from its middle."""
     it = draft.things[seat]
     person = draft.add(kind, base=it.base, pose="sit", hands=hands, flip=it.flip, scale=0.95)
     who = draft.things[person]
@@ -69,17 +70,6 @@ def seated(draft: Draft, seat: int, kind: str, *, side: float = 0.0, hands: str 
 
 
 # People who do something: hold, play, chase, kick, fly a kite.
-
-
-_GRASPS = {
-    "balloon": "up",
-    "umbrella": "up",
-    "flower": "front",
-    "book": "front",
-    "cup": "side",
-    "bag": "side",
-    "ball": "front",
-}
 
 _CHASES = (
     *(("dog", whom) for whom in ("cat", "ball", "rabbit", "boy", "girl", "man")),
@@ -121,8 +111,7 @@ def chase(draft: Draft) -> None:
     """One runs after another, or after a ball."""
     base, flip = ground(draft), facing(draft)
     who, whom = draft.dice.choice(_CHASES)
-    running = {"flip": flip, "base": base, "pose": "run"}
-    hands = {"hands": "swing"}
+    running, hands = {"flip": flip, "base": base, "pose": "run"}, {"hands": "swing"}
     first = draft.add(who, **running, **(hands if who in PEOPLE else {}))
     second = draft.add(whom, **(running if whom != "ball" else {"base": base}), **(hands if whom in PEOPLE else {}))
     stand_apart(draft, first, second, draft.dice.uniform(0.02, 0.06), -1 if flip else 1)
@@ -150,7 +139,6 @@ def fly_kite(draft: Draft) -> None:
 
 # One or several of a kind, doing the same.
 
-
 _HERDS = {
     "field": ("cow", "sheep", "horse", "rabbit", "dog"),
     "desert": ("elephant", "zebra", "giraffe", "horse"),
@@ -167,8 +155,7 @@ _HERDS = {
 
 def animals(draft: Draft) -> None:
     """One animal, or up to four of a kind."""
-    kind = draft.dice.choice(_HERDS[draft.setting])
-    _many(draft, kind, draft.dice.choice((1, 1, 1, 2, 2, 3, 4)))
+    _many(draft, draft.dice.choice(_HERDS[draft.setting]), draft.dice.choice((1, 1, 1, 2, 2, 3, 4)))
 
 
 def people(draft: Draft) -> None:
@@ -189,45 +176,34 @@ def toys(draft: Draft) -> None:
 
 
 def _many(draft: Draft, kind: str, count: int) -> None:
-    poses = [name for name, _, _ in KINDS[kind].poses]
-    allowed = {
+    table = KINDS[kind]
+    poses = {
         "person": ("stand", "walk", "run", "jump"),
-        "animal": tuple(p for p in poses if p not in ("fly", "swim", "jump")),
+        "animal": tuple(name for name, _, _ in table.poses if name not in ("fly", "swim", "jump")),
     }
-    pose = draft.dice.choice(allowed.get(KINDS[kind].category, ("",)))
-    swims = kind == "duck" and draft.setting == "lake"
+    pose = draft.dice.choice(poses.get(table.category, ("",)))
     hands = {"run": "swing", "walk": "swing", "jump": "cheer"}.get(pose, "") if kind in PEOPLE else ""
     flip, base = facing(draft), ground(draft)
-    colour = draft.dice.choice(KINDS[kind].colours) if KINDS[kind].colours and draft.chance(0.6) else None
-    alike = {"size": "" if count > 1 else None, "colour": colour}
-    alike = {name: value for name, value in alike.items() if value is not None}
-    numbers, small = [], KINDS[kind].height < 0.3
+    alike = {"size": ""} if count > 1 else {}
+    if table.colours and draft.chance(0.6):
+        alike["colour"] = draft.dice.choice(table.colours)
+    scale = (1.25, 1.1, 0.86, 0.8)[count - 1] if table.height < 0.3 else 1.0 if count < 3 else 0.8
+    first = len(draft.things)
     for step in range(count):
         at = min(base + draft.dice.uniform(-0.03, 0.03), 0.96)
-        if swims:
+        if kind == "duck" and draft.setting == "lake":
             pose, at = "swim", draft.dice.uniform(0.6, 0.78)
-        number = draft.add(
-            kind,
-            0.0,
-            at,
-            pose=pose,
-            flip=flip,
-            hands=hands,
-            scale=(1.25, 1.1, 0.86, 0.8)[count - 1] if small else 1.0 if count < 3 else 0.8,
-            **alike,
-        )
+        number = draft.add(kind, 0.0, at, pose=pose, flip=flip, hands=hands, scale=scale, **alike)
         if kind == "balloon":
             draft.change(number, base=at - draft.dice.uniform(0.0, 0.4))
         if pose == "jump" and kind in PEOPLE:
             draft.change(number, base=at - 0.06)
         if step:
             stand_apart(draft, number - 1, number, draft.dice.uniform(-0.02, 0.03), 1)
-        numbers.append(number)
-    draft.groups.append(tuple(numbers))
+    draft.groups.append(tuple(range(first, first + count)))
 
 
 # Riding, sailing, leading and leaping.
-
 
 _SADDLES = {"horse": (0.0, 0.64), "elephant": (-0.05, 0.9), "bicycle": (-0.19, 0.86), "motorcycle": (-0.34, 0.66)}
 
@@ -238,19 +214,17 @@ def ride(draft: Draft) -> None:
     kind = draft.dice.choice(kinds)
     base, flip = ground(draft), facing(draft)
     animal = KINDS[kind].category == "animal"
-    mount = draft.add(
-        kind, base=base, flip=flip, pose=draft.dice.choice(("walk", "run", "stand")) if animal else "", size=""
-    )
-    it = draft.things[mount]
-    way = -1 if flip else 1
+    pose = draft.dice.choice(("walk", "run", "stand")) if animal else ""
+    mount = draft.add(kind, base=base, flip=flip, pose=pose, size="")
+    it, way = draft.things[mount], -1 if flip else 1
     if kind == "skateboard":
         rider = someone(draft, base=base - 0.8 * it.height, pose="stand", hands="swing", flip=flip)
     else:
         forward, up = _SADDLES[kind]
-        pose, hands = ("mount", "grip") if animal else ("cycle", "grip")
-        rider = someone(draft, base=base, scale=0.86, pose=pose, hands=hands, flip=flip)
+        pose = "mount" if animal else "cycle"
+        rider = someone(draft, base=base, scale=0.86, pose=pose, hands="grip", flip=flip)
         who = draft.things[rider]
-        hip = body(who.kind, pose, hands).hip[1] - 0.02
+        hip = body(who.kind, pose, "grip").hip[1] - 0.02
         draft.change(rider, x=it.x + way * forward * it.height, base=base - up * it.height + hip * who.height)
     draft.change(rider, layer=base + 0.001)
     draft.fact(rider, "ride", mount)
@@ -271,15 +245,13 @@ def sail(draft: Draft) -> None:
 
 def walk_animal(draft: Draft) -> None:
     """Someone leads an animal on a leash."""
-    kind = draft.dice.choice(
-        ("dog", "dog", "dog", "horse", "cow", "elephant") if draft.setting not in INDOORS else ("dog",)
-    )
+    kinds = ("dog",) if draft.setting in INDOORS else ("dog", "dog", "dog", "horse", "cow", "elephant")
+    kind = draft.dice.choice(kinds)
     base, flip = ground(draft), facing(draft)
     person = someone(draft, base=base, pose="walk", hands="lead", flip=flip)
     animal = draft.add(kind, base=base - 0.005, flip=flip, pose="walk", scale=0.86)
-    gap = draft.dice.uniform(0.02, 0.05)
-    way = 1 if kind == "dog" else -1
-    stand_apart(draft, person, animal, gap, way if not flip else -way)
+    ahead = 1 if kind == "dog" else -1
+    stand_apart(draft, person, animal, draft.dice.uniform(0.02, 0.05), -ahead if flip else ahead)
     draft.fact(person, "walk" if kind == "dog" else "lead", animal)
 
 
@@ -299,9 +271,8 @@ def jump_over(draft: Draft) -> None:
 def sit(draft: Draft) -> None:
     """Someone sits on a seat, perhaps reading, or an animal does."""
     base = ground(draft)
-    kind = draft.dice.choice(
-        ("chair", "sofa", "sofa", "box") if draft.setting in INDOORS else ("bench", "bench", "chair", "box")
-    )
+    seats = ("chair", "sofa", "sofa", "box") if draft.setting in INDOORS else ("bench", "bench", "chair", "box")
+    kind = draft.dice.choice(seats)
     seat = draft.add(kind, base=base, flip=facing(draft), size="")
     wide = kind in ("bench", "sofa")
     side = draft.dice.uniform(-0.4, 0.4) if wide else 0.0
@@ -329,24 +300,19 @@ def sit(draft: Draft) -> None:
 def table(draft: Draft) -> None:
     """Something on a table, perhaps an animal or a thing under it."""
     base = ground(draft)
-    it = draft.things[draft.add("table", base=base)]
-    number = len(draft.things) - 1
-    top = draft.add(
-        draft.dice.choice(("cup", "flower", "book", "cat", "cup", "bag")),
-        draft.dice.uniform(-0.16, 0.16),
-        base,
-        size="",
-    )
-    if draft.things[top].kind == "cat":
+    number = draft.add("table", base=base)
+    height = draft.things[number].height
+    kind = draft.dice.choice(("cup", "flower", "book", "cat", "cup", "bag"))
+    top = draft.add(kind, draft.dice.uniform(-0.16, 0.16), base, size="")
+    if kind == "cat":
         draft.change(top, pose=draft.dice.choice(("sit", "lie")))
-    draft.change(top, base=base - 0.97 * it.height, layer=base + 0.001)
+    draft.change(top, base=base - 0.97 * height, layer=base + 0.001)
     draft.fact(top, "on", number)
     if draft.chance(0.6):
-        low = draft.add(
-            draft.dice.choice(("dog", "cat", "ball", "rabbit", "box")), 0.0, base - 0.008, scale=0.74, size=""
-        )
-        if draft.things[low].category == "animal":
-            draft.change(low, pose="lie" if draft.things[low].kind != "rabbit" else "sit", flip=facing(draft))
+        kind = draft.dice.choice(("dog", "cat", "ball", "rabbit", "box"))
+        low = draft.add(kind, 0.0, base - 0.008, scale=0.74, size="")
+        if KINDS[kind].category == "animal":
+            draft.change(low, pose="lie" if kind != "rabbit" else "sit", flip=facing(draft))
         draft.change(low, layer=base - 0.004)
         draft.fact(low, "under", number)
 
@@ -360,12 +326,9 @@ def beside(draft: Draft) -> None:
         things += ("horse", "motorcycle", "sheep", "cow", "elephant")
     kind = "snowman" if draft.setting == "winter" and draft.chance(0.5) else draft.dice.choice(things)
     poses = [name for name, _, _ in KINDS[kind].poses if name in ("stand", "sit", "lie")]
-    other = draft.add(
-        kind,
-        base=base - draft.dice.uniform(0, 0.015),
-        pose=draft.dice.choice(poses) if poses else "",
-        flip=facing(draft),
-    )
+    base -= draft.dice.uniform(0, 0.015)
+    pose = draft.dice.choice(poses) if poses else ""
+    other = draft.add(kind, base=base, pose=pose, flip=facing(draft))
     stand_apart(draft, person, other, draft.dice.uniform(0.0, 0.03), draft.dice.choice((-1, 1)))
 
 
@@ -374,9 +337,8 @@ def under_tree(draft: Draft) -> None:
     base = ground(draft)
     draft.add("tree", base=base - 0.03, size="", scale=1.05)
     kind = draft.dice.choice(("dog", "cat", "rabbit", "sheep", "cow", "boy", "girl", "horse", "bench"))
-    pose = {"boy": "stand", "girl": "stand", "horse": "stand", "bench": "", "cow": "lie", "sheep": "lie"}.get(
-        kind, "sit"
-    )
+    poses = {"boy": "stand", "girl": "stand", "horse": "stand", "bench": "", "cow": "lie", "sheep": "lie"}
+    pose = poses.get(kind, "sit")
     low = draft.add(kind, draft.dice.choice((-0.12, 0.12)), base, pose=pose, flip=facing(draft), scale=0.8, size="")
     draft.fact(low, "under", low - 1)
 
@@ -389,6 +351,10 @@ class Event:
     weight: float
     settings: tuple[str, ...] | None = ()
     outdoors: bool = False
+
+    def happens(self, setting: str) -> bool:
+        """Whether it can happen in a setting."""
+        return setting in self.settings if self.settings else not (self.outdoors and setting in INDOORS)
 
 
 EVENTS: tuple[Event, ...] = (

@@ -53,48 +53,21 @@ def _of(*categories: str) -> frozenset[str]:
 
 
 _ODD_PLURALS = {
-    "man": "men",
-    "woman": "women",
-    "child": "children",
-    "person": "people",
-    "sheep": "sheep",
-    "bus": "buses",
-    "bench": "benches",
-    "box": "boxes",
-    "dress": "dresses",
-    "puppy": "puppies",
-    "bunny": "bunnies",
-    "kitty": "kitties",
-    "pony": "ponies",
-    "lady": "ladies",
-    "couch": "couches",
-    "scarf": "scarves",
-    "gentleman": "gentlemen",
-    "trousers": "trousers",
-    "pants": "pants",
-    "jeans": "jeans",
-    "furniture": "furniture",
-    "clothing": "clothing",
-    "lorry": "lorries",
-    "beach": "beaches",
-    "livestock": "livestock",
-    "cattle": "cattle",
-}
+    "man": "men", "woman": "women", "child": "children", "person": "people", "sheep": "sheep", "bus": "buses",
+    "bench": "benches", "box": "boxes", "dress": "dresses", "puppy": "puppies", "bunny": "bunnies", "kitty": "kitties",
+    "pony": "ponies", "lady": "ladies", "couch": "couches", "scarf": "scarves", "gentleman": "gentlemen",
+    "trousers": "trousers", "pants": "pants", "jeans": "jeans", "furniture": "furniture", "clothing": "clothing",
+    "lorry": "lorries", "beach": "beaches", "livestock": "livestock", "cattle": "cattle",
+}  # fmt: skip
 
 
 def _noun(lemma: str, category: str, means, perhaps="", needs=None, general=1) -> Noun:
     return Noun(lemma, category, _set(means), _set(perhaps), _ODD_PLURALS.get(lemma, lemma + "s"), needs, general)
 
 
-def _own(*categories: str) -> list[Noun]:
-    return [
-        _noun(name, kind.category, (name,), "", None, 0) for name, kind in KINDS.items() if kind.category in categories
-    ]
-
-
 _SMALL = ("size", "small")
 NOUNS: tuple[Noun, ...] = (
-    *_own("person", "animal", "vehicle", "thing", "worn", "stuff"),
+    *(_noun(name, kind.category, (name,), general=0) for name, kind in KINDS.items() if kind.category != "place"),
     _noun("person", "person", "man woman boy girl", general=3),
     _noun("human", "person", "man woman boy girl", general=9),
     _noun("individual", "person", "man woman boy girl", general=9),
@@ -184,20 +157,13 @@ NOUNS: tuple[Noun, ...] = (
     _noun("outdoors", "place", _of("place") - {"room"}, general=9),
 )
 
-_POSED = {
-    "stand": ("stands", "standing"),
-    "walk": ("walks", "walking"),
-    "run": ("runs", "running"),
-    "sit": ("sits", "sitting"),
-    "lie": ("lies", "lying"),
-    "jump": ("jumps", "jumping"),
-    "fly": ("flies", "flying"),
-    "swim": ("swims", "swimming"),
-}
-
 
 def _colour(lemma: str, means: str, perhaps: str = "") -> Attribute:
     return Attribute(lemma, "colour", {"colour": _set(means)}, {"colour": _set(perhaps)})
+
+
+def _pose(lemma: str, forms: str, perhaps: str = "") -> Attribute:
+    return Attribute(lemma, "pose", {"pose": _set(lemma)}, {"pose": _set(perhaps)}, tuple(forms.split()))
 
 
 ATTRIBUTES: tuple[Attribute, ...] = (
@@ -224,19 +190,14 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     Attribute("elderly", "age", {"age": _set("old")}),
     Attribute("blond", "hair", {"hair": _set("blond")}),
     Attribute("blonde", "hair", {"hair": _set("blond")}),
-    *(
-        Attribute(name, "pose", {"pose": _set(name)}, {"pose": _set(more)}, _POSED[name])
-        for name, more in (
-            ("stand", "kick"),
-            ("walk", ""),
-            ("run", ""),
-            ("sit", "mount cycle aboard"),
-            ("lie", ""),
-            ("jump", ""),
-            ("fly", ""),
-            ("swim", ""),
-        )
-    ),
+    _pose("stand", "stands standing", "kick"),
+    _pose("walk", "walks walking"),
+    _pose("run", "runs running"),
+    _pose("sit", "sits sitting", "mount cycle aboard"),
+    _pose("lie", "lies lying"),
+    _pose("jump", "jumps jumping"),
+    _pose("fly", "flies flying"),
+    _pose("swim", "swims swimming"),
     Attribute("jog", "pose", {}, {"pose": _set("run")}),
     Attribute("move", "pose", {"pose": _set("walk run")}, {"pose": _set("mount cycle aboard fly swim jump kick")}),
     Attribute("rest", "pose", {"pose": _set("lie")}, {"pose": _set("sit stand")}),
@@ -247,40 +208,53 @@ ATTRIBUTES: tuple[Attribute, ...] = (
 )
 
 RELATIONS: tuple[Verb, ...] = (
-    Verb("ride", "action", ("ride",), ("rides", "riding", "ridden")),
-    Verb("hold", "action", ("hold",), ("holds", "holding", "held")),
-    Verb("carry", "action", ("carry",), ("carries", "carrying", "carried")),
-    Verb("wear", "action", ("wear",), ("wears", "wearing", "worn")),
-    Verb("chase", "action", ("chase",), ("chases", "chasing", "chased")),
-    Verb("follow", "action", ("follow",), ("follows", "following", "followed")),
-    Verb("run after", "action", ("chase",), ("runs after", "running after", "")),
-    Verb("kick", "action", ("kick",), ("kicks", "kicking", "kicked")),
-    Verb("play with", "action", ("play with",), ("plays with", "playing with", "")),
-    Verb("fly", "action", ("fly",), ("flies", "flying", "flown")),
-    Verb("read", "action", ("read",), ("reads", "reading", "read")),
-    Verb("play", "action", ("play",), ("plays", "playing", "played")),
-    Verb("walk", "action", ("walk",), ("walks", "walking", "walked")),
-    Verb("lead", "action", ("walk",), ("leads", "leading", "led")),
-    Verb("have", "action", ("have",), ("has", "having", "")),
-    Verb("jump over", "action", ("leap",), ("jumps over", "jumping over", "")),
-    Verb("leap over", "action", ("leap",), ("leaps over", "leaping over", "")),
-    *(Verb(lemma, "place", (lemma,)) for lemma in ("on", "in", "under", "over", "above", "behind", "near")),
-    *(Verb(lemma, "place", (lemma,)) for lemma in ("with", "at")),
-    *(Verb(lemma, "place", (lemma,)) for lemma in ("next to", "in front of", "left of", "right of")),
-    *(Verb(lemma, "place", ("on",)) for lemma in ("on top of", "atop", "upon", "onto")),
-    *(Verb(lemma, "place", ("in",)) for lemma in ("inside", "into", "inside of")),
-    *(Verb(lemma, "place", ("under",)) for lemma in ("below", "beneath", "underneath")),
-    *(Verb(lemma, "place", ("next to",)) for lemma in ("beside", "alongside")),
-    *(Verb(lemma, "place", ("near",)) for lemma in ("by", "close to", "around")),
-    *(Verb(lemma, "place", ("across",)) for lemma in ("across", "through", "along")),
-    *(Verb(lemma, "place", ("left of",)) for lemma in ("to the left of", "on the left of")),
-    *(Verb(lemma, "place", ("right of",)) for lemma in ("to the right of", "on the right of")),
+    *(
+        Verb(lemma, "action", (fact,), tuple(forms))
+        for lemma, fact, *forms in (
+            ("ride", "ride", "rides", "riding", "ridden"),
+            ("hold", "hold", "holds", "holding", "held"),
+            ("carry", "carry", "carries", "carrying", "carried"),
+            ("wear", "wear", "wears", "wearing", "worn"),
+            ("chase", "chase", "chases", "chasing", "chased"),
+            ("follow", "follow", "follows", "following", "followed"),
+            ("run after", "chase", "runs after", "running after", ""),
+            ("kick", "kick", "kicks", "kicking", "kicked"),
+            ("play with", "play with", "plays with", "playing with", ""),
+            ("fly", "fly", "flies", "flying", "flown"),
+            ("read", "read", "reads", "reading", "read"),
+            ("play", "play", "plays", "playing", "played"),
+            ("walk", "walk", "walks", "walking", "walked"),
+            ("lead", "walk", "leads", "leading", "led"),
+            ("have", "have", "has", "having", ""),
+            ("jump over", "leap", "jumps over", "jumping over", ""),
+            ("leap over", "leap", "leaps over", "leaping over", ""),
+        )
+    ),
+    *(
+        Verb(lemma, "place", (fact or lemma,))
+        for fact, lemmas in (
+            ("", "on, in, under, over, above, behind, near, with, at, next to, in front of, left of, right of"),
+            ("on", "on top of, atop, upon, onto"),
+            ("in", "inside, into, inside of"),
+            ("under", "below, beneath, underneath"),
+            ("next to", "beside, alongside"),
+            ("near", "by, close to, around"),
+            ("across", "across, through, along"),
+            ("left of", "to the left of, on the left of"),
+            ("right of", "to the right of, on the right of"),
+        )
+        for lemma in lemmas.split(", ")
+    ),
 )
 
 
 @cache
 def nouns() -> dict[str, tuple[Noun, ...]]:
-    """Every noun lemma with its entries ("bird" has two: the kind, and the wider word that takes in ducks)."""
+    """Every noun lemma with its entries ("bird" has two: the kind, and the wider word that takes in ducks).
+
+    >>> [(noun.lemma, sorted(noun.means), noun.needs) for noun in nouns()["puppy"]]
+    [('puppy', ['dog'], ('size', 'small'))]
+    """
     table: dict[str, list[Noun]] = {}
     for noun in NOUNS:
         table.setdefault(noun.lemma, []).append(noun)

@@ -4,256 +4,29 @@ What was composed is known; what is only a matter of position is decided where i
 """
 
 from collections.abc import Callable
+from functools import cached_property
 
-from .scene import Scene, Thing
+from .scene import Scene
 
 Verdict = bool | None
 MOVING = ("walk", "run", "mount", "cycle")
 _TOUCHING = frozenset({"ride", "hold", "wear", "on", "in", "under", "over", "read", "play"})
-
-
-def _action(name: str) -> Callable[["Facts", int, int], Verdict]:
-    def rule(facts: "Facts", subject: int, thing: int) -> Verdict:
-        return (subject, name, thing) in facts.known
-
-    return rule
-
-
-def _gap(a: Thing, b: Thing) -> tuple[float, float]:
-    """(free width between two boxes, negative when they overlap; the smaller width)."""
-    left, _, right, _ = a.extent
-    c, _, d, _ = b.extent
-    return max(c - right, left - d), min(right - left, d - c)
-
-
-def _towards(who: Thing, whom: Thing) -> bool:
-    return (whom.x < who.x) == who.flip
-
-
-def _hold(facts: "Facts", subject: int, thing: int) -> Verdict:
-    if facts.linked.get((subject, thing), set()) & {"hold", "read", "play"}:
-        return True
-    a, b = facts.things[subject], facts.things[thing]
-    if (subject, "fly", thing) in facts.known or (subject, "wear", thing) in facts.known:
-        return None
-    if a.category != "person" or b.category in ("person", "worn"):
-        return None if a.category == "person" and b.category == "worn" and b.wearer == subject else False
-    close = _gap(a, b)[0] < 0 and b.height < 0.3
-    return None if close else False
-
-
-def _carry(facts: "Facts", subject: int, thing: int) -> Verdict:
-    if facts.things[thing].kind == "backpack" and (subject, "wear", thing) in facts.known:
-        return True
-    return _hold(facts, subject, thing)
-
-
-def _ride(facts: "Facts", subject: int, thing: int) -> Verdict:
-    if (subject, "in", thing) in facts.known:
-        return None
-    return (subject, "ride", thing) in facts.known
-
-
-def _chase(facts: "Facts", subject: int, thing: int) -> Verdict:
-    if (subject, "chase", thing) in facts.known:
-        return True
-    a, b = facts.things[subject], facts.things[thing]
-    flees = b.kind == "ball" or (b.pose == "run" and b.flip == a.flip)
-    return None if a.pose == "run" and flees and _towards(a, b) else False
-
-
-def _follow(facts: "Facts", subject: int, thing: int) -> Verdict:
-    chase = _chase(facts, subject, thing)
-    if chase is not False:
-        return chase
-    a, b = facts.things[subject], facts.things[thing]
-    return None if a.pose in MOVING and b.pose in MOVING and a.flip == b.flip and _towards(a, b) else False
-
-
-def _kick(facts: "Facts", subject: int, thing: int) -> Verdict:
-    if (subject, "kick", thing) in facts.known:
-        return True
-    a, b = facts.things[subject], facts.things[thing]
-    return None if a.pose == "kick" and _towards(a, b) and _gap(a, b)[0] < 0.08 else False
-
-
-def _play_with(facts: "Facts", subject: int, thing: int) -> Verdict:
-    linked = facts.linked.get((subject, thing), set())
-    if linked & {"kick", "fly"} or ("chase" in linked and facts.things[thing].kind == "ball"):
-        return True
-    return None if _gap(facts.things[subject], facts.things[thing])[0] < 0.2 else False
-
-
-def _walk(facts: "Facts", subject: int, thing: int) -> Verdict:
-    if facts.linked.get((subject, thing), set()) & {"walk", "lead"}:
-        return True
-    a, b = facts.things[subject], facts.things[thing]
-    alike = a.category == "person" and b.category == "animal" and a.pose == b.pose == "walk"
-    return None if alike and _gap(a, b)[0] < 0.2 else False
-
-
-def _on(facts: "Facts", subject: int, thing: int) -> Verdict:
-    linked = facts.linked.get((subject, thing), set())
-    if linked & {"on", "ride"} or (thing, "wear", subject) in facts.known:
-        return True
-    return None if linked & {"in", "over"} else False
-
-
-def _in(facts: "Facts", subject: int, thing: int) -> Verdict:
-    linked = facts.linked.get((subject, thing), set())
-    if linked & {"in", "wear"}:
-        return True
-    if "on" in linked:
-        return True if facts.things[thing].kind == "chair" else None
-    if facts.things[thing].kind == "tree" and _gap(facts.things[subject], facts.things[thing])[0] < 0:
-        return None
-    return False
-
-
-def _above(facts: "Facts", subject: int, thing: int) -> Verdict:
-    if facts.between(subject, thing) & (_TOUCHING - {"over"}):
-        return None
-    if (subject, "over", thing) in facts.known:
-        return True
-    a, b = facts.things[subject], facts.things[thing]
-    higher = a.extent[3] <= b.extent[1] + 0.02
-    gap, narrow = _gap(a, b)
-    if higher:
-        return True if gap < -0.3 * narrow else None
-    return None if a.extent[3] < b.extent[3] - 0.15 and gap < 0 else False
-
-
-def _over(facts: "Facts", subject: int, thing: int) -> Verdict:
-    return True if (subject, "over", thing) in facts.known else _above(facts, subject, thing)
-
-
-def _under(facts: "Facts", subject: int, thing: int) -> Verdict:
-    if (subject, "under", thing) in facts.known:
-        return True
-    if (thing, "under", subject) in facts.known:
-        return False
-    above = _above(facts, thing, subject)
-    if above is False and facts.things[thing].kind in ("tree", "table", "umbrella", "bench", "chair"):
-        return None if _gap(facts.things[subject], facts.things[thing])[0] < 0.02 else False
-    return above
-
-
-def _afoot(facts: "Facts", *numbers: int) -> bool:
-    return all(facts.ground(number)[1] not in ("", "sky") for number in numbers)
-
-
-def _next_to(facts: "Facts", subject: int, thing: int) -> Verdict:
-    a, b = facts.things[subject], facts.things[thing]
-    if facts.between(subject, thing) & _TOUCHING or "worn" in (a.category, b.category):
-        return None
-    gap, narrow = _gap(a, b)
-    if gap > 0.3:
-        return False
-    apart = abs(facts.things[facts.root(subject)].base - facts.things[facts.root(thing)].base)
-    return True if -0.3 * narrow < gap < 0.08 and apart < 0.07 and _afoot(facts, subject, thing) else None
-
-
-def _near(facts: "Facts", subject: int, thing: int) -> Verdict:
-    if facts.between(subject, thing) & _TOUCHING:
-        return None
-    if _next_to(facts, subject, thing):
-        return True
-    a, b = facts.things[subject], facts.things[thing]
-    gap, _ = _gap(a, b)
-    if gap > 0.45:
-        return False
-    apart = abs(facts.things[facts.root(subject)].base - facts.things[facts.root(thing)].base)
-    return True if gap < 0.14 and apart < 0.12 and _afoot(facts, subject, thing) else None
-
-
-def _in_front_of(facts: "Facts", subject: int, thing: int) -> Verdict:
-    a, b = facts.things[subject], facts.things[thing]
-    if facts.between(subject, thing) & _TOUCHING or not _afoot(facts, subject, thing):
-        return None
-    gap, narrow = _gap(a, b)
-    nearer = facts.things[facts.root(subject)].base - facts.things[facts.root(thing)].base
-    if gap < -0.4 * narrow and abs(nearer) > 0.05:
-        return nearer > 0
-    return False if gap > 0.3 and abs(nearer) < 0.03 else None
-
-
-def _behind(facts: "Facts", subject: int, thing: int) -> Verdict:
-    return _in_front_of(facts, thing, subject)
-
-
-def _left(facts: "Facts", subject: int, thing: int) -> Verdict:
-    a, b = facts.things[subject].extent, facts.things[thing].extent
-    if a[2] <= b[0] + 0.02:
-        return True
-    return False if b[2] <= a[0] + 0.02 else None
-
-
-def _right(facts: "Facts", subject: int, thing: int) -> Verdict:
-    return _left(facts, thing, subject)
-
-
-def _with(facts: "Facts", subject: int, thing: int) -> Verdict:
-    return True if facts.between(subject, thing) or _near(facts, subject, thing) else None
-
-
-def _have(facts: "Facts", subject: int, thing: int) -> Verdict:
-    return True if facts.linked.get((subject, thing), set()) & {"hold", "wear", "walk", "fly"} else None
-
-
-def _open(facts: "Facts", subject: int, thing: int) -> Verdict:
-    return None
-
-
-RULES: dict[str, Callable[["Facts", int, int], Verdict]] = {
-    "wear": _action("wear"),
-    "read": _action("read"),
-    "play": _action("play"),
-    "fly": _action("fly"),
-    "leap": _action("over"),
-    "ride": _ride,
-    "hold": _hold,
-    "carry": _carry,
-    "chase": _chase,
-    "follow": _follow,
-    "kick": _kick,
-    "play with": _play_with,
-    "walk": _walk,
-    "have": _have,
-    "on": _on,
-    "in": _in,
-    "under": _under,
-    "over": _over,
-    "above": _above,
-    "behind": _behind,
-    "in front of": _in_front_of,
-    "next to": _next_to,
-    "near": _near,
-    "left of": _left,
-    "right of": _right,
-    "with": _with,
-    "at": _open,
-    "across": _open,
-}
-
-
-# Does a relation hold between two things of a scene? True, False, or None where the picture does not decide.
-
-
-_AT_PLACE: dict[str, tuple[str, ...]] = {
-    "park": ("in", "at"),
-    "beach": ("on", "at"),
-    "street": ("on", "in"),
-    "winter": ("in",),
-    "field": ("in", "on"),
-    "forest": ("in",),
-    "desert": ("in",),
-    "room": ("in",),
-    "mountain": ("in", "on", "near"),
-}
+_NONE: frozenset[str] = frozenset()
+_GROUNDS = ("grass", "sand", "snow", "road", "floor")
+_AT_PLACE = {"park": ("in", "at"), "beach": ("on", "at"), "street": ("on", "in"), "winter": ("in",),
+             "field": ("in", "on"), "forest": ("in",), "desert": ("in",), "room": ("in",),
+             "mountain": ("in", "on", "near")}  # fmt: skip
 
 
 class Facts:
-    """The relations of one scene, each worked out once."""
+    """The relations of one scene, each worked out once.
+
+    >>> from itmlab.scenes.scene import Fact, Thing
+    >>> things = Thing("man", 0.5, 0.7, 0.4), Thing("horse", 0.5, 0.9, 0.5), Thing("grass"), Thing("field")
+    >>> facts = Facts(Scene("field", things, (Fact(0, "ride", 1), Fact(1, "on", 2))))
+    >>> facts.holds(0, "on", 1), facts.holds(1, "ride", 0), facts.holds(0, "near", 1), facts.ground(0)
+    (True, False, None, ('on', 'grass'))
+    """
 
     def __init__(self, scene: Scene):
         self.scene, self.things = scene, scene.objects
@@ -279,14 +52,18 @@ class Facts:
     def _decide(self, subject: int, relation: str, thing: int) -> Verdict:
         if subject == thing:
             return False
-        category = self.things[thing].category
         if self.things[subject].category in ("stuff", "place"):
             return None
+        category = self.things[thing].category
         if category == "place":
             return self._at_place(subject, relation)
         if category == "stuff":
             return self._at_stuff(subject, relation, thing)
-        return RULES[relation](self, subject, thing)
+        return RULES[relation](Pair(self, subject, thing))
+
+    def between(self, one: int, other: int) -> set[str]:
+        """The composed relations between two things, whichever way they go."""
+        return self.linked.get((one, other), set()) | self.linked.get((other, one), set())
 
     def root(self, number: int) -> int:
         """What carries a thing in the end: the horse under a rider, the person who wears a hat."""
@@ -304,11 +81,10 @@ class Facts:
 
     def _at_place(self, subject: int, relation: str) -> Verdict:
         setting, (_, stuff) = self.scene.setting, self.ground(subject)
-        if setting == "lake":
-            afloat = stuff == "water"
+        if setting == "lake":  # the word means the water: one who stands on its shore is near it and not in it
             if relation in ("in", "on"):
-                return afloat
-            return True if relation in ("near", "next to", "at") and not afloat and stuff == "grass" else None
+                return stuff == "water"
+            return True if relation in ("near", "next to", "at") and stuff == "grass" else None
         if stuff in ("sky", "water", "") and relation != "in":
             return None
         if relation == "across":
@@ -319,17 +95,206 @@ class Facts:
         kind, (how, stuff) = self.things[thing].kind, self.ground(subject)
         if relation in ("on", "in"):
             if kind != stuff:
-                return False if stuff and kind in ("water", "sky", "grass", "sand", "snow", "road", "floor") else None
-            if kind in ("grass", "sand", "snow", "road", "floor", "rock"):
-                direct = self.root(subject) == subject
-                return (True if direct else None) if relation == "on" or kind in ("snow", "grass", "sand") else None
+                return False if stuff and kind in ("water", "sky", *_GROUNDS) else None
+            if kind in (*_GROUNDS, "rock"):
+                direct = self.root(subject) == subject  # a rider is on the horse; is he on the grass?
+                return True if direct and (relation == "on" or kind in ("snow", "grass", "sand")) else None
             return True if how == relation or kind == "water" else None
         if relation == "across":
             return True if kind == stuff and self.things[subject].pose in MOVING else None
-        if relation in ("near", "next to") and kind == "water":
-            return True if relation == "near" and stuff not in ("water", "sky") else None
-        return None
+        return True if relation == "near" and kind == "water" and stuff not in ("water", "sky") else None
 
-    def between(self, one: int, other: int) -> set[str]:
-        """The composed relations between two things, whichever way they go."""
-        return self.linked.get((one, other), set()) | self.linked.get((other, one), set())
+
+class Pair:
+    """Two things of a scene as the rules see them: `a` is the subject, `said` what was composed of `a` and `b`."""
+
+    def __init__(self, facts: Facts, subject: int, thing: int):
+        self.facts, self.subject, self.thing = facts, subject, thing
+        self.a, self.b = facts.things[subject], facts.things[thing]
+        self.said = facts.linked.get((subject, thing), _NONE)
+        self.said_back = facts.linked.get((thing, subject), _NONE)
+
+    @property
+    def turned(self) -> "Pair":
+        """The same two, the object first."""
+        return Pair(self.facts, self.thing, self.subject)
+
+    @cached_property
+    def touching(self) -> set[str]:
+        """The composed relations, either way, in which two things touch: beside these "next to" says nothing."""
+        return (self.said | self.said_back) & _TOUCHING
+
+    @cached_property
+    def _sides(self) -> tuple[float, float]:
+        (left, _, right, _), (c, _, d, _) = self.a.extent, self.b.extent
+        return max(c - right, left - d), min(right - left, d - c)
+
+    @property
+    def gap(self) -> float:
+        """The free width between the two boxes in picture heights, negative where they overlap."""
+        return self._sides[0]
+
+    @property
+    def narrow(self) -> float:
+        """The smaller of the two widths."""
+        return self._sides[1]
+
+    @cached_property
+    def nearer(self) -> float:
+        """How much nearer to us `a` stands, or what carries it, in picture heights."""
+        things, root = self.facts.things, self.facts.root
+        return things[root(self.subject)].base - things[root(self.thing)].base
+
+    @property
+    def afoot(self) -> bool:
+        """Whether both stand on something rather than hang in the air."""
+        return all(self.facts.ground(number)[1] not in ("", "sky") for number in (self.subject, self.thing))
+
+    @property
+    def towards(self) -> bool:
+        """Whether `a` faces `b`."""
+        return (self.b.x < self.a.x) == self.a.flip
+
+
+def _hold(p: Pair) -> Verdict:
+    if p.said & {"hold", "read", "play"}:
+        return True
+    if p.said & {"fly", "wear"}:
+        return None
+    if p.a.category != "person" or p.b.category in ("person", "worn"):
+        return None if p.a.category == "person" and p.b.category == "worn" and p.b.wearer == p.subject else False
+    return None if p.gap < 0 and p.b.height < 0.3 else False
+
+
+def _carry(p: Pair) -> Verdict:
+    return True if p.b.kind == "backpack" and "wear" in p.said else _hold(p)
+
+
+def _chase(p: Pair) -> Verdict:
+    if "chase" in p.said:
+        return True
+    flees = p.b.kind == "ball" or (p.b.pose == "run" and p.b.flip == p.a.flip)
+    return None if p.a.pose == "run" and flees and p.towards else False
+
+
+def _follow(p: Pair) -> Verdict:
+    chase = _chase(p)
+    if chase is not False:
+        return chase
+    return None if p.a.pose in MOVING and p.b.pose in MOVING and p.a.flip == p.b.flip and p.towards else False
+
+
+def _kick(p: Pair) -> Verdict:
+    if "kick" in p.said:
+        return True
+    return None if p.a.pose == "kick" and p.towards and p.gap < 0.08 else False
+
+
+def _play_with(p: Pair) -> Verdict:
+    if p.said & {"kick", "fly"} or ("chase" in p.said and p.b.kind == "ball"):
+        return True
+    return None if p.gap < 0.2 else False
+
+
+def _walk(p: Pair) -> Verdict:
+    if p.said & {"walk", "lead"}:
+        return True
+    alike = p.a.category == "person" and p.b.category == "animal" and p.a.pose == p.b.pose == "walk"
+    return None if alike and p.gap < 0.2 else False
+
+
+def _on(p: Pair) -> Verdict:
+    if p.said & {"on", "ride"} or "wear" in p.said_back:
+        return True
+    return None if p.said & {"in", "over"} else False
+
+
+def _in(p: Pair) -> Verdict:
+    if p.said & {"in", "wear"}:
+        return True
+    if "on" in p.said:
+        return True if p.b.kind == "chair" else None
+    return None if p.b.kind == "tree" and p.gap < 0 else False
+
+
+def _above(p: Pair) -> Verdict:
+    if p.touching - {"over"}:
+        return None
+    if "over" in p.said:
+        return True
+    (_, _, _, bottom), (_, top, _, low) = p.a.extent, p.b.extent
+    if bottom <= top + 0.02:
+        return True if p.gap < -0.3 * p.narrow else None
+    return None if bottom < low - 0.15 and p.gap < 0 else False
+
+
+def _under(p: Pair) -> Verdict:
+    if "under" in p.said or "under" in p.said_back:
+        return "under" in p.said
+    above = _above(p.turned)
+    if above is False and p.b.kind in ("tree", "table", "umbrella", "bench", "chair"):
+        return None if p.gap < 0.02 else False
+    return above
+
+
+def _next_to(p: Pair) -> Verdict:
+    if p.touching or "worn" in (p.a.category, p.b.category):
+        return None
+    if p.gap > 0.3:
+        return False
+    return True if -0.3 * p.narrow < p.gap < 0.08 and abs(p.nearer) < 0.07 and p.afoot else None
+
+
+def _near(p: Pair) -> Verdict:
+    if p.touching:
+        return None
+    if _next_to(p):
+        return True
+    if p.gap > 0.45:
+        return False
+    return True if p.gap < 0.14 and abs(p.nearer) < 0.12 and p.afoot else None
+
+
+def _in_front_of(p: Pair) -> Verdict:
+    if p.touching or not p.afoot:
+        return None
+    if p.gap < -0.4 * p.narrow and abs(p.nearer) > 0.05:
+        return p.nearer > 0
+    return False if p.gap > 0.3 and abs(p.nearer) < 0.03 else None
+
+
+def _left(p: Pair) -> Verdict:
+    (left, _, right, _), (c, _, d, _) = p.a.extent, p.b.extent
+    return True if right <= c + 0.02 else False if d <= left + 0.02 else None
+
+
+RULES: dict[str, Callable[[Pair], Verdict]] = {
+    "wear": lambda p: "wear" in p.said,
+    "read": lambda p: "read" in p.said,
+    "play": lambda p: "play" in p.said,
+    "fly": lambda p: "fly" in p.said,
+    "leap": lambda p: "over" in p.said,
+    "ride": lambda p: None if "in" in p.said else "ride" in p.said,
+    "hold": _hold,
+    "carry": _carry,
+    "chase": _chase,
+    "follow": _follow,
+    "kick": _kick,
+    "play with": _play_with,
+    "walk": _walk,
+    "have": lambda p: True if p.said & {"hold", "wear", "walk", "fly"} else None,
+    "on": _on,
+    "in": _in,
+    "under": _under,
+    "over": lambda p: True if "over" in p.said else _above(p),
+    "above": _above,
+    "behind": lambda p: _in_front_of(p.turned),
+    "in front of": _in_front_of,
+    "next to": _next_to,
+    "near": _near,
+    "left of": _left,
+    "right of": lambda p: _left(p.turned),
+    "with": lambda p: True if p.said or p.said_back or _near(p) else None,
+    "at": lambda p: None,
+    "across": lambda p: None,
+}

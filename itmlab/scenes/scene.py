@@ -3,144 +3,20 @@
 import json
 import random
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from ..text.graph import Attribute, Relation, SceneGraph, SceneObject
 
 # What can be drawn: each kind's category, size, proportions, colours and poses, and each setting's parts.
 
-
 COLOURS: dict[str, tuple[int, int, int]] = {
-    "red": (216, 54, 50),
-    "orange": (242, 138, 38),
-    "yellow": (247, 208, 66),
-    "green": (62, 152, 80),
-    "blue": (52, 104, 204),
-    "purple": (130, 76, 180),
-    "pink": (243, 142, 182),
-    "brown": (138, 88, 50),
-    "black": (44, 44, 52),
-    "white": (247, 246, 242),
-    "gray": (146, 150, 158),
-}
-BRIGHT = ("red", "orange", "yellow", "green", "blue", "purple", "pink")
-CLOTH = (*BRIGHT, "white", "black", "gray")
-PAINT = ("red", "blue", "yellow", "green", "white", "black", "orange")
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of thing: `height` in picture heights, `wide` and `poses` {pose: (width, height)} in heights."""
-
-    category: str
-    height: float = 0.3
-    wide: float = 1.0
-    colours: tuple[str, ...] = ()
-    poses: tuple[tuple[str, float, float], ...] = ()
-    patterns: tuple[str, ...] = ()
-    sized: bool = False  # comes also big and small
-
-    def proportions(self, pose: str) -> tuple[float, float]:
-        """Width and height of the drawing in a pose, in heights of the kind."""
-        return next(((wide, high) for name, wide, high in self.poses if name == pose), (self.wide, 1.0))
-
-
-def _walker(wide: float, *more: tuple[str, float, float]) -> tuple[tuple[str, float, float], ...]:
-    return (("stand", wide, 1.0), ("walk", wide, 1.0), ("run", wide * 1.12, 1.0), *more)
-
-
-_BODY = (
-    ("stand", 0.42, 1.0),
-    ("walk", 0.48, 1.0),
-    ("run", 0.68, 1.0),
-    ("jump", 0.6, 1.0),
-    ("kick", 0.62, 1.0),
-    ("sit", 0.52, 0.8),
-    ("mount", 0.45, 0.75),
-    ("cycle", 0.52, 0.9),
-    ("aboard", 0.4, 0.6),
-)
-
-KINDS: dict[str, Kind] = {
-    "man": Kind("person", 0.6, 0.42, poses=_BODY),
-    "woman": Kind("person", 0.57, 0.42, poses=_BODY),
-    "boy": Kind("person", 0.45, 0.48, poses=_BODY),
-    "girl": Kind("person", 0.45, 0.48, poses=_BODY),
-    "dog": Kind(
-        "animal",
-        0.32,
-        1.35,
-        ("brown", "black", "white", "gray", "yellow"),
-        _walker(1.35, ("sit", 0.95, 1.0), ("lie", 1.35, 0.58), ("jump", 1.5, 1.0)),
-        ("spotted",),
-        True,
-    ),
-    "cat": Kind(
-        "animal",
-        0.28,
-        1.25,
-        ("orange", "black", "white", "gray"),
-        _walker(1.25, ("sit", 0.85, 1.0), ("lie", 1.3, 0.6)),
-        ("striped",),
-        True,
-    ),
-    "horse": Kind(
-        "animal", 0.52, 1.12, ("brown", "black", "white", "gray"), _walker(1.12, ("jump", 1.3, 1.0)), (), True
-    ),
-    "zebra": Kind("animal", 0.5, 1.12, ("white",), _walker(1.12), ("striped",)),
-    "cow": Kind("animal", 0.4, 1.45, ("white", "brown", "black"), _walker(1.45, ("lie", 1.45, 0.62)), ("spotted",)),
-    "sheep": Kind("animal", 0.34, 1.3, ("white", "black", "gray"), _walker(1.3, ("lie", 1.3, 0.64)), (), True),
-    "elephant": Kind("animal", 0.52, 1.4, ("gray",), _walker(1.4), (), True),
-    "giraffe": Kind("animal", 0.76, 0.72, ("yellow",), _walker(0.72), ("spotted",)),
-    "rabbit": Kind("animal", 0.28, 0.95, ("white", "brown", "gray"), (("sit", 0.95, 1.0), ("run", 1.2, 0.9))),
-    "bird": Kind(
-        "animal",
-        0.22,
-        1.3,
-        ("red", "blue", "yellow", "black", "white"),
-        (("stand", 1.15, 1.0), ("fly", 1.5, 1.0)),
-    ),
-    "duck": Kind("animal", 0.25, 1.15, ("white", "yellow", "brown"), (("stand", 1.15, 1.0), ("swim", 1.15, 0.8))),
-    "car": Kind("vehicle", 0.27, 2.1, PAINT, sized=True),
-    "bus": Kind("vehicle", 0.42, 1.75, ("red", "blue", "yellow", "green", "white", "orange")),
-    "truck": Kind("vehicle", 0.4, 1.75, ("red", "blue", "yellow", "green", "white"), sized=True),
-    "bicycle": Kind("vehicle", 0.33, 1.55, ("red", "blue", "green", "black", "yellow", "pink")),
-    "motorcycle": Kind("vehicle", 0.31, 1.7, ("red", "blue", "black", "yellow", "green")),
-    "boat": Kind("vehicle", 0.5, 1.05, ("red", "blue", "white", "green", "brown")),
-    "skateboard": Kind("vehicle", 0.085, 3.4, ("red", "blue", "green", "yellow", "purple", "black")),
-    "ball": Kind("thing", 0.17, 1.0, BRIGHT, patterns=("striped", "spotted"), sized=True),
-    "kite": Kind("thing", 0.26, 0.8, BRIGHT, patterns=("striped",)),
-    "balloon": Kind("thing", 0.26, 0.62, BRIGHT, sized=True),
-    "umbrella": Kind("thing", 0.42, 1.1, (*BRIGHT, "black"), patterns=("striped", "spotted")),
-    "flower": Kind("thing", 0.24, 0.5, ("red", "yellow", "pink", "purple", "white", "blue")),
-    "book": Kind("thing", 0.13, 1.35, ("red", "blue", "green", "brown", "purple")),
-    "guitar": Kind("thing", 0.17, 2.4, ("brown", "red", "black", "orange")),
-    "cup": Kind("thing", 0.16, 1.1, ("white", "red", "blue", "yellow", "green"), patterns=("striped",)),
-    "bag": Kind("thing", 0.17, 0.9, ("red", "blue", "brown", "black", "pink", "green")),
-    "bench": Kind("thing", 0.28, 1.9, ("brown", "green", "white", "blue")),
-    "chair": Kind("thing", 0.4, 0.68, ("brown", "red", "white", "blue", "green")),
-    "sofa": Kind("thing", 0.33, 2.0, ("red", "blue", "green", "gray", "purple", "brown")),
-    "table": Kind("thing", 0.3, 1.7, ("brown", "white", "black")),
-    "tree": Kind("thing", 0.74, 0.72, ("green", "orange"), sized=True),
-    "house": Kind("thing", 0.6, 1.1, ("red", "white", "yellow", "blue", "brown"), sized=True),
-    "tent": Kind("thing", 0.4, 1.4, ("orange", "blue", "green", "red", "yellow"), patterns=("striped",)),
-    "box": Kind("thing", 0.22, 1.15, ("brown", "red", "blue", "white"), sized=True),
-    "fence": Kind("thing", 0.24, 2.3, ("white", "brown", "gray")),
-    "snowman": Kind("thing", 0.46, 0.7, ("white",)),
-    "shirt": Kind("worn", wide=0.42, colours=CLOTH, patterns=("striped", "spotted")),
-    "dress": Kind("worn", wide=0.42, colours=CLOTH, patterns=("striped", "spotted")),
-    "coat": Kind("worn", wide=0.42, colours=(*BRIGHT, "black", "brown", "gray")),
-    "trousers": Kind("worn", wide=0.42, colours=("blue", "black", "brown", "gray", "white")),
-    "hat": Kind("worn", wide=0.42, colours=(*BRIGHT, "black", "white", "brown")),
-    "scarf": Kind("worn", wide=0.42, colours=BRIGHT, patterns=("striped",)),
-    "backpack": Kind("worn", wide=0.42, colours=("red", "blue", "green", "purple", "black", "orange")),
-    **{name: Kind("stuff") for name in ("grass", "sand", "snow", "road", "water", "floor", "wall", "sky", "rock")},
-    **{
-        name: Kind("place")
-        for name in ("park", "beach", "street", "winter", "field", "forest", "desert", "lake", "room", "mountain")
-    },
-}
+    "red": (216, 54, 50), "orange": (242, 138, 38), "yellow": (247, 208, 66), "green": (62, 152, 80),
+    "blue": (52, 104, 204), "purple": (130, 76, 180), "pink": (243, 142, 182), "brown": (138, 88, 50),
+    "black": (44, 44, 52), "white": (247, 246, 242), "gray": (146, 150, 158),
+}  # fmt: skip
+_BRIGHT = "red orange yellow green blue purple pink"
+_CLOTH = f"{_BRIGHT} white black gray"
 
 
 @dataclass(frozen=True)
@@ -165,6 +41,99 @@ SETTINGS: dict[str, Setting] = {
     "room": Setting("floor", ("wall",), frozenset(), 1.2),
     "mountain": Setting("rock", ("sky",), frozenset({"snow"}), 0.8),
 }
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of thing: `height` in picture heights, `wide` and `poses` {pose: (width, height)} in heights."""
+
+    category: str
+    height: float = 0.3
+    wide: float = 1.0
+    colours: tuple[str, ...] = ()
+    poses: tuple[tuple[str, float, float], ...] = ()
+    patterns: tuple[str, ...] = ()
+    sized: bool = False  # comes also big and small
+
+    def proportions(self, pose: str) -> tuple[float, float]:
+        """Width and height of the drawing in a pose, in heights of the kind."""
+        return next(((wide, high) for name, wide, high in self.poses if name == pose), (self.wide, 1.0))
+
+
+_BODY = (("stand", 0.42, 1.0), ("walk", 0.48, 1.0), ("run", 0.68, 1.0), ("jump", 0.6, 1.0), ("kick", 0.62, 1.0),
+         ("sit", 0.52, 0.8), ("mount", 0.45, 0.75), ("cycle", 0.52, 0.9), ("aboard", 0.4, 0.6))  # fmt: skip
+
+
+def _animal(height: float, wide: float, colours: str, *poses: tuple, patterns: str = "", sized: bool = False) -> Kind:
+    """An animal that stands, walks and runs, and lies, sits or jumps where that pose is given."""
+    legs = (("stand", wide, 1.0), ("walk", wide, 1.0), ("run", wide * 1.12, 1.0))
+    return Kind("animal", height, wide, tuple(colours.split()), (*legs, *poses), tuple(patterns.split()), sized)
+
+
+def _thing(
+    height: float, wide: float, colours: str, patterns: str = "", sized: bool = False, *, category: str = "thing"
+) -> Kind:
+    return Kind(category, height, wide, tuple(colours.split()), (), tuple(patterns.split()), sized)
+
+
+_vehicle, _worn = partial(_thing, category="vehicle"), partial(_thing, 0.3, 0.42, category="worn")
+_BIRD = (("stand", 1.15, 1.0), ("fly", 1.5, 1.0))
+_DUCK = (("stand", 1.15, 1.0), ("swim", 1.15, 0.8))
+_RABBIT = (("sit", 0.95, 1.0), ("run", 1.2, 0.9))
+KINDS: dict[str, Kind] = {
+    "man": Kind("person", 0.6, 0.42, poses=_BODY),
+    "woman": Kind("person", 0.57, 0.42, poses=_BODY),
+    "boy": Kind("person", 0.45, 0.48, poses=_BODY),
+    "girl": Kind("person", 0.45, 0.48, poses=_BODY),
+    "dog": _animal(0.32, 1.35, "brown black white gray yellow", ("sit", 0.95, 1.0), ("lie", 1.35, 0.58),
+                   ("jump", 1.5, 1.0), patterns="spotted", sized=True),
+    "cat": _animal(0.28, 1.25, "orange black white gray", ("sit", 0.85, 1.0), ("lie", 1.3, 0.6), patterns="striped",
+                   sized=True),
+    "horse": _animal(0.52, 1.12, "brown black white gray", ("jump", 1.3, 1.0), sized=True),
+    "zebra": _animal(0.5, 1.12, "white", patterns="striped"),
+    "cow": _animal(0.4, 1.45, "white brown black", ("lie", 1.45, 0.62), patterns="spotted"),
+    "sheep": _animal(0.34, 1.3, "white black gray", ("lie", 1.3, 0.64), sized=True),
+    "elephant": _animal(0.52, 1.4, "gray", sized=True),
+    "giraffe": _animal(0.76, 0.72, "yellow", patterns="spotted"),
+    "rabbit": Kind("animal", 0.28, 0.95, ("white", "brown", "gray"), _RABBIT),
+    "bird": Kind("animal", 0.22, 1.3, ("red", "blue", "yellow", "black", "white"), _BIRD),
+    "duck": Kind("animal", 0.25, 1.15, ("white", "yellow", "brown"), _DUCK),
+    "car": _vehicle(0.27, 2.1, "red blue yellow green white black orange", sized=True),
+    "bus": _vehicle(0.42, 1.75, "red blue yellow green white orange"),
+    "truck": _vehicle(0.4, 1.75, "red blue yellow green white", sized=True),
+    "bicycle": _vehicle(0.33, 1.55, "red blue green black yellow pink"),
+    "motorcycle": _vehicle(0.31, 1.7, "red blue black yellow green"),
+    "boat": _vehicle(0.5, 1.05, "red blue white green brown"),
+    "skateboard": _vehicle(0.085, 3.4, "red blue green yellow purple black"),
+    "ball": _thing(0.17, 1.0, _BRIGHT, "striped spotted", True),
+    "kite": _thing(0.26, 0.8, _BRIGHT, "striped"),
+    "balloon": _thing(0.26, 0.62, _BRIGHT, sized=True),
+    "umbrella": _thing(0.42, 1.1, f"{_BRIGHT} black", "striped spotted"),
+    "flower": _thing(0.24, 0.5, "red yellow pink purple white blue"),
+    "book": _thing(0.13, 1.35, "red blue green brown purple"),
+    "guitar": _thing(0.17, 2.4, "brown red black orange"),
+    "cup": _thing(0.16, 1.1, "white red blue yellow green", "striped"),
+    "bag": _thing(0.17, 0.9, "red blue brown black pink green"),
+    "bench": _thing(0.28, 1.9, "brown green white blue"),
+    "chair": _thing(0.4, 0.68, "brown red white blue green"),
+    "sofa": _thing(0.33, 2.0, "red blue green gray purple brown"),
+    "table": _thing(0.3, 1.7, "brown white black"),
+    "tree": _thing(0.74, 0.72, "green orange", sized=True),
+    "house": _thing(0.6, 1.1, "red white yellow blue brown", sized=True),
+    "tent": _thing(0.4, 1.4, "orange blue green red yellow", "striped"),
+    "box": _thing(0.22, 1.15, "brown red blue white", sized=True),
+    "fence": _thing(0.24, 2.3, "white brown gray"),
+    "snowman": _thing(0.46, 0.7, "white"),
+    "shirt": _worn(_CLOTH, "striped spotted"),
+    "dress": _worn(_CLOTH, "striped spotted"),
+    "coat": _worn(f"{_BRIGHT} black brown gray"),
+    "trousers": _worn("blue black brown gray white"),
+    "hat": _worn(f"{_BRIGHT} black white brown"),
+    "scarf": _worn(_BRIGHT, "striped"),
+    "backpack": _worn("red blue green purple black orange"),
+    **{name: Kind("stuff") for name in ("grass", "sand", "snow", "road", "water", "floor", "wall", "sky", "rock")},
+    **{name: Kind("place") for name in SETTINGS},
+}  # fmt: skip
 PEOPLE = tuple(name for name, kind in KINDS.items() if kind.category == "person")
 
 
@@ -229,7 +198,12 @@ class Fact:
 
 @dataclass(frozen=True)
 class Scene:
-    """A whole picture: things first, then what they wear, then the ground, the sky and the setting itself."""
+    """A whole picture: things first, then what they wear, then the ground, the sky and the setting itself.
+
+    >>> scene = Scene("field", (Thing("dog", pose="run"), Thing("grass"), Thing("field")), (Fact(0, "on", 1),))
+    >>> sorted(scene.graph.tuples(), key=len)[-2:], Scene.from_json(scene.to_json()) == scene
+    ([('dog', 'run'), ('dog', 'on', 'grass')], True)
+    """
 
     setting: str
     objects: tuple[Thing, ...]
@@ -263,7 +237,10 @@ class Scene:
             "setting": self.setting,
             "horizon": self.horizon,
             "shade": self.shade,
-            "objects": [_without_defaults(thing) for thing in self.objects],
+            "objects": [
+                {name: value for name, value in asdict(thing).items() if name == "kind" or value != _DEFAULTS[name]}
+                for thing in self.objects
+            ],
             "facts": [[fact.subject, fact.relation, fact.object] for fact in self.facts],
         }
         return json.dumps(plain, separators=(",", ":"))
@@ -284,19 +261,17 @@ class Scene:
 _DEFAULTS = asdict(Thing("dog"))
 
 
-def _without_defaults(thing: Thing) -> dict[str, Any]:
-    return {name: value for name, value in asdict(thing).items() if name == "kind" or value != _DEFAULTS[name]}
-
-
 # A picture while it is being made up: things added with chance attributes, moved in clusters, then frozen.
-
 
 _COATS = {"zebra": "black", "giraffe": "brown"}  # kinds that always have their pattern
 _HAIR = (("blond", "brown", "black", "red"), ("brown", "black"))
 
 
 class Draft:
-    """Things and facts so far; positions are relative until a cluster is moved to its place."""
+    """Things and facts so far; positions are relative until a cluster is moved to its place.
+
+    What is random is drawn from `dice` in a fixed order, which is part of the world's version.
+    """
 
     def __init__(self, dice: random.Random, setting: str):
         self.dice, self.setting = dice, setting
@@ -320,8 +295,7 @@ class Draft:
         if table.sized and self.chance(0.36):
             looks["size"] = dice.choice(("big", "small"))
         if table.category == "person":
-            child = kind in ("boy", "girl")
-            looks["age"] = "child" if child else dice.choice(("adult", "adult", "adult", "old"))
+            looks["age"] = "child" if kind in ("boy", "girl") else dice.choice(("adult", "adult", "adult", "old"))
             dark = looks["shade"] > 0.55
             looks["hair"] = "gray" if looks["age"] == "old" else dice.choice(_HAIR[dark])
         looks |= chosen
@@ -339,7 +313,7 @@ class Draft:
             return {"white": "black", "black": "white", "orange": "brown"}.get(colour, "white")
         return "white" if colour != "white" else self.dice.choice(("red", "blue", "black"))
 
-    def change(self, number: int, **values) -> None:
+    def change(self, number: int, **values: Any) -> None:
         """Give a thing other values."""
         self.things[number] = replace(self.things[number], **values)
 

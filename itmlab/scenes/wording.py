@@ -1,7 +1,6 @@
 """What there is to say about a scene, and in which words: names, adjectives, actions, places."""
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..text.graph import Attribute, Relation, SceneGraph, SceneObject, Span
@@ -9,11 +8,7 @@ from .lexicon import NOUNS, Noun
 from .relations import Facts
 from .scene import Thing
 
-# A sentence under construction: its tokens, and its scene graph with the tokens that say each part.
-
-
 _NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")  # from 2 on
-_UNSPACED = (",", ".")
 
 
 @dataclass
@@ -71,11 +66,12 @@ class Sentence:
 
 
 def text(tokens: tuple[str, ...]) -> str:
-    """The tokens as one writes them: no blank before a comma or a full stop."""
-    written = ""
-    for token in tokens:
-        written += token if token in _UNSPACED or not written else " " + token
-    return written
+    """The tokens as one writes them: no blank before a comma or a full stop.
+
+    >>> text(("A", "man", ",", "a", "dog", "."))
+    'A man, a dog.'
+    """
+    return " ".join(tokens).replace(" ,", ",").replace(" .", ".")
 
 
 def number_word(count: int) -> str:
@@ -96,7 +92,7 @@ PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {  # preposition, words of
     "mountain": (("in", "the mountains", "mountain"), ("near", "the mountains", "mountain")),
 }
 AFLOAT = (("on", "the water", "water"), ("in", "the water", "water"))
-GROUNDS = {"grass": "grass", "sand": "sand", "snow": "snow", "road": "road", "floor": "floor"}
+GROUNDS = ("grass", "sand", "snow", "road", "floor")
 
 
 class Chooser:
@@ -114,16 +110,9 @@ class Chooser:
         """A probability that goes from `specific` to `general` with the knob."""
         return specific + (general - specific) * self.generic
 
-    def noun(self, thing: Thing) -> Noun:
-        """A name for one thing."""
-        return self._pick([noun for noun in NOUNS if noun.general < 9 and named_by(noun, thing)])
-
-    def shared_noun(self, numbers: Sequence[int]) -> Noun:
-        """A name for several things."""
-        fits = [noun for noun in NOUNS if noun.general < 9 and all(named_by(noun, self.things[at]) for at in numbers)]
-        return self._pick(fits)
-
-    def _pick(self, nouns: list[Noun]) -> Noun:
+    def noun(self, *things: Thing) -> Noun:
+        """A name for one thing, or for several things at once: its own, or one of wider meaning."""
+        nouns = [noun for noun in NOUNS if noun.general < 9 and all(named_by(noun, thing) for thing in things)]
         weights = (self.between(1.0, 0.35), self.between(0.3, 0.35), self.between(0.06, 0.6), self.between(0.02, 0.75))
         return self.dice.choices(nouns, [weights[noun.general] for noun in nouns])[0]
 
@@ -155,20 +144,16 @@ class Chooser:
         thing = self.things[at]
         noun = self.noun(thing)
         adjectives = self.adjectives(thing, noun)
-        before = (
-            ""
-            if bare or noun.lemma in ("trousers", "pants")
-            else "the"
-            if sentence.tokens and sentence.tokens[0] != "there" and self.chance(0.1)
-            else "a"
-        )
-        surface = noun.plural if noun.lemma in ("trousers", "pants") else noun.lemma
+        pair = noun.lemma in ("trousers", "pants")
+        before = "" if bare or pair else "a"
+        if before and sentence.tokens and sentence.tokens[0] != "there" and self.chance(0.1):
+            before = "the"
+        surface = noun.plural if pair else noun.lemma
         return sentence.thing(noun.lemma, surface, (at,), before=before, adjectives=adjectives)
 
     def say_group(self, sentence: Sentence, group: tuple[int, ...], *, bare: bool = False) -> int:
         """A noun phrase for all things of a sort, with their number or without."""
-        noun = self.shared_noun(group)
-        first = self.things[group[0]]
+        noun, first = self.noun(*(self.things[at] for at in group)), self.things[group[0]]
         alike = first.colour and len({self.things[at].colour for at in group}) == 1
         adjectives = (first.colour,) if alike and self.chance(self.between(0.8, 0.1)) else ()
         count: int | None = len(group)
@@ -182,11 +167,10 @@ class Chooser:
 
     def groups(self) -> list[tuple[int, ...]]:
         """Sets of two and more main things of one kind, or people of any."""
-        found = []
-        for kind in {self.things[at].kind for at in self.mains}:
-            found.append(tuple(at for at in self.mains if self.things[at].kind == kind))
-        found.append(tuple(at for at in self.mains if self.things[at].category == "person"))
-        return sorted({group for group in found if len(group) > 1})
+        kinds = {self.things[at].kind for at in self.mains}
+        found = {tuple(at for at in self.mains if self.things[at].kind == kind) for kind in kinds}
+        found.add(tuple(at for at in self.mains if self.things[at].category == "person"))
+        return sorted(group for group in found if len(group) > 1)
 
     def places(self, at: int) -> tuple[tuple[str, str, str], ...]:
         """Ways to say where a thing is in its setting."""
@@ -197,7 +181,7 @@ class Chooser:
             return (("in", "the sky", "sky"),) if stuff and self.facts.root(at) == at else ()
         options = PLACES[self.facts.scene.setting]
         if stuff in GROUNDS and self.facts.root(at) == at and self.chance(0.3):
-            return ((how, "the " + GROUNDS[stuff], GROUNDS[stuff]),)
+            return ((how, f"the {stuff}", stuff),)
         return options
 
 

@@ -1,9 +1,14 @@
-"""The truth behind `scenes`: what each picture shows, pixel by pixel, and which sentences are true of it."""
+"""The truth behind `scenes`: what each picture shows, pixel by pixel, and which sentences are true of it.
+
+`World` answers for a set of images and captions; `Verdicts` judges many sentences on many scenes; `SceneRegions` gives
+the regions that a detector would.
+"""
 
 import io
 import json
 import random
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,96 +22,13 @@ from ..errors import ItmlabError
 from ..text.graph import SceneGraph, SceneObject
 from . import entail
 from .categories import implied_words, noun_swaps, relation_swaps
-from .entail import TRUE, Search, candidates, is_group
+from .entail import TRUE, Search, Spoken, candidates, is_group, spoken, understood
 from .lexicon import nouns
 from .relations import Facts
 from .scene import Scene, Thing
-from .sentences import Spoken, spoken, understood
 
 if TYPE_CHECKING:
     from datasets import Dataset
-
-
-# The verdicts of many sentences on many scenes at once: whole columns are ruled out before anything is searched.
-
-
-class Verdicts:
-    """Verdicts (entail.TRUE, OPEN, FALSE) of graphs on a fixed list of scenes; equal graphs are judged once."""
-
-    def __init__(self, scenes: Sequence[Facts]):
-        self.facts = scenes
-        self.kinds: dict[str, np.ndarray] = {}
-        self.backdrops: dict[str, np.ndarray] = {}
-        for at, facts in enumerate(scenes):
-            for table, kinds in ((self.kinds, [t.kind for t in facts.things]), (self.backdrops, facts.scene.backdrop)):
-                for kind in kinds:
-                    table.setdefault(kind, np.zeros(len(scenes), dtype=bool))[at] = True
-        self.objects: dict[SceneObject, tuple[np.ndarray, dict[int, list[tuple[int, int]]]]] = {}
-        self.columns: dict[SceneGraph, Int8[np.ndarray, scene]] = {}
-
-    def column(self, graph: SceneGraph) -> Int8[np.ndarray, "scene"]:
-        """The verdict of one graph on every scene."""
-        meaning = graph.meaning()
-        if meaning not in self.columns:
-            self.columns[meaning] = self._judge(meaning)
-        return self.columns[meaning]
-
-    def _judge(self, graph: SceneGraph) -> Int8[np.ndarray, "scene"]:
-        verdicts = np.full(len(self.facts), TRUE, dtype=np.int8)
-        fits = [self._object(wanted) for wanted in graph.objects]
-        for levels, _ in fits:
-            np.minimum(verdicts, levels, out=verdicts)
-        if len(graph.objects) == 1 and not graph.relations and not is_group(graph.objects[0]):
-            return verdicts
-        for at in np.flatnonzero(verdicts):
-            choices = [chosen.get(int(at), []) for _, chosen in fits]
-            verdicts[at] = Search(self.facts[at], graph, choices).best()
-        return verdicts
-
-    def _object(self, wanted: SceneObject) -> tuple[Int8[np.ndarray, "scene"], dict[int, list[tuple[int, int]]]]:
-        """The best level of an object on every scene, and its candidates where there are any."""
-        if wanted not in self.objects:
-            levels, chosen = np.zeros(len(self.facts), dtype=np.int8), {}
-            for at in np.flatnonzero(self._shown(wanted.lemma)):
-                found = candidates(self.facts[at].scene, wanted)
-                if found:
-                    chosen[int(at)], levels[at] = found, found[0][1]
-            if wanted.count == 0:
-                levels[:] = TRUE
-            self.objects[wanted] = (levels, chosen)
-        return self.objects[wanted]
-
-    def _shown(self, lemma: str) -> np.ndarray:
-        """Scenes that show something the word may name."""
-        shown = np.zeros(len(self.facts), dtype=bool)
-        if lemma not in nouns():
-            return ~shown
-        for entry in nouns()[lemma]:
-            for kind in entry.means | entry.perhaps:
-                for table in (self.kinds, self.backdrops):
-                    if kind in table:
-                        shown |= table[kind]
-        return shown
-
-
-# Cells of one column of a table, read and understood when asked for.
-
-
-class LazyRows:
-    """`rows[number]` is `read(cell)`, kept after the first time unless `keep` is off."""
-
-    def __init__(self, table: "Dataset", column: str, read: Callable[[Any], Any], *, keep: bool = True):
-        self._column = table.select_columns([column]).with_format("arrow")
-        self._name, self._read, self._keep = column, read, keep
-        self._kept: dict[int, Any] = {}
-
-    def __getitem__(self, row: int) -> Any:
-        if row in self._kept:
-            return self._kept[row]
-        value = self._read(self._column[row][self._name][0].as_py())
-        if self._keep:
-            self._kept[row] = value
-        return value
 
 
 _VERDICT = {entail.TRUE: True, entail.OPEN: None, entail.FALSE: False}
@@ -137,7 +59,10 @@ class World:
         self._table, self._images, self._captions = table, list(images), list(captions)
         self._facts = LazyRows(table, "scene", lambda text: Facts(Scene.from_json(text)))
         self._graphs = LazyRows(table, "graphs", _graphs)
-        self._pixels = LazyRows(table, "marks", _marks, keep=False)
+        self._pixels = LazyRows(table, "marks", lambda png: np.asarray(Image.open(io.BytesIO(png))), keep=False)
+        self._number()
+
+    def _number(self) -> None:
         self.scenes: Sequence[Scene] = _Mapped(self._images, lambda row: self._facts[row].scene)
         self.graphs: Sequence[SceneGraph] = _Mapped(self._captions, lambda at: self._graphs[at[0]][at[1]][0])
 
@@ -146,12 +71,10 @@ class World:
 
     def select(self, image_indices: Sequence[int] | Tensor, caption_indices: Sequence[int] | Tensor) -> "World":
         """The world of these images and captions, renumbered in this order; what was read stays read."""
-        other = World.__new__(World)
-        other.__dict__ |= self.__dict__
+        other = copy(self)
         other._images = [self._images[int(at)] for at in image_indices]
         other._captions = [self._captions[int(at)] for at in caption_indices]
-        other.scenes = _Mapped(other._images, lambda row: other._facts[row].scene)
-        other.graphs = _Mapped(other._captions, lambda at: other._graphs[at[0]][at[1]][0])
+        other._number()
         return other
 
     def swaps(self) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
@@ -197,13 +120,9 @@ class World:
         if isinstance(captions, str):
             raise ItmlabError("captions is one string, not a list", remedy="write truth(images, [caption])")
         strings = [one for one in captions if isinstance(one, str)]
-        parsed = dict(zip(strings, spoken(strings), strict=True)) if strings else {}
-        return [
-            parsed[one]
-            if isinstance(one, str)
-            else Spoken(one if isinstance(one, SceneGraph) else self.graphs[int(one)], whole=True)
-            for one in captions
-        ]
+        parsed = iter(spoken(strings) if strings else ())
+        graphs = ((one if isinstance(one, (str, SceneGraph)) else self.graphs[int(one)]) for one in captions)
+        return [next(parsed) if isinstance(one, str) else Spoken(one, whole=True) for one in graphs]
 
     def unannotated(
         self, images: Int64[Tensor, "image"] | None = None, captions: Int64[Tensor, "caption"] | None = None
@@ -244,10 +163,8 @@ class World:
         found = []
         for mask in self.masks(image):
             ys, xs = torch.nonzero(mask, as_tuple=True)
-            empty = len(xs) == 0
-            found.append(
-                [0, 0, 0, 0] if empty else [int(xs.min()), int(ys.min()), int(xs.max()) + 1, int(ys.max()) + 1]
-            )
+            ends = [int(xs.min()), int(ys.min()), int(xs.max()) + 1, int(ys.max()) + 1] if len(xs) else [0, 0, 0, 0]
+            found.append(ends)
         return torch.tensor(found, dtype=torch.int64).reshape(-1, 4)
 
     def object_of_word(self, caption: int, token_index: int) -> list[int]:
@@ -267,10 +184,25 @@ class World:
         return []
 
 
+class LazyRows:
+    """Cells of a table's column: `rows[number]` is `read(cell)`, kept after the first time unless `keep` is off."""
+
+    def __init__(self, table: "Dataset", column: str, read: Callable[[Any], Any], *, keep: bool = True):
+        self._column = table.select_columns([column]).with_format("arrow")  # a row is read without its pictures
+        self._name, self._read, self._keep = column, read, keep
+        self._kept: dict[int, Any] = {}
+
+    def __getitem__(self, row: int) -> Any:
+        value = self._kept[row] if row in self._kept else self._read(self._column[row][self._name][0].as_py())
+        if self._keep:
+            self._kept[row] = value
+        return value
+
+
 class _Mapped(Sequence):
     """Items of a list seen through a function."""
 
-    def __init__(self, items: list, function):
+    def __init__(self, items: list, function: Callable):
         self._items, self._function = items, function
 
     def __len__(self) -> int:
@@ -287,11 +219,62 @@ def _graphs(cells: list[str]) -> list[tuple[SceneGraph, tuple[tuple[int, ...], .
     return [(SceneGraph.from_dict(graph), tuple(map(tuple, means))) for graph, means in plain]
 
 
-def _marks(content: bytes) -> np.ndarray:
-    return np.asarray(Image.open(io.BytesIO(content)))
+class Verdicts:
+    """Verdicts (entail.TRUE, OPEN, FALSE) of graphs on a fixed list of scenes; equal graphs are judged once.
 
+    Every object of a graph rules out scenes by whole arrays before anything is searched, for most captions are false of
+    most pictures.
+    """
 
-# Regions of scenes, as a detector would give them: boxes with pixel features, some of them around nothing.
+    def __init__(self, scenes: Sequence[Facts]):
+        self.facts = scenes
+        self.shown: dict[str, np.ndarray] = {}  # of each kind, the scenes that show one or may seem to
+        for at, facts in enumerate(scenes):
+            for kind in {thing.kind for thing in facts.things} | facts.scene.backdrop:
+                self.shown.setdefault(kind, np.zeros(len(scenes), dtype=bool))[at] = True
+        self.objects: dict[SceneObject, tuple[np.ndarray, dict[int, list[tuple[int, int]]]]] = {}
+        self.columns: dict[SceneGraph, Int8[np.ndarray, scene]] = {}
+
+    def column(self, graph: SceneGraph) -> Int8[np.ndarray, "scene"]:
+        """The verdict of one graph on every scene."""
+        meaning = graph.meaning()
+        if meaning not in self.columns:
+            self.columns[meaning] = self._judge(meaning)
+        return self.columns[meaning]
+
+    def _judge(self, graph: SceneGraph) -> Int8[np.ndarray, "scene"]:
+        verdicts = np.full(len(self.facts), TRUE, dtype=np.int8)
+        fits = [self._object(wanted) for wanted in graph.objects]
+        for levels, _ in fits:
+            np.minimum(verdicts, levels, out=verdicts)
+        if len(graph.objects) == 1 and not graph.relations and not is_group(graph.objects[0]):
+            return verdicts
+        for at in np.flatnonzero(verdicts):
+            choices = [chosen.get(int(at), []) for _, chosen in fits]
+            verdicts[at] = Search(self.facts[at], graph, choices).best()
+        return verdicts
+
+    def _object(self, wanted: SceneObject) -> tuple[Int8[np.ndarray, "scene"], dict[int, list[tuple[int, int]]]]:
+        """The best level of an object on every scene, and its candidates where there are any."""
+        if wanted not in self.objects:
+            levels, chosen = np.zeros(len(self.facts), dtype=np.int8), {}
+            for at in np.flatnonzero(self._shown(wanted.lemma)):
+                found = candidates(self.facts[at].scene, wanted)
+                if found:
+                    chosen[int(at)], levels[at] = found, found[0][1]
+            if wanted.count == 0:
+                levels[:] = TRUE
+            self.objects[wanted] = (levels, chosen)
+        return self.objects[wanted]
+
+    def _shown(self, lemma: str) -> np.ndarray:
+        """Scenes that show something the word may name."""
+        shown = np.zeros(len(self.facts), dtype=bool)
+        if lemma not in nouns():
+            return ~shown
+        for kind in frozenset().union(*(entry.means | entry.perhaps for entry in nouns()[lemma])):
+            shown |= self.shown.get(kind, False)
+        return shown
 
 
 SIDE = 8  # a feature is the region's picture at SIDE × SIDE pixels, RGB in 0..1

@@ -1,4 +1,4 @@
-"""A scene graph as a drawing: who does something stands left, to whom right, attributes hang below their object."""
+"""What captions say and pictures hold, drawn: scene graphs, phrases of a sentence, what maskings hide, boxes."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from ..text.masking import Phrase
 
 
+KIND_COLOURS = {"object": BLUE, "attribute": GREEN, "relation": ORANGE, "word": "#44546A"}
+
+
+# A scene graph: who does something stands left, to whom right, attributes hang below their object.
+
 NAME, SAID, LINK = 17, 13, 14  # sizes of letters: objects, attributes, relations
 TOP, FARTHEST = 34, 340  # pixels: the legend's, and from column to column
 MOST_NODES = 24  # objects
@@ -56,7 +61,7 @@ def draw_scene_graph(graph: "SceneGraph", *, title: str, subtitle: str = "") -> 
     sizes = [_size(thing) for thing in graph.objects]
     heights = [sum(sizes[number][1] + ROW for number in column) for column in columns]
     tallest, across = max(heights, default=0), min((WIDTH - 260) / max(len(columns) - 1, 1), FARTHEST)
-    places: dict[int, tuple[Box, Box]] = {}
+    places: dict[int, tuple[Box, Box]] = {}  # of an object's name, and of it with its attributes
     for index, column in enumerate(columns):
         x = WIDTH / 2 + (index - (len(columns) - 1) / 2) * across
         room = (tallest - heights[index]) / (len(column) + 1)
@@ -65,14 +70,19 @@ def draw_scene_graph(graph: "SceneGraph", *, title: str, subtitle: str = "") -> 
             places[number] = _node(canvas, graph.objects[number], x, top)
             top += sizes[number][1] + ROW + room
     bottom = _loose(canvas, graph, sizes, TOP + tallest)
-    said = _arrows(graph)
-    for (subject, target), words in said.items():
+    said: dict[tuple[int, int], dict[str, None]] = defaultdict(dict)  # an arrow for each ordered pair, all words on it
+    for link in graph.relations:
+        said[link.subject, link.object][link.lemma] = None
+    for (subject, target), lemmas in said.items():
+        words = f"<i>{label('↻ ' * (subject == target) + ', '.join(lemmas), width=26, lines=3)}</i>"
         if subject == target:
-            canvas.words(_link("↻ " + words), places[subject][0].right + 8, places[subject][0].top, size=LINK)
+            canvas.words(words, places[subject][0].right + 8, places[subject][0].top, size=LINK)
         else:
             ends = _facing(places[subject], places[target]), _facing(places[target], places[subject])
             _arrow(canvas, *ends, words, beside=(target, subject) in said)
-    _graph_legend(canvas, graph)
+    there = {"object": graph.objects, "attribute": any(thing.attributes for thing in graph.objects)}
+    kinds = [kind for kind, any_of in {**there, "relation": graph.relations}.items() if any_of]
+    _legend(canvas, kinds, 16.0, 10, (12, 13, 22), {"width": 1, "color": PAPER})
     return canvas.figure(title, subtitle, height=max(bottom, 120) + 10)
 
 
@@ -150,22 +160,12 @@ def _node(canvas: Canvas, thing: "SceneObject", x: float, top: float) -> tuple[B
 
 
 def _name(thing: "SceneObject") -> str:
-    number = f"{thing.count} × " if thing.count is not None and thing.count != 1 else ""
-    return number + thing.lemma
-
-
-def _arrows(graph: "SceneGraph") -> dict[tuple[int, int], str]:
-    """One arrow for each ordered pair of objects, with all that is said of the pair."""
-    words: dict[tuple[int, int], list[str]] = defaultdict(list)
-    for relation in graph.relations:
-        words[relation.subject, relation.object].append(relation.lemma)
-    return {pair: ", ".join(dict.fromkeys(lemmas)) for pair, lemmas in words.items()}
+    return thing.lemma if thing.count in (None, 1) else f"{thing.count} × {thing.lemma}"
 
 
 def _facing(own: tuple[Box, Box], other: tuple[Box, Box]) -> Box:
     """Where an arrow between two things ends: at the name, or, coming from below, at the attributes."""
-    name, both = own
-    return both if other[0].top > both.bottom else name
+    return own[1] if other[0].top > own[1].bottom else own[0]
 
 
 def _arrow(canvas: Canvas, subject: Box, target: Box, words: str, *, beside: bool) -> None:
@@ -180,30 +180,21 @@ def _arrow(canvas: Canvas, subject: Box, target: Box, words: str, *, beside: boo
     canvas.annotations[-1]["startstandoff"] = 0
     x, y = (start[axis] * 0.5 + end[axis] * 0.5 for axis in (0, 1))
     style = {"size": LINK, "across": "center", "down": "middle", "bgcolor": LINK_PAPER, "borderpad": 3}
-    canvas.words(_link(words), x, y, **style)
+    canvas.words(words, x, y, **style)
 
 
-def _link(words: str) -> str:
-    return f"<i>{label(words, width=26, lines=3)}</i>"
-
-
-def _graph_legend(canvas: Canvas, graph: "SceneGraph") -> None:
-    """What the colours mean, of those that are there."""
-    kinds = {"object": (BLUE, graph.objects), "relation": (ORANGE, graph.relations)}
-    kinds["attribute"] = (GREEN, [attribute for thing in graph.objects for attribute in thing.attributes])
-    at = 16.0
-    for kind in ("object", "attribute", "relation"):
-        colour, there = kinds[kind]
-        if there:
-            canvas.rectangle(at, 4, 12, 12, fillcolor=colour, line={"width": 1, "color": PAPER})
-            canvas.words(kind, at + 18, 10, size=13, colour=INK, down="middle")
-            at += 18 + text_width(kind, 13) + 22
+def _legend(canvas: Canvas, kinds: Sequence[str], at: float, middle: int, sizes: Sequence[int], rim: dict) -> None:
+    """Squares in the colours of kinds, each with its word; `sizes` are of squares, letters and gaps, in pixels."""
+    square, size, gap = sizes
+    for kind in kinds:
+        canvas.rectangle(at, middle - square // 2, square, square, fillcolor=KIND_COLOURS[kind], line=rim)
+        canvas.words(kind, at + square + 6, middle, size=size, colour=INK, down="middle")
+        at += square + 6 + text_width(kind, size) + gap
 
 
 # Sentences with their phrases in colour, or with what a masking hides blotted out.
 
 
-KIND_COLOURS = {"object": BLUE, "attribute": GREEN, "relation": ORANGE, "word": "#44546A"}
 SIZE, LINE, SIDE = 19, 40, 24  # pixels: letters, from line to line, margin
 LINES = 8  # a longer sentence is cut
 CLOSE_BEFORE = (".", ",", ";", ":", "!", "?", ")", "'", "’", "n't", "n’t", "%")
@@ -249,7 +240,8 @@ def draw_caption_spans(
                 place = (word.left + word.right) / 2, top + word.line * LINE + LINE / 2
                 canvas.words(label(word.text), *place, size=SIZE, across="center", down="middle")
         top += LINE * (max((word.line for word in words), default=0) + 1) + 14
-    _span_legend(canvas, [kind for kind in KIND_COLOURS if kind in kinds])
+    shown = [kind for kind in KIND_COLOURS if kind in kinds]
+    _legend(canvas, shown, float(SIDE), 16, (14, 14, 26), {"width": 0})
     return canvas.figure(title, subtitle, height=top)
 
 
@@ -284,14 +276,6 @@ def _paint(canvas: Canvas, words: Sequence[_Word], top: float, colour: str, *, s
             canvas.rectangle(left + 5, lower - 3, right - left - 10, 3, fillcolor=colour, line={"width": 0})
 
 
-def _span_legend(canvas: Canvas, kinds: Sequence[str]) -> None:
-    at = float(SIDE)
-    for kind in kinds:
-        canvas.rectangle(at, 9, 14, 14, fillcolor=KIND_COLOURS[kind], line={"width": 0})
-        canvas.words(label(kind), at + 20, 16, size=14, colour=INK, down="middle")
-        at += 20 + text_width(kind, 14) + 26
-
-
 # What maskings hide: kinds of phrases in captions, and the share of words hidden.
 
 
@@ -303,14 +287,13 @@ def draw_phrase_kinds(counts: Mapping[str, Mapping[str, float]], *, title: str, 
     """Phrases per caption, by kind, on each named set of captions."""
     figure = go.Figure()
     for name, by_kind in counts.items():
+        shades = [KIND_COLOURS[kind] for kind in by_kind]
+        paler = [translucent(shade, 1.0 - 0.55 * (len(figure.data) % 2)) for shade in shades]  # every second set
         figure.add_bar(
             x=[label(f"{kind}s") for kind in by_kind],
             y=list(by_kind.values()),
             name=label(name),
-            marker={
-                "color": [translucent(KIND_COLOURS[kind], 1.0 - 0.55 * (len(figure.data) % 2)) for kind in by_kind],
-                "line": {"color": [KIND_COLOURS[kind] for kind in by_kind], "width": 2},
-            },
+            marker={"color": paler, "line": {"color": shades, "width": 2}},
             text=[f"{label(name)}<br><b>{value:.2f}</b>" for value in by_kind.values()],
             textposition="outside",
             cliponaxis=False,
@@ -338,42 +321,31 @@ def draw_masked_shares(
     tallest = 0.0
     for panel, ways in enumerate(shares.values(), start=1):
         for index, (way, values) in enumerate(ways.items()):
-            found = (
-                100
-                * np.histogram(np.minimum(100 * np.asarray(values), MOST_WORDS + STEP / 2), edges)[0]
-                / max(len(values), 1)
-            )
+            percent = np.minimum(100 * np.asarray(values), MOST_WORDS + STEP / 2)
+            found = 100 * np.histogram(percent, edges)[0] / max(len(values), 1)
             tallest = max(tallest, float(found.max()))
-            figure.add_bar(
-                x=edges[:-1] + STEP / 2,
-                y=found,
-                name=label(way),
-                legendgroup=way,
-                showlegend=panel == 1,
-                marker_color=WAYS[index % len(WAYS)],
-                hovertemplate=f"%{{y:.1f}} % of maskings hide {STEP} % of words about %{{x}} %<extra></extra>",
-                row=1,
-                col=panel,
-            )
+            bars = {"marker_color": WAYS[index % len(WAYS)], "legendgroup": way, "showlegend": panel == 1}
+            hover = f"%{{y:.1f}} % of maskings hide {STEP} % of words about %{{x}} %<extra></extra>"
+            place = {"row": 1, "col": panel}
+            figure.add_bar(x=edges[:-1] + STEP / 2, y=found, name=label(way), **bars, hovertemplate=hover, **place)
     ticks = {"tickvals": [0, 20, 40, MOST_WORDS + STEP / 2], "ticktext": ["0", "20", "40", f"≥ {MOST_WORDS}"]}
     for panel, name in enumerate(shares, start=1):
+        place = {"row": 1, "col": panel}
         lines = sorted((100 * share, index) for index, share in enumerate(expected[name].values()))
-        for place, (share, index) in enumerate(lines):
+        for number, (share, index) in enumerate(lines):
             line = {"color": WAYS[index % len(WAYS)], "width": 2, "dash": "dash"}
-            ends = {"x0": share, "x1": share, "y0": 0, "y1": (1.16 - 0.09 * place) * tallest}
-            figure.add_shape(type="line", **ends, line=line, row=1, col=panel)
+            top = (1.16 - 0.09 * number) * tallest  # each lower than the one before, so that no words meet
+            figure.add_shape(type="line", x0=share, x1=share, y0=0, y1=top, line=line, **place)
             words = {"text": f"mean {share:.1f} %", "font": {"color": INK, "size": 13}, "showarrow": False}
-            figure.add_annotation(
-                x=share, y=ends["y1"], xanchor="left", xshift=5, yanchor="middle", **words, row=1, col=panel
-            )
-        figure.update_xaxes(title="share of words hidden, %", range=[0, MOST_WORDS + STEP], **ticks, row=1, col=panel)
-        figure.update_yaxes(range=[0, 1.24 * tallest], row=1, col=panel)
+            figure.add_annotation(x=share, y=top, xanchor="left", xshift=5, yanchor="middle", **words, **place)
+        figure.update_xaxes(title="share of words hidden, %", range=[0, MOST_WORDS + STEP], **ticks, **place)
+        figure.update_yaxes(range=[0, 1.24 * tallest], **place)
     figure.update_yaxes(title="maskings, %", row=1, col=1)
     figure.update_layout(barmode="group", bargap=0.12)
     figure.update_annotations(selector={"xref": "paper"}, font={"size": 15, "color": MUTED})
     styled(figure, title, subtitle, height=460)
-    above = figure.layout.margin.t + 26  # the panels' names stand between legend and panels
-    return figure.update_layout(legend={"y": 1.1}, margin={"t": above})
+    # the panels' names stand between legend and panels
+    return figure.update_layout(legend={"y": 1.1}, margin={"t": figure.layout.margin.t + 26})
 
 
 # One drawn scene beside what the world knows of it: each object's box, visible pixels and name.
@@ -396,9 +368,8 @@ def draw_scene(
 
     Ground, sky and setting have a name and a box but no tint. `captions` stand below, one after the other.
     """
-    side, gap = 16, 24
+    canvas, large, side, gap = Canvas(), enlarged(picture, 512), 16, 24
     cell = (WIDTH - 2 * side - gap) / 2
-    canvas, large = Canvas(), enlarged(picture, 512)
     scale = cell / max(picture.size)
     canvas.picture(data_uri(large, largest=512, photographic=True), side, 0, cell, cell)
     for index, mask in enumerate(masks):
@@ -410,14 +381,13 @@ def draw_scene(
     top += (cell - picture.height * scale) / 2
     for index, (name, box) in enumerate(zip(names, boxes, strict=True)):
         x0, y0, x1, y1 = (float(value) * scale for value in box)
-        line = {"color": colour(index), "width": 2, "dash": "dot"}
-        canvas.rectangle(left + x0, top + y0, x1 - x0, y1 - y0, line=line)
+        dotted = {"color": colour(index), "width": 2, "dash": "dot"}
+        canvas.rectangle(left + x0, top + y0, x1 - x0, y1 - y0, line=dotted)
         background = {"bgcolor": translucent(colour(index), 0.92), "borderpad": 2}
         place = (left + x0, max(top + y0, 22))
         canvas.words(f"<b>{label(name)}</b>", *place, size=12, colour=PAPER, down="bottom", **background)
     below = cell + 16
-    for caption in captions:
-        text = label(caption, width=125, lines=2)
+    for text in (label(caption, width=125, lines=2) for caption in captions):
         canvas.words(text, side, below)
         below += 20 * (text.count("<br>") + 1) + 4
     return canvas.figure(title, subtitle, height=below + 4)

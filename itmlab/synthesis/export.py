@@ -3,227 +3,27 @@
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from glob import escape
-from itertools import pairwise
+from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import torch
+from tqdm import tqdm
 
 from ..data.captionset import CaptionSet
 from ..data.entries import wrong_caption
 from ..errors import ItmlabError
 from ..storage import atomic_file, sync_directory
-from ..text import SceneGraph, parse
+from ..text import parse
 from .formats import format_of, read_header, write_file
-from .negative import Negative
-from .rows import COUNTS, full_header, refuse_other, to_row, wrong_row
+from .negative import Generate, Negative
+from .rows import COUNTS, Header, Row, full_header, refuse_other, to_json, to_row, wrong_row
 
-# Rows of an export: a generator asked for the negatives of some captions, and what is known of each.
-
-
-Generate = Callable[..., list[list[Negative]]]
 Score = Callable[[Sequence[int], Sequence[str]], Iterable[float]]  # image numbers and sentences → a match each
 Fluency = Callable[[Sequence[str]], Iterable[float]]  # sentences → a perplexity each
-
-
-class RowMaker:
-    """The rows of some captions of a set at a time, from any generator."""
-
-    def __init__(
-        self,
-        data: CaptionSet,
-        generate: Generate,
-        *,
-        seed: int,
-        conditioned: bool,
-        score: Score | None,
-        fluency: Fluency | None,
-        truth: bool,
-    ):
-        self.data, self.generate, self.seed, self.conditioned = data, generate, seed, conditioned
-        self.score, self.fluency, self.truth = score, fluency, truth
-        self.image_of_caption = data.image_of_caption.tolist()
-
-    def rows(self, numbers: range) -> tuple[list[dict[str, Any]], int]:
-        """The rows of these captions, and how many negatives were left out."""
-        made = self._made(numbers)
-        kept: list[Negative] = []
-        for number, negatives in zip(numbers, made, strict=True):
-            found: dict[str, Negative] = {}
-            for one in negatives:
-                found.setdefault(one.sentence, one)
-            found.pop(self.data.captions[number], None)
-            sound = (one for sentence, one in found.items() if wrong_caption(sentence) is None)
-            kept += [one.of(self.image_of_caption[number], number) for one in sound]
-        kept = self._judged(kept)
-        rows = [
-            to_row(
-                one, self.data.image_ids[one.image], self.data.caption_ids[one.caption], self.data.captions[one.caption]
-            )
-            for one in kept
-        ]
-        for row in rows:
-            what = wrong_row(row)
-            if what is not None:
-                raise ItmlabError(f"its negative cannot be written: {what}", where=f"caption {row['caption_id']!r}")
-        return rows, sum(map(len, made)) - len(kept)
-
-    def _made(self, numbers: range) -> list[list[Negative]]:
-        data = self.data
-        captions = [data.captions[number] for number in numbers]
-        of_image = [data.captions_of_image[self.image_of_caption[number]].tolist() for number in numbers]
-        made = self.generate(
-            captions,
-            self._graphs(numbers, captions),
-            [[data.captions[other] for other in others] for others in of_image],
-            generator=_generator(self.seed, numbers.start),
-            **({"numbers": numbers} if self.conditioned else {}),
-        )
-        if len(made) != len(captions):
-            raise ItmlabError(f"the generator answered {len(captions)} captions with {len(made)} lists")
-        return [list(negatives) for negatives in made]
-
-    def _graphs(self, numbers: range, captions: list[str]) -> list[SceneGraph]:
-        if self.data.world is not None:
-            return [self.data.world.graphs[number] for number in numbers]
-        return parse(captions)
-
-    def _judged(self, negatives: list[Negative]) -> list[Negative]:
-        """The same with the scores, perplexities and verdicts that were asked for and are still open."""
-        if self.score is not None:
-            still = [one for one in negatives if one.score is None]
-            given = self.score([one.image for one in still], [one.sentence for one in still]) if still else []
-            negatives = _filled(negatives, "score", given)
-        if self.fluency is not None:
-            still = [one for one in negatives if one.fluency is None]
-            negatives = _filled(negatives, "fluency", self.fluency([one.sentence for one in still]) if still else [])
-        return self._with_truth(negatives) if self.truth and negatives else negatives
-
-    def _with_truth(self, negatives: list[Negative]) -> list[Negative]:
-        parse([one.sentence for one in negatives])  # all at once into the cache that the world looks into
-        images = [one.image for one in negatives]
-        cuts = [0, *(at for at, (left, right) in enumerate(pairwise(images), 1) if left != right), len(images)]
-        judged = []
-        for start, end in pairwise(cuts):
-            some = negatives[start:end]
-            verdicts = self.data.world.truth([some[0].image], [one.sentence for one in some])[0].tolist()
-            judged += [
-                replace(one, truth=None if verdict < 0 else bool(verdict))
-                for one, verdict in zip(some, verdicts, strict=True)
-            ]
-        return judged
-
-
-def _filled(negatives: list[Negative], field: str, given: Iterable[float]) -> list[Negative]:
-    values = [float(value) for value in given]
-    open_ones = [at for at, one in enumerate(negatives) if getattr(one, field) is None]
-    if len(values) != len(open_ones):
-        raise ItmlabError(f"{len(open_ones)} sentences were given to {field}, which answered {len(values)}")
-    filled = list(negatives)
-    for at, value in zip(open_ones, values, strict=True):
-        filled[at] = replace(filled[at], **{field: value})
-    return filled
-
-
-def _generator(seed: int, start: int) -> torch.Generator:
-    """A generator of its own for the captions from number `start` on, whatever was made before them."""
-    digest = hashlib.sha256(f"{seed}:{start}".encode()).digest()
-    return torch.Generator().manual_seed(int.from_bytes(digest[:8], "little") >> 1)
-
-
-# What an export has done so far: a file to which each finished batch is added as one line, on the disk at once.
-
-
-class Journal:
-    """A header and the rows of each finished batch, a line of JSON each, in `path`.
-
-    Opened again after a kill at any moment it holds the batches that were finished, and a line that was cut short is
-    forgotten. With `resume=False` it begins anew. One begun with another header is an ItmlabError that names what
-    differs.
-    """
-
-    def __init__(self, path: Path, header: dict[str, Any], *, resume: bool = True):
-        self.path = path
-        self.batches = self.negatives = self.left_out = 0
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b")
-        try:
-            self._hold()
-            if not resume:
-                self._file.truncate(0)
-            self._begin(header)
-        except BaseException:
-            self._file.close()
-            raise
-
-    def _hold(self) -> None:
-        """Keep other processes from writing here meanwhile; the system lets go however this one ends."""
-        try:
-            import fcntl
-        except ImportError:  # not on Windows, which goes without
-            return
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ItmlabError(
-                "another process is writing here", where=str(self.path), remedy="wait for it, or write to another file"
-            ) from None
-
-    def _begin(self, header: dict[str, Any]) -> None:
-        whole, first = 0, True
-        for line, found in self._lines():
-            if first:
-                refuse_other(found, header, self.path)
-            else:
-                self.batches += 1
-                self.negatives += len(found["rows"])
-                self.left_out += found["left_out"]
-            whole, first = whole + len(line), False
-        self._file.truncate(whole)
-        self._file.seek(whole)
-        if first:
-            self._append(header)
-            sync_directory(self.path.parent)
-
-    def add(self, rows: list[dict[str, Any]], left_out: int) -> None:
-        """Add a finished batch: its rows, and how many negatives were left out of it."""
-        self._append({"rows": rows, "left_out": left_out})
-        self.batches += 1
-        self.negatives += len(rows)
-        self.left_out += left_out
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """Every row so far, in order."""
-        for number, (_, found) in enumerate(self._lines()):
-            if number:
-                yield from found["rows"]
-
-    def close(self, *, remove: bool = False) -> None:
-        """Close the file, and with `remove` delete it."""
-        self._file.close()
-        if remove:
-            self.path.unlink(missing_ok=True)
-
-    def _append(self, value: dict[str, Any]) -> None:
-        self._file.seek(0, os.SEEK_END)
-        self._file.write(json.dumps(value, ensure_ascii=False, allow_nan=False).encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
-
-    def _lines(self) -> Iterator[tuple[bytes, dict[str, Any]]]:
-        """The lines that are whole, up to the first that is not."""
-        self._file.seek(0)
-        for line in self._file:
-            try:
-                found = json.loads(line) if line.endswith(b"\n") else None
-            except ValueError:
-                found = None
-            if not isinstance(found, dict):
-                return
-            yield line, found
 
 
 @dataclass(frozen=True)
@@ -245,7 +45,7 @@ def export_negatives(
     generate: Generate,
     out: str | Path,
     *,
-    header: dict[str, Any],
+    header: Header,
     format: str | None = None,
     seed: int = 0,
     batch: int = 64,
@@ -272,36 +72,180 @@ def export_negatives(
     header = full_header(header, data, format=kind, seed=seed, batch=batch, truth=truth)
     part = out.with_name(f"{out.name}.part")
     if resume and out.exists():
-        return _finished(out, header, part)
-    maker = RowMaker(data, generate, seed=seed, conditioned=conditioned, score=score, fluency=fluency, truth=truth)
-    journal = Journal(part, header, resume=resume)
-    done = False
+        found = read_header(out)
+        refuse_other({name: value for name, value in found.items() if name not in COUNTS}, header, out)
+        part.unlink(missing_ok=True)  # of a process killed between its last two steps
+        return Exported(out, **{name: found[name] for name in COUNTS})
+    maker = RowMaker(data, generate, seed, conditioned, score, fluency, truth)
+    journal, number = Journal(part, header, resume=resume), len(data.captions)
+    finished = False
     try:
         for left in out.parent.glob(f".{escape(out.name)}.*.tmp"):
             left.unlink()  # of a process killed while writing
-        starts = range(journal.batches * batch, len(data.captions), batch)
-        for start in _bar(starts, journal.batches, progress):
-            journal.add(*maker.rows(range(start, min(start + batch, len(data.captions)))))
-        counts = dict(zip(COUNTS, (len(data.captions), journal.negatives, journal.left_out), strict=True))
+        done = journal.counts["batches"]
+        starts = range(done * batch, number, batch)
+        told = {"initial": done, "total": done + len(starts), "disable": not progress}
+        for start in tqdm(starts, desc="making negatives", unit="batch", **told):
+            journal.add(*maker.rows(range(start, min(start + batch, number))))
+        counts = {name: number if name == "captions" else journal.counts[name] for name in COUNTS}
         with atomic_file(out) as file:
             write_file(file, kind, {**header, **counts}, journal.rows())
-        done = True
+        finished = True
     finally:
-        journal.close(remove=done)
+        journal.close(remove=finished)
     return Exported(out, **counts)
 
 
-def _finished(out: Path, header: dict[str, Any], part: Path) -> Exported:
-    """What an earlier export wrote, if it was made in the same way."""
-    found = read_header(out)
-    refuse_other({name: value for name, value in found.items() if name not in COUNTS}, header, out)
-    part.unlink(missing_ok=True)  # of a process killed between its last two steps
-    return Exported(out, **{name: found[name] for name in COUNTS})
+@dataclass(frozen=True)
+class RowMaker:
+    """The rows of some captions of a set at a time, from any generator."""
+
+    data: CaptionSet
+    generate: Generate
+    seed: int
+    conditioned: bool
+    score: Score | None
+    fluency: Fluency | None
+    truth: bool
+
+    def rows(self, numbers: range) -> tuple[list[Row], int]:
+        """The rows of these captions, and how many negatives were left out."""
+        data, kept = self.data, []
+        images = data.image_of_caption[numbers.start : numbers.stop].tolist()
+        made = self._made(numbers, images)
+        for number, image, negatives in zip(numbers, images, made, strict=True):
+            found: dict[str, Negative | None] = {data.captions[number]: None}
+            for one in negatives:
+                if wrong_caption(one.sentence) is None:
+                    found.setdefault(one.sentence, one.of(image, number))
+            kept += list(found.values())[1:]
+        rows = [
+            to_row(one, data.image_ids[one.image], data.caption_ids[one.caption], data.captions[one.caption])
+            for one in self._judged(kept)
+        ]
+        for row in rows:
+            if what := wrong_row(row):
+                raise ItmlabError(f"its negative cannot be written: {what}", where=f"caption {row['caption_id']!r}")
+        return rows, sum(map(len, made)) - len(kept)
+
+    def _made(self, numbers: range, images: list[int]) -> list[list[Negative]]:
+        data, captions = self.data, [self.data.captions[number] for number in numbers]
+        graphs = parse(captions) if data.world is None else [data.world.graphs[number] for number in numbers]
+        # random numbers of their own for these captions, whatever was made before them (or before a kill)
+        digest = hashlib.sha256(f"{self.seed}:{numbers.start}".encode()).digest()
+        generator = torch.Generator().manual_seed(int.from_bytes(digest[:8], "little") >> 1)
+        others = [[data.captions[other] for other in data.captions_of_image[image].tolist()] for image in images]
+        more = {"numbers": numbers} if self.conditioned else {}
+        made = self.generate(captions, graphs, others, generator=generator, **more)
+        if len(made) != len(captions):
+            raise ItmlabError(f"the generator answered {len(captions)} captions with {len(made)} lists")
+        return [list(negatives) for negatives in made]
+
+    def _judged(self, negatives: list[Negative]) -> list[Negative]:
+        """The same with the scores, perplexities and verdicts that were asked for and are still open."""
+        if self.score is not None:
+            negatives = _filled(negatives, "score", self.score, "image", "sentence")
+        if self.fluency is not None:
+            negatives = _filled(negatives, "fluency", self.fluency, "sentence")
+        if not self.truth or not negatives:
+            return negatives
+        parse([one.sentence for one in negatives])  # all at once into the cache that the world looks into
+        judged = []
+        for image, group in groupby(negatives, key=lambda one: one.image):
+            some = list(group)
+            verdicts = self.data.world.truth([image], [one.sentence for one in some])[0].tolist()
+            known = [None if verdict < 0 else bool(verdict) for verdict in verdicts]
+            judged += [replace(one, truth=truth) for one, truth in zip(some, known, strict=True)]
+        return judged
 
 
-def _bar(starts: range, done: int, progress: bool) -> Iterable[int]:
-    if not progress:
-        return starts
-    from tqdm import tqdm
+def _filled(negatives: list[Negative], field: str, ask: Callable, *of: str) -> list[Negative]:
+    """The same with what `ask` answers of those whose `field` is open; it is given their fields `of`."""
+    still = [one for one in negatives if getattr(one, field) is None]
+    given = [[getattr(one, name) for one in still] for name in of]
+    values = [float(value) for value in ask(*given)] if still else []
+    if len(values) != len(still):
+        raise ItmlabError(f"{len(still)} sentences were given to {field}, which answered {len(values)}")
+    left = iter(values)
+    return [replace(one, **{field: next(left)}) if getattr(one, field) is None else one for one in negatives]
 
-    return tqdm(starts, initial=done, total=done + len(starts), desc="making negatives", unit="batch")
+
+class Journal:
+    """What an export has done so far, in `path`: a header and the rows of each finished batch, a line of JSON each.
+
+    Each line is on the disk before the next batch begins. Opened again after a kill at any moment it holds what was
+    finished, without a line that was cut short; with `resume=False` it begins anew. Another header is an ItmlabError.
+    """
+
+    def __init__(self, path: Path, header: Header, *, resume: bool = True):
+        self.path, self.counts = path, Counter()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b")
+        try:
+            self._hold()
+            whole = 0  # bytes of the lines that were finished
+            for line, found in self._lines() if resume else ():
+                if whole == 0:
+                    refuse_other(found, header, path)
+                else:
+                    self._count(found)
+                whole += len(line)
+            self._file.truncate(whole)
+            if whole == 0:
+                self._append(header)
+                sync_directory(path.parent)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _hold(self) -> None:
+        """Keep other processes from writing here meanwhile; the system lets go however this one ends."""
+        try:
+            import fcntl
+
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # not on Windows, which goes without
+            return
+        except BlockingIOError:
+            raise ItmlabError(
+                "another process is writing here", where=str(self.path), remedy="wait for it, or write to another file"
+            ) from None
+
+    def add(self, rows: list[Row], left_out: int) -> None:
+        """Add a finished batch: its rows, and how many negatives were left out of it."""
+        batch = {"rows": rows, "left_out": left_out}
+        self._append(batch)
+        self._count(batch)
+
+    def rows(self) -> Iterator[Row]:
+        """Every row so far, in order."""
+        for number, (_, found) in enumerate(self._lines()):
+            if number:
+                yield from found["rows"]
+
+    def close(self, *, remove: bool = False) -> None:
+        """Close the file, and with `remove` delete it."""
+        self._file.close()
+        if remove:
+            self.path.unlink(missing_ok=True)
+
+    def _count(self, batch: dict) -> None:
+        self.counts.update(batches=1, negatives=len(batch["rows"]), left_out=batch["left_out"])
+
+    def _append(self, value: dict) -> None:
+        self._file.seek(0, os.SEEK_END)
+        self._file.write(to_json(value) + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def _lines(self) -> Iterator[tuple[bytes, dict]]:
+        """The lines that are whole, up to the first that is not."""
+        self._file.seek(0)
+        for line in self._file:
+            try:
+                found = json.loads(line) if line.endswith(b"\n") else None
+            except ValueError:
+                found = None
+            if not isinstance(found, dict):
+                return
+            yield line, found

@@ -1,8 +1,14 @@
-"""Files of negatives, read: the header, and the rows with the line or row that each stands in."""
+"""Files of negatives, a header and rows, as JSON lines, as tab-separated lines, or as Parquet: written and read.
+
+JSON lines: the header is the first line. Tab-separated: "# " and the header as JSON, the names of the columns, then a
+line a row: no quoting, `ESCAPES` in texts for what would end a cell or a line, other cells JSON, nothing for null.
+Parquet: the header is JSON under the key "itmlab" of the schema's metadata.
+"""
 
 import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -10,92 +16,62 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from ..data.entries import json_object
 from ..data.faults import Faults, one_line
 from ..errors import ItmlabError
-from .rows import COLUMNS, COUNTS, LAYOUT, LISTS, TEXTS
+from .rows import COLUMNS, COUNTS, LAYOUT, LISTS, NUMBERS, TEXTS, Header, Row, missing_columns, to_json
 
 if TYPE_CHECKING:
     import pyarrow
     from pyarrow import parquet
 
-
-# Files of negatives, written: a header and rows as JSON lines, as tab-separated lines, or as Parquet.
-#
-# JSON lines: the header is the first line. Tab-separated: "# " and the header as JSON, the names of the columns, then
-# a line a row: no quoting, in texts \t \n \r \\ for what would end a cell or a line, other cells JSON, nothing for
-# null. Parquet: the header is JSON under the key "itmlab" of the schema's metadata.
-
-
 FORMATS = {".jsonl": "jsonl", ".tsv": "tsv", ".parquet": "parquet"}
 ROWS_TOGETHER = 16384  # a row group of Parquet
 ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
-
-Header = dict[str, Any]
-Row = dict[str, Any]
+ESCAPED = {escape: character for character, escape in ESCAPES.items()}
 
 
 def format_of(path: Path, wanted: str | None = None) -> str:
-    """The format wanted, or that of the file name's ending; an unknown one is an ItmlabError."""
+    """The format wanted, or that of the file name's ending; an unknown one is an ItmlabError.
+
+    >>> format_of(Path("negatives.TSV"))
+    'tsv'
+    """
     found = wanted or FORMATS.get(path.suffix.lower())
     if found not in FORMATS.values():
-        raise ItmlabError(
-            f"no format {wanted!r}" if wanted else f"its ending {path.suffix!r} names no format",
-            where=str(path),
-            remedy=f"end the name in {', '.join(FORMATS)}, or name a format: {', '.join(FORMATS.values())}",
-        )
+        what = f"no format {wanted!r}" if wanted else f"its ending {path.suffix!r} names no format"
+        remedy = f"end the name in {', '.join(FORMATS)}, or name a format: {', '.join(FORMATS.values())}"
+        raise ItmlabError(what, where=str(path), remedy=remedy)
     return found
 
 
 def write_file(file: BinaryIO, kind: str, header: Header, rows: Iterable[Row]) -> None:
     """Write a header and rows to an open file, streamed."""
-    {"jsonl": _write_jsonl, "tsv": _write_tsv, "parquet": _write_parquet}[kind](file, header, rows)
+    if kind == "parquet":
+        _write_parquet(file, header, iter(rows))
+        return
+    if kind == "tsv":
+        cells = ([_cell(name, row[name]) for name in COLUMNS] for row in rows)
+        lines = chain([b"# " + to_json(header), "\t".join(COLUMNS).encode()], map(b"\t".join, cells))
+    else:
+        lines = map(to_json, chain([header], rows))
+    file.writelines(line + b"\n" for line in lines)
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-def _write_jsonl(file: BinaryIO, header: Header, rows: Iterable[Row]) -> None:
-    for line in chain([header], rows):
-        file.write(_json(line).encode() + b"\n")
-
-
-def _write_tsv(file: BinaryIO, header: Header, rows: Iterable[Row]) -> None:
-    file.write(f"# {_json(header)}\n".encode() + "\t".join(COLUMNS).encode() + b"\n")
-    for row in rows:
-        file.write("\t".join(_cell(name, row[name]) for name in COLUMNS).encode() + b"\n")
-
-
-def _cell(name: str, value: Any) -> str:
+def _cell(name: str, value: Any) -> bytes:
     if name in TEXTS:
-        return re.sub(r"[\\\t\n\r]", lambda found: ESCAPES[found.group()], value)
-    return "" if value is None else _json(value)  # JSON escapes tabs and line ends itself
+        return re.sub(r"[\\\t\n\r]", lambda found: ESCAPES[found.group()], value).encode()
+    return b"" if value is None else to_json(value)  # JSON escapes tabs and line ends itself
 
 
-def _write_parquet(file: BinaryIO, header: Header, rows: Iterable[Row]) -> None:
+def _write_parquet(file: BinaryIO, header: Header, rows: Iterator[Row]) -> None:
     import pyarrow
     from pyarrow import parquet
 
-    schema = _schema().with_metadata({"itmlab": _json(header)})
-    with parquet.ParquetWriter(file, schema, compression="zstd", write_page_checksum=True) as writer:
-        for some in _groups(iter(rows)):
-            writer.write_table(pyarrow.Table.from_pylist(some, schema=schema))
-
-
-def _groups(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    while some := list(islice(rows, ROWS_TOGETHER)):
-        yield some
-
-
-def _schema() -> "pyarrow.Schema":
-    import pyarrow
-
-    types = {name: pyarrow.string() for name in TEXTS}
-    types |= {name: pyarrow.list_(pyarrow.string()) for name in LISTS}
+    types = dict.fromkeys(TEXTS, pyarrow.string()) | dict.fromkeys(LISTS, pyarrow.list_(pyarrow.string()))
     types |= {"spans": pyarrow.list_(pyarrow.list_(pyarrow.int32()))}
-    types |= {"score": pyarrow.float64(), "fluency": pyarrow.float64(), "truth": pyarrow.bool_()}
-    return pyarrow.schema([(name, types[name]) for name in COLUMNS])
-
-
-_ESCAPED = {escape: character for character, escape in ESCAPES.items()}
+    types |= dict.fromkeys(NUMBERS, pyarrow.float64()) | {"truth": pyarrow.bool_()}
+    schema = pyarrow.schema([(name, types[name]) for name in COLUMNS]).with_metadata({"itmlab": to_json(header)})
+    with parquet.ParquetWriter(file, schema, compression="zstd", write_page_checksum=True) as writer:
+        while some := list(islice(rows, ROWS_TOGETHER)):
+            writer.write_table(pyarrow.Table.from_pylist(some, schema=schema))
 
 
 def read_file(path: Path, faults: Faults) -> tuple[Header, Iterator[tuple[int, Row]]]:
@@ -104,32 +80,26 @@ def read_file(path: Path, faults: Faults) -> tuple[Header, Iterator[tuple[int, R
     The format is told by the content. What is no file of negatives is an ItmlabError.
     """
     header = read_header(path)
-    kind = _kind(path)
-    return header, {"jsonl": _jsonl_rows, "tsv": _tsv_rows, "parquet": _parquet_rows}[kind](path, faults)
+    return header, {"jsonl": _jsonl_rows, "tsv": _tsv_rows, "parquet": _parquet_rows}[_kind(path)](path, faults)
 
 
 def read_header(path: Path) -> Header:
     """How the negatives of a file were made, without reading them."""
-    kind = _kind(path)
-    if kind == "parquet":
+    if _kind(path) == "parquet":
         text = (_parquet(path)[1].metadata or {}).get(b"itmlab", b"")
     else:
         with open(path, "rb") as file:
             text = file.readline().removeprefix(b"# ")
-    try:
+    header = None
+    with suppress(ValueError, RecursionError):
         header = json.loads(text)
-    except (ValueError, RecursionError):
-        header = None
     if not isinstance(header, dict) or "itmlab_negatives" not in header:
         raise ItmlabError(
             "no header of itmlab's negatives", where=str(path), remedy="give a file that `itmlab negatives` wrote"
         )
     if header["itmlab_negatives"] != LAYOUT:
-        raise ItmlabError(
-            f"its layout is number {one_line(header['itmlab_negatives'], 20)}, and this itmlab reads number {LAYOUT}",
-            where=str(path),
-            remedy="read it with the itmlab that wrote it",
-        )
+        what = f"its layout is number {one_line(header['itmlab_negatives'], 20)}, and this itmlab reads number {LAYOUT}"
+        raise ItmlabError(what, where=str(path), remedy="read it with the itmlab that wrote it")
     missing = [name for name in COUNTS if type(header.get(name)) is not int]
     if missing:
         raise ItmlabError(f"its header does not say how many {missing[0]}", where=str(path))
@@ -150,9 +120,7 @@ def _kind(path: Path) -> str:
 def _lines(path: Path, faults: Faults) -> Iterator[tuple[int, str]]:
     """The lines after the header that are UTF-8, with their numbers."""
     with open(path, "rb") as file:
-        for number, line in enumerate(file, start=1):
-            if number == 1:
-                continue
+        for number, line in islice(enumerate(file, start=1), 1, None):
             if not line.endswith(b"\n"):
                 faults.add(path, number, "the file ends within this line")
                 continue
@@ -164,19 +132,17 @@ def _lines(path: Path, faults: Faults) -> Iterator[tuple[int, str]]:
 
 def _jsonl_rows(path: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
     for number, line in _lines(path, faults):
-        row = json_object(path, number, line, faults)
-        if row is not None:
+        if (row := json_object(path, number, line, faults)) is not None:
             yield number, row
 
 
 def _tsv_rows(path: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
-    lines = _lines(path, faults)
-    columns = next((line.removesuffix("\r") for _, line in lines), "").split("\t")
-    missing = [repr(name) for name in COLUMNS if name not in columns]
+    lines = ((number, line.removesuffix("\r").split("\t")) for number, line in _lines(path, faults))
+    _, columns = next(lines, (2, [""]))
+    missing = missing_columns(columns)
     if missing or len(set(columns)) != len(columns):
-        raise ItmlabError(f"no column {', '.join(missing)}" if missing else "a column twice", where=f"{path}:2")
-    for number, line in lines:
-        cells = line.removesuffix("\r").split("\t")
+        raise ItmlabError(f"no column {missing}" if missing else "a column twice", where=f"{path}:2")
+    for number, cells in lines:
         if len(cells) != len(columns):
             faults.add(path, number, f"malformed row: {len(cells)} cells where the header has {len(columns)}")
             continue
@@ -193,7 +159,7 @@ def _tsv_rows(path: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
 
 def _value(name: str, cell: str) -> Any:
     if name in TEXTS:
-        return re.sub(r"\\(.?)", lambda found: _ESCAPED[found.group()], cell, flags=re.DOTALL)
+        return re.sub(r"\\(.?)", lambda found: ESCAPED[found.group()], cell, flags=re.DOTALL)
     return None if cell == "" else json.loads(cell) if name in COLUMNS else cell
 
 
@@ -208,21 +174,16 @@ def _parquet(path: Path) -> tuple["parquet.ParquetFile", "pyarrow.Schema"]:
 
 
 def _parquet_rows(path: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
-    (file, schema), number = _parquet(path), 0
-    missing = [repr(name) for name in COLUMNS if name not in schema.names]
-    if missing:
-        raise ItmlabError(f"no column {', '.join(missing)}", where=str(path))
-    batches = file.iter_batches(columns=list(COLUMNS))
-    while True:
-        try:
-            rows = next(batches).to_pylist()
-        except StopIteration:
-            return
-        except _spoilt() as error:
-            faults.add(path, number + 1, f"cannot be read from here on ({one_line(error, 120)})")
-            return
-        for number, row in enumerate(rows, number + 1):  # noqa: B020 (counts on)
-            yield number, row
+    file, schema = _parquet(path)
+    if missing := missing_columns(schema.names):
+        raise ItmlabError(f"no column {missing}", where=str(path))
+    number = 0
+    try:
+        for batch in file.iter_batches(columns=list(COLUMNS)):
+            for number, row in enumerate(batch.to_pylist(), number + 1):  # noqa: B020 (counts on)
+                yield number, row
+    except _spoilt() as error:
+        faults.add(path, number + 1, f"cannot be read from here on ({one_line(error, 120)})")
 
 
 def _spoilt() -> tuple[type[Exception], ...]:

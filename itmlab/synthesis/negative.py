@@ -1,22 +1,24 @@
-"""A sentence made to be wrong of a picture, with what was changed and what is known of it."""
+"""A negative sentence, and what TAGS asks of candidates: to differ from the caption, to be false, to be hard.
+
+Fan et al. (2022), Sec. 2.1.2, Eq. 6 and criterion C1 of Algorithm 1, which `tags.Tailored` puts together (METHODS 3.3).
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from ..errors import ItmlabError
-from ..text import Span
+from ..text import SceneGraph, Span
 from ..text.graph import tokenise
-
-UNNUMBERED = -1  # the image and caption of a negative whose caller has not numbered them yet
 
 
 @dataclass(frozen=True)
 class Negative:
-    """A synthetic negative sentence of one caption of one image.
+    """A synthetic negative sentence of one caption of one image, by their numbers (-1: not numbered yet).
 
     `spans` are the changed places in the order of the sentence, as tokens of the new sentence; place p said `source[p]`
     and says `replacement[p]` now, and is a phrase of `kind[p]` (object, attribute, relation, word, or number).
@@ -25,8 +27,8 @@ class Negative:
     """
 
     sentence: str
-    image: int = UNNUMBERED
-    caption: int = UNNUMBERED
+    image: int = -1
+    caption: int = -1
     spans: tuple[Span, ...] = ()
     source: tuple[str, ...] = ()
     replacement: tuple[str, ...] = ()
@@ -40,7 +42,23 @@ class Negative:
         return replace(self, image=image, caption=caption)
 
 
-# New words in the places of old ones, the rest of the caption untouched to the letter.
+# How every generator is called: generate(captions, graphs, image_captions, *, generator). graphs[i] is the scene graph
+# of caption i, image_captions[i] are all captions of its image; the answer holds the negatives of each caption.
+Generate = Callable[..., list[list[Negative]]]
+Captions, Graphs = Sequence[str], Sequence[SceneGraph]
+
+
+def one_each(captions: Sized, graphs: Sized, image_captions: Sized) -> None:
+    """An ItmlabError unless there is a graph and the captions of an image for each caption."""
+    if not len(captions) == len(graphs) == len(image_captions):
+        what = f"{len(captions)} captions with {len(graphs)} graphs and the captions of {len(image_captions)} images"
+        raise ItmlabError(what, remedy="give one graph and the image's captions for each caption")
+
+
+def own_generators(number: int, generator: torch.Generator) -> list[torch.Generator]:
+    """Random numbers for each of `number` captions, seeded by one draw: what one gets depends on no other caption."""
+    seeds = torch.randint(2**62, (number,), generator=generator, device=generator.device).tolist()
+    return [torch.Generator().manual_seed(seed) for seed in seeds]
 
 
 @dataclass(frozen=True)
@@ -57,65 +75,69 @@ def edited(
 ) -> Negative:
     """The caption with these changes, which stand in the order of the sentence and do not overlap.
 
-    `tokens` are the caption's graph's, `characters` their places (`text.alignment.token_characters`). Of new words the
-    tokens are counted by `text.tokenise`. A sentence that began with a capital letter still does.
+    `tokens` are the caption's graph's, `characters` their places (`text.alignment.token_characters`). The rest of the
+    caption stays to the letter, and a sentence that began with a capital letter still does.
+
+    >>> made = edited("A dog", ["A", "dog"], [(0, 1), (2, 5)], [Change(Span(1, 2), "young cat", "object")])
+    >>> made.sentence, made.spans
+    ('A young cat', (Span(start=1, end=3),))
     """
-    parts, spans, source, replacement = [], [], [], []
-    at, moved = 0, 0
+    sentence, at, moved = "", 0, 0
+    spans, source, replacement = [], [], []
     for change in changes:
         start, end = change.span.start, change.span.end
         first, last = characters[start][0], characters[end - 1][1]
         words = change.words
         if start == 0 and caption[first].isupper():
             words = words[:1].upper() + words[1:]
-        parts += [caption[at:first], words]
-        at, count = last, len(tokenise(words))
+        count = len(tokenise(words))
         spans.append(Span(start + moved, start + moved + count))
-        moved += count - (end - start)
+        moved += count - (end - start)  # tokens by which all that follows has shifted
         source.append(caption[first:last])
         replacement.append(words)
+        sentence += caption[at:first] + words
+        at = last
     kinds = tuple(change.kind for change in changes)
-    return Negative(
-        "".join([*parts, caption[at:]]),
-        spans=tuple(spans),
-        source=tuple(source),
-        replacement=tuple(replacement),
-        kind=kinds,
-    )
-
-
-# What a generator is given, and which of its sentences are worth a score: no copy of the caption, none twice.
+    places = {"spans": tuple(spans), "source": tuple(source), "replacement": tuple(replacement), "kind": kinds}
+    return Negative(sentence + caption[at:], **places)
 
 
 def distinct(caption: str, negatives: Iterable[Negative]) -> list[Negative]:
-    """The negatives that differ from the caption and from each other, the first of equals, in their order.
+    """The negatives that differ from the caption and from each other (Eq. 6: T⁻ ≠ T, as a set), the first of equals.
 
-    Sentences are equal if they read the same but for capital letters and blanks. Done before anything is scored
-    (TAGS Eq. 6: candidates T⁻ ≠ T, as a set).
+    Sentences are equal if they read the same but for capital letters and blanks.
+
+    >>> [one.sentence for one in distinct("A dog", [Negative("a  Dog"), Negative("a cat"), Negative("A cat")])]
+    ['a cat']
     """
-    seen, kept = {_read(caption)}, []
-    for negative in negatives:
-        sentence = _read(negative.sentence)
-        if sentence not in seen:
-            seen.add(sentence)
-            kept.append(negative)
-    return kept
+    found: dict[str, Negative] = {}
+    for one in chain([Negative(caption)], negatives):
+        found.setdefault(" ".join(one.sentence.lower().split()), one)
+    return list(found.values())[1:]
 
 
-def _read(sentence: str) -> str:
-    return " ".join(sentence.lower().split())
+Implied = Mapping[str, Iterable[str]]  # a token as written → tokens that are true wherever it is
 
 
-def one_each(captions: Sized, graphs: Sized, image_captions: Sized) -> None:
-    """An ItmlabError unless there is a graph and the captions of an image for each caption."""
-    if not len(captions) == len(graphs) == len(image_captions):
-        raise ItmlabError(
-            f"{len(captions)} captions with {len(graphs)} graphs and the captions of {len(image_captions)} images",
-            remedy="give one graph and the image's captions for each caption",
-        )
+def without_false_negatives(
+    negatives: Sequence[Negative], image_captions: Iterable[str], implied: Implied | None = None
+) -> list[Negative]:
+    """The negatives of which at least one replaced-in token occurs in no caption of the image (TAGS Sec. 2.1.2).
 
+    A heuristic: a synonym that no caption uses passes, and so does a true word that nobody wrote. Where a lexicon says
+    what words imply ("boy": "child", "person"), `implied` counts those as said too, which the paper does not. A
+    sentence in which nothing was replaced passes.
 
-# The hardest negatives: those that a model takes for the best descriptions of the image (TAGS Eq. 6).
+    >>> made = [Negative("a cat runs", replacement=("cat",)), Negative("a cow runs", replacement=("cow",))]
+    >>> [one.sentence for one in without_false_negatives(made, ["a dog runs", "a dog chases a cat"])]
+    ['a cow runs']
+    """
+    said = {token for caption in image_captions for token in tokenise(caption.lower())}
+    if implied:
+        said = said.union(*(implied.get(token, ()) for token in said))
+    said |= {"a", "an"}  # they follow the word behind them and say nothing themselves
+    put_in = ({token for words in one.replacement for token in tokenise(words.lower())} for one in negatives)
+    return [one for one, new in zip(negatives, put_in, strict=True) if not one.replacement or new - said]
 
 
 # (sentences, for each the number of its caption in the call) -> how well each matches that caption's image
@@ -129,55 +151,22 @@ def scored(negatives: Sequence[Sequence[Negative]], score: Score) -> list[list[N
         return [list(row) for row in negatives]
     captions = torch.arange(len(negatives)).repeat_interleave(torch.tensor([len(row) for row in negatives]))
     found = torch.as_tensor(score(sentences, captions))
-    if found.shape != (len(sentences),) or not bool(found.isfinite().all()):
-        raise ItmlabError(
-            f"{len(sentences)} sentences were scored with a tensor of shape {tuple(found.shape)}"
-            + ("" if found.shape != (len(sentences),) else ", not all of it finite"),
-            remedy="give a score function that returns one number a sentence",
-        )
+    fits = found.shape == (len(sentences),)
+    if not fits or not bool(found.isfinite().all()):
+        shape = f"shape {tuple(found.shape)}{', not all of it finite' if fits else ''}"
+        what = f"{len(sentences)} sentences were scored with a tensor of {shape}"
+        raise ItmlabError(what, remedy="give a score function that returns one number a sentence")
     values = iter(found.tolist())
     return [[replace(negative, score=next(values)) for negative in row] for row in negatives]
 
 
 def best(negatives: Sequence[Negative], number: int) -> list[Negative]:
-    """The `number` negatives with the greatest scores, best first (argmax-m); of equal ones the earlier first."""
+    """The `number` negatives with the greatest scores, best first (Eq. 6, argmax-m); of equal ones the earlier first.
+
+    >>> [one.sentence for one in best([Negative("a dog", score=1.0), Negative("a cow", score=3.0)], 1)]
+    ['a cow']
+    """
     unscored = [negative for negative in negatives if negative.score is None]
     if unscored:
         raise ItmlabError(f"{len(unscored)} of {len(negatives)} negatives have no score", remedy="give score=")
     return sorted(negatives, key=lambda negative: -negative.score)[:number]
-
-
-# The filter of false negatives: what other captions of the image say too is likely true (TAGS Sec. 2.1.2).
-
-
-Implied = Mapping[str, Iterable[str]]  # a token as written → tokens that are true wherever it is
-
-_ARTICLES = frozenset(("a", "an"))  # they follow the word behind them and say nothing themselves
-
-
-def said_of(image_captions: Iterable[str], implied: Implied | None = None) -> frozenset[str]:
-    """Every token of an image's captions, lower-cased: their union; with what each implies, if that is given."""
-    said = frozenset(token for caption in image_captions for token in tokenise(caption.lower()))
-    return said.union(*(implied.get(token, ()) for token in said)) if implied else said
-
-
-def replaced_in(negative: Negative) -> list[str]:
-    """The tokens that a negative puts in, lower-cased, "a" and "an" left out."""
-    return [token for words in negative.replacement for token in tokenise(words.lower()) if token not in _ARTICLES]
-
-
-def is_said(negative: Negative, said: frozenset[str]) -> bool:
-    """Whether something was put in, and every token of it occurs in the union of the image's captions."""
-    return bool(negative.replacement) and said.issuperset(replaced_in(negative))
-
-
-def without_false_negatives(
-    negatives: Sequence[Negative], image_captions: Iterable[str], implied: Implied | None = None
-) -> list[Negative]:
-    """The negatives of which at least one replaced-in token occurs in no caption of the image; the others are dropped.
-
-    A heuristic: a synonym that no caption uses passes, and so does a true word that nobody wrote. Where a lexicon says
-    what words imply ("boy": "child", "person"), `implied` counts those as said too, which the paper does not.
-    """
-    said = said_of(image_captions, implied)
-    return [negative for negative in negatives if not is_said(negative, said)]

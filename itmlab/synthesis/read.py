@@ -1,20 +1,18 @@
 """Negatives read back from a file, by the caption they were made of, as extra negatives for training."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from ..data.captionset import CaptionSet
 from ..data.faults import Fault, Faults, one_line
 from ..errors import ItmlabError
 from .formats import read_file
 from .negative import Negative
-from .rows import from_row, wrong_row
+from .rows import Header, from_row, wrong_row
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(NamedTuple):
     """The caption that negatives were made of, and the id of its image."""
 
     image_id: str
@@ -29,7 +27,7 @@ class NegativeFile:
     """
 
     path: Path
-    header: dict[str, Any]
+    header: Header
     negatives: dict[str, list[Negative]]
     origins: dict[str, Origin]
     skipped: list[Fault] = field(default_factory=list)
@@ -44,21 +42,17 @@ class NegativeFile:
         A caption that reads otherwise than when its negatives were made, or belongs to another image, or a file with
         nothing about these captions, is an ItmlabError.
         """
-        aligned: list[list[Negative]] = []
-        other: list[str] = []
+        aligned, other = [], []
         places = zip(data.caption_ids, data.captions, data.image_of_caption.tolist(), strict=True)
         for number, (identifier, caption, image) in enumerate(places):
             found = self.negatives.get(identifier, [])
-            if found and self.origins[identifier] != Origin(data.image_ids[image], caption):
+            if found and self.origins[identifier] != (data.image_ids[image], caption):
                 other.append(identifier)
             aligned.append([one.of(image, number) for one in found])
         if other:
-            raise ItmlabError(
-                f"{len(other)} captions of {data.name} are not those that the negatives were made of, "
-                f"first {one_line(repr(other[0]), 60)}",
-                where=str(self.path),
-                remedy="make the negatives of this data set",
-            )
+            first = one_line(repr(other[0]), 60)
+            what = f"{len(other)} captions of {data.name} are not those that the negatives were made of, first {first}"
+            raise ItmlabError(what, where=str(self.path), remedy="make the negatives of this data set")
         if not any(aligned):
             raise ItmlabError(f"no negative is of a caption of {data.name}", where=str(self.path), remedy="do ids fit?")
         return aligned
@@ -74,29 +68,22 @@ def read_negatives(path: str | Path, *, on_fault: str = "error", skipped_to: str
     faults = Faults("negatives", on_fault=on_fault, skipped_to=skipped_to, source=str(path))
     header, rows = read_file(path, faults)
     result = NegativeFile(path, header, {}, {}, faults.found)
-    lines = _collect(result, rows, faults)
-    found = lines + len(faults.found)
-    if found < header["negatives"]:
-        faults.add(path, None, f"{found} rows, and {header['negatives']} by its header: it was cut short")
-    faults.settle(kept=len({origin.image_id for origin in result.origins.values()}))
-    return result
-
-
-def _collect(result: NegativeFile, rows: Iterable[tuple[int, dict[str, Any]]], faults: Faults) -> int:
-    """Put the sound rows in their places; how many they are."""
     seen: dict[tuple[str, str], int] = {}
     for number, row in rows:
         what = wrong_row(row)
         if what is None:
-            origin = Origin(row["image_id"], row["source"])
-            known = result.origins.setdefault(row["caption_id"], origin)
-            first = seen.setdefault((row["caption_id"], row["negative"]), number)
-            if known != origin:
-                what = f"the caption {one_line(repr(row['caption_id']), 60)} has another image or text in a row before"
+            identifier, origin = row["caption_id"], Origin(row["image_id"], row["source"])
+            first = seen.setdefault((identifier, row["negative"]), number)
+            if result.origins.setdefault(identifier, origin) != origin:
+                what = f"the caption {one_line(repr(identifier), 60)} has another image or text in a row before"
             elif first != number:
                 what = f"the same negative as in row {first}"
         if what is None:
-            result.negatives.setdefault(row["caption_id"], []).append(from_row(row))
+            result.negatives.setdefault(identifier, []).append(from_row(row))
         else:
-            faults.add(result.path, number, what)
-    return sum(map(len, result.negatives.values()))
+            faults.add(path, number, what)
+    found = len(result) + len(faults.found)
+    if found < header["negatives"]:
+        faults.add(path, None, f"{found} rows, and {header['negatives']} by its header: it was cut short")
+    faults.settle(kept=len({origin.image_id for origin in result.origins.values()}))
+    return result

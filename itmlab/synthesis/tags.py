@@ -1,4 +1,17 @@
-"""Synthetic negatives of captions in one call: made, distinct, filtered, scored, the best kept (Algorithm 1)."""
+"""Algorithm 1 of TAGS-DC: negative sentences of a caption, masked, refilled, filtered, scored, the hardest kept.
+
+Fan et al. (2022), Sec. 2.1 and A.2, lines 2 to 12 and 15, for image I and its caption T (METHODS 3.1 to 3.4):
+
+    T⁻ := {}
+    for k in 1 .. K:
+        T_k := T with phrases of its scene graph masked at random       Sec. 2.1.1
+        for l in 1 .. L:
+            T_kl ~ softmax(H_MLM(I, T_k) / τ)                           Eq. 2
+            if T_kl satisfies C1, add it to T⁻ with its score s(I, T_kl)
+    keep of T⁻ the m with the greatest scores                           Eq. 6
+
+C1 is read as: T_kl is neither T nor in T⁻ yet, and some word that was put in stands in no caption of I (Sec. 2.1.2).
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,24 +25,34 @@ from ..errors import ItmlabError
 from ..models import EmbeddedRegions, OneTower
 from ..models.encoded import evaluating
 from ..models.pairs import ImageInputs, Tokens, pair_logits
-from ..text import PhraseMasking, SceneGraph, WordMasking, tokenise
+from ..text import PhraseMasking, WordMasking, tokenise
 from ..text.masking import PROBABILITY
-from .export import Score as ImageScore
-from .negative import Implied, Negative, Score, best, distinct, one_each, scored, without_false_negatives
+from .negative import (
+    Captions,
+    Generate,
+    Graphs,
+    Implied,
+    Negative,
+    Score,
+    best,
+    distinct,
+    one_each,
+    own_generators,
+    scored,
+    without_false_negatives,
+)
 from .refill import MaskedRefill
 from .rules import RuleSwaps, wordnet_swaps
 
-Generate = Callable[..., list[list[Negative]]]
 Judge = Callable[[list[str], int], Sequence[bool | None]]  # sentences and the number of their caption → verdicts
 
 
 class Tailored:
-    """Any generator of candidates with what Algorithm 1 does to them (lines 8–12 and 15), for many captions at once.
+    """Algorithm 1 on the candidates of any generator: `MaskedRefill` for T_kl, `RuleSwaps`, a function called alike.
 
-    `generate` is a generator (`MaskedRefill`, `RuleSwaps`, any function called alike). Copies, duplicates and, if
-    `filtered`, false negatives (with `implied`, see `without_false_negatives`) go before `score` sees a sentence; then
-    the `keep` best stay (Eq. 6: m; None: all). Without a `score` the first `keep` stay. `judge` gives each that stayed
-    its truth, where it is known.
+    Copies, duplicates and, if `filtered`, false negatives (with `implied`, see `without_false_negatives`) go before
+    `score` sees a sentence; then the `keep` best stay (m; None: all). Without a `score` the first `keep` stay. `judge`
+    gives each that stayed its truth, where it is known.
     """
 
     def __init__(
@@ -48,57 +71,33 @@ class Tailored:
         self.filtered, self.implied = filtered, implied
 
     def __call__(
-        self,
-        captions: Sequence[str],
-        graphs: Sequence[SceneGraph],
-        image_captions: Sequence[Sequence[str]],
-        *,
-        generator: torch.Generator,
+        self, captions: Captions, graphs: Graphs, image_captions: Sequence[Captions], *, generator: torch.Generator
     ) -> list[list[Negative]]:
         """The negatives of each caption, best first if they are scored; fewer than `keep` where fewer were made."""
         one_each(captions, graphs, image_captions)
+        # lines 3 to 7: K maskings of each caption, L refillings of each masking
         made = self.generate(captions, graphs, image_captions, generator=generator)
+        # line 8, C1: no copy of T, nothing twice, and nothing that the captions of the image say
         found = [distinct(caption, row) for caption, row in zip(captions, made, strict=True)]
         if self.filtered:
-            found = [
-                without_false_negatives(row, [caption, *others], self.implied)
-                for caption, row, others in zip(captions, found, image_captions, strict=True)
-            ]
+            said = [[caption, *others] for caption, others in zip(captions, image_captions, strict=True)]
+            found = [without_false_negatives(row, own, self.implied) for row, own in zip(found, said, strict=True)]
+        # lines 9 and 15: s(I, T_kl) of all that is left, and the m greatest
         if self.score is not None:
-            found = [best(row, len(row) if self.keep is None else self.keep) for row in scored(found, self.score)]
+            found = [best(row, len(row)) for row in scored(found, self.score)]
         found = [row[: self.keep] for row in found]
-        return found if self.judge is None else [self._judged(row, at) for at, row in enumerate(found)]
-
-    def _judged(self, row: list[Negative], caption: int) -> list[Negative]:
-        verdicts = self.judge([negative.sentence for negative in row], caption) if row else []
-        return [replace(negative, truth=truth) for negative, truth in zip(row, verdicts, strict=True)]
-
-
-# The generators of synthetic negatives by name, ready to be exported: VSE-C's rules and TAGS' refilled maskings.
-
-
-TOGETHER = 64  # maskings that the tower reads at a time
-
-
-def vse_c(data: CaptionSet, number: int | None = None, *, filtered: bool = True) -> RuleSwaps:
-    """VSE-C's swaps, by the lexicon of the data's world or else by an installed WordNet; `number` a caption, or all."""
-    if data.world is not None:
-        return RuleSwaps(*data.world.swaps(), number=number, filtered=filtered)
-    nouns = wordnet_swaps({word.lower() for caption in data.captions for word in tokenise(caption)})
-    return RuleSwaps(nouns, number=number, filtered=filtered)
-
-
-def implied_in(data: CaptionSet) -> Implied | None:
-    """What the words of a data set's world imply, for the filter of false negatives; None where it has no world."""
-    return None if data.world is None else data.world.implied_words()
+        for at, row in enumerate(found if self.judge is not None else ()):
+            verdicts = self.judge([negative.sentence for negative in row], at) if row else []
+            found[at] = [replace(negative, truth=truth) for negative, truth in zip(row, verdicts, strict=True)]
+        return found
 
 
 class Tags:
-    """TAGS' negatives of captions of `data` (Algorithm 1): what a tower refills, looking at the image, and its best.
+    """Algorithm 1 with a cross-encoder that looks at the image: its H_MLM refills, its H_ITM scores.
 
-    K = `maskings`, L = `samples`, τ = `temperature`, m = `keep` (Eq. 6; None: all). `words` masks single words (the
-    ablation "WM"), phrases or words are hidden with `probability`; `implied` and `filtered` are as in `Tailored`. The
-    tower looks at pictures or regions, as it was made to; without these it is an ItmlabError. A `refiller` of the same
+    K = `maskings`, L = `samples`, τ = `temperature`, m = `keep` (None: all). `words` masks single words (the ablation
+    "WM"), phrases or words are hidden with `probability`; `implied` and `filtered` are as in `Tailored`. The model
+    looks at pictures or regions, as it was made to; data without these are an ItmlabError. A `refiller` of the same
     vocabulary refills instead of `model`, which still scores (the ablation "SG"); `inputs` are the images, kept.
     """
 
@@ -131,55 +130,55 @@ class Tags:
             masking=(WordMasking if words else PhraseMasking)(probability),
             conditioned=True,
             maximum_pieces=model.config.maximum_tokens,
-            rows=TOGETHER,
+            rows=64,  # maskings that the model reads at a time, each with the regions of its image
         )
 
     def __call__(
         self,
-        captions: Sequence[str],
-        graphs: Sequence[SceneGraph],
-        image_captions: Sequence[Sequence[str]],
+        captions: Captions,
+        graphs: Graphs,
+        image_captions: Sequence[Captions],
         *,
         generator: torch.Generator,
         numbers: Sequence[int],
     ) -> list[list[Negative]]:
         """The negatives of each caption, best first; `numbers` are those of the captions in `data`."""
-        with evaluating(self.model):
-            return self._made(captions, graphs, image_captions, generator, list(numbers))
-
-    def _made(
-        self,
-        captions: Sequence[str],
-        graphs: Sequence[SceneGraph],
-        image_captions: Sequence[Sequence[str]],
-        generator: torch.Generator,
-        numbers: list[int],
-    ) -> list[list[Negative]]:
         model, refiller = self.model, self.refiller
-        images, image_of = self.data.image_of_caption[numbers].unique(return_inverse=True)
-        prepared = self.inputs(images.tolist())
-        regions = model.embed_regions(**prepared)
-        device, shown = regions.values.device, regions
-        if refiller is not model:
-            with evaluating(refiller):
-                shown = refiller.embed_regions(**prepared)
+        with evaluating(model), evaluating(refiller):
+            images, image_of = self.data.image_of_caption[list(numbers)].unique(return_inverse=True)
+            prepared = self.inputs(images.tolist())
+            regions = model.embed_regions(**prepared)  # once an image, for all its captions and their candidates
+            seen = regions if refiller is model else refiller.embed_regions(**prepared)
+            device = regions.values.device
 
-        def fill(
-            ids: Int[Tensor, "row piece"], mask: Int[Tensor, "row piece"], captions: Int[Tensor, "row"]
-        ) -> Float[Tensor, "row piece vocabulary"]:
-            parts = shown.take(image_of[captions].to(device))
-            return refiller(ids.to(device), mask.to(device).bool(), parts, heads=("mlm",)).mlm.float().cpu()
+            def h_mlm(
+                ids: Int[Tensor, "row piece"], mask: Int[Tensor, "row piece"], captions: Int[Tensor, "row"]
+            ) -> Float[Tensor, "row piece vocabulary"]:
+                own = seen.take(image_of[captions].to(device))
+                return refiller(ids.to(device), mask.to(device).bool(), own, heads=("mlm",)).mlm.float().cpu()
 
-        def score(sentences: list[str], captions: Int[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
-            return matched(model, sentences, regions, image_of[captions])
+            def s(sentences: list[str], captions: Int[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
+                return matched(model, sentences, regions, image_of[captions])
 
-        self._refill.fill = fill
-        tailored = Tailored(self._refill, score=score, keep=self.keep, implied=self.implied, filtered=self.filtered)
-        return tailored(captions, graphs, image_captions, generator=generator)
+            self._refill.fill = h_mlm  # other images with each call; the vocabulary behind it is read only once
+            tailored = Tailored(self._refill, score=s, keep=self.keep, implied=self.implied, filtered=self.filtered)
+            return tailored(captions, graphs, image_captions, generator=generator)
 
 
-def tower_score(model: OneTower, data: CaptionSet, inputs: ImageInputs | None = None) -> ImageScore:
-    """How well sentences match images of `data` by number, for sentences that no tower made."""
+def matched(
+    model: OneTower, sentences: Sequence[str], regions: EmbeddedRegions, rows: Int64[Tensor, "sentence"]
+) -> Float[Tensor, "sentence"]:
+    """The matching logit (Eq. 3 before its sigmoid) of each sentence with its row of `regions`, on the CPU."""
+    if not len(sentences):
+        return torch.zeros(0)
+    tokens, device = Tokens.of(model, sentences), regions.values.device
+    return pair_logits(model, tokens, torch.arange(len(sentences), device=device), regions, rows.to(device)).cpu()
+
+
+def tower_score(
+    model: OneTower, data: CaptionSet, inputs: ImageInputs | None = None
+) -> Callable[[Sequence[int], Sequence[str]], Float[Tensor, "sentence"]]:
+    """How well sentences match images of `data` by number, for sentences that the model did not make."""
     inputs = ImageInputs(model, data) if inputs is None else inputs
 
     def score(images: Sequence[int], sentences: Sequence[str]) -> Float[Tensor, "sentence"]:
@@ -190,25 +189,25 @@ def tower_score(model: OneTower, data: CaptionSet, inputs: ImageInputs | None = 
     return score
 
 
-def matched(
-    model: OneTower, sentences: Sequence[str], regions: EmbeddedRegions, rows: Int64[Tensor, "sentence"]
-) -> Float[Tensor, "sentence"]:
-    """The matching logit of each sentence with its row of `regions`, on the CPU."""
-    if not len(sentences):
-        return torch.zeros(0)
-    tokens, device = Tokens.of(model, sentences), regions.values.device
-    return pair_logits(model, tokens, torch.arange(len(sentences), device=device), regions, rows.to(device)).cpu()
+def implied_in(data: CaptionSet) -> Implied | None:
+    """What the words of a data set's world imply, for the filter of false negatives; None where it has no world."""
+    return None if data.world is None else data.world.implied_words()
 
 
-# Negatives that a data set holds: captions of other images, from the batch or from the whole set.
+def vse_c(data: CaptionSet, number: int | None = None, *, filtered: bool = True) -> RuleSwaps:
+    """VSE-C's swaps, by the lexicon of the data's world or else by an installed WordNet; `number` a caption, or all."""
+    if data.world is not None:
+        return RuleSwaps(*data.world.swaps(), number=number, filtered=filtered)
+    nouns = wordnet_swaps({word.lower() for caption in data.captions for word in tokenise(caption)})
+    return RuleSwaps(nouns, number=number, filtered=filtered)
 
 
 class Retrieved:
     """`number` captions of other images for each caption, drawn at random without replacement from a pool.
 
     The pool is `pool` (the whole set), or the captions of the call (the batch) if that is None. With `Tailored` on top
-    its hardest are kept: TAGS draws 399 and keeps 31. Nothing is replaced in them, so they have no changed spans, and
-    the filter of false negatives lets them pass. A caption that also describes the image is never taken.
+    its hardest are kept: TAGS draws 399 and keeps 31 (A.1, METHODS 3.5). Nothing is replaced in them, so the filter of
+    false negatives lets them pass. A caption that also describes the image is never taken.
     """
 
     def __init__(self, pool: Sequence[str] | None = None, *, number: int = 399):
@@ -217,22 +216,20 @@ class Retrieved:
         self.pool, self.number = pool, number
 
     def __call__(
-        self,
-        captions: Sequence[str],
-        graphs: Sequence[SceneGraph],
-        image_captions: Sequence[Sequence[str]],
-        *,
-        generator: torch.Generator,
+        self, captions: Captions, graphs: Graphs, image_captions: Sequence[Captions], *, generator: torch.Generator
     ) -> list[list[Negative]]:
-        """The negatives of each caption, fewer where the pool has fewer; sentences that the pool repeats count once."""
-        pool = list(dict.fromkeys(captions if self.pool is None else self.pool))
-        seeds = torch.randint(2**62, (len(captions),), generator=generator, device=generator.device).tolist()
-        rows = zip(captions, image_captions, seeds, strict=True)
-        return [self._of({caption, *others}, pool, seed) for caption, others, seed in rows]
+        """The negatives of each caption, fewer where the pool has fewer; sentences that the pool repeats count once.
 
-    def _of(self, own: set[str], pool: Sequence[str], seed: int) -> list[Negative]:
-        order = torch.Generator().manual_seed(seed)
-        # As many more as can turn out to be the image's own: the draw stays one of distinct sentences.
-        wanted = min(len(pool), self.number + len(own))
-        drawn = torch.randperm(len(pool), generator=order)[:wanted].tolist()
-        return [Negative(pool[at]) for at in drawn if pool[at] not in own][: self.number]
+        >>> rows = Retrieved()(["a dog", "a cat"], [], [["a dog"], ["a cat"]], generator=torch.Generator())
+        >>> [[negative.sentence for negative in row] for row in rows]
+        [['a cat'], ['a dog']]
+        """
+        pool = list(dict.fromkeys(captions if self.pool is None else self.pool))
+        streams, made = own_generators(len(captions), generator), []
+        for caption, others, own in zip(captions, image_captions, streams, strict=True):
+            of_image = {caption, *others}
+            # As many more as can turn out to be the image's own: the draw stays one of distinct sentences.
+            wanted = min(len(pool), self.number + len(of_image))
+            drawn = [pool[at] for at in torch.randperm(len(pool), generator=own)[:wanted].tolist()]
+            made.append([Negative(sentence) for sentence in drawn if sentence not in of_image][: self.number])
+        return made

@@ -1,4 +1,8 @@
-"""Where a sentence's words are in its wordpieces, exactly, for any fast tokeniser: by characters of the caption."""
+"""Words of captions as wordpieces: which pieces stand under which words, for any fast tokeniser, and hiding them.
+
+Words and pieces are matched by their characters in the caption, so that no tokeniser's spelling matters. TAGS hides
+phrases as a whole (Fan et al., 2022, Sec. 2.1.1; METHODS 3.1), so a phrase's pieces must be exactly those of its words.
+"""
 
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -20,25 +24,8 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
     from transformers import PreTrainedTokenizerFast
 
-
-def token_characters(caption: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
-    """First and behind-the-last character of each token of a caption.
-
-    Between tokens only blanks may stand, and control characters, which parsers take for blanks. Tokens that are not
-    those of the caption are an ItmlabError that names the first one.
-    """
-    caption, places, at = plain_text(caption), [], 0
-    for token in map(plain_text, tokens):
-        while not caption.startswith(token, at) and at < len(caption) and _is_blank(caption[at]):
-            at += 1
-        if not caption.startswith(token, at):
-            raise ItmlabError(
-                f"the graph's token {token[:40]!r} is not at character {at} of the caption {caption[:60]!r}",
-                remedy="give each caption with the graph that was parsed from it",
-            )
-        places.append((at, at + len(token)))
-        at += len(token)
-    return places
+UNLABELLED = -100  # what torch's cross entropy leaves out
+MASKED, RANDOM = 0.8, 0.1  # BERT's shares; the rest of the hidden pieces stay as they are
 
 
 @dataclass(frozen=True)
@@ -94,7 +81,13 @@ def align(
     """Encode captions and find the words of their graphs in the pieces.
 
     Special tokens spelled in a caption are read as text. A caption of more than `maximum_pieces` loses its last
-    pieces, never its closing special token. Whatever padding and cutting the tokeniser is set to is put aside.
+    pieces, never its closing special token. Whatever padding and cutting the tokeniser is set to is put aside. A graph
+    of another caption, or a tokeniser that does not tell its pieces' places, is an ItmlabError.
+
+    >>> from itmlab.text.tokens import train_wordpiece
+    >>> pieces = align(train_wordpiece(["a dog", "a dog"]), ["a dog"], [SceneGraph(tokens=("a", "dog"))])
+    >>> pieces.under([[Span(1, 2)]]).tolist()  # [CLS] a dog [SEP]
+    [[False, False, True, False]]
     """
     if not captions or len(captions) != len(graphs):
         raise ItmlabError(f"{len(captions)} captions with {len(graphs)} graphs", remedy="give one graph a caption")
@@ -106,55 +99,10 @@ def align(
     with _plainly(backend):
         encodings = backend.encode_batch([plain_text(caption) for caption in captions])
     rows = [_row(*one, maximum_pieces) for one in zip(captions, graphs, encodings, strict=True)]
+    kept, cut = (torch.tensor([row.pop(name) for row in rows]) for name in ("words_kept", "cut"))
     padding = {"input_ids": getattr(tokenizer, "pad_token_id", None) or 0}
-    padded = {
-        name: pad_sequence([row[name] for row in rows], batch_first=True, padding_value=padding.get(name, 0))
-        for name in rows[0]
-        if name not in ("words_kept", "cut")
-    }
-    return Pieces(
-        **padded,
-        words_kept=torch.tensor([row["words_kept"] for row in rows]),
-        cut=torch.tensor([row["cut"] for row in rows]),
-    )
-
-
-def _is_blank(character: str) -> bool:
-    return character.isspace() or unicodedata.category(character) == "Cc"
-
-
-def _row(caption: str, graph: SceneGraph, encoding: "Encoding", maximum: int | None) -> dict[str, Any]:
-    """The fields of `Pieces` for one caption, not padded."""
-    count, special = len(encoding.ids), encoding.special_tokens_mask
-    front, closing = _cut(special, maximum)
-    kept = [*range(front), *range(count - closing, count)]
-    words = torch.tensor(token_characters(caption, graph.tokens), dtype=torch.long).reshape(-1, 2)
-    starts, ends = words[:, 0].contiguous(), words[:, 1].contiguous()
-    characters = torch.tensor([encoding.offsets[at] for at in kept], dtype=torch.long).reshape(-1, 2)
-    whole_until = encoding.offsets[front][0] if len(kept) < count else len(caption)
-    return {
-        "input_ids": torch.tensor([encoding.ids[at] for at in kept], dtype=torch.long),
-        "attention_mask": torch.ones(len(kept), dtype=torch.long),
-        "word_mask": torch.tensor([not special[at] for at in kept], dtype=torch.bool),
-        "characters": characters,
-        # A word that overlaps a piece neither ends before it begins nor begins after it ends; both lists rise.
-        "first_word": torch.searchsorted(ends, characters[:, 0].contiguous(), right=True),
-        "last_word": torch.searchsorted(starts, characters[:, 1].contiguous(), right=False),
-        "words_kept": int((ends <= whole_until).sum()),
-        "cut": len(kept) < count,
-    }
-
-
-def _cut(special: Sequence[int], maximum: int | None) -> tuple[int, int]:
-    """How many pieces stay at the front, and how many special ones at the end."""
-    count, closing = len(special), 0
-    if maximum is None or count <= maximum:
-        return count, 0
-    while closing < count and special[count - 1 - closing]:
-        closing += 1
-    if maximum <= closing:
-        raise ItmlabError(f"{maximum} pieces have no room for a word", remedy="ask for 16 or so")
-    return maximum - closing, closing
+    padded = {name: pad_sequence([row[name] for row in rows], True, padding.get(name, 0)) for name in rows[0]}
+    return Pieces(**padded, words_kept=kept, cut=cut)
 
 
 @contextmanager
@@ -178,11 +126,57 @@ def _set(backend: "Tokenizer", padding: dict[str, Any] | None, truncation: dict[
         backend.encode_special_tokens = plain
 
 
-# Hidden words as tensors: ids with the mask token in their place, and labels that bring them back.
+def _row(caption: str, graph: SceneGraph, encoding: "Encoding", maximum: int | None) -> dict[str, Any]:
+    """The fields of `Pieces` for one caption, not padded."""
+    count, special = len(encoding.ids), encoding.special_tokens_mask
+    front, closing = count, 0  # how many pieces stay at the front, and how many special ones at the end
+    if maximum is not None and count > maximum:
+        while closing < count and special[count - 1 - closing]:
+            closing += 1
+        if maximum <= closing:
+            raise ItmlabError(f"{maximum} pieces have no room for a word", remedy="ask for 16 or so")
+        front = maximum - closing
+    kept = [*range(front), *range(count - closing, count)]
+    words = torch.tensor(token_characters(caption, graph.tokens), dtype=torch.long).reshape(-1, 2)
+    starts, ends = words[:, 0].contiguous(), words[:, 1].contiguous()
+    characters = torch.tensor([encoding.offsets[at] for at in kept], dtype=torch.long).reshape(-1, 2)
+    whole_until = encoding.offsets[front][0] if len(kept) < count else len(caption)
+    return {
+        "input_ids": torch.tensor([encoding.ids[at] for at in kept], dtype=torch.long),
+        "attention_mask": torch.ones(len(kept), dtype=torch.long),
+        "word_mask": torch.tensor([not special[at] for at in kept], dtype=torch.bool),
+        "characters": characters,
+        # A word that overlaps a piece neither ends before it begins nor begins after it ends; both lists rise.
+        "first_word": torch.searchsorted(ends, characters[:, 0].contiguous(), right=True),
+        "last_word": torch.searchsorted(starts, characters[:, 1].contiguous(), right=False),
+        "words_kept": int((ends <= whole_until).sum()),
+        "cut": len(kept) < count,
+    }
 
 
-UNLABELLED = -100  # what torch's cross entropy leaves out
-MASKED, RANDOM = 0.8, 0.1  # BERT's shares; the rest of the hidden pieces stay as they are
+def token_characters(caption: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
+    """First and behind-the-last character of each token of a caption.
+
+    Between tokens only blanks may stand, and control characters, which parsers take for blanks. Tokens that are not
+    those of the caption are an ItmlabError that names the first one.
+
+    >>> token_characters("a  dog.", ("a", "dog", "."))
+    [(0, 1), (3, 6), (6, 7)]
+    """
+    caption, places, at = plain_text(caption), [], 0
+    for token in map(plain_text, tokens):
+        while not caption.startswith(token, at) and at < len(caption):
+            if not (caption[at].isspace() or unicodedata.category(caption[at]) == "Cc"):
+                break
+            at += 1
+        if not caption.startswith(token, at):
+            raise ItmlabError(
+                f"the graph's token {token[:40]!r} is not at character {at} of the caption {caption[:60]!r}",
+                remedy="give each caption with the graph that was parsed from it",
+            )
+        places.append((at, at + len(token)))
+        at += len(token)
+    return places
 
 
 @dataclass(frozen=True)
@@ -225,8 +219,8 @@ def mask_pieces(
     """Hide the pieces under each row of phrases; row r is about caption r of `pieces`, or caption `captions[r]`.
 
     "mask" puts the mask token everywhere (generation, TAGS); "bert" puts it in 80 % of the pieces and in 10 % any piece
-    but special ones, drawn from `generator`, and leaves 10 % (training of a masked language model). A tokeniser
-    without a mask token is an ItmlabError.
+    but special ones, drawn from `generator`, and leaves 10 % (training of a masked language model: Devlin et al., 2019,
+    Sec. 3.1). A tokeniser without a mask token is an ItmlabError.
     """
     mask = getattr(tokenizer, "mask_token_id", None)
     if mask is None:
@@ -241,7 +235,13 @@ def mask_pieces(
     if replacement == "bert":
         if generator is None:
             raise ItmlabError("80/10/10 needs chance", remedy="give generator=torch.Generator()")
-        ids = _mixed(tokenizer, original, ids, under, generator)
+        special = set(tokenizer.all_special_ids)
+        allowed = torch.tensor([piece for piece in range(len(tokenizer)) if piece not in special])
+        # Two numbers a hidden piece, row by row: a batch draws what its captions would draw one after the other.
+        chance, which = torch.rand(int(under.sum()), 2, generator=generator).unbind(dim=1)
+        drawn = allowed[(which * len(allowed)).long().clamp(max=len(allowed) - 1)]
+        otherwise = torch.where(chance < MASKED + RANDOM, drawn, original[under])
+        ids[under] = torch.where(chance < MASKED, ids[under], otherwise)
     elif replacement != "mask":
         raise ItmlabError(f"no replacement {replacement!r}", remedy="use mask or bert")
     lost = [
@@ -250,21 +250,3 @@ def mask_pieces(
     ]
     labels = torch.where(under, original, UNLABELLED)
     return MaskedPieces(ids, pieces.attention_mask[rows], labels, pieces.word_mask[rows], torch.tensor(lost).long())
-
-
-def _mixed(
-    tokenizer: "PreTrainedTokenizerFast",
-    original: Int[Tensor, "row piece"],
-    masked: Int[Tensor, "row piece"],
-    under: Bool[Tensor, "row piece"],
-    generator: torch.Generator,
-) -> Int[Tensor, "row piece"]:
-    """BERT's mixture at the pieces `under` the phrases, one piece at a time."""
-    special = set(tokenizer.all_special_ids)
-    allowed = torch.tensor([piece for piece in range(len(tokenizer)) if piece not in special])
-    # Two numbers a hidden piece, row by row: a batch draws what its captions would draw one after the other.
-    chance, which = torch.rand(int(under.sum()), 2, generator=generator).unbind(dim=1)
-    drawn = allowed[(which * len(allowed)).long().clamp(max=len(allowed) - 1)]
-    kept, mixed = original[under], masked.clone()
-    mixed[under] = torch.where(chance < MASKED, masked[under], torch.where(chance < MASKED + RANDOM, drawn, kept))
-    return mixed

@@ -1,8 +1,12 @@
-"""The scene graph of a sentence: its objects, their attributes and relations, and where in the sentence each stands."""
+"""The scene graph of a sentence: its objects, their attributes and relations, and where in the sentence each stands.
+
+The form is that of FACTUAL (Li et al., 2023), with the span of tokens that says each part. TAGS masks and refills these
+spans (METHODS 3.1), SPICE compares the tuples (METHODS 2.2).
+"""
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import ItmlabError
@@ -11,7 +15,11 @@ TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 
 
 def tokenise(sentence: str) -> tuple[str, ...]:
-    """The words and punctuation marks of a sentence, one token each ("a dog." is three)."""
+    """The words and punctuation marks of a sentence, one token each.
+
+    >>> tokenise("A dog's well-worn ball.")
+    ('A', "dog's", 'well-worn', 'ball', '.')
+    """
     return tuple(TOKEN.findall(sentence))
 
 
@@ -54,11 +62,18 @@ class Relation:
 
 @dataclass(frozen=True)
 class SceneGraph:
-    """What one sentence says; settings are objects too ("in the park": a relation "in" to an object "park")."""
+    """What one sentence says; settings are objects too ("in the park": a relation "in" to an object "park").
+
+    A relation to an object that is not there is an ItmlabError.
+
+    >>> dog, ball = SceneObject("dog", (Attribute("brown"),), count=2), SceneObject("ball")
+    >>> sorted(SceneGraph((dog, ball), (Relation(0, "chase", 1),)).tuples())
+    [('ball',), ('dog',), ('dog', '2'), ('dog', 'brown'), ('dog', 'chase', 'ball')]
+    """
 
     objects: tuple[SceneObject, ...] = ()
     relations: tuple[Relation, ...] = ()
-    tokens: tuple[str, ...] = field(default=())
+    tokens: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for relation in self.relations:

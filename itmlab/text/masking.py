@@ -1,4 +1,7 @@
-"""Which words of a caption to hide: whole phrases of its scene graph (TAGS), or single words (its ablation "WM")."""
+"""Which words of a caption to hide: whole phrases of its scene graph (TAGS), or single words (its ablation "WM").
+
+TAGS: Fan et al., 2022, Sec. 2.1.1 and A.1, read as METHODS 3.1 says. Words: UNITER (Chen et al., 2020).
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -12,8 +15,7 @@ from ..errors import ItmlabError
 from .graph import SceneGraph, Span
 
 PhraseKind = Literal["object", "attribute", "relation", "word"]
-KINDS: tuple[PhraseKind, ...] = ("object", "attribute", "relation", "word")
-PROBABILITY = 0.15  # TAGS, appendix; UNITER
+PROBABILITY = 0.15  # TAGS, appendix A.1; UNITER
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,11 @@ def phrases(graph: SceneGraph) -> list[Phrase]:
     What has no span, or a span of nothing but punctuation, is left out. Spans may lie within each other ("group of
     people" and "people"). A span that two parts of the graph share ("a man and a dog run") is one phrase, of the first
     kind of object, attribute, relation that claims it. A span outside the sentence is an ItmlabError.
+
+    >>> from itmlab.text import Attribute, SceneObject
+    >>> dog = SceneObject("dog", (Attribute("brown", Span(1, 2)),), span=Span(2, 3))
+    >>> [(phrase.kind, phrase.span.start) for phrase in phrases(SceneGraph((dog,), (), ("a", "brown", "dog")))]
+    [('attribute', 1), ('object', 2)]
     """
     said: list[tuple[PhraseKind, Span | None]] = [("object", thing.span) for thing in graph.objects]
     said += [("attribute", attribute.span) for thing in graph.objects for attribute in thing.attributes]
@@ -49,7 +56,7 @@ def words(graph: SceneGraph) -> list[Phrase]:
 
 
 class Masking(ABC):
-    """Each candidate hidden with `probability`, and at least one of them.
+    """Each candidate hidden with `probability` in 0..1 (else an ItmlabError), and at least one of them.
 
     If chance hides none, one is hidden, each as likely as the others. So a sentence with a token is never left as it
     was. What `length` is given for is a sentence cut short: only phrases within its first so many tokens are hidden.
@@ -112,7 +119,12 @@ class PhraseMasking(Masking):
 
 
 class WordMasking(Masking):
-    """Each word for itself, punctuation never (UNITER; TAGS' ablation "WM")."""
+    """Each word for itself, punctuation never (UNITER; TAGS' ablation "WM").
+
+    >>> graph = SceneGraph(tokens=("a", "brown", "dog", "."))
+    >>> [graph.text(phrase.span) for phrase in WordMasking(0.5)(graph, generator=torch.Generator().manual_seed(1))]
+    ['brown', 'dog']
+    """
 
     def candidates(self, graph: SceneGraph, length: int | None = None) -> list[Phrase]:
         """Every word (within `length`)."""

@@ -1,4 +1,7 @@
-"""WordPiece for captions: trained so that the same captions always give the same vocabulary, and word-aligned."""
+"""WordPiece for captions: trained so that the same captions always give the same vocabulary, and word-aligned.
+
+Normaliser, word splitter and the [CLS] … [SEP] frame are BERT's (Devlin et al., 2019).
+"""
 
 import json
 from collections import Counter
@@ -7,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
-from jaxtyping import Bool, Int
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from ..errors import ItmlabError
 from ..storage import read_json, write_bytes, write_json
@@ -17,14 +20,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
-
-SPECIAL_TOKENS = {
-    "pad_token": "[PAD]",
-    "unk_token": "[UNK]",
-    "cls_token": "[CLS]",
-    "sep_token": "[SEP]",
-    "mask_token": "[MASK]",
-}
+# {"pad_token": "[PAD]", …}, numbered in this order
+SPECIAL_TOKENS = {f"{name.lower()}_token": f"[{name}]" for name in ("PAD", "UNK", "CLS", "SEP", "MASK")}
 VOCABULARY_FILE, NAMES_FILE = "tokenizer.json", "tokenizer_config.json"
 
 
@@ -32,21 +29,25 @@ def train_wordpiece(captions: Iterable[str], vocabulary_size: int = 1000) -> "Pr
     """A lower-casing WordPiece tokeniser with at most `vocabulary_size` pieces, a pure function of the captions.
 
     The library's trainer numbers continuation pieces in the order of a randomly seeded hash map, which also decides
-    ties between merges. Handing it the sorted alphabet first removes both freedoms.
+    ties between merges. Handing it the sorted alphabet first removes both freedoms. Captions without a word, or a size
+    without room for letters, are an ItmlabError.
+
+    >>> tokenizer = train_wordpiece(["a dog", "a dog runs"], 60)
+    >>> tokenizer.convert_ids_to_tokens(tokenizer("A dog.")["input_ids"])
+    ['[CLS]', 'a', 'dog', '[UNK]', '[SEP]']
     """
     from tokenizers import Tokenizer, models, trainers
 
-    tokenizer = _bert_pipeline(Tokenizer(models.WordPiece(unk_token=SPECIAL_TOKENS["unk_token"])))
-    sentences = [
-        [
-            word
-            for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(plain_text(one)))
-        ]
-        for one in captions
-    ]
+    unknown = SPECIAL_TOKENS["unk_token"]
+    tokenizer = _bert_pipeline(Tokenizer(models.WordPiece(unk_token=unknown)))
+    normalise, split = tokenizer.normalizer.normalize_str, tokenizer.pre_tokenizer.pre_tokenize_str
+    sentences = [[word for word, _ in split(normalise(plain_text(caption)))] for caption in captions]
     if not any(sentences):
         raise ItmlabError("no word to make a vocabulary from", remedy="give captions with at least one word")
-    alphabet = _alphabet(sentences, room=(vocabulary_size - len(SPECIAL_TOKENS)) // 4)
+    # The most frequent letters (of equal counts the lower code point), a quarter of the vocabulary at most.
+    counts = Counter(letter for words in sentences for word in words for letter in word)
+    room = max((vocabulary_size - len(SPECIAL_TOKENS)) // 4, 0)
+    alphabet = sorted(sorted(counts, key=lambda letter: (-counts[letter], letter))[:room])
     if not alphabet:
         raise ItmlabError(f"a vocabulary of {vocabulary_size} has no room for letters", remedy="ask for 1000 or so")
     known = set(alphabet)
@@ -61,7 +62,38 @@ def train_wordpiece(captions: Iterable[str], vocabulary_size: int = 1000) -> "Pr
     pieces = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
     vocabulary = {piece: number for number, (piece, _) in enumerate(pieces)}
     # A new tokeniser from the bare vocabulary: in the trained one every letter counts as a special token.
-    return _wrap(_bert_pipeline(Tokenizer(models.WordPiece(vocabulary, unk_token=SPECIAL_TOKENS["unk_token"]))))
+    return _wrap(_bert_pipeline(Tokenizer(models.WordPiece(vocabulary, unk_token=unknown))), SPECIAL_TOKENS)
+
+
+def _bert_pipeline(tokenizer: "Tokenizer") -> "Tokenizer":
+    """BERT's normaliser, word splitter and [CLS] … [SEP] frame."""
+    from tokenizers import decoders, normalizers, pre_tokenizers, processors
+
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece(prefix="##")
+    first, last = SPECIAL_TOKENS["cls_token"], SPECIAL_TOKENS["sep_token"]
+    if tokenizer.token_to_id(first) is not None:  # not yet while training
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single=f"{first} $A {last}",
+            special_tokens=[(first, tokenizer.token_to_id(first)), (last, tokenizer.token_to_id(last))],
+        )
+    return tokenizer
+
+
+def _wrap(tokenizer: "Tokenizer", names: dict[str, str]) -> "PreTrainedTokenizerFast":
+    """The `transformers` face of a `tokenizers` tokeniser."""
+    from transformers import PreTrainedTokenizerFast
+
+    return as_plain_text(PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names))
+
+
+def as_plain_text(tokenizer: "PreTrainedTokenizerFast") -> "PreTrainedTokenizerFast":
+    """Make the tokeniser read "[SEP]" inside a caption as five characters: captions are text, not commands."""
+    tokenizer.backend_tokenizer.encode_special_tokens = True
+    tokenizer.backend_tokenizer.no_padding()
+    tokenizer.backend_tokenizer.no_truncation()
+    return tokenizer
 
 
 def save_tokenizer(tokenizer: "PreTrainedTokenizerFast", directory: str | Path) -> None:
@@ -94,15 +126,26 @@ def encode_captions(
     Gives `input_ids` and `attention_mask` Long["n token"] and `word_mask` Bool["n token"], true at word pieces and
     false at padding and at the special tokens around a caption. A caption of more than `maximum_tokens` loses its last
     words, never its closing token. Special tokens spelled out inside a caption are read as plain text.
+
+    >>> tokens, cut = encode_captions(train_wordpiece(["a dog runs"]), ["a dog runs", "a"], 4)
+    >>> tokens["word_mask"].int().tolist(), cut  # [CLS] a dog [SEP]; [CLS] a [SEP]
+    ([[0, 1, 1, 0], [0, 1, 0, 0]], 1)
     """
     if not captions:
         raise ItmlabError("there is no caption to encode", remedy="give at least one")
     # The backend itself keeps no padding or cutting state, so threads may share it.
     encodings = tokenizer.backend_tokenizer.encode_batch([plain_text(caption) for caption in captions])
-    rows = [(encoding.ids, encoding.special_tokens_mask) for encoding in encodings]
-    cut = sum(len(ids) > maximum_tokens for ids, _ in rows)
-    rows = [(_cut(ids, maximum_tokens), _cut(special, maximum_tokens)) for ids, special in rows]
-    return _pad(rows, tokenizer.pad_token_id or 0), cut
+
+    def padded(rows: Iterable[list[int]], padding: int) -> Tensor:
+        cut = [row if len(row) <= maximum_tokens else [*row[: maximum_tokens - 1], row[-1]] for row in rows]
+        return pad_sequence([torch.tensor(row, dtype=torch.long) for row in cut], True, padding)
+
+    tokens = {
+        "input_ids": padded((one.ids for one in encodings), tokenizer.pad_token_id or 0),
+        "attention_mask": padded(([1] * len(one.ids) for one in encodings), 0),
+        "word_mask": padded((one.special_tokens_mask for one in encodings), 1) == 0,
+    }
+    return tokens, sum(len(one.ids) > maximum_tokens for one in encodings)
 
 
 def caption_words(
@@ -112,6 +155,9 @@ def caption_words(
 
     Positions count the opening special token, so they index the part axis of `Encoded.local`. Words cut off by
     `maximum_tokens` are left out.
+
+    >>> caption_words(train_wordpiece(["a dog", "a dog"]), "A dog", 16)
+    [('A', [1]), ('dog', [2])]
     """
     text = plain_text(caption)
     encoding = tokenizer.backend_tokenizer.encode(text)
@@ -128,58 +174,3 @@ def caption_words(
 def plain_text(caption: str) -> str:
     """The caption with lone surrogates, which no tokeniser takes, replaced one for one."""
     return caption.encode("utf-8", "replace").decode("utf-8")
-
-
-def _alphabet(sentences: list[list[str]], room: int) -> list[str]:
-    """The most frequent letters, at most `room`, in code-point order (equal counts: lower code point first)."""
-    counts = Counter(letter for words in sentences for word in words for letter in word)
-    ranked = sorted(counts, key=lambda letter: (-counts[letter], letter))
-    return sorted(ranked[: max(room, 0)])
-
-
-def _bert_pipeline(tokenizer: "Tokenizer") -> "Tokenizer":
-    """BERT's normaliser, word splitter and [CLS] … [SEP] frame."""
-    from tokenizers import decoders, normalizers, pre_tokenizers, processors
-
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece(prefix="##")
-    first, last = SPECIAL_TOKENS["cls_token"], SPECIAL_TOKENS["sep_token"]
-    if tokenizer.token_to_id(first) is not None:  # not yet while training
-        tokenizer.post_processor = processors.TemplateProcessing(
-            single=f"{first} $A {last}",
-            special_tokens=[(first, tokenizer.token_to_id(first)), (last, tokenizer.token_to_id(last))],
-        )
-    return tokenizer
-
-
-def _wrap(tokenizer: "Tokenizer", names: dict[str, str] | None = None) -> "PreTrainedTokenizerFast":
-    """The `transformers` face of a `tokenizers` tokeniser."""
-    from transformers import PreTrainedTokenizerFast
-
-    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **(SPECIAL_TOKENS if names is None else names))
-    return as_plain_text(wrapped)
-
-
-def as_plain_text(tokenizer: "PreTrainedTokenizerFast") -> "PreTrainedTokenizerFast":
-    """Make the tokeniser read "[SEP]" inside a caption as five characters: captions are text, not commands."""
-    tokenizer.backend_tokenizer.encode_special_tokens = True
-    tokenizer.backend_tokenizer.no_padding()
-    tokenizer.backend_tokenizer.no_truncation()
-    return tokenizer
-
-
-def _cut(values: list[int], maximum: int) -> list[int]:
-    return values if len(values) <= maximum else [*values[: maximum - 1], values[-1]]
-
-
-def _pad(rows: list[tuple[list[int], list[int]]], padding: int) -> dict[str, Tensor]:
-    shape = (len(rows), max(len(ids) for ids, _ in rows))
-    input_ids: Int[Tensor, "n token"] = torch.full(shape, padding, dtype=torch.long)
-    attention_mask: Int[Tensor, "n token"] = torch.zeros(shape, dtype=torch.long)
-    word_mask: Bool[Tensor, "n token"] = torch.zeros(shape, dtype=torch.bool)
-    for row, (ids, special) in enumerate(rows):
-        input_ids[row, : len(ids)] = torch.tensor(ids, dtype=torch.long)
-        attention_mask[row, : len(ids)] = 1
-        word_mask[row, : len(ids)] = torch.tensor(special, dtype=torch.long) == 0
-    return {"input_ids": input_ids, "attention_mask": attention_mask, "word_mask": word_mask}

@@ -89,7 +89,8 @@ def _batches(encoded: dict[str, Tensor], order: torch.Generator) -> Iterator[Int
 
 
 def _step(model: "GPT2LMHeadModel", ids: Int64[Tensor, "row piece"], optimiser: Any, schedule: Any) -> float:
-    logits = model(input_ids=ids.clamp(min=0), use_cache=False).logits[:, :-1]  # padding comes after all that counts
+    # padding comes after all that counts: a causal model needs no mask for it
+    logits = model(input_ids=ids.clamp(min=0), use_cache=False).logits[:, :-1]
     targets = ids[:, 1:].flatten()
     loss = cross_entropy(logits.flatten(0, 1), targets, ignore_index=-100, label_smoothing=SMOOTHING)
     optimiser.zero_grad()

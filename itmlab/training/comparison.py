@@ -1,4 +1,8 @@
-"""Recipes compared over several seeds: one table, paired differences, bootstrap intervals."""
+"""Recipes compared over several seeds: one table, paired differences, bootstrap intervals.
+
+`compare` trains and gathers, `Comparison` says what was found, `compare_reduced` does both on shares of the training
+split (SAM, Sec. 5.2 and Table 2).
+"""
 
 import hashlib
 import html
@@ -19,21 +23,24 @@ from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..metrics.ranking import ranks
 from ..metrics.semantic import SemanticRanking
+from ..metrics.statistics import Interval, percentile_interval, resample
 from ..recipes.fields import did_you_mean
 from ..recipes.recipe import Recipe
 from ..runs.run import Run
 from ..runs.scores import Kind, relevance_matrix, similarity
 from .loop import train
 
-# What a comparison adds up: for each image, how its own queries (itself, or its captions) fare in each measure.
-
-
 CUTOFFS = (1, 5, 10)
 KINDS = {"R": "RSum", "N": "Nsum", "N(N)": "Nsum(N)"}  # recall, NCS, NCS without ground truth; and their sums
+DRAWS, AT_ONCE = 2000, 250  # of the bootstrap, and worked on at a time
 
 
 def names(kind: str) -> list[str]:
-    """The measures of a kind, as in "i2t R@1": both directions, all cut-offs."""
+    """The measures of a kind: both directions, all cut-offs.
+
+    >>> names("R")
+    ['i2t R@1', 'i2t R@5', 'i2t R@10', 't2i R@1', 't2i R@5', 't2i R@10']
+    """
     return [f"{direction} {kind}@{k}" for direction in ("i2t", "t2i") for k in CUTOFFS]
 
 
@@ -41,10 +48,69 @@ RECALLS = names("R")
 SEMANTICS = [*names("N"), *names("N(N)")]
 
 
-def sums(measures: Sequence[str]) -> dict[str, list[int]]:
-    """By the name of a sum, which of `measures` it adds up."""
-    found = {total: [i for i, name in enumerate(measures) if name in names(kind)] for kind, total in KINDS.items()}
-    return {total: places for total, places in found.items() if places}
+def compare(
+    recipes: Sequence[Recipe] | Mapping[str, Recipe],
+    data: CaptionSet,
+    *,
+    seeds: int | Sequence[int] = 3,
+    run_root: str | Path,
+    baseline: str | None = None,
+    split: str = "test",
+    relevance: Kind | None = None,
+    progress: bool = True,
+) -> "Comparison":
+    """Train each recipe with each seed and compare them on a split, paired, against `baseline` (the first).
+
+    Recipes go by their names, or by the keys of a mapping; `seeds=3` means 0, 1, 2. Runs lie under `run_root` by label,
+    a digest of recipe and data, and seed; those that are there are not trained again. `relevance` ("cider" or "spice")
+    adds NCS to the measures.
+    """
+    labelled = dict(recipes) if isinstance(recipes, Mapping) else {recipe.name: recipe for recipe in recipes}
+    if not labelled or len(labelled) != len(recipes):
+        raise ItmlabError(
+            "compare needs recipes with different names", remedy='compare({"p = 1e-3": fne.replace(...), ...}, ...)'
+        )
+    baseline = next(iter(labelled)) if baseline is None else baseline
+    if baseline not in labelled:
+        raise ItmlabError(f"no recipe {baseline!r} to compare with", remedy=did_you_mean(baseline, labelled))
+    chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if not chosen or len(set(chosen)) != len(chosen):
+        raise ItmlabError(f"seeds are {seeds!r}, wanted at least one and each once")
+    held_out = data.split(split)
+    runs: dict[str, list[Run]] = {}
+    for label, recipe in labelled.items():
+        home = Path(run_root) / directory_name(label, recipe, data)
+        seeded = {home / f"seed-{seed}": recipe.replace(seed=seed) for seed in chosen}
+        runs[label] = [train(each, data, directory, progress=progress) for directory, each in seeded.items()]
+    gains = None if relevance is None else relevance_matrix(held_out, relevance)
+    captions = np.array([len(own) for own in held_out.captions_of_image])
+    measures, queries = [*RECALLS], queries_of(captions)
+    found: dict[str, ndarray] = {}
+    for label, group in runs.items():
+        of_seeds = []
+        for run in group:
+            scores = similarity(run.model, held_out)
+            reached = recall_of_each(scores, held_out)
+            if gains is not None:
+                semantic, counted = semantics_of_each(scores, gains, held_out)
+                reached = np.concatenate([reached, semantic])
+            of_seeds.append(reached)
+        found[label] = np.stack(of_seeds)
+    if gains is not None:
+        measures, queries = [*RECALLS, *SEMANTICS], np.concatenate([queries, counted])
+    return Comparison(list(labelled), baseline, chosen, found, captions, runs, measures, queries)
+
+
+def directory_name(label: str, recipe: Recipe, data: CaptionSet) -> str:
+    """A folder of its own for each recipe and data set, whatever they are called."""
+    content = json.dumps([recipe.replace(seed=0).to_json(), data.fingerprint], sort_keys=True)
+    plain = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in label).strip(".") or "recipe"
+    return f"{plain}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
+
+
+def queries_of(captions: Int[ndarray, "image"]) -> Float[ndarray, "measure image"]:
+    """How many queries an image has in each recall: itself from the image, each of its captions to the image."""
+    return np.repeat([np.ones(len(captions)), captions], len(CUTOFFS), axis=0)
 
 
 def recall_of_each(scores: Float[Tensor, "image caption"], data: CaptionSet) -> Float[ndarray, "measure image"]:
@@ -64,23 +130,20 @@ def semantics_of_each(
 
     A query to which nothing is relevant does not count.
     """
-    values, positives, depth = [], data.positives, {"retrieved": max(CUTOFFS), "ideal": max(CUTOFFS)}
-    for removed in (None, positives):
-        for found, gains, own in ((scores, relevance.T, removed), (scores.T, relevance, removed)):
-            mask = None if own is None else own if found is scores else own.T
-            ranking = SemanticRanking.of(found, gains, positives=mask, keep_ground_truth=mask is None, **depth)
+    values, depth = [], {"retrieved": max(CUTOFFS), "ideal": max(CUTOFFS)}
+    from_image = scores, relevance.T, data.positives, torch.arange(len(data))
+    from_caption = scores.T, relevance, data.positives.T, data.image_of_caption
+    for kept in (True, False):
+        for found, gains, own, owner in (from_image, from_caption):
+            given = {"positives": None if kept else own, "keep_ground_truth": kept}
+            ranking = SemanticRanking.of(found, gains, **given, **depth)
             for k in CUTOFFS:
                 each, total = ranking.scores(k) / 100, torch.zeros(2, len(data), dtype=torch.float64)
-                owner = torch.arange(len(data)) if found is scores else data.image_of_caption
                 total[0].index_add_(0, owner, each.nan_to_num(0))
                 total[1].index_add_(0, owner, (~each.isnan()).double())
                 values.append(total.numpy())
-    sums, counted = zip(*values, strict=True)
-    return np.stack(sums), np.stack(counted)
-
-
-DRAWS = 2000  # of the bootstrap
-AT_ONCE = 250  # draws worked on at a time
+    reached, counted = zip(*values, strict=True)
+    return np.stack(reached), np.stack(counted)
 
 
 @dataclass(frozen=True)
@@ -126,7 +189,7 @@ class Comparison:
             rows.append({**row, **dict(zip(("difference", "lower", "upper"), difference, strict=True))})
         return rows
 
-    def difference(self, label: str, baseline: str | None = None) -> dict[str, tuple[float, float, float]]:
+    def difference(self, label: str, baseline: str | None = None) -> dict[str, Interval]:
         """Recipe minus baseline by measure and in the sums: the mean over seeds, and the ends of its interval.
 
         The baseline is the comparison's, or another of its recipes.
@@ -134,15 +197,13 @@ class Comparison:
         other = self.baseline if baseline is None else baseline
         centre = self._with_sums(self._mean(label) - self._mean(other))
         draws = self._with_sums((self._draws[label] - self._draws[other]).T)
-        return {name: interval(value, draws[name]) for name, value in centre.items()}
+        return {name: percentile_interval(value, draws[name]) for name, value in centre.items()}
 
     def recalls(self) -> dict[str, dict[str, Float[ndarray, "cutoff 3"]]]:
         """By recipe and direction: the mean over seeds and its interval's ends at each cut-off, ready to be drawn."""
         tables = {}
         for label in self.labels:
-            ends = [
-                interval(value, draws) for value, draws in zip(self._mean(label), self._draws[label].T, strict=True)
-            ]
+            ends = [*map(percentile_interval, self._mean(label), self._draws[label].T)]
             tables[label] = {"i2t": np.array(ends[: len(CUTOFFS)]), "t2i": np.array(ends[len(CUTOFFS) : len(RECALLS)])}
         return tables
 
@@ -152,17 +213,15 @@ class Comparison:
         random, count = np.random.default_rng(0), len(self.captions)
         parts: dict[str, list[ndarray]] = {label: [] for label in self.labels}
         for _ in range(0, DRAWS, AT_ONCE):
-            images = random.multinomial(count, np.full(count, 1 / count), size=AT_ONCE).astype(float)
-            seeds = random.multinomial(len(self.seeds), np.full(len(self.seeds), 1 / len(self.seeds)), size=AT_ONCE)
+            # images, then seeds, a part of the draws at a time: another order would move the committed intervals
+            images = resample(random, count, AT_ONCE, counts=True).astype(float)
+            seeds = resample(random, len(self.seeds), AT_ONCE, counts=True) / len(self.seeds)
             for label in self.labels:
-                reached = self._reached(label, images)
-                parts[label].append(np.einsum("ds,dsm->dm", seeds / len(self.seeds), reached))
+                parts[label].append(np.einsum("ds,dsm->dm", seeds, self._reached(label, images)))
         return {label: np.concatenate(part) for label, part in parts.items()}
 
     def _reached(self, label: str, images: Float[ndarray, "draw image"]) -> Float[ndarray, "draw seed measure"]:
-        queries = self.queries
-        if queries is None:
-            queries = np.repeat([np.ones(len(self.captions)), self.captions], len(CUTOFFS), axis=0)
+        queries = queries_of(self.captions) if self.queries is None else self.queries
         total = np.einsum("smi,di->dsm", self.found[label], images, optimize=True)
         return 100 * total / (images @ queries.T)[:, None, :]
 
@@ -210,73 +269,10 @@ class Comparison:
         return f"{len(self.seeds)} seeds, {len(self.captions)} images; paired bootstrap over seeds and images"
 
 
-def compare(
-    recipes: Sequence[Recipe] | Mapping[str, Recipe],
-    data: CaptionSet,
-    *,
-    seeds: int | Sequence[int] = 3,
-    run_root: str | Path,
-    baseline: str | None = None,
-    split: str = "test",
-    relevance: Kind | None = None,
-    progress: bool = True,
-) -> Comparison:
-    """Train each recipe with each seed and compare them on a split, paired, against `baseline` (the first).
-
-    Recipes go by their names, or by the keys of a mapping; `seeds=3` means 0, 1, 2. Runs lie under `run_root` by label,
-    a digest of recipe and data, and seed; those that are there are not trained again. `relevance` ("cider" or "spice")
-    adds NCS to the measures.
-    """
-    labelled = dict(recipes) if isinstance(recipes, Mapping) else {recipe.name: recipe for recipe in recipes}
-    if not labelled or len(labelled) != len(recipes):
-        raise ItmlabError(
-            "compare needs recipes with different names", remedy='compare({"p = 1e-3": fne.replace(...), ...}, ...)'
-        )
-    baseline = next(iter(labelled)) if baseline is None else baseline
-    if baseline not in labelled:
-        raise ItmlabError(f"no recipe {baseline!r} to compare with", remedy=did_you_mean(baseline, labelled))
-    chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    if not chosen or len(set(chosen)) != len(chosen):
-        raise ItmlabError(f"seeds are {seeds!r}, wanted at least one and each once")
-    held_out = data.split(split)
-    runs: dict[str, list[Run]] = {}
-    for label, recipe in labelled.items():
-        home = Path(run_root) / directory_name(label, recipe, data)
-        seeded = {home / f"seed-{seed}": recipe.replace(seed=seed) for seed in chosen}
-        runs[label] = [train(each, data, directory, progress=progress) for directory, each in seeded.items()]
-    gains = None if relevance is None else relevance_matrix(held_out, relevance)
-    captions = np.array([len(own) for own in held_out.captions_of_image])
-    measures, queries = [*RECALLS], np.repeat([np.ones(len(captions)), captions], len(CUTOFFS), axis=0)
-    found: dict[str, ndarray] = {}
-    for label, group in runs.items():
-        of_seeds = []
-        for run in group:
-            scores = similarity(run.model, held_out)
-            reached = recall_of_each(scores, held_out)
-            if gains is not None:
-                semantic, counted = semantics_of_each(scores, gains, held_out)
-                reached = np.concatenate([reached, semantic])
-            of_seeds.append(reached)
-        found[label] = np.stack(of_seeds)
-    if gains is not None:
-        measures, queries = [*RECALLS, *SEMANTICS], np.concatenate([queries, counted])
-    return Comparison(list(labelled), baseline, chosen, found, captions, runs, measures, queries)
-
-
-def directory_name(label: str, recipe: Recipe, data: CaptionSet) -> str:
-    """A folder of its own for each recipe and data set, whatever they are called."""
-    content = json.dumps([recipe.replace(seed=0).to_json(), data.fingerprint], sort_keys=True)
-    plain = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in label).strip(".") or "recipe"
-    return f"{plain}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
-
-
-def interval(value: float, draws: Float[ndarray, "draw"]) -> tuple[float, float, float]:
-    """The value and the 2.5 and 97.5 percentiles of its draws."""
-    lower, upper = np.percentile(draws, [2.5, 97.5])
-    return float(value), float(lower), float(upper)
-
-
-# Recipes and their baselines compared on shares of the training split (SAM, Sec. 5.2 and Table 2).
+def sums(measures: Sequence[str]) -> dict[str, list[int]]:
+    """By the name of a sum, which of `measures` it adds up."""
+    found = {total: [i for i, name in enumerate(measures) if name in names(kind)] for kind, total in KINDS.items()}
+    return {total: places for total, places in found.items() if places}
 
 
 def compare_reduced(

@@ -1,6 +1,10 @@
-"""Learning with models that give pictures and captions a feature each: the objective over a batch of pairs."""
+"""Learning with models that give pictures and captions a feature each (FNE, SAM, ITContrast, VSRN): a batch's loss.
 
-from collections.abc import Callable, Sequence
+The features of a batch are gathered here, with what stands beside them (momentum features, synthetic negatives,
+captions of a file); `objective` makes a loss of them.
+"""
+
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -23,41 +27,13 @@ from .objective import Extra, Objective
 from .relevance import CaptionRelevance
 from .state import BatchLoss, Task, share, whole_batch
 
-# Negative captions from a file, drawn for the pairs of a batch.
-
-
-class ExtraCaptions:
-    """The negatives of each caption of `data` in the file of an export; `number` of them are drawn at a time."""
-
-    def __init__(self, settings: ExtraNegatives, data: CaptionSet):
-        self.number = settings.number
-        self.sentences = [[one.sentence for one in row] for row in read_negatives(settings.path).of(data)]
-        self.captions: Sequence[str] = data.captions
-
-    def drawn(
-        self, captions: Int64[Tensor, "pair"], *, generator: torch.Generator
-    ) -> tuple[list[list[str]], Bool[Tensor, "pair extra"]]:
-        """Different negatives of each caption, and which there are; a caption stands in for those that are missing.
-
-        One number is drawn for each caption and place, however many negatives it has.
-        """
-        chance = torch.rand(len(captions), self.number, generator=generator)
-        rows, allowed = [], torch.zeros(len(captions), self.number, dtype=torch.bool)
-        for row, (caption, numbers) in enumerate(zip(captions.tolist(), chance.tolist(), strict=True)):
-            left = list(self.sentences[caption])
-            taken = [left.pop(int(one * len(left))) for one in numbers[: len(left)]]
-            allowed[row, : len(taken)] = True
-            rows.append(taken + [self.captions[caption]] * (self.number - len(taken)))
-        return rows, allowed
-
-
 Sides = tuple[Extra | None, Extra | None]  # of the image anchors, of the caption anchors
 
 
 class TwoFeatureTask(Task):
     """A recipe's objective with its sampler, its momentum copy and memory, and negatives beside those of the batch.
 
-    These are captions from a file, and hard negatives synthesised of features, whose making `clock` counts.
+    These are captions from a file, and hard negatives synthesised of features (SynHNC), whose making `clock` counts.
     """
 
     def __init__(self, *arguments: Any):
@@ -77,14 +53,14 @@ class TwoFeatureTask(Task):
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
         model, accelerator, device = self.model, self.accelerator, self.accelerator.device
         pixels, tokens = on_device(model, batch.images), on_device(model, batch.tokens)
+        # each picture is encoded once, whatever the number of its captions: `rows` says whose picture is where
         slow, matrix, rows = None, None, batch.image_rows.to(device)
         with self.precision():
             seen, said = model.encode_images(pixels), model.encode_captions(tokens)
             if self.momentum is not None:
-                slow = (
-                    whole_batch(self.momentum.encode_images(pixels).pooled.float(), accelerator)[rows],
-                    whole_batch(self.momentum.encode_captions(tokens).pooled.float(), accelerator),
-                )
+                slow = self.momentum.encode_images(pixels), self.momentum.encode_captions(tokens)
+                slow = [whole_batch(side.pooled.float(), accelerator) for side in slow]
+                slow[0] = slow[0][rows]
             extra = self._extra(batch, epoch)
             if compares_parts(model):
                 matrix = model.similarity(seen, said).float()[rows]
@@ -138,9 +114,9 @@ class TwoFeatureTask(Task):
         sentences, allowed = self.extra.drawn(batch.caption_indices, generator=self.generator)
         own = sentences[share(len(sentences), self.accelerator)]
         tokens = on_device(self.model, self.model.prepare_captions([one for row in own for one in row]))
-        slow = self.momentum is not None and epoch > 0
-        encode: Callable = self.momentum.encode_captions if slow else self.model.encode_captions
-        features: Float[Tensor, "row dimension"] = whole_batch(encode(tokens).pooled.float(), self.accelerator)
+        slow = self.momentum is not None and epoch > 0  # in epoch 0 the memory only fills (METHODS 1.4)
+        encoded = (self.momentum if slow else self.model).encode_captions(tokens)
+        features = whole_batch(encoded.pooled.float(), self.accelerator)
         return Extra(features.unflatten(0, allowed.shape), allowed.to(features.device))
 
     def start_epoch(self, epoch: int) -> None:
@@ -174,3 +150,28 @@ class TwoFeatureTask(Task):
             "prepare_images": lambda pictures: model.prepare_images(pictures[share(len(pictures), accelerator)]),
             "prepare_captions": lambda captions: model.prepare_captions(captions[share(len(captions), accelerator)]),
         }
+
+
+class ExtraCaptions:
+    """The negatives of each caption of `data` in an export's file; `number` of them are drawn at a time."""
+
+    def __init__(self, settings: ExtraNegatives, data: CaptionSet):
+        self.number = settings.number
+        self.sentences = [[one.sentence for one in row] for row in read_negatives(settings.path).of(data)]
+        self.captions: Sequence[str] = data.captions
+
+    def drawn(
+        self, captions: Int64[Tensor, "pair"], *, generator: torch.Generator
+    ) -> tuple[list[list[str]], Bool[Tensor, "pair extra"]]:
+        """Different negatives of each caption, and which there are; a caption stands in for those that are missing.
+
+        One number is drawn for each caption and place, however many negatives it has.
+        """
+        chance = torch.rand(len(captions), self.number, generator=generator)
+        rows, allowed = [], torch.zeros(len(captions), self.number, dtype=torch.bool)
+        for row, (caption, numbers) in enumerate(zip(captions.tolist(), chance.tolist(), strict=True)):
+            left = list(self.sentences[caption])
+            taken = [left.pop(int(one * len(left))) for one in numbers[: len(left)]]
+            allowed[row, : len(taken)] = True
+            rows.append(taken + [self.captions[caption]] * (self.number - len(taken)))
+        return rows, allowed

@@ -1,4 +1,9 @@
-"""The training loop, from a recipe and a data set to a run directory."""
+"""The training loop, from a recipe and a data set to a run directory that can be left and taken up to the bit.
+
+Read `train`, then `Loop.run`, `Loop.train_epoch` and `learn`; below them stands what they ask. Whatever decides the
+weights is in `State` (weights, optimiser, random numbers, the task's own) and `Position` (epoch, batch, step); both are
+saved together, so that a resumed run repeats nothing and leaves nothing out.
+"""
 
 import hashlib
 import math
@@ -28,7 +33,196 @@ from ..runs.scores import evaluate
 from .progress import Interrupted, Interruption, Progress
 from .state import BatchLoss, State, add_up_gradients
 
-# One step of the optimiser on a batch, or on a few whose gradients are added up.
+RECORD_EVERY = 10  # steps between two lines of the history
+OnRecord = Callable[[dict[str, Any]], None]
+
+
+def train(
+    recipe: Recipe,
+    data: CaptionSet,
+    run_dir: str | Path,
+    *,
+    resume: bool = True,
+    max_steps: int | None = None,
+    checkpoint_every: int = 200,
+    progress: bool = True,
+    on_record: OnRecord | None = None,
+    accelerator: Accelerator | None = None,
+) -> Run:
+    """Train `recipe` on the split "train" of `data` (all of it if it has none), evaluating on "val" each epoch.
+
+    What is in `run_dir` is taken up where it was left, bit for bit; `max_steps` stops after so many steps in all. The
+    weights kept are those of the best validation RSum after the warm-up, or the last where nothing is held out. The
+    state is saved every `checkpoint_every` steps and after each epoch. Ctrl-C or SIGTERM finishes the step, saves and
+    raises `Interrupted` (a KeyboardInterrupt). `on_record` is given each line of the history as it is made. A loss that
+    is not finite, or a directory of another recipe or data set, is an ItmlabError.
+    """
+    accelerator, directory = accelerator or Accelerator(), Path(run_dir)
+    with accelerator.main_process_first():
+        begin(directory, recipe, data, resume=resume)
+    checkpoints = Checkpoints(directory / "resume")
+    found = checkpoints.load()
+    if found and (found[1]["finished"] or enough(found[1]["step"], max_steps, directory)):
+        return Run(directory)
+    first = accelerator.is_main_process
+    with (
+        held(directory / "resume") if first else nullcontext(),
+        repeatable(accelerator),
+        Interruption() as interruption,
+        record(directory, first) as logs,
+    ):
+        loop = Loop(recipe, data, directory, accelerator, checkpoints, interruption, logs)
+        if found:
+            loop.state.restore(*found)
+        loop.checkpoint_every, loop.on_record = checkpoint_every, on_record
+        loop.run(max_steps, shown=progress and first)
+    accelerator.wait_for_everyone()
+    return Run(directory)
+
+
+class Loop:
+    """A run while it trains: its state, where batches come from, and where its record and checkpoints go."""
+
+    checkpoint_every, on_record = 200, None
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        data: CaptionSet,
+        directory: Path,
+        accelerator: Accelerator,
+        checkpoints: Checkpoints,
+        interruption: Interruption,
+        logs: tuple[JsonLines, JsonLines],
+    ):
+        self.recipe, self.directory, self.accelerator = recipe, directory, accelerator
+        self.checkpoints, self.interruption, (self.history, self.timings) = checkpoints, interruption, logs
+        self.first = accelerator.is_main_process  # it alone writes
+        self.data, self.validation = parts(data, recipe.data.validation)
+        self.state = State(recipe, self.data, accelerator)
+        self.batches = PairBatches(
+            self.data,
+            batch_size=recipe.data.batch_size,
+            seed=recipe.seed,
+            captions_per_image=recipe.data.captions_per_image,
+            workers=max(1, min(8, (os.cpu_count() or 2) // (2 * accelerator.num_processes))),
+            **self.state.task.preparation(),
+        )
+        self.steps_an_epoch = -(-len(self.batches) // recipe.data.accumulate)
+        self.total = recipe.data.steps or self.steps_an_epoch * recipe.data.epochs
+        self.epochs = -(-self.total // self.steps_an_epoch)
+
+    def run(self, max_steps: int | None, *, shown: bool) -> None:
+        """All epochs from the position on, up to `max_steps` in all."""
+        state, position = self.state, self.state.position
+        self.history.cut(position.history_bytes)  # what was written after the checkpoint will be written again
+        self.steps = min(max_steps or self.total, self.total)
+        self.shown = Progress(self.recipe.name, self.steps, position.step, shown=shown)
+        for epoch in range(position.epoch, self.epochs):
+            # a run left between its last step and its last evaluation has an epoch to end, but nothing to train
+            if position.step >= self.steps and not self.epoch_is_over():
+                break
+            self.began, self.waited = time.monotonic(), self.batches.waited_seconds
+            self.before = state.task.clock.seconds.copy()
+            self.train_epoch(epoch)
+            if not self.epoch_is_over():
+                break
+            self.end_epoch(epoch)
+        if position.best is None and self.first:  # stopped early, or nothing held out: these weights are all there is
+            state.model.save(self.directory)
+        if position.epoch == self.epochs:
+            position.finished = True
+            self.history.synchronise()
+            if self.first:
+                self.checkpoints.finish(state.position_values())
+        self.shown.close()
+
+    def epoch_is_over(self) -> bool:
+        """Whether all of this epoch's batches, or of the run's steps, are done."""
+        position = self.state.position
+        return position.batch >= len(self.batches) or position.step >= self.total
+
+    def train_epoch(self, epoch: int) -> None:
+        """The steps that are left of an epoch."""
+        recipe, state, position = self.recipe, self.state, self.state.position
+        if position.batch == 0:  # an epoch taken up in its middle has begun already: `restore` says so to the task
+            state.task.start_epoch(epoch)
+        left = () if self.epoch_is_over() else self.batches.epoch(epoch, start_batch=position.batch)
+        for group in grouped(left, recipe.data.accumulate):
+            epochs = self.total / self.steps_an_epoch
+            rate = learning_rate_at(recipe.optimiser, position.step, self.steps_an_epoch, epochs)
+            state.task.done = position.step / self.total
+            loss, norm, more = learn(state, recipe, self.data, group, rate, self.directory)
+            position.batch += len(group)
+            position.step += 1
+            position.loss_sum += loss
+            position.loss_count += 1
+            spent = share_of_synthesis(state.task.clock.since(self.before), time.monotonic() - self.began)
+            self.shown.step(loss, spent)
+            if position.step % RECORD_EVERY == 0:
+                values = {"step": position.step, "loss": loss, "learning_rate": rate, "gradient_norm": norm}
+                self.note({"kind": "step", "epoch": epoch + 1, **values, "choices": position.choices, **more})
+            self.stop_if_asked()
+            last = position.step == self.steps
+            # after an epoch's last step `end_epoch` saves, once it has evaluated
+            if position.step % self.checkpoint_every == 0 or (last and not self.epoch_is_over()):
+                self.save()
+            if last:
+                break
+
+    def end_epoch(self, epoch: int) -> None:
+        """Evaluate, record, keep the weights if they are the best, save."""
+        settings, position = self.recipe.data, self.state.position
+        trained = time.monotonic()
+        looked_at = self.validation and ((epoch + 1) % settings.validate_every == 0 or epoch + 1 == self.epochs)
+        scores = evaluate(self.state.model, self.validation, between=self.stop_if_asked) if looked_at else {}
+        loss = position.loss_sum / position.loss_count
+        values = {"step": position.step, "loss": loss, **scores, "choices": position.choices}
+        self.note({"kind": "epoch", "epoch": epoch + 1, **values})
+        # the clock has a file of its own: the history of two equal runs is equal to the byte
+        self.timings.append(
+            {
+                "epoch": epoch + 1,
+                "training_seconds": trained - self.began,
+                "waited_seconds": self.batches.waited_seconds - self.waited,
+                "evaluation_seconds": time.monotonic() - trained,
+                **{f"{name}_seconds": spent for name, spent in self.state.task.clock.since(self.before).items()},
+            }
+        )
+        self.shown.epoch(epoch + 1, self.epochs, loss, (scores["i2t"][1] + scores["t2i"][1]) / 2 if scores else None)
+        young = epoch <= settings.warm_up_epochs  # what the warm-up reached is not this recipe's doing
+        better = young or not scores or position.best is None or scores["rsum"] > position.best
+        if better and (looked_at or not self.validation):
+            position.best = scores.get("rsum")
+            if self.first:
+                self.state.model.save(self.directory)
+        position.next_epoch()
+        self.save()
+        self.stop_if_asked()
+
+    def note(self, entry: dict[str, Any]) -> None:
+        """Add a line to the history."""
+        self.history.append(entry)
+        if self.on_record and self.first:
+            self.on_record(entry)
+
+    def save(self) -> None:
+        """Put state and position on the disk; every process takes part in gathering, the first one writes."""
+        tensors = self.state.tensors()
+        self.state.position.history_bytes = self.history.synchronise()  # first: a checkpoint's history is on the disk
+        if self.first:
+            self.checkpoints.save(tensors, self.state.position_values())
+
+    def stop_if_asked(self) -> None:
+        """After a signal, save and raise `Interrupted`; nothing was half done, as this is asked between steps."""
+        signal_number = self.interruption.anywhere(self.accelerator)
+        if signal_number:
+            self.save()
+            self.shown.close()
+            step = self.state.position.step
+            raise Interrupted(
+                signal_number, f"{self.directory}: stopped after step {step}; train it again to go on from there"
+            )
 
 
 class Learned(NamedTuple):
@@ -52,7 +246,7 @@ def learn(state: State, recipe: Recipe, data: CaptionSet, group: list[Batch], ra
         (made.loss / len(group)).backward()
         total += made.loss.item() / len(group)
         found.append(made)
-        if made.chosen is not None:
+        if made.chosen is not None:  # a chain: equal digests say that all negatives so far were the same
             digest = hashlib.sha256(position.choices.encode() + made.chosen.cpu().numpy().tobytes())
             position.choices = digest.hexdigest()[:16]
     add_up_gradients(model, state.accelerator)
@@ -90,13 +284,15 @@ def stop_not_finite(
     )
 
 
-# The learning rate as a function of the position alone, so that a resumed run needs no scheduler state.
-
-
 def learning_rate_at(settings: OptimiserSettings, step: int, steps_an_epoch: int, epochs: float) -> float:
     """The rate of step `step` (from 0): a linear warm-up, then constant, stepped, linear to 0 or cosine to 0.
 
-    `epochs` are those of the whole run; where it ends within one, not a whole number.
+    A function of the position alone, so that a resumed run needs no scheduler state. `epochs` are those of the whole
+    run; where it ends within one, not a whole number.
+
+    >>> settings = OptimiserSettings(learning_rate=1.0, schedule="linear", milestones=())
+    >>> [learning_rate_at(settings, step, steps_an_epoch=2, epochs=2) for step in range(4)]
+    [1.0, 0.75, 0.5, 0.25]
     """
     epoch, warm_up = step / steps_an_epoch, settings.warm_up or settings.warm_up_share * epochs
     if epoch < warm_up:
@@ -111,156 +307,6 @@ def learning_rate_at(settings: OptimiserSettings, step: int, steps_an_epoch: int
     return settings.learning_rate * factor
 
 
-RECORD_EVERY = 10  # steps between two lines of the history
-
-
-def train(
-    recipe: Recipe,
-    data: CaptionSet,
-    run_dir: str | Path,
-    *,
-    resume: bool = True,
-    max_steps: int | None = None,
-    checkpoint_every: int = 200,
-    progress: bool = True,
-    on_record: Callable[[dict[str, Any]], None] | None = None,
-    accelerator: Accelerator | None = None,
-) -> Run:
-    """Train `recipe` on the split "train" of `data` (all of it if it has none), evaluating on "val" each epoch.
-
-    What is in `run_dir` is taken up where it was left, bit for bit; `max_steps` stops after so many steps in all. The
-    weights kept are those of the best validation RSum after the warm-up, or the last where nothing is held out. The
-    state is saved every `checkpoint_every` steps and after each epoch. Ctrl-C or SIGTERM finishes the step, saves and
-    raises `Interrupted` (a KeyboardInterrupt). `on_record` is given each line of the history as it is made. A loss that
-    is not finite, or a directory of another recipe or data set, is an ItmlabError.
-    """
-    accelerator = accelerator or Accelerator()
-    directory = Path(run_dir)
-    training, validation = parts(data, recipe.data.validation)
-    with accelerator.main_process_first():
-        begin(directory, recipe, data, resume=resume)
-    checkpoints = Checkpoints(directory / "resume")
-    found = checkpoints.load()
-    if found and (found[1]["finished"] or enough(found[1]["step"], max_steps, directory)):
-        return Run(directory)
-
-    first = accelerator.is_main_process
-    with (
-        held(directory / "resume") if first else nullcontext(),
-        repeatable(accelerator),
-        Interruption() as interruption,
-        record(directory, first) as (history, timings),
-    ):
-        state = State(recipe, training, accelerator)
-        if found:
-            state.restore(*found)
-        position, model = state.position, state.model
-        history.cut(position.history_bytes)
-        batches = PairBatches(
-            training,
-            batch_size=recipe.data.batch_size,
-            seed=recipe.seed,
-            captions_per_image=recipe.data.captions_per_image,
-            workers=max(1, min(8, (os.cpu_count() or 2) // (2 * accelerator.num_processes))),
-            **state.task.preparation(),
-        )
-        steps_an_epoch = -(-len(batches) // recipe.data.accumulate)
-        total = recipe.data.steps or steps_an_epoch * recipe.data.epochs
-        epochs = -(-total // steps_an_epoch)
-        steps = min(max_steps or 10**12, total)
-        shown = Progress(recipe.name, steps, position.step, shown=progress and first)
-
-        def save() -> None:
-            tensors = state.tensors()
-            position.history_bytes = history.synchronise()
-            if first:
-                checkpoints.save(tensors, state.position_values())
-
-        def note(entry: dict[str, Any]) -> None:
-            history.append(entry)
-            if on_record and first:
-                on_record(entry)
-
-        def stop_if_asked() -> None:
-            signal_number = interruption.anywhere(accelerator)
-            if signal_number:
-                save()
-                shown.close()
-                raise Interrupted(
-                    signal_number,
-                    f"{directory}: stopped after step {position.step}; train it again to go on from there",
-                )
-
-        def over() -> bool:
-            """Whether this epoch's training is over."""
-            return position.batch >= len(batches) or position.step >= total
-
-        for epoch in range(position.epoch, epochs):
-            if position.step >= steps and not over():
-                break
-            began, waited, before = time.monotonic(), batches.waited_seconds, state.task.clock.seconds.copy()
-            if position.batch == 0:
-                state.task.start_epoch(epoch)
-            left = () if over() else batches.epoch(epoch, start_batch=position.batch)
-            for group in grouped(left, recipe.data.accumulate):
-                rate = learning_rate_at(recipe.optimiser, position.step, steps_an_epoch, total / steps_an_epoch)
-                state.task.done = position.step / total
-                loss, norm, more = learn(state, recipe, training, group, rate, directory)
-                position.batch += len(group)
-                position.step += 1
-                position.loss_sum += loss
-                position.loss_count += 1
-                shown.step(loss, share_of_synthesis(state.task.clock.since(before), time.monotonic() - began))
-                if position.step % RECORD_EVERY == 0:
-                    values = {"step": position.step, "loss": loss, "learning_rate": rate, "gradient_norm": norm}
-                    note({"kind": "step", "epoch": epoch + 1, **values, "choices": position.choices, **more})
-                stop_if_asked()
-                enough_done = position.step == steps
-                if position.step % checkpoint_every == 0 or (enough_done and not over()):
-                    save()
-                if enough_done:
-                    break
-            if not over():
-                break
-            trained = time.monotonic()
-            looked_at = validation and ((epoch + 1) % recipe.data.validate_every == 0 or epoch + 1 == epochs)
-            scores = evaluate(model, validation, between=stop_if_asked) if looked_at else {}
-            mean_loss = position.loss_sum / position.loss_count
-            values = {"step": position.step, "loss": mean_loss, **scores, "choices": position.choices}
-            note({"kind": "epoch", "epoch": epoch + 1, **values})
-            waiting = batches.waited_seconds - waited
-            timings.append(
-                {
-                    "epoch": epoch + 1,
-                    "training_seconds": trained - began,
-                    "waited_seconds": waiting,
-                    "evaluation_seconds": time.monotonic() - trained,
-                    **{f"{name}_seconds": spent for name, spent in state.task.clock.since(before).items()},
-                }
-            )
-            shown.epoch(epoch + 1, epochs, mean_loss, first_recall(scores))
-            young = epoch <= recipe.data.warm_up_epochs  # what the warm-up reached is not this recipe's doing
-            if looked_at or not validation:
-                better = not scores or position.best is None or scores["rsum"] > position.best
-                if young or better:
-                    position.best = scores.get("rsum")
-                    if first:
-                        model.save(directory)
-            position.next_epoch()
-            save()
-            stop_if_asked()
-        if position.best is None and first:  # stopped early, or nothing held out: these weights are all there is
-            model.save(directory)
-        if position.epoch == epochs:
-            position.finished = True
-            history.synchronise()
-            if first:
-                checkpoints.finish(state.position_values())
-        shown.close()
-    accelerator.wait_for_everyone()
-    return Run(directory)
-
-
 def parts(data: CaptionSet, most: int | None = None) -> tuple[CaptionSet, CaptionSet | None]:
     """What is trained on, and what is evaluated on each epoch: at most so many pictures."""
     training = data.split("train") if "train" in data.splits else data
@@ -270,19 +316,15 @@ def parts(data: CaptionSet, most: int | None = None) -> tuple[CaptionSet, Captio
     return training, held_out if most is None else held_out.select(range(min(most, len(held_out))))
 
 
-def share_of_synthesis(seconds: dict[str, float], passed: float) -> str:
-    """In words, the part of the time that making sentences took; nothing where none are made."""
-    spent = seconds.get("synthesis", 0.0)
-    return f", synthesis {spent / passed:.0%}" if spent else ""
-
-
 def enough(step: int, max_steps: int | None, directory: Path) -> bool:
     """Whether no more steps are asked for, and there are weights to show for those done."""
     return max_steps is not None and step >= max_steps and (directory / "model.safetensors").exists()
 
 
-def first_recall(scores: dict) -> float | None:
-    return (scores["i2t"][1] + scores["t2i"][1]) / 2 if scores else None
+def share_of_synthesis(seconds: dict[str, float], passed: float) -> str:
+    """In words, the part of the time that making sentences took; nothing where none are made."""
+    spent = seconds.get("synthesis", 0.0)
+    return f", synthesis {spent / passed:.0%}" if spent else ""
 
 
 def grouped(batches: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
@@ -309,6 +351,7 @@ def repeatable(accelerator: Accelerator) -> Iterator[None]:
 
 @contextmanager
 def record(directory: Path, write: bool) -> Iterator[tuple[JsonLines, JsonLines]]:
+    """The history and the timings, closed however training ends."""
     logs = JsonLines(directory / "history.jsonl", write=write), JsonLines(directory / "timings.jsonl", write=write)
     try:
         yield logs

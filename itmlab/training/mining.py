@@ -36,7 +36,7 @@ def mined_captions(
         device = tokens.ids.device
         return pair_logits(model, tokens, columns.to(device), regions, rows[anchors].to(device)).cpu()
 
-    with evaluating(model):
+    with evaluating(model):  # every image of the batch is an anchor: embedded once for all its candidates
         regions = embedded(model, inputs, different) if kept < drawn else None
         return _mined(score, images, data.image_of_caption, drawn, kept, generator)
 
@@ -55,6 +55,7 @@ def mined_images(
     """For each caption the hardest `kept` of `drawn` random images that are not its own."""
 
     def score(anchors: Rows, columns: Rows) -> Tensor:
+        # each anchor has images of its own: only those that are asked for now are embedded
         different, rows = columns.unique(return_inverse=True)
         device, regions = tokens.ids.device, embedded(model, inputs, different)
         return pair_logits(model, tokens, captions[anchors].to(device), regions, rows.to(device)).cpu()
@@ -76,6 +77,6 @@ def _mined(
     kept: int,
     generator: torch.Generator,
 ) -> Int64[Tensor, "pair kept"]:
-    if kept >= drawn:  # nothing to choose
+    if kept >= drawn:  # nothing to choose, so nothing is scored
         return random_negatives(anchors, candidates, drawn, generator=generator)
     return mined_negatives(score, anchors, candidates, drawn=drawn, kept=kept, generator=generator)

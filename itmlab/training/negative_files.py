@@ -1,8 +1,6 @@
 """A file of negatives by the name of their generator: what `python -m itmlab negatives` does."""
 
-import hashlib
 import inspect
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +8,7 @@ from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..models import OneTower, OneTowerConfig
 from ..recipes.fields import did_you_mean, typed
-from ..runs.directory import start_directory
+from ..runs.directory import file_hash, start_directory
 from ..storage import read_json
 from ..synthesis.export import Exported, Fluency, export_negatives
 from ..synthesis.tags import Tags, implied_in, tower_score, vse_c
@@ -48,7 +46,7 @@ def write_negatives(
         "generator": generator,
         "options": options,
         "model": None if home is None else home.name,
-        "weights": None if home is None else _hash(home / "model.safetensors"),
+        "weights": None if home is None else file_hash(home / "model.safetensors"),
         "language_model": fluency,
     }
     return export_negatives(
@@ -91,17 +89,9 @@ def _options(generator: str, given: dict[str, Any], data: CaptionSet) -> dict[st
     return options
 
 
-def _hash(weights: Path) -> str:
-    with open(weights, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _perplexities(name: str) -> Fluency:
     from ..metrics.perplexity import causal_model, fluency
 
     model = causal_model(name)
 
-    def perplexities(sentences: Sequence[str]) -> list[float]:
-        return fluency(sentences, model).perplexity.tolist()
-
-    return perplexities
+    return lambda sentences: fluency(sentences, model).perplexity.tolist()

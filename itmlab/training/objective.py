@@ -1,4 +1,8 @@
-"""What is minimised for one batch: which candidates there are, which negatives are taken, both directions' loss."""
+"""What is minimised for one batch of features: which candidates there are, which negatives are taken, both losses.
+
+Every number comes from a function of `itmlab.losses`, by its name there. A direction is a `Side`; a batch has two, with
+images as anchors first (which is the order of the random draws).
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -7,12 +11,15 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
-from ..losses import adaptive_margin, gaussian_noise, info_cmr, info_nce, max_of_hinges, sampled_triplet, sum_of_hinges
+from .. import losses
 from ..recipes.recipe import Recipe
 from ..recipes.settings import SAMPLERS
 from ..samplers import Hardest, MomentumMemory, Pool, Sampler
 
-# One direction of a batch: anchors, the candidates that they share, and candidates that each has for itself.
+Features = Float[Tensor, "anchor dimension"]
+Mask = Bool[Tensor, "anchor candidate"]
+# φ of pairs: how well captions describe images, both as rows of the training split.
+Relevance = Callable[[Int64[Tensor, "pair"], Int64[Tensor, "pair"]], Float[Tensor, "pair"]]
 
 
 class Extra(NamedTuple):
@@ -33,32 +40,33 @@ class Side(NamedTuple):
     being candidate i; then an anchor has no candidates of its own, whose parts nobody knows.
     """
 
-    anchors: Float[Tensor, "anchor dimension"]
+    anchors: Features
     candidates: Float[Tensor, "candidate dimension"]
-    matches: Float[Tensor, "anchor dimension"]
+    matches: Features
     extra: Extra | None = None
     matrix: Float[Tensor, "anchor candidate"] | None = None
 
-    def scores(self) -> Float[Tensor, "anchor candidate"]:
-        """Of every anchor with every candidate, its own last."""
-        if self.matrix is not None:
-            return self.matrix
-        scores = self.anchors @ self.candidates.T
-        if self.extra is None:
-            return scores
-        own = torch.einsum("ad,aed->ae", self.anchors, self.extra.features)
-        return torch.cat([scores, own], dim=1)
+    def shared_scores(self) -> Float[Tensor, "anchor candidate"]:
+        """Of every anchor with the candidates of all."""
+        return self.anchors @ self.candidates.T if self.matrix is None else self.matrix
 
-    def masked(self, positives: Bool[Tensor, "anchor candidate"]) -> Bool[Tensor, "anchor candidate"]:
-        """`positives` of all candidates, those of an anchor's own that are not there counted among them."""
-        return positives if self.extra is None else torch.cat([positives, ~self.extra.allowed], dim=1)
+    def own_scores(self) -> Float[Tensor, "anchor extra"] | None:
+        """Of every anchor with the candidates of its own."""
+        return None if self.extra is None else torch.einsum("ad,aed->ae", self.anchors, self.extra.features)
 
     def positive_scores(self) -> Float[Tensor, "anchor"]:
         """Of each anchor with its match."""
         return (self.anchors * self.matches).sum(-1) if self.matrix is None else self.matrix.diagonal()
 
+    def all_scores(self, positives: Mask) -> tuple[Float[Tensor, "anchor candidate"], Mask]:
+        """Of every anchor with every candidate, its own last, and which are no negatives (or not there at all)."""
+        if self.extra is None:
+            return self.shared_scores(), positives
+        scores = torch.cat([self.shared_scores(), self.own_scores()], dim=1)
+        return scores, torch.cat([positives, ~self.extra.allowed], dim=1)
+
     def scores_of(self, columns: Int64[Tensor, "anchor"]) -> Float[Tensor, "anchor"]:
-        """Of each anchor with one candidate, a column of `scores`."""
+        """Of each anchor with one candidate, a column of `all_scores`."""
         rows = torch.arange(len(columns), device=columns.device)
         if self.matrix is not None:
             return self.matrix[rows, columns]
@@ -78,10 +86,6 @@ class Outcome(NamedTuple):
     chosen: Int64[Tensor, "anchor"] | None
 
 
-# φ of pairs: how well captions describe images, both as rows of the training split.
-Relevance = Callable[[Int64[Tensor, "pair"], Int64[Tensor, "pair"]], Float[Tensor, "pair"]]
-
-
 class Objective:
     """A recipe's loss over a batch of unit-length features, with the sampler and the memory whose state it keeps.
 
@@ -95,24 +99,21 @@ class Objective:
         generator: torch.Generator,
         relevance: Relevance | None = None,
     ):
-        self.recipe = recipe
-        self.memory = memory
-        self.generator = generator
-        self.relevance = relevance
+        self.recipe, self.memory, self.generator, self.relevance = recipe, memory, generator, relevance
         self.sampler = recipe.sampler.build(margin=recipe.loss.margin) if recipe.sampler else None
 
     def start_epoch(self, epoch: int) -> None:
-        """Statistics of similarity belong to an epoch (`methods.md` 1.1)."""
+        """Statistics of similarity belong to an epoch (METHODS 1.1)."""
         if self.sampler and epoch >= self.recipe.data.warm_up_epochs:
             self.sampler.start_epoch(epoch - self.recipe.data.warm_up_epochs)
 
     def __call__(
         self,
-        images: Float[Tensor, "anchor dimension"],
-        captions: Float[Tensor, "anchor dimension"],
+        images: Features,
+        captions: Features,
         image_ids: Int64[Tensor, "anchor"],
         caption_ids: Int64[Tensor, "anchor"],
-        slow: tuple[Float[Tensor, "anchor dimension"], Float[Tensor, "anchor dimension"]] | None,
+        slow: tuple[Features, Features] | None,
         epoch: int,
         extra: tuple[Extra | None, Extra | None] = (None, None),
         matrix: Float[Tensor, "image caption"] | None = None,
@@ -123,27 +124,27 @@ class Objective:
         an adaptive margin go without: φ is known of the data's own captions. `matrix` are the scores of a model that
         compares parts, row i an image and column i a caption of pair i. What has no parts is compared by features, from
         which such a model then learns too, by the same loss beside.
-
-        In epoch 0 the memory only fills and negatives are the batch's (`methods.md` 1.4). After that an anchor's match
-        is its momentum feature as well, as in the released code: a live match would have drifted along with the anchor
-        since the memory was filled, and the loss would vanish by drifting.
         """
         batch = Pool(images, captions, image_ids, caption_ids)
         pool, own, filling = batch, (images, captions), self.memory is not None and epoch == 0
         if self.memory is not None:
+            # In epoch 0 the memory only fills and negatives are the batch's (METHODS 1.4). After that an anchor's match
+            # is its momentum feature as well, as in the released code: a live match would have drifted along with the
+            # anchor since the memory was filled, and the loss would vanish by drifting.
             if not filling:
                 pool, own = self.memory.pool(*slow, image_ids, caption_ids), slow
-            self.memory.enqueue(*slow, image_ids, caption_ids)
+            self.memory.enqueue(*slow, image_ids, caption_ids)  # after the pool, which has this batch already
         matrices = [matrix, None] if matrix is not None and self._asks_features(extra) else [matrix]
         if epoch < self.recipe.data.warm_up_epochs:
-            own, positives = (images, captions), batch.positives(image_ids)
-            terms = [self._without_choice("info_nce", _sides(batch, batch, own, one), positives) for one in matrices]
-            return _added_up(terms)
+            positives = batch.positives(image_ids)
+            sides = [_sides(batch, batch, (images, captions), one) for one in matrices]
+            return _added_up([self._of_all("info_nce", both, positives) for both in sides])
         positives, margin = pool.positives(image_ids), self.recipe.adaptive_margin
         plain, terms = [_sides(batch, pool, own, one) for one in matrices], []
         if margin is None or margin.with_triplet:
+            # what has no parts goes with the last of them, which compares features
             last = [side._replace(extra=more) for side, more in zip(plain[-1], extra, strict=True)]
-            terms += [self._own(batch, sides, positives, filling) for sides in (*plain[:-1], last)]
+            terms += [self._own(batch, both, positives, filling) for both in (*plain[:-1], last)]
         if margin is not None:
             terms.append(self._with_adaptive_margin(batch, pool, plain[0], positives))
         return _added_up(terms)
@@ -155,13 +156,12 @@ class Objective:
         later = recipe.synthesis is not None or recipe.extra_negatives is not None
         return recipe.loss.global_features or noise or later or extra != (None, None)
 
-    def _own(
-        self, batch: Pool, sides: list[Side], positives: Bool[Tensor, "anchor candidate"], filling: bool
-    ) -> Outcome:
+    def _own(self, batch: Pool, sides: list[Side], positives: Mask, filling: bool) -> Outcome:
         """The recipe's own loss."""
         if self.sampler is None:
-            return self._without_choice(self.recipe.loss.kind, sides, positives)
+            return self._of_all(self.recipe.loss.kind, sides, positives)
         with torch.no_grad():
+            # statistics are of the live batch, whatever the pool is (METHODS 1.1)
             matrix = sides[0].matrix
             scores = batch.image_features @ batch.caption_features.T if matrix is None else matrix
             matches = batch.positives(batch.image_ids)
@@ -170,19 +170,38 @@ class Objective:
         margins = [lambda chosen: self.recipe.loss.margin] * 2
         return self._with_choice(Hardest() if filling else self.sampler, sides, positives, margins)
 
-    def _with_adaptive_margin(
-        self, batch: Pool, pool: Pool, sides: list[Side], positives: Bool[Tensor, "anchor candidate"]
-    ) -> Outcome:
+    def _of_all(self, kind: str, sides: list[Side], positives: Mask) -> Outcome:
+        """A loss that looks at every negative, by its name in `itmlab.losses`."""
+        terms, settings, noise = [], self.recipe.loss, None
+        if kind == "info_cmr" and settings.noise and sides[0].matrix is None:
+            noise = losses.gaussian_noise(settings.noise, sides[0].anchors, generator=self.generator)
+        for side in sides:
+            if kind == "info_cmr":
+                # in this order, which is that in which their gradients are added up, to the bit
+                scores, own, matched = side.shared_scores(), side.own_scores(), side.positive_scores()
+                far = None if noise is None else side.anchors @ noise.T
+                made = {"synthetic_scores": own, "synthetic_allowed": None if own is None else side.extra.allowed}
+                terms.append(
+                    losses.info_cmr(scores, positives, matched, settings.temperature, noise_scores=far, **made)
+                )
+            else:
+                scale = settings.temperature if kind == "info_nce" else settings.margin
+                terms.append(getattr(losses, kind)(*side.all_scores(positives), side.positive_scores(), scale))
+        return Outcome(sum(terms), None)
+
+    def _with_adaptive_margin(self, batch: Pool, pool: Pool, sides: list[Side], positives: Mask) -> Outcome:
         """Triplets with negatives of their own, each with the margin of its own anchor and negative (SAM, Eq. 7).
 
         Both directions ask how well captions describe images: the caption taken for an image anchor is held against
-        that image, a caption anchor against the image taken for it.
+        that image, a caption anchor against the image taken for it (METHODS 2.5).
         """
         settings = self.recipe.adaptive_margin
         positive_relevance = self.relevance(batch.caption_ids, batch.image_ids)
 
         def margin_of(negative_relevance: Float[Tensor, "anchor"]) -> Float[Tensor, "anchor"]:
-            return adaptive_margin(positive_relevance, negative_relevance, settings.temperature, settings.ceiling)
+            return losses.adaptive_margin(
+                positive_relevance, negative_relevance, settings.temperature, settings.ceiling
+            )
 
         margins = [
             lambda chosen: margin_of(self.relevance(pool.caption_ids[chosen], batch.image_ids)),
@@ -190,42 +209,24 @@ class Objective:
         ]
         return self._with_choice(SAMPLERS[settings.negatives](), sides, positives, margins)
 
-    def _without_choice(self, kind: str, sides: list[Side], positives: Bool[Tensor, "anchor candidate"]) -> Outcome:
-        """A loss that looks at every negative."""
-        losses, loss = [], self.recipe.loss
-        noise = None
-        if kind == "info_cmr" and loss.noise and sides[0].matrix is None:
-            noise = gaussian_noise(loss.noise, sides[0].anchors, generator=self.generator)
-        for side in sides:
-            scores, masked, positive_scores = side.scores(), side.masked(positives), side.positive_scores()
-            if kind == "info_nce":
-                losses.append(info_nce(scores, masked, positive_scores, loss.temperature))
-            elif kind == "info_cmr":
-                far = None if noise is None else side.anchors @ noise.T
-                losses.append(info_cmr(scores, masked, positive_scores, loss.temperature, noise_scores=far))
-            else:
-                hinges = {"sum_of_hinges": sum_of_hinges, "max_of_hinges": max_of_hinges}[kind]
-                losses.append(hinges(scores, masked, positive_scores, loss.margin))
-        return Outcome(sum(losses), None)
-
     def _with_choice(
         self,
         sampler: Sampler,
         sides: list[Side],
-        positives: Bool[Tensor, "anchor candidate"],
+        positives: Mask,
         margins: list[Callable[[Int64[Tensor, "anchor"]], float | Float[Tensor, "anchor"]]],
     ) -> Outcome:
-        """One negative an anchor (Eq. 15); the full matrix is for choosing, only the chosen scores need a gradient."""
-        losses, taken = [], []
+        """One negative an anchor (FNE, Eq. 15)."""
+        terms, taken = [], []
         for side, margin in zip(sides, margins, strict=True):
             positive_scores = side.positive_scores()
-            with torch.no_grad():
-                chosen = sampler(side.scores(), side.masked(positives), positive_scores, generator=self.generator)
+            with torch.no_grad():  # the full matrix is for choosing; only the chosen scores need a gradient
+                chosen = sampler(*side.all_scores(positives), positive_scores, generator=self.generator)
             negatives = chosen.clamp(min=0)  # −1, no negative: any will do, the loss does not read it
-            negative_scores = side.scores_of(negatives)
-            losses.append(sampled_triplet(positive_scores, negative_scores, chosen >= 0, margin(negatives)))
+            scores = positive_scores, side.scores_of(negatives)
+            terms.append(losses.sampled_triplet(*scores, chosen >= 0, margin(negatives)))
             taken.append(chosen)
-        return Outcome(sum(losses), torch.cat(taken))
+        return Outcome(sum(terms), torch.cat(taken))
 
 
 def _added_up(terms: list[Outcome]) -> Outcome:
@@ -234,10 +235,7 @@ def _added_up(terms: list[Outcome]) -> Outcome:
 
 
 def _sides(
-    batch: Pool,
-    pool: Pool,
-    own: tuple[Float[Tensor, "anchor dimension"], Float[Tensor, "anchor dimension"]],
-    matrix: Float[Tensor, "image caption"] | None,
+    batch: Pool, pool: Pool, own: tuple[Features, Features], matrix: Float[Tensor, "image caption"] | None
 ) -> list[Side]:
     """Both directions: images and captions of the batch with the pool's; `own` are each pair's features as matches."""
     return [

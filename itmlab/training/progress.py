@@ -1,4 +1,4 @@
-"""Progress as a bar on a terminal, and as plain lines anywhere else (a notebook run without a screen, a log file)."""
+"""What a run shows and notices while it trains: a bar or plain lines, Ctrl-C and SIGTERM, where the seconds go."""
 
 import signal
 import sys
@@ -16,7 +16,7 @@ SECONDS_BETWEEN_LINES = 15.0
 
 
 class Progress:
-    """Shows step, loss, R@1 and the time left; `shown=False` shows nothing."""
+    """Step, loss, R@1 and the time left: a bar on a terminal, plain lines elsewhere, nothing with `shown=False`."""
 
     def __init__(self, name: str, steps: int, done: int, *, shown: bool = True, out: TextIO | None = None):
         self.name, self.steps, self.done, self.shown = name, steps, done, shown
@@ -56,13 +56,14 @@ class Progress:
 
 
 def clock(seconds: float) -> str:
-    """Seconds as 0:42, 3:07 or 1:02:33."""
+    """Seconds as a clock shows them.
+
+    >>> clock(42.4), clock(187), clock(3753)
+    ('0:42', '3:07', '1:02:33')
+    """
     minutes, second = divmod(round(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02d}:{second:02d}" if hours else f"{minute}:{second:02d}"
-
-
-# Ctrl-C and SIGTERM, remembered until a step is finished and its state is on the disk.
 
 
 class Interrupted(KeyboardInterrupt):
@@ -74,9 +75,9 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Interruption:
-    """Within it, the first SIGINT or SIGTERM sets `signal_number`; a second one acts as it would have outside.
+    """Within it, the first SIGINT or SIGTERM sets `signal_number`, so that a step can be finished and its state saved.
 
-    Handlers belong to the main thread: in any other this notices nothing.
+    A second one acts as it would have outside. Handlers belong to the main thread: in any other this notices nothing.
     """
 
     def __init__(self) -> None:
@@ -109,11 +110,8 @@ class Interruption:
         return int(accelerator.gather(seen).max())
 
 
-# Seconds that named parts of the work take.
-
-
 class Stopwatch:
-    """Adds up `seconds` by name."""
+    """Adds up the `seconds` that named parts of the work take."""
 
     def __init__(self) -> None:
         self.seconds: Counter[str] = Counter()

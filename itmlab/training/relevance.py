@@ -85,6 +85,7 @@ def read(path: Path) -> Arrays | None:
 
 
 def packed(sentences: SentenceVectors, part: str) -> Arrays:
+    """A sparse matrix as arrays that `numpy.load` reads without pickle."""
     weights = sentences.weights
     return {
         f"{part}.data": weights.data.astype(np.float32),
@@ -96,6 +97,7 @@ def packed(sentences: SentenceVectors, part: str) -> Arrays:
 
 
 def unpacked(arrays: Arrays, part: str) -> SentenceVectors:
+    """The inverse of `packed`."""
     from scipy.sparse import csr_array
 
     data, indices, indptr, shape, lengths = (

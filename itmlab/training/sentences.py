@@ -1,4 +1,7 @@
-"""The synthetic sentences of a training step, by whatever a recipe says makes them (Algorithm 1, lines 2 to 12, 15)."""
+"""The words of a TAGS-DC training step: the sentences made, by whatever a recipe says makes them, and the maskings.
+
+`Sentences` is Algorithm 1, lines 2 to 12 and 15 (Fan et al. 2022), `TrainedMaskings` what Eq. 1 hides.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -92,9 +95,6 @@ class Sentences:
         return [best(row, self.settings.hardest) for row in scored]
 
 
-# The wordpieces of a data set's captions and the words under them, found when first asked for and kept.
-
-
 KINDS = {  # of the fields with an axis of pieces
     "input_ids": torch.int32,
     "attention_mask": torch.int8,
@@ -116,6 +116,7 @@ class KeptPieces:
         maximum: int,
     ):
         self._tokenizer, self._captions, self._graphs, self._maximum = tokenizer, captions, graphs, maximum
+        # a row a caption in the smallest types that hold it: COCO has 566,000
         count = len(captions)
         shapes = {name: (count, maximum) + (2,) * (name == "characters") for name in KINDS}
         self._rows = {name: torch.zeros(shape, dtype=KINDS[name]) for name, shape in shapes.items()}
@@ -147,11 +148,8 @@ class KeptPieces:
         self._known[numbers] = True
 
 
-# The maskings of captions that a masked language model is trained on: phrases or words, 80 / 10 / 10.
-
-
 class TrainedMaskings:
-    """Draws `trained_maskings` maskings of each caption, those of one caption one after the other."""
+    """Draws `trained_maskings` maskings of each caption, of phrases or words, 80 / 10 / 10 (METHODS 3.1)."""
 
     def __init__(
         self,
@@ -166,7 +164,7 @@ class TrainedMaskings:
         self.pieces = KeptPieces(tokenizer, captions, graphs, maximum)
 
     def __call__(self, captions: Int64[Tensor, "caption"], *, generator: torch.Generator) -> MaskedPieces:
-        """Hidden pieces of the captions of these numbers."""
+        """Hidden pieces of the captions of these numbers, the maskings of one caption one after the other."""
         pieces = self.pieces(captions)
         hidden = [
             phrases
@@ -177,9 +175,6 @@ class TrainedMaskings:
         ]
         rows = torch.arange(len(captions)).repeat_interleave(self.times).tolist()
         return mask_pieces(self.tokenizer, pieces, hidden, captions=rows, replacement="bert", generator=generator)
-
-
-# The scene graph of each caption of a data set, as masking needs it.
 
 
 def caption_graphs(data: CaptionSet, *, progress: bool = False) -> Sequence[SceneGraph]:

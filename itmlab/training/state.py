@@ -21,14 +21,6 @@ from ..runs.directory import first_model
 from .progress import Stopwatch
 
 
-def task_of(config: Any) -> "type[Task]":
-    """The task that trains a model of this configuration; both stand in files that import this one."""
-    from .dual_encoder import TwoFeatureTask
-    from .tags import OneTowerTask
-
-    return OneTowerTask if isinstance(config, OneTowerConfig) else TwoFeatureTask
-
-
 @dataclass
 class Position:
     """Where a run stands: what is next (`epoch`, `batch`), how many steps are done, and what its record needs."""
@@ -44,6 +36,7 @@ class Position:
     finished: bool = False
 
     def next_epoch(self) -> None:
+        """Stand before the first batch of the epoch that follows."""
         self.epoch, self.batch, self.loss_sum, self.loss_count = self.epoch + 1, 0, 0.0, 0
 
 
@@ -61,6 +54,7 @@ class State:
         self.optimiser = build_optimiser(self.model, recipe.optimiser)
         self.generator = torch.Generator().manual_seed(recipe.seed)  # the same negatives in every process
         self.task = task_of(recipe.model)(recipe, data, self.model, accelerator, self.generator)
+        # after the model and the task, whose making takes from torch's numbers as well
         torch.manual_seed(recipe.seed * 1000 + 1 + accelerator.process_index)  # dropout of its own in every process
 
     def tensors(self) -> Tensors:
@@ -78,6 +72,7 @@ class State:
         self.model.load_state_dict(tensors["model"])
         load_optimiser(self.model, self.optimiser, tensors["optimiser"])
         self.task.restore(tensors, self.position.epoch)
+        # last, as whatever is built or restored before may have drawn
         random, process = tensors["random"], self.accelerator.process_index
         self.generator.set_state(random["sampler"])
         torch.set_rng_state(random["processor"][process % len(random["processor"])])
@@ -85,6 +80,7 @@ class State:
             torch.cuda.set_rng_state(random["device"][process % len(random["device"])], self.accelerator.device)
 
     def position_values(self) -> dict[str, Any]:
+        """The position as JSON."""
         return asdict(self.position)
 
     def _random_numbers(self) -> dict[str, Tensor]:
@@ -94,6 +90,15 @@ class State:
             states["device"] = torch.cuda.get_rng_state(accelerator.device)
         gathered = {name: accelerator.gather(state[None].to(accelerator.device)) for name, state in states.items()}
         return {**gathered, "sampler": self.generator.get_state()}
+
+
+def task_of(config: Any) -> "type[Task]":
+    """The task that trains a model of this configuration; both stand in files that import this one."""
+    from .dual_encoder import TwoFeatureTask
+    from .tags import OneTowerTask
+
+    # by `type`: a tower that reads the sides apart has a configuration that is a kind of the one-tower's
+    return OneTowerTask if type(config) is OneTowerConfig else TwoFeatureTask
 
 
 def build_optimiser(model: nn.Module, settings: OptimiserSettings) -> torch.optim.Optimizer:
@@ -119,9 +124,6 @@ def load_optimiser(model: nn.Module, optimiser: torch.optim.Optimizer, tensors: 
         name, _, kind = key.rpartition("/")
         # Adam counts its steps on the processor, wherever the weights are
         optimiser.state[weights[name]][kind] = value if kind == "step" else value.to(weights[name].device)
-
-
-# How one kind of model learns from a batch: what the training loop asks of every task.
 
 
 @dataclass

@@ -1,3 +1,5 @@
+"""The one shape of all data: pairs, selections, splits and shares that never lose or mix up a caption."""
+
 import pytest
 import torch
 from hypothesis import given

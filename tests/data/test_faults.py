@@ -1,3 +1,5 @@
+"""Faults: one error for all of them, a list of the rest, and lines that hostile names cannot break."""
+
 import pytest
 
 from itmlab.data.faults import Fault, Faults, FaultyData, one_line

@@ -1,11 +1,11 @@
-"""The one door: names, options, and what is said when they are wrong."""
+"""The one door: names, options, what packages register, and what is said when they are wrong."""
 
 import subprocess
 import sys
 
 import pytest
 
-from itmlab.data import load, names
+from itmlab.data import load, loading, names
 from itmlab.errors import ItmlabError
 from tests.data.picture_files import write_folder
 
@@ -41,6 +41,95 @@ def test_wrong_values_are_one_line(tmp_path, options, message):
 def test_a_root_that_is_not_there(tmp_path):
     with pytest.raises(ItmlabError, match=r"folder: there is no '.*nowhere'"):
         load("folder", tmp_path / "nowhere")
+
+
+FRUIT = """
+from pathlib import Path
+
+from itmlab.data.captionset import CaptionSet
+from itmlab.data.entries import Caption, Entry, assemble
+from itmlab.data.faults import Faults
+
+
+def made(*, ripe: bool = True) -> CaptionSet:
+    colour = "red" if ripe else "green"
+    return CaptionSet(name="fruit", images=[None], image_ids=["apple"], captions=[f"a {colour} apple"],
+                      caption_ids=["0"], image_of_caption=[0], splits={"test": [0]})
+
+
+def written(root: Path, faults: Faults, *, seed: int = 0) -> CaptionSet:
+    lines = (root / "fruit.txt").read_text().splitlines()
+    entries = [Entry("fruit.txt", at, line, line, [Caption(line)]) for at, line in enumerate(lines, start=1)]
+    return assemble(entries, faults, pictures=list, seed=seed)
+
+
+number = 3
+"""
+
+
+@pytest.fixture
+def registered(tmp_path, monkeypatch):
+    """Installs a package that registers these data sets of its module `fruit_shop`, as pip would leave it."""
+    monkeypatch.syspath_prepend(tmp_path)
+    loading._registered.cache_clear()
+
+    def install(**points):
+        (tmp_path / "fruit_shop.py").write_text(FRUIT)
+        information = tmp_path / "fruit_shop-1.0.dist-info"
+        information.mkdir()
+        (information / "METADATA").write_text("Metadata-Version: 2.1\nName: fruit-shop\nVersion: 1.0\n")
+        lines = [f"{name} = {value}" for name, value in points.items()]
+        (information / "entry_points.txt").write_text("\n".join(["[itmlab.data]", *lines]))
+
+    yield install
+    loading._registered.cache_clear()
+    sys.modules.pop("fruit_shop", None)
+
+
+def test_a_package_adds_a_data_set_that_is_made(registered, tmp_path):
+    registered(fruit="fruit_shop:made")
+    assert "fruit" in names() and set(loading.FORMATS) < set(names())
+    assert load("fruit", split="test").captions == ["a red apple"]
+    assert load("fruit", ripe=False).captions == ["a green apple"]
+    with pytest.raises(ItmlabError, match=r"fruit: there is no option 'rip' — did you mean 'ripe'"):
+        load("fruit", rip=False)
+    with pytest.raises(ItmlabError, match="leave root out"):
+        load("fruit", tmp_path)
+
+
+def test_a_package_adds_a_data_set_that_is_read_from_files(registered, tmp_path):
+    registered(fruit="fruit_shop:written")
+    (tmp_path / "fruit.txt").write_text("apple\npear\n \n")
+    with pytest.raises(ItmlabError, match=r"fruit: no root was given — give root="):
+        load("fruit")
+    with pytest.raises(ItmlabError, match=r"fruit: 2 faults in the data:\n  fruit.txt:3: .*it is empty"):
+        load("fruit", tmp_path)
+    with pytest.warns(UserWarning, match="skipped 2 faults, 2 images are left"):
+        assert load("fruit", tmp_path, on_fault="skip").captions == ["apple", "pear"]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("no_such_shop:load", "ModuleNotFoundError: No module named 'no_such_shop'"),
+        ("fruit_shop:sold_out", "AttributeError: .*sold_out"),
+        ("fruit_shop:number", "TypeError: 3 is not a callable object"),
+    ],
+)
+def test_a_broken_registration_is_one_clear_line_and_only_when_it_is_asked_for(registered, tmp_path, value, words):
+    registered(fruit=value)
+    assert len(load("folder", write_folder(tmp_path / "own"))) == 3 and "fruit" in names()
+    with pytest.raises(ItmlabError, match=rf"fruit \({value}\): what registers it cannot be used \({words}") as caught:
+        load("fruit")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_registered_name_does_not_take_a_file_formats_place(registered, tmp_path):
+    registered(folder="fruit_shop:made", fruit="fruit_shop:made")
+    with pytest.warns(UserWarning, match="fruit_shop:made registers 'folder', a file format of itmlab: left out"):
+        known = names()
+    assert known.count("folder") == 1 and "fruit" in known
+    assert load("folder", write_folder(tmp_path / "own")).captions[0] == "thing 0"
 
 
 def test_scenes_take_no_root(tmp_path):

@@ -1,4 +1,4 @@
-"""InfoCMR against Eq. 7 written out, and against InfoNCE where it is that."""
+"""InfoNCE and InfoCMR against Eq. 7 written out, and against each other where they are one."""
 
 import math
 
@@ -11,12 +11,14 @@ from itmlab.errors import ItmlabError
 from itmlab.losses import gaussian_noise, info_cmr, info_nce
 
 
-def by_loop(scores, positives, matches, temperature, synthetic, allowed, noise) -> float:
-    """Eq. 7, one direction: the positive's share of the denominator, anchor by anchor."""
+def by_loop(scores, positives, matches, temperature, synthetic=None, allowed=None, further=None) -> float:
+    """Eq. 7, one direction: the match's share of the denominator, mean over the anchors that have a negative."""
     losses = []
-    for row, own, match, made, there, random in zip(scores, positives, matches, synthetic, allowed, noise, strict=True):
+    for anchor, (row, own, match) in enumerate(zip(scores, positives, matches, strict=True)):
         negatives = [score for score, same in zip(row, own, strict=True) if not same]
-        negatives += [score for score, is_there in zip(made, there, strict=True) if is_there] + list(random)
+        if synthetic is not None:
+            negatives += [score for score, there in zip(synthetic[anchor], allowed[anchor], strict=True) if there]
+        negatives += [] if further is None else further[anchor]
         if negatives:
             share = math.exp(match / temperature)
             losses.append(-math.log(share / (share + sum(math.exp(score / temperature) for score in negatives))))
@@ -48,7 +50,7 @@ def drawn(seed, anchors=4, candidates=5, synthetic=3, noise=6, dtype=torch.float
     st.integers(0, 6),
     st.floats(0.03, 2),
 )
-def test_it_is_the_equation(seed, anchors, candidates, synthetic, noise, temperature):
+def test_info_cmr_is_the_equation(seed, anchors, candidates, synthetic, noise, temperature):
     given = drawn(seed, anchors, candidates, synthetic, noise)
     expected = by_loop(
         given["scores"].tolist(),
@@ -156,17 +158,6 @@ def test_shapes_that_do_not_fit_are_one_line():
         info_cmr(**given, temperature=0.0)
 
 
-def by_loop_info_nce(scores, positives, positive_scores, temperature, extra=None) -> float:
-    """-log of the positive's share among itself and its negatives, mean over the anchors that have a negative."""
-    losses = []
-    for index, (row, mask, positive) in enumerate(zip(scores, positives, positive_scores, strict=True)):
-        negatives = [score for score, own in zip(row, mask, strict=True) if not own] + (extra[index] if extra else [])
-        if negatives:
-            own = math.exp(positive / temperature)
-            losses.append(-math.log(own / (own + sum(math.exp(score / temperature) for score in negatives))))
-    return sum(losses) / len(losses) if losses else 0.0
-
-
 @settings(max_examples=80, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -176,18 +167,18 @@ def by_loop_info_nce(scores, positives, positive_scores, temperature, extra=None
     temperature=st.floats(0.03, 2),
     extra=st.integers(0, 4),
 )
-def test_it_is_the_loop(seed, anchors, candidates, share, temperature, extra):
+def test_info_nce_is_the_loop(seed, anchors, candidates, share, temperature, extra):
     source = torch.Generator().manual_seed(seed)
     scores = torch.rand(anchors, candidates, dtype=torch.float64, generator=source) * 2 - 1
     positives = torch.rand(anchors, candidates, generator=source) < share
     positive_scores = torch.rand(anchors, dtype=torch.float64, generator=source)
     lists = [tensor.tolist() for tensor in (scores, positives, positive_scores)]
     assert info_nce(scores, positives, positive_scores, temperature).item() == pytest.approx(
-        by_loop_info_nce(*lists, temperature), abs=1e-12
+        by_loop(*lists, temperature), abs=1e-12
     )
     further = torch.rand(anchors, extra, dtype=torch.float64, generator=source) * 2 - 1
     assert info_nce(scores, positives, positive_scores, temperature, further).item() == pytest.approx(
-        by_loop_info_nce(*lists, temperature, further.tolist()), abs=1e-12
+        by_loop(*lists, temperature, further=further.tolist()), abs=1e-12
     )
 
 
@@ -197,7 +188,7 @@ def test_with_one_positive_an_anchor_it_is_cross_entropy():
     torch.testing.assert_close(info_nce(scores, torch.eye(6).bool(), scores.diagonal(), 0.05), expected)
 
 
-def test_captions_of_the_same_image_are_in_no_denominator_info_nce():
+def test_captions_of_the_same_image_are_in_no_denominator_and_get_no_gradient():
     scores = torch.rand(4, 4, generator=torch.Generator().manual_seed(0), requires_grad=True)
     ids = torch.tensor([3, 3, 8, 9])
     positives = ids[:, None] == ids

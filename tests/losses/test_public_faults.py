@@ -1,4 +1,4 @@
-"""Known faults of TAGS-DC's public code (`methods.md` 3) that losses can have. The third, a trained ranking head
+"""Known faults of TAGS-DC's public code (METHODS 3) that losses can have. The third, a trained ranking head
 overwritten at load, is a checkpoint's.
 """
 

@@ -1,4 +1,4 @@
-"""TAGS-DC's matching losses against loops over Eq. 3, 4, 5 and 7."""
+"""TAGS-DC's matching losses against loops over Eqs. 3, 4, 5 and 7, what stands in for them, and Eq. 10."""
 
 import math
 
@@ -11,6 +11,8 @@ from itmlab.errors import ItmlabError
 from itmlab.losses import (
     PAPER_WEIGHTS,
     LossWeights,
+    matching_binary,
+    matching_contrast,
     matching_score,
     matching_triplet,
     retrieved_matching,
@@ -19,7 +21,6 @@ from itmlab.losses import (
     triplet_hinges,
     weighted_sum,
 )
-from itmlab.losses.tags import matching_binary, matching_contrast
 
 
 def sigmoid(value: float) -> float:
@@ -242,7 +243,7 @@ def test_the_papers_table():
     assert all(weights.discrimination == weights.correction for weights in PAPER_WEIGHTS.values())
 
 
-def test_what_does_not_fit_is_said_weighted_sum():
+def test_losses_that_are_missing_unknown_or_all_off_are_said():
     with pytest.raises(ItmlabError, match="no value for the losses synthetic, correction"):
         given = ("retrieved", "masked_language", "discrimination")
         weighted_sum({name: torch.tensor(1.0) for name in given}, LossWeights())

@@ -1,4 +1,4 @@
-"""SAM's margin against Eq. 7 anchor by anchor, and what it does to the triplet hinge."""
+"""Hinges against plain loops, of all negatives, the hardest or a sampled one; SAM's margin (Eq. 7) in them."""
 
 import math
 

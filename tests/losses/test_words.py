@@ -1,4 +1,4 @@
-"""NLL at labelled positions against a loop over Eq. 1 of TAGS-DC, and what must not matter to it."""
+"""NLL at labelled positions, and TAGS-DC's Eqs. 1, 8 and 9, against loops, and what must not matter to them."""
 
 import math
 

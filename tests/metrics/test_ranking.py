@@ -1,4 +1,4 @@
-"""Recall in both senses against sorting, query by query."""
+"""Recall in both senses against sorting, query by query, and the table of both directions against the field's loop."""
 
 import math
 
@@ -109,7 +109,7 @@ def test_k_is_a_number_of_candidates(k):
         recall(torch.rand(4, 6), torch.eye(4, 6).bool(), k)
 
 
-def test_what_cannot_be_answered_is_said():
+def test_a_recall_that_cannot_be_answered_is_said():
     with pytest.raises(ItmlabError, match=r"\(4, 6\) and \(6, 4\)"):
         recall(torch.rand(4, 6), torch.eye(6, 4).bool(), 1)
     with pytest.raises(ItmlabError, match="1 of 3 have no positive, the first is query 2"):
@@ -228,6 +228,6 @@ def test_nothing_is_written_to_the_matrix():
     ],
     ids=str,
 )  # fmt: skip
-def test_what_cannot_be_answered_is_said_retrieval(similarity, options, said):
+def test_a_table_that_cannot_be_made_is_said(similarity, options, said):
     with pytest.raises(ItmlabError, match=said):
         retrieval(similarity, **options)

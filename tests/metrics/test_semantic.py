@@ -1,4 +1,4 @@
-"""NCS against Eq. 5 read query by query, as released and as printed."""
+"""SR against Eq. 4 and NCS against Eq. 5, as released and as printed, read query by query; the table of both."""
 
 import math
 import warnings
@@ -108,7 +108,7 @@ def test_queries_that_nothing_is_relevant_to_are_counted_without_a_warning(drawn
     )
 
 
-def test_what_cannot_be_answered_is_said(drawn):
+def test_a_table_that_cannot_be_made_is_said(drawn):
     similarity, relevance, _ = drawn
     with pytest.raises(ItmlabError, match=r"relevance \(caption, image\); got \(20, 60\) and \(20, 60\)"):
         semantic_retrieval(similarity, relevance.T)
@@ -121,13 +121,11 @@ def test_what_cannot_be_answered_is_said(drawn):
         semantic_retrieval(similarity, relevance)
 
 
-def by_sorting_semantic_recall(similarity, relevance, k, m, removed=None) -> list[float]:
+def recall_by_sorting(similarity, relevance, k, m, removed=None) -> list[float]:
     """Eq. 4: sort by similarity (ties: the less relevant first), sort by relevance, count what both have."""
     found = []
-    for row, gains, out in zip(
-        similarity, relevance, removed or [[False] * len(similarity[0])] * len(similarity), strict=True
-    ):
-        pool = [index for index in range(len(row)) if not out[index]]
+    for query, (row, gains) in enumerate(zip(similarity, relevance, strict=True)):
+        pool = [index for index in range(len(row)) if removed is None or not removed[query][index]]
         retrieved = sorted(pool, key=lambda index: (-row[index], gains[index]))[:k]
         # of the candidates as relevant as the m-th, those that are retrieved come first
         relevant = sorted(pool, key=lambda index: (-gains[index], index not in retrieved))[:m]
@@ -150,7 +148,7 @@ def matrices(draw):
 
 @settings(max_examples=150, deadline=None)
 @given(drawn=matrices(), data=st.data())
-def test_it_is_what_sorting_finds_semantic_recall(drawn, data):
+def test_recall_is_what_sorting_finds(drawn, data):
     similarity, relevance, positives = drawn
     positives[:, 3:] = False  # so that every query keeps a candidate
     positives[:, 0] = False
@@ -158,7 +156,7 @@ def test_it_is_what_sorting_finds_semantic_recall(drawn, data):
         pool = similarity.shape[1] - (0 if removed is None else int(removed.sum(1).max()))
         k, m = data.draw(st.integers(1, pool)), data.draw(st.integers(1, pool))
         options = {} if removed is None else {"positives": removed, "keep_ground_truth": False}
-        expected = by_sorting_semantic_recall(
+        expected = recall_by_sorting(
             similarity.tolist(), relevance.tolist(), k, m, None if removed is None else removed.tolist()
         )
         found = semantic_recall_of_each(similarity, relevance, k, relevant=m, **options)
@@ -219,7 +217,7 @@ def test_the_blocks_it_is_ranked_in_do_not_show(monkeypatch):
     assert torch.equal(whole.recalls(4, 7), semantic_recall_of_each(similarity, relevance, 4, relevant=7))
 
 
-def test_queries_to_which_nothing_is_relevant_are_counted_and_left_out_semantic_recall():
+def test_recall_counts_queries_to_which_nothing_is_relevant_and_leaves_them_out():
     relevance = torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     similarity = torch.tensor([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]])
     with pytest.warns(UserWarning, match="SR@1: nothing is relevant to 1 of 2 queries, which are left out"):
@@ -260,12 +258,12 @@ def test_candidates_that_score_minus_infinity_stand_before_what_is_left_out():
     ],
     ids=str,
 )  # fmt: skip
-def test_what_cannot_be_answered_is_said_semantic_recall(similarity, relevance, options, said):
+def test_a_recall_that_cannot_be_answered_is_said(similarity, relevance, options, said):
     with pytest.raises(ItmlabError, match=said):
         semantic_recall(similarity, relevance, **{"k": 1, "relevant": 1, **options})
 
 
-def by_sorting(similarity, relevance, k, restrict=None, removed=None) -> list[float]:
+def ncs_by_sorting(similarity, relevance, k, restrict=None, removed=None) -> list[float]:
     """Eq. 5, printed (`restrict=m`): both sums over the m most relevant; released: over what the top k hold."""
     values = []
     for query, (row, gains) in enumerate(zip(similarity, relevance, strict=True)):
@@ -280,7 +278,7 @@ def by_sorting(similarity, relevance, k, restrict=None, removed=None) -> list[fl
 
 @settings(max_examples=150, deadline=None)
 @given(drawn=matrices(), data=st.data())
-def test_it_is_what_sorting_finds(drawn, data):
+def test_ncs_is_what_sorting_finds(drawn, data):
     similarity, relevance, positives = drawn
     positives[:, 3:] = False
     positives[:, 0] = False
@@ -289,7 +287,7 @@ def test_it_is_what_sorting_finds(drawn, data):
         k, m = data.draw(st.integers(1, pool)), data.draw(st.none() | st.integers(1, pool))
         options = {} if removed is None else {"positives": removed, "keep_ground_truth": False}
         found = ncs_of_each(similarity, relevance, k, restrict=m, **options)
-        expected = by_sorting(
+        expected = ncs_by_sorting(
             similarity.tolist(), relevance.tolist(), k, m, None if removed is None else removed.tolist()
         )
         assert found.tolist() == pytest.approx(expected, nan_ok=True, abs=1e-4)
@@ -334,7 +332,7 @@ def test_a_model_that_scores_everything_alike_is_given_the_worst():
     assert ncs(torch.zeros(1, 4), relevance, 2) == pytest.approx(100 * 1 / 5)
 
 
-def test_queries_to_which_nothing_is_relevant_are_counted_and_left_out():
+def test_ncs_counts_queries_to_which_nothing_is_relevant_and_leaves_them_out():
     relevance = torch.tensor([[1.0, 2.0], [0.0, 0.0], [0.0, 0.0]])
     with pytest.warns(UserWarning, match="NCS@1: nothing is relevant to 2 of 3 queries"):
         assert ncs(relevance, relevance, 1) == 100
@@ -349,6 +347,6 @@ def test_scores_of_any_precision_are_ranked(dtype):
     assert ncs(similarity, torch.tensor([[1.0, 2.0, 4.0], [4.0, 2.0, 1.0]]), 1) == 25
 
 
-def test_m_above_the_pool_is_said():
+def test_an_m_above_the_pool_is_said():
     with pytest.raises(ItmlabError, match="relevant=9 of 6 candidates"):
         ncs(torch.rand(2, 6), torch.rand(2, 6), 1, restrict=9)

@@ -1,4 +1,4 @@
-"""Intervals over images: exact where they can be told, wider where cases of an image hang together."""
+"""Intervals over images, shares and correlations: exact where they can be told, wider where cases hang together."""
 
 import math
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from itmlab.errors import ItmlabError
 from itmlab.metrics import share, true_negative_rate
-from itmlab.metrics.statistics import human_judgement, interval, pearson
+from itmlab.metrics.statistics import bootstrap, human_judgement, interval, pearson, resample, wilson
 
 
 def test_one_value_everywhere_has_no_width():
@@ -39,6 +39,25 @@ def test_any_statistic_in_any_order_of_cases_and_nothing_of_nothing():
     found = interval(values, images, np.median)
     assert found.value == 5 and found.lower == 1.5 and found.upper == 8.5
     assert np.isnan(interval(np.zeros(0), np.zeros(0)).value)
+
+
+@pytest.mark.parametrize("counts", [False, True])
+def test_a_mean_of_unlike_clusters_is_its_slow_bootstrap(counts):
+    random = np.random.default_rng(2)
+    values, images = random.normal(size=40), random.integers(0, 9, 40)
+    sums, sizes = np.bincount(images, values), np.bincount(images)
+    drawn = resample(np.random.default_rng(7), len(sums), 300, counts=counts)
+
+    def mean(times):
+        return (times @ sums) / (times @ sizes) if counts else sums[times].sum(1) / sizes[times].sum(1)
+
+    found = bootstrap(values.mean(), mean, len(sums), draws=300, seed=7, counts=counts)
+    slow = []
+    for draw in drawn:
+        chosen = np.repeat(np.arange(len(sums)), draw) if counts else draw
+        assert len(chosen) == len(sums)
+        slow.append(np.concatenate([values[images == image] for image in chosen]).mean())
+    assert found[1:] == pytest.approx(np.quantile(slow, [0.025, 0.975])) and found.value == values.mean()
 
 
 def by_drawing(measure, ratings, images, draws, seed) -> tuple[float, float]:
@@ -157,6 +176,13 @@ def test_the_ends_solve_wilsons_equation(of, part):
     for end in (found.lower / 100, found.upper / 100):
         distance = 1.959964 * math.sqrt(max(end * (1 - end), 0) / of)
         assert abs(count / of - end) == pytest.approx(distance, abs=1e-6)
+
+
+def test_wilson_of_rows_is_wilson_of_each_and_exact_at_the_ends():
+    shares, cases = np.array([0.0, 0.3, 1.0]), np.array([10, 50, 20])
+    lower, upper = wilson(shares, cases)
+    assert [(float(a), float(b)) for a, b in map(wilson, shares, cases)] == list(zip(lower, upper, strict=True))
+    assert lower[0] == 0 and upper[2] == 1 and (lower < upper).all()
 
 
 def test_the_papers_judgement_of_two_hundred_sentences():

@@ -38,3 +38,7 @@ def encoded(
 def parts(items: Encoded, row: int) -> torch.Tensor:
     """The real parts of one item."""
     return items.local[row][items.mask[row]]
+
+
+def direction(vector: torch.Tensor) -> torch.Tensor:
+    return vector / vector.norm()

@@ -10,6 +10,7 @@ from itmlab.models import OneTower, OneTowerConfig
 from itmlab.text.tokens import train_wordpiece
 
 CAPTIONS = ["a dog runs on the grass", "two red cars next to a tree", "a cat", "a man rides a horse in a green field"]
+CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 
 
 def build(form: str = "uniter", visual: str = "regions", **changes) -> OneTower:

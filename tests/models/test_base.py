@@ -1,4 +1,4 @@
-"""A saved model is three readable files that give the same features back, or one line that says why not."""
+"""A saved model gives the same features back, or one line that says why not; pictures are prepared as published."""
 
 import json
 
@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from itmlab.errors import ItmlabError
 from itmlab.models import ImagePreparation, TwoTower, TwoTowerConfig, build_model
-from itmlab.models.weights.hub import CLIP_PICTURES
+from itmlab.models.weights.build import CLIP_PICTURES
 
 
 def features(model, pictures, captions):

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from itmlab.errors import ItmlabError
-from itmlab.models.config import TwoTowerConfig
+from itmlab.models.config import FragmentConfig, OneTowerConfig, TwoTowerConfig
 
 NAMED = {
     "tiny": TwoTowerConfig.tiny(),
@@ -35,6 +35,7 @@ def test_the_papers_encoders_are_the_base_size():
         ({"image_size": True}, "image_size cannot be True"),
         ({"dimension": 0}, "dimension cannot be 0"),
         ({"dropout": 1.5}, r"dropout cannot be 1\.5"),
+        ({"dropout": 10**400}, "dropout cannot be 1000"),
         ({"stem": "fancy"}, "stem is 'fancy', not one of"),
         ({"activation": "swish"}, "activation is 'swish', not one of"),
         ({"mean": [0.5, 0.5]}, "mean is .* not three numbers"),
@@ -48,6 +49,11 @@ def test_the_papers_encoders_are_the_base_size():
 def test_a_wrong_value_is_named(values, line):
     with pytest.raises(ItmlabError, match=line):
         TwoTowerConfig.from_dict(values)
+
+
+def test_a_whole_number_given_for_a_real_one_is_the_same_configuration():
+    for kind in (TwoTowerConfig, FragmentConfig, OneTowerConfig):
+        assert json.dumps(kind(dropout=0).to_dict()) == json.dumps(kind(dropout=0.0).to_dict())
 
 
 def test_naming_a_configuration_does_not_load_torch():

@@ -13,9 +13,8 @@ from itmlab.models import OneTower, OneTowerConfig, build_one_tower
 from itmlab.models.base import CutCaptions
 from itmlab.models.cross_encoder import HEADS
 from itmlab.runs import scores
-from tests.models.one_towers import CAPTIONS, build, inputs, records
+from tests.models.one_towers import CAPTIONS, CLOSE, build, inputs, records
 
-CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 FORMS = [("uniter", "regions"), ("oscar", "regions"), ("uniter", "patches"), ("oscar", "patches")]
 
 
@@ -153,11 +152,10 @@ def test_uniter_reads_seven_box_numbers_and_oscar_six():
 def test_object_tags_change_the_score_and_stand_at_their_own_positions():
     model = build("oscar")
     tokens, image = inputs(model)
-    assert not torch.allclose(
-        said(model, tokens, image).itm, said(model, tokens, image | {"tags": image["tags"] * 0 + 9}).itm
-    )
+    usual = said(model, tokens, image).itm
+    assert not torch.allclose(usual, said(model, tokens, image | {"tags": image["tags"] * 0 + 9}).itm)
     longer = {name: functional.pad(value, (0, 5)) for name, value in tokens.items()}
-    torch.testing.assert_close(said(model, longer, image).itm, said(model, tokens, image).itm, **CLOSE)
+    torch.testing.assert_close(said(model, longer, image).itm, usual, **CLOSE)
     with pytest.raises(ItmlabError, match="only with the OSCAR form"):
         build("uniter").prepare_images(records([2]), ["dog"])
 
@@ -204,11 +202,8 @@ def test_a_saved_model_says_the_same(model, tmp_path):
 def test_configurations_travel_as_json_and_bad_ones_are_refused():
     for config in (OneTowerConfig.tiny(), OneTowerConfig.base("oscar"), OneTowerConfig.large()):
         assert OneTowerConfig.from_dict(config.to_dict()) == config
-    assert (OneTowerConfig.large().layers, OneTowerConfig.large().hidden, OneTowerConfig.large().heads) == (
-        24,
-        1024,
-        16,
-    )
+    large = OneTowerConfig.large()
+    assert (large.layers, large.hidden, large.heads) == (24, 1024, 16)
     for bad in ({"heads": 5}, {"form": "bert"}, {"dropout": 2.0}, {"positions": 3}, {"colour": 1}, {"hidden": True}):
         with pytest.raises(ItmlabError, match="model configuration"):
             OneTowerConfig.from_dict(bad)
@@ -253,38 +248,24 @@ def test_a_cuda_device_gives_the_same_scores(model):
     assert half.itm.isfinite().all() and half.mlm.isfinite().all()
 
 
-CLOSE_ONE_TOWER_SIMILARITY = {"rtol": 1e-4, "atol": 1e-5}
-
-
-def pair_by_pair(model_one_tower_similarity: OneTower, images: dict, captions: dict) -> torch.Tensor:
+def pair_by_pair(model: OneTower, images: dict, captions: dict) -> torch.Tensor:
     rows = []
     with torch.no_grad():
         for row in range(4):
             image = {name: value[row : row + 1] for name, value in images.items()}
             each = zip(captions["input_ids"], captions["attention_mask"], strict=True)
-            rows.append([float(model_one_tower_similarity(ids[None], mask[None], **image).itm) for ids, mask in each])
+            rows.append([float(model(ids[None], mask[None], **image).itm) for ids, mask in each])
     return torch.tensor(rows)
 
 
-@pytest.fixture(params=[("uniter", "regions"), ("oscar", "regions"), ("uniter", "patches")], ids="-".join)
-def model_one_tower_similarity(request) -> OneTower:
-    return build(*request.param)
-
-
 @pytest.mark.parametrize("chunk", [1, 3, 8, 1000])
-def test_the_matrix_holds_the_scores_of_the_pairs(model_one_tower_similarity, chunk):
-    captions, images = inputs(model_one_tower_similarity)
-    expected = pair_by_pair(model_one_tower_similarity, images, captions)
-    torch.testing.assert_close(
-        model_one_tower_similarity.similarity(images, captions, chunk=chunk), expected, **CLOSE_ONE_TOWER_SIMILARITY
-    )
-    torch.testing.assert_close(
-        model_one_tower_similarity.similarity(
-            model_one_tower_similarity.embed_regions(**images), captions, chunk=chunk
-        ),
-        expected,
-        **CLOSE_ONE_TOWER_SIMILARITY,
-    )
+@pytest.mark.parametrize("model", FORMS[:3], ids="-".join, indirect=True)
+def test_the_matrix_holds_the_scores_of_the_pairs(model, chunk):
+    captions, images = inputs(model)
+    expected = pair_by_pair(model, images, captions)
+    torch.testing.assert_close(model.similarity(images, captions, chunk=chunk), expected, **CLOSE)
+    embedded = model.embed_regions(**images)
+    torch.testing.assert_close(model.similarity(embedded, captions, chunk=chunk), expected, **CLOSE)
 
 
 def test_each_image_is_embedded_once_and_captions_are_read_at_their_own_length(monkeypatch):
@@ -401,5 +382,5 @@ def test_the_evaluation_of_this_package_takes_it_as_it_is():
         warnings.simplefilter("ignore", CutCaptions)
         found = scores.similarity(model, data)
         few = model.similarity(model.prepare_images([data.images[1]]), model.prepare_captions(data.captions[:3]))
-    torch.testing.assert_close(found[1:2, :3], few, **CLOSE_ONE_TOWER_SIMILARITY)
+    torch.testing.assert_close(found[1:2, :3], few, **CLOSE)
     assert found.shape == (len(data.images), len(data.captions))

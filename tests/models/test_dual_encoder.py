@@ -1,4 +1,4 @@
-"""The momentum copy follows slowly, silently and without dropout."""
+"""Two towers whose features depend on nothing else, the patch stem, and a momentum copy that follows slowly."""
 
 import warnings
 
@@ -10,107 +10,6 @@ from itmlab.errors import ItmlabError
 from itmlab.models import Momentum, build_model
 from itmlab.models.base import CutCaptions
 from itmlab.models.dual_encoder import ConvolutionalStem
-
-
-@pytest.fixture
-def pair(configure, captions):
-    model = build_model(configure("vit", dropout=0.3), captions, seed=3)
-    return model, Momentum(model, 0.9)
-
-
-def shift(model):
-    with torch.no_grad():
-        for one in model.parameters():
-            one.add_(torch.ones_like(one))
-
-
-def test_it_starts_as_the_model(pair):
-    model, momentum = pair
-    for slow, fast in zip(momentum.model.parameters(), model.parameters(), strict=True):
-        assert torch.equal(slow, fast) and slow.data_ptr() != fast.data_ptr()
-
-
-def test_each_update_is_the_papers_average(pair):
-    model, momentum = pair
-    expected = [one.detach().clone() for one in model.parameters()]
-    for _ in range(3):
-        shift(model)
-        momentum.update(model)
-        expected = [0.9 * slow + 0.1 * fast.detach() for slow, fast in zip(expected, model.parameters(), strict=True)]
-    for slow, wanted in zip(momentum.model.parameters(), expected, strict=True):
-        torch.testing.assert_close(slow.detach(), wanted)
-
-
-def test_buffers_are_copied(pair):
-    model, momentum = pair
-    for owner in (model, momentum.model):
-        owner.register_buffer("steps", torch.zeros(1, dtype=torch.long))
-    model.steps += 5
-    momentum.update(model)
-    assert momentum.model.steps == 5
-
-
-def test_it_never_drops_out_nor_asks_for_gradients(pair, pictures, captions):
-    model, momentum = pair
-    model.train()
-    momentum.train()
-    assert not any(one.training for one in momentum.modules())
-    pixels, tokens = model.prepare_images(pictures), model.prepare_captions(captions)
-    first, second = momentum.encode_images(pixels), momentum.encode_images(pixels)
-    assert torch.equal(first.pooled, second.pooled) and not first.pooled.requires_grad
-    assert not momentum.encode_captions(tokens).pooled.requires_grad
-    assert not any(one.requires_grad for one in momentum.parameters())
-    assert model.training and all(one.requires_grad for one in model.parameters())  # the model itself is untouched
-
-
-def test_a_wrapped_model_is_followed_like_itself(pair):
-    model, momentum = pair
-    shift(model)
-    momentum.update(torch.nn.DataParallel(model))
-    first = next(momentum.model.parameters())
-    torch.testing.assert_close(first.detach(), next(model.parameters()).detach() - 0.9)
-
-
-def test_resuming_restores_it(pair, configure, captions):
-    model, momentum = pair
-    shift(model)
-    momentum.update(model)
-    other = Momentum(build_model(configure("vit", dropout=0.3), captions, seed=9), 0.9)
-    other.load_state_dict(momentum.state_dict())
-    for ours, theirs in zip(momentum.parameters(), other.parameters(), strict=True):
-        assert torch.equal(ours, theirs)
-
-
-@pytest.mark.parametrize("m", [1.0, -0.1, 2])
-def test_a_momentum_that_never_follows_is_refused(pair, m):
-    with pytest.raises(ItmlabError, match="never follows"):
-        Momentum(pair[0], m)
-
-
-@pytest.mark.parametrize(("patch", "grid"), [(8, 12), (12, 8), (16, 6), (32, 3)])
-def test_one_feature_per_patch(patch, grid):
-    assert ConvolutionalStem(patch, 32)(torch.rand(2, 3, 96, 96)).shape == (2, grid * grid, 32)
-
-
-def test_a_patchs_feature_follows_its_own_pixels_in_reading_order():
-    torch.manual_seed(0)
-    stem, pixels = ConvolutionalStem(12, 32), torch.rand(1, 3, 96, 96)
-    changed = pixels.clone()
-    changed[:, :, 24:36, 60:72] += 1  # row 2, column 5
-    moved = (stem(changed) - stem(pixels)).abs().sum(-1)[0]
-    assert moved.argmax() == 2 * 8 + 5
-
-
-def test_in_training_too_a_picture_is_alone():
-    stem, pixels = ConvolutionalStem(12, 32).train(), torch.rand(3, 3, 96, 96)
-    torch.testing.assert_close(stem(pixels)[:1], stem(pixels[:1]))
-
-
-@pytest.mark.parametrize("patch", [4, 6, 14])
-def test_a_patch_that_three_convolutions_cannot_make_is_refused(patch):
-    with pytest.raises(ItmlabError, match="cannot make patches"):
-        ConvolutionalStem(patch, 32)
-
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-6}
 
@@ -276,7 +175,6 @@ def test_similarity_takes_encoded_and_pooled_alike(model, pictures, captions):
 
 
 @pytest.mark.gpu
-@pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
 def test_on_a_gpu_features_are_the_same(model, pictures, captions):
     pixels, tokens = model.prepare_images(pictures), model.prepare_captions(captions)
@@ -286,3 +184,103 @@ def test_on_a_gpu_features_are_the_same(model, pictures, captions):
     for ours, theirs in zip(here, there, strict=True):
         torch.testing.assert_close(theirs.pooled.cpu(), ours, rtol=1e-3, atol=1e-3)  # TF32 convolutions
     assert model.similarity(*there).is_cuda
+
+
+@pytest.mark.parametrize(("patch", "grid"), [(8, 12), (12, 8), (16, 6), (32, 3)])
+def test_the_stem_gives_one_feature_a_patch(patch, grid):
+    assert ConvolutionalStem(patch, 32)(torch.rand(2, 3, 96, 96)).shape == (2, grid * grid, 32)
+
+
+def test_a_patchs_feature_follows_its_own_pixels_in_reading_order():
+    torch.manual_seed(0)
+    stem, pixels = ConvolutionalStem(12, 32), torch.rand(1, 3, 96, 96)
+    changed = pixels.clone()
+    changed[:, :, 24:36, 60:72] += 1  # row 2, column 5
+    moved = (stem(changed) - stem(pixels)).abs().sum(-1)[0]
+    assert moved.argmax() == 2 * 8 + 5
+
+
+def test_in_training_too_the_stem_sees_a_picture_alone():
+    stem, pixels = ConvolutionalStem(12, 32).train(), torch.rand(3, 3, 96, 96)
+    torch.testing.assert_close(stem(pixels)[:1], stem(pixels[:1]))
+
+
+@pytest.mark.parametrize("patch", [4, 6, 14])
+def test_a_patch_that_three_convolutions_cannot_make_is_refused(patch):
+    with pytest.raises(ItmlabError, match="cannot make patches"):
+        ConvolutionalStem(patch, 32)
+
+
+@pytest.fixture
+def pair(configure, captions):
+    model = build_model(configure("vit", dropout=0.3), captions, seed=3)
+    return model, Momentum(model, 0.9)
+
+
+def shift(model):
+    with torch.no_grad():
+        for one in model.parameters():
+            one.add_(torch.ones_like(one))
+
+
+def test_the_copy_starts_as_the_model(pair):
+    model, momentum = pair
+    for slow, fast in zip(momentum.model.parameters(), model.parameters(), strict=True):
+        assert torch.equal(slow, fast) and slow.data_ptr() != fast.data_ptr()
+
+
+def test_each_update_is_the_papers_average(pair):
+    model, momentum = pair
+    expected = [one.detach().clone() for one in model.parameters()]
+    for _ in range(3):
+        shift(model)
+        momentum.update(model)
+        expected = [0.9 * slow + 0.1 * fast.detach() for slow, fast in zip(expected, model.parameters(), strict=True)]
+    for slow, wanted in zip(momentum.model.parameters(), expected, strict=True):
+        torch.testing.assert_close(slow.detach(), wanted)
+
+
+def test_buffers_of_the_copy_are_the_models(pair):
+    model, momentum = pair
+    for owner in (model, momentum.model):
+        owner.register_buffer("steps", torch.zeros(1, dtype=torch.long))
+    model.steps += 5
+    momentum.update(model)
+    assert momentum.model.steps == 5
+
+
+def test_the_copy_never_drops_out_nor_asks_for_gradients(pair, pictures, captions):
+    model, momentum = pair
+    model.train()
+    momentum.train()
+    assert not any(one.training for one in momentum.modules())
+    pixels, tokens = model.prepare_images(pictures), model.prepare_captions(captions)
+    first, second = momentum.encode_images(pixels), momentum.encode_images(pixels)
+    assert torch.equal(first.pooled, second.pooled) and not first.pooled.requires_grad
+    assert not momentum.encode_captions(tokens).pooled.requires_grad
+    assert not any(one.requires_grad for one in momentum.parameters())
+    assert model.training and all(one.requires_grad for one in model.parameters())  # the model itself is untouched
+
+
+def test_a_wrapped_model_is_followed_like_itself(pair):
+    model, momentum = pair
+    shift(model)
+    momentum.update(torch.nn.DataParallel(model))
+    first = next(momentum.model.parameters())
+    torch.testing.assert_close(first.detach(), next(model.parameters()).detach() - 0.9)
+
+
+def test_resuming_restores_the_copy(pair, configure, captions):
+    model, momentum = pair
+    shift(model)
+    momentum.update(model)
+    other = Momentum(build_model(configure("vit", dropout=0.3), captions, seed=9), 0.9)
+    other.load_state_dict(momentum.state_dict())
+    for ours, theirs in zip(momentum.parameters(), other.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize("m", [1.0, -0.1, 2])
+def test_a_momentum_that_never_follows_is_refused(pair, m):
+    with pytest.raises(ItmlabError, match="never follows"):
+        Momentum(pair[0], m)

@@ -1,4 +1,4 @@
-"""SCAN's scores are those of its equations, worked out pair by pair and part by part."""
+"""Scores of SCAN and SGRAF are those of their equations, worked out pair by pair and part by part."""
 
 import math
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from itmlab.models.matchers import Sgraf, attended_norms, cross_attention
-from tests.models.fragments import CAPTIONS, CLOSE, build, encoded, parts, records
+from tests.models.fragments import CAPTIONS, CLOSE, build, direction, encoded, parts, records
 
 
 def cosine(one: torch.Tensor, other: torch.Tensor) -> float:
@@ -34,7 +34,7 @@ def stacked_attention(queries: torch.Tensor, contexts: torch.Tensor, pooling: st
 @pytest.mark.parametrize("pooling", ["lse", "mean"])
 @pytest.mark.parametrize("kind", ["scan_t2i", "scan_i2t"])
 @pytest.mark.parametrize("sharp, lse", [(9.0, 6.0), (4.0, 5.0)])
-def test_each_score_is_the_papers(kind, pooling, sharp, lse):
+def test_each_score_of_scan_is_the_papers(kind, pooling, sharp, lse):
     model = build(kind, aggregation=pooling, lambda_softmax=sharp, lambda_lse=lse)
     images, captions = encoded(model)
     scores = model.similarity(images, captions)
@@ -50,12 +50,12 @@ def test_parts_are_the_mapped_regions_and_the_mean_of_both_directions_at_length_
     images, captions = encoded(model)
     mapped = model.images.map(records([3, 5, 1, 4])[1].features)
     torch.testing.assert_close(parts(images, 1), mapped / mapped.norm(dim=1, keepdim=True), **CLOSE)
-    torch.testing.assert_close(images.pooled[1], torch.nn.functional.normalize(parts(images, 1).mean(0), dim=0))
+    torch.testing.assert_close(images.pooled[1], direction(parts(images, 1).mean(0)))
     ids = model.prepare_captions([CAPTIONS[0]])["input_ids"]
     forth, back = model.captions.network(model.captions.embedding(ids))[0][0, 1:-1].chunk(2, dim=-1)
     words = (forth + back) / 2
     torch.testing.assert_close(parts(captions, 0), words / words.norm(dim=1, keepdim=True), **CLOSE)
-    torch.testing.assert_close(captions.pooled[0], torch.nn.functional.normalize(parts(captions, 0).mean(0), dim=0))
+    torch.testing.assert_close(captions.pooled[0], direction(parts(captions, 0).mean(0)))
 
 
 @settings(deadline=None, max_examples=25)
@@ -81,20 +81,16 @@ def test_words_unlike_every_region_attend_to_all_alike():
     torch.testing.assert_close(weights.flatten(), torch.tensor([0.5, 0.5]))
 
 
-def unit(vector: torch.Tensor) -> torch.Tensor:
-    return vector / vector.norm()
-
-
 def likeness(one: torch.Tensor, other: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
     """s(x, y; W) = W|x − y|² / ‖W|x − y|²‖."""
-    return unit(weights @ (one - other).abs() ** 2)
+    return direction(weights @ (one - other).abs() ** 2)
 
 
 def whole(attention, local: torch.Tensor) -> torch.Tensor:
     """The parts weighted by attention whose query is their mean."""
     query = torch.tanh(attention.mean(local.mean(0)))
     logits = torch.stack([attention.weigh(torch.tanh(attention.part(part)) * query)[0] for part in local])
-    return unit(sum(weight * part for weight, part in zip(logits.softmax(0), local, strict=True)))
+    return direction(sum(weight * part for weight, part in zip(logits.softmax(0), local, strict=True)))
 
 
 def nodes(matcher: Sgraf, regions: torch.Tensor, words: torch.Tensor) -> list[torch.Tensor]:
@@ -104,7 +100,7 @@ def nodes(matcher: Sgraf, regions: torch.Tensor, words: torch.Tensor) -> list[to
     cosines = cosines / cosines.pow(2).sum(1, keepdim=True).sqrt().clamp_min(1e-8)
     for number, word in enumerate(words):
         weights = (9.0 * cosines[:, number]).softmax(0)
-        attended = unit(sum(weight * region for weight, region in zip(weights, regions, strict=True)))
+        attended = direction(sum(weight * region for weight, region in zip(weights, regions, strict=True)))
         found.append(likeness(attended, word, matcher.part.weight))
     return found
 
@@ -123,13 +119,12 @@ def reasoned(branch, found: list[torch.Tensor]) -> torch.Tensor:
 def filtered(branch, found: list[torch.Tensor]) -> torch.Tensor:
     """The nodes' sum, each by its significance's share."""
     shares = [branch.significance(node)[0].sigmoid() for node in found]
-    return branch.answer(sum(share / sum(shares) * node for share, node in zip(shares, found, strict=True)))[
-        0
-    ].sigmoid()
+    mixed = sum(share / sum(shares) * node for share, node in zip(shares, found, strict=True))
+    return branch.answer(mixed)[0].sigmoid()
 
 
 @pytest.mark.parametrize("kind", ["sgr", "saf", "sgraf"])
-def test_each_score_is_the_papers_sgraf(kind):
+def test_each_score_of_sgraf_is_the_papers(kind):
     model = build(kind)
     images, captions = encoded(model)
     scores, answers = model.similarity(images, captions), {"sgr": [reasoned], "saf": [filtered]}

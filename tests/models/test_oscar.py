@@ -6,9 +6,8 @@ from torch.nn import functional
 
 from itmlab.models import SeparateOneTower, SeparateOneTowerConfig, build_separate_one_tower
 from tests.models import one_towers
-from tests.models.one_towers import CAPTIONS, inputs, records
+from tests.models.one_towers import CAPTIONS, CLOSE, inputs, records
 
-CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 FORMS = [("uniter", "regions"), ("oscar", "regions"), ("oscar", "patches")]
 
 

@@ -1,4 +1,4 @@
-"""An ensemble scores by the mean of its runs' similarities."""
+"""What a run is asked: searches, exports, its record; an ensemble of runs, and a run that is tracked."""
 
 import json
 import sqlite3

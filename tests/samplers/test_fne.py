@@ -1,4 +1,4 @@
-"""FNE's sampler: what it gathers, when it starts to sample, and how often it takes what."""
+"""FNE from the posterior to the sampler, each part against its equation written out slowly."""
 
 import math
 from statistics import fmean, pstdev
@@ -20,13 +20,284 @@ from itmlab.samplers import (
     posterior,
     sampling_weights,
 )
-from itmlab.samplers.fne import RunningMoments, trusted_scores
+from itmlab.samplers.fne import RunningMoments, posterior_as_printed, trusted_scores
 
 POSITIVE, NEGATIVE = (0.6, 0.1), (0.3, 0.15)
 
 
 def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
+
+
+# The posterior, Eq. 9.
+
+MEANS = st.floats(-1, 1)
+DEVIATIONS = st.floats(0.02, 0.5)
+STATISTICS = st.builds(Statistics, MEANS, DEVIATIONS, MEANS, DEVIATIONS)
+PRIORS = st.floats(1e-6, 0.9)
+
+
+def density(score: float, mean: float, deviation: float) -> float:
+    """Eq. 5."""
+    return math.exp(-((score - mean) ** 2) / (2 * deviation**2)) / (deviation * math.sqrt(2 * math.pi))
+
+
+def by_equation(score: float, statistics: Statistics, prior: float) -> float | None:
+    """Eq. 9 as printed; None where both densities underflow."""
+    match = prior * density(score, statistics.positive_mean, statistics.positive_deviation)
+    mismatch = (1 - prior) * density(score, statistics.negative_mean, statistics.negative_deviation)
+    return match / (match + mismatch) if match + mismatch > 1e-290 else None
+
+
+@settings(max_examples=200, deadline=None)
+@given(statistics=STATISTICS, prior=PRIORS, score=st.floats(-1, 1))
+def test_raw_it_is_bayes_rule(statistics, prior, score):
+    expected = by_equation(score, statistics, prior)
+    assume(expected is not None)
+    score = torch.tensor(score, dtype=torch.float64)
+    raw = posterior(score, statistics, prior=prior, monotone=False)
+    assert raw.item() == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    assert posterior_as_printed(score, statistics, prior=prior).item() == pytest.approx(expected, rel=1e-9)
+
+
+@settings(max_examples=100, deadline=None)
+@given(statistics=STATISTICS, prior=PRIORS)
+def test_the_fast_form_is_the_printed_one_wherever_densities_do_not_underflow(statistics, prior):
+    scores = torch.linspace(-2, 2, 401, dtype=torch.float64)
+    printed = posterior_as_printed(scores, statistics, prior=prior)
+    fast = posterior(scores, statistics, prior=prior, monotone=False)
+    exponents = [
+        ((scores - mean) / deviation).square() / 2
+        for mean, deviation in (
+            (statistics.positive_mean, statistics.positive_deviation),
+            (statistics.negative_mean, statistics.negative_deviation),
+        )
+    ]
+    known = torch.minimum(*exponents) < 600  # elsewhere both densities underflow; the fast form has none
+    assert known.any() and fast.isfinite().all()
+    torch.testing.assert_close(fast[known], printed[known], rtol=1e-6, atol=1e-12)
+
+
+@settings(max_examples=200, deadline=None)
+@given(statistics=STATISTICS, prior=PRIORS)
+def test_monotone_it_never_falls_and_is_bayes_rule_between_the_turning_points(statistics, prior):
+    scores = torch.linspace(-3, 3, 601, dtype=torch.float64)
+    fixed = log_odds(scores, statistics, prior=prior)
+    assert (fixed.diff() >= -1e-9 * fixed.abs().max()).all()
+    lowest, highest = monotone_range(statistics)
+    inside = (scores >= lowest) & (scores <= highest)
+    torch.testing.assert_close(fixed[inside], log_odds(scores, statistics, prior=prior, monotone=False)[inside])
+
+
+@settings(max_examples=100, deadline=None)
+@given(statistics=STATISTICS)
+def test_the_raw_one_turns_exactly_at_the_end_of_the_range(statistics):
+    assume(abs(statistics.positive_deviation - statistics.negative_deviation) > 0.01)
+    ends = [end for end in monotone_range(statistics) if math.isfinite(end)]
+    assert len(ends) == 1
+    around = torch.tensor([ends[0] - 1e-2, ends[0], ends[0] + 1e-2], dtype=torch.float64)
+    left, middle, right = log_odds(around, statistics, monotone=False).tolist()
+    narrow = statistics.positive_deviation < statistics.negative_deviation
+    assert (left < middle > right) if narrow else (left > middle < right)
+
+
+def test_a_narrow_positive_would_fall_above_it_and_a_wide_one_rise_below():
+    narrow = Statistics(0.6, 0.05, 0.3, 0.2)
+    far = torch.tensor([0.6, 1.0, math.inf])
+    assert posterior(far, narrow, monotone=False)[1] < posterior(far, narrow, monotone=False)[0]
+    held = posterior(far, narrow)
+    assert held[1] == held[2] >= held[0]
+    wide = Statistics(0.6, 0.2, 0.3, 0.05)
+    below = torch.tensor([-math.inf, -1.0, 0.3])
+    assert posterior(below, wide, monotone=False)[1] > 0.99
+    assert posterior(below, wide)[:2].max() < 1e-3
+
+
+def test_equal_deviations_need_no_fix_and_matches_below_mismatches_none_that_rises():
+    assert monotone_range(Statistics(0.6, 0.1, 0.3, 0.1)) == (-math.inf, math.inf)
+    assert monotone_range(Statistics(0.3, 0.1, 0.6, 0.1)) == (0.6, 0.6)
+    assert posterior(torch.tensor([0.3, 0.6, 0.9]), Statistics(0.3, 0.1, 0.6, 0.1)).unique().numel() == 1
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    statistics=st.builds(Statistics, MEANS, st.floats(0, 0.5), MEANS, st.floats(0, 0.5)),
+    score=st.sampled_from([-math.inf, -1e30, -5.0, 0.3, 5.0, 1e30, math.inf]),
+    dtype=st.sampled_from([torch.float32, torch.float64, torch.bfloat16]),
+    monotone=st.booleans(),
+)
+def test_it_is_a_probability_wherever_it_is_asked(statistics, score, dtype, monotone):
+    value = posterior(torch.tensor(score).to(dtype), statistics, monotone=monotone).item()
+    assert 0 <= value <= 1
+
+
+def test_far_tails_keep_their_odds_where_densities_underflow():
+    statistics = Statistics(0.6, 0.02, 0.3, 0.02)
+    scores = torch.tensor([-1.0, 0.45, 1.0], dtype=torch.float64)
+    expected = [math.log(1e-4 / (1 - 1e-4)) + (0.3 / 0.02**2) * (score - 0.45) for score in scores.tolist()]
+    assert log_odds(scores, statistics).tolist() == pytest.approx(expected)
+
+
+def test_half_precision_is_computed_in_single():
+    statistics, scores = Statistics(0.6, 0.1, 0.3, 0.15), torch.linspace(-1, 1, 50).bfloat16()
+    assert torch.equal(posterior(scores, statistics), posterior(scores.float(), statistics))
+    assert posterior(scores, statistics).dtype == torch.float32
+
+
+@pytest.mark.parametrize("prior", [0.0, 1.0, -0.1, math.nan])
+def test_a_prior_is_a_probability(prior):
+    with pytest.raises(ItmlabError, match="prior"):
+        posterior(torch.zeros(1), Statistics(0.6, 0.1, 0.3, 0.1), prior=prior)
+
+
+# The weights, Eq. 13.
+
+APART = st.builds(Statistics, st.floats(0, 1), st.floats(0.02, 0.5), st.floats(-1, 0.5), st.floats(0.02, 0.5))
+
+
+def weight(score, positive_score, probability, *, threshold, sharpness, steepness=1.0, lowest=-math.inf) -> float:
+    """Eq. 13; with a steepness of 0.5 and a lowest score what METHODS 1.3 and 1.5 say of the public code."""
+    if score < lowest:
+        return 0.0
+    easy = probability < threshold
+    return math.exp(-sharpness * (score - positive_score) ** 2 if easy else -steepness * probability)
+
+
+@settings(max_examples=100, deadline=None)
+@given(statistics=APART, seed=st.integers(0, 10**6), sharpness=st.floats(0, 20), monotone=st.booleans())
+def test_both_presets_are_their_equations(statistics, seed, sharpness, monotone):
+    scores = torch.rand(2, 30, dtype=torch.float64, generator=generator(seed)) * 2 - 1
+    positive_scores = torch.tensor([0.7, 0.2], dtype=torch.float64)
+    probabilities = posterior(scores, statistics, prior=0.01, monotone=monotone)
+    options = {"prior": 0.01, "sharpness": sharpness, "monotone": monotone}
+    paper = sampling_weights(scores, positive_scores, statistics, **options)
+    released = sampling_weights(scores, positive_scores, statistics, preset="released", margin=0.3, **options)
+    for row in range(2):
+        for column in range(30):
+            known = scores[row, column].item(), positive_scores[row].item(), probabilities[row, column].item()
+            # at the threshold itself rounding decides, and the two branches differ
+            if abs(known[2] - 0.01) > 1e-9:
+                expected = weight(*known, threshold=0.01, sharpness=sharpness)
+                assert paper[row, column].item() == pytest.approx(expected, rel=1e-9)
+            if abs(known[2] - 0.001) > 1e-9:
+                code = {"threshold": 0.001, "steepness": 0.5, "lowest": statistics.positive_mean - 0.3}
+                expected = weight(*known, sharpness=sharpness, **code)
+                assert released[row, column].item() == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_likely_match_and_an_easy_negative_both_weigh_less_than_a_hard_one():
+    statistics = Statistics(0.6, 0.08, 0.3, 0.08)
+    easy, hard, match = sampling_weights(
+        torch.tensor([-0.6, 0.5, 0.75]), torch.tensor(0.62), statistics, sharpness=2.0
+    ).tolist()
+    assert easy < hard and match < hard and match == pytest.approx(math.exp(-1), abs=1e-2)
+
+
+def test_a_curve_for_one_anchor_needs_no_second_dimension():
+    statistics, scores = Statistics(0.6, 0.1, 0.3, 0.1), torch.linspace(-1, 1, 11)
+    one = sampling_weights(scores, torch.tensor(0.6), statistics)
+    assert torch.equal(one, sampling_weights(scores[None], torch.tensor([0.6]), statistics)[0])
+
+
+def test_the_threshold_given_replaces_the_presets():
+    statistics, scores = Statistics(0.6, 0.1, 0.3, 0.1), torch.linspace(0, 1, 200)
+    weights = {
+        (preset, threshold): sampling_weights(scores, torch.tensor(0.6), statistics, preset=preset, threshold=threshold)
+        for preset in ("paper", "released")
+        for threshold in (None, 0.01, 0.001)
+    }
+    assert torch.equal(weights["paper", None], weights["paper", 0.01])
+    assert torch.equal(weights["released", None], weights["released", 0.001])
+    assert not torch.equal(weights["paper", None], weights["paper", 0.001])
+
+
+@pytest.mark.parametrize("threshold", [0.0, 1.0])
+def test_thresholds_at_the_ends_leave_one_branch(threshold):
+    statistics, scores = Statistics(0.6, 0.1, 0.3, 0.1), torch.linspace(-1, 1, 21)
+    weights = sampling_weights(scores, torch.tensor(0.6), statistics, threshold=threshold)
+    suspect, easy = torch.exp(-posterior(scores, statistics)), torch.exp(-0.5 * (scores - 0.6) ** 2)
+    torch.testing.assert_close(weights, suspect if threshold == 0 else easy)
+
+
+def test_what_does_not_exist_is_named():
+    with pytest.raises(ItmlabError, match=r"no preset 'mine'.*paper, released"):
+        sampling_weights(torch.zeros(1), torch.tensor(0.0), Statistics(0.6, 0.1, 0.3, 0.1), preset="mine")
+    with pytest.raises(ItmlabError, match="λ"):
+        sampling_weights(torch.zeros(1), torch.tensor(0.0), Statistics(0.6, 0.1, 0.3, 0.1), threshold=1.5)
+
+
+# The statistics, Eq. 4 and 5.
+
+
+def trusted_by_loop(scores, positives):
+    """The paper's sentence: only when the pair's similarity is higher than that of other non-matching pairs."""
+    anchors, candidates = len(scores), len(scores[0])
+    matched, hardest = [], {}
+    for i in range(anchors):
+        for j in range(candidates):
+            row = [scores[i][other] for other in range(candidates) if not positives[i][other]]
+            column = [scores[other][j] for other in range(anchors) if not positives[other][j]]
+            if positives[i][j] and row and column and all(scores[i][j] > score for score in row + column):
+                matched.append(scores[i][j])
+                hardest[i] = max(row)
+    return matched, list(hardest.values())
+
+
+@settings(max_examples=80, deadline=None)
+@given(seed=st.integers(0, 10**6), anchors=st.integers(1, 5), candidates=st.integers(1, 6), share=st.floats(0.1, 0.9))
+def test_scores_that_count_are_those_of_the_loop(seed, anchors, candidates, share):
+    source = generator(seed)
+    scores = torch.randint(0, 9, (anchors, candidates), generator=source) / 8
+    positives = torch.rand(anchors, candidates, generator=source) < share
+    matched, hardest = trusted_scores(scores, positives)
+    expected = trusted_by_loop(scores.tolist(), positives.tolist())
+    assert (sorted(matched.tolist()), sorted(hardest.tolist())) == (sorted(expected[0]), sorted(expected[1]))
+
+
+def test_another_caption_of_the_image_does_not_unseat_a_positive():
+    scores = torch.tensor([[0.6, 0.8, 0.1], [0.7, 0.5, 0.2], [0.0, 0.3, 0.9]])
+    ids = torch.tensor([4, 4, 5])
+    matched, hardest = trusted_scores(scores, ids[:, None] == ids)
+    assert sorted(matched.tolist()) == pytest.approx([0.5, 0.6, 0.7, 0.8, 0.9])
+    assert sorted(hardest.tolist()) == pytest.approx([0.1, 0.2, 0.3])
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf])
+def test_what_is_not_finite_does_not_reach_the_statistics(odd):
+    scores = torch.tensor([[odd, 0.1, 0.2], [0.1, 0.9, 0.3], [0.2, 0.0, 0.8]])
+    matched, hardest = trusted_scores(scores, torch.eye(3).bool())
+    assert sorted(matched.tolist()) == pytest.approx([0.8, 0.9])
+    assert hardest.isfinite().all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.floats(-1, 1), max_size=6), max_size=6))
+def test_batch_by_batch_is_as_all_at_once(batches):
+    moments = RunningMoments()
+    for batch in batches:
+        moments.add(torch.tensor(batch, dtype=torch.float64))
+    values = [value for batch in batches for value in batch]
+    assert moments.count == len(values)
+    if values:
+        assert moments.mean == pytest.approx(fmean(values), abs=1e-12)
+        assert moments.deviation == pytest.approx(pstdev(values), abs=1e-9)
+
+
+def test_a_deviation_small_beside_its_mean_keeps_its_digits():
+    moments = RunningMoments()
+    for _ in range(1000):
+        moments.add(1e8 + torch.tensor([-1e-3, 1e-3], dtype=torch.float64))
+    assert moments.deviation == pytest.approx(1e-3, rel=1e-4)  # a sum of squares gives 0 or the root of a negative
+
+
+def test_moments_survive_a_checkpoint():
+    moments, copy = RunningMoments(), RunningMoments()
+    moments.add(torch.rand(7))
+    copy.from_tensor(moments.to_tensor())
+    assert vars(copy) == vars(moments)
+
+
+# The sampler.
 
 
 def ready(**options) -> FalseNegativeEliminating:
@@ -41,27 +312,19 @@ def ready(**options) -> FalseNegativeEliminating:
     return sampler
 
 
-def distribution(scores, positives, positive_score, preset, *, prior=1e-4, sharpness=0.5, margin=0.2) -> list[float]:
+def distribution(scores, positives, positive_score, preset, *, prior, sharpness, margin=0.2) -> list[float]:
     """Eq. 5, 9 and 13 one candidate at a time, for σ⁺ < σ⁻: the posterior holds above its peak."""
     (mean, deviation), (other_mean, other_deviation) = POSITIVE, NEGATIVE
     peak = max(
         (step / 1e4 for step in range(-20_000, 20_000)),
         key=lambda s: ((s - other_mean) / other_deviation) ** 2 - ((s - mean) / deviation) ** 2,
     )
-    weights = []
+    released = {"threshold": 0.001, "steepness": 0.5, "lowest": mean - margin}
+    code, weights = released if preset == "released" else {"threshold": 0.01}, []
     for score, positive in zip(scores, positives, strict=True):
-        s = min(score, peak)
-        match = prior * math.exp(-(((s - mean) / deviation) ** 2) / 2) / deviation
-        mismatch = (1 - prior) * math.exp(-(((s - other_mean) / other_deviation) ** 2) / 2) / other_deviation
-        probability = match / (match + mismatch)
-        if probability >= (0.01 if preset == "paper" else 0.001):
-            weight = math.exp(-probability if preset == "paper" else -probability / 2)
-        else:
-            weight = math.exp(-sharpness * (score - positive_score) ** 2)
-        if positive or (preset == "released" and score < mean - margin):
-            weight = 0.0
-        weights.append(weight)
-    return [weight / sum(weights) for weight in weights]
+        probability = by_equation(min(score, peak), Statistics(*POSITIVE, *NEGATIVE), prior)
+        weights.append(0.0 if positive else weight(score, positive_score, probability, sharpness=sharpness, **code))
+    return [each / sum(weights) for each in weights]
 
 
 @pytest.mark.parametrize("preset", ["paper", "released"])
@@ -204,254 +467,3 @@ def test_another_samplers_state_is_refused():
 def test_options_out_of_range_are_refused(option):
     with pytest.raises(ItmlabError, match="FNE"):
         FalseNegativeEliminating(**option)
-
-
-MEANS = st.floats(-1, 1)
-DEVIATIONS = st.floats(0.02, 0.5)
-STATISTICS = st.builds(Statistics, MEANS, DEVIATIONS, MEANS, DEVIATIONS)
-PRIORS = st.floats(1e-6, 0.9)
-
-
-def density(score: float, mean: float, deviation: float) -> float:
-    """Eq. 5."""
-    return math.exp(-((score - mean) ** 2) / (2 * deviation**2)) / (deviation * math.sqrt(2 * math.pi))
-
-
-def by_equation(score: float, statistics: Statistics, prior: float) -> float | None:
-    """Eq. 9 as printed; None where both densities underflow."""
-    match = prior * density(score, statistics.positive_mean, statistics.positive_deviation)
-    mismatch = (1 - prior) * density(score, statistics.negative_mean, statistics.negative_deviation)
-    return match / (match + mismatch) if match + mismatch > 1e-290 else None
-
-
-@settings(max_examples=200, deadline=None)
-@given(statistics=STATISTICS, prior=PRIORS, score=st.floats(-1, 1))
-def test_raw_it_is_bayes_rule(statistics, prior, score):
-    expected = by_equation(score, statistics, prior)
-    assume(expected is not None)
-    raw = posterior(torch.tensor(score, dtype=torch.float64), statistics, prior=prior, monotone=False)
-    assert raw.item() == pytest.approx(expected, rel=1e-6, abs=1e-12)
-
-
-@settings(max_examples=200, deadline=None)
-@given(statistics=STATISTICS, prior=PRIORS)
-def test_monotone_it_never_falls_and_is_bayes_rule_between_the_turning_points(statistics, prior):
-    scores = torch.linspace(-3, 3, 601, dtype=torch.float64)
-    fixed = log_odds(scores, statistics, prior=prior)
-    assert (fixed.diff() >= -1e-9 * fixed.abs().max()).all()
-    lowest, highest = monotone_range(statistics)
-    inside = (scores >= lowest) & (scores <= highest)
-    torch.testing.assert_close(fixed[inside], log_odds(scores, statistics, prior=prior, monotone=False)[inside])
-
-
-@settings(max_examples=100, deadline=None)
-@given(statistics=STATISTICS)
-def test_the_raw_one_turns_exactly_at_the_end_of_the_range(statistics):
-    assume(abs(statistics.positive_deviation - statistics.negative_deviation) > 0.01)
-    ends = [end for end in monotone_range(statistics) if math.isfinite(end)]
-    assert len(ends) == 1
-    around = torch.tensor([ends[0] - 1e-2, ends[0], ends[0] + 1e-2], dtype=torch.float64)
-    left, middle, right = log_odds(around, statistics, monotone=False).tolist()
-    narrow = statistics.positive_deviation < statistics.negative_deviation
-    assert (left < middle > right) if narrow else (left > middle < right)
-
-
-def test_a_narrow_positive_would_fall_above_it_and_a_wide_one_rise_below():
-    narrow = Statistics(0.6, 0.05, 0.3, 0.2)
-    far = torch.tensor([0.6, 1.0, math.inf])
-    assert posterior(far, narrow, monotone=False)[1] < posterior(far, narrow, monotone=False)[0]
-    held = posterior(far, narrow)
-    assert held[1] == held[2] >= held[0]
-    wide = Statistics(0.6, 0.2, 0.3, 0.05)
-    below = torch.tensor([-math.inf, -1.0, 0.3])
-    assert posterior(below, wide, monotone=False)[1] > 0.99
-    assert posterior(below, wide)[:2].max() < 1e-3
-
-
-def test_equal_deviations_need_no_fix_and_matches_below_mismatches_none_that_rises():
-    assert monotone_range(Statistics(0.6, 0.1, 0.3, 0.1)) == (-math.inf, math.inf)
-    assert monotone_range(Statistics(0.3, 0.1, 0.6, 0.1)) == (0.6, 0.6)
-    assert posterior(torch.tensor([0.3, 0.6, 0.9]), Statistics(0.3, 0.1, 0.6, 0.1)).unique().numel() == 1
-
-
-@settings(max_examples=100, deadline=None)
-@given(
-    statistics=st.builds(Statistics, MEANS, st.floats(0, 0.5), MEANS, st.floats(0, 0.5)),
-    score=st.sampled_from([-math.inf, -1e30, -5.0, 0.3, 5.0, 1e30, math.inf]),
-    dtype=st.sampled_from([torch.float32, torch.float64, torch.bfloat16]),
-    monotone=st.booleans(),
-)
-def test_it_is_a_probability_wherever_it_is_asked(statistics, score, dtype, monotone):
-    value = posterior(torch.tensor(score).to(dtype), statistics, monotone=monotone).item()
-    assert 0 <= value <= 1
-
-
-def test_far_tails_keep_their_odds_where_densities_underflow():
-    statistics = Statistics(0.6, 0.02, 0.3, 0.02)
-    scores = torch.tensor([-1.0, 0.45, 1.0], dtype=torch.float64)
-    expected = [math.log(1e-4 / (1 - 1e-4)) + (0.3 / 0.02**2) * (score - 0.45) for score in scores.tolist()]
-    assert log_odds(scores, statistics).tolist() == pytest.approx(expected)
-
-
-def test_half_precision_is_computed_in_single():
-    statistics, scores = Statistics(0.6, 0.1, 0.3, 0.15), torch.linspace(-1, 1, 50).bfloat16()
-    assert torch.equal(posterior(scores, statistics), posterior(scores.float(), statistics))
-    assert posterior(scores, statistics).dtype == torch.float32
-
-
-@pytest.mark.parametrize("prior", [0.0, 1.0, -0.1, math.nan])
-def test_a_prior_is_a_probability(prior):
-    with pytest.raises(ItmlabError, match="prior"):
-        posterior(torch.zeros(1), Statistics(0.6, 0.1, 0.3, 0.1), prior=prior)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.lists(st.floats(-1, 1), max_size=6), max_size=6))
-def test_batch_by_batch_is_as_all_at_once(batches):
-    moments = RunningMoments()
-    for batch in batches:
-        moments.add(torch.tensor(batch, dtype=torch.float64))
-    values = [value for batch in batches for value in batch]
-    assert moments.count == len(values)
-    if values:
-        assert moments.mean == pytest.approx(fmean(values), abs=1e-12)
-        assert moments.deviation == pytest.approx(pstdev(values), abs=1e-9)
-
-
-def test_a_deviation_small_beside_its_mean_keeps_its_digits():
-    moments = RunningMoments()
-    for _ in range(1000):
-        moments.add(1e8 + torch.tensor([-1e-3, 1e-3], dtype=torch.float64))
-    assert moments.deviation == pytest.approx(1e-3, rel=1e-4)  # a sum of squares gives 0 or the root of a negative
-
-
-def test_moments_survive_a_checkpoint():
-    moments, copy = RunningMoments(), RunningMoments()
-    moments.add(torch.rand(7))
-    copy.from_tensor(moments.to_tensor())
-    assert vars(copy) == vars(moments)
-
-
-def trusted_by_loop(scores, positives):
-    """The paper's sentence: only when the pair's similarity is higher than that of other non-matching pairs."""
-    anchors, candidates = len(scores), len(scores[0])
-    matched, hardest = [], {}
-    for i in range(anchors):
-        for j in range(candidates):
-            row = [scores[i][other] for other in range(candidates) if not positives[i][other]]
-            column = [scores[other][j] for other in range(anchors) if not positives[other][j]]
-            if positives[i][j] and row and column and all(scores[i][j] > score for score in row + column):
-                matched.append(scores[i][j])
-                hardest[i] = max(row)
-    return matched, list(hardest.values())
-
-
-@settings(max_examples=80, deadline=None)
-@given(seed=st.integers(0, 10**6), anchors=st.integers(1, 5), candidates=st.integers(1, 6), share=st.floats(0.1, 0.9))
-def test_scores_that_count_are_those_of_the_loop(seed, anchors, candidates, share):
-    source = torch.Generator().manual_seed(seed)
-    scores = torch.randint(0, 9, (anchors, candidates), generator=source) / 8
-    positives = torch.rand(anchors, candidates, generator=source) < share
-    matched, hardest = trusted_scores(scores, positives)
-    expected = trusted_by_loop(scores.tolist(), positives.tolist())
-    assert (sorted(matched.tolist()), sorted(hardest.tolist())) == (sorted(expected[0]), sorted(expected[1]))
-
-
-def test_another_caption_of_the_image_does_not_unseat_a_positive():
-    scores = torch.tensor([[0.6, 0.8, 0.1], [0.7, 0.5, 0.2], [0.0, 0.3, 0.9]])
-    ids = torch.tensor([4, 4, 5])
-    matched, hardest = trusted_scores(scores, ids[:, None] == ids)
-    assert sorted(matched.tolist()) == pytest.approx([0.5, 0.6, 0.7, 0.8, 0.9])
-    assert sorted(hardest.tolist()) == pytest.approx([0.1, 0.2, 0.3])
-
-
-@pytest.mark.parametrize("odd", [math.nan, math.inf])
-def test_what_is_not_finite_does_not_reach_the_statistics(odd):
-    scores = torch.tensor([[odd, 0.1, 0.2], [0.1, 0.9, 0.3], [0.2, 0.0, 0.8]])
-    matched, hardest = trusted_scores(scores, torch.eye(3).bool())
-    assert sorted(matched.tolist()) == pytest.approx([0.8, 0.9])
-    assert hardest.isfinite().all()
-
-
-STATISTICS_WEIGHTS = st.builds(
-    Statistics, st.floats(0, 1), st.floats(0.02, 0.5), st.floats(-1, 0.5), st.floats(0.02, 0.5)
-)
-
-
-def by_equation_weights(score, positive_score, probability, *, threshold, sharpness):
-    """Eq. 13."""
-    if probability < threshold:
-        return math.exp(-sharpness * (score - positive_score) ** 2)
-    return math.exp(-probability)
-
-
-def as_released(score, positive_score, probability, *, threshold, sharpness, lowest):
-    """What `methods.md` 1.3 says of the public code."""
-    if score < lowest:
-        return 0.0
-    if probability < threshold:
-        return math.exp(-sharpness * (score - positive_score) ** 2)
-    return math.exp(-0.5 * probability)
-
-
-@settings(max_examples=100, deadline=None)
-@given(statistics=STATISTICS_WEIGHTS, seed=st.integers(0, 10**6), sharpness=st.floats(0, 20), monotone=st.booleans())
-def test_both_presets_are_their_equations(statistics, seed, sharpness, monotone):
-    scores = torch.rand(2, 30, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)) * 2 - 1
-    positive_scores = torch.tensor([0.7, 0.2], dtype=torch.float64)
-    probabilities = posterior(scores, statistics, prior=0.01, monotone=monotone)
-    options = {"prior": 0.01, "sharpness": sharpness, "monotone": monotone}
-    paper = sampling_weights(scores, positive_scores, statistics, **options)
-    released = sampling_weights(scores, positive_scores, statistics, preset="released", margin=0.3, **options)
-    for row in range(2):
-        for column in range(30):
-            known = scores[row, column].item(), positive_scores[row].item(), probabilities[row, column].item()
-            # at the threshold itself rounding decides, and the two branches differ
-            if abs(known[2] - 0.01) > 1e-9:
-                expected = by_equation_weights(*known, threshold=0.01, sharpness=sharpness)
-                assert paper[row, column].item() == pytest.approx(expected, rel=1e-9)
-            if abs(known[2] - 0.001) > 1e-9:
-                lowest = statistics.positive_mean - 0.3
-                expected = as_released(*known, threshold=0.001, sharpness=sharpness, lowest=lowest)
-                assert released[row, column].item() == pytest.approx(expected, rel=1e-9)
-
-
-def test_a_likely_match_and_an_easy_negative_both_weigh_less_than_a_hard_one():
-    statistics = Statistics(0.6, 0.08, 0.3, 0.08)
-    easy, hard, match = sampling_weights(
-        torch.tensor([-0.6, 0.5, 0.75]), torch.tensor(0.62), statistics, sharpness=2.0
-    ).tolist()
-    assert easy < hard and match < hard and match == pytest.approx(math.exp(-1), abs=1e-2)
-
-
-def test_a_curve_for_one_anchor_needs_no_second_dimension():
-    statistics, scores = Statistics(0.6, 0.1, 0.3, 0.1), torch.linspace(-1, 1, 11)
-    one = sampling_weights(scores, torch.tensor(0.6), statistics)
-    assert torch.equal(one, sampling_weights(scores[None], torch.tensor([0.6]), statistics)[0])
-
-
-def test_the_threshold_given_replaces_the_presets():
-    statistics, scores = Statistics(0.6, 0.1, 0.3, 0.1), torch.linspace(0, 1, 200)
-    weights = {
-        (preset, threshold): sampling_weights(scores, torch.tensor(0.6), statistics, preset=preset, threshold=threshold)
-        for preset in ("paper", "released")
-        for threshold in (None, 0.01, 0.001)
-    }
-    assert torch.equal(weights["paper", None], weights["paper", 0.01])
-    assert torch.equal(weights["released", None], weights["released", 0.001])
-    assert not torch.equal(weights["paper", None], weights["paper", 0.001])
-
-
-@pytest.mark.parametrize("threshold", [0.0, 1.0])
-def test_thresholds_at_the_ends_leave_one_branch(threshold):
-    statistics, scores = Statistics(0.6, 0.1, 0.3, 0.1), torch.linspace(-1, 1, 21)
-    weights = sampling_weights(scores, torch.tensor(0.6), statistics, threshold=threshold)
-    suspect, easy = torch.exp(-posterior(scores, statistics)), torch.exp(-0.5 * (scores - 0.6) ** 2)
-    torch.testing.assert_close(weights, suspect if threshold == 0 else easy)
-
-
-def test_what_does_not_exist_is_named():
-    with pytest.raises(ItmlabError, match=r"no preset 'mine'.*paper, released"):
-        sampling_weights(torch.zeros(1), torch.tensor(0.0), Statistics(0.6, 0.1, 0.3, 0.1), preset="mine")
-    with pytest.raises(ItmlabError, match="λ"):
-        sampling_weights(torch.zeros(1), torch.tensor(0.0), Statistics(0.6, 0.1, 0.3, 0.1), threshold=1.5)

@@ -37,9 +37,8 @@ def test_the_same_bytes_in_every_process_whatever_its_hash_seed():
 
 def test_whoever_changes_the_world_raises_its_version():
     """Scenes and captions are hashed (pixels vary with Pillow): after a change raise VERSION and pin the new hash."""
-    text = "\n".join(
-        row["scene"] + "|".join(row["captions"]) for row in rows(images=40, size=32, seed=0, unannotated=0.25)
-    )
+    every = rows(images=40, size=32, seed=0, unannotated=0.25)
+    text = "\n".join(row["scene"] + "|".join(row["captions"]) for row in every)
     assert (build.VERSION, hashlib.sha256(text.encode()).hexdigest()[:16]) == PINNED
 
 
@@ -85,8 +84,5 @@ def test_options_outside_their_range_are_one_clear_error(option, cache):
 
 def test_the_smallest_sets_load(cache):
     assert list(load(images=1, cache=cache).splits) == ["train"]
-    assert {name: len(at) for name, at in load(images=3, cache=cache).splits.items()} == {
-        "train": 1,
-        "val": 1,
-        "test": 1,
-    }
+    splits = load(images=3, cache=cache).splits
+    assert {name: len(at) for name, at in splits.items()} == {"train": 1, "val": 1, "test": 1}

@@ -1,4 +1,4 @@
-"""Regions of scenes: a box for every visible thing, some around nothing, pixels as features."""
+"""The world's answers: verdicts, pixels, words and regions agree with one another, and follow a selection."""
 
 import numpy as np
 import pytest

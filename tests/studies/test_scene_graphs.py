@@ -1,4 +1,4 @@
-"""Scene graphs as drawings."""
+"""Scene graphs, sentences with phrases, what maskings hide, and scenes, as drawings."""
 
 import re
 from itertools import pairwise
@@ -37,7 +37,7 @@ def texts(figure):
 def boxes(figure):
     """The corners of every chip."""
     numbers = [list(map(float, re.findall(r"-?\d+\.\d", shape.path))) for shape in figure.layout.shapes if shape.path]
-    return [Box(min(all_[::2]), min(all_[1::2]), max(all_[::2]), max(all_[1::2])) for all_ in numbers]
+    return [Box(min(each[::2]), min(each[1::2]), max(each[::2]), max(each[1::2])) for each in numbers]
 
 
 def test_all_that_a_graph_says_is_there():
@@ -138,7 +138,7 @@ def test_a_wide_picture_is_centred(pictures):
     assert np.isclose(box.x1 - box.x0, right.sizex) and np.isclose(box.y0, right.sizey / 4)
 
 
-GRAPH_SPANS = SceneGraph(
+SENTENCE = SceneGraph(
     (SceneObject("dog", (Attribute("red", Span(1, 2)),), span=Span(2, 3)), SceneObject("cat", span=Span(6, 7))),
     (Relation(0, "next to", 1, Span(3, 5)),),
     ("a", "red", "dog", "next", "to", "a", "cat", "."),
@@ -146,28 +146,29 @@ GRAPH_SPANS = SceneGraph(
 
 
 def words(figure):
+    """Every annotation, an arrow's too."""
     return [annotation.text for annotation in figure.layout.annotations]
 
 
-def boxes_spans(figure):
+def painted(figure):
     return [shape for shape in figure.layout.shapes if shape.type == "path"]
 
 
 def test_every_word_is_there_and_every_phrase_has_its_box():
-    figure = draw_caption_spans([GRAPH_SPANS], title="t")
-    assert words(figure) == [*GRAPH_SPANS.tokens, "object", "attribute", "relation"]
-    assert len(boxes_spans(figure)) == 4
+    figure = draw_caption_spans([SENTENCE], title="t")
+    assert words(figure) == [*SENTENCE.tokens, "object", "attribute", "relation"]
+    assert len(painted(figure)) == 4
 
 
 def test_hidden_words_are_not_there_and_their_boxes_have_the_colour_of_their_kind():
-    figure = draw_caption_spans([GRAPH_SPANS, GRAPH_SPANS], hidden=[None, [Phrase("relation", Span(3, 5))]], title="t")
+    figure = draw_caption_spans([SENTENCE, SENTENCE], hidden=[None, [Phrase("relation", Span(3, 5))]], title="t")
     assert words(figure).count("next") == 1 and words(figure).count("cat") == 2
-    assert boxes_spans(figure)[-1].fillcolor == KIND_COLOURS["relation"]
+    assert painted(figure)[-1].fillcolor == KIND_COLOURS["relation"]
 
 
 def test_boxes_lie_about_their_words_and_no_two_words_overlap():
-    figure = draw_caption_spans([GRAPH_SPANS], title="t")
-    places = [(a.x, text_width(a.text, 19)) for a in figure.layout.annotations[: len(GRAPH_SPANS.tokens)]]
+    figure = draw_caption_spans([SENTENCE], title="t")
+    places = [(a.x, text_width(a.text, 19)) for a in figure.layout.annotations[: len(SENTENCE.tokens)]]
     for (left, width), (right, other) in pairwise(places):
         assert left + width / 2 <= right - other / 2
 
@@ -177,7 +178,7 @@ def test_a_long_sentence_is_broken_into_lines_and_cut():
     figure = draw_caption_spans([long], title="t")
     assert words(figure)[-2] == "…" and len(words(figure)) < 100 and figure.layout.height < 600
     assert max(a.x for a in figure.layout.annotations) < figure.layout.width
-    assert len(boxes_spans(figure)) == 8
+    assert len(painted(figure)) == 8
 
 
 def test_markup_is_shown_letter_for_letter_and_endless_words_are_cut():
@@ -194,8 +195,3 @@ def test_widths_are_those_of_the_house_font():
     assert text_width("il.", 1000) < text_width("Wm", 1000) == 944 + 833
     assert text_width("犬", 10) == 10 and text_width("\u0301", 10) == 0
     assert shortened("short", 10, 100) == "short" and text_width(shortened("w" * 50, 10, 100), 10) <= 100
-
-
-def bounds(name: str) -> tuple[int, int]:
-    low, _, high = name.split(":")[0].partition("–")
-    return int(low), int(high or low)

@@ -1,4 +1,4 @@
-"""SynHNC as `methods.md` 4.1 says it, one anchor and one cluster after the other, for what is tested against it."""
+"""SynHNC as METHODS 4.1 says it, one anchor and one cluster after the other, for what is tested against it."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Caption sets and generators whose sentences are as hostile as files must bear."""
+"""What the tests here share: random numbers, and caption sets and generators as hostile as files must bear."""
 
 import torch
 
@@ -18,6 +18,10 @@ HOSTILE = (
     "[1]",
     " spaces ",
 )
+
+
+def seeded(number: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(number)
 
 
 class Picture:

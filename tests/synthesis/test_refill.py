@@ -10,6 +10,7 @@ from itmlab.text import PhraseMasking, Relation, SceneGraph, SceneObject, Span, 
 from itmlab.text.alignment import align, mask_pieces, token_characters
 from itmlab.text.graph import tokenise
 from itmlab.text.tokens import train_wordpiece
+from tests.synthesis.negatives_data import seeded
 from tests.text.fast_tokenizers import CORPUS as CORPUS_OF_ALL
 from tests.text.fast_tokenizers import KINDS
 from tests.text.fast_tokenizers import tokenizer as fast_tokenizer
@@ -47,13 +48,9 @@ class Table(nn.Module):
         return self.dropout(2 * self.before(ids.roll(1, 1)) + self.behind(ids.roll(-1, 1)))
 
 
-def seed(number: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(number)
-
-
 def made(fill=None, number: int = 0, captions=CAPTIONS, graphs=GRAPHS, **options):
     refill = MaskedRefill(Table() if fill is None else fill, TOKENIZER, **options)
-    return refill(captions, graphs, generator=seed(number))
+    return refill(captions, graphs, generator=seeded(number))
 
 
 def algorithm_1(caption, graph, own, maskings, samples, temperature, masking):
@@ -94,10 +91,10 @@ def read(sentence: str) -> str:
 @pytest.mark.parametrize("masking", [PhraseMasking(), WordMasking(0.3)])
 @pytest.mark.parametrize("temperature", [1.0, 1.5])
 def test_the_same_sentences_as_algorithm_1(masking, temperature):
-    seeds = torch.randint(2**62, (3,), generator=seed(5)).tolist()
+    seeds = torch.randint(2**62, (3,), generator=seeded(5)).tolist()
     rows = made(number=5, maskings=6, samples=5, temperature=temperature, masking=masking)
     for caption, graph, number, row in zip(CAPTIONS, GRAPHS, seeds, rows, strict=True):
-        reference = algorithm_1(caption, graph, seed(number), 6, 5, temperature, masking)
+        reference = algorithm_1(caption, graph, seeded(number), 6, 5, temperature, masking)
         assert len(reference) > 3
         assert [letters(negative.sentence) for negative in row] == [letters(sentence) for sentence in reference]
 
@@ -215,7 +212,7 @@ def test_any_tokeniser_whose_pieces_say_where_a_word_begins_refills(kind):
     captions = CORPUS_OF_ALL[:4]
     graphs = [SceneGraph(tokens=tokenise(caption)) for caption in captions]
     refill = MaskedRefill(lambda ids, attention: torch.zeros(*ids.shape, len(own)), own, masking=WordMasking(0.3))
-    rows = refill(captions, graphs, generator=seed())
+    rows = refill(captions, graphs, generator=seeded())
     assert all(rows)
     for caption, row in zip(captions, rows, strict=True):
         for negative in row:

@@ -11,6 +11,7 @@ from itmlab.scenes.categories import noun_swaps, relation_swaps
 from itmlab.synthesis.rules import NUMBERS, PLACES, RuleSwaps, of_categories, wordnet_swaps
 from itmlab.text import Attribute, Relation, SceneGraph, SceneObject, Span
 from itmlab.text.graph import tokenise
+from tests.synthesis.negatives_data import seeded
 
 NOUNS = {"dog": ("cat", "elephant"), "elephant": ("dog",), "dogs": ("cats",), "horse": ("cow",)}
 RELATIONS = {"riding": ("chasing",), "next to": ("under",)}
@@ -22,12 +23,8 @@ GRAPH = SceneGraph(
 )
 
 
-def seed(number: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(number)
-
-
 def made(caption=CAPTION, graph=GRAPH, others=(), **options):
-    return RuleSwaps(NOUNS, RELATIONS, **options)([caption], [graph], [others], generator=seed())[0]
+    return RuleSwaps(NOUNS, RELATIONS, **options)([caption], [graph], [others], generator=seeded())[0]
 
 
 def test_every_noun_and_relation_is_swapped_once():
@@ -81,8 +78,8 @@ def test_what_another_caption_of_the_image_says_is_dropped_unless_asked_for():
 def test_a_number_of_negatives_is_drawn_and_repeats_with_its_seed():
     swaps = RuleSwaps(NOUNS, RELATIONS, number=2)
     batch = [CAPTION] * 40, [GRAPH] * 40, [()] * 40
-    first, again = swaps(*batch, generator=seed(1)), swaps(*batch, generator=seed(1))
-    assert first == again and first != swaps(*batch, generator=seed(2))
+    first, again = swaps(*batch, generator=seeded(1)), swaps(*batch, generator=seeded(1))
+    assert first == again and first != swaps(*batch, generator=seeded(2))
     assert {len(row) for row in first} == {2} and len({n.sentence for row in first for n in row}) == 4
 
 
@@ -99,7 +96,7 @@ def test_categories_give_each_word_the_others_of_its_categories():
 
 def test_lists_of_different_lengths_and_no_negatives_are_refused():
     with pytest.raises(ItmlabError, match="1 captions with 0 graphs"):
-        RuleSwaps(NOUNS, RELATIONS)([CAPTION], [], [()], generator=seed())
+        RuleSwaps(NOUNS, RELATIONS)([CAPTION], [], [()], generator=seeded())
     with pytest.raises(ItmlabError, match="0 negatives"):
         RuleSwaps(NOUNS, RELATIONS, number=0)
 
@@ -109,7 +106,7 @@ def test_swaps_in_scenes_are_truly_negative(tmp_path):
     data = load(images=40, cache=tmp_path)
     graphs = [data.world.graphs[at] for at in range(len(data.captions))]
     others = [[data.captions[at] for at in data.captions_of_image[image]] for image in data.image_of_caption.tolist()]
-    rows = RuleSwaps(noun_swaps(), relation_swaps(), number=3)(data.captions, graphs, others, generator=seed())
+    rows = RuleSwaps(noun_swaps(), relation_swaps(), number=3)(data.captions, graphs, others, generator=seeded())
     assert sum(not row for row in rows) <= len(rows) // 20
     verdicts = [
         verdict
@@ -181,9 +178,7 @@ def test_files_of_another_format_are_refused_with_their_place(small):
         wordnet_swaps(["dog"], small)
 
 
-@pytest.mark.skipif(
-    not Path("/usr/share/wordnet/data.noun").is_file(), reason="no WordNet: apt-get install wordnet-base"
-)
+@pytest.mark.skipif(not (INSTALLED / "data.noun").is_file(), reason="no WordNet: apt-get install wordnet-base")
 def test_the_installed_one_tells_kinds_apart():
     words = ["dog", "cat", "dogs", "cats", "animal", "guitar", "violin", "hat", "car", "automobile", "truck"]
     swaps = wordnet_swaps(words, INSTALLED)

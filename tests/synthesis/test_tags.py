@@ -1,4 +1,4 @@
-"""Captions of other images as negatives: from the batch or the whole set, never the image's own."""
+"""Algorithm 1 with a small cross-encoder on scenes, rules on scenes, and retrieved captions: never the image's own."""
 
 import pytest
 import torch
@@ -12,52 +12,7 @@ from itmlab.synthesis.read import read_negatives
 from itmlab.synthesis.tags import Tags, tower_score, vse_c
 from itmlab.text import SceneGraph
 from itmlab.text.tokens import train_wordpiece
-
-POOL = [f"caption {number}" for number in range(50)]
-BATCH = POOL[:3], [SceneGraph()] * 3, [POOL[0:2], POOL[0:2], POOL[2:7]]
-
-
-def seed(number: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(number)
-
-
-def sentences(row) -> list[str]:
-    return [negative.sentence for negative in row]
-
-
-def test_from_the_whole_set_none_twice_and_none_of_the_image():
-    for row, own in zip(Retrieved(POOL, number=20)(*BATCH, generator=seed()), BATCH[2], strict=True):
-        assert len(set(sentences(row))) == 20 and not set(sentences(row)) & set(own)
-
-
-def test_from_the_batch_when_no_pool_is_given():
-    rows = Retrieved()(*BATCH, generator=seed())
-    assert list(map(sentences, rows[:2])) == [["caption 2"]] * 2
-    assert set(sentences(rows[2])) == {"caption 0", "caption 1"}
-
-
-def test_every_other_caption_is_taken_equally_often():
-    batch = [POOL[0]] * 600, [SceneGraph()] * 600, [[]] * 600
-    rows = Retrieved(POOL[:11], number=5)(*batch, generator=seed())
-    counts = [sum(sentence in sentences(row) for row in rows) for sentence in POOL[1:11]]
-    assert sum(counts) == 3000 and all(240 < count < 360 for count in counts)
-
-
-def test_the_hardest_of_those_drawn_are_kept_by_tailored():
-    tailored = Tailored(
-        Retrieved(POOL, number=45),
-        score=lambda found, captions: torch.tensor([float(one.split()[1]) for one in found]),
-        keep=2,
-    )
-    drawn = Retrieved(POOL, number=45)(*BATCH, generator=seed())
-    for row, all_drawn in zip(tailored(*BATCH, generator=seed()), drawn, strict=True):
-        best = sorted((int(one.split()[1]) for one in sentences(all_drawn)), reverse=True)[:2]
-        assert [negative.score for negative in row] == best
-
-
-def test_no_negatives_are_refused():
-    with pytest.raises(ItmlabError, match="0 negatives"):
-        Retrieved(number=0)
+from tests.synthesis.negatives_data import seeded
 
 
 @pytest.fixture(scope="module")
@@ -113,16 +68,20 @@ def test_a_tower_of_regions_needs_regions(data):
         Tags(OneTower(config, tokenizer), data)
 
 
+def read_back(done, data):
+    return [one for row in read_negatives(done.path).of(data) for one in row]
+
+
 def test_rules_know_the_words_of_scenes(tmp_path, data):
     done = export_negatives(data, vse_c(data, 3), tmp_path / "x.jsonl", header={"generator": "vse_c"})
-    found = [one for row in read_negatives(done.path).of(data) for one in row]
+    found = read_back(done, data)
     truly = [one for one in found if one.truth is not None]
     assert len(found) > 20 and sum(not one.truth for one in truly) > 0.8 * len(truly)
 
 
 def test_a_tower_scores_what_rules_made(tmp_path, data, tower):
     done = export_negatives(data, vse_c(data, 2), tmp_path / "x.jsonl", header={}, score=tower_score(tower, data))
-    found = [one for row in read_negatives(done.path).of(data) for one in row]
+    found = read_back(done, data)
     tower.eval()
     with torch.no_grad():
         similarity = tower.similarity(
@@ -130,3 +89,46 @@ def test_a_tower_scores_what_rules_made(tmp_path, data, tower):
         )
     wanted = [float(similarity[one.image, at]) for at, one in enumerate(found)]
     assert [one.score for one in found] == pytest.approx(wanted, rel=1e-4, abs=1e-4)
+
+
+POOL = [f"caption {number}" for number in range(50)]
+BATCH = POOL[:3], [SceneGraph()] * 3, [POOL[0:2], POOL[0:2], POOL[2:7]]
+
+
+def sentences(row) -> list[str]:
+    return [negative.sentence for negative in row]
+
+
+def test_from_the_whole_set_none_twice_and_none_of_the_image():
+    for row, own in zip(Retrieved(POOL, number=20)(*BATCH, generator=seeded()), BATCH[2], strict=True):
+        assert len(set(sentences(row))) == 20 and not set(sentences(row)) & set(own)
+
+
+def test_from_the_batch_when_no_pool_is_given():
+    rows = Retrieved()(*BATCH, generator=seeded())
+    assert list(map(sentences, rows[:2])) == [["caption 2"]] * 2
+    assert set(sentences(rows[2])) == {"caption 0", "caption 1"}
+
+
+def test_every_other_caption_is_taken_equally_often():
+    batch = [POOL[0]] * 600, [SceneGraph()] * 600, [[]] * 600
+    rows = Retrieved(POOL[:11], number=5)(*batch, generator=seeded())
+    counts = [sum(sentence in sentences(row) for row in rows) for sentence in POOL[1:11]]
+    assert sum(counts) == 3000 and all(240 < count < 360 for count in counts)
+
+
+def test_the_hardest_of_those_drawn_are_kept_by_tailored():
+    tailored = Tailored(
+        Retrieved(POOL, number=45),
+        score=lambda found, captions: torch.tensor([float(one.split()[1]) for one in found]),
+        keep=2,
+    )
+    drawn = Retrieved(POOL, number=45)(*BATCH, generator=seeded())
+    for row, all_drawn in zip(tailored(*BATCH, generator=seeded()), drawn, strict=True):
+        best = sorted((int(one.split()[1]) for one in sentences(all_drawn)), reverse=True)[:2]
+        assert [negative.score for negative in row] == best
+
+
+def test_no_negatives_are_refused():
+    with pytest.raises(ItmlabError, match="0 negatives"):
+        Retrieved(number=0)

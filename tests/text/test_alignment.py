@@ -12,21 +12,8 @@ from itmlab.text.graph import SceneGraph, Span, tokenise
 from itmlab.text.masking import WordMasking
 from tests.text.fast_tokenizers import CORPUS, KINDS, tokenizer
 
-WORDS = [
-    "dog",
-    "Man",
-    "skateboard",
-    "café",
-    "cafe\u0301",
-    "ﬁre",
-    "🐕‍🦺",
-    "isn't",
-    "İstanbul",
-    "…",
-    "ab\u200bcd",
-    "ẞ",
-    "犬",
-]
+WORDS = ["dog", "Man", "skateboard", "café", "cafe\u0301", "ﬁre", "🐕\u200d🦺", "isn't", "İstanbul", "…"]
+WORDS += ["ab\u200bcd", "ẞ", "犬"]
 SENTENCES = st.lists(
     st.tuples(st.sampled_from(WORDS) | st.text(max_size=6), st.sampled_from([" ", "  ", "\t", "\u00a0", ""])),
     max_size=9,

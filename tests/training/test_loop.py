@@ -1,4 +1,4 @@
-"""The learning rate over a run, which the paper's text gives in words."""
+"""The loop: the learning rate over a run, what is recorded and kept, and where it stops."""
 
 import json
 

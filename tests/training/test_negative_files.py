@@ -72,7 +72,7 @@ def test_fluency_is_asked_of_a_language_model(tmp_path, data, monkeypatch):
         beginning=0,
     )
     monkeypatch.setattr(
-        sys.modules["itmlab.metrics.perplexity"], "causal_model", lambda name: {"uniform": uniform}[name]
+        sys.modules["itmlab.metrics.perplexity"], "causal_model", lambda name, *_: {"uniform": uniform}.get(name, name)
     )
     done = write_negatives(data, tmp_path / "x.jsonl", options={"number": 2}, fluency="uniform", truth=False)
     found = read_negatives(done.path)

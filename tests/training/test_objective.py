@@ -80,7 +80,7 @@ def test_hardest_is_the_largest_hinge_by_either_road():
 
 
 def test_the_memory_is_filled_first_and_searched_from_the_epoch_after():
-    """`methods.md` 1.4: the pool is the batch's momentum features and the queue; the first epoch stays in the batch."""
+    """METHODS 1.4: the pool is the batch's momentum features and the queue; the first epoch stays in the batch."""
     chooser = objective("hardest_memory", data__warm_up_epochs=0)
     images, captions = features(0)
     first, second = features(1), features(2)

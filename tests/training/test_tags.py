@@ -11,8 +11,9 @@ from torch.nn.functional import cosine_similarity, log_softmax, logsigmoid
 from itmlab.data.batches import PairBatches
 from itmlab.errors import ItmlabError
 from itmlab.models import build_one_tower
+from itmlab.scenes.categories import noun_swaps, relation_swaps
 from itmlab.synthesis.export import export_negatives
-from itmlab.synthesis.tags import vse_c
+from itmlab.synthesis.rules import RuleSwaps
 from itmlab.text.parsing import parse
 from itmlab.training import sentences, tags
 from itmlab.training.tags import BINS, OneTowerTask
@@ -264,8 +265,8 @@ def test_dynamic_sentences_come_from_the_model_as_it_is_and_static_ones_from_whe
 def test_sentences_of_a_file_are_scored_anew_and_the_hardest_taken(data, tmp_path):
     training = data.split("train")
 
-    def generate(captions, graphs, image_captions, *, generator):
-        return [row[:4] for row in vse_c(training)(captions, graphs, image_captions, generator=generator)]
+    def generate(*given, generator):
+        return [row[:4] for row in RuleSwaps(noun_swaps(), relation_swaps())(*given, generator=generator)]
 
     done = export_negatives(training, generate, tmp_path / "file.jsonl", header={})
     recipe = tower(tags__generator="file", extra_negatives={"path": str(done.path)}, model__dropout=0.0)
@@ -282,8 +283,9 @@ def test_sentences_of_a_file_are_scored_anew_and_the_hardest_taken(data, tmp_pat
     assert task(batch, epoch=0).losses["synthetic"] > 0
 
 
-def test_rules_make_sentences_too(data):
+def test_rules_make_sentences_too(data, monkeypatch):
     training = data.split("train")
+    monkeypatch.setattr(sentences, "vse_c", lambda data: RuleSwaps(noun_swaps(), relation_swaps()))
     task = task_of(tower(tags__generator="vse_c"), training)
     found = task(first_batch(training), epoch=0)
     assert sum(found.counts["synthetic"]) > 5

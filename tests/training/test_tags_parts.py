@@ -96,18 +96,18 @@ def test_words_are_compared_where_both_sentences_have_as_many_pieces(model):
     captions = Tokens.of(model, ["a red field on the left", "the top is red, shade 1"])
     sentences = Tokens.of(model, ["a blue field on the left", "a field", "the top is blue, shade 1", "the top is"])
     of_caption = torch.tensor([0, 0, 1, 1])
-    found = word_tokens(model, sentences, captions, of_caption)
+    original, counts = word_tokens(model, sentences, captions, of_caption)
     special = set(model.tokenizer.all_special_ids)
     for row, (caption, alike) in enumerate(zip(of_caption.tolist(), (True, False, True, False), strict=True)):
-        for at, counted in enumerate(found.counted[row].tolist()):
+        for at, counted in enumerate(counts[row].tolist()):
             if not alike:
                 assert not counted
                 continue
             there = at < int(sentences.lengths[row])
             pieces = {int(sentences.ids[row, at]), int(captions.ids[caption, at])} if there else special
             assert counted == (there and not pieces & special)
-            assert not there or found.original[row, at] == captions.ids[caption, at]
-    assert found.compared == 0.5
+            assert not there or original[row, at] == captions.ids[caption, at]
+    assert counts.any(dim=1).tolist() == [True, False, True, False]
 
 
 def test_difficulty_counts_gaps_between_scores():

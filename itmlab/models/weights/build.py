@@ -1,4 +1,7 @@
-"""From a configuration to a model, fresh or on pretrained towers."""
+"""From a configuration to a model: fresh weights, or towers from published checkpoints.
+
+Published weights are read from safetensors only and never with remote code; each fault is one line with its remedy.
+"""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -8,29 +11,45 @@ import torch
 from torch import nn
 
 from ...errors import ItmlabError
+from ...storage import fetched, read_json
 from ...text.tokens import train_wordpiece
 from ..config import FragmentConfig, OneTowerConfig, SeparateOneTowerConfig, TwoTowerConfig
 from ..cross_encoder import OneTower
-from ..dual_encoder import ClipTowers, TwoTower, ViTBertTowers
+from ..dual_encoder import SIZES, ClipTowers, TwoTower, ViTBertTowers
 from ..fragment import Fragment
 from ..oscar import SeparateOneTower
-from .hub import pretrained_bert, pretrained_clip, pretrained_vit
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+    from transformers import BertModel, CLIPModel, PreTrainedModel, PreTrainedTokenizerFast, ViTModel
+
+    Vocabulary = Iterable[str] | PreTrainedTokenizerFast | None
+
+# Families whose weights are known to need one activation, whatever a copied configuration file says.
+FAMILY_ACTIVATION = {"openai/clip-": "quick_gelu", "laion/CLIP-": "gelu"}
+PROVENANCE = ("transformers_version", "model_type", "architectures", "dtype", "torch_dtype", "_name_or_path")
+VIT_PICTURES = {"size": {"height": 224}, "resample": 2, "image_mean": [0.5] * 3, "image_std": [0.5] * 3}
+CLIP_PICTURES = {
+    "size": {"shortest_edge": 224},
+    "do_center_crop": True,
+    "resample": 3,
+    "image_mean": [0.48145466, 0.4578275, 0.40821073],
+    "image_std": [0.26862954, 0.26130258, 0.27577711],
+}
+RESAMPLING = {1: "lanczos", 2: "bilinear", 3: "bicubic"}  # Pillow's numbers in preprocessor_config.json
 
 
 def build_model(
-    config: TwoTowerConfig,
-    captions_for_vocabulary: "Iterable[str] | PreTrainedTokenizerFast | None" = None,
-    *,
-    seed: int | None = None,
+    config: TwoTowerConfig, captions_for_vocabulary: "Vocabulary" = None, *, seed: int | None = None
 ) -> TwoTower:
-    """A model with fresh or pretrained weights, in training mode.
+    """A two-tower model with fresh or pretrained weights, in training mode.
 
-    A text tower from scratch needs captions to make its vocabulary from, or a tokeniser; a pretrained one brings its
-    own. Fresh weights come from `seed`, or from torch's global generator when there is none. The model's `config` has
-    the sizes that were really used.
+    A text tower from scratch needs captions to make its vocabulary from, or a tokeniser, else it is an ItmlabError; a
+    pretrained one brings its own. Fresh weights come from `seed`, or from torch's global generator when there is none.
+    The model's `config` has the sizes that were really used.
+
+    >>> model = build_model(TwoTowerConfig.tiny(), ["a dog runs", "a cat sleeps"] * 2, seed=0)
+    >>> model.encode_captions(model.prepare_captions(["a cat"])).pooled.shape
+    torch.Size([1, 96])
     """
     with torch.random.fork_rng(enabled=seed is not None):
         if seed is not None:
@@ -45,31 +64,13 @@ def build_model(
         if tokenizer is None:
             tokenizer = _vocabulary(config, captions_for_vocabulary)
             config = replace(config, vocabulary_size=len(tokenizer))
-        if config.image_tower == "clip":
-            return TwoTower(config, tokenizer, ClipTowers(config, tokenizer, clip)).train()
-        return TwoTower(config, tokenizer, ViTBertTowers(config, image, text)).train()
-
-
-def _vocabulary(
-    config: TwoTowerConfig, source: "Iterable[str] | PreTrainedTokenizerFast | None"
-) -> "PreTrainedTokenizerFast":
-    from transformers import PreTrainedTokenizerFast
-
-    if source is None:
-        raise ItmlabError("a text tower from scratch has no vocabulary", remedy="give build_model captions to make one")
-    if isinstance(source, PreTrainedTokenizerFast):
-        return source
-    return train_wordpiece(source, config.vocabulary_size)
-
-
-# From a configuration and captions to a fresh one-tower model or fragment matcher.
+        is_clip = config.image_tower == "clip"
+        towers = ClipTowers(config, tokenizer, clip) if is_clip else ViTBertTowers(config, image, text)
+        return TwoTower(config, tokenizer, towers).train()
 
 
 def build_one_tower(
-    config: OneTowerConfig,
-    captions_for_vocabulary: "Iterable[str] | PreTrainedTokenizerFast | None" = None,
-    *,
-    seed: int | None = None,
+    config: OneTowerConfig, captions_for_vocabulary: "Vocabulary" = None, *, seed: int | None = None
 ) -> OneTower:
     """A model with fresh weights, in training mode; its `config` has the size of the vocabulary that was made.
 
@@ -80,30 +81,143 @@ def build_one_tower(
 
 
 def build_separate_one_tower(
-    config: SeparateOneTowerConfig,
-    captions_for_vocabulary: "Iterable[str] | PreTrainedTokenizerFast | None" = None,
-    *,
-    seed: int | None = None,
+    config: SeparateOneTowerConfig, captions_for_vocabulary: "Vocabulary" = None, *, seed: int | None = None
 ) -> SeparateOneTower:
     """As `build_one_tower`; for published weights take `SeparateOneTower.of` what `load_public` gives."""
     return _fresh(SeparateOneTower, config, captions_for_vocabulary, seed)
 
 
 def build_fragment(
-    config: FragmentConfig,
-    captions_for_vocabulary: "Iterable[str] | PreTrainedTokenizerFast | None" = None,
-    *,
-    seed: int | None = None,
+    config: FragmentConfig, captions_for_vocabulary: "Vocabulary" = None, *, seed: int | None = None
 ) -> Fragment:
     """As `build_one_tower`."""
     return _fresh(Fragment, config, captions_for_vocabulary, seed)
 
 
-def _fresh(
-    kind: type[nn.Module], config: Any, captions: "Iterable[str] | PreTrainedTokenizerFast | None", seed: int | None
-) -> nn.Module:
+def _fresh(kind: type[nn.Module], config: Any, captions: "Vocabulary", seed: int | None) -> nn.Module:
     tokenizer = _vocabulary(config, captions)
     with torch.random.fork_rng(enabled=seed is not None):
         if seed is not None:
             torch.manual_seed(seed)
         return kind(replace(config, vocabulary_size=len(tokenizer)), tokenizer).train()
+
+
+def _vocabulary(config: Any, source: "Vocabulary") -> "PreTrainedTokenizerFast":
+    from transformers import PreTrainedTokenizerFast
+
+    if source is None:
+        raise ItmlabError("a text tower from scratch has no vocabulary", remedy="give build_model captions to make one")
+    return source if isinstance(source, PreTrainedTokenizerFast) else train_wordpiece(source, config.vocabulary_size)
+
+
+def pretrained_vit(config: TwoTowerConfig) -> "tuple[TwoTowerConfig, ViTModel]":
+    """The ViT named by `image_pretrained`, and the configuration with its sizes."""
+    from transformers import ViTModel
+
+    name = config.image_pretrained
+    _check_activation(config, name, {"image tower": _settings(name, "vit").hidden_act})
+    tower = _weights(ViTModel, name, config, add_pooling_layer=False)
+    return replace(config, **_image(name, tower.config, VIT_PICTURES), image_settings=_known(tower.config)), tower
+
+
+def pretrained_bert(config: TwoTowerConfig) -> "tuple[TwoTowerConfig, BertModel, PreTrainedTokenizerFast]":
+    """The BERT named by `text_pretrained` with its tokeniser, and the configuration with its sizes."""
+    from transformers import BertModel
+
+    name = config.text_pretrained
+    _check_activation(config, name, {"text tower": _settings(name, "bert").hidden_act})
+    tower = _weights(BertModel, name, config, add_pooling_layer=False)
+    config = replace(config, **_text(config, tower.config), text_settings=_known(tower.config))
+    return config, tower, _tokenizer(name)
+
+
+def pretrained_clip(config: TwoTowerConfig) -> "tuple[TwoTowerConfig, CLIPModel, PreTrainedTokenizerFast]":
+    """The CLIP named by both `…_pretrained` with its tokeniser, and the configuration with its sizes."""
+    from transformers import CLIPModel
+
+    name = config.image_pretrained
+    settings = _settings(name, "clip")
+    image, text = settings.vision_config, settings.text_config
+    _check_activation(config, name, {"image tower": image.hidden_act, "text tower": text.hidden_act})
+    model = _weights(CLIPModel, name, config)
+    config = replace(
+        config,
+        **_image(name, image, CLIP_PICTURES),
+        **_text(config, text),
+        dimension=model.config.projection_dim,
+        image_settings=_known(model.config.vision_config),
+        text_settings=_known(model.config.text_config),
+    )
+    return config, model, _tokenizer(name)
+
+
+def _settings(name: str, kind: str) -> Any:
+    from transformers import AutoConfig
+
+    settings = fetched(name, lambda: AutoConfig.from_pretrained(name, trust_remote_code=False))
+    if settings.model_type != kind:
+        raise ItmlabError(f"a {settings.model_type} checkpoint, not a {kind} one", where=name)
+    return settings
+
+
+def _check_activation(config: TwoTowerConfig, name: str, stated: dict[str, str]) -> None:
+    """Refuse GELU where QuickGELU belongs and the reverse: nothing fails, only every feature is slightly wrong."""
+    known = next((act for family, act in FAMILY_ACTIVATION.items() if family in name.replace("\\", "/")), None)
+    for source, needed in (("the caller asks for", config.activation), ("this family was trained with", known)):
+        for tower, found in stated.items():
+            if needed is not None and found != needed:
+                what = f"{source} {needed} but the {tower} of the checkpoint says {found}"
+                raise ItmlabError(what, where=name, remedy="use the activation that the weights were trained with")
+    if len(set(stated.values())) > 1:
+        raise ItmlabError(f"the towers disagree on their activation: {stated}", where=name)
+
+
+def _weights(kind: "type[PreTrainedModel]", name: str, config: TwoTowerConfig, **options: Any) -> Any:
+    options |= {"use_safetensors": True, "trust_remote_code": False, "output_loading_info": True}
+    options["attn_implementation"] = config.attention
+    model, report = fetched(name, lambda: kind.from_pretrained(name, **options))
+    lacking = sorted(report["missing_keys"])
+    if lacking:  # transformers would fill them with noise and a warning
+        what = f"the checkpoint lacks {', '.join(lacking[:4])}{' and more' if len(lacking) > 4 else ''}"
+        raise ItmlabError(what, where=name, remedy=f"use a checkpoint that {kind.__name__} was saved to")
+    return model.float()
+
+
+def _tokenizer(name: str) -> "PreTrainedTokenizerFast":
+    from transformers import AutoTokenizer
+
+    return fetched(name, lambda: AutoTokenizer.from_pretrained(name, trust_remote_code=False, use_fast=True))
+
+
+def _known(settings: Any) -> dict[str, Any]:
+    """A `transformers` configuration as JSON values that its own class takes back."""
+    return {name: value for name, value in settings.to_diff_dict().items() if name not in PROVENANCE}
+
+
+def _text(config: TwoTowerConfig, known: Any) -> dict[str, Any]:
+    """Our settings of a published text tower."""
+    longest = min(config.maximum_tokens, known.max_position_embeddings)
+    sizes = {f"text_{ours}": getattr(known, theirs) for ours, theirs in SIZES.items()}
+    return sizes | {"vocabulary_size": known.vocab_size, "maximum_tokens": longest}
+
+
+def _image(name: str, known: Any, usual: dict[str, Any]) -> dict[str, Any]:
+    """Our settings of a published image tower, pictures prepared by its preprocessor_config.json where it has one."""
+    from transformers.utils import cached_file
+
+    file = "preprocessor_config.json"
+    path = fetched(name, lambda: cached_file(name, file, _raise_exceptions_for_missing_entries=False))
+    stated = usual | (read_json(path) if path else {})
+    if not path and "shortest_edge" in stated["size"]:
+        stated["size"] = {"shortest_edge": known.image_size}
+    size = stated["size"] if isinstance(stated["size"], dict) else {"shortest_edge": stated["size"]}
+    if not stated.get("do_center_crop") and "height" not in size:
+        size = {"height": size["shortest_edge"]}  # old files give one number for a square
+    return {f"image_{ours}": getattr(known, theirs) for ours, theirs in SIZES.items()} | {
+        "image_size": known.image_size,
+        "patch_size": known.patch_size,
+        "shortest_edge": size.get("shortest_edge"),
+        "interpolation": RESAMPLING.get(stated["resample"], "bilinear"),
+        "mean": stated["image_mean"],
+        "deviation": stated["image_std"],
+    }

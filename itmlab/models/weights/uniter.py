@@ -1,4 +1,8 @@
-"""Weights of a one-tower model from public UNITER and OSCAR checkpoints."""
+"""Weights of a one-tower model from public UNITER and OSCAR checkpoints, VinVL's included (METHODS 5).
+
+UNITER: Chen et al., ECCV 2020; OSCAR: Li et al., ECCV 2020; VinVL: Zhang et al., CVPR 2021. Each of our names has one
+public name; what finds no place is refused, so that nothing is lost or made up in silence.
+"""
 
 import pickle
 import re
@@ -13,17 +17,16 @@ from torch import Tensor
 
 from ...errors import ItmlabError
 from ...storage import read_json
-from ..base import CONFIG_FILE, _fill, _listed, _read_weights
+from ..base import CONFIG_FILE, fill, listed, read_weights
 from ..config import OneTowerConfig
 from ..cross_encoder import OneTower
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-
-# The names of weights in public UNITER and OSCAR checkpoints, and ours.
-
-
+FILES = ("model.safetensors", "pytorch_model.bin")
+WRAPPERS = ("state_dict", "model_state_dict", "model")
+# Our names of modules, then the public ones.
 LAYER = {
     "query": "attention.self.query",
     "key": "attention.self.key",
@@ -34,10 +37,7 @@ LAYER = {
     "output": "output.dense",
     "output_norm": "output.LayerNorm",
 }
-BODY = {
-    "text.norm": "embeddings.LayerNorm",
-    "pooler": "pooler.dense",
-}
+BODY = {"text.norm": "embeddings.LayerNorm", "pooler": "pooler.dense"}
 UNITER_IMAGE = {
     "image.features": "img_embeddings.img_linear",
     "image.features_norm": "img_embeddings.img_layer_norm",
@@ -52,6 +52,9 @@ WORDS = {
     "heads.mlm.norm.bias": "cls.predictions.transform.LayerNorm.bias",
     "heads.mlm.bias": "cls.predictions.bias",
 }
+# Heads that can rank, the best first, and which of their classes means "match": 1 in UNITER's and in OSCAR's
+# fine-tuning, 0 in OSCAR's pretraining.
+MATCHING = {"rank_output": 0, "itm_output": 1, "classifier": 1, "cls.seq_relationship": 0}
 # What only masked-region modelling needs, and a counter that some versions of BERT saved.
 OF_OTHER_TASKS = re.compile(
     r"(feat_regress|region_classifier|img_embeddings\.mask_embedding)\.|embeddings\.position_ids$"
@@ -59,18 +62,88 @@ OF_OTHER_TASKS = re.compile(
 OLD_NAMES = {"gamma": "weight", "beta": "bias"}
 
 
-def plain_names(keys: list[str]) -> dict[str, str]:
-    """From each key of a file to its plain form: no "module." or body prefix, today's LayerNorm names."""
+class FreshHeads(UserWarning):
+    """The checkpoint lacks some heads, so those start from fresh or derived weights."""
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """What a public checkpoint gave: heads read from it, derived, or started fresh, and weights left aside."""
+
+    read: tuple[str, ...]
+    derived: tuple[str, ...]
+    fresh: tuple[str, ...]
+    left_aside: tuple[str, ...]
+
+    def __str__(self) -> str:
+        said = {field.name.replace("_", " "): getattr(self, field.name) for field in fields(self)}
+        return "; ".join(f"{name}: {listed(values)}" for name, values in said.items() if values)
+
+
+def load_public(
+    path: str | Path, tokenizer: "PreTrainedTokenizerFast", *, seed: int = 0, **settings: Any
+) -> tuple[OneTower, LoadReport]:
+    """A model with the weights of a UNITER or OSCAR checkpoint, and what was read, derived and started fresh.
+
+    `path` is a .safetensors, .bin or .pt file, or a folder with one and its config.json; nothing in it is executed.
+    Sizes come from the weights; attention heads from config.json, else 64 dimensions a head; `settings` of
+    `OneTowerConfig` win. A ranking head in the file is used as it is. Where there is none, the ranking logit is the
+    log-odds of the two-way matching head, so its sigmoid is that head's probability of a match. H_WoC, when missing,
+    starts as a copy of H_MLM; other missing heads start from `seed`. Keys that belong to no known part are refused.
+    """
+    file, stated = _file_and_settings(Path(path))
+    found = _tensors(file)
+    names = plain_names(list(found), str(file))
+    shown = {name: key for key, name in names.items()}
+    left_aside = tuple(key for key, name in names.items() if OF_OTHER_TASKS.match(name))
+    weights = {name: found[key].float() for key, name in names.items() if key not in left_aside}
+    try:
+        config = replace(_sizes(weights), **(stated | settings))
+    except TypeError as error:
+        raise ItmlabError(f"no such setting: {error}", remedy="see itmlab.models.OneTowerConfig") from None
+    except ItmlabError as error:
+        raise ItmlabError(error.what, where=str(file), remedy=error.remedy) from None
+    body = body_names(config.form, config.layers, config.normalised_regions)
+    lacking = [theirs for theirs in body.values() if theirs not in weights]
+    if lacking:
+        raise ItmlabError(f"the checkpoint lacks {listed(lacking)}", where=str(file))
+    ours = {mine: weights.pop(theirs) for mine, theirs in body.items()}
+    heads, derived, aside = _heads(weights, ours["text.words.weight"], config, str(file))
+    if weights:
+        what = f"unexpected weights: {listed((shown[name] for name in weights), most=20)}"
+        remedy = "give a UNITER or OSCAR checkpoint, without the heads of other tasks"
+        raise ItmlabError(what, where=str(file), remedy=remedy)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = OneTower(config, tokenizer)
+    given = ours | heads
+    new = [name.split(".") for name in model.state_dict() if name not in given]
+    fresh = sorted({parts[1] if parts[0] == "heads" else parts[0] for parts in new})
+    fill(model, model.state_dict() | given, where=str(file))
+    read = tuple(sorted({name.split(".")[1] for name in heads} - {said.split(" ")[0] for said in derived}))
+    report = LoadReport(read, derived, tuple(fresh), left_aside + tuple(shown[name] for name in aside))
+    if report.fresh or report.derived:
+        warnings.warn(f"{file.name}: {report}", FreshHeads, stacklevel=2)
+    return model.eval(), report
+
+
+def plain_names(keys: list[str], where: str | None = None) -> dict[str, str]:
+    """From each key of a file to its plain form: no "module." or body prefix, today's LayerNorm names.
+
+    Two keys of one plain form are an ItmlabError.
+
+    >>> plain_names(["module.bert.pooler.dense.weight", "uniter.img_embeddings.LayerNorm.gamma"]).values()
+    dict_values(['pooler.dense.weight', 'img_embeddings.LayerNorm.weight'])
+    """
     plain = {}
     for key in keys:
-        name = re.sub(r"^(module\.)+", "", key)
-        name = re.sub(r"^(uniter|bert)\.", "", name)
+        name = re.sub(r"^(module\.)*((uniter|bert)\.)?", "", key)
         stem, _, last = name.rpartition(".")
         plain[key] = f"{stem}.{OLD_NAMES[last]}" if stem and last in OLD_NAMES else name
     counts = Counter(plain.values())
     twice = sorted(key for key, name in plain.items() if counts[name] > 1)
     if twice:
-        raise ItmlabError(f"the same weight under several names: {', '.join(twice)}")
+        raise ItmlabError(f"the same weight under several names: {', '.join(twice)}", where=where)
     return plain
 
 
@@ -89,89 +162,11 @@ def body_names(form: str, layers: int, normalised_regions: bool) -> dict[str, st
     return names
 
 
-FILES = ("model.safetensors", "pytorch_model.bin")
-WRAPPERS = ("state_dict", "model_state_dict", "model")
-
-
-class FreshHeads(UserWarning):
-    """The checkpoint lacks some heads, so those start from fresh or derived weights."""
-
-
-@dataclass(frozen=True)
-class LoadReport:
-    """What a public checkpoint gave: heads read from it, derived, or started fresh, and weights left aside."""
-
-    read: tuple[str, ...]
-    derived: tuple[str, ...]
-    fresh: tuple[str, ...]
-    left_aside: tuple[str, ...]
-
-    def __str__(self) -> str:
-        said = {field.name.replace("_", " "): getattr(self, field.name) for field in fields(self)}
-        return "; ".join(f"{name}: {_listed(values)}" for name, values in said.items() if values)
-
-
-def load_public(
-    path: str | Path, tokenizer: "PreTrainedTokenizerFast", *, seed: int = 0, **settings: Any
-) -> tuple[OneTower, LoadReport]:
-    """A model with the weights of a UNITER or OSCAR checkpoint, and what was read, derived and started fresh.
-
-    `path` is a .safetensors, .bin or .pt file, or a folder with one and its config.json; nothing in it is executed.
-    Sizes come from the weights; attention heads from config.json, else 64 dimensions a head; `settings` of
-    `OneTowerConfig` win. A ranking head in the file is used as it is. Where there is none, the ranking logit is the
-    log-odds of the two-way matching head, so its sigmoid is that head's probability of a match. H_WoC, when missing,
-    starts as a copy of H_MLM; other missing heads start from `seed`. Keys that belong to no known part are refused.
-    """
-    file, stated = _file_and_settings(Path(path))
-    found = _tensors(file)
-    try:
-        names = plain_names(list(found))
-    except ItmlabError as error:
-        raise ItmlabError(error.what, where=str(file)) from None
-    weights = {names[key]: value.float() for key, value in found.items()}
-    shown = {name: key for key, name in names.items()}
-    left_aside = tuple(shown[name] for name in weights if OF_OTHER_TASKS.match(name))
-    weights = {name: value for name, value in weights.items() if not OF_OTHER_TASKS.match(name)}
-    try:
-        config = replace(_sizes(weights), **(stated | settings))
-    except TypeError as error:
-        raise ItmlabError(f"no such setting: {error}", remedy="see itmlab.models.OneTowerConfig") from None
-    except ItmlabError as error:
-        raise ItmlabError(error.what, where=str(file), remedy=error.remedy) from None
-    ours = {mine: weights.pop(theirs, None) for mine, theirs in _body(config).items()}
-    lacking = [_body(config)[name] for name, value in ours.items() if value is None]
-    if lacking:
-        raise ItmlabError(f"the checkpoint lacks {_listed(lacking)}", where=str(file))
-    heads, derived, aside = _heads(weights, ours["text.words.weight"], config, str(file))
-    if weights:
-        raise ItmlabError(
-            f"unexpected weights: {_listed((shown[name] for name in weights), most=20)}",
-            where=str(file),
-            remedy="give a UNITER or OSCAR checkpoint, without the heads of other tasks",
-        )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        model = OneTower(config, tokenizer)
-    given = ours | heads
-    new = [name.split(".") for name in model.state_dict() if name not in given]
-    fresh = sorted({parts[1] if parts[0] == "heads" else parts[0] for parts in new})
-    _fill(model, model.state_dict() | given, where=str(file))
-    read = tuple(sorted({name.split(".")[1] for name in heads} - {said.split(" ")[0] for said in derived}))
-    report = LoadReport(read, derived, tuple(fresh), left_aside + tuple(shown[name] for name in aside))
-    if report.fresh or report.derived:
-        warnings.warn(f"{file.name}: {report}", FreshHeads, stacklevel=2)
-    return model.eval(), report
-
-
-def _body(config: OneTowerConfig) -> dict[str, str]:
-    return body_names(config.form, config.layers, config.normalised_regions)
-
-
 def _heads(
     weights: dict[str, Tensor], words: Tensor, config: OneTowerConfig, where: str
 ) -> tuple[dict[str, Tensor], tuple[str, ...], tuple[str, ...]]:
     """Our head weights taken out of `weights`, which of them are derived, and public names not needed."""
-    heads, derived, aside = {}, [], []
+    derived, aside = [], []
     decoder = weights.pop("cls.predictions.decoder.weight", None)
     if decoder is not None and not torch.equal(decoder, words):
         raise ItmlabError("the decoder is not tied to the word embeddings", where=where)
@@ -181,13 +176,12 @@ def _heads(
     present = [ours for ours, theirs in WORDS.items() if theirs in weights]
     if present and len(present) < len(WORDS):
         lacking = [theirs for theirs in WORDS.values() if theirs not in weights]
-        raise ItmlabError(f"the checkpoint has a part of its word head and lacks {_listed(lacking)}", where=where)
-    heads |= {ours: weights.pop(WORDS[ours]) for ours in present}
+        raise ItmlabError(f"the checkpoint has a part of its word head and lacks {listed(lacking)}", where=where)
+    heads = {ours: weights.pop(WORDS[ours]) for ours in present}
     if present:
         heads |= {ours.replace(".mlm.", ".woc."): heads[ours].clone() for ours in present}
         derived.append("woc (a copy of mlm)")
-    # Which class means "match": 1 in the heads of UNITER and of OSCAR's fine-tuning, 0 in OSCAR's pretraining.
-    for source, match in (("rank_output", 0), ("itm_output", 1), ("classifier", 1), ("cls.seq_relationship", 0)):
+    for source, match in MATCHING.items():
         pair = [f"{source}.weight", f"{source}.bias"]
         lacking = [name for name in pair if name not in weights]
         if len(lacking) == 2:
@@ -195,7 +189,7 @@ def _heads(
         if lacking:
             raise ItmlabError(f"the checkpoint lacks {lacking[0]}", where=where)
         matrix, shift = (weights.pop(name) for name in pair)
-        if "heads.itm.weight" in heads:  # never over a head that comes first in this list
+        if "heads.itm.weight" in heads:  # never over a better one, as the released code does (METHODS 3, last table)
             aside += pair
         elif matrix.dim() == 2 and matrix.shape[1] == config.hidden and len(matrix) == len(shift) <= 3:
             heads["heads.itm.weight"], heads["heads.itm.bias"] = _log_odds(matrix, match), _log_odds(shift, match)
@@ -219,32 +213,28 @@ def _sizes(weights: dict[str, Tensor]) -> OneTowerConfig:
     uniter, oscar = "img_embeddings.img_linear.weight" in weights, "img_embedding.weight" in weights
     if uniter == oscar:
         raise ItmlabError("neither a UNITER nor an OSCAR checkpoint", remedy="it has no image embedding of either")
-    lacking = [
-        name
-        for name in (
-            *(f"embeddings.{kind}_embeddings.weight" for kind in ("word", "position", "token_type")),
-            "encoder.layer.0.intermediate.dense.weight",
-        )
-        if name not in weights or weights[name].dim() != 2
-    ]
+    tables = [f"embeddings.{kind}_embeddings.weight" for kind in ("word", "position", "token_type")]
+    words, places, types = tables
+    inner = "encoder.layer.0.intermediate.dense.weight"
+    lacking = [name for name in (*tables, inner) if name not in weights or weights[name].dim() != 2]
     if lacking:
-        raise ItmlabError(f"the checkpoint lacks {_listed(lacking)}")
+        raise ItmlabError(f"the checkpoint lacks {listed(lacking)}")
     layers = 1 + max(int(found[1]) for name in weights if (found := re.match(r"encoder\.layer\.(\d{1,4})\.", name)))
     image = weights["img_embeddings.img_linear.weight" if uniter else "img_embedding.weight"]
-    vocabulary_size, hidden = weights["embeddings.word_embeddings.weight"].shape
-    positions = len(weights["embeddings.position_embeddings.weight"])
+    vocabulary_size, hidden = weights[words].shape
+    positions = len(weights[places])
     return OneTowerConfig(
         form="uniter" if uniter else "oscar",
         region_dimension=image.shape[1] - (0 if uniter else 6),
         hidden=hidden,
         layers=layers,
         heads=max(hidden // 64, 1),
-        intermediate=len(weights["encoder.layer.0.intermediate.dense.weight"]),
+        intermediate=len(weights[inner]),
         vocabulary_size=vocabulary_size,
         maximum_tokens=min(64, positions // 2),
         maximum_tags=min(64, positions // 2),
         positions=positions,
-        types=len(weights["embeddings.token_type_embeddings.weight"]),
+        types=len(weights[types]),
         normalised_regions=not uniter and "LayerNorm.weight" in weights,
     )
 
@@ -268,7 +258,7 @@ def _file_and_settings(path: Path) -> tuple[Path, dict[str, Any]]:
 
 def _tensors(file: Path) -> dict[str, Tensor]:
     if file.suffix == ".safetensors":
-        return _read_weights(file)
+        return read_weights(file)
     try:
         content = torch.load(file, map_location="cpu", weights_only=True)
     except FileNotFoundError:

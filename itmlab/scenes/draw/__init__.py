@@ -1,40 +1,46 @@
-"""Drawing scenes: one file a family of things, all through the same pen."""
+"""A scene drawn: the picture and, for each pixel, which thing is seen there; all things through the same pen."""
 
 from PIL import Image
 
-from ..scene import SETTINGS, Scene, Thing
-from .animals import QUADRUPEDS, draw_bird, draw_duck
-from .canvas import Canvas, Pen
+from ..scene import COLOURS, SETTINGS, Scene, Thing
+from .animals import ANIMALS
+from .canvas import Canvas, Colour, Pen
 from .people import draw_person, hand
 from .settings import paint_setting
-from .things import FURNITURE, TOYS, VEHICLES
+from .things import THINGS
 
-# A scene drawn: the picture and, for each pixel, which thing is seen there.
-
-
-DRAWERS = {**QUADRUPEDS, "bird": draw_bird, "duck": draw_duck, **VEHICLES, **TOYS, **FURNITURE}
-_AFLOAT = ("boat",)
+DRAWERS = {**ANIMALS, **THINGS}
+_OWN_SHADES: dict[str, dict[str, Colour]] = {  # where a kind's brown or white is not the world's
+    "sheep": {"white": (250, 248, 240), "black": (62, 58, 66), "gray": (176, 174, 176)},
+    "rabbit": {"white": (250, 248, 246), "brown": (166, 116, 76), "gray": (168, 168, 174)},
+    "duck": {"white": (250, 249, 244), "yellow": (250, 216, 74), "brown": (156, 112, 72)},
+    "table": {"brown": (172, 116, 68)},
+    "box": {"brown": (190, 140, 88)},
+    "guitar": {"brown": (196, 128, 62)},
+}
+_ALOFT = ("kite", "balloon", "umbrella", "cup", "book", "guitar", "bag", "flower", "boat")  # no shadow under these
 _ENDS = {"fly": 0.34, "walk": 0.7, "lead": 0.8}  # strings and leashes end this high on the other end
 _NECKS = {"dog": 0.33, "horse": 0.36, "cow": 0.42, "elephant": 0.3}
 
 
 def render(scene: Scene, size: int) -> tuple[Image.Image, Image.Image]:
-    """(RGB picture, "L" marks) of `size` pixels a side; a mark is the number of an object in the scene plus one."""
+    """(RGB picture, "L" marks) of `size` pixels a side; a mark is the number of an object in the scene plus one.
+
+    >>> from itmlab.scenes.compose import compose
+    >>> picture, marks = render(compose(0, 5), 32)
+    >>> picture.mode, picture.size, marks.mode, min(marks.tobytes()) >= 1
+    ('RGB', (32, 32), 'L', True)
+    """
     canvas = Canvas(size)
     marks = {thing.kind: number + 1 for number, thing in enumerate(scene.objects) if thing.category == "stuff"}
     paint_setting(canvas, scene, marks, bands(scene))
-    drawn = [
-        (thing.layer, number, thing)
-        for number, thing in enumerate(scene.objects)
-        if thing.category not in ("stuff", "place", "worn")
-    ]
-    for _, number, thing in sorted(drawn, key=lambda entry: entry[:2]):
-        _draw(canvas, scene, number, thing)
+    for number, thing in sorted(enumerate(scene.objects), key=lambda entry: entry[1].layer):
+        if thing.category not in ("stuff", "place", "worn"):
+            _draw(canvas, scene, number, thing)
     for fact in scene.facts:
         if fact.relation in _ENDS:
-            _line(
-                canvas, scene.objects[fact.subject], scene.objects[fact.object], _ENDS[fact.relation], fact.subject + 1
-            )
+            who, what = scene.objects[fact.subject], scene.objects[fact.object]
+            _line(canvas, who, what, _ENDS[fact.relation], fact.subject + 1)
     return canvas.finish()
 
 
@@ -66,17 +72,15 @@ def _line(canvas: Canvas, who: Thing, what: Thing, up: float, mark: int) -> None
 
 
 def _draw(canvas: Canvas, scene: Scene, number: int, thing: Thing) -> None:
-    if thing.base > scene.horizon and thing.pose not in ("fly", "swim") and thing.kind not in _AFLOAT:
+    raised = thing.pose in ("fly", "swim", "mount", "cycle", "aboard", "sit", "jump")
+    if thing.base > scene.horizon and not raised and thing.kind not in _ALOFT:
         left, _, right, _ = thing.extent
-        aloft = thing.kind in ("kite", "balloon", "umbrella", "cup", "book", "guitar", "bag", "flower")
-        if not aloft and thing.pose not in ("mount", "cycle", "aboard", "sit", "jump"):
-            canvas.shadow(thing.x, thing.base, (right - left) * 0.42)
+        canvas.shadow(thing.x, thing.base, (right - left) * 0.42)
     pen = Pen(canvas, thing.x, thing.base, thing.height, thing.flip, number + 1)
     if thing.category == "person":
-        worn = {
-            garment.kind: (mark + 1, garment) for mark, garment in enumerate(scene.objects) if garment.wearer == number
-        }
-        draw_person(pen, thing, worn)
+        garments = enumerate(scene.objects, 1)
+        draw_person(pen, thing, {worn.kind: (mark, worn) for mark, worn in garments if worn.wearer == number})
     else:
-        DRAWERS[thing.kind](pen, thing)
+        colour = _OWN_SHADES.get(thing.kind, {}).get(thing.colour) or COLOURS[thing.colour]
+        DRAWERS[thing.kind](pen, thing, colour)
     pen.done()

@@ -1,4 +1,7 @@
-"""Four-legged animals on one plan: legs, trunk, neck, then each its own head and tail."""
+"""Animals: the four-legged on one plan (tail, legs, trunk, neck, then each its own head), birds and ducks.
+
+Coordinates are the pen's: x forward, y up from where the animal stands, 1 is its height.
+"""
 
 from collections.abc import Callable
 
@@ -6,6 +9,10 @@ from ..scene import COLOURS, Thing
 from .canvas import Colour, Pen, darker, lighter, mix
 
 _EYE = (30, 26, 32)
+_CURLS = [(-0.4, 0.06), (-0.28, 0.2), (-0.06, 0.26), (0.17, 0.22), (0.34, 0.1), (-0.34, -0.13), (-0.1, -0.22),
+          (0.16, -0.2)]  # fmt: skip
+_PATCHES = [(-0.2, 0.44, 0.05), (-0.08, 0.48, 0.045), (-0.06, 0.39, 0.04), (0.04, 0.44, 0.05), (0.1, 0.56, 0.036),
+            (0.13, 0.66, 0.032), (0.155, 0.75, 0.028), (0.18, 0.83, 0.022)]  # fmt: skip
 _GAITS: dict[str, tuple[tuple[float, float], ...]] = {  # forward shift and lift of each foot: hind far, hind near, ...
     "stand": ((0.03, 0), (-0.03, 0), (0.03, 0), (-0.03, 0)),
     "walk": ((0.1, 0), (-0.09, 0), (-0.07, 0), (0.1, 0.02)),
@@ -22,23 +29,19 @@ def _legs(pen: Pen, hind: float, fore: float, top: float, wide: float, colour: C
         bend = (x + shift * 0.35 + (0.02 if root == hind else -0.01), top * 0.5 + lift * 0.4)
         foot = (x + shift, lift + wide * 0.5)
         pen.limb([(x, top), bend, foot], wide, tint, end=wide * 0.75)
-        pen.ellipse(
-            foot[0] + wide * 0.14, foot[1] - wide * 0.1, wide * 0.55, wide * 0.42, hoof if near else darker(hoof, 0.3)
-        )
+        tint = hoof if near else darker(hoof, 0.3)
+        pen.ellipse(foot[0] + wide * 0.14, foot[1] - wide * 0.1, wide * 0.55, wide * 0.42, tint)
 
 
 def _spots(pen: Pen, spots: list[tuple[float, float, float]], colour: Colour) -> None:
     for x, y, r in spots:
-        pen.blob(
-            [(x - r, y), (x - r * 0.3, y + r * 0.9), (x + r, y + r * 0.35), (x + r * 0.6, y - r * 0.8)],
-            colour,
-            rim=False,
-        )
+        patch = [(x - r, y), (x - r * 0.3, y + r * 0.9), (x + r, y + r * 0.35), (x + r * 0.6, y - r * 0.8)]
+        pen.blob(patch, colour, rim=False)
 
 
-def draw_dog(pen: Pen, thing: Thing) -> None:
+def _dog(pen: Pen, thing: Thing, colour: Colour) -> None:
     """A dog with hanging ears and a raised tail."""
-    colour = mix(COLOURS[thing.colour], (150, 110, 70), 0.12)
+    colour = mix(colour, (150, 110, 70), 0.12)
     dark = darker(colour, 0.3) if thing.colour != "black" else (28, 28, 34)
     head = (0.42, 0.78)
     if thing.pose == "lie":
@@ -63,11 +66,8 @@ def draw_dog(pen: Pen, thing: Thing) -> None:
         pen.limb([(0.24, 0.55 + lift), (0.38, 0.74)], 0.22, colour)
     if thing.pattern == "spotted":
         x, y = {"lie": (-0.1, 0.22), "sit": (0.0, 0.36)}.get(thing.pose, (-0.05, 0.5))
-        _spots(
-            pen,
-            [(x - 0.16, y + 0.04, 0.1), (x + 0.08, y - 0.05, 0.09), (x + 0.2, y + 0.07, 0.06)],
-            COLOURS[thing.second],
-        )
+        spots = [(x - 0.16, y + 0.04, 0.1), (x + 0.08, y - 0.05, 0.09), (x + 0.2, y + 0.07, 0.06)]
+        _spots(pen, spots, COLOURS[thing.second])
     x, y = head
     pen.ellipse(x + 0.17, y - 0.06, 0.13, 0.085, lighter(colour, 0.25) if thing.colour != "white" else (226, 222, 216))
     pen.ellipse(x, y, 0.18, 0.17, colour)
@@ -78,9 +78,8 @@ def draw_dog(pen: Pen, thing: Thing) -> None:
         pen.limb([(x - 0.06, y - 0.17), (x + 0.06, y - 0.19)], 0.05, (206, 60, 60))
 
 
-def draw_cat(pen: Pen, thing: Thing) -> None:
+def _cat(pen: Pen, thing: Thing, colour: Colour) -> None:
     """A cat with pointed ears, whiskers and a long tail."""
-    colour = COLOURS[thing.colour]
     stripe = COLOURS[thing.second] if thing.pattern else None
     if thing.pose == "lie":
         pen.limb([(-0.4, 0.12), (-0.62, 0.08), (-0.5, 0.05)], 0.09, colour, end=0.07)
@@ -89,9 +88,8 @@ def draw_cat(pen: Pen, thing: Thing) -> None:
         x, y, back = 0.34, 0.36, [(-0.26, 0.35), (-0.1, 0.36), (0.06, 0.35)]
     elif thing.pose == "sit":
         pen.limb([(-0.12, 0.08), (-0.4, 0.08), (-0.46, 0.28), (-0.36, 0.4)], 0.09, colour, end=0.07)
-        pen.blob(
-            [(-0.26, 0.14), (-0.16, 0.44), (0.06, 0.64), (0.24, 0.6), (0.26, 0.2), (0.22, 0.02), (-0.14, 0.02)], colour
-        )
+        sat = [(-0.26, 0.14), (-0.16, 0.44), (0.06, 0.64), (0.24, 0.6), (0.26, 0.2), (0.22, 0.02), (-0.14, 0.02)]
+        pen.blob(sat, colour)
         for leg in (0.08, 0.19):
             pen.limb([(leg, 0.4), (leg, 0.05)], 0.09, lighter(colour, 0.12))
         x, y, back = 0.16, 0.76, [(-0.2, 0.36), (-0.13, 0.47), (-0.24, 0.24)]
@@ -105,19 +103,15 @@ def draw_cat(pen: Pen, thing: Thing) -> None:
             pen.limb([(a, b), (a + 0.03, b - 0.13)], 0.05, stripe, rim=False)
     for side in (-1, 1):
         pen.polygon([(x + side * 0.19, y + 0.04), (x + side * 0.15, y + 0.29), (x + side * 0.02, y + 0.14)], colour)
-        pen.polygon(
-            [(x + side * 0.15, y + 0.08), (x + side * 0.135, y + 0.2), (x + side * 0.07, y + 0.13)],
-            (240, 170, 170),
-            rim=False,
-        )
+        inside = [(x + side * 0.15, y + 0.08), (x + side * 0.135, y + 0.2), (x + side * 0.07, y + 0.13)]
+        pen.polygon(inside, (240, 170, 170), rim=False)
     pen.ellipse(x, y, 0.2, 0.165, colour)
     if stripe:
         for shift in (-0.05, 0.0, 0.05):
             pen.limb([(x + shift, y + 0.15), (x + shift * 0.8, y + 0.08)], 0.025, stripe, rim=False)
+    iris = (150, 200, 80) if thing.colour != "orange" else (70, 110, 70)
     for side in (-0.07, 0.09):
-        pen.ellipse(
-            x + side, y + 0.02, 0.034, 0.042, (150, 200, 80) if thing.colour != "orange" else (70, 110, 70), rim=False
-        )
+        pen.ellipse(x + side, y + 0.02, 0.034, 0.042, iris, rim=False)
         pen.ellipse(x + side, y + 0.02, 0.014, 0.038, _EYE, rim=False)
     pen.ellipse(x + 0.01, y - 0.05, 0.026, 0.018, (226, 120, 130), rim=False)
     for side in (-1, 1):
@@ -125,15 +119,11 @@ def draw_cat(pen: Pen, thing: Thing) -> None:
             pen.limb([(x + side * 0.09, y - 0.06), (x + side * 0.26, y + lift)], 0.012, lighter(colour, 0.6), rim=False)
 
 
-def draw_horse(pen: Pen, thing: Thing) -> None:
+def _horse(pen: Pen, thing: Thing, colour: Colour) -> None:
     """A horse, or a zebra."""
     zebra = thing.kind == "zebra"
-    colour = COLOURS[thing.colour]
-    mane = (
-        (40, 36, 42)
-        if zebra or thing.colour in ("brown", "gray")
-        else {"white": (214, 200, 176)}.get(thing.colour, (24, 22, 28))
-    )
+    mane = {"brown": (40, 36, 42), "gray": (40, 36, 42), "white": (214, 200, 176)}.get(thing.colour, (24, 22, 28))
+    mane = (40, 36, 42) if zebra else mane
     pen.limb([(-0.34, 0.58), (-0.46, 0.5), (-0.48, 0.26)], 0.09, mane, end=0.05)
     _legs(pen, -0.26, 0.2, 0.46, 0.075, colour, thing.pose, (52, 44, 44))
     pen.limb([(-0.24, 0.53), (0.2, 0.54)], 0.27, colour, end=0.28)
@@ -154,9 +144,7 @@ def draw_horse(pen: Pen, thing: Thing) -> None:
         pen.limb([(0.44, 0.86), (0.48, 0.74)], 0.025, mane, rim=False)
 
 
-def draw_cow(pen: Pen, thing: Thing) -> None:
-    """A cow with horns and a pink muzzle."""
-    colour = COLOURS[thing.colour]
+def _cow(pen: Pen, thing: Thing, colour: Colour) -> None:
     down = thing.pose == "lie"
     y = 0.26 if down else 0.58
     pen.limb([(-0.46, y + 0.1), (-0.58, y), (-0.57, y - 0.22)], 0.05, colour)
@@ -181,38 +169,27 @@ def draw_cow(pen: Pen, thing: Thing) -> None:
         pen.ellipse(hx + side, hy + 0.05, 0.022, 0.028, _EYE if thing.colour != "black" else (240, 240, 240), rim=False)
 
 
-def draw_sheep(pen: Pen, thing: Thing) -> None:
-    """A woolly sheep."""
-    wool = {"white": (250, 248, 240), "black": (62, 58, 66), "gray": (176, 174, 176)}[thing.colour]
+def _sheep(pen: Pen, thing: Thing, colour: Colour) -> None:
     face = (84, 76, 80) if thing.colour != "black" else (36, 34, 40)
     y = 0.34 if thing.pose == "lie" else 0.56
     if thing.pose != "lie":
         _legs(pen, -0.26, 0.2, 0.36, 0.1, face, thing.pose, (40, 36, 38))
-    pen.ellipse(0, y, 0.44, 0.27, wool)
-    for a, b in (
-        (-0.4, 0.06),
-        (-0.28, 0.2),
-        (-0.06, 0.26),
-        (0.17, 0.22),
-        (0.34, 0.1),
-        (-0.34, -0.13),
-        (-0.1, -0.22),
-        (0.16, -0.2),
-    ):
-        pen.ellipse(a, y + b, 0.14, 0.12, wool)
+    pen.ellipse(0, y, 0.44, 0.27, colour)
+    for a, b in _CURLS:
+        pen.ellipse(a, y + b, 0.14, 0.12, colour)
     for a, b in ((-0.2, 0.05), (0.02, -0.06), (0.15, 0.1)):
-        pen.ellipse(a, y + b, 0.06, 0.03, darker(wool, 0.12), rim=False)
+        pen.ellipse(a, y + b, 0.06, 0.03, darker(colour, 0.12), rim=False)
     hx, hy = 0.46, y + 0.12
     for side in (-1, 1):
         pen.ellipse(hx + side * 0.15, hy + 0.06, 0.09, 0.045, face, angle=-side * 24)
     pen.ellipse(hx, hy, 0.13, 0.18, face)
-    pen.ellipse(hx - 0.01, hy + 0.15, 0.12, 0.08, wool)
+    pen.ellipse(hx - 0.01, hy + 0.15, 0.12, 0.08, colour)
     for side in (-0.045, 0.06):
         pen.ellipse(hx + side, hy + 0.03, 0.026, 0.03, (248, 248, 248), rim=False)
         pen.ellipse(hx + side + 0.006, hy + 0.03, 0.012, 0.018, _EYE, rim=False)
 
 
-def draw_elephant(pen: Pen, thing: Thing) -> None:
+def _elephant(pen: Pen, thing: Thing, colour: Colour) -> None:
     """An elephant with trunk, tusk and big ear."""
     colour = (150, 154, 166)
     pen.limb([(-0.52, 0.66), (-0.6, 0.4)], 0.04, darker(colour, 0.2))
@@ -227,24 +204,13 @@ def draw_elephant(pen: Pen, thing: Thing) -> None:
     pen.ellipse(0.45, 0.82, 0.026, 0.032, _EYE, rim=False)
 
 
-def draw_giraffe(pen: Pen, thing: Thing) -> None:
-    """A giraffe."""
+def _giraffe(pen: Pen, thing: Thing, colour: Colour) -> None:
     colour, patch = (246, 206, 112), (176, 108, 48)
     pen.limb([(-0.27, 0.46), (-0.33, 0.28)], 0.03, colour)
     _legs(pen, -0.2, 0.1, 0.38, 0.06, colour, "walk" if thing.pose != "stand" else "stand", (96, 66, 44))
     pen.limb([(-0.19, 0.43), (0.08, 0.47)], 0.18, colour, end=0.2)
     pen.limb([(0.09, 0.5), (0.2, 0.88)], 0.14, colour, end=0.085)
-    for x, y, r in (
-        (-0.2, 0.44, 0.05),
-        (-0.08, 0.48, 0.045),
-        (-0.06, 0.39, 0.04),
-        (0.04, 0.44, 0.05),
-        (0.1, 0.56, 0.036),
-        (0.13, 0.66, 0.032),
-        (0.155, 0.75, 0.028),
-        (0.18, 0.83, 0.022),
-    ):
-        _spots(pen, [(x, y, r)], patch)
+    _spots(pen, _PATCHES, patch)
     for side in (0.16, 0.21):
         pen.limb([(side, 0.92), (side - 0.01, 0.985)], 0.02, patch)
         pen.ellipse(side - 0.01, 0.985, 0.016, 0.016, (90, 58, 36))
@@ -254,14 +220,10 @@ def draw_giraffe(pen: Pen, thing: Thing) -> None:
     pen.ellipse(0.225, 0.92, 0.014, 0.018, _EYE, rim=False)
 
 
-def draw_rabbit(pen: Pen, thing: Thing) -> None:
-    """A rabbit with long ears."""
-    colour = {"white": (250, 248, 246), "brown": (166, 116, 76), "gray": (168, 168, 174)}[thing.colour]
-    stretch = 0.12 if thing.pose == "run" else 0.0
-    lift = 0.1 if thing.pose == "run" else 0.0
-    pen.ellipse(
-        -0.4 - stretch, 0.26 + lift, 0.1, 0.1, lighter(colour, 0.5) if thing.colour != "white" else (228, 226, 228)
-    )
+def _rabbit(pen: Pen, thing: Thing, colour: Colour) -> None:
+    stretch, lift = (0.12, 0.1) if thing.pose == "run" else (0.0, 0.0)
+    tail = lighter(colour, 0.5) if thing.colour != "white" else (228, 226, 228)
+    pen.ellipse(-0.4 - stretch, 0.26 + lift, 0.1, 0.1, tail)
     pen.ellipse(-0.12, 0.26 + lift, 0.3 + stretch, 0.24, colour)
     pen.limb([(-0.2 - stretch, 0.08 + lift * 0.3), (0.0 - 2 * stretch, 0.06)], 0.13, darker(colour, 0.1))
     pen.limb([(0.12, 0.24 + lift), (0.2 + stretch * 1.5, 0.06 + lift)], 0.1, colour)
@@ -274,29 +236,13 @@ def draw_rabbit(pen: Pen, thing: Thing) -> None:
     pen.ellipse(x + 0.18, y - 0.01, 0.026, 0.02, (232, 120, 140), rim=False)
 
 
-QUADRUPEDS: dict[str, Callable[[Pen, Thing], None]] = {
-    "dog": draw_dog,
-    "cat": draw_cat,
-    "horse": draw_horse,
-    "zebra": draw_horse,
-    "cow": draw_cow,
-    "sheep": draw_sheep,
-    "elephant": draw_elephant,
-    "giraffe": draw_giraffe,
-    "rabbit": draw_rabbit,
-}
-
-
 # Birds and ducks.
 
-
 _BEAK = (246, 166, 44)
-_BIRD_EYE = (30, 26, 32)
 
 
-def draw_bird(pen: Pen, thing: Thing) -> None:
+def _bird(pen: Pen, thing: Thing, colour: Colour) -> None:
     """A small bird, standing or with wings spread."""
-    colour = COLOURS[thing.colour]
     wing = darker(colour, 0.25) if thing.colour != "black" else lighter(colour, 0.18)
     if thing.pose == "fly":
         y = 0.42
@@ -305,10 +251,9 @@ def draw_bird(pen: Pen, thing: Thing) -> None:
         pen.ellipse(0.0, y, 0.4, 0.2, colour, angle=8)
         pen.polygon([(0.58, y + 0.15), (0.76, y + 0.07), (0.58, y + 0.02)], _BEAK)
         pen.ellipse(0.44, y + 0.12, 0.18, 0.17, colour)
-        pen.blob(
-            [(-0.14, y), (-0.5, y + 0.4), (-0.36, y + 0.52), (0.04, y + 0.34), (0.2, y + 0.04)], lighter(wing, 0.12)
-        )
-        pen.ellipse(0.5, y + 0.16, 0.035, 0.042, _BIRD_EYE if thing.colour != "black" else (245, 245, 245), rim=False)
+        near = [(-0.14, y), (-0.5, y + 0.4), (-0.36, y + 0.52), (0.04, y + 0.34), (0.2, y + 0.04)]
+        pen.blob(near, lighter(wing, 0.12))
+        pen.ellipse(0.5, y + 0.16, 0.035, 0.042, _EYE if thing.colour != "black" else (245, 245, 245), rim=False)
         return
     for x in (-0.04, 0.1):
         pen.limb([(x, 0.25), (x, 0.03), (x + 0.09, 0.03)], 0.045, _BEAK)
@@ -318,39 +263,30 @@ def draw_bird(pen: Pen, thing: Thing) -> None:
     pen.ellipse(0.27, 0.76, 0.22, 0.21, colour)
     pen.ellipse(0.14, 0.36, 0.18, 0.12, lighter(colour, 0.45), rim=False)
     pen.ellipse(-0.1, 0.44, 0.24, 0.14, wing, angle=24)
-    pen.ellipse(0.34, 0.8, 0.04, 0.05, _BIRD_EYE if thing.colour != "black" else (245, 245, 245), rim=False)
+    pen.ellipse(0.34, 0.8, 0.04, 0.05, _EYE if thing.colour != "black" else (245, 245, 245), rim=False)
 
 
-def draw_duck(pen: Pen, thing: Thing) -> None:
+def _duck(pen: Pen, thing: Thing, colour: Colour) -> None:
     """A duck, standing or swimming."""
-    colour = {"white": (250, 249, 244), "yellow": (250, 216, 74), "brown": (156, 112, 72)}[thing.colour]
     low = 0.2 if thing.pose == "swim" else 0.0
     if not low:
         for x in (-0.08, 0.08):
             pen.limb([(x, 0.24), (x, 0.04)], 0.05, _BEAK)
             pen.ellipse(x + 0.06, 0.03, 0.09, 0.03, _BEAK)
     y = 0.4 - low
-    pen.blob(
-        [
-            (-0.58, y + 0.2),
-            (-0.36, y + 0.06),
-            (0.1, y + 0.14),
-            (0.3, y),
-            (0.2, y - 0.2),
-            (-0.2, y - 0.22),
-            (-0.46, y - 0.06),
-        ],
-        colour,
-    )
+    hull = [(-0.58, 0.2), (-0.36, 0.06), (0.1, 0.14), (0.3, 0), (0.2, -0.2), (-0.2, -0.22), (-0.46, -0.06)]
+    pen.blob([(a, y + b) for a, b in hull], colour)
     pen.limb([(0.2, y), (0.26, y + 0.34)], 0.2, colour)
     head = (120, 170, 110) if thing.colour == "brown" else colour
     pen.ellipse(0.46, y + 0.38, 0.13, 0.055, _BEAK, angle=-6)
     pen.ellipse(0.28, y + 0.42, 0.18, 0.17, head)
-    pen.blob(
-        [(-0.4, y + 0.06), (-0.1, y + 0.08), (0.1, y), (-0.06, y - 0.12), (-0.3, y - 0.08)],
-        darker(colour, 0.14),
-        rim=False,
-    )
-    pen.ellipse(0.34, y + 0.46, 0.03, 0.038, _BIRD_EYE, rim=False)
+    wing = [(-0.4, y + 0.06), (-0.1, y + 0.08), (0.1, y), (-0.06, y - 0.12), (-0.3, y - 0.08)]
+    pen.blob(wing, darker(colour, 0.14), rim=False)
+    pen.ellipse(0.34, y + 0.46, 0.03, 0.038, _EYE, rim=False)
     if low:
         pen.limb([(-0.5, 0.0), (0.45, 0.0)], 0.05, (214, 236, 246), rim=False)
+
+
+ANIMALS: dict[str, Callable[[Pen, Thing, Colour], None]] = {
+    drawer.__name__[1:]: drawer for drawer in (_dog, _cat, _horse, _cow, _sheep, _elephant, _giraffe, _rabbit)
+} | {"zebra": _horse, "bird": _bird, "duck": _duck}

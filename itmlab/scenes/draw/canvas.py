@@ -12,7 +12,11 @@ OUTLINE = 0.0065  # of the picture's height
 
 
 def mix(colour: Colour, other: Colour, share: float) -> Colour:
-    """`colour` with `share` of `other` in it."""
+    """`colour` with `share` of `other` in it.
+
+    >>> mix((0, 0, 0), (100, 200, 50), 0.5)
+    (50, 100, 25)
+    """
     return tuple(round(a + (b - a) * share) for a, b in zip(colour, other, strict=True))
 
 
@@ -93,12 +97,8 @@ class Pen:
         """An upright box with corners of radius `round`."""
         if not round:
             return self.polygon([(x0, y0), (x1, y0), (x1, y1), (x0, y1)], colour, **how)
-        centres = [
-            (x1 - round, y1 - round),
-            (x0 + round, y1 - round),
-            (x0 + round, y0 + round),
-            (x1 - round, y0 + round),
-        ]
+        left, low, right, high = x0 + round, y0 + round, x1 - round, y1 - round
+        centres = [(right, high), (left, high), (left, low), (right, low)]
         points = [
             (a + round * CIRCLE[step % 24][0], b + round * CIRCLE[step % 24][1])
             for corner, (a, b) in enumerate(centres)
@@ -123,7 +123,7 @@ class Pen:
         self.polygon(points, colour, **how)
 
     def blob(self, points: Sequence[Point], colour: Colour, **how) -> None:
-        """A smooth closed curve through `points` (Catmull–Rom)."""
+        """A smooth closed curve through `points`, by the uniform spline of Catmull and Rom (1974)."""
         count, smooth = len(points), []
         for at in range(count):
             p, q, r, s = (points[(at + step - 1) % count] for step in range(4))

@@ -1,20 +1,17 @@
-"""People: one figure for man, woman, boy and girl, dressed in what they wear."""
+"""People: one figure for man, woman, boy and girl, dressed in what they wear.
+
+First where the joints are in each pose (the composer asks for hands, the drawing for everything), then the drawing.
+"""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from ..scene import COLOURS, Thing
-from .canvas import Colour, Pen, darker, lighter
-
-# Where a person's joints are in each pose; the composer asks it for hands, the drawing for everything.
+from .canvas import Colour, Pen, Point, darker, lighter
 
 
-Point = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Body:
+class Body(NamedTuple):
     """Joints in heights of the person, (0, 0) on the ground below them, x forward, y up."""
 
     head: Point
@@ -28,20 +25,16 @@ class Body:
     knees: tuple[Point, Point]
 
 
-@dataclass(frozen=True)
-class Build:
-    """Proportions: head's radius, heights of shoulder and hip, half the shoulders' width, thickness of limbs."""
+class Build(NamedTuple):
+    """Proportions in heights: head's radius, shoulder and hip above the ground, half the shoulders' width."""
 
     radius: float
     shoulder: float
     hip: float
     half: float
-    arm: float
-    leg: float
 
 
-ADULT = Build(radius=0.115, shoulder=0.72, hip=0.42, half=0.115, arm=0.066, leg=0.09)
-CHILD = Build(radius=0.16, shoulder=0.63, hip=0.34, half=0.13, arm=0.078, leg=0.1)
+ADULT, CHILD = Build(0.115, 0.72, 0.42, 0.115), Build(0.16, 0.63, 0.34, 0.13)
 _LEGS: dict[str, tuple[Point, Point]] = {
     "stand": ((0.065, 0.03), (-0.065, 0.03)),
     "walk": ((0.16, 0.03), (-0.17, 0.05)),
@@ -73,22 +66,22 @@ def is_child(kind: str) -> bool:
 
 
 def body(kind: str, pose: str, hands: str) -> Body:
-    """The joints of a person of `kind` in `pose` (see the table above) with `hands` doing what."""
-    build = CHILD if is_child(kind) else ADULT
-    lower = build.hip - 0.03 if pose == "aboard" else _LOWER.get(pose, 0.0) * (0.8 if is_child(kind) else 1.0)
+    """The joints of a person of `kind` in `pose` (see the tables above) with `hands` doing what.
+
+    >>> body("man", "stand", "up").hands[0][1] > body("man", "stand", "side").hands[0][1]  # the near hand's height
+    True
+    """
+    child = is_child(kind)
+    build, reach = (CHILD, 0.8) if child else (ADULT, 1.0)
+    lower = build.hip - 0.03 if pose == "aboard" else _LOWER.get(pose, 0.0) * (0.8 if child else 1.0)
     hip = (0.0, build.hip - lower)
     lean = {"run": 0.07, "cycle": 0.09, "kick": -0.04}.get(pose, 0.0)
     shoulder = (lean, build.shoulder - lower)
     head = (lean * 1.4 + 0.01, 1 - build.radius - 0.01 - lower)
-    reach = 0.8 if is_child(kind) else 1.0
-    touch = tuple((shoulder[0] + x * (1.1 if reach < 1 else 1), shoulder[1] + y * reach) for x, y in _HANDS[hands])
-    roots = (
-        (shoulder[0] + build.half * 0.72, shoulder[1] - 0.03),
-        (shoulder[0] - build.half * 0.72, shoulder[1] - 0.03),
-    )
+    touch = tuple((shoulder[0] + x * (1.1 if child else 1), shoulder[1] + y * reach) for x, y in _HANDS[hands])
+    roots = [(shoulder[0] + side * build.half * 0.72, shoulder[1] - 0.03) for side in (1, -1)]
     feet = _LEGS[pose]
-    leg = (build.hip - 0.03) * 0.51
-    knees = tuple(joint(hip, foot, leg, 1) for foot in feet)
+    knees = tuple(joint(hip, foot, (build.hip - 0.03) * 0.51, 1) for foot in feet)
     elbows = tuple(joint(root, hand, 0.17 * reach, -1) for root, hand in zip(roots, touch, strict=True))
     return Body(head, build.radius, (lean, shoulder[1] + 0.02), shoulder, hip, touch, elbows, feet, knees)
 
@@ -109,92 +102,9 @@ def hand(kind: str, pose: str, hands: str, *, x: float, base: float, height: flo
     return x + (-forward if flip else forward) * height, base - up * height
 
 
-# What people wear, drawn on their joints; each garment leaves its own marks.
-
-
-Garment = Mapping[str, tuple[int, Thing]]
-
-
-def weave(garment: Thing) -> tuple[str, Colour] | None:
-    """The pattern over a thing's colour, if it has one."""
-    return (garment.pattern, COLOURS[garment.second]) if garment.pattern and garment.second else None
-
-
-def draw_torso(pen: Pen, joints: Body, worn: Garment, child: bool) -> None:
-    """Shirt, dress or coat over the trunk."""
-    (sx, sy), (hx, hy) = joints.shoulder, joints.hip
-    half, waist = (0.13, 0.12) if child else (0.125, 0.105)
-    kind = next(kind for kind in ("coat", "dress", "shirt") if kind in worn)
-    mark, garment = worn[kind]
-    colour = COLOURS[garment.colour]
-    top = [(sx - half * 0.72, sy + 0.03), (sx + half * 0.72, sy + 0.03), (sx + half, sy - 0.04)]
-    if kind == "dress":
-        hem, flare = max(hy - 0.2, 0.08), 0.2 if child else 0.185
-        low = [
-            (hx + waist * 0.85, hy + 0.09),
-            (hx + flare, hem),
-            (hx, hem - 0.015),
-            (hx - flare, hem),
-            (hx - waist * 0.85, hy + 0.09),
-        ]
-    else:
-        hem = hy - (0.1 if kind == "coat" else 0.03)
-        wide = waist * (1.22 if kind == "coat" else 1.0)
-        low = [(hx + wide, hem), (hx - wide, hem)]
-    pen.polygon([*top, *low, (sx - half, sy - 0.04)], colour, pattern=weave(garment), mark=mark)
-    if kind == "coat":
-        pen.limb([(sx + 0.02, sy), (hx + 0.02, hem + 0.02)], 0.014, darker(colour, 0.35), rim=False, mark=mark)
-        for step in (0.25, 0.5, 0.75):
-            x, y = sx + 0.045 + (hx - sx) * step, sy + (hy - sy) * step
-            pen.ellipse(x, y, 0.012, 0.012, lighter(colour, 0.6), rim=False, mark=mark)
-
-
-def draw_scarf(pen: Pen, joints: Body, mark: int, garment: Thing) -> None:
-    """A scarf around the neck with one end hanging."""
-    x, y = joints.neck
-    colour = COLOURS[garment.colour]
-    r = joints.radius
-    pen.limb(
-        [(x + r * 0.5, y - 0.01), (x + r * 0.62, y - 0.16)],
-        0.06,
-        darker(colour, 0.1),
-        pattern=weave(garment),
-        mark=mark,
-    )
-    pen.ellipse(x, y + 0.005, r * 0.95, 0.042, colour, mark=mark)
-
-
-def draw_hat(pen: Pen, joints: Body, mark: int, garment: Thing, *, brim: bool) -> None:
-    """A hat with a brim all around, or a cap with a peak."""
-    x, y = joints.head
-    r = joints.radius
-    colour = COLOURS[garment.colour]
-    if brim:
-        crown = [(-0.72, 0.5), (0.78, 0.5), (0.62, 1.3), (-0.56, 1.3)]
-        pen.polygon([(x + r * a, y + r * b) for a, b in crown], colour, mark=mark)
-        pen.ellipse(x + r * 0.03, y + r * 0.52, r * 1.4, r * 0.2, darker(colour, 0.1), mark=mark)
-        pen.box(x - r * 0.7, y + r * 0.62, x + r * 0.76, y + r * 0.82, darker(colour, 0.45), rim=False, mark=mark)
-    else:
-        crown = [(-1.0, 0.3), (-0.9, 0.95), (-0.3, 1.28), (0.4, 1.2), (0.95, 0.75), (0.95, 0.36), (0.0, 0.4)]
-        pen.polygon([(x + r * a, y + r * b) for a, b in crown], colour, mark=mark)
-        pen.ellipse(x + r * 1.05, y + r * 0.42, r * 0.62, r * 0.14, darker(colour, 0.2), angle=-6, mark=mark)
-
-
-def draw_backpack(pen: Pen, joints: Body, mark: int, garment: Thing) -> None:
-    """A backpack behind the trunk."""
-    (x, y), colour = joints.shoulder, COLOURS[garment.colour]
-    pen.box(x - 0.24, y - 0.27, x - 0.02, y + 0.03, colour, round=0.06, mark=mark)
-    pen.box(x - 0.25, y - 0.25, x - 0.1, y - 0.13, darker(colour, 0.25), round=0.03, mark=mark)
-
-
 SKINS: tuple[Colour, ...] = ((253, 214, 180), (240, 190, 150), (205, 148, 104), (152, 100, 66), (106, 68, 46))
-HAIR: dict[str, Colour] = {
-    "blond": (236, 198, 98),
-    "brown": (104, 66, 38),
-    "black": (38, 32, 36),
-    "red": (190, 84, 38),
-    "gray": (205, 206, 212),
-}
+HAIR: dict[str, Colour] = {"blond": (236, 198, 98), "brown": (104, 66, 38), "black": (38, 32, 36),
+                           "red": (190, 84, 38), "gray": (205, 206, 212)}  # fmt: skip
 Worn = Mapping[str, tuple[int, Thing]]
 
 
@@ -205,21 +115,22 @@ def draw_person(pen: Pen, thing: Thing, worn: Worn) -> None:
     hair = HAIR[thing.hair]
     top = worn.get("coat") or worn.get("shirt") or worn["dress"]
     sleeve, sleeve_mark = COLOURS[top[1].colour], top[0]
-    thick = 0.078 if is_child(thing.kind) else 0.066
+    child = is_child(thing.kind)
+    thick = 0.078 if child else 0.066
     if "backpack" in worn:
-        draw_backpack(pen, joints, *worn["backpack"])
+        _backpack(pen, joints, *worn["backpack"])
     if thing.kind in ("woman", "girl"):
-        _long_hair(pen, joints, hair, is_child(thing.kind))
+        _long_hair(pen, joints, hair, child)
     _arm(pen, joints, 1, thick, skin, darker(sleeve, 0.18), sleeve_mark, "coat" in worn)
     if thing.pose != "aboard":  # in a boat the legs are behind its side
-        _legs(pen, joints, skin, worn, is_child(thing.kind))
-    draw_torso(pen, joints, worn, is_child(thing.kind))
+        _legs(pen, joints, skin, worn, child)
+    _torso(pen, joints, worn, child)
     pen.limb([joints.neck, joints.head], 0.07, darker(skin, 0.12))
     _head(pen, thing, joints, skin, hair)
     if "scarf" in worn:
-        draw_scarf(pen, joints, *worn["scarf"])
+        _scarf(pen, joints, *worn["scarf"])
     if "hat" in worn:
-        draw_hat(pen, joints, *worn["hat"], brim=thing.shade > 0.5)
+        _hat(pen, joints, *worn["hat"], brim=thing.shade > 0.5)
     _arm(pen, joints, 0, thick, skin, sleeve, sleeve_mark, "coat" in worn)
 
 
@@ -246,63 +157,108 @@ def _legs(pen: Pen, joints: Body, skin: Colour, worn: Worn, child: bool) -> None
         pen.ellipse(foot[0] + 0.028, foot[1] - 0.002, 0.068, 0.032, (70, 52, 48) if side == 0 else (54, 40, 40))
 
 
+def _on_head(joints: Body, points: Sequence[Point]) -> list[Point]:
+    """Points given in radii of the head around its middle."""
+    (x, y), r = joints.head, joints.radius
+    return [(x + r * a, y + r * b) for a, b in points]
+
+
+_CAPS = {  # the outline of the hair around the face
+    "man": ((-0.92, -0.1), (-0.95, 0.5), (-0.5, 1.06), (0.25, 1.12), (0.86, 0.72), (0.84, 0.36), (0.2, 0.52),
+            (-0.5, 0.42)),
+    "woman": ((-0.98, -0.3), (-1.0, 0.5), (-0.45, 1.1), (0.3, 1.1), (0.92, 0.6), (0.9, 0.1), (0.5, 0.52), (-0.4, 0.5)),
+}  # fmt: skip
+_BEARD = ((-0.5, -0.28), (0.1, -0.34), (0.8, -0.2), (0.6, -0.9), (0.1, -1.08), (-0.4, -0.85))
+_DOWN = ((-0.9, 0.6), (0.7, 0.7), (1.0, -0.2), (0.95, -1.25), (0.2, -1.5), (-0.8, -1.55), (-1.2, -1.1), (-1.1, -0.2))
+
+
 def _head(pen: Pen, thing: Thing, joints: Body, skin: Colour, hair: Colour) -> None:
-    x, y = joints.head
-    r = joints.radius
+    (x, y), r = joints.head, joints.radius
     pen.ellipse(x, y, r * 0.9, r, skin)
     pen.ellipse(x - r * 0.62, y - r * 0.08, r * 0.18, r * 0.22, darker(skin, 0.1))
-    if thing.kind in ("man", "boy"):
-        cap = [
-            (-0.92, -0.1),
-            (-0.95, 0.5),
-            (-0.5, 1.06),
-            (0.25, 1.12),
-            (0.86, 0.72),
-            (0.84, 0.36),
-            (0.2, 0.52),
-            (-0.5, 0.42),
-        ]
-    else:
-        cap = [(-0.98, -0.3), (-1.0, 0.5), (-0.45, 1.1), (0.3, 1.1), (0.92, 0.6), (0.9, 0.1), (0.5, 0.52), (-0.4, 0.5)]
-    pen.blob([(x + r * a, y + r * b) for a, b in cap], hair)
+    pen.blob(_on_head(joints, _CAPS["man" if thing.kind in ("man", "boy") else "woman"]), hair)
     if thing.kind == "man" and (thing.shade * 7) % 1 > 0.5:
-        beard = [(-0.5, -0.28), (0.1, -0.34), (0.8, -0.2), (0.6, -0.9), (0.1, -1.08), (-0.4, -0.85)]
-        pen.blob([(x + r * a, y + r * b) for a, b in beard], darker(hair, 0.1), rim=False)
+        pen.blob(_on_head(joints, _BEARD), darker(hair, 0.1), rim=False)
         pen.ellipse(x + r * 0.3, y - r * 0.52, r * 0.2, r * 0.07, (190, 90, 84), rim=False)
     else:
-        smile = [(x + r * a, y + r * b) for a, b in ((0.02, -0.42), (0.3, -0.54), (0.56, -0.42))]
+        smile = _on_head(joints, ((0.02, -0.42), (0.3, -0.54), (0.56, -0.42)))
         pen.limb(smile, r * 0.11, (186, 76, 76), rim=False)
     for eye in (0.08, 0.56):
         pen.ellipse(x + r * eye, y + r * 0.06, r * 0.1, r * 0.14, (36, 30, 38), rim=False)
+    blush = (240, 150, 140) if thing.shade < 0.5 else skin
     for cheek in (-0.18, 0.74):
-        pen.ellipse(
-            x + r * cheek, y - r * 0.24, r * 0.14, r * 0.1, (240, 150, 140) if thing.shade < 0.5 else skin, rim=False
-        )
+        pen.ellipse(x + r * cheek, y - r * 0.24, r * 0.14, r * 0.1, blush, rim=False)
     if thing.age == "old":
         for eye in (0.08, 0.56):
-            pen.limb(
-                [(x + r * (eye - 0.16), y + r * 0.32), (x + r * (eye + 0.16), y + r * 0.34)],
-                r * 0.1,
-                lighter(hair),
-                rim=False,
-            )
+            brow = _on_head(joints, ((eye - 0.16, 0.32), (eye + 0.16, 0.34)))
+            pen.limb(brow, r * 0.1, lighter(hair), rim=False)
 
 
 def _long_hair(pen: Pen, joints: Body, hair: Colour, child: bool) -> None:
-    x, y = joints.head
-    r = joints.radius
+    (x, y), r = joints.head, joints.radius
     if child:  # two bunches
         for side in (-1.1, 1.05):
             pen.ellipse(x + r * side, y - r * 0.25, r * 0.34, r * 0.62, hair, angle=-14 * side)
     else:
-        down = [
-            (-0.9, 0.6),
-            (0.7, 0.7),
-            (1.0, -0.2),
-            (0.95, -1.25),
-            (0.2, -1.5),
-            (-0.8, -1.55),
-            (-1.2, -1.1),
-            (-1.1, -0.2),
-        ]
-        pen.blob([(x + r * a, y + r * b) for a, b in down], darker(hair, 0.15))
+        pen.blob(_on_head(joints, _DOWN), darker(hair, 0.15))
+
+
+# What people wear, drawn on their joints; each garment leaves its own marks.
+
+
+def weave(garment: Thing) -> tuple[str, Colour] | None:
+    """The pattern over a thing's colour, if it has one."""
+    return (garment.pattern, COLOURS[garment.second]) if garment.pattern and garment.second else None
+
+
+def _torso(pen: Pen, joints: Body, worn: Worn, child: bool) -> None:
+    """Shirt, dress or coat over the trunk."""
+    (sx, sy), (hx, hy) = joints.shoulder, joints.hip
+    half, waist = (0.13, 0.12) if child else (0.125, 0.105)
+    kind = next(kind for kind in ("coat", "dress", "shirt") if kind in worn)
+    mark, garment = worn[kind]
+    colour = COLOURS[garment.colour]
+    top = [(sx - half * 0.72, sy + 0.03), (sx + half * 0.72, sy + 0.03), (sx + half, sy - 0.04)]
+    if kind == "dress":
+        hem, flare = max(hy - 0.2, 0.08), 0.2 if child else 0.185
+        skirt = [(hx + flare, hem), (hx, hem - 0.015), (hx - flare, hem)]
+        low = [(hx + waist * 0.85, hy + 0.09), *skirt, (hx - waist * 0.85, hy + 0.09)]
+    else:
+        hem = hy - (0.1 if kind == "coat" else 0.03)
+        wide = waist * (1.22 if kind == "coat" else 1.0)
+        low = [(hx + wide, hem), (hx - wide, hem)]
+    pen.polygon([*top, *low, (sx - half, sy - 0.04)], colour, pattern=weave(garment), mark=mark)
+    if kind == "coat":
+        pen.limb([(sx + 0.02, sy), (hx + 0.02, hem + 0.02)], 0.014, darker(colour, 0.35), rim=False, mark=mark)
+        for step in (0.25, 0.5, 0.75):
+            x, y = sx + 0.045 + (hx - sx) * step, sy + (hy - sy) * step
+            pen.ellipse(x, y, 0.012, 0.012, lighter(colour, 0.6), rim=False, mark=mark)
+
+
+def _scarf(pen: Pen, joints: Body, mark: int, garment: Thing) -> None:
+    """A scarf around the neck with one end hanging."""
+    (x, y), r, colour = joints.neck, joints.radius, COLOURS[garment.colour]
+    end = [(x + r * 0.5, y - 0.01), (x + r * 0.62, y - 0.16)]
+    pen.limb(end, 0.06, darker(colour, 0.1), pattern=weave(garment), mark=mark)
+    pen.ellipse(x, y + 0.005, r * 0.95, 0.042, colour, mark=mark)
+
+
+def _hat(pen: Pen, joints: Body, mark: int, garment: Thing, *, brim: bool) -> None:
+    """A hat with a brim all around, or a cap with a peak."""
+    (x, y), r, colour = joints.head, joints.radius, COLOURS[garment.colour]
+    if brim:
+        crown = [(-0.72, 0.5), (0.78, 0.5), (0.62, 1.3), (-0.56, 1.3)]
+        pen.polygon(_on_head(joints, crown), colour, mark=mark)
+        pen.ellipse(x + r * 0.03, y + r * 0.52, r * 1.4, r * 0.2, darker(colour, 0.1), mark=mark)
+        pen.box(x - r * 0.7, y + r * 0.62, x + r * 0.76, y + r * 0.82, darker(colour, 0.45), rim=False, mark=mark)
+    else:
+        crown = [(-1.0, 0.3), (-0.9, 0.95), (-0.3, 1.28), (0.4, 1.2), (0.95, 0.75), (0.95, 0.36), (0.0, 0.4)]
+        pen.polygon(_on_head(joints, crown), colour, mark=mark)
+        pen.ellipse(x + r * 1.05, y + r * 0.42, r * 0.62, r * 0.14, darker(colour, 0.2), angle=-6, mark=mark)
+
+
+def _backpack(pen: Pen, joints: Body, mark: int, garment: Thing) -> None:
+    """A backpack behind the trunk."""
+    (x, y), colour = joints.shoulder, COLOURS[garment.colour]
+    pen.box(x - 0.24, y - 0.27, x - 0.02, y + 0.03, colour, round=0.06, mark=mark)
+    pen.box(x - 0.25, y - 0.25, x - 0.1, y - 0.13, darker(colour, 0.25), round=0.03, mark=mark)

@@ -1,4 +1,7 @@
-"""Backgrounds: sky, ground and scenery of each setting, with soft gradients."""
+"""Backgrounds: sky, ground and scenery of each setting, with soft gradients.
+
+Every chance in the scenery comes from one stream whose seed is the scene's shade; the order of draws is the picture.
+"""
 
 import random
 from collections.abc import Callable
@@ -9,27 +12,19 @@ from PIL import Image, ImageDraw
 from ..scene import Scene
 from .canvas import Canvas, Colour, darker, lighter, mix
 
-_SKIES: dict[str, tuple[Colour, Colour]] = {
-    "park": ((150, 205, 245), (226, 243, 252)),
-    "beach": ((120, 195, 245), (232, 246, 252)),
-    "street": ((176, 206, 232), (236, 240, 244)),
-    "winter": ((186, 204, 226), (238, 243, 250)),
-    "field": ((140, 200, 246), (246, 244, 224)),
-    "forest": ((170, 210, 190), (224, 238, 214)),
-    "desert": ((250, 208, 150), (254, 236, 206)),
-    "lake": ((150, 200, 240), (244, 232, 228)),
-    "room": ((244, 228, 206), (250, 240, 226)),
-    "mountain": ((140, 186, 236), (228, 238, 250)),
-}
-_GROUNDS: dict[str, tuple[Colour, Colour]] = {
-    "grass": ((172, 214, 132), (130, 186, 104)),
-    "sand": ((244, 224, 174), (232, 204, 146)),
-    "snow": ((240, 245, 252), (216, 226, 242)),
-    "road": ((168, 168, 176), (128, 128, 138)),
-    "floor": ((214, 174, 130), (188, 146, 104)),
-    "rock": ((196, 190, 176), (160, 152, 138)),
+_SKIES: dict[str, tuple[Colour, Colour]] = {  # at the top and at the horizon
+    "park": ((150, 205, 245), (226, 243, 252)), "beach": ((120, 195, 245), (232, 246, 252)),
+    "street": ((176, 206, 232), (236, 240, 244)), "winter": ((186, 204, 226), (238, 243, 250)),
+    "field": ((140, 200, 246), (246, 244, 224)), "forest": ((170, 210, 190), (224, 238, 214)),
+    "desert": ((250, 208, 150), (254, 236, 206)), "lake": ((150, 200, 240), (244, 232, 228)),
+    "room": ((244, 228, 206), (250, 240, 226)), "mountain": ((140, 186, 236), (228, 238, 250)),
+}  # fmt: skip
+_GROUNDS: dict[str, tuple[Colour, Colour]] = {  # far and near
+    "grass": ((172, 214, 132), (130, 186, 104)), "sand": ((244, 224, 174), (232, 204, 146)),
+    "snow": ((240, 245, 252), (216, 226, 242)), "road": ((168, 168, 176), (128, 128, 138)),
+    "floor": ((214, 174, 130), (188, 146, 104)), "rock": ((196, 190, 176), (160, 152, 138)),
     "water": ((128, 196, 226), (84, 158, 208)),
-}
+}  # fmt: skip
 
 
 def paint_setting(canvas: Canvas, scene: Scene, marks: dict[str, int], bands: list[tuple[str, float, float]]) -> None:
@@ -57,18 +52,23 @@ class Brush:
         self.pixels, self.dice, self.horizon = canvas.pixels, dice, horizon
 
     def ellipse(self, x: float, y: float, wide: float, high: float, colour: tuple) -> None:
+        """An ellipse of radii `wide` and `high`; a fourth number in `colour` is its opacity, as everywhere here."""
         p = self.pixels
-        draw = self.glaze if len(colour) == 4 else self.draw
-        draw.ellipse(((x - wide) * p, (y - high) * p, (x + wide) * p, (y + high) * p), fill=colour)
+        self._on(colour).ellipse(((x - wide) * p, (y - high) * p, (x + wide) * p, (y + high) * p), fill=colour)
 
     def polygon(self, points: list[tuple[float, float]], colour: tuple) -> None:
-        draw = self.glaze if len(colour) == 4 else self.draw
-        draw.polygon([(x * self.pixels, y * self.pixels) for x, y in points], fill=colour)
+        """A filled polygon."""
+        self._on(colour).polygon([(x * self.pixels, y * self.pixels) for x, y in points], fill=colour)
 
     def box(self, x0: float, y0: float, x1: float, y1: float, colour: tuple) -> None:
+        """An upright box."""
         self.polygon([(x0, y0), (x1, y0), (x1, y1), (x0, y1)], colour)
 
+    def _on(self, colour: tuple) -> ImageDraw.ImageDraw:
+        return self.glaze if len(colour) == 4 else self.draw
+
     def sun(self) -> None:
+        """The sun, somewhere high, with a glow."""
         x, y = self.dice.uniform(0.1, 0.9), self.dice.uniform(0.08, 0.16)
         for r, strength in ((0.13, 40), (0.1, 70), (0.065, 255)):
             self.ellipse(x, y, r, r, (255, 240, 170, strength))
@@ -81,10 +81,8 @@ class Brush:
 
     def hills(self, colour: Colour, high: float, count: int = 3) -> None:
         for hill in range(count):
-            x = (hill + self.dice.random()) / count
-            self.ellipse(
-                x, self.horizon + 0.02, self.dice.uniform(0.28, 0.45), high * self.dice.uniform(0.6, 1.0), colour
-            )
+            x, wide = (hill + self.dice.random()) / count, self.dice.uniform(0.28, 0.45)
+            self.ellipse(x, self.horizon + 0.02, wide, high * self.dice.uniform(0.6, 1.0), colour)
 
     def ground(self, colour: Colour) -> None:
         """The ground again below the horizon, over hills that hang into it."""
@@ -97,6 +95,7 @@ class Brush:
             self.ellipse(self.dice.random(), y, wide * grow, high * grow, colour)
 
     def fir(self, x: float, base: float, high: float, colour: Colour) -> None:
+        """A fir of three triangles."""
         for share, wide in ((0.0, 0.3), (0.3, 0.23), (0.55, 0.16)):
             y = base - high * share
             self.polygon([(x - wide * high, y), (x + wide * high, y), (x, y - high * 0.5)], colour)
@@ -106,15 +105,11 @@ def _park(brush: Brush) -> None:
     brush.sun() if brush.dice.random() < 0.5 else brush.clouds(2)
     for step in range(7):
         x, r = step / 6 + brush.dice.uniform(-0.06, 0.06), brush.dice.uniform(0.07, 0.12)
-        brush.ellipse(
-            x, brush.horizon - r * 0.35, r, r * 0.85, mix((130, 186, 130), (190, 220, 190), brush.dice.random())
-        )
+        leaves = mix((130, 186, 130), (190, 220, 190), brush.dice.random())
+        brush.ellipse(x, brush.horizon - r * 0.35, r, r * 0.85, leaves)
     brush.ground((172, 214, 132))
-    path = brush.dice.uniform(0.2, 0.8)
-    brush.polygon(
-        [(path - 0.03, brush.horizon), (path + 0.03, brush.horizon), (path + 0.34, 1), (path - 0.1, 1)],
-        (232, 218, 186, 150),
-    )
+    x, far = brush.dice.uniform(0.2, 0.8), brush.horizon
+    brush.polygon([(x - 0.03, far), (x + 0.03, far), (x + 0.34, 1), (x - 0.1, 1)], (232, 218, 186, 150))
     brush.tufts((110, 170, 90, 90), 14, brush.horizon)
 
 
@@ -224,48 +219,28 @@ def _room(brush: Brush) -> None:
     for step in range(7):
         top = 0.5 + (step / 6 - 0.5) * 0.9
         low = 0.5 + (step / 6 - 0.5) * 1.9
-        brush.polygon(
-            [(top, brush.horizon), (top + 0.005, brush.horizon), (low + 0.012, 1), (low, 1)], (150, 112, 78, 90)
-        )
+        seam = [(top, brush.horizon), (top + 0.005, brush.horizon), (low + 0.012, 1), (low, 1)]
+        brush.polygon(seam, (150, 112, 78, 90))
     rug = brush.dice.choice(((206, 150, 140), (150, 170, 200), (170, 190, 150)))
     brush.ellipse(0.5, 0.88, 0.46, 0.1, (*rug, 150))
 
 
 def _mountain(brush: Brush) -> None:
     brush.clouds(2)
+    dice, foot = brush.dice, brush.horizon
     for step in range(4):
-        x, high, wide = (
-            step / 3 + brush.dice.uniform(-0.08, 0.08),
-            brush.dice.uniform(0.2, 0.38),
-            brush.dice.uniform(0.2, 0.3),
-        )
-        top = max(brush.horizon - high, 0.04)
-        grey = mix((134, 144, 168), (172, 178, 196), brush.dice.random())
-        brush.polygon([(x - wide, brush.horizon), (x, top), (x + wide, brush.horizon)], grey)
-        brush.polygon([(x, top), (x + wide, brush.horizon), (x + wide * 0.2, brush.horizon)], darker(grey, 0.12))
-        brush.polygon(
-            [
-                (x - wide * 0.26, top + high * 0.26),
-                (x, top),
-                (x + wide * 0.26, top + high * 0.26),
-                (x + wide * 0.08, top + high * 0.2),
-                (x - wide * 0.08, top + high * 0.3),
-            ],
-            (248, 250, 254),
-        )
-    brush.box(0, brush.horizon, 1, brush.horizon + 0.05, (170, 186, 140))
-    brush.tufts((140, 134, 122, 130), 14, brush.horizon, 0.04, 0.012)
+        x, high, wide = step / 3 + dice.uniform(-0.08, 0.08), dice.uniform(0.2, 0.38), dice.uniform(0.2, 0.3)
+        top = max(foot - high, 0.04)
+        grey = mix((134, 144, 168), (172, 178, 196), dice.random())
+        brush.polygon([(x - wide, foot), (x, top), (x + wide, foot)], grey)
+        brush.polygon([(x, top), (x + wide, foot), (x + wide * 0.2, foot)], darker(grey, 0.12))
+        snow = ((-0.26, 0.26), (0, 0), (0.26, 0.26), (0.08, 0.2), (-0.08, 0.3))
+        brush.polygon([(x + wide * a, top + high * b) for a, b in snow], (248, 250, 254))
+    brush.box(0, foot, 1, foot + 0.05, (170, 186, 140))
+    brush.tufts((140, 134, 122, 130), 14, foot, 0.04, 0.012)
 
 
 _SCENERY: dict[str, Callable[[Brush], None]] = {
-    "park": _park,
-    "beach": _beach,
-    "street": _street,
-    "winter": _winter,
-    "field": _field,
-    "forest": _forest,
-    "desert": _desert,
-    "lake": _lake,
-    "room": _room,
-    "mountain": _mountain,
+    drawer.__name__[1:]: drawer
+    for drawer in (_park, _beach, _street, _winter, _field, _forest, _desert, _lake, _room, _mountain)
 }

@@ -1,4 +1,7 @@
-"""FNE's probabilities on a whole split: its statistics, its curves, one anchor's negatives judged (FNE, Sec. 3.2)."""
+"""FNE's probabilities on a whole split: its statistics, its curves, one anchor's negatives judged, what samplers take.
+
+Li et al. (2023), Section 3.2; the sampler itself is `samplers/fne.py`, the readings METHODS 1.1 to 1.3.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,11 +15,11 @@ from torch import Tensor
 
 from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
+from ...models.encoded import evaluating
 from ...runs.scores import similarity
 from ...samplers import FalseNegativeEliminating, Sampler, Statistics, posterior, sampling_weights
 from ...samplers.fne import trusted_scores
-from ..kit.scoring import Direction
-from ..maps.attention import evaluating
+from ..kit.scoring import Direction, model_of
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ def study(
     last batch may be smaller. `run` is a Run or a model; where the data have a world, it judges every pair. A model so
     poor that no positive counts is an ItmlabError.
     """
-    model = getattr(run, "model", run)
+    model = model_of(run)
     with evaluating(model):
         scores = similarity(model, data)
     generator = torch.Generator().manual_seed(seed)
@@ -104,7 +107,7 @@ def study(
         same = torch.eye(len(images), dtype=torch.bool)
         for one_way in (block, block.T):
             sampler.observe(one_way, same)
-            positives, hardest = trusted_scores(one_way, same)
+            positives, hardest = trusted_scores(one_way, same)  # of pairs that are the best of row and column
             matched.append(positives)
             mismatched.append(hardest if statistics == "hardest" else one_way[~same])
     if not sampler.ready:
@@ -114,7 +117,7 @@ def study(
             remedy="take a trained model, more images, or smaller batches",
         )
     truth = None if data.world is None else data.world.truth(None, None)
-    samples = (torch.cat(matched).numpy(), torch.cat(mismatched).numpy())
+    samples = (torch.cat(each).numpy() for each in (matched, mismatched))
     return Study(data, scores, data.positives, truth, sampler, *samples)
 
 
@@ -130,24 +133,27 @@ def curves(
     span: tuple[float, float] = (-0.2, 1.0),
     points: int = 480,
 ) -> Curves:
-    """Eq. 5, 9 and 13 over a span of similarities, for an anchor whose positive scores `positive_score`."""
+    """Eq. 5, 9 and 13 over a span of similarities, for an anchor whose positive scores `positive_score`.
+
+    >>> made = curves(Statistics(0.7, 0.08, 0.4, 0.1), 0.72, points=3, span=(0.0, 1.0))
+    >>> made.similarity.tolist(), (made.mismatch > made.match).tolist()
+    ([0.0, 0.5, 1.0], [True, True, False])
+    """
     grid = torch.linspace(*span, points, dtype=torch.float64)
     raw, monotone = (posterior(grid, statistics, prior=prior, monotone=flag) for flag in (False, True))
-    weight = sampling_weights(
-        grid[None],
-        torch.tensor([positive_score], dtype=torch.float64),
-        statistics,
-        prior=prior,
-        threshold=threshold,
-        sharpness=sharpness,
-        margin=margin,
-        preset=preset,
-    )[0]
+    settings = {"prior": prior, "threshold": threshold, "sharpness": sharpness, "margin": margin, "preset": preset}
+    positive = torch.tensor([positive_score], dtype=torch.float64)
+    weight = sampling_weights(grid[None], positive, statistics, **settings)[0]
     means = (statistics.positive_mean, statistics.negative_mean)
     deviations = (statistics.positive_deviation, statistics.negative_deviation)
     match, mismatch = (_normal(grid.numpy(), *pair) for pair in zip(means, deviations, strict=True))
     shown = (grid.numpy(), match, mismatch, raw.numpy(), monotone.numpy(), weight.numpy())
     return Curves(*shown, threshold, means, deviations, positive_score)
+
+
+def _normal(x: Float[ndarray, "point"], mean: float, deviation: float) -> Float[ndarray, "point"]:
+    spread = max(deviation, 1e-6)  # one without spread is drawn very narrow
+    return np.exp(-((x - mean) ** 2) / (2 * spread**2)) / (spread * np.sqrt(2 * np.pi))
 
 
 def judge(
@@ -189,12 +195,6 @@ def judge(
         drawn=drawn[order].numpy(),
         positive_score=float(positive_score),
     )
-
-
-def _normal(x: Float[ndarray, "point"], mean: float, deviation: float) -> Float[ndarray, "point"]:
-    """The density of a normal distribution; one without spread is drawn very narrow."""
-    spread = max(deviation, 1e-6)
-    return np.exp(-((x - mean) ** 2) / (2 * spread**2)) / (spread * np.sqrt(2 * np.pi))
 
 
 # How many of the negatives that a sampler takes are in truth matches: the question that recall does not answer.

@@ -39,14 +39,10 @@ def explore_false_negatives(
     sharpness = ipywidgets.FloatLogSlider(0.5, min=-1, max=2.5, step=0.1, description="sharpness a", **wide())
     margin = ipywidgets.FloatSlider(0.2, min=0, max=1, step=0.05, description="margin", **wide())
 
+    knobs = {"prior": likely, "threshold": threshold, "sharpness": sharpness, "margin": margin, "preset": preset}
+
     def draw() -> list[go.Figure]:
-        settings = {
-            "prior": likely.value,
-            "threshold": threshold.value,
-            "sharpness": sharpness.value,
-            "margin": margin.value,
-            "preset": preset.value,
-        }
+        settings = {name: knob.value for name, knob in knobs.items()}
         return _figures(studied, number.value, direction.value, settings, (best, drawn, draws))
 
     def change_direction(change: Any) -> None:
@@ -66,15 +62,14 @@ def _figures(
     best, drawn, draws = numbers
     data, judged = studied.data, judge(studied, anchor, direction, **settings, draws=draws)
     name = data.image_ids[anchor] if direction == "image" else data.caption_ids[anchor]
-    lowest = float(min(studied.scores.min(), 0))
+    span = (float(min(studied.scores.min(), 0)), 1.0)
+    said = "p = {prior:.3g}, λ = {threshold:.3g}, a = {sharpness:.3g}, margin = {margin:.2g}, {preset}"
     probability = draw_false_negative_probability(
-        curves(studied.sampler.statistics, judged.positive_score, **settings, span=(lowest, 1.0)),
+        curves(studied.sampler.statistics, judged.positive_score, **settings, span=span),
         studied.positive_scores,
         studied.negative_scores,
         title=f"Negatives of {direction} “{name}”",
-        subtitle="p = {prior:.3g}, λ = {threshold:.3g}, a = {sharpness:.3g}, margin = {margin:.2g}, {preset}".format(
-            **settings
-        ),
+        subtitle=said.format(**settings),
         scores=judged.score,
         weights=judged.weight,
         verdicts=judged.verdict,
@@ -90,12 +85,10 @@ def _figures(
         "verdicts": None if judged.verdict is None else judged.verdict[listed],
         "drawn": judged.drawn[listed],
     }
-    if direction == "image":
-        own = [data.captions[caption] for caption in data.captions_of_image[anchor].tolist()]
-        texts = [data.captions[caption] for caption in index]
-        return [
-            probability,
-            draw_negative_captions(data.images[anchor], own, texts, judged.posterior[listed], **columns),
-        ]
-    pictures = [data.images[image] for image in index]
-    return [probability, draw_negative_pictures(data.captions[anchor], pictures, judged.posterior[listed], **columns)]
+    shown = judged.posterior[listed]
+    if direction == "caption":
+        pictures = [data.images[image] for image in index]
+        return [probability, draw_negative_pictures(data.captions[anchor], pictures, shown, **columns)]
+    own = [data.captions[caption] for caption in data.captions_of_image[anchor].tolist()]
+    texts = [data.captions[caption] for caption in index]
+    return [probability, draw_negative_captions(data.images[anchor], own, texts, shown, **columns)]

@@ -1,4 +1,6 @@
-"""Where a negative's probability of being false comes from: densities, posterior and sampling weight (FNE, Fig. 2)."""
+"""Figures of FNE (Li et al. 2023): where a negative's probability of being false comes from (Fig. 2), the negatives of
+one anchor with the world's verdict (Fig. 6), and how much truth nobody annotated.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -12,6 +14,7 @@ from plotly.subplots import make_subplots
 
 from ..kit.canvas import Canvas, data_uri, draw_gallery
 from ..kit.theme import (
+    BLUE,
     GREY,
     INK,
     MATCH,
@@ -23,8 +26,10 @@ from ..kit.theme import (
     POSTERIOR,
     RULE,
     VERDICTS,
+    VERMILION,
     WEIGHT,
     WIDTH,
+    colour,
     label,
     styled,
     translucent,
@@ -65,28 +70,10 @@ def draw_false_negative_probability(
     _line(figure, curves.similarity, curves.weight, "sampling weight", {"color": WEIGHT, "width": 3.2}, row=3)
     _candidates(figure, scores, weights, verdicts, drawn)
     _regions(figure, curves, low, high)
-    figure.add_shape(
-        type="line",
-        xref="x",
-        yref="y3 domain",
-        x0=curves.positive_score,
-        x1=curves.positive_score,
-        y0=0,
-        y1=1,
-        line={"color": MATCH, "width": 1.5, "dash": "dash"},
-    )
-    figure.add_annotation(
-        text="s⁺",
-        x=curves.positive_score,
-        xref="x",
-        y=0.04,
-        yref="y3 domain",
-        showarrow=False,
-        xanchor="left",
-        xshift=3,
-        yanchor="bottom",
-        font_color=MATCH,
-    )
+    at, dashed = curves.positive_score, {"color": MATCH, "width": 1.5, "dash": "dash"}
+    figure.add_shape(type="line", xref="x", yref="y3 domain", x0=at, x1=at, y0=0, y1=1, line=dashed)
+    place = {"x": at, "xref": "x", "y": 0.04, "yref": "y3 domain", "xanchor": "left", "xshift": 3, "yanchor": "bottom"}
+    figure.add_annotation(text="s⁺", **place, showarrow=False, font_color=MATCH)
     figure.update_xaxes(range=[low, high], showline=False, ticks="")
     figure.update_xaxes(title="similarity to the anchor", row=3, showline=True, ticks="outside")
     figure.update_yaxes(title="density", range=[0, top], showticklabels=False, showgrid=False, row=1)
@@ -106,26 +93,16 @@ def _densities(
     """Histograms, normals and their μ ± σ in the top panel; returns the panel's height in density."""
     edges = np.linspace(curves.similarity[0], curves.similarity[-1], 81)
     centres, width = (edges[:-1] + edges[1:]) / 2, edges[1] - edges[0]
-    top = 1e-9
-    for index, (observed, density, name, shade) in enumerate(
-        (
-            (positive_scores, curves.match, "positives", MATCH),
-            (negative_scores, curves.mismatch, "negatives", MISMATCH),
-        )
-    ):
+    top, panel = 1e-9, {"row": 1, "col": 1}
+    kinds = (
+        (positive_scores, curves.match, "positives", MATCH),
+        (negative_scores, curves.mismatch, "negatives", MISMATCH),
+    )
+    for index, (observed, density, name, shade) in enumerate(kinds):
         counts = np.histogram(observed, edges)[0] / (max(len(observed), 1) * width)
         top = max(top, float(counts.max()), float(density.max()))
-        figure.add_bar(
-            x=centres,
-            y=counts,
-            width=width,
-            marker_color=translucent(shade, 0.28),
-            marker_line_width=0,
-            showlegend=False,
-            hoverinfo="skip",
-            row=1,
-            col=1,
-        )
+        bars = {"color": translucent(shade, 0.28), "line": {"width": 0}}
+        figure.add_bar(x=centres, y=counts, width=width, marker=bars, showlegend=False, hoverinfo="skip", **panel)
         _line(figure, curves.similarity, density, name, {"color": shade, "width": 3}, row=1)
         mean, deviation = curves.means[index], curves.deviations[index]
         figure.add_scatter(
@@ -137,8 +114,7 @@ def _densities(
             cliponaxis=False,
             showlegend=False,
             hovertemplate=f"{name}: μ = {mean:.3f}, σ = {deviation:.3f}<extra></extra>",
-            row=1,
-            col=1,
+            **panel,
         )
     return 1.2 * top
 
@@ -165,6 +141,7 @@ def _candidates(
     drawn: Sequence[int],
 ) -> None:
     """One trace a verdict and one for the drawn negatives, empty when there is nothing to draw."""
+    panel = {"mode": "markers", "row": 3, "col": 1}
     if scores is None or weights is None:
         scores = weights = np.zeros(0)
     best = np.argsort(-scores, kind="stable")[:SHOWN]
@@ -174,27 +151,17 @@ def _candidates(
         figure.add_scatter(
             x=scores[among],
             y=weights[among],
-            mode="markers",
-            name=f"{'negative' if verdicts is None else name.split(' ', 1)[1]}",
+            name="negative" if verdicts is None else name.split(" ", 1)[1],  # without its sign
             marker={"size": 7, "color": shade, "opacity": 0.8},
             showlegend=bool(len(among)),
             customdata=among,
             hovertemplate="candidate %{customdata}: s = %{x:.3f}, weight %{y:.3f}<extra></extra>",
-            row=3,
-            col=1,
+            **panel,
         )
     chosen = np.unique(np.asarray(drawn, dtype=int))
-    figure.add_scatter(
-        x=scores[chosen],
-        y=weights[chosen],
-        mode="markers",
-        name="drawn",
-        marker={"size": 14, "color": "rgba(0,0,0,0)", "line": {"color": INK, "width": 2}},
-        showlegend=bool(len(chosen)),
-        hoverinfo="skip",
-        row=3,
-        col=1,
-    )
+    ring, there = {"size": 14, "color": "rgba(0,0,0,0)", "line": {"color": INK, "width": 2}}, bool(len(chosen))
+    x, y = scores[chosen], weights[chosen]
+    figure.add_scatter(x=x, y=y, name="drawn", marker=ring, showlegend=there, hoverinfo="skip", **panel)
 
 
 def _regions(figure: go.Figure, curves: "Curves", low: float, high: float) -> None:
@@ -202,52 +169,20 @@ def _regions(figure: go.Figure, curves: "Curves", low: float, high: float) -> No
     ends = [_crossing(curves, curves.threshold, high), _crossing(curves, 0.5, high)]
     ends = [low, ends[0], max(ends), high]
     for (name, shade), left, right in zip(REGIONS, ends[:-1], ends[1:], strict=True):
-        figure.add_shape(
-            type="rect",
-            xref="x",
-            yref="paper",
-            x0=left,
-            x1=right,
-            y0=0,
-            y1=1,
-            line_width=0,
-            fillcolor=translucent(shade, 0.08 if shade == GREY else 0.11),
-            layer="below",
-        )
-        wide = (right - left) / (high - low) > 0.04
+        area = {"fillcolor": translucent(shade, 0.08 if shade == GREY else 0.11), "line_width": 0, "layer": "below"}
+        figure.add_shape(type="rect", xref="x", yref="paper", x0=left, x1=right, y0=0, y1=1, **area)
+        share = (right - left) / (high - low)
+        words = name.replace(" ", "<br>") if share < 0.16 else name
         figure.add_annotation(
-            text=f"<i>{name.replace(' ', '<br>') if (right - left) / (high - low) < 0.16 else name}</i>"
-            if wide
-            else "",
-            x=(left + right) / 2,
-            xref="x",
-            y=1,
-            yref="paper",
-            yanchor="top",
-            showarrow=False,
+            text=f"<i>{words}</i>" if share > 0.04 else "",  # never left out: a widget needs as many as before
+            **{"x": (left + right) / 2, "xref": "x", "y": 1, "yref": "paper", "yanchor": "top", "showarrow": False},
             font={"size": 13, "color": MUTED if shade == GREY else shade},
         )
-    figure.add_shape(
-        type="line",
-        xref="x domain",
-        yref="y2",
-        x0=0,
-        x1=1,
-        y0=curves.threshold,
-        y1=curves.threshold,
-        line={"color": ORANGE, "width": 1.5, "dash": "dash"},
-    )
-    figure.add_annotation(
-        text=f"λ = {curves.threshold:g}",
-        x=0,
-        xref="x domain",
-        y=curves.threshold,
-        yref="y2",
-        xanchor="left",
-        yanchor="bottom",
-        showarrow=False,
-        font={"size": 12, "color": MUTED},
-    )
+    across = {"xref": "x domain", "yref": "y2"}
+    dashed, level = {"color": ORANGE, "width": 1.5, "dash": "dash"}, curves.threshold
+    figure.add_shape(type="line", **across, x0=0, x1=1, y0=level, y1=level, line=dashed)
+    place = {**across, "x": 0, "y": level, "xanchor": "left", "yanchor": "bottom"}
+    figure.add_annotation(text=f"λ = {level:g}", **place, showarrow=False, font={"size": 12, "color": MUTED})
 
 
 def _crossing(curves: "Curves", level: float, otherwise: float) -> float:
@@ -341,7 +276,11 @@ def draw_negative_pictures(
 
 
 def percent(probability: float) -> str:
-    """A probability in percent, with digits where they tell something."""
+    """A probability in percent, with digits where they tell something.
+
+    >>> [percent(value) for value in (0.834, 0.0617, 0.0023, 0.00001)]
+    ['83 %', '6.2 %', '0.23 %', '< 0.01 %']
+    """
     value = 100 * probability
     if value < 0.01:
         return "< 0.01 %"
@@ -362,12 +301,9 @@ def draw_true_images(true: Integer[ndarray, "caption"], *, title: str, subtitle:
 
     Numbers are gathered into steps that double (1, 2, 3–4, 5–8, …).
     """
-    true = np.asarray(true)
-    edges = [1]
-    while edges[-1] < true.max():
-        edges.append(edges[-1] * 2)
     step = np.ceil(np.log2(np.maximum(true, 1))).astype(int)
-    share = 100 * np.bincount(step, minlength=len(edges)) / len(true)
+    share = 100 * np.bincount(step) / len(step)
+    edges = [2**power for power in range(len(share))]
     names = [f"{edge // 2 + 1}–{edge}" if edge > 2 else str(edge) for edge in edges]
     names[0] = "1: its own only"
     figure = go.Figure(

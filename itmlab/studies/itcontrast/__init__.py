@@ -23,28 +23,8 @@ from .tables import (
 )
 
 __all__ = [
-    "Curve",
-    "MadeOf",
-    "MemorySweep",
-    "Recollection",
-    "SynthesisBatch",
-    "Terms",
-    "draw_contrast_gains",
-    "draw_contrast_table",
-    "draw_denominator_shares",
-    "draw_hardness",
-    "draw_info_cmr_terms",
-    "draw_kernel_memory",
-    "draw_memory_sweep",
-    "draw_prototypes",
-    "explore_kernel_memory",
-    "hardness",
-    "made_of",
-    "memory_sweep",
-    "recollect",
-    "shares_by_temperature",
-    "synthesis_batch",
-    "term_names",
-    "terms",
-    "true_prototypes",
-]
+    "Curve", "MadeOf", "MemorySweep", "Recollection", "SynthesisBatch", "Terms", "draw_contrast_gains",
+    "draw_contrast_table", "draw_denominator_shares", "draw_hardness", "draw_info_cmr_terms", "draw_kernel_memory",
+    "draw_memory_sweep", "draw_prototypes", "explore_kernel_memory", "hardness", "made_of", "memory_sweep",
+    "recollect", "shares_by_temperature", "synthesis_batch", "term_names", "terms", "true_prototypes",
+]  # fmt: skip

@@ -6,6 +6,7 @@ import ipywidgets
 import plotly.graph_objects as go
 
 from ...data.captionset import CaptionSet
+from ...data.pictures import view
 from ..kit.explorer import Explorer, wide
 from .figures import draw_kernel_memory as draw_memory
 from .figures import draw_prototypes
@@ -15,7 +16,7 @@ from .memory import Recollection, SynthesisBatch, made_of, recollect, synthesis_
 def explore_kernel_memory(run: Any, data: CaptionSet, *, anchor: int = 0, pairs: int = 128, seed: int = 0) -> Explorer:
     """The explorer over a batch of `pairs` of a split: its pictures or its captions are the anchors.
 
-    Above, the map and the cosines of `figures.kernel_memory`; below, what the hardest synthetic negatives are made of,
+    Above, the map and the cosines of `draw_kernel_memory`; below, what the hardest synthetic negatives are made of,
     with the world's verdict where the data have a world. `run` is a Run or a model with one feature a side.
     """
     batches: dict[str, SynthesisBatch] = {}
@@ -51,22 +52,12 @@ def _figures(batch: SynthesisBatch, found: Recollection, settings: dict[str, Any
         subtitle=f"σ = {settings['sigma']:.3g}, m = {settings['clusters']}, {words}; a colour a cluster",
         match=at,
     )
-    rows = made_of(batch, found)
-    shown = {"match": float(found.score[at]), "title": "What they are made of"}
     if batch.direction == "image":
+        shown, anchor = names, data.images[image]
         subtitle = f"picture {data.image_ids[image]}, whose own caption here is “{data.captions[caption]}”"
-        below = draw_prototypes(rows, names, **shown, subtitle=subtitle, anchor=data.images[image])
     else:
-        pictures = _Pictures(batch)
-        below = draw_prototypes(rows, pictures, **shown, subtitle=f"caption “{data.captions[caption]}”")
+        shown, anchor = view(data.images, batch.images.tolist()), None  # decoded when one is shown
+        subtitle = f"caption “{data.captions[caption]}”"
+    title, match = "What they are made of", float(found.score[at])
+    below = draw_prototypes(made_of(batch, found), shown, title=title, subtitle=subtitle, match=match, anchor=anchor)
     return [memory, below]
-
-
-class _Pictures:
-    """A batch's pictures, each decoded when it is shown."""
-
-    def __init__(self, batch: SynthesisBatch):
-        self.batch = batch
-
-    def __getitem__(self, index: int) -> Any:
-        return self.batch.data.images[int(self.batch.images[index])]

@@ -1,11 +1,13 @@
-"""One anchor's kernel associative memories: a map of its clusters and what they recall, and how hard that is."""
+"""Figures of SynHNC: one anchor's memories as a map and in rows, what they are made of, and how hard each kind is.
+
+Wu et al. (2023), ITContrast, Sec. 3.2. On the map the distance from the middle is the angle to the anchor.
+"""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy import ndarray
 from PIL import Image
 from plotly.subplots import make_subplots
@@ -30,20 +32,25 @@ from ..kit.theme import (
     styled,
     translucent,
 )
+from .memory import MadeOf, Recollection
 
-if TYPE_CHECKING:
-    from .memory import MadeOf, Recollection
-
+# One anchor's kernel associative memories: a map of its clusters and what they recall, and the same in rows.
 
 RINGS = (0.75, 0.5, 0.25, 0.0, -0.25, -0.5)  # cosines
 MAP = 452  # pixels a side
 SYMBOLS = ("circle", "square")  # clusters 9 to 16 have the colours of 1 to 8 again
 SMALLEST, LARGEST = 6.0, 24.0  # pixels a prototype: kernel weight 0, kernel weight 1
 LINKED = 0.05  # kernel weight from which a prototype is tied to what it helped to make
+LEGEND = {
+    "the anchor": {"symbol": "star", "size": 15, "color": INK},
+    "its match": {"symbol": "circle", "size": 11, "color": PAPER, "line": {"color": INK, "width": 3}},
+    "a negative, sized by its kernel weight": {"symbol": "circle", "size": 12, "color": GREY},
+    "a synthetic negative": {"symbol": "diamond", "size": 13, "color": GREY, "line": {"color": INK, "width": 1.8}},
+}
 
 
 def draw_kernel_memory(
-    recollection: "Recollection", names: Sequence[str], *, title: str, subtitle: str = "", match: int | None = None
+    recollection: Recollection, names: Sequence[str], *, title: str, subtitle: str = "", match: int | None = None
 ) -> go.Figure:
     """Left a map: the anchor in its middle, every candidate as far out as the angle between the two says.
 
@@ -52,46 +59,38 @@ def draw_kernel_memory(
     the candidates; `match` is the anchor's own. The number of traces is always the same.
     """
     figure = make_subplots(1, 2, column_widths=[0.53, 0.47], horizontal_spacing=0.12)
-    order = [int(row) for row in np.argsort(-_hardness(recollection), kind="stable")]
+    hardness = np.nan_to_num(recollection.hardness.numpy(), nan=-2.0)  # empty clusters last
+    order = [int(cluster) for cluster in np.argsort(-hardness, kind="stable")]
     _map(figure, recollection, names, match)
     _strips(figure, recollection, names, order)
-    _legend(figure)
+    for name, marker in LEGEND.items():  # without colours of their own: colours are clusters
+        figure.add_scatter(x=[None], y=[None], mode="markers", name=name, marker=marker, showlegend=True, row=1, col=1)
     figure = styled(figure, title, subtitle, height=MAP)
     figure.update_layout(margin_t=figure.layout.margin.t + 8)
     figure.update_layout(width=WIDTH, legend_y=1.03, bargap=0, margin={"l": 16, "r": 20, "b": 56})
-    height = figure.layout.margin.t + MAP + figure.layout.margin.b
-    rows = len(order)
-    score = float(recollection.score[match]) if match is not None else None
-    _match_line(figure, score, rows)
+    if match is not None:
+        _match_line(figure, float(recollection.score[match]), len(order))
     _rows(figure, recollection, order)
-    return figure.update_layout(height=height)
+    return figure.update_layout(height=figure.layout.margin.t + MAP + figure.layout.margin.b)
 
 
-def _map(figure: go.Figure, recollection: "Recollection", names: Sequence[str], match: int | None) -> None:
+def _map(figure: go.Figure, recollection: Recollection, names: Sequence[str], match: int | None) -> None:
     place, made = recollection.place.numpy(), recollection.points_place.numpy()
     extent = 1.04 * float(np.nanmax(np.linalg.norm(np.concatenate([place, made]), axis=1)))
     for cosine in RINGS:
         _ring(figure, cosine, extent)
     membership, kernel = recollection.membership.numpy(), recollection.kernel.numpy()
-    ends = [
-        np.array([made[membership[at]], place[at], [np.nan, np.nan]])
-        for at in np.flatnonzero((membership >= 0) & (kernel >= LINKED))
-    ]
-    lines = np.concatenate(ends) if ends else np.zeros((0, 2))
+    tied = np.flatnonzero((membership >= 0) & (kernel >= LINKED))
+    gap = np.full((len(tied), 2), np.nan)  # the line from one pair of ends does not go on to the next
+    lines = np.stack([made[membership[tied]], place[tied], gap], axis=1).reshape(-1, 2)
     thin = {"color": translucent(INK, 0.3), "width": 1.2}
     _points(figure, lines, 1, mode="lines", line=thin, hoverinfo="skip")
-    shown = np.flatnonzero(membership >= 0)
-    shown = shown[np.argsort(-kernel[shown], kind="stable")]  # the small ones above
+    shown = _shown(recollection)
     _points(figure, place[shown], 1, **_prototypes(recollection, names, shown))
     _points(figure, made, 1, **_synthetic(recollection, range(len(made))))
     own = place[[match]] if match is not None else np.zeros((0, 2))
-    _points(
-        figure,
-        own,
-        1,
-        marker={"size": 13, "symbol": "circle", "color": PAPER, "line": {"color": INK, "width": 3}},
-        hovertemplate="its match<extra></extra>",
-    )
+    ring = {"size": 13, "symbol": "circle", "color": PAPER, "line": {"color": INK, "width": 3}}
+    _points(figure, own, 1, marker=ring, hovertemplate="its match<extra></extra>")
     star = {"size": 19, "symbol": "star", "color": INK, "line": {"color": PAPER, "width": 1.5}}
     _points(figure, np.zeros((1, 2)), 1, marker=star, hovertemplate="the anchor<extra></extra>")
     hidden = {"visible": False, "range": [-extent, extent], "automargin": False}
@@ -106,25 +105,15 @@ def _ring(figure: go.Figure, cosine: float, extent: float) -> None:
         return
     box = {"x0": -radius, "x1": radius, "y0": -radius, "y1": radius}
     figure.add_shape(type="circle", xref="x", yref="y", **box, line={"color": RULE, "width": 1.3}, layer="below")
-    figure.add_annotation(
-        text=f"{cosine:g}".replace("-", "−"),
-        x=0,
-        y=radius,
-        xref="x",
-        yref="y",
-        showarrow=False,
-        font={"size": 11, "color": MUTED},
-        bgcolor=PAPER,
-        borderpad=1,
-    )
+    look = {"showarrow": False, "font": {"size": 11, "color": MUTED}, "bgcolor": PAPER, "borderpad": 1}
+    text = f"{cosine:g}".replace("-", "−")
+    figure.add_annotation(text=text, x=0, y=radius, xref="x", yref="y", **look)
 
 
-def _strips(figure: go.Figure, recollection: "Recollection", names: Sequence[str], order: Sequence[int]) -> None:
+def _strips(figure: go.Figure, recollection: Recollection, names: Sequence[str], order: Sequence[int]) -> None:
     membership, score = recollection.membership.numpy(), recollection.score.numpy()
-    row_of = {cluster: row for row, cluster in enumerate(order)}
-    shown = np.flatnonzero(membership >= 0)
-    shown = shown[np.argsort(-recollection.kernel.numpy()[shown], kind="stable")]
-    rows = np.array([row_of[cluster] for cluster in membership[shown]])
+    shown = _shown(recollection)
+    rows = np.argsort(order)[membership[shown]]  # the row of each cluster is its place in the order
     _points(figure, np.stack([score[shown], rows], axis=1), 2, **_prototypes(recollection, names, shown))
     hardness = recollection.hardness.numpy()
     diamonds = np.stack([hardness[order], np.arange(len(order), dtype=float)], axis=1)
@@ -134,9 +123,15 @@ def _strips(figure: go.Figure, recollection: "Recollection", names: Sequence[str
     figure.update_yaxes(range=[len(order) - 0.45, -0.75], showgrid=False, showticklabels=False, col=2)
 
 
-def _prototypes(recollection: "Recollection", names: Sequence[str], shown: Sequence[int]) -> dict:
+def _shown(recollection: Recollection) -> Int[ndarray, "prototype"]:
+    """The prototypes, the heaviest first: the small ones lie above."""
+    prototypes = np.flatnonzero(recollection.membership.numpy() >= 0)
+    return prototypes[np.argsort(-recollection.kernel.numpy()[prototypes], kind="stable")]
+
+
+def _prototypes(recollection: Recollection, names: Sequence[str], shown: Sequence[int]) -> dict:
     clusters, kernel = recollection.membership.numpy()[shown], recollection.kernel.numpy()[shown]
-    coefficients = recollection.coefficients.numpy()[shown]
+    said = _digits(recollection.score.numpy()[shown], kernel, recollection.coefficients.numpy()[shown])
     return {
         "marker": {
             "size": SMALLEST + (LARGEST - SMALLEST) * np.sqrt(kernel),
@@ -144,10 +139,7 @@ def _prototypes(recollection: "Recollection", names: Sequence[str], shown: Seque
             "symbol": [SYMBOLS[cluster // 8 % 2] for cluster in clusters],
             "line": {"color": PAPER, "width": 0.8},
         },
-        "customdata": np.stack(
-            [[label(names[at]) for at in shown], *_digits(recollection.score.numpy()[shown], kernel, coefficients)],
-            axis=1,
-        ),
+        "customdata": np.stack([[label(names[at]) for at in shown], *said], axis=1),
         "hovertemplate": (
             "%{customdata[0]}<br>cosine %{customdata[1]}, kernel weight %{customdata[2]}, "
             "coefficient %{customdata[3]}<extra></extra>"
@@ -155,7 +147,7 @@ def _prototypes(recollection: "Recollection", names: Sequence[str], shown: Seque
     }
 
 
-def _synthetic(recollection: "Recollection", clusters: Sequence[int]) -> dict:
+def _synthetic(recollection: Recollection, clusters: Sequence[int]) -> dict:
     hardness, lengths = recollection.hardness.numpy(), recollection.points.norm(dim=1).numpy()
     listed = list(clusters)
     return {
@@ -175,46 +167,24 @@ def _points(figure: go.Figure, places: Float[ndarray, "point 2"], column: int, *
     figure.add_scatter(x=places[:, 0], y=places[:, 1], row=1, col=column, **style)
 
 
-def _legend(figure: go.Figure) -> None:
-    """Entries without a colour of their own: colours are clusters."""
-    entries = {
-        "the anchor": {"symbol": "star", "size": 15, "color": INK},
-        "its match": {"symbol": "circle", "size": 11, "color": PAPER, "line": {"color": INK, "width": 3}},
-        "a negative, sized by its kernel weight": {"symbol": "circle", "size": 12, "color": GREY},
-        "a synthetic negative": {"symbol": "diamond", "size": 13, "color": GREY, "line": {"color": INK, "width": 1.8}},
-    }
-    for name, marker in entries.items():
-        figure.add_scatter(x=[None], y=[None], mode="markers", name=name, marker=marker, showlegend=True, row=1, col=1)
-
-
-def _match_line(figure: go.Figure, score: float | None, rows: int) -> None:
-    if score is None:
-        return
+def _match_line(figure: go.Figure, score: float, rows: int) -> None:
     ends = {"x0": score, "x1": score, "y0": -0.62, "y1": rows - 0.45}
     line = {"color": INK, "width": 1.5, "dash": "dash"}
     figure.add_shape(type="line", xref="x2", yref="y2", **ends, line=line, layer="below")
-    figure.add_annotation(
-        text="its match", x=score, y=-0.62, xref="x2", yref="y2", showarrow=False, yanchor="bottom", font_size=12
-    )
+    look = {"showarrow": False, "yanchor": "bottom", "font_size": 12}
+    figure.add_annotation(text="its match", x=score, y=-0.62, xref="x2", yref="y2", **look)
 
 
-def _rows(figure: go.Figure, recollection: "Recollection", order: Sequence[int]) -> None:
+def _rows(figure: go.Figure, recollection: Recollection, order: Sequence[int]) -> None:
     """Left of each strip how many prototypes the cluster has, and how many of them share the weight."""
+    place = {"x": 0, "xref": "x2 domain", "xanchor": "right", "xshift": -8, "yref": "y2", "showarrow": False}
     for row, cluster in enumerate(order):
         number = len(recollection.prototypes(cluster))
         text = f"{number} · <b>{recollection.effective(cluster):.1f}</b>" if number else "empty"
-        place = {"x": 0, "xref": "x2 domain", "xanchor": "right", "xshift": -8, "y": row, "yref": "y2"}
         shade = colour(cluster % 8) if number else MUTED
-        figure.add_annotation(text=text, **place, showarrow=False, font={"size": 12, "color": shade})
-    place = {"x": 0, "xref": "x2 domain", "xanchor": "right", "xshift": -8, "y": -0.62, "yref": "y2"}
-    figure.add_annotation(
-        text="size · effective", **place, yanchor="bottom", showarrow=False, font={"size": 11, "color": MUTED}
-    )
-
-
-def _hardness(recollection: "Recollection") -> Float[ndarray, "cluster"]:
-    """For the order of the rows: empty clusters last."""
-    return np.nan_to_num(recollection.hardness.numpy(), nan=-2.0)
+        figure.add_annotation(text=text, y=row, **place, font={"size": 12, "color": shade})
+    font = {"size": 11, "color": MUTED}
+    figure.add_annotation(text="size · effective", y=-0.62, **place, yanchor="bottom", font=font)
 
 
 def _digits(*columns: Float[ndarray, "point"]) -> list[list[str]]:
@@ -224,12 +194,11 @@ def _digits(*columns: Float[ndarray, "point"]) -> list[list[str]]:
 
 # What synthetic negatives are made of: a row each, with the pictures or captions whose features it holds most of.
 
-
 PROTOTYPES_ROW, SIDE, PICTURE = 78, 16, 60  # pixels
 
 
 def draw_prototypes(
-    made: Sequence["MadeOf"],
+    made: Sequence[MadeOf],
     candidates: Sequence[str] | Sequence[Image.Image],
     *,
     title: str,
@@ -265,9 +234,8 @@ def draw_prototypes(
         for column, index in enumerate(one.prototypes[:columns]):
             verdict = None if one.verdicts is None else int(one.verdicts[column])
             _cell(canvas, candidates[index], one.weights[column], verdict, first + column * room, top, room)
-    return canvas.figure(
-        title, subtitle, height=max(24 + PROTOTYPES_ROW * len(made), 190 if anchor is not None else 60) + 8
-    )
+    height = max(24 + PROTOTYPES_ROW * len(made), 190 if anchor is not None else 60) + 8
+    return canvas.figure(title, subtitle, height=height)
 
 
 def _cell(
@@ -294,7 +262,6 @@ def _cell(
 
 # How hard negatives are: the cosines of each kind of them in a row of its own, over one axis.
 
-
 COLOURS = {
     "matches": BLUE,
     "negatives of the batch": GREY,
@@ -316,38 +283,25 @@ def draw_hardness(
 ) -> go.Figure:
     """A histogram a kind, the first on top, each as high as the others at its peak; its mean is marked and written.
 
-    A kind without any score keeps its row. Kinds that `explain.hardness` names have colours of their own.
+    A kind without any score keeps its row. Kinds that `hardness` names have colours of their own.
     """
     names, figure = list(scores), go.Figure()
     shades = [COLOURS.get(name, colour(index)) for index, name in enumerate(names)]
-    present = [values for values in scores.values() if len(values)]
-    low, high = (
-        (min(values.min() for values in present), max(values.max() for values in present)) if present else (0, 1)
-    )
+    every = np.concatenate([*scores.values(), []])
+    low, high = (every.min(), every.max()) if len(every) else (0, 1)
     edges = np.linspace(float(low), float(high) + 1e-9, BINS + 1)
     for row, (name, shade) in enumerate(zip(names, shades, strict=True)):
         counts = np.histogram(scores[name], edges)[0]
         heights = 0.82 * counts / max(counts.max(), 1)
         base = len(names) - 1 - row
         ends = [edges[0], *np.repeat(edges[1:-1], 2), edges[-1]]
-        figure.add_scatter(
-            x=[*ends, edges[-1], edges[0]],
-            y=[*(base + np.repeat(heights, 2)), base, base],
-            fill="toself",
-            fillcolor=translucent(shade, 0.45),
-            line={"color": shade, "width": 1.4},
-            mode="lines",
-            hoverinfo="skip",
-        )
+        x, y = [*ends, edges[-1], edges[0]], [*(base + np.repeat(heights, 2)), base, base]
+        look = {"fill": "toself", "fillcolor": translucent(shade, 0.45), "line": {"color": shade, "width": 1.4}}
+        figure.add_scatter(x=x, y=y, mode="lines", hoverinfo="skip", **look)
         mean = float(np.mean(scores[name])) if len(scores[name]) else None
-        figure.add_scatter(
-            x=[mean],
-            y=[base],
-            mode="markers",
-            marker={"size": 11, "color": PAPER, "line": {"color": shade, "width": 3}},
-            cliponaxis=False,
-            hovertemplate=f"{label(name)}: {len(scores[name]):,}, mean %{{x:.3f}}<extra></extra>",
-        )
+        ring = {"size": 11, "color": PAPER, "line": {"color": shade, "width": 3}}
+        hover = f"{label(name)}: {len(scores[name]):,}, mean %{{x:.3f}}<extra></extra>"
+        figure.add_scatter(x=[mean], y=[base], mode="markers", marker=ring, cliponaxis=False, hovertemplate=hover)
         said = f"mean {round(mean, 2) + 0.0:.2f}".replace("-", "−") if mean is not None else "none"
         _note(figure, f"<b>{label(name)}</b>", base + 0.40, INK, 14)
         _note(figure, f"{len(scores[name]):,}, {said}", base + 0.14, MUTED, 12)

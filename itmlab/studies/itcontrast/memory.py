@@ -1,4 +1,8 @@
-"""SynHNC, one anchor step by step: clusters, kernel weights, what each memory recalls and where that lands."""
+"""SynHNC, one anchor step by step: clusters, kernel weights, what each memory recalls and where that lands.
+
+Wu et al. (2023), ITContrast, Sec. 3.2: an anchor's negatives are clustered; asked with the anchor q, the kernel
+associative memory of each cluster recalls a point q̄ made of its prototypes (Eqs. 2–5, as METHODS 4.1 reads them).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +16,11 @@ from torch.nn.functional import normalize
 
 from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
+from ...models.encoded import evaluating
 from ...models.pairs import looked_at
 from ...runs.scores import embed_captions, embed_images
 from ...synthesis.synhnc import REGULARISATION, Association, Weights, associate, kmeans, recall, squared_distances
 from ..kit.scoring import Direction
-from ..maps.attention import evaluating
 from ..maps.embeddings import features_apart
 
 
@@ -106,10 +110,9 @@ def synthesis_batch(
     drawn = [data.captions_of_image[image] for image in images.tolist()]
     captions = torch.stack([own[torch.randint(len(own), (), generator=generator)] for own in drawn])
     with evaluating(model):
-        sides = [
-            normalize(embed_images(model, [seen[image] for image in images.tolist()]), dim=1),
-            normalize(embed_captions(model, [data.captions[caption] for caption in captions.tolist()]), dim=1),
-        ]
+        pictures = embed_images(model, [seen[image] for image in images.tolist()])
+        sentences = embed_captions(model, [data.captions[caption] for caption in captions.tolist()])
+    sides = [normalize(features, dim=1) for features in (pictures, sentences)]
     truth = None if data.world is None else data.world.truth(images, captions)
     if direction == "caption":
         sides.reverse()
@@ -172,7 +175,6 @@ def _sky(
 
 
 # What an anchor's synthetic negatives are made of: the prototypes that their clusters' kernels weigh most.
-
 
 LEAST = 0.005  # kernel weight below which a prototype is not worth showing
 

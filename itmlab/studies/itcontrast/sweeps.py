@@ -1,12 +1,16 @@
-"""SynHNC over a whole batch: how hard its negatives are by σ and m, and what they are made of."""
+"""SynHNC and InfoCMR over a whole batch: how hard its negatives are by σ and m, and whose the denominator's shares are.
+
+Wu et al. (2023). InfoCMR (Eq. 7) of an anchor is −log(e^(s⁺/τ) / Σ e^(s/τ)), summed over its match, the negatives of
+the batch, the synthetic ones and Gaussian noise (METHODS 4.2); a term's share of that sum is its part of the gradient.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int64
 from numpy import ndarray
 from torch import Tensor
 
@@ -65,17 +69,16 @@ def memory_sweep(
     """The batch's synthetic negatives at each value of "sigma" (the clusters stay) or of "clusters"."""
     if parameter not in get_args(Parameter) or not len(values):
         raise ItmlabError(f"no sweep over {len(values)} values of {parameter!r}", remedy="take sigma or clusters")
-    distances = (squared_distances(batch.anchors, batch.candidates), _between(batch))
     hardest = batch.hardest()
     columns: dict[str, list[list[float]]] = {kind: [] for kind in weights}
     for value in values:
         settings = {"sigma": sigma, "clusters": clusters, parameter: value}
         membership = _clusters(batch, settings["clusters"], seed)
         for kind in weights:
-            found = associate(*distances, membership, weights=kind, **settings)
-            points = recall(batch.candidates, membership, found.coefficients, clusters=settings["clusters"])
+            found, points = _recalled(batch, membership, weights=kind, **settings)
             columns[kind].append(_measured(batch, found, points, hardest))
-    curves = {kind: _curve(np.array(rows).T) for kind, rows in columns.items()}
+    rows = {kind: np.array(column).T for kind, column in columns.items()}
+    curves = {kind: Curve(row[0], row[1:3], *row[3:]) for kind, row in rows.items()}
     match = float(batch.positive_scores.mean())
     return MemorySweep(parameter, np.array(values, dtype=float), curves, float(hardest.mean()), match)
 
@@ -84,16 +87,13 @@ def hardness(
     batch: SynthesisBatch, synthesis: SynHNC | None = None, *, noise: int = 128, seed: int = 0
 ) -> dict[str, Float[ndarray, "score"]]:
     """The cosines that a loss is given for the batch, by what they are of: before the synthesis, and what it adds."""
-    generator = torch.Generator().manual_seed(seed)
-    made = (synthesis or SynHNC())(batch.anchors, batch.candidates, batch.positives, generator=generator)
-    scores = made.scores(batch.anchors)
-    random = batch.anchors @ gaussian_noise(noise, batch.anchors, generator=generator).T
+    scores, allowed, random = _synthesised(batch, synthesis, noise, seed)
     kinds = {
         "matches": batch.positive_scores,
         "negatives of the batch": batch.scores[~batch.positives],
         "the hardest of them": batch.hardest(),
-        "synthetic negatives": scores[made.allowed],
-        "the hardest synthetic": scores.masked_fill(~made.allowed, -1).max(dim=1).values,
+        "synthetic negatives": scores[allowed],
+        "the hardest synthetic": scores.masked_fill(~allowed, -1).max(dim=1).values,
         "Gaussian noise": random.flatten(),
     }
     return {kind: values.numpy() for kind, values in kinds.items()}
@@ -112,11 +112,8 @@ def true_prototypes(
     if batch.truth is None:
         raise ItmlabError("no world knows what is true here", where=batch.data.name, remedy="use the data set scenes")
     membership = _clusters(batch, clusters, seed)
-    distances = (squared_distances(batch.anchors, batch.candidates), _between(batch))
-    found = associate(*distances, membership, clusters=clusters, sigma=sigma, weights=weights)
-    points = recall(batch.candidates, membership, found.coefficients, clusters=clusters)
-    numbers = torch.arange(clusters)[:, None]
-    mine = membership[:, None] == numbers
+    found, points = _recalled(batch, membership, clusters=clusters, sigma=sigma, weights=weights)
+    mine = membership[:, None] == torch.arange(clusters)[:, None]
     heaviest = found.kernel[:, None].masked_fill(~mine, -1).max(dim=2).indices
     verdicts = batch.truth.gather(1, heaviest).masked_fill(~mine.any(2), -1)
     cosines = torch.cosine_similarity(points, batch.anchors[:, None], dim=-1).masked_fill(~mine.any(2), -2)
@@ -137,12 +134,19 @@ def true_prototypes(
     return shares
 
 
-def _between(batch: SynthesisBatch) -> Float[Tensor, "candidate candidate"]:
-    return squared_distances(batch.candidates, batch.candidates)
+def _clusters(batch: SynthesisBatch, clusters: int, seed: int) -> Int64[Tensor, "anchor candidate"]:
+    """Each candidate's cluster, −1 of the anchor's own."""
+    between, generator = squared_distances(batch.candidates, batch.candidates), torch.Generator().manual_seed(seed)
+    return kmeans(between, ~batch.positives, clusters, generator=generator)
 
 
-def _clusters(batch: SynthesisBatch, clusters: int, seed: int) -> Tensor:
-    return kmeans(_between(batch), ~batch.positives, clusters, generator=torch.Generator().manual_seed(seed))
+def _recalled(
+    batch: SynthesisBatch, membership: Int64[Tensor, "anchor candidate"], *, clusters: int, **settings: Any
+) -> tuple[Association, Float[Tensor, "anchor cluster dimension"]]:
+    """Each candidate's weights, and what every memory recalls."""
+    distances = [squared_distances(side, batch.candidates) for side in (batch.anchors, batch.candidates)]
+    found = associate(*distances, membership, clusters=clusters, **settings)
+    return found, recall(batch.candidates, membership, found.coefficients, clusters=clusters)
 
 
 def _measured(
@@ -153,7 +157,7 @@ def _measured(
 ) -> list[float]:
     """What `Curve` holds of one value, in its order."""
     length = points.norm(dim=-1)
-    there = length > 0
+    there = length > 0  # an empty cluster recalls nothing
     cosines = torch.cosine_similarity(points, batch.anchors[:, None], dim=-1).masked_fill(~there, -1)
     nearest = cosines.max(dim=1).values
     entropy = -torch.special.xlogy(found.kernel, found.kernel).sum(1) / there.sum(1)
@@ -162,12 +166,7 @@ def _measured(
     return [float(value) for value in (nearest.mean(), *quartiles, entropy.exp().mean(), length[there].mean(), *above)]
 
 
-def _curve(rows: Float[ndarray, "7 value"]) -> Curve:
-    return Curve(rows[0], rows[1:3], *rows[3:])
-
-
 # InfoCMR term by term: whose are the shares of its denominator, and with them the gradient.
-
 
 TERMS = ("match", "negatives of the batch", "synthetic negatives", "Gaussian noise")
 
@@ -237,14 +236,22 @@ def _terms(
     batch: SynthesisBatch, synthesis: SynHNC | None, noise: int, seed: int
 ) -> tuple[Float[Tensor, "anchor term"], Int64[Tensor, "term"]]:
     """All scores of each anchor, −∞ where there is none, and the kind of each column."""
-    generator = torch.Generator().manual_seed(seed)
-    made = (synthesis or SynHNC())(batch.anchors, batch.candidates, batch.positives, generator=generator)
-    random = gaussian_noise(noise, batch.anchors, generator=generator)
+    made, allowed, random = _synthesised(batch, synthesis, noise, seed)
     columns = [
         batch.positive_scores[:, None],
         batch.scores.masked_fill(batch.positives, -torch.inf),
-        made.scores(batch.anchors).masked_fill(~made.allowed, -torch.inf),
-        batch.anchors @ random.T,
+        made.masked_fill(~allowed, -torch.inf),
+        random,
     ]
     kinds = [torch.full((column.shape[1],), kind) for kind, column in enumerate(columns)]
     return torch.cat(columns, dim=1), torch.cat(kinds)
+
+
+def _synthesised(
+    batch: SynthesisBatch, synthesis: SynHNC | None, noise: int, seed: int
+) -> tuple[Float[Tensor, "anchor cluster"], Bool[Tensor, "anchor cluster"], Float[Tensor, "anchor noise"]]:
+    """The cosines of each anchor with its synthetic negatives, which of them there are, and those with the noise."""
+    generator = torch.Generator().manual_seed(seed)  # first the clusters, then the noise, as the loss draws
+    made = (synthesis or SynHNC())(batch.anchors, batch.candidates, batch.positives, generator=generator)
+    random = gaussian_noise(noise, batch.anchors, generator=generator)
+    return made.scores(batch.anchors), made.allowed, batch.anchors @ random.T

@@ -1,4 +1,7 @@
-"""What becomes of synthetic negatives over a parameter of SynHNC: how hard, of how many prototypes, how long."""
+"""Figures of sweeps and tables: SynHNC over σ or m, InfoCMR's denominator over τ, Tables 3 and 4 beside the printed.
+
+Wu et al. (2023), ITContrast (METHODS 4.3).
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -29,18 +32,24 @@ from ..kit.theme import (
     styled,
     translucent,
 )
+from .sweeps import MemorySweep, Terms
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the rooms of training are not needed to look at one anchor
     from ...training.comparison import Comparison
-    from .sweeps import MemorySweep, Terms
 
+# What becomes of synthetic negatives over a parameter of SynHNC: how hard, of how many prototypes, how long.
 
 SWEEP_NAMES = {"least_squares": ("least squares", BLUE), "identity": ("identity", ORANGE)}
 WIDTHS = {BLUE: 4.5, ORANGE: 2}  # where the two coincide both are seen
+NOTES = {  # what the lines of the lower panels are, above each panel
+    "y2": "line: harder than any real negative · dots: nearer than the match",
+    "y3": "length of what is recalled, before it is scaled to 1",
+    "y4": "prototypes of a cluster that share the kernel weights",
+}
 AXES = {"sigma": "width σ of the kernel", "clusters": "clusters m"}
 
 
-def draw_memory_sweep(sweep: "MemorySweep", *, title: str, subtitle: str = "", paper: float | None = None) -> go.Figure:
+def draw_memory_sweep(sweep: MemorySweep, *, title: str, subtitle: str = "", paper: float | None = None) -> go.Figure:
     """Panels over σ (on a logarithmic axis) or m, a line a kind of weights, the paper's value dotted.
 
     From the top: the cosine of the hardest synthetic negative with its anchor (mean, quartiles shaded), beside those of
@@ -51,19 +60,9 @@ def draw_memory_sweep(sweep: "MemorySweep", *, title: str, subtitle: str = "", p
     values = sweep.values
     for kind, curve in sweep.curves.items():
         name, shade = SWEEP_NAMES[kind]
-        band = np.concatenate([curve.quartiles[1], curve.quartiles[0][::-1]])
-        figure.add_scatter(
-            x=np.concatenate([values, values[::-1]]),
-            y=band,
-            fill="toself",
-            fillcolor=translucent(shade, 0.13),
-            line_width=0,
-            mode="lines",
-            showlegend=False,
-            hoverinfo="skip",
-            row=1,
-            col=1,
-        )
+        x, band = np.concatenate([values, values[::-1]]), np.concatenate([curve.quartiles[1], curve.quartiles[0][::-1]])
+        look = {"fill": "toself", "fillcolor": translucent(shade, 0.13), "line_width": 0, "mode": "lines"}
+        figure.add_scatter(x=x, y=band, **look, showlegend=False, hoverinfo="skip", row=1, col=1)
         _line(figure, values, curve.hardness, name, shade, 1, legend=True)
         _line(figure, values, curve.above_hardest, f"{name}: harder than any real negative", shade, 2, suffix=" %")
         _line(figure, values, curve.above_match, f"{name}: nearer than the match", shade, 2, dash="dot", suffix=" %")
@@ -71,7 +70,9 @@ def draw_memory_sweep(sweep: "MemorySweep", *, title: str, subtitle: str = "", p
     for score, name, shade in ((sweep.match, "match", INK), (sweep.hardest, "hardest real negative", GREY)):
         _line(figure, values[[0, -1]], np.array([score, score]), name, shade, 1, dash="dash", legend=True)
     _line(figure, values, next(iter(sweep.curves.values())).effective, "prototypes that share", INK, 4)
-    _words(figure)
+    for axis, text in NOTES.items():
+        place = {"x": 0, "xref": "paper", "y": 1, "yref": f"{axis} domain", "xanchor": "left", "yanchor": "bottom"}
+        figure.add_annotation(text=text, **place, showarrow=False, font={"size": 12, "color": MUTED})
     if sweep.parameter == "sigma":
         figure.update_xaxes(type="log", tickvals=[0.01, 0.03, 0.1, 0.3, 1, 3, 10])
     else:
@@ -101,33 +102,13 @@ def _line(
     legend: bool = False,
     suffix: str = "",
 ) -> None:
-    figure.add_scatter(
-        x=x,
-        y=y,
-        name=name,
-        mode="lines",
-        line={"color": shade, "width": WIDTHS.get(shade, 3) if dash == "solid" else 2, "dash": dash},
-        showlegend=legend,
-        hovertemplate=f"{name}: %{{y:.3g}}{suffix} at %{{x:.3g}}<extra></extra>",
-        row=row,
-        col=1,
-    )
-
-
-def _words(figure: go.Figure) -> None:
-    """What the lines of the lower panels are, above each panel."""
-    notes = {
-        "y2": "line: harder than any real negative · dots: nearer than the match",
-        "y3": "length of what is recalled, before it is scaled to 1",
-        "y4": "prototypes of a cluster that share the kernel weights",
-    }
-    for axis, text in notes.items():
-        place = {"x": 0, "xref": "paper", "y": 1, "yref": f"{axis} domain", "xanchor": "left", "yanchor": "bottom"}
-        figure.add_annotation(text=text, **place, showarrow=False, font={"size": 12, "color": MUTED})
+    line = {"color": shade, "width": WIDTHS.get(shade, 3) if dash == "solid" else 2, "dash": dash}
+    hover = f"{name}: %{{y:.3g}}{suffix} at %{{x:.3g}}<extra></extra>"
+    look = {"mode": "lines", "line": line, "showlegend": legend, "hovertemplate": hover}
+    figure.add_scatter(x=x, y=y, name=name, **look, row=row, col=1)
 
 
 # InfoCMR's denominator: what each kind of negative has of it over τ, and one anchor's terms one by one.
-
 
 COLOURS = {"match": BLUE, "negatives of the batch": GREY, "synthetic negatives": VERMILION, "Gaussian noise": SKY}
 ROW = 34
@@ -144,28 +125,14 @@ def draw_denominator_shares(
     """Stacked shares of each kind of term, in percent, over τ on a logarithmic axis; the paper's τ is dotted."""
     figure = go.Figure()
     for name, values in shares.items():
-        figure.add_scatter(
-            x=list(temperatures),
-            y=values,
-            name=label(name),
-            stackgroup="all",
-            mode="lines",
-            line={"color": PAPER, "width": 1},
-            fillcolor=COLOURS[name],
-            hovertemplate=f"{label(name)}: %{{y:.1f}} % at τ = %{{x:.3g}}<extra></extra>",
-        )
+        hover = f"{label(name)}: %{{y:.1f}} % at τ = %{{x:.3g}}<extra></extra>"
+        look = {"stackgroup": "all", "mode": "lines", "line": {"color": PAPER, "width": 1}, "fillcolor": COLOURS[name]}
+        figure.add_scatter(x=list(temperatures), y=values, name=label(name), hovertemplate=hover, **look)
     if paper is not None:
         figure.add_vline(x=paper, line={"color": PAPER, "width": 2, "dash": "dot"})
-        place = {
-            "x": log10(paper),
-            "xanchor": "left",
-            "xshift": 5,
-            "y": 1,
-            "yref": "paper",
-            "yanchor": "top",
-            "yshift": -6,
-        }
-        figure.add_annotation(text=f"<b>τ = {paper:g}</b>", **place, showarrow=False, font={"color": PAPER})
+        place = {"xanchor": "left", "xshift": 5, "y": 1, "yref": "paper", "yanchor": "top", "yshift": -6}
+        text = {"text": f"<b>τ = {paper:g}</b>", "showarrow": False, "font": {"color": PAPER}}
+        figure.add_annotation(x=log10(paper), **place, **text)  # of a logarithmic axis it takes the logarithm
     ticks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]
     figure.update_xaxes(title="temperature τ", type="log", tickvals=ticks)
     figure.update_yaxes(title="share of the denominator, %", range=[0, 100])
@@ -173,40 +140,32 @@ def draw_denominator_shares(
 
 
 def draw_info_cmr_terms(
-    terms: "Terms", names: Sequence[str], *, title: str, subtitle: str = "", first: int = 12
+    terms: Terms, names: Sequence[str], *, title: str, subtitle: str = "", first: int = 12
 ) -> go.Figure:
     """The largest terms of one anchor's denominator as bars, with their cosines; `names` says what each is of."""
     shown = min(first, len(terms.share))
-    figure = go.Figure()
+    figure, shares = go.Figure(), [100 * float(share) for share in terms.share[:shown]]
     for kind, shade in COLOURS.items():
         rows = [row for row in range(shown) if terms.kind[row] == kind]
-        figure.add_bar(
-            x=[100 * float(terms.share[row]) for row in rows] or [None],
-            y=rows or [None],
-            name=kind,
-            orientation="h",
-            width=0.72,
-            marker_color=shade,
-            hovertemplate="%{x:.2f} %<extra></extra>",
-        )
-    most = 100 * float(terms.share[:shown].max(initial=0.0))
-    for row in range(shown):
+        look = {"orientation": "h", "width": 0.72, "hovertemplate": "%{x:.2f} %<extra></extra>"}
+        bars = [shares[row] for row in rows] or [None]  # every kind has its place in the legend
+        figure.add_bar(x=bars, y=rows or [None], name=kind, marker_color=shade, **look)
+    for row, share in enumerate(shares):
         cosine = f"{float(terms.score[row]):.2f}".replace("-", "−")
-        text = f"{100 * float(terms.share[row]):.1f} %  <span style='color:{MUTED}'>s = {cosine}</span>"
-        figure.add_annotation(
-            text=text, x=100 * float(terms.share[row]), y=row, xanchor="left", xshift=6, showarrow=False, font_size=13
-        )
+        text = f"{share:.1f} %  <span style='color:{MUTED}'>s = {cosine}</span>"
+        figure.add_annotation(text=text, x=share, y=row, xanchor="left", xshift=6, showarrow=False, font_size=13)
     ticks = [label(names[row], width=44, lines=2) for row in range(shown)]
     figure.update_yaxes(tickvals=list(range(shown)), ticktext=ticks, range=[shown - 0.4, -0.6], showgrid=False)
     figure.update_yaxes(ticks="outside", ticklen=8, tickcolor=PAPER)
-    figure.update_xaxes(title=f"share of the denominator at τ = {terms.temperature:g}, %", range=[0, 1.3 * most or 1])
+    figure.update_xaxes(
+        title=f"share of the denominator at τ = {terms.temperature:g}, %", range=[0, 1.3 * max(shares, default=0) or 1]
+    )
     figure = styled(figure, title, subtitle, height=170 + LEGEND_LINE + ROW * shown)
     # beside long names the plot is narrow, and the legend takes a second line
     return figure.update_layout(barmode="overlay", margin_t=figure.layout.margin.t + LEGEND_LINE)
 
 
-# ITContrast's Tables 3 and 4 as figures, with the printed numbers beside: what each part brings to each encoder.
-
+# Tables 3 and 4 as figures, with the printed numbers beside: what each part brings to each encoder.
 
 # R@1 and R@10, sentence retrieval then image retrieval, Flickr30K
 TABLE_3 = {

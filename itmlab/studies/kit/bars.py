@@ -1,4 +1,4 @@
-"""Named rows of values with intervals, in panels side by side: what several tables are drawn as."""
+"""Values with intervals and curves by name: rows of dots, bars of shares and recalls, ROC, calibration, training."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,14 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 from plotly.subplots import make_subplots
 
-from .theme import GREY, INK, MUTED, PAPER, POSTERIOR, VERMILION, colour, label, styled, translucent
+from ...metrics import statistics
+from .theme import GREY, INK, MUTED, PAPER, POSTERIOR, VERMILION, colour, label, styled, translucent, whiskers
 
 LINE = 28  # pixels a row
+PRINTED = {"symbol": "diamond", "size": 11, "color": PAPER, "line": {"color": INK, "width": 2}}  # a paper's number
+
+
+# Named rows of values with intervals, in panels side by side: what several tables are drawn as.
 
 
 @dataclass(frozen=True)
@@ -44,22 +49,16 @@ def interval_rows(
     panels: Sequence[str] = (),
 ) -> go.Figure:
     """Rows from the top down in as many panels as `axes` (plotly's settings of each x axis) has."""
-    figure = make_subplots(
-        1,
-        len(axes),
-        shared_yaxes=True,
-        horizontal_spacing=0.06,
-        subplot_titles=[label(name) for name in panels] or None,
-    )
+    titles = [label(name) for name in panels] or None
+    figure = make_subplots(1, len(axes), shared_yaxes=True, horizontal_spacing=0.06, subplot_titles=titles)
     for place, (_, dots) in enumerate(rows):
         for column, panel in enumerate(dots, start=1):
             for dot in [panel] if isinstance(panel, Dot) else panel or []:
                 if not isnan(dot.value):
                     _draw(figure, dot, place, column)
     names = [label(name) if any(dots) else f"<b>{label(name)}</b>" for name, dots in rows]
-    figure.update_yaxes(
-        tickvals=list(range(len(rows))), ticktext=names, range=[len(rows) - 0.4, -0.6], showgrid=False, zeroline=False
-    )
+    ticks = {"tickvals": list(range(len(rows))), "ticktext": names, "range": [len(rows) - 0.4, -0.6]}
+    figure.update_yaxes(**ticks, showgrid=False, zeroline=False)
     for column, axis in enumerate(axes, start=1):
         figure.update_xaxes(showgrid=True, **axis, row=1, col=column)
     figure.update_annotations(selector={"xref": "paper"}, font={"size": 14, "color": MUTED})
@@ -68,38 +67,21 @@ def interval_rows(
 
 
 def _draw(figure: go.Figure, dot: Dot, place: int, column: int) -> None:
-    marker = {"size": 11, "color": dot.shade}
-    if dot.printed:
-        marker = {"symbol": "diamond", "size": 11, "color": PAPER, "line": {"color": INK, "width": 2}}
     error = None
     if dot.lower is not None and dot.upper is not None:
-        ends = {"array": [dot.upper - dot.value], "arrayminus": [dot.value - dot.lower]}
-        error = {**ends, "color": dot.shade, "thickness": 2, "width": 4}
-    figure.add_scatter(
-        x=[dot.value],
-        y=[place],
-        mode="markers",
-        marker=marker,
-        error_x=error,
-        hovertemplate="%{x:.4g}<extra></extra>",
-        row=1,
-        col=column,
-    )
-    end = next(value for value in (dot.at, dot.upper, dot.value) if value is not None)
+        error = whiskers([dot.value], [dot.lower], [dot.upper], dot.shade, thickness=2, width=4)
+    marker, hover = PRINTED if dot.printed else {"size": 11, "color": dot.shade}, "%{x:.4g}<extra></extra>"
+    point = {"x": [dot.value], "y": [place], "mode": "markers", "marker": marker, "error_x": error}
+    figure.add_scatter(**point, hovertemplate=hover, row=1, col=column)
     axis = "" if column == 1 else str(column)
-    # written by the trace's own coordinates, which a logarithmic axis takes as they are
+    # The text is a trace, not an annotation: of a logarithmic axis an annotation would need the logarithm.
     figure.add_scatter(
-        x=[end],
+        x=[next(value for value in (dot.at, dot.upper, dot.value) if value is not None)],
         y=[place],
         mode="markers+text",
         marker={"size": 14, "opacity": 0},  # for the room that it takes
-        text=[label(dot.text)],
-        textposition="middle right",
-        textfont={"size": 13, "color": INK},
-        hoverinfo="skip",
-        cliponaxis=False,
-        xaxis=f"x{axis}",
-        yaxis=f"y{axis}",
+        **{"text": [label(dot.text)], "textposition": "middle right", "textfont": {"size": 13, "color": INK}},
+        **{"hoverinfo": "skip", "cliponaxis": False, "xaxis": f"x{axis}", "yaxis": f"y{axis}"},
     )
 
 
@@ -111,25 +93,14 @@ def draw_false_negative_shares(
 ) -> go.Figure:
     """One bar a sampler, in the order given: percentage of false negatives with the ends of its interval."""
     names = [label(name) for name in shares]
-    values = [value for value, _, _ in shares.values()]
-    figure = go.Figure(
-        go.Bar(
-            x=values,
-            y=names,
-            orientation="h",
-            marker_color=VERMILION,
-            error_x={
-                "array": [upper - value for value, _, upper in shares.values()],
-                "arrayminus": [value - lower for value, lower, _ in shares.values()],
-                "color": "#44546A",
-                "thickness": 1.5,
-            },
-            hovertemplate="%{y}: %{x:.1f} %<extra></extra>",
-        )
+    values, lower, upper = zip(*shares.values(), strict=True)
+    bar = go.Bar(
+        x=values, y=names, orientation="h", marker_color=VERMILION, hovertemplate="%{y}: %{x:.1f} %<extra></extra>"
     )
-    for name, (value, _, upper) in zip(names, shares.values(), strict=True):
-        figure.add_annotation(x=upper, y=name, text=f"{value:.1f} %", showarrow=False, xanchor="left", xshift=8)
-    figure.update_xaxes(title="negatives taken that are true, %", range=[0, 1.15 * max(u for *_, u in shares.values())])
+    figure = go.Figure(bar.update(error_x=whiskers(values, lower, upper, "#44546A", thickness=1.5)))
+    for name, value, end in zip(names, values, upper, strict=True):
+        figure.add_annotation(x=end, y=name, text=f"{value:.1f} %", showarrow=False, xanchor="left", xshift=8)
+    figure.update_xaxes(title="negatives taken that are true, %", range=[0, 1.15 * max(upper)])
     figure.update_yaxes(autorange="reversed", showgrid=False)
     return styled(figure, title, subtitle, height=130 + 52 * len(names), legend=False)
 
@@ -138,6 +109,7 @@ def draw_false_negative_shares(
 
 
 DIRECTIONS = {"i2t": "image → text", "t2i": "text → image"}
+WHISKER = {"color": INK, "thickness": 1.4, "width": 4}
 
 
 def draw_recall_bars(
@@ -157,45 +129,36 @@ def draw_recall_bars(
     figure = make_subplots(1, 2, subplot_titles=tuple(DIRECTIONS.values()), shared_yaxes=True, horizontal_spacing=0.05)
     names = [f"R@{k}" for k in cutoffs]
     for column, direction in enumerate(DIRECTIONS, start=1):
+        panel = {"x": names, "row": 1, "col": column}
         for index, (recipe, by_direction) in enumerate(recalls.items()):
             value, lower, upper = by_direction[direction].T
             figure.add_bar(
-                x=names,
+                **panel,
                 y=value,
+                error_y={"array": upper - value, "arrayminus": value - lower, **WHISKER},
                 name=label(recipe),
                 legendgroup=recipe,
                 offsetgroup=recipe,
                 showlegend=column == 1,
                 marker_color=colour(index),
-                error_y={
-                    "array": upper - value,
-                    "arrayminus": value - lower,
-                    "color": INK,
-                    "thickness": 1.4,
-                    "width": 4,
-                },
                 text=[f"{number:.0f}" for number in value],
                 textposition="inside",
                 insidetextanchor="start",
                 textangle=0,
                 textfont={"color": PAPER, "size": 12},
                 hovertemplate=f"{label(recipe)} %{{x}}: %{{y:.1f}} %<extra></extra>",
-                row=1,
-                col=column,
             )
-        for recipe, by_direction in (paper or {}).items():
+        for place, (recipe, by_direction) in enumerate((paper or {}).items()):
             figure.add_scatter(
-                x=names,
+                **panel,
                 y=list(by_direction[direction]),
                 name=label(paper_name),
                 legendgroup=paper_name,
-                offsetgroup=recipe,
-                showlegend=column == 1 and recipe == next(iter(paper or {})),
+                offsetgroup=recipe,  # over its recipe's bar
+                showlegend=column == 1 and place == 0,
                 mode="markers",
-                marker={"symbol": "diamond", "size": 11, "color": PAPER, "line": {"color": INK, "width": 2}},
+                marker=PRINTED,
                 hovertemplate=f"{label(paper_name)}, {label(recipe)} %{{x}}: %{{y:.1f}} %<extra></extra>",
-                row=1,
-                col=column,
             )
     figure.update_layout(barmode="group", scattermode="group", bargroupgap=0.08)
     figure.update_yaxes(range=[0, 102], title=None)
@@ -228,20 +191,18 @@ def draw_roc(
     from sklearn.metrics import roc_auc_score, roc_curve
 
     figure = go.Figure()
-    figure.add_scatter(
-        x=[0, 1], y=[0, 1], mode="lines", line={"color": GREY, "dash": "dash"}, name="chance", hoverinfo="skip"
-    )
+    dashed = {"color": GREY, "dash": "dash"}
+    figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=dashed, name="chance", hoverinfo="skip")
     both = bool(truth.any() and not truth.all())
     for index, (name, values) in enumerate(scores.items() if both else ()):
         false, true, _ = roc_curve(truth, values)
         along = np.concatenate([[0], np.cumsum(np.hypot(np.diff(false), np.diff(true)))])
         kept = np.unique(np.searchsorted(along, np.linspace(0, along[-1], points)).clip(0, len(along) - 1))
-        area = roc_auc_score(truth, values)
         figure.add_scatter(
             x=false[kept],
             y=true[kept],
             mode="lines",
-            name=f"{label(name)} (area {area:.3f})",
+            name=f"{label(name)} (area {roc_auc_score(truth, values):.3f})",
             line={"color": colour(index), "width": 3},
             fill="tozeroy" if len(scores) == 1 else None,
             fillcolor=translucent(colour(index), 0.08),
@@ -263,33 +224,29 @@ TICKS = (1e-4, 1e-3, 1e-2, 0.1, 0.5, 0.9, 0.99, 0.999)
 
 
 def draw_calibration(
-    posterior: Float[ndarray, "pair"],
-    truth: Bool[ndarray, "pair"],
-    *,
-    title: str,
-    subtitle: str = "",
-    bins: int = 14,
+    posterior: Float[ndarray, "pair"], truth: Bool[ndarray, "pair"], *, title: str, subtitle: str = "", bins: int = 14
 ) -> go.Figure:
     """Reliability curve on log-odds axes, which give 0.001 and 0.999 the room of 0.5, with counts a bin below.
 
     Bins are equally wide in log-odds; a point is the share of true pairs in its bin against its mean posterior, with
     Wilson's 95 % interval; shares of 0 and 1 are drawn at the edge of the axis.
     """
-    edge = 1e-4
+    edge = 1e-4  # log-odds of 0 and 1 are infinite
     odds = _log_odds(np.clip(posterior, edge, 1 - edge))
     edges = np.linspace(odds.min(), odds.max() + 1e-9, bins + 1) if len(odds) else np.zeros(2)
     which = np.clip(np.digitize(odds, edges) - 1, 0, bins - 1)
     used = np.unique(which)
-    count = np.array([(which == index).sum() for index in used])
-    mean = np.array([odds[which == index].mean() for index in used])
-    hits = np.array([truth[which == index].sum() for index in used])
+    count, hits, mean = (
+        np.array([of(which == index) for index in used])
+        for of in (np.sum, lambda inside: truth[inside].sum(), lambda inside: odds[inside].mean())
+    )
     share, lower, upper = hits / count, *wilson(hits, count)
     shown, low, high = (_log_odds(np.clip(values, edge, 1 - edge)) for values in (share, lower, upper))
     figure = make_subplots(2, 1, shared_xaxes=True, vertical_spacing=0.04, row_heights=[0.74, 0.26])
+    measured, counted = {"row": 1, "col": 1}, {"row": 2, "col": 1}
     ends = [_log_odds(np.array(edge / 2)), _log_odds(np.array(1 - edge / 2))]
-    figure.add_scatter(
-        x=ends, y=ends, mode="lines", name="calibrated", line={"color": GREY, "dash": "dash"}, row=1, col=1
-    )
+    dashed = {"color": GREY, "dash": "dash"}
+    figure.add_scatter(x=ends, y=ends, mode="lines", name="calibrated", line=dashed, **measured)
     figure.add_scatter(
         x=mean,
         y=shown,
@@ -298,10 +255,9 @@ def draw_calibration(
         name="measured",
         line={"color": POSTERIOR, "width": 3},
         marker={"size": 10, "line": {"color": PAPER, "width": 1.5}},
-        customdata=np.stack([_odds_to_probability(mean), share, count], axis=-1),
+        customdata=np.stack([1 / (1 + np.exp(-mean)), share, count], axis=-1),
         hovertemplate="P = %{customdata[0]:.3g}: %{customdata[1]:.3g} of %{customdata[2]} pairs true<extra></extra>",
-        row=1,
-        col=1,
+        **measured,
     )
     figure.add_bar(
         x=(edges[used] + edges[used + 1]) / 2,
@@ -310,8 +266,7 @@ def draw_calibration(
         marker_color=GREY,
         showlegend=False,
         hovertemplate="%{y} pairs<extra></extra>",
-        row=2,
-        col=1,
+        **counted,
     )
     ticks = {"tickvals": _log_odds(np.array(TICKS)), "ticktext": [f"{tick:g}" for tick in TICKS], "range": ends}
     figure.update_xaxes(**ticks)
@@ -322,20 +277,16 @@ def draw_calibration(
 
 
 def wilson(hits: Float[ndarray, "bin"], count: Float[ndarray, "bin"]) -> tuple[ndarray, ndarray]:
-    """Wilson's 95 % interval of a share, which stays inside [0, 1] for few and for extreme counts."""
-    z = 1.959964
-    share = hits / count
-    centre = share + z**2 / (2 * count)
-    half = z * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
-    return (centre - half) / (1 + z**2 / count), (centre + half) / (1 + z**2 / count)
+    """Wilson's (1927) 95 % interval of `hits` of `count`, which stays inside [0, 1] for few and for extreme counts.
+
+    >>> [float(end.round(3)) for end in wilson(np.array(1), np.array(10))]
+    [0.018, 0.404]
+    """
+    return statistics.wilson(hits / count, count, quantile=1.959964)
 
 
 def _log_odds(probability: Float[ndarray, "*any"]) -> Float[ndarray, "*any"]:
     return np.log(probability / (1 - probability))
-
-
-def _odds_to_probability(odds: Float[ndarray, "*any"]) -> Float[ndarray, "*any"]:
-    return 1 / (1 + np.exp(-odds))
 
 
 # How training went: loss and recall over the epochs, several recipes in one picture, seeds as a band.
@@ -353,9 +304,8 @@ def draw_training_curves(
 
     Both are by recipe, under the same names; the number of epochs may differ between recipes.
     """
-    figure = make_subplots(
-        1, 2, subplot_titles=("training loss", f"validation {label(measure)}"), horizontal_spacing=0.11
-    )
+    titles = "training loss", f"validation {label(measure)}"
+    figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.11)
     for column, curves in enumerate((loss, recall), start=1):
         for index, (name, values) in enumerate(curves.items()):
             _curve(figure, name, np.atleast_2d(values), colour(index), column)
@@ -363,25 +313,17 @@ def draw_training_curves(
     figure.update_yaxes(title=label(measure), rangemode="tozero", col=2)
     figure.update_yaxes(title="loss", col=1)
     figure = styled(figure, title, subtitle, height=460)
-    figure.update_layout(legend_y=1.1, margin_t=figure.layout.margin.t + 26)
-    return figure
+    return figure.update_layout(legend_y=1.1, margin_t=figure.layout.margin.t + 26)  # the panels' names need room
 
 
 def _curve(figure: go.Figure, name: str, values: Float[ndarray, "seed epoch"], shade: str, column: int) -> None:
     epochs = np.arange(1, values.shape[1] + 1)
-    shown = {"row": 1, "col": column}
-    if len(values) > 1:
-        figure.add_scatter(
-            x=np.concatenate([epochs, epochs[::-1]]),
-            y=np.concatenate([values.max(axis=0), values.min(axis=0)[::-1]]),
-            fill="toself",
-            fillcolor=translucent(shade, 0.18),
-            line={"width": 0},
-            hoverinfo="skip",
-            legendgroup=name,
-            showlegend=False,
-            **shown,
-        )
+    shared = {"legendgroup": name, "row": 1, "col": column}
+    if len(values) > 1:  # there along the highest, back along the lowest
+        across = np.concatenate([epochs, epochs[::-1]])
+        up = np.concatenate([values.max(axis=0), values.min(axis=0)[::-1]])
+        band = {"fill": "toself", "fillcolor": translucent(shade, 0.18), "line": {"width": 0}}
+        figure.add_scatter(x=across, y=up, **band, hoverinfo="skip", showlegend=False, **shared)
     figure.add_scatter(
         x=epochs,
         y=values.mean(axis=0),
@@ -389,8 +331,7 @@ def _curve(figure: go.Figure, name: str, values: Float[ndarray, "seed epoch"], s
         mode="lines+markers",
         line={"color": shade, "width": 3},
         marker={"size": 6},
-        legendgroup=name,
         showlegend=column == 1,
         hovertemplate=f"{label(name)}: %{{y:.4g}} after epoch %{{x}}<extra></extra>",
-        **shown,
+        **shared,
     )

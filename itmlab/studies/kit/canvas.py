@@ -1,4 +1,4 @@
-"""Pictures inside plotly figures: encoded once, placed on a canvas whose units are pixels."""
+"""Pictures inside plotly figures: a canvas whose units are pixels, chips of words, galleries, arrays painted over."""
 
 import base64
 import io
@@ -19,12 +19,8 @@ def data_uri(picture: Image.Image, *, largest: int = 256, photographic: bool = F
     """`picture`, no side above `largest` pixels, as a data URI: PNG, or JPEG where small bytes matter more."""
     small = picture.convert("RGB")
     small.thumbnail((largest, largest), Image.Resampling.LANCZOS)
-    buffer = io.BytesIO()
-    if photographic:
-        small.save(buffer, "JPEG", quality=88, optimize=True)
-    else:
-        small.save(buffer, "PNG", optimize=True)
-    kind = "jpeg" if photographic else "png"
+    buffer, kind = io.BytesIO(), "jpeg" if photographic else "png"
+    small.save(buffer, kind, optimize=True, **({"quality": 88} if photographic else {}))
     return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
@@ -113,22 +109,17 @@ class Box(NamedTuple):
         return middle[0] + share * across, middle[1] + share * down
 
 
-def rounded(box: Box, radius: float) -> str:
-    """The outline of a box with rounded corners, as an SVG path."""
+def fill(canvas: Canvas, box: Box, colour: str, *, radius: float = 6) -> None:
+    """A box with rounded corners in one colour, below the words."""
     left, top, right, bottom = box
     r = min(radius, (right - left) / 2, (bottom - top) / 2)
-    return (
+    path = (
         f"M {left + r:.1f} {top:.1f} L {right - r:.1f} {top:.1f} Q {right:.1f} {top:.1f} {right:.1f} {top + r:.1f} "
         f"L {right:.1f} {bottom - r:.1f} Q {right:.1f} {bottom:.1f} {right - r:.1f} {bottom:.1f} "
         f"L {left + r:.1f} {bottom:.1f} Q {left:.1f} {bottom:.1f} {left:.1f} {bottom - r:.1f} "
         f"L {left:.1f} {top + r:.1f} Q {left:.1f} {top:.1f} {left + r:.1f} {top:.1f} Z"
     )
-
-
-def fill(canvas: Canvas, box: Box, colour: str, *, radius: float = 6) -> None:
-    """A rounded box in one colour, below the words."""
-    style = {"fillcolor": colour, "line": {"width": 0}, "layer": "below"}
-    canvas.shapes.append({"type": "path", "path": rounded(box, radius), **style})
+    canvas.shapes.append({"type": "path", "path": path, "fillcolor": colour, "line": {"width": 0}, "layer": "below"})
 
 
 def chip_size(text: str, size: int, *, longest: float = 220) -> tuple[float, float]:
@@ -182,7 +173,9 @@ def draw_gallery(
             left = side + column * (cell + gap)
             canvas.picture(data_uri(pictures[item]), left, top, cell, cell)
             frame = frames[item] if frames else None
-            _frame(canvas, left, top, cell, frame)
+            out = 2 if frame else 0  # a coloured line stands outside the picture, a thin grey one on its edge
+            line = {"color": frame or translucent(GREY, 0.35), "width": 5 if frame else 1}
+            canvas.rectangle(left - out, top - out, cell + 2 * out, cell + 2 * out, line=line)
             if badges and badges[item]:
                 background = {"bgcolor": translucent(frame or INK, 0.92), "borderpad": 4}
                 canvas.words(f"<b>{label(badges[item])}</b>", left + 6, top + 6, size=13, colour=PAPER, **background)
@@ -198,13 +191,6 @@ def _height(texts: Sequence[str]) -> float:
     return sum(LINE * (text.count("<br>") + 1) + 5 for text in texts)
 
 
-def _frame(canvas: Canvas, left: float, top: float, size: float, frame: str | None) -> None:
-    """A thin grey line round a picture, or a thick coloured one outside it."""
-    out = 2 if frame else 0
-    line = {"color": frame or translucent(GREY, 0.35), "width": 5 if frame else 1}
-    canvas.rectangle(left - out, top - out, size + 2 * out, size + 2 * out, line=line)
-
-
 # Arrays painted over a picture: heat from a map of weights, outlines and tints from masks of pixels.
 
 
@@ -214,8 +200,7 @@ def heat(picture: Image.Image, weights: Float[ndarray, "row column"], *, size: i
     The weights are stretched to [0, 1] (all equal: no heat at all) and enlarged bilinearly; `size` is the longer side
     in pixels.
     """
-    base = enlarged(picture, size)
-    weights = np.asarray(weights, dtype=np.float32)
+    base, weights = enlarged(picture, size), np.asarray(weights, dtype=np.float32)
     span = float(weights.max() - weights.min())
     level = (weights - weights.min()) / span if span > 0 else np.zeros_like(weights)
     smooth = Image.fromarray(level.astype(np.float32)).resize(base.size, Image.Resampling.BILINEAR)
@@ -228,7 +213,7 @@ def heat(picture: Image.Image, weights: Float[ndarray, "row column"], *, size: i
 
 def outlined(picture: Image.Image, mask: Bool[ndarray, "height width"], colour: str, *, rim: bool) -> Image.Image:
     """`picture` with the border of `mask` (any resolution) drawn on it in `colour`, on request with a dark rim."""
-    inside = np.asarray(Image.fromarray(np.asarray(mask)).resize(picture.size, Image.Resampling.NEAREST))
+    inside = _resized(mask, picture)
     pixels = np.asarray(picture.convert("RGB")).copy()
     if rim:
         pixels[_border(inside, 3)] = (25, 28, 33)
@@ -238,10 +223,13 @@ def outlined(picture: Image.Image, mask: Bool[ndarray, "height width"], colour: 
 
 def tinted(picture: Image.Image, mask: Bool[ndarray, "height width"], colour: str, opacity: float) -> Image.Image:
     """`picture` with the pixels of `mask` (any resolution) tinted in `colour`."""
-    inside = np.asarray(Image.fromarray(np.asarray(mask)).resize(picture.size, Image.Resampling.NEAREST))[..., None]
     pixels = np.asarray(picture.convert("RGB"), dtype=np.float32)
     tint = (1 - opacity) * pixels + opacity * np.array(hex_to_rgb(colour), dtype=np.float32)
-    return Image.fromarray(np.where(inside, tint, pixels).astype(np.uint8))
+    return Image.fromarray(np.where(_resized(mask, picture)[..., None], tint, pixels).astype(np.uint8))
+
+
+def _resized(mask: Bool[ndarray, "row column"], picture: Image.Image) -> Bool[ndarray, "height width"]:
+    return np.asarray(Image.fromarray(np.asarray(mask)).resize(picture.size, Image.Resampling.NEAREST))
 
 
 def enlarged(picture: Image.Image, size: int) -> Image.Image:

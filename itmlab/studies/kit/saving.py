@@ -1,14 +1,20 @@
-"""Figures on disk: data with provenance, a picture, an interactive page, and the index of them all."""
+"""Figures on disk: data with provenance, a picture, an interactive page, and the index of them all.
+
+The same figure is the same bytes again, nothing that a figure says takes effect in its page, and without a Chrome only
+the picture is missing.
+"""
 
 import asyncio
 import atexit
+import base64
 import html
 import io
 import json
+import os
 import platform
 import re
 import threading
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -22,70 +28,115 @@ from ...errors import ItmlabError
 from ...storage import figure_directory, profile, project_directory, read_json, write_bytes
 from .theme import FONT, INK, MUTED, PANEL, RULE, WIDTH, title_and_subtitle
 
-# One Chrome for the whole process, started at the first picture: 0.15 s a PNG instead of 2 s.
+DIGITS = 6  # significant, of every number in a figure's JSON: enough to draw it, few enough to repeat
 
 
-PATIENCE = 90  # seconds: a Chrome that has not drawn a figure by then will not
+def save(
+    figure: go.Figure, name: str, provenance: Mapping[str, Any], *, directory: str | Path | None = None
+) -> list[Path]:
+    """Write NAME.json (data and provenance), NAME.png and NAME.html, and the index anew; returns what was written.
 
-
-class Browser:
-    """A headless Chrome on an event loop of its own thread (a notebook's loop is taken already)."""
-
-    def __init__(self) -> None:
-        from kaleido import Kaleido
-
-        self.loop = asyncio.new_event_loop()
-        threading.Thread(target=self.loop.run_forever, name="figures", daemon=True).start()
-        self.kaleido = self.wait(self._open(Kaleido))
-        atexit.register(self.close)
-
-    async def _open(self, kind: type) -> Any:
-        kaleido = kind(n=1, mathjax=False)  # MathJax would be fetched from the network
-        await kaleido.open()
-        return kaleido
-
-    def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Run `work` on the browser's loop and wait for it."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(PATIENCE)
-
-    def png(self, figure: go.Figure) -> bytes:
-        """`figure` as a PNG at twice its size in pixels."""
-        size = {"width": figure.layout.width or WIDTH, "height": figure.layout.height or 460, "scale": 2}
-        return self.wait(self.kaleido.calc_fig(figure.to_dict(), opts={"format": "png", **size}))
-
-    def close(self) -> None:
-        """End Chrome."""
-        self.wait(self.kaleido.close())
-
-
-@lru_cache(maxsize=1)
-def shared_browser() -> Browser | str:
-    """The process's browser, or in one line why there is none."""
-    try:
-        return Browser()
-    except Exception as error:  # no Chrome, or one that cannot start: kaleido raises many kinds
-        return _first_line(error)
-
-
-def draw(figure: go.Figure) -> bytes | str:
-    """`figure` as PNG bytes, or in one line why there is none."""
-    browser = shared_browser()
-    if isinstance(browser, str):
-        return browser
-    try:
-        return browser.png(figure)
-    except Exception as error:  # Chrome was killed, or hangs
-        return _first_line(error)
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+    `provenance` says what the figure shows: recipe, seed, command. Versions and profile are added, a date is not, so
+    that the same figure is the same bytes. Without `directory` it goes into `figures`, in the quick profile into
+    `figures/quick`. Without a Chrome there is no PNG, and one line says so.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
+        raise ItmlabError(f"{name!r} is no name for a figure", remedy="use letters, digits, _ and - only")
+    if directory is None:
+        directory = figure_directory() / "quick" if profile() == "quick" else figure_directory()
+    path, page, drawn = (Path(directory) / f"{name}.{ending}" for ending in ("json", "html", "png"))
+    origin = {**provenance, "profile": profile(), "versions": _versions()}
+    write_bytes(path, figure_json(figure, origin))
+    write_page(figure, origin, page)
+    picture = draw(figure)
+    if isinstance(picture, bytes):
+        write_bytes(drawn, smaller(picture))
+    else:
+        drawn.unlink(missing_ok=True)  # an older picture of other data
+        say_once(f"No PNG, only HTML and JSON: {picture} (apt-get install chromium)")
+    write_index(Path(directory))
+    if listed := os.environ.get("ITMLAB_FIGURE_LIST"):  # by it the tour counts each notebook's own figures
+        with open(listed, "a", encoding="utf-8") as file:
+            file.write(f"{path}\n")
+    return [path, page, drawn] if isinstance(picture, bytes) else [path, page]
 
 
 @cache
 def say_once(line: str) -> None:
     """Print a line, unless it was printed before."""
     print(line)
+
+
+def smaller(picture: bytes) -> bytes:
+    """A PNG in 256 colours, a fifth of its size: these are kept in every clone."""
+    drawn, buffer = Image.open(io.BytesIO(picture)).convert("RGB"), io.BytesIO()
+    drawn.quantize(256, method=Image.Quantize.MEDIANCUT).save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def write_figure(figure: go.Figure, path: str | Path) -> Path:
+    """Write one figure to a .html (self-contained), .json or .png file by the ending of `path`, and return the path."""
+    path = Path(path)
+    if path.suffix == ".html":
+        content: bytes | str = figure.to_html(include_plotlyjs=True, div_id="figure").encode()
+    elif path.suffix == ".json":
+        content = figure_json(figure, {"versions": _versions()})
+    elif path.suffix == ".png":
+        content = draw(figure)
+        if isinstance(content, str):
+            remedy = "apt-get install chromium, or write .html"
+            raise ItmlabError(f"no PNG without a Chrome: {content}", where=str(path), remedy=remedy)
+    else:
+        raise ItmlabError("no such kind of figure file", where=str(path), remedy="end it in .html, .json or .png")
+    write_bytes(path, content)
+    return path
+
+
+def figure_json(figure: go.Figure, provenance: Mapping[str, Any]) -> bytes:
+    """The figure and its provenance as JSON, arrays as plain lists, numbers to six significant digits.
+
+    >>> saved = json.loads(figure_json(go.Figure(go.Scatter(y=np.array([1 / 3, np.nan]))), {"seed": 0}))
+    >>> saved["figure"]["data"][0]["y"], saved["provenance"]
+    ([0.333333, None], {'seed': 0})
+    """
+    saved = {"provenance": _plain(provenance), "figure": _plain(figure.to_dict())}
+    return (json.dumps(saved, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _plain(value: Any) -> Any:
+    """Only dictionaries, lists, strings, rounded numbers, truth values and None (which stands for NaN too)."""
+    if isinstance(value, Mapping):
+        if value.keys() >= {"dtype", "bdata"}:  # plotly's packed arrays
+            array = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
+            return _plain(array.reshape([int(size) for size in str(value.get("shape", array.size)).split(",")]))
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
+    if value is None or isinstance(value, str | int):
+        return value
+    return str(value)
+
+
+def _versions() -> dict[str, str]:
+    packages = ("itmlab", "numpy", "pillow", "plotly", "torch", "transformers")
+    return {"python": platform.python_version(), **{package: version(package) for package in packages}}
+
+
+def committed(name: str) -> go.Figure:
+    """The figure NAME of the checkout's `figures`; an unknown one is an ItmlabError that lists those there."""
+    root = project_directory()
+    if root is None:
+        remedy = "git clone the project, then pip install -e ."
+        raise ItmlabError("the figures are not beside the package", remedy=remedy)
+    directory = root / "figures"
+    if not (directory / f"{name}.json").is_file():
+        there = ", ".join(sorted(path.stem for path in directory.glob("*.json"))) or "none"
+        raise ItmlabError(f"no figure {name!r}", where=str(directory), remedy=f"there are: {there}")
+    return go.Figure(read_json(directory / f"{name}.json")["figure"])
 
 
 # Interactive pages of saved figures around one shared plotly.min.js, and the page that lists them all.
@@ -133,13 +184,9 @@ def write_page(figure: go.Figure, provenance: Mapping[str, Any], path: Path) -> 
     library = get_plotlyjs().encode()
     if not script.exists() or script.stat().st_size != len(library):
         write_bytes(script, library)
-    drawing = figure.to_html(
-        include_plotlyjs=False,
-        full_html=False,
-        div_id="figure",
-        default_width="100%",
-        config={"displaylogo": False, "responsive": True, "toImageButtonOptions": {"scale": 2, "filename": path.stem}},
-    )
+    config = {"displaylogo": False, "responsive": True, "toImageButtonOptions": {"scale": 2, "filename": path.stem}}
+    page = {"include_plotlyjs": False, "full_html": False, "div_id": "figure", "default_width": "100%"}
+    drawing = figure.to_html(**page, config=config)
     origin = html.escape(json.dumps(provenance, indent=2, ensure_ascii=False))
     body = f"""<nav><a href="index.html">← all figures</a></nav>
 <div class="sheet" style="max-width: {WIDTH + 40}px">{drawing}</div>
@@ -181,115 +228,58 @@ def _read(path: Path) -> dict[str, Any]:
     return saved
 
 
-DIGITS = 6  # significant, of every number in a figure's JSON: enough to draw it, few enough to repeat
+# One Chrome for the whole process, started at the first picture: 0.15 s a PNG instead of 2 s.
 
 
-def save(
-    figure: go.Figure, name: str, provenance: Mapping[str, Any], *, directory: str | Path | None = None
-) -> list[Path]:
-    """Write NAME.json (data and provenance), NAME.png and NAME.html, and the index anew; returns what was written.
-
-    `provenance` says what the figure shows: recipe, seed, command. Versions and profile are added, a date is not, so
-    that the same figure is the same bytes. Without `directory` it goes into `figures`, in the quick profile into
-    `figures/quick`. Without a Chrome there is no PNG, and one line says so.
-    """
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
-        raise ItmlabError(f"{name!r} is no name for a figure", remedy="use letters, digits, _ and - only")
-    if directory is None:
-        directory = figure_directory() / "quick" if profile() == "quick" else figure_directory()
-    directory = Path(directory)
-    path = directory / f"{name}.json"
-    origin = {**provenance, "profile": profile(), "versions": _versions()}
-    written = [path, path.with_suffix(".html")]
-    write_bytes(path, figure_json(figure, origin))
-    write_page(figure, origin, path.with_suffix(".html"))
-    picture = draw(figure)
-    if isinstance(picture, bytes):
-        write_bytes(path.with_suffix(".png"), smaller(picture))
-        written.append(path.with_suffix(".png"))
-    else:
-        path.with_suffix(".png").unlink(missing_ok=True)  # an older picture of other data
-        say_once(f"No PNG, only HTML and JSON: {picture} (apt-get install chromium)")
-    write_index(directory)
-    return written
+PATIENCE = 90  # seconds: a Chrome that has not drawn a figure by then will not
 
 
-def smaller(picture: bytes) -> bytes:
-    """A PNG in 256 colours, a fifth of its size: these are kept in every clone."""
-    drawn, buffer = Image.open(io.BytesIO(picture)).convert("RGB"), io.BytesIO()
-    drawn.quantize(256, method=Image.Quantize.MEDIANCUT).save(buffer, "PNG", optimize=True)
-    return buffer.getvalue()
+def draw(figure: go.Figure) -> bytes | str:
+    """`figure` as PNG bytes, or in one line why there is none."""
+    browser = shared_browser()
+    if isinstance(browser, str):
+        return browser
+    try:
+        return browser.png(figure)
+    except Exception as error:  # Chrome was killed, or hangs
+        return _first_line(error)
 
 
-def write_figure(figure: go.Figure, path: str | Path) -> Path:
-    """Write one figure to a .html (self-contained), .json or .png file by the ending of `path`, and return the path."""
-    path = Path(path)
-    if path.suffix == ".html":
-        content: bytes | str = figure.to_html(include_plotlyjs=True, div_id="figure").encode()
-    elif path.suffix == ".json":
-        content = figure_json(figure, {"versions": _versions()})
-    elif path.suffix == ".png":
-        content = draw(figure)
-        if isinstance(content, str):
-            raise ItmlabError(
-                f"no PNG without a Chrome: {content}",
-                where=str(path),
-                remedy="apt-get install chromium, or write .html",
-            )
-    else:
-        raise ItmlabError("no such kind of figure file", where=str(path), remedy="end it in .html, .json or .png")
-    write_bytes(path, content)
-    return path
+@lru_cache(maxsize=1)
+def shared_browser() -> "Browser | str":
+    """The process's browser, or in one line why there is none."""
+    try:
+        return Browser()
+    except Exception as error:  # no Chrome, or one that cannot start: kaleido raises many kinds
+        return _first_line(error)
 
 
-def figure_json(figure: go.Figure, provenance: Mapping[str, Any]) -> bytes:
-    """The figure and its provenance as JSON, arrays as plain lists, numbers to six significant digits."""
-    saved = {"provenance": _plain(provenance), "figure": _plain(figure.to_dict())}
-    return (json.dumps(saved, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+class Browser:
+    """A headless Chrome on an event loop of its own thread (a notebook's loop is taken already)."""
+
+    def __init__(self) -> None:
+        from kaleido import Kaleido
+
+        self.loop = asyncio.new_event_loop()
+        threading.Thread(target=self.loop.run_forever, name="figures", daemon=True).start()
+
+        async def opened() -> Kaleido:
+            kaleido = Kaleido(n=1, mathjax=False)  # MathJax would be fetched from the network
+            await kaleido.open()
+            return kaleido
+
+        self.kaleido = self.wait(opened())
+        atexit.register(lambda: self.wait(self.kaleido.close()))
+
+    def wait(self, work: Any) -> Any:
+        """Run a coroutine on the browser's loop and wait for what it gives."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(PATIENCE)
+
+    def png(self, figure: go.Figure) -> bytes:
+        """`figure` as a PNG at twice its size in pixels."""
+        size = {"width": figure.layout.width or WIDTH, "height": figure.layout.height or 460, "scale": 2}
+        return self.wait(self.kaleido.calc_fig(figure.to_dict(), opts={"format": "png", **size}))
 
 
-def _plain(value: Any) -> Any:
-    """Only dictionaries, lists, strings, rounded numbers, truth values and None (which stands for NaN too)."""
-    if isinstance(value, Mapping):
-        if value.keys() >= {"dtype", "bdata"}:  # plotly's packed arrays
-            return _plain(_unpacked(value))
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
-    if value is None or isinstance(value, str | int):
-        return value
-    return str(value)
-
-
-def _unpacked(packed: Mapping[str, Any]) -> np.ndarray:
-    import base64
-
-    array = np.frombuffer(base64.b64decode(packed["bdata"]), dtype=packed["dtype"])
-    shape = packed.get("shape")
-    return array if shape is None else array.reshape([int(size) for size in str(shape).split(",")])
-
-
-def _versions() -> dict[str, str]:
-    packages = ("itmlab", "numpy", "pillow", "plotly", "torch", "transformers")
-    return {"python": platform.python_version(), **{package: version(package) for package in packages}}
-
-
-# The figures that are kept with the project, read back as they were saved.
-
-
-def committed(name: str) -> go.Figure:
-    """The figure NAME of the checkout's `figures`; an unknown one is an ItmlabError that lists those there."""
-    root = project_directory()
-    if root is None:
-        raise ItmlabError(
-            "the figures are not beside the package", remedy="git clone the project, then pip install -e ."
-        )
-    directory = root / "figures"
-    if not (directory / f"{name}.json").is_file():
-        there = ", ".join(sorted(path.stem for path in directory.glob("*.json"))) or "none"
-        raise ItmlabError(f"no figure {name!r}", where=str(directory), remedy=f"there are: {there}")
-    return go.Figure(read_json(directory / f"{name}.json")["figure"])
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

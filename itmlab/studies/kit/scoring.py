@@ -33,19 +33,20 @@ def matching(run: Any, data: CaptionSet) -> Match:
     def match(images: Sequence[int], sentences: Sequence[str]) -> Float[Tensor, "sentence"]:
         if not len(sentences):
             return torch.zeros(0)
+        # Every picture and every sentence goes through the model once, however often it is asked for.
         different, image_of = torch.tensor(images).unique(return_inverse=True)
         shown = looked_at(model, data)
+        seen = [shown[image] for image in different.tolist()]
         with evaluating(model):
             if compares_parts(model):
-                return _by_parts(model, [shown[image] for image in different.tolist()], image_of, sentences)
-            pictures, (said, sentence_of) = [shown[image] for image in different.tolist()], _distinct(sentences)
-            features = embed_images(model, pictures)[image_of], embed_captions(model, said)[sentence_of]
-            return (features[0] * features[1]).sum(dim=1)
+                return _by_parts(model, seen, image_of, sentences)
+            place = {sentence: at for at, sentence in enumerate(dict.fromkeys(sentences))}
+            said = embed_captions(model, list(place))[torch.tensor([place[sentence] for sentence in sentences])]
+            return (embed_images(model, seen)[image_of] * said).sum(dim=1)
 
     return match
 
 
-@torch.no_grad()
 def _by_parts(
     model: Any, seen: Sequence[Any], image_of: Int64[Tensor, "sentence"], sentences: Sequence[str]
 ) -> Float[Tensor, "sentence"]:
@@ -54,19 +55,12 @@ def _by_parts(
     for image, one in enumerate(seen):
         places = (image_of == image).nonzero().squeeze(1)
         tokens = model.prepare_captions([sentences[place] for place in places.tolist()])
-        sides = (
-            model.encode_images(on_device(model, model.prepare_images([one]))),
-            model.encode_captions(on_device(model, tokens)),
-        )
-        scores[places] = model.similarity(*sides)[0].float().cpu()
+        picture = model.encode_images(on_device(model, model.prepare_images([one])))
+        captions = model.encode_captions(on_device(model, tokens))
+        scores[places] = model.similarity(picture, captions)[0].float().cpu()
     return scores
 
 
 def as_score(run: Any, matched: Float[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
     """What `matching` gives on the paper's scale: a one tower's sigmoid, between 0 and 1; cosines as they are."""
     return matched.sigmoid() if isinstance(model_of(run), OneTower) else matched
-
-
-def _distinct(sentences: Sequence[str]) -> tuple[list[str], Tensor]:
-    place = {sentence: at for at, sentence in enumerate(dict.fromkeys(sentences))}
-    return list(place), torch.tensor([place[sentence] for sentence in sentences])

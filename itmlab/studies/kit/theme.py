@@ -1,4 +1,8 @@
-"""The look of every figure: colours that colour-blind eyes tell apart, one font, air, and no more ink than needed."""
+"""The look of every figure: words made fit for it, colours that colour-blind eyes tell apart, one font, air.
+
+Colours are after Okabe and Ito (2008), and Tol. Words are measured here too, because boxes are drawn around them before
+any browser has seen them.
+"""
 
 import html
 import re
@@ -12,32 +16,9 @@ import plotly.graph_objects as go
 if TYPE_CHECKING:
     from ...metrics.statistics import Share
 
-
-# Words from outside (captions, names) made fit for a figure: escaped, wrapped, cut.
-
-
-def label(text: str, *, width: int | None = None, lines: int | None = None) -> str:
-    """`text` as plotly shows it letter by letter: no markup, link or formula in it takes effect.
-
-    It is wrapped at `width` characters and, when longer than `lines` lines, cut with an ellipsis. Control characters
-    become spaces.
-    """
-    plain = "".join(character if character.isprintable() else " " for character in text)
-    if width is None:
-        return _literal(plain)
-    return "<br>".join(map(_literal, textwrap.wrap(plain, width, max_lines=lines, placeholder=" …")))
-
-
-def _literal(text: str) -> str:
-    """Escaped for HTML in the entities that plotly knows (&quot; is none of them), and the dollar sign too, because it
-    hands text between two of them to MathJax.
-    """
-    return html.escape(text).replace("&quot;", "&#34;").replace("$", "&#36;")
-
-
 FONT = "Arial, 'Liberation Sans', 'Helvetica Neue', 'DejaVu Sans', sans-serif"
 INK, MUTED, RULE, PANEL, PAPER = "#1F2933", "#5F6B7A", "#E3E7EC", "#F6F7F9", "#FFFFFF"
-BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#AA4499", "#56B4E9"  # after Okabe and Ito, and Tol
+BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#AA4499", "#56B4E9"
 VERMILION, GREY = "#D55E00", "#8A94A0"
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, "#44546A", "#C9B400")
 MATCH, MISMATCH, POSTERIOR, WEIGHT = BLUE, VERMILION, PURPLE, GREEN
@@ -48,55 +29,40 @@ LEGEND_LINE = 22  # pixels
 WIDTH = 940  # pixels: the width of an exported figure, and of those that hold pictures
 
 
+def label(text: str, *, width: int | None = None, lines: int | None = None) -> str:
+    """`text` as plotly shows it letter by letter: no markup, link or formula in it takes effect.
+
+    It is wrapped at `width` characters and, when longer than `lines` lines, cut with an ellipsis. Control characters
+    become spaces.
+
+    >>> label("a <b> dog", width=6)
+    'a &lt;b&gt;<br>dog'
+    """
+    plain = "".join(character if character.isprintable() else " " for character in text)
+    parts = [plain] if width is None else textwrap.wrap(plain, width, max_lines=lines, placeholder=" …")
+    return "<br>".join(map(_literal, parts))
+
+
+def _literal(text: str) -> str:
+    # plotly knows few entities (&quot; is none of them) and hands what stands between two dollar signs to MathJax
+    return html.escape(text).replace("&quot;", "&#34;").replace("$", "&#36;")
+
+
 def colour(index: int) -> str:
     """The palette's colour of the index-th series; after the last it begins again."""
     return PALETTE[index % len(PALETTE)]
 
 
 def translucent(colour: str, opacity: float) -> str:
-    """A #RRGGBB colour with an opacity between 0 and 1, as plotly reads it."""
-    red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{opacity:g})"
+    """A #RRGGBB colour with an opacity between 0 and 1, as plotly reads it.
+
+    >>> translucent("#FF8000", 0.25)
+    'rgba(255,128,0,0.25)'
+    """
+    return f"rgba({','.join(str(value) for value in bytes.fromhex(colour[1:]))},{opacity:g})"
 
 
-def template() -> go.layout.Template:
-    """The house template: grid lines only where values are read, titles on the left, legend above the plot."""
-    axis: dict[str, Any] = {
-        "gridcolor": RULE,
-        "linecolor": MUTED,
-        "tickcolor": RULE,
-        "zeroline": False,
-        "automargin": True,
-        "title": {"font": {"size": 14, "color": MUTED}, "standoff": 10},
-        "tickfont": {"size": 13, "color": MUTED},
-    }
-    layout = go.Layout(
-        font={"family": FONT, "size": 14, "color": INK},
-        paper_bgcolor=PAPER,
-        plot_bgcolor=PAPER,
-        colorway=PALETTE,
-        title={
-            "x": 0,
-            "xref": "paper",
-            "xanchor": "left",
-            "font": {"size": 18, "color": INK},  # what its spans are not: 23 pixels from line to line
-        },
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "xanchor": "left",
-            "y": 1.02,
-            "yanchor": "bottom",
-            "font": {"size": 14},
-            "bgcolor": "rgba(0,0,0,0)",
-        },
-        hoverlabel={"font": {"family": FONT, "size": 13}, "bgcolor": PAPER, "bordercolor": RULE},
-        xaxis={**axis, "showgrid": False, "showline": True, "ticks": "outside"},
-        yaxis=axis,
-        annotationdefaults={"font": {"size": 14}},
-        bargap=0.25,
-    )
-    return go.layout.Template(layout=layout)
+# The house style of a figure.
 
 
 def styled(figure: go.Figure, title: str, subtitle: str = "", *, height: int, legend: bool = True) -> go.Figure:
@@ -109,16 +75,40 @@ def styled(figure: go.Figure, title: str, subtitle: str = "", *, height: int, le
     parts = _span(label(title, width=80), TITLE), _span(label(subtitle, width=118), SUBTITLE)
     text = "<br>".join(filter(None, parts))
     further = text.count("<br>")
-    above = 55 + 23 * further
     first = 38 if further else 25  # plotly puts a line that is alone lower, by the height of its capitals
     figure.update_layout(
         template=template(),
         title={"text": text, "y": 1, "yref": "container", "yanchor": "top", "pad": {"t": first}},
         height=height,
         showlegend=legend,
-        margin={"l": 70, "r": 36, "t": above + (34 if legend else 6), "b": 62},
+        margin={"l": 70, "r": 36, "t": 55 + 23 * further + (34 if legend else 6), "b": 62},
     )
     return figure
+
+
+def template() -> go.layout.Template:
+    """The house template: grid lines only where values are read, titles on the left, legend above the plot."""
+    colours = {"gridcolor": RULE, "linecolor": MUTED, "tickcolor": RULE, "tickfont": {"size": 13, "color": MUTED}}
+    title = {"font": {"size": 14, "color": MUTED}, "standoff": 10}
+    axis: dict[str, Any] = {**colours, "zeroline": False, "automargin": True, "title": title}
+    legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"}
+    # 18: not the size of the title's spans, but it sets 23 pixels from line to line
+    heading = {"x": 0, "xref": "paper", "xanchor": "left", "font": {"size": 18, "color": INK}}
+    return go.layout.Template(
+        layout=go.Layout(
+            font={"family": FONT, "size": 14, "color": INK},
+            paper_bgcolor=PAPER,
+            plot_bgcolor=PAPER,
+            colorway=PALETTE,
+            title=heading,
+            legend={**legend, "font": {"size": 14}, "bgcolor": "rgba(0,0,0,0)"},
+            hoverlabel={"font": {"family": FONT, "size": 13}, "bgcolor": PAPER, "bordercolor": RULE},
+            xaxis={**axis, "showgrid": False, "showline": True, "ticks": "outside"},
+            yaxis=axis,
+            annotationdefaults={"font": {"size": 14}},
+            bargap=0.25,
+        )
+    )
 
 
 def title_and_subtitle(figure: go.Figure) -> tuple[str, str]:
@@ -135,42 +125,45 @@ def _span(words: str, style: str) -> str:
     return f'<span style="{style}">{words}</span>' if words else ""
 
 
-# How wide words are on paper: needed where boxes are drawn around them before any browser has seen them.
+def whiskers(
+    value: Sequence[float], lower: Sequence[float], upper: Sequence[float], shade: str = INK, **style: Any
+) -> dict[str, Any]:
+    """Intervals by their ends as plotly's `error_x` or `error_y`, which takes distances from the value.
 
+    >>> whiskers([40.0], [37.0], [44.0], thickness=1.4)
+    {'array': [4.0], 'arrayminus': [3.0], 'color': '#1F2933', 'thickness': 1.4}
+    """
+    above = [high - middle for middle, high in zip(value, upper, strict=True)]
+    below = [middle - low for middle, low in zip(value, lower, strict=True)]
+    return {"array": above, "arrayminus": below, "color": shade, **style}
+
+
+def error_bars(shares: "Sequence[Share]", shade: str) -> dict[str, Any]:
+    """The 95 % intervals of percentages, as `error_x` or `error_y`; of a share of no cases none."""
+    ends = [(share.percent, share.lower, share.upper) if share.of else (0, 0, 0) for share in shares]
+    return whiskers(*(zip(*ends, strict=True) if ends else ((), (), ())), shade, thickness=1.8, width=5)
+
+
+# How wide words are on paper.
 
 # Advance widths of Arial (and of its metric twins Helvetica and Liberation Sans), thousandths of the font size.
-_ASCII = dict(
-    zip(
-        map(chr, range(32, 127)),
-        [278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278]
-        + [556] * 10
-        + [278, 278, 584, 584, 584, 556, 1015]
-        + [667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833]
-        + [722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611]
-        + [278, 278, 278, 469, 556, 333]
-        + [556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833]
-        + [556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500]
-        + [334, 260, 334, 584],
-        strict=True,
-    )
-)
+_WIDTHS = """
+278 278 355 556 556 889 667 191 333 333 389 584 278 333 278 278 556 556 556 556 556 556 556 556 556 556
+278 278 584 584 584 556 1015 667 667 722 722 667 611 778 722 278 500 667 556 833
+722 778 667 778 722 667 611 722 667 944 667 667 611 278 278 278 469 556 333
+556 556 500 556 556 278 556 556 222 222 500 222 833
+556 556 556 556 333 500 278 556 500 722 500 500 500 334 260 334 584
+"""
+_ASCII = dict(zip(map(chr, range(32, 127)), map(int, _WIDTHS.split()), strict=True))
 
 
 def text_width(text: str, size: float) -> float:
-    """Pixels that `text` takes in the house font at `size` pixels; letters beyond ASCII are estimated."""
+    """Pixels that `text` takes in the house font at `size` pixels; letters beyond ASCII are estimated.
+
+    >>> text_width("dog", 10)
+    16.68
+    """
     return sum(_ASCII.get(letter) or _estimate(letter) for letter in text) * size / 1000
-
-
-def shortened(text: str, size: float, room: float) -> str:
-    """`text`, or as much of its beginning as fits into `room` pixels together with an ellipsis."""
-    if text_width(text, size) <= room:
-        return text
-    kept = 0.0
-    for at, letter in enumerate(text):
-        kept += text_width(letter, size)
-        if kept > room - size:
-            return text[:at] + "…"
-    return text
 
 
 def _estimate(letter: str) -> int:
@@ -179,11 +172,17 @@ def _estimate(letter: str) -> int:
     return 1000 if east_asian_width(letter) in "WF" else 600
 
 
-# Intervals of shares as plotly's error bars.
+def shortened(text: str, size: float, room: float) -> str:
+    """`text`, or as much of its beginning as fits into `room` pixels together with an ellipsis.
 
-
-def error_bars(shares: "Sequence[Share]", shade: str) -> dict[str, Any]:
-    """The 95 % intervals of percentages, as `error_x` or `error_y`; of a share of no cases none."""
-    ends = [(share.upper - share.percent, share.percent - share.lower) if share.of else (0, 0) for share in shares]
-    upper, lower = [up for up, _ in ends], [low for _, low in ends]
-    return {"array": upper, "arrayminus": lower, "color": shade, "thickness": 1.8, "width": 5}
+    >>> shortened("umbrella", 10, 32)
+    'umb…'
+    """
+    if text_width(text, size) <= room:
+        return text
+    kept = 0.0
+    for at, letter in enumerate(text):
+        kept += text_width(letter, size)
+        if kept > room - size:
+            return text[:at] + "…"
+    return text

@@ -1,7 +1,10 @@
-"""Where a word lands in a picture: the similarity of its feature with each patch's (FNE, Figures 3 and 7)."""
+"""Where a word lands in a picture, and whether it lands on what it means (Li et al. 2023, FNE, Figures 3 and 7).
+
+The paper does not define its attention map. Here it is the cosine of a word's feature with each patch's (METHODS 1.5);
+`relevance` is a second view, by gradients; `pointing` measures both against the drawn scenes' masks.
+"""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,8 +20,12 @@ from torch.nn.functional import cosine_similarity, interpolate
 from ...data.captionset import CaptionSet
 from ...data.pictures import read_image
 from ...errors import ItmlabError
+from ...metrics.statistics import bootstrap
 from ...models import TwoTower
+from ...models.encoded import evaluating
+from ...models.pairs import on_device
 from ...text.graph import TOKEN
+from ..kit.scoring import model_of
 
 
 @dataclass(frozen=True)
@@ -40,10 +47,9 @@ def word_maps(model: Any, picture: Image.Image | Path, caption: str) -> list[Att
     model = tower_of(model)
     picture = read_image(picture) if isinstance(picture, Path) else picture
     with evaluating(model):
-        pixels = model.prepare_images([picture]).to(device_of(model))
+        pixels = on_device(model, model.prepare_images([picture]))
         patches = model.encode_images(pixels).local[0]
-        tokens = {name: value.to(device_of(model)) for name, value in model.prepare_captions([caption]).items()}
-        features = model.encode_captions(tokens).local[0]
+        features = model.encode_captions(on_device(model, model.prepare_captions([caption]))).local[0]
     covered = covered_part(model, picture, pixels)
     return [
         AttentionMap(patch_similarity(patches, features[pieces].mean(dim=0), model.patch_grid), word, covered)
@@ -85,18 +91,11 @@ def patch_similarity(
 
 def tower_of(model: Any) -> TwoTower:
     """The model itself, or the model of a Run; one without patch and word features is an ItmlabError."""
-    if not isinstance(model, nn.Module):
-        model = model.model
+    model = model_of(model)
     if not hasattr(model, "caption_words"):
-        raise ItmlabError(
-            f"{type(model).__name__} has no features of words and patches", remedy="take a two-tower model"
-        )
+        what = f"{type(model).__name__} has no features of words and patches"
+        raise ItmlabError(what, remedy="take a two-tower model")
     return model
-
-
-def device_of(model: nn.Module) -> torch.device:
-    """Where the model's weights are."""
-    return next(model.parameters()).device
 
 
 def covered_part(model: TwoTower, picture: Image.Image, pixels: Float[Tensor, "1 3 height width"]) -> Image.Image:
@@ -108,25 +107,13 @@ def covered_part(model: TwoTower, picture: Image.Image, pixels: Float[Tensor, "1
     return Image.fromarray(values.round().byte().permute(1, 2, 0).numpy())
 
 
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode (no dropout) for the length of the block."""
-    was_training = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(was_training)
-
-
 # Which patches the score of a pair hangs on: gradient times activation inside the image tower.
 
 
 def relevance(
     model: Any, picture: Image.Image, caption: str, *, word: str | None = None, occurrence: int = 0, layer: int = -2
 ) -> AttentionMap:
-    """Relevance of each patch for the similarity of picture and caption, or of picture and one `word` of it (its
-    first, or the one numbered `occurrence`).
+    """Relevance of each patch for the similarity s of a picture and a caption, or of one `word` of it.
 
     It is the positive part of Σ_d (∂s/∂h)·h, h being the patch's features after block `layer` of the image tower. The
     default is the last but one: behind the last comes a normalisation, which ignores the length of a patch's features,
@@ -135,7 +122,7 @@ def relevance(
     """
     model = tower_of(model)
     with evaluating(model), torch.enable_grad():
-        pixels = model.prepare_images([picture]).to(device_of(model))
+        pixels = on_device(model, model.prepare_images([picture]))
         hidden, pooled = _hidden_and_pooled(model, pixels, layer)
         score = torch.cosine_similarity(pooled, _target(model, caption, word, occurrence), dim=0)
         (gradient,) = torch.autograd.grad(score, hidden)
@@ -171,8 +158,7 @@ def _hidden_and_pooled(
 @torch.no_grad()
 def _target(model: TwoTower, caption: str, word: str | None, occurrence: int) -> Float[Tensor, "dimension"]:
     """The caption's pooled feature, or the mean over the pieces of one word."""
-    tokens = {name: value.to(device_of(model)) for name, value in model.prepare_captions([caption]).items()}
-    encoded = model.encode_captions(tokens)
+    encoded = model.encode_captions(on_device(model, model.prepare_captions([caption])))
     if word is None:
         return encoded.pooled[0]
     _, pieces = spoken_words(model, caption)[find_word(model, caption, word, occurrence)]
@@ -201,10 +187,8 @@ class Pointing:
 
     def measures(self, *, resamples: int = 1000, seed: int = 0) -> dict[str, tuple[float, float, float]]:
         """ "accuracy" and "mass", each with a 95 % interval from resampling images (words of one belong together)."""
-        return {
-            "accuracy": _interval(self.hit.astype(float), self.image, resamples, seed),
-            "mass": _interval(self.mass, self.image, resamples, seed),
-        }
+        values = {"accuracy": self.hit.astype(float), "mass": self.mass}
+        return {name: _interval(each, self.image, resamples, seed) for name, each in values.items()}
 
 
 @torch.no_grad()
@@ -218,22 +202,59 @@ def pointing(model: Any, data: CaptionSet, *, captions_per_image: int | None = 1
     if data.world is None:
         raise ItmlabError("pointing needs masks of the objects", where=data.name, remedy="use the data set scenes")
     model = tower_of(model)
-    chosen = [own[:captions_per_image] for own in data.captions_of_image]
-    captions = torch.cat(chosen).tolist() if chosen else []
-    entries = []
+    captions = [caption for own in data.captions_of_image for caption in own[:captions_per_image].tolist()]
+    entries: list[tuple[bool, float, float, int]] = []
     with evaluating(model):
         for start in range(0, len(captions), AT_ONCE):
-            entries += list(_words(model, data, captions[start : start + AT_ONCE]))
+            entries += _measured(model, data, captions[start : start + AT_ONCE])
     if not entries:
         raise ItmlabError("no word of these captions means a visible object", where=data.name)
     hit, mass, area, image = (np.array(column) for column in zip(*entries, strict=True))
     return Pointing(hit, mass, area, image)
 
 
+def _measured(model: TwoTower, data: CaptionSet, captions: list[int]) -> Iterator[tuple[bool, float, float, int]]:
+    images = data.image_of_caption[captions].tolist()
+    seen = sorted(set(images))
+    pixels = on_device(model, model.prepare_images([data.images[image] for image in seen]))
+    patches = dict(zip(seen, model.encode_images(pixels).local, strict=True))
+    tokens = model.prepare_captions([data.captions[caption] for caption in captions])
+    features = model.encode_captions(on_device(model, tokens)).local
+    for row, (caption, image) in enumerate(zip(captions, images, strict=True)):
+        for pieces, mask in _visible_words(model, data, caption):
+            weights = patch_similarity(patches[image], features[row, pieces].mean(dim=0), model.patch_grid)
+            yield *_measure(enlarge(weights, *mask.shape), mask), image
+
+
+def _measure(weights: Float[ndarray, "height width"], mask: Bool[ndarray, "height width"]) -> tuple[bool, float, float]:
+    """Whether the peak is inside the mask, the share of mass inside it, and the mask's share of the picture."""
+    area = float(mask.mean())
+    above = weights - weights.min()
+    total = float(above.sum())
+    return bool(mask.flat[weights.argmax()]), float(above[mask].sum()) / total if total > 0 else area, area
+
+
 def enlarge(weights: Float[ndarray, "row column"], height: int, width: int) -> Float[ndarray, "height width"]:
-    """A map of patches as a map of pixels, bilinearly."""
+    """A map of patches as a map of pixels, bilinearly.
+
+    >>> enlarge(np.array([[0.0, 1.0]], dtype=np.float32), 1, 4).tolist()
+    [[0.0, 0.25, 0.75, 1.0]]
+    """
     patches = torch.from_numpy(weights)[None, None]
     return interpolate(patches, (height, width), mode="bilinear", align_corners=False)[0, 0].numpy()
+
+
+def _interval(
+    values: Float[ndarray, "word"], groups: Int[ndarray, "word"], resamples: int, seed: int
+) -> tuple[float, float, float]:
+    """The mean over words and the 95 % percentile interval of its bootstrap over groups."""
+    _, group = np.unique(groups, return_inverse=True)
+    sums, counts = np.bincount(group, values), np.bincount(group)
+    mean = lambda drawn: sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)  # noqa: E731
+    return tuple(bootstrap(float(values.mean()), mean, len(sums), draws=resamples, seed=seed))
+
+
+# What the words of a caption mean in its picture, and all their maps.
 
 
 def token_pieces(model: TwoTower, caption: str) -> list[list[int]]:
@@ -263,57 +284,19 @@ def word_masks(model: Any, data: CaptionSet, caption: int) -> list[Bool[ndarray,
     words = spoken_words(model, text)
     if data.world is None:
         return [None] * len(words)
-    masks = np.asarray(data.world.masks(int(data.image_of_caption[caption])))
-    meant: dict[int, Bool[ndarray, "height width"]] = {}
-    for token, pieces in enumerate(token_pieces(model, text)):
-        objects = data.world.object_of_word(caption, token)
-        if objects and masks[objects].any():
-            meant |= dict.fromkeys(pieces, masks[objects].any(axis=0))
+    meant = {piece: mask for pieces, mask in _visible_words(model, data, caption) for piece in pieces}
     return [meant.get(pieces[0]) for _, pieces in words]
 
 
-def _words(model: TwoTower, data: CaptionSet, captions: list[int]) -> Iterator[tuple[bool, float, float, int]]:
-    images = data.image_of_caption[captions].tolist()
-    patches = _patches(model, data, sorted(set(images)))
-    texts = [data.captions[caption] for caption in captions]
-    tokens = {name: value.to(device_of(model)) for name, value in model.prepare_captions(texts).items()}
-    features = model.encode_captions(tokens).local
-    for row, (caption, image, text) in enumerate(zip(captions, images, texts, strict=True)):
-        masks = np.asarray(data.world.masks(image))
-        for token, pieces in enumerate(token_pieces(model, text)):
-            objects = data.world.object_of_word(caption, token)
-            mask = masks[objects].any(axis=0) if objects and pieces else np.zeros(0, dtype=bool)
-            if mask.any():
-                weights = patch_similarity(patches[image], features[row, pieces].mean(dim=0), model.patch_grid)
-                yield *_measure(enlarge(weights, *mask.shape), mask), image
-
-
-def _patches(model: TwoTower, data: CaptionSet, images: list[int]) -> dict[int, Float[Tensor, "patch dimension"]]:
-    pixels = model.prepare_images([data.images[image] for image in images]).to(device_of(model))
-    return dict(zip(images, model.encode_images(pixels).local, strict=True))
-
-
-def _measure(weights: Float[ndarray, "height width"], mask: Bool[ndarray, "height width"]) -> tuple[bool, float, float]:
-    """Whether the peak is inside the mask, the share of mass inside it, and the mask's share of the picture."""
-    area = float(mask.mean())
-    above = weights - weights.min()
-    total = float(above.sum())
-    return bool(mask.flat[weights.argmax()]), float(above[mask].sum()) / total if total > 0 else area, area
-
-
-def _interval(
-    values: Float[ndarray, "word"], groups: Int[ndarray, "word"], resamples: int, seed: int
-) -> tuple[float, float, float]:
-    """The mean over words and the 95 % percentile interval of its bootstrap over groups."""
-    _, group = np.unique(groups, return_inverse=True)
-    sums, counts = np.bincount(group, values), np.bincount(group)
-    drawn = np.random.default_rng(seed).integers(0, len(sums), (resamples, len(sums)))
-    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
-    lower, upper = np.percentile(means, [2.5, 97.5])
-    return float(values.mean()), float(lower), float(upper)
-
-
-# All maps of one caption over its own picture, by checkpoint, with what each word means there.
+def _visible_words(
+    model: TwoTower, data: CaptionSet, caption: int
+) -> Iterator[tuple[list[int], Bool[ndarray, "height width"]]]:
+    """Of each token that means something visible in its own picture: its pieces, and the pixels."""
+    masks = np.asarray(data.world.masks(int(data.image_of_caption[caption])))
+    for token, pieces in enumerate(token_pieces(model, data.captions[caption])):
+        objects = data.world.object_of_word(caption, token)
+        if objects and pieces and masks[objects].any():
+            yield pieces, masks[objects].any(axis=0)
 
 
 Measure = Literal["similarity", "gradient"]
@@ -331,11 +314,8 @@ def caption_maps(
     maps = {name: word_maps(run, picture, text) for name, run in runs.items()}
     words = [entry.word.casefold() for entry in next(iter(maps.values()))]
     if measure == "gradient":
-        times = [words[:number].count(word) for number, word in enumerate(words)]
-        maps = {
-            name: [relevance(run, picture, text, word=word, occurrence=n) for word, n in zip(words, times, strict=True)]
-            for name, run in runs.items()
-        }
+        which = [{"word": word, "occurrence": words[:number].count(word)} for number, word in enumerate(words)]
+        maps = {name: [relevance(run, picture, text, **each) for each in which] for name, run in runs.items()}
     outlines = word_masks(next(iter(runs.values())), data, caption)
     keep = [number for number in range(len(words)) if not named or outlines[number] is not None]
     return {name: [row[number] for number in keep] for name, row in maps.items()}, [outlines[n] for n in keep]

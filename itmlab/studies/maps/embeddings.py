@@ -1,4 +1,9 @@
-"""A split's pictures and captions on one map, by several models: what training did to the common space."""
+"""A split's pictures and captions on one map, by several models: what training did to the common space.
+
+t-SNE (van der Maaten 2014), UMAP (McInnes et al. 2018) and the principal components that both begin from. One thread, a
+seed and a start without chance: the same features give the same map again on the same machine, and a map is kept on the
+disk. Below, the maps of whole models, and of one batch as an anchor sees it (ITContrast, Fig. 2).
+"""
 
 import hashlib
 import io
@@ -20,27 +25,121 @@ from torch import Tensor, nn
 from ...data.captionset import CaptionSet
 from ...errors import ItmlabError, MissingPart
 from ...models import TwoTowerConfig, build_model
+from ...models.encoded import evaluating
 from ...runs.scores import Embeddings, embed
 from ...storage import cache_directory, write_bytes
 from ...synthesis import SynHNC
-from ..kit.scoring import Direction
-from .attention import evaluating
-
-# Features laid out on a plane: t-SNE, UMAP, and the principal components that both begin from.
-#
-# One thread, a seed and a start without chance: the same features give the same map again on the same machine.
-
+from ..kit.scoring import Direction, model_of
 
 Plane = Float[ndarray, "point 2"]
+Features = Float[Tensor, "point dimension"] | Float[ndarray, "point dimension"]
+Method, Metric = Literal["tsne", "umap"], Literal["cosine", "euclidean"]
 ITERATIONS = 750  # of t-SNE, a quarter of them exaggerated; scikit-learn's 1000 gains 2 % in divergence at 5,000 points
 COMPILED_ANEW = ("smooth_knn_dist", "compute_membership_strengths")  # by umap-learn in each process, for seconds
 EPOCHS = 200  # of UMAP, as umap-learn itself takes above 10,000 points
+
+
+# Maps of features: every point on a plane near those that it resembles, computed once and kept.
+
+
+PACKAGE = {"tsne": "scikit-learn", "umap": "umap-learn"}
+LAYOUT = 1  # of what this module computes: a higher number leaves what was stored before unread
+
+
+def project(
+    features: Features,
+    method: Method = "tsne",
+    *,
+    metric: Metric = "cosine",
+    perplexity: float = 30,
+    neighbours: int = 15,
+    minimum_distance: float = 0.1,
+    seed: int = 0,
+    cache: bool = True,
+) -> Plane:
+    """The features on a plane by t-SNE (with `perplexity`) or UMAP (with `neighbours` and `minimum_distance`).
+
+    By "cosine" they are taken at unit length. The same features, settings and versions give the same coordinates; with
+    `cache` these are kept under `storage.cache_directory()` and read back. Features that are not finite, and settings
+    out of range, are an ItmlabError.
+    """
+    if method not in get_args(Method) or metric not in get_args(Metric):
+        remedy = 'use "tsne" or "umap", by "cosine" or "euclidean"'
+        raise ItmlabError(f"no projection {method!r} by {metric!r}", remedy=remedy)
+    if perplexity < 1 or neighbours < 2 or not 0 <= minimum_distance <= 1:
+        what = f"perplexity {perplexity}, {neighbours} neighbours, minimum distance {minimum_distance}"
+        raise ItmlabError(what, remedy="perplexity from 1, neighbours from 2, the distance between 0 and 1")
+    rows = _rows(features, unit=metric == "cosine")
+    if len(rows) == 0:
+        return np.zeros((0, 2), dtype=np.float32)
+    own = {"tsne": {"perplexity": perplexity}, "umap": {"neighbours": neighbours, "minimum_distance": minimum_distance}}
+    settings = {"seed": seed, **own[method]}
+    if not cache:
+        return _compute(method, rows, settings)
+    return _kept(_place(method, rows, settings), len(rows), lambda: _compute(method, rows, settings))
+
+
+def _rows(features: Any, *, unit: bool) -> Float[ndarray, "point dimension"]:
+    rows = _array(features)
+    if rows.ndim != 2:
+        raise ItmlabError(f"features of shape {rows.shape} are no (point, dimension)")
+    faulty = ~np.isfinite(rows).all(axis=1)
+    if faulty.any():
+        raise ItmlabError(f"the features of point {int(faulty.argmax())} are not finite")
+    if unit:
+        rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return np.ascontiguousarray(rows, dtype=np.float32)
+
+
+def _array(features: Any) -> Float[ndarray, "point dimension"]:
+    if isinstance(features, torch.Tensor):
+        features = features.detach().float().cpu().numpy()
+    return np.asarray(features, dtype=np.float32)
+
+
+def _place(method: Method, rows: Float[ndarray, "point dimension"], settings: dict[str, Any]) -> Path:
+    """The file of a map: named after everything that decides its coordinates."""
+    try:
+        package = version(PACKAGE[method])
+    except ModuleNotFoundError:  # what was computed elsewhere is not known to be the same
+        package = "none"
+    said = json.dumps([LAYOUT, method, package, settings, rows.shape], sort_keys=True)
+    name = hashlib.sha256(said.encode() + rows.tobytes()).hexdigest()[:32]
+    return cache_directory() / "projections" / f"{name}.npy"
+
+
+def _kept(path: Path, points: int, compute: Callable[[], Plane]) -> Plane:
+    """What `path` holds, else what is computed and written there; a spoilt file is written anew."""
+    try:
+        plane = np.load(path, allow_pickle=False)
+        if plane.shape == (points, 2) and plane.dtype == np.float32 and np.isfinite(plane).all():
+            return plane
+    except (OSError, ValueError, EOFError):
+        pass  # not there, or not whole
+    plane = compute()
+    buffer = io.BytesIO()
+    np.save(buffer, plane, allow_pickle=False)
+    try:
+        write_bytes(path, buffer.getvalue())
+    except OSError as error:
+        warnings.warn(f"the map is not kept: {path}: {error.strerror or error}", stacklevel=4)
+    return plane
+
+
+def _compute(method: Method, rows: Float[ndarray, "point dimension"], settings: dict[str, Any]) -> Plane:
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):  # threads would add up in another order
+        return {"tsne": tsne, "umap": umap}[method](rows, **settings).astype(np.float32)
 
 
 def principal_components(features: Float[ndarray, "point dimension"]) -> Plane:
     """The two directions in which the features spread most, each with the sign that makes its largest weight positive.
 
     A direction in which nothing spreads is 0.
+
+    >>> principal_components(np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0]])).tolist()
+    [[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]
     """
     centred = features.astype(np.float64) - features.mean(axis=0, dtype=np.float64)
     _, values, directions = np.linalg.svd(centred.T @ centred)
@@ -61,13 +160,8 @@ def tsne(features: Float[ndarray, "point dimension"], *, perplexity: float, seed
         return start
     from sklearn.manifold import TSNE
 
-    method = TSNE(
-        perplexity=min(perplexity, (len(features) - 1) / 3),
-        init=_start(start, 1e-4 / start[:, 0].std(), seed),
-        max_iter=ITERATIONS,
-        random_state=seed,
-        n_jobs=1,
-    )
+    perplexity, init = min(perplexity, (len(features) - 1) / 3), _start(start, 1e-4 / start[:, 0].std(), seed)
+    method = TSNE(perplexity=perplexity, init=init, max_iter=ITERATIONS, random_state=seed, n_jobs=1)
     return method.fit_transform(features)
 
 
@@ -111,58 +205,7 @@ def _start(plane: Plane, scale: float, seed: int) -> Plane:
     return ((plane + noise) * scale).astype(np.float32)
 
 
-# Maps of features: every point on a plane near those that it resembles, computed once and kept.
-
-
-Method = Literal["tsne", "umap"]
-PACKAGE = {"tsne": "scikit-learn", "umap": "umap-learn"}
-LAYOUT = 1  # of what this module computes: a higher number leaves what was stored before unread
-
-
-def project(
-    features: Float[Tensor, "point dimension"] | Float[ndarray, "point dimension"],
-    method: Method = "tsne",
-    *,
-    metric: Literal["cosine", "euclidean"] = "cosine",
-    perplexity: float = 30,
-    neighbours: int = 15,
-    minimum_distance: float = 0.1,
-    seed: int = 0,
-    cache: bool = True,
-) -> Plane:
-    """The features on a plane by t-SNE (with `perplexity`) or UMAP (with `neighbours` and `minimum_distance`).
-
-    By "cosine" they are taken at unit length. The same features, settings and versions give the same coordinates; with
-    `cache` these are kept under `storage.cache_directory()` and read back. Features that are not finite, and settings
-    out of range, are an ItmlabError.
-    """
-    if method not in get_args(Method) or metric not in ("cosine", "euclidean"):
-        raise ItmlabError(
-            f"no projection {method!r} by {metric!r}", remedy='use "tsne" or "umap", by "cosine" or "euclidean"'
-        )
-    if perplexity < 1 or neighbours < 2 or not 0 <= minimum_distance <= 1:
-        raise ItmlabError(
-            f"perplexity {perplexity}, {neighbours} neighbours, minimum distance {minimum_distance}",
-            remedy="perplexity from 1, neighbours from 2, the distance between 0 and 1",
-        )
-    rows = _rows(features, unit=metric == "cosine")
-    if len(rows) == 0:
-        return np.zeros((0, 2), dtype=np.float32)
-    settings: dict[str, Any] = {"seed": seed}
-    if method == "tsne":
-        settings |= {"perplexity": perplexity}
-    else:
-        settings |= {"neighbours": neighbours, "minimum_distance": minimum_distance}
-    if not cache:
-        return _compute(method, rows, settings)
-    return _kept(_place(method, rows, settings), len(rows), lambda: _compute(method, rows, settings))
-
-
-def project_together(
-    groups: Mapping[str, Float[Tensor, "point dimension"] | Float[ndarray, "point dimension"]],
-    method: Method = "tsne",
-    **options: Any,
-) -> dict[str, Plane]:
+def project_together(groups: Mapping[str, Features], method: Method = "tsne", **options: Any) -> dict[str, Plane]:
     """Several sets of features of one space on one map, by name; options as for `project`."""
     if not groups:
         return {}
@@ -174,82 +217,27 @@ def project_together(
     return dict(zip(groups, np.split(plane, ends[:-1]), strict=True))
 
 
-def neighbours_kept(
-    features: Float[Tensor, "point dimension"] | Float[ndarray, "point dimension"],
-    plane: Plane,
-    k: int = 10,
-    *,
-    metric: Literal["cosine", "euclidean"] = "cosine",
-) -> float:
+def neighbours_kept(features: Features, plane: Plane, k: int = 10, *, metric: Metric = "cosine") -> float:
     """The share of each point's `k` nearest in the features' space that are among its `k` nearest on the map; a mean.
 
     It says how far a map may be believed; chance is k / (points - 1).
+
+    >>> neighbours_kept(np.eye(4), np.array([[0, 0], [0, 1], [9, 0], [9, 1]]), 3)
+    1.0
     """
     from sklearn.neighbors import NearestNeighbors
 
     rows = _rows(features, unit=metric == "cosine")
     if not 1 <= k < len(rows):
         raise ItmlabError(f"{len(rows)} points have no {k} neighbours each")
-    spaces = (rows, np.asarray(plane, dtype=np.float32))
+    nearest = NearestNeighbors(n_neighbors=k, algorithm="brute")
     near, shown = (
-        NearestNeighbors(n_neighbors=k, algorithm="brute").fit(space).kneighbors(return_distance=False)
-        for space in spaces
+        nearest.fit(space).kneighbors(return_distance=False) for space in (rows, np.asarray(plane, dtype=np.float32))
     )
     return float((near[:, :, None] == shown[:, None, :]).any(axis=2).mean())
 
 
-def _rows(features: Any, *, unit: bool) -> Float[ndarray, "point dimension"]:
-    rows = _array(features)
-    if rows.ndim != 2:
-        raise ItmlabError(f"features of shape {rows.shape} are no (point, dimension)")
-    faulty = ~np.isfinite(rows).all(axis=1)
-    if faulty.any():
-        raise ItmlabError(f"the features of point {int(faulty.argmax())} are not finite")
-    if unit:
-        rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-    return np.ascontiguousarray(rows, dtype=np.float32)
-
-
-def _array(features: Any) -> Float[ndarray, "point dimension"]:
-    if isinstance(features, torch.Tensor):
-        features = features.detach().float().cpu().numpy()
-    return np.asarray(features, dtype=np.float32)
-
-
-def _compute(method: Method, rows: Float[ndarray, "point dimension"], settings: dict[str, Any]) -> Plane:
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):  # threads would add up in another order
-        return {"tsne": tsne, "umap": umap}[method](rows, **settings).astype(np.float32)
-
-
-def _place(method: Method, rows: Float[ndarray, "point dimension"], settings: dict[str, Any]) -> Path:
-    """The file of a map: named after everything that decides its coordinates."""
-    try:
-        package = version(PACKAGE[method])
-    except ModuleNotFoundError:  # what was computed elsewhere is not known to be the same
-        package = "none"
-    said = json.dumps([LAYOUT, method, package, settings, rows.shape], sort_keys=True)
-    name = hashlib.sha256(said.encode() + rows.tobytes()).hexdigest()[:32]
-    return cache_directory() / "projections" / f"{name}.npy"
-
-
-def _kept(path: Path, points: int, compute: Callable[[], Plane]) -> Plane:
-    """What `path` holds, else what is computed and written there; a spoilt file is written anew."""
-    try:
-        plane = np.load(path, allow_pickle=False)
-        if plane.shape == (points, 2) and plane.dtype == np.float32 and np.isfinite(plane).all():
-            return plane
-    except (OSError, ValueError, EOFError):
-        pass  # not there, or not whole
-    plane = compute()
-    buffer = io.BytesIO()
-    np.save(buffer, plane, allow_pickle=False)
-    try:
-        write_bytes(path, buffer.getvalue())
-    except OSError as error:
-        warnings.warn(f"the map is not kept: {path}: {error.strerror or error}", stacklevel=4)
-    return plane
+# The maps of several models over one split.
 
 
 ROWS = 1024  # of a similarity matrix at once
@@ -289,21 +277,26 @@ def embedded(
     """
     maps = {}
     for name, run in models.items():
-        model = features_apart(run, name)
-        with evaluating(model):
-            features = embed(model, data)
-        planes = project_together(features._asdict(), method, **options)
-        maps[name] = Embedded(features, **planes)
+        features = _features(features_apart(run, name), data)
+        maps[name] = Embedded(features, **project_together(features._asdict(), method, **options))
     return maps
+
+
+def _features(model: Any, data: CaptionSet) -> Embeddings:
+    """Those made before, or the model's of all pictures and captions."""
+    if isinstance(model, Embedded | Embeddings):
+        return model.features if isinstance(model, Embedded) else model
+    encoder = features_apart(model)
+    with evaluating(encoder):
+        return embed(encoder, data)
 
 
 def features_apart(run: Any, name: str | None = None) -> nn.Module:
     """The model of a Run, or the model itself, if it encodes pictures and captions apart; else an ItmlabError."""
-    model = getattr(run, "model", run)
+    model = model_of(run)
     if not hasattr(model, "encode_images") or not hasattr(model, "encode_captions"):
-        raise ItmlabError(
-            f"{type(model).__name__} has no features of pictures alone", where=name, remedy="take a two-tower model"
-        )
+        what = f"{type(model).__name__} has no features of pictures alone"
+        raise ItmlabError(what, where=name, remedy="take a two-tower model")
     return model
 
 
@@ -358,20 +351,17 @@ def surroundings(
     `model` is a Run or model, or the Embedded or Embeddings of `data` made before. `synthesis` makes further negatives
     out of the batch's. Options are those of `project`. An anchor that is not there is an ItmlabError.
     """
-    anchors = len(data) if direction == "image" else len(data.captions)
+    by_image = direction == "image"
+    anchors = len(data) if by_image else len(data.captions)
     if not 0 <= anchor < anchors:
         raise ItmlabError(f"there is no {direction} number {anchor}", where=data.name, remedy=f"0 to {anchors - 1}")
     features = _features(model, data)
     generator = torch.Generator().manual_seed(seed)
-    own = anchor if direction == "image" else int(data.image_of_caption[anchor])
+    own = anchor if by_image else int(data.image_of_caption[anchor])
     images, captions = _members(data, own, pictures, generator)
-    if direction == "image":
-        query, index, pool = features.images[anchor], captions, features.captions
-        positives = data.image_of_caption[index] == anchor
-    else:
-        query, index, pool = features.captions[anchor], images, features.images
-        positives = index == own
-    candidates = pool[index]
+    index, positives = (captions, data.image_of_caption[captions] == own) if by_image else (images, images == own)
+    asked, pool = (features.images, features.captions) if by_image else (features.captions, features.images)
+    query, candidates = asked[anchor], pool[index]
     scores = candidates @ query
     threshold = float(scores[positives].mean()) - margin
     made = query.new_zeros(0, len(query))
@@ -380,13 +370,17 @@ def surroundings(
         made = found.features[found.allowed]
     groups = {"anchor": query[None], "candidates": candidates, "synthetic": made}
     planes = project_together(groups, method, seed=seed, **options)
+    true = None
+    if data.world is not None:
+        truth = data.world.truth(None, None)
+        true = ((truth[anchor] if by_image else truth[:, anchor])[index] == 1) & ~positives
     return Surroundings(
         anchor=anchor,
         direction=direction,
         index=index,
         positives=positives,
         hard=~positives & (scores > threshold),
-        true=_true(data, anchor, direction, index, positives),
+        true=true,
         scores=scores,
         synthetic_scores=made @ query,
         threshold=threshold,
@@ -394,16 +388,6 @@ def surroundings(
         places=planes["candidates"],
         synthetic_places=planes["synthetic"],
     )
-
-
-def _features(model: Any, data: CaptionSet) -> Embeddings:
-    if isinstance(model, Embedded):
-        return model.features
-    if isinstance(model, Embeddings):
-        return model
-    encoder = features_apart(model)
-    with evaluating(encoder):
-        return embed(encoder, data)
 
 
 def _members(
@@ -416,21 +400,6 @@ def _members(
     described[own] = False
     others = described.nonzero().flatten()
     others = others[torch.randperm(len(others), generator=generator)[: max(pictures - 1, 0)]]
-    drawn = []
-    for image in others.tolist():
-        captions = data.captions_of_image[image]
-        drawn.append(captions[torch.randint(len(captions), (1,), generator=generator)])
+    owned = [data.captions_of_image[image] for image in others.tolist()]
+    drawn = [each[torch.randint(len(each), (1,), generator=generator)] for each in owned]
     return torch.cat([torch.tensor([own]), others]), torch.cat([data.captions_of_image[own], *drawn])
-
-
-def _true(
-    data: CaptionSet,
-    anchor: int,
-    direction: str,
-    index: Int64[Tensor, "candidate"],
-    positives: Bool[Tensor, "candidate"],
-) -> Bool[Tensor, "candidate"] | None:
-    if data.world is None:
-        return None
-    truth = data.world.truth(None, None)
-    return ((truth[anchor] if direction == "image" else truth[:, anchor])[index] == 1) & ~positives

@@ -1,4 +1,4 @@
-"""Explorer of attention maps: pick a picture, one of its captions, a word and a checkpoint."""
+"""Explorers: of attention (pick a picture, a caption, a word, a checkpoint) and of the common space (point, click)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from ...data.captionset import CaptionSet
 from ..kit.canvas import draw_captioned
 from ..kit.explorer import Explorer, update_in_place, wide
-from .attention import Measure, caption_maps, word_maps
+from .attention import caption_maps, word_maps
 from .embeddings import Embedded
 from .figures import MOST, draw_attention_maps, draw_projection
 
@@ -43,20 +43,17 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
 
     def draw() -> list[go.Figure]:
         chosen = names if checkpoint.value == ALL else [checkpoint.value]
-        return [_figure({name: runs[name] for name in chosen}, data, caption.value, word.value, measure.value)]
+        shown = {name: runs[name] for name in chosen}
+        maps, outlines = caption_maps(shown, data, caption.value, measure=measure.value)
+        if word.value >= 0:
+            maps, outlines = {name: [row[word.value]] for name, row in maps.items()}, [outlines[word.value]]
+        subtitle = f"“{data.captions[caption.value]}”"
+        return [draw_attention_maps(maps, title="Where each word lands", subtitle=subtitle, outlines=outlines)]
 
-    picture.observe(change_picture, names="value")
+    picture.observe(change_picture, names="value")  # before the explorer's own observers, which draw
     caption.observe(change_caption, names="value")
     change_picture()
     return Explorer([picture, checkpoint, caption, word, measure], draw)
-
-
-def _figure(runs: Mapping[str, Any], data: CaptionSet, caption: int, word: int, measure: Measure) -> go.Figure:
-    maps, outlines = caption_maps(runs, data, caption, measure=measure)
-    if word >= 0:
-        maps, outlines = {name: [row[word]] for name, row in maps.items()}, [outlines[word]]
-    subtitle = f"“{data.captions[caption]}”"
-    return draw_attention_maps(maps, title="Where each word lands", subtitle=subtitle, outlines=outlines)
 
 
 # Explorer of the common space: point at a feature and see its picture, click it and see where its captions lie.
@@ -68,7 +65,7 @@ KINDS = ("pictures", "captions")
 def explore_embeddings(
     maps: Mapping[str, Embedded], data: CaptionSet, *, picture: int = 0, most: int = MOST
 ) -> Explorer:
-    """The explorer over the maps that `explain.embedded` made of a split, for instance before and after training.
+    """The explorer over the maps that `embedded` made of a split, for instance before and after training.
 
     Above, the maps with one picture and its captions picked out; below, that picture, its captions and what each model
     scores them. A click on a point picks its picture; pointing at one shows its picture below until the pointer leaves.
@@ -119,7 +116,7 @@ class PointExplorer(Explorer):
     def _clicked(self, trace: Any, points: Any, state: Any) -> None:
         for index in points.point_inds[:1]:
             self.pick(trace.legendgroup, int(trace.customdata[index]))
-            update_in_place(self.shown[1], self.card(trace.legendgroup, int(trace.customdata[index])))
+        self._entered(trace, points, state)  # after the pick, which draws the card of the picture alone
 
     def _entered(self, trace: Any, points: Any, state: Any) -> None:
         for index in points.point_inds[:1]:
@@ -131,11 +128,13 @@ class PointExplorer(Explorer):
 
 
 def _maps(maps: Mapping[str, Embedded], data: CaptionSet, picture: int, most: int) -> go.Figure:
-    own = data.captions_of_image[picture].tolist()
+    def by_kind(*two: Any) -> dict[str, Any]:
+        return dict(zip(KINDS, two, strict=True))
+
     return draw_projection(
-        {name: dict(zip(KINDS, (each.images, each.captions), strict=True)) for name, each in maps.items()},
-        ids=dict(zip(KINDS, (data.image_ids, data.caption_ids), strict=True)),
-        picked=dict(zip(KINDS, ([picture], own), strict=True)),
+        {name: by_kind(each.images, each.captions) for name, each in maps.items()},
+        ids=by_kind(data.image_ids, data.caption_ids),
+        picked=by_kind([picture], data.captions_of_image[picture].tolist()),
         title="The common space",
         subtitle=f"{len(data):,} pictures and {len(data.captions):,} captions of {data.name}",
         most=most,

@@ -1,4 +1,4 @@
-"""Where words land in a picture: one row a checkpoint, one column a word (FNE, Figures 3 and 7)."""
+"""Figures of attention (where words land: FNE, Figures 3 and 7) and of the common space (ITContrast, Figure 2)."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ from ..kit.theme import (
     label,
     styled,
     translucent,
+    whiskers,
 )
 
 if TYPE_CHECKING:
@@ -91,13 +92,7 @@ def draw_pointing_bars(
         figure.add_bar(
             x=names,
             y=[value for value, _, _ in values],
-            error_y={
-                "array": [upper - value for value, _, upper in values],
-                "arrayminus": [value - lower for value, lower, _ in values],
-                "color": INK,
-                "thickness": 1.5,
-                "width": 6,
-            },
+            error_y=whiskers(*zip(*values, strict=True), thickness=1.5, width=6),
             marker_color=[colour(index) for index in range(len(names))],
             text=[f"<b>{value:.1f}</b>" for value, _, _ in values],
             textposition="inside",
@@ -107,17 +102,9 @@ def draw_pointing_bars(
             row=1,
             col=column,
         )
-        figure.add_hline(
-            y=100 * chance,
-            line={"color": INK, "width": 1.5, "dash": "dash"},
-            annotation={
-                "text": f"chance {100 * chance:.1f} %",
-                "font": {"size": 12},
-                "bgcolor": "rgba(255,255,255,0.85)",
-            },
-            row=1,
-            col=column,
-        )
+        note = {"text": f"chance {100 * chance:.1f} %", "font": {"size": 12}, "bgcolor": "rgba(255,255,255,0.85)"}
+        dashed = {"color": INK, "width": 1.5, "dash": "dash"}
+        figure.add_hline(y=100 * chance, line=dashed, annotation=note, row=1, col=column)
     figure.update_yaxes(rangemode="tozero", ticksuffix=" %")
     figure = styled(figure, title, subtitle, height=430, legend=False)
     return figure.update_layout(bargap=0.45, margin_t=figure.layout.margin.t + 28)
@@ -148,15 +135,16 @@ def draw_projection(
     its number within its kind. Axes have no unit: what is near what is all that a map tells.
     """
     picked = {kind: list(picked[kind]) for kind in picked} if picked else {}
-    names = list(panels)
-    figure = make_subplots(
-        1, max(len(names), 1), subplot_titles=[label(name) for name in names], horizontal_spacing=GAP
-    )
+    names, count = list(panels), max(len(panels), 1)
+    figure = make_subplots(1, count, subplot_titles=[label(name) for name in names], horizontal_spacing=GAP)
     everything = sum(map(len, panels[names[0]].values())) if names else 0
     for column, groups in enumerate(panels.values(), start=1):
         place = {"row": 1, "col": column}
+        share = most / max(sum(map(len, groups.values())), 1)
         for number, (kind, points) in enumerate(groups.items()):
-            shown = _sample(len(points), most / max(sum(map(len, groups.values())), 1), picked.get(kind, ()), number)
+            shown = _sample(len(points), share, picked.get(kind, ()), number)
+            first = number == 0  # of few and large points, as pictures are beside captions
+            names_of = ids[kind] if ids and kind in ids else None
             figure.add_scatter(
                 x=points[shown, 0].round(DIGITS),
                 y=points[shown, 1].round(DIGITS),
@@ -165,14 +153,11 @@ def draw_projection(
                 legendgroup=kind,
                 showlegend=column == 1,
                 marker={
-                    "symbol": SYMBOLS[number % len(SYMBOLS)],
-                    "size": 6 if number == 0 else 4.5,
-                    "color": colour(number),
-                    "opacity": 0.75 if number == 0 else 0.6,
-                    "line": {"width": 0},
+                    **{"symbol": SYMBOLS[number % len(SYMBOLS)], "color": colour(number), "line": {"width": 0}},
+                    **{"size": 6 if first else 4.5, "opacity": 0.75 if first else 0.6},
                 },
                 customdata=shown,
-                text=_names(kind, shown, ids),
+                text=[label(names_of[n]) if names_of else f"{label(kind)} {n}" for n in shown.tolist()],
                 hovertemplate="%{text}<extra></extra>",
                 **place,
             )
@@ -180,7 +165,7 @@ def draw_projection(
         frame(figure, list(groups.values()), place)
     if everything > most:
         subtitle = f"{subtitle}{'; ' if subtitle else ''}{most:,} of {everything:,} points drawn"
-    side = (WIDTH - 2 * SIDE) * (1 - GAP * (len(names) - 1)) / max(len(names), 1)
+    side = (WIDTH - 2 * SIDE) * (1 - GAP * (len(names) - 1)) / count
     figure = styled(figure, title, subtitle, height=round(side))
     above, side = figure.layout.margin.t + 26, min(side, 640)
     margin = {"l": SIDE, "r": SIDE, "t": above, "b": 20}
@@ -210,12 +195,6 @@ def _sample(points: int, share: float, always: Sequence[int], seed: int) -> Int6
     return np.union1d(drawn, np.asarray(always, dtype=np.int64))
 
 
-def _names(kind: str, shown: Int64[ndarray, "shown"], ids: Mapping[str, Sequence[str]] | None) -> list[str]:
-    if ids is None or kind not in ids:
-        return [f"{label(kind)} {index}" for index in shown.tolist()]
-    return [label(ids[kind][index]) for index in shown.tolist()]
-
-
 def _pick(
     figure: go.Figure,
     groups: Mapping[str, Float[ndarray, "point 2"]],
@@ -227,33 +206,25 @@ def _pick(
     """Lines from the first picked point to the others, and rims about them all; drawn empty where nothing is picked."""
     chosen = [groups[kind][index] for kind in groups for index in picked.get(kind, ())]
     lines = [end for other in chosen[1:] for end in (chosen[0], other, (np.nan, np.nan))]
-    ends = np.array(lines).reshape(-1, 2)
-    figure.add_scatter(
-        x=ends[:, 0],
-        y=ends[:, 1],
-        mode="lines",
-        line={"color": translucent(INK, 0.65), "width": 1.5},
-        hoverinfo="skip",
-        showlegend=False,
-        **place,
-    )
-    spots = np.array(chosen).reshape(-1, 2)
-    sizes = [13] + [10] * (len(spots) - 1)
+    ends, spots = np.array(lines).reshape(-1, 2), np.array(chosen).reshape(-1, 2)
+    silent = {"hoverinfo": "skip", **place}
+    line = {"color": translucent(INK, 0.65), "width": 1.5}
+    figure.add_scatter(x=ends[:, 0], y=ends[:, 1], mode="lines", line=line, showlegend=False, **silent)
+    others = len(spots) - 1
     figure.add_scatter(
         x=spots[:, 0],
         y=spots[:, 1],
         mode="markers",
         name="one picture and its captions",
         marker={
-            "symbol": ["square"] + ["circle"] * (len(spots) - 1),
-            "size": sizes[: len(spots)],
+            "symbol": ["square"] + ["circle"] * others,
+            "size": ([13] + [10] * others)[: len(spots)],
             "color": PURPLE,
             "opacity": 1,
             "line": {"color": PAPER, "width": 1.5},
         },
-        hoverinfo="skip",
         showlegend=first and bool(chosen),
-        **place,
+        **silent,
     )
 
 
@@ -278,13 +249,8 @@ def draw_similarities(
     both = [values for of in (negatives, positives) for values in of.values() if len(values)]
     lowest, highest = (min(map(np.min, both)), max(map(np.max, both))) if both else (0.0, 1.0)
     edges = np.linspace(lowest, max(highest, lowest + 1e-6), BINS + 1)
-    figure = make_subplots(
-        1,
-        max(len(negatives), 1),
-        subplot_titles=[label(name) for name in negatives],
-        horizontal_spacing=0.06,
-        shared_yaxes=True,
-    )
+    titles, columns = [label(name) for name in negatives], max(len(negatives), 1)
+    figure = make_subplots(1, columns, subplot_titles=titles, horizontal_spacing=0.06, shared_yaxes=True)
     for column, name in enumerate(negatives, start=1):
         kinds = (("negatives", negatives[name], MISMATCH), ("positives", positives[name], MATCH))
         for kind, values, shade in kinds:
@@ -313,6 +279,11 @@ def draw_similarities(
 
 
 BIN = 0.05  # of cosine
+LOOKS = {
+    "easy negatives": {"color": translucent(GREY, 0.55), "size": 7},
+    "hard negatives": {"color": VERMILION, "size": 9},
+    "positives": {"color": BLUE, "size": 11, "symbol": "square"},
+}
 ORDER = ("anchor", "positives", "hard negatives", "easy negatives", "synthesised")  # of the legend
 
 
@@ -324,29 +295,12 @@ def draw_surroundings(
     Hard are those right of the dashed line, which a triplet loss learns from. A green rim marks a negative that the
     world calls true. `ids` are names by the candidates' number in the data; a point's `customdata` is that number.
     """
-    specs = [[{"rowspan": 2}, {}], [None, {}]]
-    figure = make_subplots(
-        2,
-        2,
-        specs=specs,
-        column_widths=[0.53, 0.47],
-        row_heights=[0.8, 0.2],
-        horizontal_spacing=0.1,
-        vertical_spacing=0.03,
-        shared_xaxes=True,
-    )
+    rooms = {"column_widths": [0.53, 0.47], "row_heights": [0.8, 0.2], "specs": [[{"rowspan": 2}, {}], [None, {}]]}
+    figure = make_subplots(2, 2, **rooms, horizontal_spacing=0.1, vertical_spacing=0.03, shared_xaxes=True)
     scores, places = batch.scores.numpy(), batch.places
-    kinds = {
-        "easy negatives": (~(batch.positives | batch.hard)).numpy(),
-        "hard negatives": batch.hard.numpy(),
-        "positives": batch.positives.numpy(),
-    }
-    looks = {
-        "easy negatives": {"color": translucent(GREY, 0.55), "size": 7},
-        "hard negatives": {"color": VERMILION, "size": 9},
-        "positives": {"color": BLUE, "size": 11, "symbol": "square"},
-    }
-    shown = {"row": 1, "col": 1}
+    easy = ~(batch.positives | batch.hard)
+    kinds = {"easy negatives": easy.numpy(), "hard negatives": batch.hard.numpy(), "positives": batch.positives.numpy()}
+    shown = {"mode": "markers", "row": 1, "col": 1}
     for kind, chosen in kinds.items():
         numbers = batch.index.numpy()[chosen]
         rims = [GREEN if batch.true is not None and batch.true[row] else PAPER for row in chosen.nonzero()[0].tolist()]
@@ -354,42 +308,38 @@ def draw_surroundings(
         figure.add_scatter(
             x=places[chosen, 0],
             y=places[chosen, 1],
-            mode="markers",
             name=f"{kind} ({chosen.sum()})",
             legendrank=ORDER.index(kind),
-            marker={"line": {"color": rims, "width": widths}, **looks[kind]},
+            marker={"line": {"color": rims, "width": widths}, **LOOKS[kind]},
             customdata=numbers,
-            text=[f"{_name(ids, n)}: {s:.2f}" for n, s in zip(numbers.tolist(), scores[chosen].tolist(), strict=True)],
+            text=[
+                f"{label(ids[n]) if ids is not None else n}: {s:.2f}"
+                for n, s in zip(numbers.tolist(), scores[chosen].tolist(), strict=True)
+            ],
             hovertemplate=f"%{{text}}<extra>{kind}</extra>",
             **shown,
         )
     if len(batch.synthetic_scores):
+        made, look = batch.synthetic_places, {"color": PURPLE, "size": 13, "symbol": "diamond-open"}
         figure.add_scatter(
-            x=batch.synthetic_places[:, 0],
-            y=batch.synthetic_places[:, 1],
-            mode="markers",
-            name=f"synthesised ({len(batch.synthetic_scores)})",
+            x=made[:, 0],
+            y=made[:, 1],
+            name=f"synthesised ({len(made)})",
             legendrank=ORDER.index("synthesised"),
-            marker={"color": PURPLE, "size": 13, "symbol": "diamond-open", "line": {"width": 2.5}},
+            marker={**look, "line": {"width": 2.5}},
             text=[f"synthesised {n + 1}: {s:.2f}" for n, s in enumerate(batch.synthetic_scores.tolist())],
             hovertemplate="%{text}<extra></extra>",
             **shown,
         )
-    figure.add_scatter(
-        x=batch.anchor_place[:, 0],
-        y=batch.anchor_place[:, 1],
-        mode="markers",
-        name="anchor",
-        legendrank=ORDER.index("anchor"),
-        marker={"color": INK, "size": 17, "symbol": "star", "line": {"color": PAPER, "width": 1.5}},
-        hovertemplate="the anchor<extra></extra>",
-        **shown,
-    )
+    x, y = batch.anchor_place.T
+    star = {"color": INK, "size": 17, "symbol": "star", "line": {"color": PAPER, "width": 1.5}}
+    named = {"name": "anchor", "legendrank": ORDER.index("anchor"), "hovertemplate": "the anchor<extra></extra>"}
+    figure.add_scatter(x=x, y=y, marker=star, **named, **shown)
     if batch.true is not None and batch.true.any():
         rim = {"color": PAPER, "size": 9, "line": {"color": GREEN, "width": 2.5}}
         said = {"name": "true, not annotated", "legendrank": len(ORDER)}
-        figure.add_scatter(x=[None], y=[None], mode="markers", marker=rim, **said, **shown)
-    frame(figure, [places, batch.anchor_place, batch.synthetic_places], shown)
+        figure.add_scatter(x=[None], y=[None], marker=rim, **said, **shown)
+    frame(figure, [places, batch.anchor_place, batch.synthetic_places], {"row": 1, "col": 1})
     _similarities(figure, batch, {kind: scores[chosen] for kind, chosen in kinds.items()})
     figure = styled(figure, title, subtitle, height=560 + LEGEND_LINE)
     # in a notebook's width the legend takes a second line
@@ -412,20 +362,16 @@ def _similarities(figure: go.Figure, batch: "Surroundings", scores: dict[str, np
             row=1,
             col=2,
         )
-    rows = [("positives", scores["positives"], BLUE, "square")]
+    rows = [("positives", scores["positives"], {"color": translucent(BLUE, 0.8), "symbol": "square"})]
     if len(batch.synthetic_scores):
-        rows.insert(0, ("synthesised", batch.synthetic_scores.numpy(), PURPLE, "diamond-open"))
-    for height, (kind, values, shade, symbol) in enumerate(rows):
+        look = {"color": translucent(PURPLE, 0.8), "symbol": "diamond-open"}
+        rows.insert(0, ("synthesised", batch.synthetic_scores.numpy(), look))
+    for height, (kind, values, look) in enumerate(rows):
         figure.add_scatter(
             x=values,
             y=np.full(len(values), height),
             mode="markers",
-            marker={
-                "color": translucent(shade, 0.8),
-                "size": 10,
-                "symbol": symbol,
-                "line": {"width": 2 if symbol.endswith("open") else 0},
-            },
+            marker={"size": 10, "line": {"width": 2 if kind == "synthesised" else 0}, **look},
             showlegend=False,
             hovertemplate=f"{label(kind)}: %{{x:.3f}}<extra></extra>",
             row=2,
@@ -438,22 +384,9 @@ def _similarities(figure: go.Figure, batch: "Surroundings", scores: dict[str, np
     figure.update_xaxes(ticks="", showline=True, row=1, col=2)
     most = max(np.histogram(scores[kind], edges)[0].max() for kind in ("easy negatives", "hard negatives"))
     figure.update_yaxes(range=[0, 1.14 * max(most, 1)], row=1, col=2)
-    dashed = {"color": INK, "width": 1.5, "dash": "dash"}
-    ends = {"x0": batch.threshold, "x1": batch.threshold, "xref": "x2", "y0": 0, "y1": 1, "yref": "paper"}
-    figure.add_shape(type="line", **ends, line=dashed)
-    figure.add_annotation(
-        x=batch.threshold,
-        y=1,
-        xref="x2",
-        yref="paper",
-        text="mean positive − margin",
-        showarrow=False,
-        xanchor="right" if batch.threshold > edges.mean() else "left",
-        xshift=-5 if batch.threshold > edges.mean() else 5,
-        yanchor="top",
-        font={"size": 13, "color": MUTED},
-    )
-
-
-def _name(ids: Sequence[str] | None, number: int) -> str:
-    return label(ids[number]) if ids is not None else str(number)
+    at, axes = batch.threshold, {"xref": "x2", "yref": "paper"}
+    figure.add_shape(type="line", x0=at, x1=at, y0=0, y1=1, **axes, line={"color": INK, "width": 1.5, "dash": "dash"})
+    right = at > edges.mean()  # the words stand where there is room
+    side = {"xanchor": "right" if right else "left", "xshift": -5 if right else 5, "yanchor": "top"}
+    said = {"text": "mean positive − margin", "font": {"size": 13, "color": MUTED}, "showarrow": False}
+    figure.add_annotation(x=at, y=1, **axes, **side, **said)

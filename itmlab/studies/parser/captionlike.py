@@ -16,15 +16,16 @@ HOW = ("young", "little", "small", "large", "black", "white", "brown", "old", "t
 PLURALS = {"men": "man", "women": "woman", "people": "person", "children": "child", "dogs": "dog", "boys": "boy",
            "girls": "girl", "birds": "bird", "horses": "horse", "elephants": "elephant", "players": "player",
            "kids": "kid", "cows": "cow"}  # fmt: skip
-NUMBERS = ("two", "three", "four", "several", "some", "many")
+_NUMBER, _MUCH = ("NUM", "CD", "NumForm=Word|NumType=Card"), ("ADJ", "JJ", "Degree=Pos")
+MANY = {"two": (_NUMBER, "nummod"), "three": (_NUMBER, "nummod"), "four": (_NUMBER, "nummod"),
+        "several": (_MUCH, "amod"), "some": (("DET", "DT", "_"), "det"), "many": (_MUCH, "amod")}  # fmt: skip
 
 
 def without_final_stop(sentence: Sentence) -> Sentence:
     """The sentence without the punctuation at its end, where nothing depends on that."""
-    while len(sentence) > 1 and sentence[-1].relation == "punct" and all(
-        word.head != len(sentence) - 1 for word in sentence
-    ):  # fmt: skip
-        sentence = sentence[:-1]
+    last = len(sentence) - 1
+    while last and sentence[last].relation == "punct" and last not in {word.head for word in sentence}:
+        sentence, last = sentence[:-1], last - 1
     return sentence
 
 
@@ -75,20 +76,18 @@ def participle_phrases(sentence: Sentence, chance: random.Random) -> Iterator[Se
             continue
         if sentence[subject].xpos in ("WP", "WDT", "EX") or sentence[subject].form.lower() in ("that", "this", "it"):
             continue
-        relation = "acl"
+        relations = {sentence[child].relation for child in children}
+        participle, relation = None, "acl"
         if word.upos == "VERB":
-            participle = _participle(word, any(sentence[child].relation == "aux:pass" for child in children))
-        elif word.upos in ("NOUN", "PROPN") and any(sentence[child].relation == "case" for child in children):
+            participle = _participle(word, "aux:pass" in relations)
+        elif word.upos in ("NOUN", "PROPN") and "case" in relations:
             participle, relation = word, "nmod"
-        else:
-            continue
         if participle is None or any(sentence[child].form.lower() in ("not", "n't", "n’t") for child in children):
             continue
         kept = below[subject] | {verb}
+        lost = LOST_WITH_THE_AUXILIARY - {"case"} if relation == "nmod" else LOST_WITH_THE_AUXILIARY
         for child in children:
-            kind = sentence[child].relation
-            lost = LOST_WITH_THE_AUXILIARY - {"case"} if relation == "nmod" else LOST_WITH_THE_AUXILIARY
-            if child > subject and kind not in lost:
+            if child > subject and sentence[child].relation not in lost:
                 kept |= below[child]
         if not any(place > subject for place in kept - below[subject]):
             continue
@@ -112,9 +111,8 @@ def cut(sentence: Sentence, root: int, kept: set[int]) -> Sentence:
     words = []
     for old in places:
         word = sentence[old]
-        follows = old + 1 in new
         head, relation = (new[old], "root") if old == root else (new.get(word.head, new[root]), word.relation)
-        words.append(replace(word, head=head, relation=relation, space=word.space or not follows))
+        words.append(replace(word, head=head, relation=relation, space=word.space or old + 1 not in new))
     return tuple(words)
 
 
@@ -134,13 +132,9 @@ def _someone_for_the_pronoun(phrase: Sentence, chance: random.Random) -> Sentenc
     """The root, a pronoun, replaced by somebody whom captions speak of."""
     root = next(place for place, word in enumerate(phrase) if word.head == place)
     if chance.random() < 0.3:
-        noun = chance.choice(sorted(PLURALS))
-        many = chance.choice(NUMBERS)
-        upos, xpos, relation = ("NUM", "CD", "nummod") if many in NUMBERS[:3] else ("ADJ", "JJ", "amod")
-        if many == "some":
-            upos, xpos, relation = "DET", "DT", "det"
-        features = {"NUM": "NumForm=Word|NumType=Card", "ADJ": "Degree=Pos", "DET": "_"}[upos]
-        someone = [Word(many, many, upos, xpos, features, 0, relation)] if chance.random() < 0.8 else []
+        noun, many = chance.choice(sorted(PLURALS)), chance.choice(tuple(MANY))
+        tags, relation = MANY[many]
+        someone = [Word(many, many, *tags, 0, relation)] if chance.random() < 0.8 else []
         head = Word(noun, PLURALS[noun], "NOUN", "NNS", "Number=Plur", 0, "root")
     else:
         noun = chance.choice(WHO)
@@ -170,7 +164,11 @@ def _participle(word: Word, passive: bool) -> Word | None:
 
 
 def ing(lemma: str) -> str:
-    """The -ing form of a verb ("ride" riding, "sit" sitting, "lie" lying)."""
+    """The -ing form of a verb.
+
+    >>> [ing(verb) for verb in ("ride", "sit", "lie", "see", "show")]
+    ['riding', 'sitting', 'lying', 'seeing', 'showing']
+    """
     if lemma.endswith("ie"):
         return lemma[:-2] + "ying"
     if lemma.endswith("e") and not lemma.endswith(("ee", "oe", "ye")) and lemma != "be":
@@ -189,9 +187,7 @@ def _descendants(sentence: Sentence) -> list[set[int]]:
     below = [{place} for place in range(len(sentence))]
     for place in range(len(sentence)):
         at = place
-        for _ in sentence:
-            if sentence[at].head == at:
-                break
+        for _ in sentence:  # bounded: a tree that is none has circles
             at = sentence[at].head
             below[at].add(place)
     return below

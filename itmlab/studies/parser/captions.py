@@ -1,18 +1,20 @@
-"""The words between the noun phrases of a caption (verbs, prepositions), hung where its scene graph says."""
+"""Trees of short captions whose scene graphs are known: what the graph says leaves one way to read the words.
+
+FACTUAL (Li et al., ACL Findings 2023) gives captions with hand-made graphs. First the noun phrases are found by the
+graph's names, then the words between them (verbs, prepositions) are hung where the graph says; a caption with a word
+that neither explains is left out, so that what is left is reliable.
+"""
 
 import csv
 import gzip
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from ...errors import ItmlabError
 from ...text.rules.lexicon import noun_lemma, verb_lemma
 from .conllu import Sentence, Word
-
-# Tags of the words of short captions, from what their scene graphs say of them.
-
 
 DETERMINERS = {"a": "a", "an": "a", "the": "the", "some": "some", "this": "this", "these": "this", "another": "another",
                "each": "each", "no": "no"}  # fmt: skip
@@ -24,67 +26,88 @@ COLLECTIVES = {"group", "bunch", "pair", "couple", "herd", "row", "stack", "pile
 ADJECTIVE_ENDINGS = ("y", "ed", "en", "less", "ful", "ous", "al", "ive", "ic", "ish", "able")
 PLURALS = {"people", "men", "women", "children", "feet", "teeth", "sheep", "police"}
 MATERIALS = {"metal", "brick", "glass", "stone", "plastic", "cement", "concrete", "leather", "dirt", "tile", "wii"}
+PREPOSITIONS = {"on", "in", "at", "with", "of", "under", "behind", "near", "by", "above", "over", "below", "beside",
+                "inside", "against", "through", "around", "across", "along", "from", "to", "between", "into", "onto",
+                "beneath", "underneath", "atop", "towards", "toward", "outside", "upon", "beyond", "down", "up", "for",
+                "alongside", "off"}  # fmt: skip
+PLACES = {"top", "front", "side", "back", "middle", "edge", "bottom", "end"}
+ADVERBS = {"down", "up", "out", "over", "off", "around", "along", "through"}
+BE = ("is", "are")
 
 Tag = tuple[str, str, str, str]  # part of speech, Penn tag, lemma, features
+Triple = tuple[str, str, str]
 
 
-def modifier_tag(token: str, said: set[str], adjectives: Counter[str], names: set[str]) -> tuple[Tag, str] | None:
-    """The tag and relation of a word before its noun."""
-    if token in DETERMINERS:
-        return ("DET", "DT", DETERMINERS[token], "_"), "det"
-    if token in POSSESSIVES:
-        return ("PRON", "PRP$", token, "Poss=Yes|PronType=Prs"), "nmod:poss"
-    if token in NUMBERS:
-        return ("NUM", "CD", token, "NumType=Card"), "nummod"
-    if token in QUANTITIES:
-        return ("ADJ", "JJ", token, "Degree=Pos"), "amod"
-    if token not in said:
+def caption_trees(captions: Iterable[tuple[str, list[Triple]]], treebank: Iterable[Sentence]) -> Iterator[Sentence]:
+    """One tree for each caption that its graph explains word by word; the others are left out."""
+    adjectives = Counter(word.form.lower() for sentence in treebank for word in sentence if word.upos == "ADJ")
+    seen: set[str] = set()
+    for caption, triples in captions:
+        if caption not in seen and 3 <= len(caption.split()) <= 20:
+            seen.add(caption)
+            tree = _tree(caption.lower().split(), triples, adjectives)
+            if tree is not None:
+                yield tree
+
+
+def _tree(tokens: list[str], triples: list[Triple], adjectives: Counter[str]) -> Sentence | None:
+    stop = tokens[-1] == "."
+    tokens = tokens[:-1] if stop else tokens
+    tree = Tree(tokens)
+    names = {noun_lemma(subject) for subject, _, _ in triples}
+    names |= {noun_lemma(thing) for _, relation, thing in triples if relation != "is"}
+    said = {word for _, relation, value in triples if relation == "is" for word in value.split()} - {"of"} - COLLECTIVES
+    phrases = noun_phrases(tree, names, said, adjectives)
+    there = 2 if tokens[0] == "there" and tokens[1] in ("is", "are") else 0
+    if not phrases or phrases[0].start != there:
         return None
-    if token in MATERIALS or (token in names and adjectives[token] < 2) or not _adjective(token, adjectives):
-        return ("NOUN", "NN", token, "Number=Sing"), "compound"
-    if token.endswith("ing") and adjectives[token] < 2:
-        return ("VERB", "VBG", verb_lemma(token), "Tense=Pres|VerbForm=Part"), "amod"
-    if token.endswith("ed") and adjectives[token] < 2 and token not in ("red", "colored", "wooded"):
-        return ("VERB", "VBN", verb_lemma(token), "Tense=Past|VerbForm=Part"), "amod"
-    return ("ADJ", "JJ", token, "Degree=Pos"), "amod"
+    try:
+        root = Joining(tree, phrases, triples).join(said, adjectives)
+    except Unexplained:
+        return None
+    if there and root == phrases[0].head:
+        tree.put(0, ("PRON", "EX", "there", "_"), 1, "expl")
+        tree.put(1, ("VERB", "VBZ" if tokens[1] == "is" else "VBP", "be", "Tense=Pres|VerbForm=Fin"), 1, "")
+        tree.hang(root, 1, "nsubj")
+        root = 1
+    if None in tree.heads or not _projective(tree.heads):
+        return None
+    tree.relations[root] = "root"
+    words = []
+    for place, token in enumerate(tokens):
+        (upos, xpos, lemma, features), space = tree.tags[place], token_after(tokens, place) != "'s"
+        words.append(Word(token, lemma, upos, xpos, features, tree.heads[place], tree.relations[place], space))
+    return (*words, Word(".", ".", "PUNCT", ".", "_", root, "punct")) if stop else tuple(words)
 
 
-def _adjective(token: str, adjectives: Counter[str]) -> bool:
-    return bool(adjectives[token]) or token.endswith((*ADJECTIVE_ENDINGS, "ing")) or "-" in token
+def _projective(heads: list[int]) -> bool:
+    """Whether no two arcs cross and all words reach the root."""
+    arcs = [(min(place, head), max(place, head)) for place, head in enumerate(heads) if place != head]
+    if len(arcs) != len(heads) - 1:
+        return False
+    return not any(a < c < b < d for a, b in arcs for c, d in arcs)
 
 
-def noun_tag(token: str) -> Tag:
-    """The tag of a noun, plural where it differs from its lemma."""
-    lemma = noun_lemma(token)
-    many = lemma != token or token in PLURALS
-    return "NOUN", "NNS" if many else "NN", lemma, f"Number={'Plur' if many else 'Sing'}"
+def read_scene_captions(path: str | Path) -> Iterator[tuple[str, list[Triple]]]:
+    """Captions with their triples from a FACTUAL file ("caption" and "scene_graph" columns, .csv or .csv.gz)."""
+    path = Path(path)
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                triples = [tuple(part.strip() for part in triple.strip("() ").split(" , "))
+                           for triple in row["scene_graph"].split(" ) , ( ")]  # fmt: skip
+                yield row["caption"], [triple for triple in triples if len(triple) == 3]
+    except FileNotFoundError:
+        remedy = "leave --captions out, or name the file"
+        raise ItmlabError("no such captions", where=str(path), remedy=remedy) from None
+    except (KeyError, OSError, EOFError, UnicodeDecodeError) as error:
+        raise ItmlabError(f"not captions with scene graphs: {error}", where=str(path)) from None
 
 
-def verb_tag(token: str, finite: bool) -> Tag | None:
-    """The tag of a verb form as it can stand after a noun."""
-    lemma = verb_lemma(token)
-    lemma = "lie" if token in ("lying", "lies") else lemma
-    if token.endswith("ing") and len(token) > 4:
-        return "VERB", "VBG", lemma, "Tense=Pres|VerbForm=Part"
-    if finite and token == lemma:
-        return "VERB", "VBP", lemma, "Tense=Pres|VerbForm=Fin"
-    if finite and token.endswith("s"):
-        return "VERB", "VBZ", lemma, "Tense=Pres|VerbForm=Fin"
-    if token != lemma and not token.endswith("s"):
-        return "VERB", "VBN", lemma, "Tense=Past|VerbForm=Part|Voice=Pass"
-    return None
+# Noun phrases: maximal runs of determiners, adjectives and the graph's nouns.
 
 
-def same_verb(relation: str, lemma: str) -> bool:
-    """Whether a relation is said with the verb; the graphs write "lay" for "lie"."""
-    return verb_lemma(relation.split()[0]) in (lemma, "lay" if lemma == "lie" else lemma)
-
-
-# The noun phrases of a caption whose nouns and adjectives are known from its scene graph.
-
-
-@dataclass
-class Phrase:
+class Phrase(NamedTuple):
     """A noun phrase: tokens `start` to `end`, the head last."""
 
     start: int
@@ -92,25 +115,22 @@ class Phrase:
     head: int
 
 
-@dataclass
 class Tree:
-    """Heads, relations and tags as they are found; None is a word that nothing has explained."""
+    """Heads, relations and tags as they are found; a head of None is a word that nothing has explained."""
 
-    tokens: list[str]
-    heads: list[int | None] = field(default_factory=list)
-    relations: list[str] = field(default_factory=list)
-    tags: list[Tag] = field(default_factory=list)  # upos, xpos, lemma, features
-
-    def __post_init__(self) -> None:
-        self.heads = [None] * len(self.tokens)
-        self.relations = [""] * len(self.tokens)
-        self.tags = [("X", "FW", token, "_") for token in self.tokens]
+    def __init__(self, tokens: list[str]):
+        self.tokens = tokens
+        self.heads: list[int | None] = [None] * len(tokens)
+        self.relations = [""] * len(tokens)
+        self.tags: list[Tag] = [("X", "FW", token, "_") for token in tokens]
 
     def put(self, place: int, tag: Tag, head: int, relation: str) -> None:
+        """Tag a word and hang it."""
         self.tags[place] = tag
         self.hang(place, head, relation)
 
     def hang(self, place: int, head: int, relation: str) -> None:
+        """Give a word its head and its relation to it."""
         self.heads[place], self.relations[place] = head, relation
 
 
@@ -131,12 +151,11 @@ def noun_phrases(tree: Tree, names: set[str], said: set[str], adjectives: Counte
             token = tokens[at]
             tag = modifier_tag(token, said, adjectives, names)
             if (token, noun_lemma(token_after(tokens, at))) in pairs:
-                first = "ADJ" if adjectives[token] and token not in MATERIALS else "NOUN"
-                tag = (("ADJ", "JJ", token, "Degree=Pos"), "amod") if first == "ADJ" else (
-                    ("NOUN", "NN", token, "Number=Sing"), "compound")  # fmt: skip
-                if token.endswith(("ing", "ed")):
-                    tag = None
-            if tag is None or (noun_lemma(token) in heads_of_names and not _noun_follows(tokens, at, heads_of_names)):
+                described = adjectives[token] and token not in MATERIALS
+                tag = (adjective_tag(token), "amod") if described else (name_tag(token), "compound")
+                tag = None if token.endswith(("ing", "ed")) else tag
+            noun_follows = noun_lemma(token_after(tokens, at)) in heads_of_names
+            if tag is None or (noun_lemma(token) in heads_of_names and not noun_follows):
                 break
             modifiers.append((at, *tag))
             at += 1
@@ -150,10 +169,6 @@ def noun_phrases(tree: Tree, names: set[str], said: set[str], adjectives: Counte
         else:
             place += 1
     return _possessives(tree, phrases)
-
-
-def _noun_follows(tokens: list[str], place: int, names: set[str]) -> bool:
-    return noun_lemma(token_after(tokens, place)) in names
 
 
 def _possessives(tree: Tree, phrases: list[Phrase]) -> list[Phrase]:
@@ -170,36 +185,7 @@ def _possessives(tree: Tree, phrases: list[Phrase]) -> list[Phrase]:
     return joined
 
 
-# Captions with their scene graphs as FACTUAL writes them.
-
-
-Triple = tuple[str, str, str]
-
-
-def read_scene_captions(path: str | Path) -> Iterator[tuple[str, list[Triple]]]:
-    """Captions with their triples from a FACTUAL file ("caption" and "scene_graph" columns, .csv or .csv.gz)."""
-    path = Path(path)
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                triples = [tuple(part.strip() for part in triple.strip("() ").split(" , "))
-                           for triple in row["scene_graph"].split(" ) , ( ")]  # fmt: skip
-                yield row["caption"], [triple for triple in triples if len(triple) == 3]
-    except FileNotFoundError:
-        raise ItmlabError(
-            "no such captions", where=str(path), remedy="leave --captions out, or name the file"
-        ) from None
-    except (KeyError, OSError, EOFError, UnicodeDecodeError) as error:
-        raise ItmlabError(f"not captions with scene graphs: {error}", where=str(path)) from None
-
-
-PREPOSITIONS = {"on", "in", "at", "with", "of", "under", "behind", "near", "by", "above", "over", "below", "beside",
-                "inside", "against", "through", "around", "across", "along", "from", "to", "between", "into", "onto",
-                "beneath", "underneath", "atop", "towards", "toward", "outside", "upon", "beyond", "down", "up", "for",
-                "alongside", "off"}  # fmt: skip
-PLACES = {"top", "front", "side", "back", "middle", "edge", "bottom", "end"}
-ADVERBS = {"down", "up", "out", "over", "off", "around", "along", "through"}
-BE = ("is", "are")
+# What stands between the phrases.
 
 
 class Unexplained(Exception):
@@ -354,7 +340,7 @@ class Joining:
         place = len(tree.tokens) - 1
         tag = verb_tag(word, finite=False) if word.endswith("ing") and len(word) > 4 else None
         if tag is None and be and adjectives[word]:
-            tag = "ADJ", "JJ", word, "Degree=Pos"
+            tag = adjective_tag(word)
         if tag is None:
             raise Unexplained
         if not be:
@@ -366,61 +352,71 @@ class Joining:
         return place
 
 
+# Tags of single words, from what the graph says of them.
+
+
+def modifier_tag(token: str, said: set[str], adjectives: Counter[str], names: set[str]) -> tuple[Tag, str] | None:
+    """The tag and relation of a word before its noun."""
+    if token in DETERMINERS:
+        return ("DET", "DT", DETERMINERS[token], "_"), "det"
+    if token in POSSESSIVES:
+        return ("PRON", "PRP$", token, "Poss=Yes|PronType=Prs"), "nmod:poss"
+    if token in NUMBERS:
+        return ("NUM", "CD", token, "NumType=Card"), "nummod"
+    if token in QUANTITIES:
+        return adjective_tag(token), "amod"
+    if token not in said:
+        return None
+    adjective = bool(adjectives[token]) or token.endswith((*ADJECTIVE_ENDINGS, "ing")) or "-" in token
+    if token in MATERIALS or (token in names and adjectives[token] < 2) or not adjective:
+        return name_tag(token), "compound"
+    if token.endswith("ing") and adjectives[token] < 2:
+        return ("VERB", "VBG", verb_lemma(token), "Tense=Pres|VerbForm=Part"), "amod"
+    if token.endswith("ed") and adjectives[token] < 2 and token not in ("red", "colored", "wooded"):
+        return ("VERB", "VBN", verb_lemma(token), "Tense=Past|VerbForm=Part"), "amod"
+    return adjective_tag(token), "amod"
+
+
+def adjective_tag(token: str) -> Tag:
+    """The tag of an adjective."""
+    return "ADJ", "JJ", token, "Degree=Pos"
+
+
+def name_tag(token: str) -> Tag:
+    """The tag of a noun before a noun."""
+    return "NOUN", "NN", token, "Number=Sing"
+
+
+def noun_tag(token: str) -> Tag:
+    """The tag of a noun, plural where it differs from its lemma."""
+    lemma = noun_lemma(token)
+    many = lemma != token or token in PLURALS
+    return "NOUN", "NNS" if many else "NN", lemma, f"Number={'Plur' if many else 'Sing'}"
+
+
+def verb_tag(token: str, finite: bool) -> Tag | None:
+    """The tag of a verb form as it can stand after a noun."""
+    lemma = "lie" if token in ("lying", "lies") else verb_lemma(token)
+    if token.endswith("ing") and len(token) > 4:
+        return "VERB", "VBG", lemma, "Tense=Pres|VerbForm=Part"
+    if finite and token == lemma:
+        return "VERB", "VBP", lemma, "Tense=Pres|VerbForm=Fin"
+    if finite and token.endswith("s"):
+        return "VERB", "VBZ", lemma, "Tense=Pres|VerbForm=Fin"
+    if token != lemma and not token.endswith("s"):
+        return "VERB", "VBN", lemma, "Tense=Past|VerbForm=Part|Voice=Pass"
+    return None
+
+
+def same_verb(relation: str, lemma: str) -> bool:
+    """Whether a relation is said with the verb; the graphs write "lay" for "lie".
+
+    >>> same_verb("ride on", "ride"), same_verb("lay on", "lie"), same_verb("ride", "hold")
+    (True, True, False)
+    """
+    return verb_lemma(relation.split()[0]) in (lemma, "lay" if lemma == "lie" else lemma)
+
+
 def be_tag(form: str) -> Tag:
     """The tag of "is" or "are" as an auxiliary."""
     return "AUX", "VBZ" if form == "is" else "VBP", "be", "Tense=Pres|VerbForm=Fin"
-
-
-# Trees of short captions whose scene graphs are known: what the graph says leaves one way to read the words.
-
-
-def caption_trees(captions: Iterable[tuple[str, list[Triple]]], treebank: Iterable[Sentence]) -> Iterator[Sentence]:
-    """One tree for each caption that its graph explains word by word; the others are left out."""
-    adjectives = Counter(word.form.lower() for sentence in treebank for word in sentence if word.upos == "ADJ")
-    seen: set[str] = set()
-    for caption, triples in captions:
-        if caption not in seen and 3 <= len(caption.split()) <= 20:
-            seen.add(caption)
-            tree = _tree(caption.lower().split(), triples, adjectives)
-            if tree is not None:
-                yield tree
-
-
-def _tree(tokens: list[str], triples: list[Triple], adjectives: Counter[str]) -> Sentence | None:
-    stop = tokens[-1] == "."
-    tokens = tokens[:-1] if stop else tokens
-    tree = Tree(tokens)
-    names = {noun_lemma(subject) for subject, _, _ in triples}
-    names |= {noun_lemma(thing) for _, relation, thing in triples if relation != "is"}
-    said = {word for _, relation, value in triples if relation == "is" for word in value.split()} - {"of"} - COLLECTIVES
-    phrases = noun_phrases(tree, names, said, adjectives)
-    there = 2 if tokens[0] == "there" and tokens[1] in ("is", "are") else 0
-    if not phrases or phrases[0].start != there:
-        return None
-    try:
-        root = Joining(tree, phrases, triples).join(said, adjectives)
-    except Unexplained:
-        return None
-    if there and root == phrases[0].head:
-        tree.put(0, ("PRON", "EX", "there", "_"), 1, "expl")
-        tree.put(1, ("VERB", "VBZ" if tokens[1] == "is" else "VBP", "be", "Tense=Pres|VerbForm=Fin"), 1, "")
-        tree.hang(root, 1, "nsubj")
-        root = 1
-    if None in tree.heads or not _projective(tree.heads):
-        return None
-    tree.relations[root] = "root"
-    words = [
-        Word(token, lemma, upos, xpos, features, head, relation, token_after(tokens, place) != "'s")
-        for place, (token, (upos, xpos, lemma, features), head, relation) in enumerate(
-            zip(tokens, tree.tags, tree.heads, tree.relations, strict=True)
-        )
-    ]
-    return (*words, Word(".", ".", "PUNCT", ".", "_", root, "punct")) if stop else tuple(words)
-
-
-def _projective(heads: list[int]) -> bool:
-    """Whether no two arcs cross and all words reach the root."""
-    arcs = [(min(place, head), max(place, head)) for place, head in enumerate(heads) if place != head]
-    if len(arcs) != len(heads) - 1:
-        return False
-    return not any(a < c < b < d for a, b in arcs for c, d in arcs)

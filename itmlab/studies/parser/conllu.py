@@ -3,7 +3,7 @@
 import gzip
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...errors import ItmlabError
@@ -34,8 +34,8 @@ def read_conllu(path: str | Path) -> Iterator[Sentence]:
     A multiword token ("don't" over "do" and "n't") becomes its words without a blank between them where the words
     spell the token, and with the token's letters shared out otherwise; empty nodes (8.1) are left out.
     """
-    for number, lines in _blocks(Path(path)):
-        yield _sentence(lines, f"{path}:{number}", str(path))
+    for lines in _blocks(Path(path)):
+        yield _sentence(lines, str(path))
 
 
 def text_of(sentence: Sentence) -> str:
@@ -43,8 +43,8 @@ def text_of(sentence: Sentence) -> str:
     return "".join(word.form + " " * word.space for word in sentence).strip()
 
 
-def _blocks(path: Path) -> Iterator[tuple[int, list[tuple[int, str]]]]:
-    """Each sentence's annotated lines, numbered, with the number of the first."""
+def _blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
+    """Each sentence's annotated lines, numbered."""
     try:
         with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
             lines: list[tuple[int, str]] = []
@@ -53,10 +53,10 @@ def _blocks(path: Path) -> Iterator[tuple[int, list[tuple[int, str]]]]:
                 if line and not line.startswith("#"):
                     lines.append((number, line))
                 elif not line and lines:
-                    yield lines[0][0], lines
+                    yield lines
                     lines = []
             if lines:
-                yield lines[0][0], lines
+                yield lines
     except FileNotFoundError:
         raise ItmlabError("no such treebank", where=str(path), remedy="get it from universaldependencies.org") from None
     except (OSError, EOFError, zlib.error) as error:
@@ -65,8 +65,8 @@ def _blocks(path: Path) -> Iterator[tuple[int, list[tuple[int, str]]]]:
         raise ItmlabError(f"not UTF-8 at byte {error.start}", where=str(path)) from None
 
 
-def _sentence(lines: list[tuple[int, str]], where: str, path: str) -> Sentence:
-    words: list[Word] = []
+def _sentence(lines: list[tuple[int, str]], path: str) -> Sentence:
+    words, places = [], []  # and the line each word stands on
     merged: list[tuple[int, int, str, bool]] = []
     for number, line in lines:
         columns = line.split("\t")
@@ -84,22 +84,20 @@ def _sentence(lines: list[tuple[int, str]], where: str, path: str) -> Sentence:
         if _number(place, here) != len(words) + 1:
             raise ItmlabError(f"word {place} where {len(words) + 1} comes next", where=here)
         target = _number(head, here) - 1
-        words.append(
-            Word(form, form if lemma == "_" else lemma, upos, xpos, features, len(words) if target < 0 else target,
-                 relation, space)
-        )  # fmt: skip
-    for (number, _), word in zip((one for one in lines if one[1].split("\t")[0].isdigit()), words, strict=True):
+        target, lemma = len(words) if target < 0 else target, form if lemma == "_" else lemma
+        places.append(here)
+        words.append(Word(form, lemma, upos, xpos, features, target, relation, space))
+    for here, word in zip(places, words, strict=True):
         if word.head >= len(words):
-            raise ItmlabError(f"the head {word.head + 1} is not in the sentence", where=f"{path}:{number}")
+            raise ItmlabError(f"the head {word.head + 1} is not in the sentence", where=here)
+    where = f"{path}:{lines[0][0]}"
     if sum(word.head == place for place, word in enumerate(words)) != 1:
         raise ItmlabError("a sentence has one root", where=where)
     for first, last, form, space in merged:
         if not first < last <= len(words):
             raise ItmlabError(f"the token {form!r} spans words that are not there", where=where)
         for place, piece in enumerate(_share_out(form, [word.form for word in words[first:last]]), first):
-            word = words[place]
-            words[place] = Word(piece, word.lemma, word.upos, word.xpos, word.features, word.head, word.relation,
-                                space if place == last - 1 else False)  # fmt: skip
+            words[place] = replace(words[place], form=piece, space=space and place == last - 1)
     return tuple(words)
 
 

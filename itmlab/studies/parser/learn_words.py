@@ -7,7 +7,6 @@ The captions are parsed by the shipped pipeline; what the rules make of them is 
 
 import csv
 import gzip
-import io
 import itertools
 import json
 import re
@@ -27,45 +26,6 @@ from ...text.rules.tree import is_preposition
 if TYPE_CHECKING:
     from spacy import Language
 
-
-# spaCy's English tokeniser, told where the treebank ends its words: "e-mail", "T-shirt", "!!!", "555-1234", "etc.".
-
-
-BEFORE_HYPHEN = ("e", "non", "pre", "anti", "mid", "re", "co", "post", "over", "multi", "pro", "ex", "semi", "sub",
-                 "cross", "neo", "un", "counter", "t", "i", "v", "u", "tee")  # fmt: skip
-RUNS = (r"[!?]{2,}", r"\*{2,}", r"={2,}", r"_{2,}", r"-{4,}", r"<{2,}", r">{2,}", r"~{2,}", r"#{2,}")
-NUMBERS = r"\(?\d{3}\)?[-.]\d{3}[-.]\d{4}|\d{3}-\d{4}"
-ABBREVIATIONS = ("Ft.", "ft.", "lb.", "lbs.", "oz.", "No.", "Sr.", "Jr.", "Lt.", "Col.", "Sec.", "Vol.", "Esp.", "esp.",
-                 "ext.", "Ph.", "Fax.", "Attn.", "Blvd.", "Ave.", "mins.", "hrs.", "yrs.", "Mon.", "Tue.", "Tues.",
-                 "Wed.", "Thur.", "Thurs.", "Fri.", "Sat.", "Sun.", "Rep.", "Reps.", "Sen.", "Conf.", "Que.", "al.",
-                 "eg.", "approx.")  # fmt: skip
-NO_CONTRACTIONS = ("and/or", "Wed", "wed", "Id", "id", "Shed", "shed")
-SPLIT = {"wanna": ("wan", "na"), "Wanna": ("Wan", "na"), "outta": ("out", "ta"), "lotta": ("lot", "ta")}
-
-
-def fit_tokenizer(pipeline: "Language") -> None:
-    """Change the tokeniser of an English pipeline in place; it is saved with the pipeline as plain patterns."""
-    from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
-
-    tokenizer, defaults = pipeline.tokenizer, pipeline.Defaults
-    tokenizer.prefix_search = compile_prefix_regex([*RUNS, *defaults.prefixes]).search
-    tokenizer.suffix_search = compile_suffix_regex([*RUNS, *defaults.suffixes, r"(?<=:\d\d)[AaPp][Mm]"]).search
-    kept = "".join(rf"(?<!\b{case(part)})" for part in BEFORE_HYPHEN for case in (str, str.capitalize, str.upper))
-    infixes = [kept + infix if _splits_at_hyphens(infix) else infix for infix in defaults.infixes]
-    tokenizer.infix_finditer = compile_infix_regex([*RUNS[:3], *infixes]).finditer
-    tokenizer.token_match = re.compile(f"^(?:{NUMBERS})$").match
-    tokenizer.rules = {word: pieces for word, pieces in tokenizer.rules.items() if word not in NO_CONTRACTIONS}
-    for word in ABBREVIATIONS:
-        tokenizer.add_special_case(word, [{"ORTH": word}])
-    for word, pieces in SPLIT.items():
-        tokenizer.add_special_case(word, [{"ORTH": piece} for piece in pieces])
-
-
-def _splits_at_hyphens(infix: str) -> bool:
-    """Whether a pattern is spaCy's for a dash between letters."""
-    return bool(re.search(infix, "well-known")) and not re.search(infix, "and/or")
-
-
 Triples = list[tuple[str, ...]]
 SOURCE = (
     "Learnt by itmlab.studies.parser.learn_words from the training split of FACTUAL (Li et al., ACL Findings 2023; "
@@ -75,8 +35,8 @@ SOURCE = (
 
 def read_factual(path: str | Path) -> list[tuple[str, Triples]]:
     """(caption, facts) of a FACTUAL table; a fact is (subject, relation, object), relation "is" for attributes."""
-    text = gzip.decompress(Path(path).read_bytes()).decode("utf-8")
-    return [(row["caption"], _facts(row["scene_graph"])) for row in csv.DictReader(io.StringIO(text, newline=""))]
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        return [(row["caption"], _facts(row["scene_graph"])) for row in csv.DictReader(file)]
 
 
 def _facts(cell: str) -> Triples:
@@ -85,7 +45,11 @@ def _facts(cell: str) -> Triples:
 
 
 def gold_tuples(facts: Triples) -> set[tuple[str, ...]]:
-    """Hand-made facts as `SceneGraph.tuples` has them, nouns in the singular."""
+    """Hand-made facts as `SceneGraph.tuples` has them, nouns in the singular.
+
+    >>> sorted(gold_tuples([("dogs", "is", "standing"), ("dogs", "near", "cat")]))
+    [('cat',), ('dog',), ('dog', 'near', 'cat'), ('dog', 'stand')]
+    """
     found: set[tuple[str, ...]] = set()
     for fact in facts:
         first, last = noun_lemma(fact[0]), noun_lemma(fact[-1])
@@ -152,7 +116,7 @@ def _nouns(captions: list[str], gold: list[set[tuple[str, ...]]]) -> dict[str, d
                 words[first][kind] += 1
     modifiers = {}
     for word, counts in words.items():
-        kind, count = counts.most_common(1)[0]
+        kind = counts.most_common(1)[0][0]
         if kind != "drop" and counts.total() >= 3:
             modifiers[word] = kind
     compounds = {}
@@ -215,44 +179,41 @@ def _objects(graphs: list[SceneGraph], gold: list[set[tuple[str, ...]]]) -> dict
     """Names that the hand-made graphs write otherwise, or ("") leave out."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for graph, facts in zip(graphs, gold, strict=True):
-        mine = {thing.lemma for thing in graph.objects}
-        theirs = {fact[0] for fact in facts if len(fact) == 1}
-        missing = theirs - mine
-        for name in mine:
-            if name in theirs:
-                counts[name][name] += 1
-            elif len(missing) == 1 and len(mine - theirs) == 1:
-                counts[name][next(iter(missing))] += 1
-            else:
-                counts[name]["" if not missing else "?"] += 1
-    renamed = {a: b for a, b in _majorities(counts, least=3, share=0.5) if b not in (a, "?")}
-    return {a: b for a, b in renamed.items() if not b or counts[a][b] >= 5}
+        _compare({thing.lemma for thing in graph.objects}, {fact[0] for fact in facts if len(fact) == 1}, counts)
+    return {a: b for a, b in _renamed(counts, share=0.5) if not b or counts[a][b] >= 5}
 
 
 def _attributes(graphs: list[SceneGraph], gold: list[set[tuple[str, ...]]]) -> dict[str, str]:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for graph, facts in zip(graphs, gold, strict=True):
         for thing in graph.objects:
-            if (thing.lemma,) not in facts:
-                continue
-            mine = {attribute.lemma for attribute in thing.attributes}
-            theirs = {fact[1] for fact in facts if len(fact) == 2 and fact[0] == thing.lemma}
-            missing = theirs - mine - {str(thing.count)}
-            for name in mine:
-                if name in theirs:
-                    counts[name][name] += 1
-                elif len(missing) == 1 and len(mine - theirs) == 1:
-                    counts[name][next(iter(missing))] += 1
-                else:
-                    counts[name]["" if not missing else "?"] += 1
-    renamed = {a: b for a, b in _majorities(counts, least=3, share=0.6) if b not in (a, "?")}
-    return {a: b for a, b in renamed.items() if b or a not in verbs()}
+            if (thing.lemma,) in facts:
+                theirs = {fact[1] for fact in facts if len(fact) == 2 and fact[0] == thing.lemma}
+                mine = {attribute.lemma for attribute in thing.attributes}
+                _compare(mine, theirs, counts, ignored=str(thing.count))
+    return {a: b for a, b in _renamed(counts, share=0.6) if b or a not in verbs()}
+
+
+def _compare(mine: set[str], theirs: set[str], counts: dict[str, Counter[str]], ignored: str = "") -> None:
+    """Count what the hand-made graph has for each of my names: itself, the only one left over, "" or "?"."""
+    missing = theirs - mine - {ignored}
+    for name in mine:
+        if name in theirs:
+            counts[name][name] += 1
+        elif len(missing) == 1 and len(mine - theirs) == 1:
+            counts[name][next(iter(missing))] += 1
+        else:
+            counts[name]["" if not missing else "?"] += 1
+
+
+def _renamed(counts: dict[str, Counter[str]], share: float) -> Iterator[tuple[str, str]]:
+    return ((a, b) for a, b in _majorities(counts, least=3, share=share) if b not in (a, "?"))
 
 
 def _relations(graphs: list[SceneGraph], gold: list[set[tuple[str, ...]]]) -> dict[str, str]:
     """Names that the hand-made graphs write otherwise ("<" before a name turns the relation round)."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    special: dict[str, Counter[str]] = defaultdict(Counter)
+    special: dict[str, Counter[str]] = defaultdict(Counter)  # of a relation with its object, "relation|object"
     for graph, facts in zip(graphs, gold, strict=True):
         for link in graph.relations:
             subject, thing = graph.objects[link.subject].lemma, graph.objects[link.object].lemma
@@ -263,8 +224,7 @@ def _relations(graphs: list[SceneGraph], gold: list[set[tuple[str, ...]]]) -> di
             for name in sorted(names)[:1]:
                 counts[link.lemma][name] += 1
                 special[f"{link.lemma}|{thing}"][name] += 1
-    general = dict(_majorities(counts, least=3, share=0.5))
-    table = {a: b for a, b in general.items() if a != b}
+    table = {a: b for a, b in _majorities(counts, least=3, share=0.5) if a != b}
     for key, name in _majorities(special, least=3, share=0.6):
         plain = key.partition("|")[0]
         if name != table.get(plain, plain):
@@ -281,9 +241,8 @@ def _majorities(counts: dict[str, Counter[str]], least: int, share: float) -> It
 
 def common_verbs(conllu: str | Path, gold: Iterable[Triples]) -> str:
     """Base forms: the treebank's verbs, and first words of hand-made relations, that occur twice or more."""
-    text = gzip.decompress(Path(conllu).read_bytes()).decode("utf-8")
-    rows = (line.split("\t") for line in text.splitlines() if "\tVERB\t" in line)
-    counts = Counter(row[2].lower() for row in rows)
+    with gzip.open(conllu, "rt", encoding="utf-8") as file:
+        counts = Counter(line.split("\t")[2].lower() for line in file if "\tVERB\t" in line)
     counts.update(fact[1].split()[0] for facts in gold for fact in facts if len(fact) == 3)
     kept = (word for word, count in counts.items() if count > 1 and word.isalpha() and word.isascii() and len(word) > 1)
     return " ".join(sorted(word for word in kept if not is_preposition(word)))
@@ -313,10 +272,9 @@ HABITS: dict[str, str] = {
 
 def faithful(known: Knowledge) -> Knowledge:
     """The table without `HABITS`: it costs 0.003 of the F-score and keeps what a caption says."""
-    kept = {
-        part: {a: b for a, b in getattr(known, part).items() if a not in habits.split("|")}
-        for part, habits in HABITS.items()
-    }
+    kept = {}
+    for part, habits in HABITS.items():
+        kept[part] = {a: b for a, b in getattr(known, part).items() if a not in habits.split("|")}
     return replace(known, **kept)
 
 
@@ -328,6 +286,43 @@ def write_table(known: Knowledge, verbs: str) -> None:
     }
     plain = {"source": SOURCE, "verbs": verbs, **parts}
     write_bytes(TABLE, (json.dumps(plain, indent=0, ensure_ascii=False) + "\n").encode())
+
+
+# spaCy's English tokeniser, told where the treebank ends its words: "e-mail", "T-shirt", "!!!", "555-1234", "etc.".
+
+BEFORE_HYPHEN = ("e", "non", "pre", "anti", "mid", "re", "co", "post", "over", "multi", "pro", "ex", "semi", "sub",
+                 "cross", "neo", "un", "counter", "t", "i", "v", "u", "tee")  # fmt: skip
+RUNS = (r"[!?]{2,}", r"\*{2,}", r"={2,}", r"_{2,}", r"-{4,}", r"<{2,}", r">{2,}", r"~{2,}", r"#{2,}")
+NUMBERS = r"\(?\d{3}\)?[-.]\d{3}[-.]\d{4}|\d{3}-\d{4}"
+ABBREVIATIONS = ("Ft.", "ft.", "lb.", "lbs.", "oz.", "No.", "Sr.", "Jr.", "Lt.", "Col.", "Sec.", "Vol.", "Esp.", "esp.",
+                 "ext.", "Ph.", "Fax.", "Attn.", "Blvd.", "Ave.", "mins.", "hrs.", "yrs.", "Mon.", "Tue.", "Tues.",
+                 "Wed.", "Thur.", "Thurs.", "Fri.", "Sat.", "Sun.", "Rep.", "Reps.", "Sen.", "Conf.", "Que.", "al.",
+                 "eg.", "approx.")  # fmt: skip
+NO_CONTRACTIONS = ("and/or", "Wed", "wed", "Id", "id", "Shed", "shed")
+SPLIT = {"wanna": ("wan", "na"), "Wanna": ("Wan", "na"), "outta": ("out", "ta"), "lotta": ("lot", "ta")}
+
+
+def fit_tokenizer(pipeline: "Language") -> None:
+    """Change the tokeniser of an English pipeline in place; it is saved with the pipeline as plain patterns."""
+    from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
+
+    tokenizer, defaults = pipeline.tokenizer, pipeline.Defaults
+    tokenizer.prefix_search = compile_prefix_regex([*RUNS, *defaults.prefixes]).search
+    tokenizer.suffix_search = compile_suffix_regex([*RUNS, *defaults.suffixes, r"(?<=:\d\d)[AaPp][Mm]"]).search
+    kept = "".join(rf"(?<!\b{case(part)})" for part in BEFORE_HYPHEN for case in (str, str.capitalize, str.upper))
+    infixes = [kept + infix if _splits_at_hyphens(infix) else infix for infix in defaults.infixes]
+    tokenizer.infix_finditer = compile_infix_regex([*RUNS[:3], *infixes]).finditer
+    tokenizer.token_match = re.compile(f"^(?:{NUMBERS})$").match
+    tokenizer.rules = {word: pieces for word, pieces in tokenizer.rules.items() if word not in NO_CONTRACTIONS}
+    for word in ABBREVIATIONS:
+        tokenizer.add_special_case(word, [{"ORTH": word}])
+    for word, pieces in SPLIT.items():
+        tokenizer.add_special_case(word, [{"ORTH": piece} for piece in pieces])
+
+
+def _splits_at_hyphens(infix: str) -> bool:
+    """Whether a pattern is spaCy's for a dash between letters."""
+    return bool(re.search(infix, "well-known")) and not re.search(infix, "and/or")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """How well a pipeline tags, parses and lemmatises a treebank: on its words, and from its raw text."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from .conllu import Sentence, text_of
@@ -9,9 +10,6 @@ from .conllu import Sentence, text_of
 if TYPE_CHECKING:
     from spacy import Language
     from spacy.tokens import Doc
-
-
-PUNCTUATION = ("punct",)
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,8 @@ def parsing_scores(pipeline: "Language", sentences: Iterable[Sentence], *, raw_t
         words=_f1(gold, found, lambda word: ()),
         upos=_f1(gold, found, lambda word: word[0]),
         lemma=_f1(gold, found, lambda word: word[1].lower()),
-        uas=_f1(gold, found, lambda word: word[2], without=PUNCTUATION),
-        las=_f1(gold, found, lambda word: word[2:], without=PUNCTUATION),
+        uas=_f1(gold, found, lambda word: word[2], punctuation=False),
+        las=_f1(gold, found, lambda word: word[2:], punctuation=False),
         las_with_punctuation=_f1(gold, found, lambda word: word[2:]),
     )
 
@@ -58,10 +56,8 @@ def _docs(pipeline: "Language", sentences: Iterable[Sentence]) -> Iterator["Doc"
 
 
 def _gold_reading(sentence: Sentence) -> Reading:
-    places, at = [], 0
-    for word in sentence:
-        places.append((at, at + len(word.form)))
-        at += len(word.form) + word.space
+    starts = accumulate((len(word.form) + word.space for word in sentence), initial=0)
+    places = [(at, at + len(word.form)) for at, word in zip(starts, sentence, strict=False)]
     return {
         place: (word.upos, word.lemma, None if word.relation == "root" else places[word.head], word.relation.lower())
         for place, word in zip(places, sentence, strict=True)
@@ -77,12 +73,10 @@ def _reading(doc: "Doc") -> Reading:
     }
 
 
-def _f1(gold: list[Reading], found: list[Reading], said, *, without: tuple[str, ...] = ()) -> float:
-    """Percent F1 of what `said` takes from each word; words whose relation is in `without` count on neither side."""
-    right = wanted = given = 0
-    for truth, guess in zip(gold, found, strict=True):
-        truth = {place: said(word) for place, word in truth.items() if word[3] not in without}
-        guess = {place: said(word) for place, word in guess.items() if word[3] not in without}
-        wanted, given = wanted + len(truth), given + len(guess)
-        right += sum(place in truth and truth[place] == word for place, word in guess.items())
-    return 100 * 2 * right / max(wanted + given, 1)
+def _f1(gold: list[Reading], found: list[Reading], said: Callable, *, punctuation: bool = True) -> float:
+    """Percent F1 of what `said` takes from each word; `punctuation` can be left out on both sides."""
+    right = total = 0
+    for readings in zip(gold, found, strict=True):
+        kept = [{(at, said(w)) for at, w in each.items() if punctuation or w[3] != "punct"} for each in readings]
+        right, total = right + len(kept[0] & kept[1]), total + len(kept[0]) + len(kept[1])
+    return 100 * 2 * right / max(total, 1)

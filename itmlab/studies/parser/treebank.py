@@ -23,83 +23,6 @@ if TYPE_CHECKING:
     from spacy import Language, Vocab
     from spacy.tokens import Doc, DocBin
 
-
-# spaCy documents to train on: a treebank's sentences and caption-like versions of them.
-
-
-KEPT_FEATURES = {
-    "Number": ("NOUN", "PROPN", "PRON"),
-    "VerbForm": ("VERB", "AUX"),
-    "Tense": ("VERB", "AUX"),
-    "Voice": ("VERB",),
-    "NumType": ("NUM", "ADJ"),
-    "Degree": ("ADJ", "ADV"),
-    "Poss": ("PRON",),
-}
-
-
-def doc_of(vocab: "Vocab", sentences: Sequence[Sentence]) -> "Doc":
-    """One spaCy document with the words, tags, heads and lemmas of sentences that follow each other."""
-    from spacy.tokens import Doc
-
-    starts = [sum(map(len, sentences[:number])) for number in range(len(sentences))]
-    words = [word for sentence in sentences for word in sentence]
-    return Doc(
-        vocab,
-        words=[word.form for word in words],
-        spaces=[word.space for word in words],
-        tags=[word.xpos for word in words],
-        pos=[word.upos for word in words],
-        morphs=[kept_features(word.features, word.upos) for word in words],
-        lemmas=[word.lemma for word in words],
-        heads=[start + word.head for start, sentence in zip(starts, sentences, strict=True) for word in sentence],
-        deps=["ROOT" if word.relation == "root" else word.relation for word in words],
-        sent_starts=[place in set(starts) for place in range(len(words))],
-    )
-
-
-def kept_features(features: str, upos: str) -> str:
-    """The features that scene graphs ask for (number, verb form, voice …); fewer classes are learnt better."""
-    pairs = (pair.partition("=") for pair in features.split("|") if "=" in pair)
-    return "|".join(f"{name}={value}" for name, _, value in pairs if upos in KEPT_FEATURES.get(name, ()))
-
-
-def augmented(sentences: Iterable[Sentence], seed: int) -> Iterator[list[Sentence]]:
-    """Training documents: the sentences themselves, one to three together, and caption-like versions of them."""
-    chance = random.Random(seed)
-    waiting: list[Sentence] = []
-    size = 1
-    for sentence in sentences:
-        waiting.append(sentence)
-        if len(waiting) >= size:
-            yield waiting
-            waiting, size = [], chance.choice((1, 1, 2, 3))
-        if chance.random() < 0.3:
-            yield [disguised(sentence, chance)]
-        for phrase in captionlike.participle_phrases(sentence, chance):
-            if chance.random() < 0.6:
-                yield [disguised(captionlike.indefinite(phrase, chance), chance)]
-        for phrase in captionlike.noun_phrases(sentence):
-            if chance.random() < 0.15:
-                yield [disguised(captionlike.indefinite(phrase, chance), chance)]
-    if waiting:
-        yield waiting
-
-
-def disguised(sentence: Sentence, chance: random.Random) -> Sentence:
-    """The sentence in small letters or with a first capital, with or without its stop, rarely in capitals."""
-    if chance.random() < 0.7:
-        sentence = captionlike.without_final_stop(sentence)
-    sentence = captionlike.lower(sentence)
-    if chance.random() < 0.03:
-        return captionlike.upper(sentence)
-    if chance.random() < 0.5:
-        sentence = captionlike.capitalised(sentence)
-    if sentence[-1].relation != "punct" and chance.random() < 0.4:
-        sentence = captionlike.with_stop(sentence, spaced=chance.random() < 0.3)
-    return sentence
-
-
 app = typer.Typer(help="Train and score the pipeline that reads captions.", no_args_is_help=True)
 TRAINING = Path(__file__).parents[2] / "text" / "english" / "training.cfg"
 CAPTION_SHARE = 0.5
@@ -109,34 +32,9 @@ ABOUT = {
     "description": "Captions: tags, heads, lemmas (UD English EWT and FACTUAL captions)",
     "license": "CC BY-SA 4.0",
 }
-
-
-def prepare(treebank: Path, output: Path, captions: Path | None = None, seed: int = 0) -> None:
-    """Write train.spacy and dev.spacy from the treebank's .conllu(.gz) files.
-
-    The training split is augmented and joined by `captions` with scene graphs (FACTUAL) that have one tree, every
-    second of them as it stands.
-    """
-    import spacy
-
-    vocab, chance = spacy.blank("en").vocab, random.Random(seed)
-    sentences = list(read_conllu(_file(treebank, "train")))
-    groups = list(augmented(sentences, seed))
-    if captions is not None:
-        for tree in caption_trees(read_scene_captions(captions), sentences):
-            if chance.random() < CAPTION_SHARE:
-                groups.append([disguised(tree, chance)])
-    _docbin(vocab, groups).to_disk(output / "train.spacy")
-    _docbin(vocab, ([sentence] for sentence in read_conllu(_file(treebank, "dev")))).to_disk(output / "dev.spacy")
-
-
-def _docbin(vocab: "Vocab", groups: Iterable[Sequence[Sentence]]) -> "DocBin":
-    from spacy.tokens import DocBin
-
-    docbin = DocBin(attrs=["ORTH", "TAG", "POS", "MORPH", "LEMMA", "HEAD", "DEP", "SENT_START", "SPACY"])
-    for group in groups:
-        docbin.add(doc_of(vocab, group))
-    return docbin
+KEPT_FEATURES = {"Number": ("NOUN", "PROPN", "PRON"), "VerbForm": ("VERB", "AUX"), "Tense": ("VERB", "AUX"),
+                 "Voice": ("VERB",), "NumType": ("NUM", "ADJ"), "Degree": ("ADJ", "ADV"),
+                 "Poss": ("PRON",)}  # fmt: skip
 
 
 @app.command()
@@ -182,9 +80,102 @@ def score(
         typer.echo(f"{split}, {'raw text' if raw_text else 'given words'}: {values}")
 
 
+def prepare(treebank: Path, output: Path, captions: Path | None = None, seed: int = 0) -> None:
+    """Write train.spacy and dev.spacy from the treebank's .conllu(.gz) files.
+
+    The training split is augmented and joined by `captions` with scene graphs (FACTUAL) that have one tree, every
+    second of them as it stands.
+    """
+    import spacy
+
+    vocab, chance = spacy.blank("en").vocab, random.Random(seed)
+    sentences = list(read_conllu(_file(treebank, "train")))
+    groups = list(augmented(sentences, seed))
+    if captions is not None:
+        trees = caption_trees(read_scene_captions(captions), sentences)
+        groups += ([disguised(tree, chance)] for tree in trees if chance.random() < CAPTION_SHARE)
+    _docbin(vocab, groups).to_disk(output / "train.spacy")
+    _docbin(vocab, ([sentence] for sentence in read_conllu(_file(treebank, "dev")))).to_disk(output / "dev.spacy")
+
+
 def _file(treebank: Path, split: str) -> Path:
     zipped = treebank / f"{split}.conllu.gz"
     return zipped if zipped.exists() else treebank / f"{split}.conllu"
+
+
+def doc_of(vocab: "Vocab", sentences: Sequence[Sentence]) -> "Doc":
+    """One spaCy document with the words, tags, heads and lemmas of sentences that follow each other."""
+    from spacy.tokens import Doc
+
+    starts = [sum(map(len, sentences[:number])) for number in range(len(sentences))]
+    words = [word for sentence in sentences for word in sentence]
+    return Doc(
+        vocab,
+        words=[word.form for word in words],
+        spaces=[word.space for word in words],
+        tags=[word.xpos for word in words],
+        pos=[word.upos for word in words],
+        morphs=[kept_features(word.features, word.upos) for word in words],
+        lemmas=[word.lemma for word in words],
+        heads=[start + word.head for start, sentence in zip(starts, sentences, strict=True) for word in sentence],
+        deps=["ROOT" if word.relation == "root" else word.relation for word in words],
+        sent_starts=[place in set(starts) for place in range(len(words))],
+    )
+
+
+def kept_features(features: str, upos: str) -> str:
+    """The features that scene graphs ask for (number, verb form, voice …); fewer classes are learnt better.
+
+    >>> kept_features("Case=Nom|Number=Sing|Person=3", "PRON")
+    'Number=Sing'
+    """
+    pairs = (pair.partition("=") for pair in features.split("|") if "=" in pair)
+    return "|".join(f"{name}={value}" for name, _, value in pairs if upos in KEPT_FEATURES.get(name, ()))
+
+
+def augmented(sentences: Iterable[Sentence], seed: int) -> Iterator[list[Sentence]]:
+    """Training documents: the sentences themselves, one to three together, and caption-like versions of them."""
+    chance = random.Random(seed)
+    waiting: list[Sentence] = []
+    size = 1
+    for sentence in sentences:
+        waiting.append(sentence)
+        if len(waiting) >= size:
+            yield waiting
+            waiting, size = [], chance.choice((1, 1, 2, 3))
+        if chance.random() < 0.3:
+            yield [disguised(sentence, chance)]
+        for phrase in captionlike.participle_phrases(sentence, chance):
+            if chance.random() < 0.6:
+                yield [disguised(captionlike.indefinite(phrase, chance), chance)]
+        for phrase in captionlike.noun_phrases(sentence):
+            if chance.random() < 0.15:
+                yield [disguised(captionlike.indefinite(phrase, chance), chance)]
+    if waiting:
+        yield waiting
+
+
+def disguised(sentence: Sentence, chance: random.Random) -> Sentence:
+    """The sentence in small letters or with a first capital, with or without its stop, rarely in capitals."""
+    if chance.random() < 0.7:
+        sentence = captionlike.without_final_stop(sentence)
+    sentence = captionlike.lower(sentence)
+    if chance.random() < 0.03:
+        return captionlike.upper(sentence)
+    if chance.random() < 0.5:
+        sentence = captionlike.capitalised(sentence)
+    if sentence[-1].relation != "punct" and chance.random() < 0.4:
+        sentence = captionlike.with_stop(sentence, spaced=chance.random() < 0.3)
+    return sentence
+
+
+def _docbin(vocab: "Vocab", groups: Iterable[Sequence[Sentence]]) -> "DocBin":
+    from spacy.tokens import DocBin
+
+    docbin = DocBin(attrs=["ORTH", "TAG", "POS", "MORPH", "LEMMA", "HEAD", "DEP", "SENT_START", "SPACY"])
+    for group in groups:
+        docbin.add(doc_of(vocab, group))
+    return docbin
 
 
 def write_pipeline(pipeline: "Language", directory: Path) -> None:
@@ -194,8 +185,9 @@ def write_pipeline(pipeline: "Language", directory: Path) -> None:
         new, old = Path(temporary) / "new", Path(temporary) / "old"
         pipeline.config["paths"].update(train=None, dev=None)  # of a machine that is of no interest
         pipeline.to_disk(new, exclude=["lookups"])
-        kept = {label for name in pipeline.pipe_names for label in getattr(pipeline.get_pipe(name), "labels", ())}
-        kept = {str(label) for label in kept} | set(_lemma_pieces(pipeline, new))
+        pipes = (pipeline.get_pipe(name) for name in pipeline.pipe_names)
+        kept = {str(label) for pipe in pipes for label in getattr(pipe, "labels", ())}
+        kept.update(_lemma_pieces(pipeline, new))
         write_json(new / "vocab" / "strings.json", sorted(kept & set(pipeline.vocab.strings)))
         if directory.exists():
             os.replace(directory, old)
@@ -207,8 +199,7 @@ def _lemma_pieces(pipeline: "Language", directory: Path) -> Iterator[str]:
     import srsly
 
     trees = srsly.read_msgpack(directory / "trainable_lemmatizer" / "trees")["trees"]
-    for tree in trees:
-        yield from (pipeline.vocab.strings[tree[side]] for side in ("orig", "subst") if side in tree)
+    return (pipeline.vocab.strings[tree[side]] for tree in trees for side in ("orig", "subst") if side in tree)
 
 
 if __name__ == "__main__":

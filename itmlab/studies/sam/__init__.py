@@ -23,23 +23,8 @@ from .rankings import (
 )
 
 __all__ = [
-    "Measured",
-    "Ranking",
-    "Retrievals",
-    "draw_adaptive_margins",
-    "draw_human_judgement",
-    "draw_measures_by_model",
-    "draw_ranked_captions",
-    "draw_ranked_pictures",
-    "draw_reduced_data",
-    "draw_relevance_by_truth",
-    "draw_semantic_recall_by_m",
-    "draw_truth_among_relevant",
-    "explore_retrieval",
-    "judged_by_people",
-    "measured",
-    "rank",
-    "retrievals",
-    "semantic_recalls",
-    "truth_among_relevant",
-]
+    "Measured", "Ranking", "Retrievals", "draw_adaptive_margins", "draw_human_judgement", "draw_measures_by_model",
+    "draw_ranked_captions", "draw_ranked_pictures", "draw_reduced_data", "draw_relevance_by_truth",
+    "draw_semantic_recall_by_m", "draw_truth_among_relevant", "explore_retrieval", "judged_by_people", "measured",
+    "rank", "retrievals", "semantic_recalls", "truth_among_relevant",
+]  # fmt: skip

@@ -1,4 +1,7 @@
-"""Explorer of rankings: type a query, or pick a caption or a picture; see two models' best, framed by meaning."""
+"""Explorer of rankings: type a query, or pick a caption or a picture; see two models' best, framed by meaning.
+
+Biten et al. (2022), Figure 1, for any query.
+"""
 
 from typing import Any
 
@@ -9,7 +12,7 @@ from ...errors import ItmlabError
 from ..kit.canvas import Canvas
 from ..kit.explorer import Explorer, wide
 from .figures import draw_ranked_captions, draw_ranked_pictures
-from .rankings import Ranking, Retrievals
+from .rankings import Retrievals
 
 ASK = ("sentence", "caption", "picture")
 
@@ -17,7 +20,7 @@ ASK = ("sentence", "caption", "picture")
 def explore_retrieval(
     retrieved: Retrievals, *, sentence: str = "a dog under a tree", number: int = 0, k: int = 5
 ) -> Explorer:
-    """The explorer over one split's `explain.retrievals`: a typed sentence, a caption or a picture of it is the query.
+    """The explorer over one split's `retrievals`: a typed sentence, a caption or a picture of it is the query.
 
     `sentence`, `number` (of the caption or picture) and `k` are where the controls begin. What cannot be searched for
     is said in one line in the figure's place.
@@ -25,9 +28,8 @@ def explore_retrieval(
     data, models = retrieved.data, list(retrieved.similarity)
     ask = ipywidgets.Dropdown(options=ASK, description="query", **wide())
     text = ipywidgets.Text(sentence, description="sentence", continuous_update=False, **wide(678))
-    which = ipywidgets.IntSlider(
-        number, 0, max(len(data.captions), len(data)) - 1, description="number", continuous_update=False, **wide()
-    )
+    last = max(len(data.captions), len(data)) - 1
+    which = ipywidgets.IntSlider(number, 0, last, description="number", continuous_update=False, **wide())
     first = ipywidgets.Dropdown(options=models, value=models[0], description="model", **wide())
     second = ipywidgets.Dropdown(options=models, value=models[-1], description="and", **wide())
     best = ipywidgets.IntSlider(k, 1, 10, description="k", continuous_update=False, **wide())
@@ -56,16 +58,14 @@ def explore_retrieval(
 def _figure(
     retrieved: Retrievals, ask: str, query: str | int, models: dict[str, None], options: dict[str, Any]
 ) -> go.Figure:
-    data, relevance = retrieved.data, options["by"]
+    data, shown = retrieved.data, {"relevance": options["by"]}
     find = {"sentence": retrieved.of_sentence, "caption": retrieved.of_caption, "picture": retrieved.of_picture}[ask]
-    rankings: dict[str, Ranking] = {model: find(model, query, **options) for model in models}
+    rankings = {model: find(model, query, **options) for model in models}
     own = [[data.captions[caption] for caption in captions.tolist()] for captions in data.captions_of_image]
     if ask == "picture":
-        title = f"Captions for picture {data.image_ids[query]}"
-        return draw_ranked_captions(
-            data.images[query], data.captions, rankings, title=title, own_captions=own[query], relevance=relevance
-        )
+        shown |= {"title": f"Captions for picture {data.image_ids[query]}", "own_captions": own[query]}
+        return draw_ranked_captions(data.images[query], data.captions, rankings, **shown)
     sentence = query if ask == "sentence" else data.captions[query]
     first = [captions[0] if captions else "" for captions in own]
     title = "Pictures for a sentence" if ask == "sentence" else f"Pictures for caption {data.caption_ids[query]}"
-    return draw_ranked_pictures(sentence, data.images, rankings, title=title, captions=first, relevance=relevance)
+    return draw_ranked_pictures(sentence, data.images, rankings, title=title, captions=first, **shown)

@@ -1,34 +1,38 @@
-"""Ranked results framed by how similar in meaning they are to the query: the greener, the more (SAM, Figure 1)."""
+"""Figures of rankings: results framed in the green of their meaning, recall against m, relevance against the truth.
+
+Biten, Mafla, Gómez and Karatzas ("Is an image worth five sentences?", 2022), Figures 1 and 3. φ is what a captioning
+metric gives a caption and the captions of a picture: how much they have in common.
+"""
 
 from collections.abc import Mapping, Sequence
 from math import ceil
 from textwrap import shorten
-from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Integer
 from numpy import ndarray
 from PIL import Image
+from plotly.colors import find_intermediate_color, hex_to_rgb
 from plotly.subplots import make_subplots
 
 from ..kit.bars import DIRECTIONS, wilson
 from ..kit.canvas import Canvas, data_uri
 from ..kit.theme import GREEN, GREY, INK, MUTED, PANEL, PAPER, RULE, VERDICTS, WIDTH, colour, label, styled, translucent
+from .rankings import Interval, Ranking
 
-if TYPE_CHECKING:
-    from .rankings import Ranking
-
+# The ranked results of one query, each framed by how similar in meaning it is: the greener, the more.
 
 GREENS = ("#CBD2D9", "#A8D5C2", "#4DB892", "#007F5C", "#00563E")  # from nothing in common to the pool's best
 SIDE, GAP, LINE = 16, 18, 17
 ANNOTATED = "★"
+NOTES = {"left": ("  ", "top"), "right": ("<br>", "middle")}  # what φ and verdict have between them, and their anchor
 
 
 def draw_ranked_pictures(
     query: str,
     pictures: Sequence[Image.Image],
-    rankings: "Mapping[str, Ranking]",
+    rankings: Mapping[str, Ranking],
     *,
     title: str,
     captions: Sequence[str] | None = None,
@@ -46,12 +50,12 @@ def draw_ranked_pictures(
         top = _heading(canvas, method, ranking, SIDE, top)
         for start in range(0, len(ranking.index), columns):
             places = range(start, min(start + columns, len(ranking.index)))
-            lowest = top
+            lowest = top  # end of the longest text in this row of pictures
             for column, place in enumerate(places):
                 left, item = SIDE + column * (cell + GAP), int(ranking.index[place])
                 canvas.picture(data_uri(pictures[item]), left, top, cell, cell)
-                line = {"color": greenness(ranking, place), "width": 6}
-                canvas.rectangle(left - 2, top - 2, cell + 4, cell + 4, line=line)
+                frame = {"color": greenness(ranking, place), "width": 6}
+                canvas.rectangle(left - 2, top - 2, cell + 4, cell + 4, line=frame)
                 badge = {"bgcolor": INK, "borderpad": 4}
                 canvas.words(f"<b>{_place(ranking, place)}</b>", left + 8, top + 8, size=13, colour=PAPER, **badge)
                 below = _note(canvas, ranking, place, relevance, left, top + cell + 9)
@@ -69,7 +73,7 @@ def draw_ranked_pictures(
 def draw_ranked_captions(
     picture: Image.Image,
     captions: Sequence[str],
-    rankings: "Mapping[str, Ranking]",
+    rankings: Mapping[str, Ranking],
     *,
     title: str,
     subtitle: str = "",
@@ -105,41 +109,48 @@ def draw_ranked_captions(
     return canvas.figure(title, subtitle, height=top + 30)
 
 
-def greenness(ranking: "Ranking", place: int) -> str:
+def greenness(ranking: Ranking, place: int) -> str:
     """The frame's colour: φ of the item at `place` over the pool's largest, from grey to dark green."""
-    share = float(ranking.relevance[place]) / ranking.best if ranking.best > 0 else 0.0
-    at = min(max(share, 0.0), 1.0) * (len(GREENS) - 1)
-    lower = min(int(at), len(GREENS) - 2)
-    pair = [[int(shade[start : start + 2], 16) for start in (1, 3, 5)] for shade in GREENS[lower : lower + 2]]
-    mixed = (round(a + (at - lower) * (b - a)) for a, b in zip(*pair, strict=True))
-    return "#{:02X}{:02X}{:02X}".format(*mixed)
+    return mixed(float(ranking.relevance[place]) / ranking.best if ranking.best > 0 else 0.0, GREENS)
 
 
-def _heading(canvas: Canvas, method: str, ranking: "Ranking", left: float, top: float) -> float:
+def mixed(share: float, shades: Sequence[str]) -> str:
+    """The colour at `share` (0 to 1, beyond it the nearer end) of a scale of evenly spaced #RRGGBB `shades`.
+
+    >>> mixed(0.25, ("#000000", "#FF8000", "#FFFFFF")), mixed(7, ("#000000", "#FF8000"))
+    ('#804000', '#FF8000')
+    """
+    at = min(max(share, 0.0), 1.0) * (len(shades) - 1)
+    lower = min(int(at), len(shades) - 2)
+    ends = map(hex_to_rgb, shades[lower : lower + 2])
+    return f"#{bytes(map(round, find_intermediate_color(*ends, at - lower))).hex().upper()}"
+
+
+def _heading(canvas: Canvas, method: str, ranking: Ranking, left: float, top: float) -> float:
     """The method's name and its scores for this query; returns where the results begin."""
     scores = " · ".join(f"{label(name)} {value:.0f} %" for name, value in ranking.measures.items())
     canvas.words(f"<b>{label(method, width=40, lines=1)}</b>  <span style='color:{MUTED}'>{scores}</span>", left, top)
     return top + 28
 
 
-def _place(ranking: "Ranking", place: int) -> str:
+def _place(ranking: Ranking, place: int) -> str:
     starred = ranking.annotated is not None and bool(ranking.annotated[place])
     return f"{place + 1} {ANNOTATED}" if starred else str(place + 1)
 
 
 def _note(
-    canvas: Canvas, ranking: "Ranking", place: int, relevance: str, x: float, y: float, *, across: str = "left"
+    canvas: Canvas, ranking: Ranking, place: int, relevance: str, x: float, y: float, *, across: str = "left"
 ) -> float:
     """φ and the world's verdict: on one line under a picture, on two at the right of a caption."""
-    text = f"{label(relevance)} {ranking.relevance[place]:.2f}"
+    text, (between, down) = f"{label(relevance)} {ranking.relevance[place]:.2f}", NOTES[across]
     if ranking.verdict is not None:
         shade, said = VERDICTS[int(ranking.verdict[place])]
-        text += f"{'  ' if across == 'left' else '<br>'}<b style='color:{shade}'>{said}</b>"
-    canvas.words(text, x, y, size=13, across=across, down="top" if across == "left" else "middle")
+        text += f"{between}<b style='color:{shade}'>{said}</b>"
+    canvas.words(text, x, y, size=13, across=across, down=down)
     return y + LINE + 3
 
 
-def _key(canvas: Canvas, rankings: "Mapping[str, Ranking]", relevance: str, top: float) -> None:
+def _key(canvas: Canvas, rankings: Mapping[str, Ranking], relevance: str, top: float) -> None:
     """What the greens and the star mean, on one line."""
     best = max((ranking.best for ranking in rankings.values()), default=0.0)
     step, x = 26, SIDE
@@ -159,8 +170,6 @@ def _key(canvas: Canvas, rankings: "Mapping[str, Ranking]", relevance: str, top:
 
 # Several measures of the same rankings side by side: do they put the models in one order?
 
-
-Interval = tuple[float, float, float]
 COLUMNS = 4  # panels beside each other, as long as that takes two rows
 
 
@@ -175,50 +184,32 @@ def draw_measures_by_model(
     models, names = list(measures), list(next(iter(measures.values()), {}))
     columns = max(min(COLUMNS, len(names)), ceil(len(names) / 2), 1)
     rows = ceil(len(names) / columns) or 1
-    figure = make_subplots(
-        rows,
-        columns,
-        subplot_titles=[label(name, width=16) for name in names],
-        shared_yaxes=True,
-        horizontal_spacing=0.035,
-        vertical_spacing=0.3 / rows,
-    )
+    titles = [label(name, width=16) for name in names]
+    gaps = {"horizontal_spacing": 0.035, "vertical_spacing": 0.3 / rows}
+    figure = make_subplots(rows, columns, subplot_titles=titles, shared_yaxes=True, **gaps)
     for at, name in enumerate(names):
         place = {"row": at // columns + 1, "col": at % columns + 1}
         values = [measures[model][name] for model in models]
         order = sorted(range(len(models)), key=lambda index: -values[index][0])
         for index, (value, lower, upper) in enumerate(values):
-            figure.add_scatter(
-                x=[value],
-                y=[label(models[index])],
-                error_x={"array": [upper - value], "arrayminus": [value - lower], "thickness": 2, "width": 5},
-                mode="markers",
-                marker={"size": 10, "color": colour(index)},
-                hovertemplate=f"%{{y}}: %{{x:.1f}} % ({lower:.1f} to {upper:.1f})<extra></extra>",
-                cliponaxis=False,
-                **place,
-            )
-            figure.add_annotation(
-                x=value,
-                y=label(models[index]),
-                text=f"<b>{order.index(index) + 1}</b>  <span style='color:{MUTED}'>{value:.1f}</span>",
-                showarrow=False,
-                yshift=18,
-                font={"size": 13, "color": colour(index)},
-                **place,
-            )
+            model, shade = label(models[index]), colour(index)
+            ends = {"array": [upper - value], "arrayminus": [value - lower], "thickness": 2, "width": 5}
+            hover = f"%{{y}}: %{{x:.1f}} % ({lower:.1f} to {upper:.1f})<extra></extra>"
+            dot = {"mode": "markers", "marker": {"size": 10, "color": shade}, "error_x": ends, "hovertemplate": hover}
+            figure.add_scatter(x=[value], y=[model], cliponaxis=False, **dot, **place)
+            said = f"<b>{order.index(index) + 1}</b>  <span style='color:{MUTED}'>{value:.1f}</span>"
+            look = {"showarrow": False, "yshift": 18, "font": {"size": 13, "color": shade}}
+            figure.add_annotation(x=value, y=model, text=said, **look, **place)
         low, high = min(value[1] for value in values), max(value[2] for value in values)
         room = 0.12 * (high - low) or 1.0
-        figure.update_xaxes(
-            range=[low - room, high + room], nticks=3, tickangle=0, ticksuffix=" %", showgrid=True, **place
-        )
+        ticks = {"nticks": 3, "tickangle": 0, "ticksuffix": " %", "showgrid": True}
+        figure.update_xaxes(range=[low - room, high + room], **ticks, **place)
     figure.update_yaxes(range=[len(models) - 0.5, -0.8], tickfont={"size": 14, "color": INK}, showgrid=True)
     figure = styled(figure, title, subtitle, height=110 + rows * (90 + 56 * len(models)), legend=False)
     return figure.update_layout(margin_t=figure.layout.margin.t + 26)
 
 
-# Recall against how many candidates count as relevant: found any of them, and found which share (SAM, Figure 3).
-
+# What is found, and what is true, among the m most relevant candidates: curves over m (Figure 3).
 
 SENSES = {"any": "found any of the m", "share": "share of the m found (SR)"}
 
@@ -242,47 +233,80 @@ def draw_semantic_recall_by_m(
     figure = make_subplots(len(directions), len(senses), subplot_titles=titles, shared_xaxes=True, vertical_spacing=0.1)
     for row, direction in enumerate(directions, start=1):
         for column, sense in enumerate(senses, start=1):
-            place, first = {"row": row, "col": column}, row == column == 1
+            place = {"row": row, "col": column}
             if sense == "share":
                 most = [100 * min(1.0, k / m) for m in relevant]
-                line = {"color": GREY, "width": 2, "dash": "dot"}
-                name = f"the most that {k} places can hold"
-                figure.add_scatter(
-                    x=list(relevant),
-                    y=most,
-                    mode="lines",
-                    name=name,
-                    line=line,
-                    legendgroup="most",
-                    showlegend=row == 1,
-                    **place,
-                )
+                _ceiling(figure, relevant, most, f"the most that {k} places can hold", named=row == 1, **place)
             for index, (model, by_direction) in enumerate(recalls.items()):
-                figure.add_scatter(
-                    x=list(relevant),
-                    y=list(by_direction[direction][sense]),
-                    name=label(model),
-                    legendgroup=model,
-                    showlegend=first,
-                    mode="lines+markers",
-                    line={"color": colour(index), "width": 3},
-                    marker={"size": 8, "line": {"color": PAPER, "width": 1}},
-                    hovertemplate=f"{label(model)}, m = %{{x}}: %{{y:.1f}} %<extra></extra>",
-                    **place,
-                )
+                hover = f"{label(model)}, m = %{{x}}: %{{y:.1f}} %<extra></extra>"
+                curve = by_direction[direction][sense]
+                _curve(figure, relevant, curve, model, index, hover, named=row == column == 1, **place)
     figure.update_xaxes(type="log", tickvals=list(relevant), ticktext=[str(m) for m in relevant])
     figure.update_xaxes(title="m: candidates that count as relevant", row=len(directions))
-    shown = {sense: max(max(by[d][sense]) for by in recalls.values() for d in directions) for sense in senses}
     for column, sense in enumerate(senses, start=1):
-        figure.update_yaxes(range=[0, min(104, 1.2 * shown[sense] + 1)], col=column)
+        highest = max(max(by[direction][sense]) for by in recalls.values() for direction in directions)
+        figure.update_yaxes(range=[0, min(104, 1.2 * highest + 1)], col=column)
     figure.update_yaxes(title=f"top {k}, %", col=1)
     figure = styled(figure, title, subtitle, height=170 + 270 * len(directions))
     # above the panels' own titles
     return figure.update_layout(legend={"y": 1.0 + 0.09 / len(directions)}, margin_t=figure.layout.margin.t + 26)
 
 
-# What a captioning metric says of pairs that nobody annotated, and what the world that drew the pictures says.
+def draw_truth_among_relevant(
+    relevant: Sequence[int],
+    shares: Mapping[str, Mapping[str, Float[ndarray, "m"]]],
+    most: Mapping[str, Float[ndarray, "m"]],
+    *,
+    title: str,
+    subtitle: str = "",
+) -> go.Figure:
+    """How many (%) of the m candidates that each ranks first are true: a panel a direction, a line a ranking.
 
+    `shares[ranking][direction]` by metrics or models; `most[direction]` is what a perfect ranking would reach, drawn
+    dotted.
+    """
+    titles = [DIRECTIONS[direction] for direction in most]
+    figure = make_subplots(1, len(most), subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.06)
+    for column, direction in enumerate(most, start=1):
+        place = {"named": column == 1, "row": 1, "col": column}
+        _ceiling(figure, relevant, most[direction], "all true ones first", **place)
+        for index, (name, by_direction) in enumerate(shares.items()):
+            hover = f"{label(name)}, first %{{x}}: %{{y:.1f}} % true<extra></extra>"
+            _curve(figure, relevant, by_direction[direction], name, index, hover, **place)
+    figure.update_xaxes(type="log", tickvals=list(relevant), ticktext=[str(m) for m in relevant])
+    figure.update_xaxes(title="m: unannotated candidates ranked first")
+    figure.update_yaxes(range=[0, 102])
+    figure.update_yaxes(title="true among them, %", col=1)
+    figure = styled(figure, title, subtitle, height=470)
+    figure.update_annotations(font={"size": 15, "color": INK})
+    return figure.update_layout(legend={"y": 1.1}, margin_t=figure.layout.margin.t + 28)
+
+
+def _ceiling(
+    figure: go.Figure, relevant: Sequence[int], most: Sequence[float], name: str, *, named: bool, **place: int
+) -> None:
+    look = {"mode": "lines", "line": {"color": GREY, "width": 2, "dash": "dot"}, "legendgroup": "most"}
+    figure.add_scatter(x=list(relevant), y=list(most), name=name, showlegend=named, **look, **place)
+
+
+def _curve(
+    figure: go.Figure,
+    relevant: Sequence[int],
+    values: Float[ndarray, "m"],
+    name: str,
+    index: int,
+    hover: str,
+    *,
+    named: bool,
+    **place: int,
+) -> None:
+    dots = {"size": 8, "line": {"color": PAPER, "width": 1}}
+    look = {"mode": "lines+markers", "line": {"color": colour(index), "width": 3}, "marker": dots}
+    place = {"name": label(name), "legendgroup": name, "showlegend": named, "hovertemplate": hover, **place}
+    figure.add_scatter(x=list(relevant), y=list(values), **look, **place)
+
+
+# What a captioning metric says of pairs that nobody annotated, and what the world that drew the pictures says.
 
 BINS, FEW = 18, 10  # bins of fewer decided pairs tell nothing and are not drawn
 
@@ -299,15 +323,9 @@ def draw_relevance_by_truth(
     `verdicts` are 1 true, 0 false, −1 undecided. Bins are equally wide in √φ, since most pairs have little in common.
     Below, the share of true ones among the decided pairs of a bin with Wilson's 95 % interval.
     """
-    figure = make_subplots(
-        2,
-        max(len(relevance), 1),
-        subplot_titles=[label(name) for name in relevance],
-        shared_xaxes=True,
-        row_heights=[0.55, 0.45],
-        vertical_spacing=0.07,
-        horizontal_spacing=0.09,
-    )
+    shape = {"row_heights": [0.55, 0.45], "vertical_spacing": 0.07, "horizontal_spacing": 0.09}
+    titles = [label(name) for name in relevance]
+    figure = make_subplots(2, max(len(relevance), 1), subplot_titles=titles, shared_xaxes=True, **shape)
     for column, (name, values) in enumerate(relevance.items(), start=1):
         root = np.sqrt(np.maximum(values, 0))
         edges = np.linspace(0, float(root.max()) or 1.0, BINS + 1)
@@ -315,21 +333,11 @@ def draw_relevance_by_truth(
         counts = {verdict: np.histogram(root[verdicts == verdict], edges)[0] for verdict in VERDICTS}
         for verdict, (shade, said) in VERDICTS.items():
             share = 100 * counts[verdict] / max(counts[verdict].sum(), 1)
-            figure.add_scatter(
-                x=middle,
-                y=share,
-                name=said,
-                legendgroup=said,
-                showlegend=column == 1,
-                mode="lines",
-                line={"color": shade, "width": 3, "dash": "dot" if verdict < 0 else "solid", "shape": "hvh"},
-                fill="tozeroy",
-                fillcolor=translucent(shade, 0.08),
-                customdata=middle**2,
-                hovertemplate=f"{said}: %{{y:.1f}} % of them near {label(name)} %{{customdata:.2f}}<extra></extra>",
-                row=1,
-                col=column,
-            )
+            line = {"color": shade, "width": 3, "dash": "dot" if verdict < 0 else "solid", "shape": "hvh"}
+            hover = f"{said}: %{{y:.1f}} % of them near {label(name)} %{{customdata:.2f}}<extra></extra>"
+            look = {"mode": "lines", "line": line, "fill": "tozeroy", "fillcolor": translucent(shade, 0.08)}
+            place = {"name": said, "legendgroup": said, "showlegend": column == 1, "row": 1, "col": column}
+            figure.add_scatter(x=middle, y=share, customdata=middle**2, hovertemplate=hover, **look, **place)
         decided = counts[1] + counts[0]
         some = decided >= FEW
         shown, (lower, upper) = counts[1][some] / decided[some], wilson(counts[1][some], decided[some])
@@ -358,57 +366,10 @@ def draw_relevance_by_truth(
     return figure.update_layout(legend={"y": 1.06}, margin_t=figure.layout.margin.t + 26)
 
 
-def draw_truth_among_relevant(
-    relevant: Sequence[int],
-    shares: Mapping[str, Mapping[str, Float[ndarray, "m"]]],
-    most: Mapping[str, Float[ndarray, "m"]],
-    *,
-    title: str,
-    subtitle: str = "",
-) -> go.Figure:
-    """How many (%) of the m candidates that each ranks first are true: a panel a direction, a line a ranking.
-
-    `shares[ranking][direction]` by metrics or models; `most[direction]` is what a perfect ranking would reach, drawn
-    dotted.
-    """
-    directions = list(most)
-    titles = [DIRECTIONS[direction] for direction in directions]
-    figure = make_subplots(1, len(directions), subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.06)
-    for column, direction in enumerate(directions, start=1):
-        line = {"color": GREY, "width": 2, "dash": "dot"}
-        figure.add_scatter(
-            x=list(relevant), y=list(most[direction]), mode="lines", line=line, name="all true ones first",
-            legendgroup="most", showlegend=column == 1, row=1, col=column,
-        )  # fmt: skip
-        for index, (name, by_direction) in enumerate(shares.items()):
-            figure.add_scatter(
-                x=list(relevant),
-                y=list(by_direction[direction]),
-                name=label(name),
-                legendgroup=name,
-                showlegend=column == 1,
-                mode="lines+markers",
-                line={"color": colour(index), "width": 3},
-                marker={"size": 8, "line": {"color": PAPER, "width": 1}},
-                hovertemplate=f"{label(name)}, first %{{x}}: %{{y:.1f}} % true<extra></extra>",
-                row=1,
-                col=column,
-            )
-    figure.update_xaxes(type="log", tickvals=list(relevant), ticktext=[str(m) for m in relevant])
-    figure.update_xaxes(title="m: unannotated candidates ranked first")
-    figure.update_yaxes(range=[0, 102])
-    figure.update_yaxes(title="true among them, %", col=1)
-    figure = styled(figure, title, subtitle, height=470)
-    figure.update_annotations(font={"size": 15, "color": INK})
-    return figure.update_layout(legend={"y": 1.1}, margin_t=figure.layout.margin.t + 28)
-
-
 def _ticks(largest: float) -> Float[ndarray, "tick"]:
     """A few round values of φ up to its largest, further apart as they grow."""
-    steps = np.array([0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10])
-    room = steps[steps <= largest]
     kept = [0.0]
-    for tick in room[1:]:
-        if np.sqrt(tick) - np.sqrt(kept[-1]) >= 0.09 * np.sqrt(largest):
+    for tick in (0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10):
+        if tick <= largest and np.sqrt(tick) - np.sqrt(kept[-1]) >= 0.09 * np.sqrt(largest):
             kept.append(float(tick))
     return np.array(kept)

@@ -1,6 +1,9 @@
-"""How CIDEr and SPICE agree with people's ratings of pairs, in each reading of a pair's NCS (SAM, Table 1)."""
+"""How CIDEr and SPICE agree with people's ratings of pairs, in each reading of a pair's NCS.
 
-import math
+Biten et al. (2022), Table 1. The ratings are Crisscrossed Captions (Parekh et al., EACL 2021): how well people say that
+a caption describes a picture, 0 to 5.
+"""
+
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,12 +23,12 @@ from ...data.faults import Fault, Faults, one_line
 from ...errors import ItmlabError
 from ...metrics import Cider, Spice, human_judgement
 from ...metrics.statistics import PAIRS, Correlation
-from ..kit.theme import INK, MUTED, PAPER, colour, label, styled
+from ..kit.bars import PRINTED
+from ..kit.theme import MUTED, colour, label, styled, whiskers
 
-# Crisscrossed Captions (Parekh et al., EACL 2021): how well people say that a caption describes a picture, 0 to 5.
+# Crisscrossed Captions: reading the release.
 
-
-CAPTION_COLUMNS, IMAGE_COLUMNS, SCORE_COLUMNS = ("caption", "caption_id"), ("image", "image_id"), ("agg_score", "score")
+COLUMNS = ("caption", "caption_id"), ("image", "image_id"), ("agg_score", "score")
 LARGEST = 5.0
 POSITIVE = 3.0  # "describes the picture" from here on: the rule by which CxC extends the positives of COCO
 
@@ -55,14 +58,11 @@ class Ratings:
         As in CxC a ground-truth pair rated below the threshold is no positive, so that a caption can be left with
         none; `keep_ground_truth=True` leaves all of them in.
         """
-        if len(self) and (
-            int(self.images.max()) >= ground_truth.shape[0] or int(self.captions.max()) >= ground_truth.shape[1]
-        ):
-            raise ItmlabError(
-                f"ratings of image {int(self.images.max())} and caption {int(self.captions.max())} do not fit ground "
-                f"truth of shape {tuple(ground_truth.shape)}",
-                remedy="ground_truth must be (image, caption)",
-            )
+        image, caption = (int(rows.max()) if len(self) else -1 for rows in (self.images, self.captions))
+        if image >= ground_truth.shape[0] or caption >= ground_truth.shape[1]:
+            shape = tuple(ground_truth.shape)
+            fault = f"ratings of image {image} and caption {caption} do not fit ground truth of shape {shape}"
+            raise ItmlabError(fault, remedy="ground_truth must be (image, caption)")
         extended = ground_truth.clone()
         extended[self.images, self.captions] = self.scores >= threshold
         return extended | ground_truth if keep_ground_truth else extended
@@ -119,13 +119,11 @@ class _Fault(Exception):
 
 def _rating(row: dict[str, Any], where: str) -> tuple[str, str, float]:
     cells = []
-    for columns in (CAPTION_COLUMNS, IMAGE_COLUMNS, SCORE_COLUMNS):
+    for columns in COLUMNS:
         column = next((name for name in columns if name in row), None)
         if column is None:
-            names = one_line(", ".join(map(repr, row)), 200)
-            raise ItmlabError(
-                f"there is no column {' or '.join(map(repr, columns))}; the columns are {names}", where=where
-            )
+            wanted, names = " or ".join(map(repr, columns)), one_line(", ".join(map(repr, row)), 200)
+            raise ItmlabError(f"there is no column {wanted}; the columns are {names}", where=where)
         cells.append(row[column])
     caption, image, score = cells
     for what, cell in (("caption", caption), ("image", image)):
@@ -134,23 +132,23 @@ def _rating(row: dict[str, Any], where: str) -> tuple[str, str, float]:
     try:
         value = float("nan" if isinstance(score, bool) else score)
     except (TypeError, ValueError):
-        value = math.nan
+        value = float("nan")
     if not 0 <= value <= LARGEST:  # NaN neither
         raise _Fault(f"the score is {one_line(repr(score), 60)}, not a number from 0 to {LARGEST:g}")
-    return _caption_id(str(caption).strip()), _image_id(str(image).strip()), value
+    return _bare(SENTENCE, str(caption).strip()), _bare(PICTURE, str(image).strip()), value
 
 
-def _caption_id(name: str) -> str:
-    """ "COCO_val2014:sentid:770337" is caption 770337; other ids stay as they are."""
-    coco = re.fullmatch(r"COCO_\w+:sentid:(\d+)", name)
-    return coco.group(1) if coco else name
+# "COCO_val2014:sentid:770337" is caption 770337, "COCO_val2014_000000391895.jpg" image 391895
+SENTENCE, PICTURE = r"COCO_\w+:sentid:(\d+)", r"(?:COCO_\w+_)?0*(\d+)\.jpe?g"
 
 
-def _image_id(name: str) -> str:
-    """ "COCO_val2014_000000391895.jpg" is image 391895; other ids stay as they are."""
-    coco = re.fullmatch(r"(?:COCO_\w+_)?0*(\d+)\.jpe?g", name)
-    return coco.group(1) if coco else name
+def _bare(pattern: str, name: str) -> str:
+    """The number in an id of the release; other ids stay as they are."""
+    found = re.fullmatch(pattern, name)
+    return found.group(1) if found else name
 
+
+# The correlations, in each reading of a pair's NCS: the paper gives none (METHODS 2.4).
 
 READINGS = {"φ itself": "none", "φ / the picture's largest": "image", "φ / the caption's largest": "caption"}
 LEFT_OUT = "φ, caption not among its references"
@@ -165,20 +163,17 @@ def judged_by_people(
     which is NCS@1 of that query. In the last reading a caption is compared with the *other* captions of its picture.
     An image without captions is an ItmlabError.
     """
-    own = data.image_of_caption.tolist()
     references = [[data.captions[caption] for caption in captions.tolist()] for captions in data.captions_of_image]
     fitted = {"NCS with SPICE": Spice(references, parser=parser), "NCS with CIDEr": Cider(references)}
     kept = {name: phi.matrix(data.captions) for name, phi in fitted.items()}
     rated = (data.positives, ratings.captions, ratings.images, ratings.scores)
     tables = {reading: human_judgement(kept, *rated, normalised=divisor) for reading, divisor in READINGS.items()}
-    left_out = {
-        name: phi.matrix(data.captions, image_of_caption=own, leave_one_out=True) for name, phi in fitted.items()
-    }
+    others = {"image_of_caption": data.image_of_caption.tolist(), "leave_one_out": True}
+    left_out = {name: phi.matrix(data.captions, **others) for name, phi in fitted.items()}
     return {**tables, LEFT_OUT: human_judgement(left_out, *rated)}
 
 
-# SAM's Table 1 as a figure: how well each measure of a pair agrees with people, with intervals, beside the paper.
-
+# Table 1 as a figure: how well each measure of a pair agrees with people, with intervals, beside the paper.
 
 TABLE_1 = {  # Biten et al., Table 1: the CxC test split, 44 thousand pairs
     "binary relevance": {"all": 0.711, "non-ground-truth": 0.0},
@@ -205,37 +200,26 @@ def draw_human_judgement(
     """
     lines = _lines(readings, paper or {}, paper_name)
     first = next(table[measure] for table in readings.values() for measure in table)
-    figure = make_subplots(
-        1,
-        2,
-        shared_yaxes=True,
-        horizontal_spacing=0.05,
-        subplot_titles=[PANELS[which].format(pairs=first[which].pairs) for which in PAIRS],
-    )
+    titles = [PANELS[which].format(pairs=first[which].pairs) for which in PAIRS]
+    figure = make_subplots(1, 2, shared_yaxes=True, horizontal_spacing=0.05, subplot_titles=titles)
     for column, which in enumerate(PAIRS, start=1):
         for place, (index, name, found) in enumerate(lines):
-            if isinstance(found.get(which), Correlation):
-                _dot(figure, column, place, colour(index), name, found[which])
-            elif which in found:
-                _diamond(figure, column, place, name, found[which])
+            if which in found:
+                _point(figure, found[which], label(name), colour(index), place, column)
     figure.add_vline(0, line={"color": MUTED, "width": 1})
     names = [label(name) if found else f"<b>{label(name)}</b>" for _, name, found in lines]
-    figure.update_yaxes(
-        tickvals=list(range(len(lines))), ticktext=names, range=[len(lines) - 0.4, -0.6], showgrid=False, zeroline=False
-    )
+    axis = {"range": [len(lines) - 0.4, -0.6], "showgrid": False, "zeroline": False}
+    figure.update_yaxes(tickvals=list(range(len(lines))), ticktext=names, **axis)
     figure.update_xaxes(title="Pearson's r with people's ratings", range=[-0.05, 1.0], showgrid=True)
     figure = styled(figure, title, subtitle, height=196 + LINE * len(lines), legend=False)
     return figure.update_layout(margin_t=figure.layout.margin.t + 26)  # for the panels' titles
 
 
-Line = tuple[int, str, Mapping[str, Correlation | float]]
-
-
 def _lines(
     readings: Mapping[str, Mapping[str, Mapping[str, Correlation]]], paper: Mapping[str, Mapping[str, float]], name: str
-) -> list[Line]:
+) -> list[tuple[int, str, Mapping[str, Correlation | float]]]:
     """Colour, name and values of each line: a heading without values, the readings of a measure, the paper's number."""
-    lines: list[Line] = []
+    lines: list[tuple[int, str, Mapping[str, Correlation | float]]] = []
     measures = dict.fromkeys(measure for table in readings.values() for measure in table)
     for index, measure in enumerate(measures):
         own = {reading: table[measure] for reading, table in readings.items() if measure in table}
@@ -248,43 +232,17 @@ def _lines(
     return lines
 
 
-def _dot(figure: go.Figure, column: int, place: int, shade: str, name: str, found: Correlation) -> None:
-    if isnan(found.value):
-        _write(figure, column, place, 0, "the same for all: no correlation")
-        return
-    figure.add_scatter(
-        x=[found.value],
-        y=[place],
-        mode="markers",
-        marker={"color": shade, "size": 11},
-        error_x={
-            "array": [found.upper - found.value],
-            "arrayminus": [found.value - found.lower],
-            "color": shade,
-            "thickness": 2,
-            "width": 4,
-        },
-        hovertemplate=f"{label(name)}: %{{x:.3f}} ({found.lower:.3f} … {found.upper:.3f})<extra></extra>",
-        row=1,
-        col=column,
-    )
-    _write(figure, column, place, found.upper, f"{found.value:.3f}")
-
-
-def _diamond(figure: go.Figure, column: int, place: int, name: str, value: float) -> None:
-    figure.add_scatter(
-        x=[value],
-        y=[place],
-        mode="markers",
-        marker={"symbol": "diamond", "size": 11, "color": PAPER, "line": {"color": INK, "width": 2}},
-        hovertemplate=f"{label(name)}: %{{x:.3f}}<extra></extra>",
-        row=1,
-        col=column,
-    )
-    _write(figure, column, place, value, f"{value:.3f}")
-
-
-def _write(figure: go.Figure, column: int, place: int, right_of: float, text: str) -> None:
-    figure.add_annotation(
-        x=right_of, y=place, text=text, showarrow=False, xanchor="left", xshift=9, font_size=13, row=1, col=column
-    )
+def _point(figure: go.Figure, found: Correlation | float, name: str, shade: str, place: int, column: int) -> None:
+    """A correlation with its interval, or a printed number as a diamond, and the number behind it."""
+    value, end, marker, error, said = found, found, PRINTED, None, ""
+    if isinstance(found, Correlation):
+        value, end, marker = found.value, found.upper, {"color": shade, "size": 11}
+        error = whiskers([value], [found.lower], [found.upper], shade, thickness=2, width=4)
+        said = f" ({found.lower:.3f} … {found.upper:.3f})"
+    if isnan(value):  # a measure that is the same for all pairs
+        end, text = 0, "the same for all: no correlation"
+    else:
+        text, look = f"{value:.3f}", {"mode": "markers", "marker": marker, "error_x": error, "row": 1, "col": column}
+        figure.add_scatter(x=[value], y=[place], hovertemplate=f"{name}: %{{x:.3f}}{said}<extra></extra>", **look)
+    look = {"showarrow": False, "xanchor": "left", "xshift": 9, "font_size": 13, "row": 1, "col": column}
+    figure.add_annotation(x=end, y=place, text=text, **look)

@@ -1,4 +1,8 @@
-"""A fixed margin and SAM's adaptive one around an anchor picture (SAM, Figure 2)."""
+"""SAM, the semantic adaptive margin: what it asks of an anchor's negatives, and what it adds where data are few.
+
+Biten et al. (2022), Figure 2 and Table 2. In place of the one margin α of a triplet loss, each negative T⁻ of a picture
+with captions G and match T has its own, α = (φ(G, T) − φ(G, T⁻)) / τ (Eq. 7; METHODS 2.5): less, the more alike.
+"""
 
 from collections.abc import Mapping, Sequence
 from math import cos, pi, sin
@@ -13,10 +17,13 @@ from plotly.subplots import make_subplots
 
 from ..kit.canvas import Canvas, data_uri
 from ..kit.theme import BLUE, GREY, INK, MUTED, PANEL, PAPER, RULE, VERMILION, WIDTH, colour, label, styled
+from .figures import mixed
+
+# A fixed margin and the adaptive one around an anchor picture.
 
 SIDE, PICTURE, MATCH, OUTER = 16, 84, 64, 182  # pixels: margins, the picture, the radius of margin 0, of the largest
 TOP, ROW = 26, 44
-MIDDLE = "#8C7C8B"  # between alike and unlike
+ALIKE = (VERMILION, "#8C7C8B", BLUE)  # from nothing in common to the most
 
 
 def draw_adaptive_margins(
@@ -38,36 +45,42 @@ def draw_adaptive_margins(
     largest = max(fixed, float(max(margins, default=fixed)), 1e-6)
     top = float(max(relevance, default=0.0)) or 1.0
     shades = [blueness(float(value) / top) for value in relevance]
-    canvas, middle = Canvas(), TOP + OUTER + 22
-    centres = {"a fixed margin": WIDTH * 0.26, "an adaptive margin": WIDTH * 0.74}
-    points = []
-    for name, centre in centres.items():
-        adaptive = name != "a fixed margin"
+    canvas, middle, source = Canvas(), TOP + OUTER + 22, data_uri(picture)
+    centres, points = (WIDTH * 0.26, WIDTH * 0.74), []
+    asked = ("a fixed margin", "solid", [fixed] * len(negatives)), ("an adaptive margin", "dot", margins)
+    for centre, (name, dash, each) in zip(centres, asked, strict=True):
         canvas.words(f"<b>{name}</b>", centre, 0, size=16, across="center")
-        ring = MATCH + fixed / largest * (OUTER - MATCH)
-        _circle(canvas, centre, middle, ring, GREY, "dot" if adaptive else "solid")
+        _circle(canvas, centre, middle, MATCH + fixed / largest * (OUTER - MATCH), GREY, dash)
         _circle(canvas, centre, middle, MATCH, INK, "solid")
-        source = data_uri(picture)
         canvas.picture(source, centre - PICTURE / 2, middle - PICTURE / 2, PICTURE, PICTURE)
-        for index in range(len(negatives)):
-            margin = float(margins[index]) if adaptive else fixed
+        for index, margin in enumerate(map(float, each)):
             points.append((*_at(centre, middle, index, len(negatives), margin / largest), index, margin))
     key = "●  its own captions   ·   a number: a negative, as far outside their ring as it is to stay"
     canvas.words(key, WIDTH / 2, middle + OUTER + 20, size=13, colour=MUTED, across="center")
     lines = _rows(canvas, negatives, relevance, margins, shades, fixed, largest, middle + OUTER + 62)
     figure = canvas.figure(title, subtitle, height=lines + 8)
-    for centre in centres.values():
-        _matches(figure, positives, centre, middle)
-    _negatives(figure, points, negatives, relevance, shades)
-    return figure
+    for centre in centres:  # the anchor's own captions, on the ring of margin 0
+        places = [_at(centre, middle, place, len(positives), 0.0) for place in range(len(positives))]
+        dots = {"size": 11, "color": INK, "line": {"color": PAPER, "width": 1.5}}
+        said = {"text": [label(text, width=60) for text in positives], "hovertemplate": "match: %{text}<extra></extra>"}
+        figure.add_scatter(x=[x for x, _ in places], y=[y for _, y in places], mode="markers", marker=dots, **said)
+    numbers, dots = [index for *_, index, _ in points], {"size": 23, "line": {"color": PAPER, "width": 1.5}}
+    return figure.add_scatter(
+        x=[x for x, *_ in points],
+        y=[y for _, y, *_ in points],
+        mode="markers+text",
+        marker={**dots, "color": [shades[index] for index in numbers]},
+        text=[f"<b>{index + 1}</b>" for index in numbers],
+        textfont={"color": PAPER, "size": 12},
+        customdata=[label(negatives[index], width=60) for index in numbers],
+        hovertext=[f"φ {relevance[index]:.2f}, margin {margin:.2f}" for *_, index, margin in points],
+        hovertemplate="%{customdata}<br>%{hovertext}<extra></extra>",
+    )
 
 
 def blueness(share: float) -> str:
     """A colour from vermilion (0: nothing in common) through a muted middle to blue (1: the most alike)."""
-    share = min(max(share, 0.0), 1.0)
-    ends, at = ((VERMILION, MIDDLE), share * 2) if share < 0.5 else ((MIDDLE, BLUE), share * 2 - 1)
-    pair = [[int(shade[start : start + 2], 16) for start in (1, 3, 5)] for shade in ends]
-    return "#{:02X}{:02X}{:02X}".format(*(round(a + at * (b - a)) for a, b in zip(*pair, strict=True)))
+    return mixed(share, ALIKE)
 
 
 def _at(centre: float, middle: float, place: float, count: int, share: float) -> tuple[float, float]:
@@ -78,46 +91,8 @@ def _at(centre: float, middle: float, place: float, count: int, share: float) ->
 
 def _circle(canvas: Canvas, x: float, y: float, radius: float, shade: str, dash: str) -> None:
     box = {"x0": x - radius, "x1": x + radius, "y0": y - radius, "y1": y + radius}
-    canvas.shapes.append(
-        {"type": "circle", **box, "line": {"color": shade, "width": 1.5, "dash": dash}, "layer": "below"}
-    )
-
-
-def _matches(figure: go.Figure, positives: Sequence[str], centre: float, middle: float) -> None:
-    """The anchor's own captions, on the ring of margin 0."""
-    places = [_at(centre, middle, place, len(positives), 0.0) for place in range(len(positives))]
-    figure.add_scatter(
-        x=[x for x, _ in places],
-        y=[y for _, y in places],
-        mode="markers",
-        marker={"size": 11, "color": INK, "line": {"color": PAPER, "width": 1.5}},
-        text=[label(text, width=60) for text in positives],
-        hovertemplate="match: %{text}<extra></extra>",
-    )
-
-
-def _negatives(
-    figure: go.Figure,
-    points: Sequence[tuple[float, float, int, float]],
-    negatives: Sequence[str],
-    relevance: Float[ndarray, "negative"],
-    shades: Sequence[str],
-) -> None:
-    figure.add_scatter(
-        x=[x for x, *_ in points],
-        y=[y for _, y, *_ in points],
-        mode="markers+text",
-        marker={
-            "size": 23,
-            "color": [shades[index] for *_, index, _ in points],
-            "line": {"color": PAPER, "width": 1.5},
-        },
-        text=[f"<b>{index + 1}</b>" for *_, index, _ in points],
-        textfont={"color": PAPER, "size": 12},
-        customdata=[label(negatives[index], width=60) for *_, index, _ in points],
-        hovertext=[f"φ {relevance[index]:.2f}, margin {margin:.2f}" for *_, index, margin in points],
-        hovertemplate="%{customdata}<br>%{hovertext}<extra></extra>",
-    )
+    line = {"color": shade, "width": 1.5, "dash": dash}
+    canvas.shapes.append({"type": "circle", **box, "line": line, "layer": "below"})
 
 
 def _rows(
@@ -135,17 +110,15 @@ def _rows(
     start, smallest = phi + 70, min(0.0, float(min(margins, default=0.0)))
     scale = (right - 64 - start) / (largest - smallest)
     zero = start - smallest * scale
-    canvas.words("negative", SIDE + 44, top, size=13, colour=MUTED)
-    canvas.words("φ", phi, top, size=13, colour=MUTED)
-    canvas.words("its margin", zero, top, size=13, colour=MUTED)
+    for words, x in (("negative", SIDE + 44), ("φ", phi), ("its margin", zero)):
+        canvas.words(words, x, top, size=13, colour=MUTED)
     canvas.words(f"fixed {fixed:g}", zero + fixed * scale, top, size=13, colour=MUTED, across="center")
     top += 24
     for index, text in enumerate(negatives):
         middle = top + (ROW - 6) / 2
         canvas.rectangle(SIDE, top, right - SIDE, ROW - 6, fillcolor=PANEL, line={"color": RULE}, layer="below")
         canvas.rectangle(SIDE, top, 30, ROW - 6, fillcolor=shades[index], line={"width": 0})
-        number = {"size": 13, "colour": PAPER, "across": "center", "down": "middle"}
-        canvas.words(f"<b>{index + 1}</b>", SIDE + 15, middle, **number)
+        canvas.words(f"<b>{index + 1}</b>", SIDE + 15, middle, size=13, colour=PAPER, across="center", down="middle")
         canvas.words(label(text, width=74, lines=2), SIDE + 44, middle, size=13, down="middle")
         canvas.words(f"{relevance[index]:.2f}", phi, middle, size=13, down="middle")
         ends = sorted((zero, zero + float(margins[index]) * scale))
@@ -153,15 +126,13 @@ def _rows(
         said = f"{margins[index]:.2f}".replace("-", "−")
         canvas.words(said, right - 12, middle, size=13, across="right", down="middle")
         top += ROW
-    for place, shade in ((zero, INK), (zero + fixed * scale, GREY)):
-        line = {"color": shade, "width": 1.5, "dash": "solid" if shade == INK else "dot"}
+    for place, shade, dash in ((zero, INK, "solid"), (zero + fixed * scale, GREY, "dot")):
         ends = {"x0": place, "x1": place, "y0": top - ROW * len(negatives) - 4, "y1": top - 4}
-        canvas.shapes.append({"type": "line", **ends, "line": line})
+        canvas.shapes.append({"type": "line", **ends, "line": {"color": shade, "width": 1.5, "dash": dash}})
     return top
 
 
-# With and without the adaptive margin when training data are few (SAM, Table 2), beside what the paper reports.
-
+# With and without the adaptive margin when training data are few (Table 2), beside what the paper reports.
 
 MEASURES = ("RSum", "Nsum")
 PAPER_GAINS = {  # SAM, Tables 2 and 3, Flickr30K: (RSum, Nsum) with the margin minus without, by share of training data
@@ -190,13 +161,8 @@ def draw_reduced_data(
     shares = sorted({row["share"] for row in rows} | {share for gains in paper.values() for share in gains})
     place = {share: float(at) for at, share in enumerate(shares)}
     kinds = ["here", "the margin adds, here", "the margin adds, in the paper (Flickr30K)"][: 3 if paper else 2]
-    figure = make_subplots(
-        len(kinds),
-        2,
-        subplot_titles=[f"{measure}: {kind}" for kind in kinds for measure in MEASURES],
-        vertical_spacing=0.11,
-        horizontal_spacing=0.1,
-    )
+    titles = [f"{measure}: {kind}" for kind in kinds for measure in MEASURES]
+    figure = make_subplots(len(kinds), 2, subplot_titles=titles, vertical_spacing=0.11, horizontal_spacing=0.1)
     styles = {recipe: (colour(index), "solid") for index, (recipe, _) in enumerate(pairs)}
     styles |= {baseline: (colour(index), "dot") for index, (_, baseline) in enumerate(pairs)}
     for column, measure in enumerate(MEASURES, start=1):
@@ -208,8 +174,20 @@ def draw_reduced_data(
             shift = 0.4 * (index - (len(pairs) - 1) / 2)
             _gains(figure, of, {share: at + shift for share, at in place.items()}, colour(index), column)
         for index, (model, gains) in enumerate(paper.items()):
-            values = {share: pair[column - 1] for share, pair in gains.items()}
-            _printed(figure, model, values, place, GREY if index else INK, column)
+            line = {"color": GREY if index else INK, "width": 2}
+            figure.add_scatter(
+                x=[place[share] for share in gains],
+                y=[pair[column - 1] for pair in gains.values()],
+                name=f"{label(model)} (paper)",
+                legendgroup=model,
+                showlegend=column == 1,
+                mode="lines+markers",
+                line=line,
+                marker={"symbol": "diamond", "size": 10, "color": PAPER, "line": line},
+                hovertemplate=f"{label(model)}: %{{y:+.1f}}<extra></extra>",
+                row=3,
+                col=column,
+            )
     for row in range(2, len(kinds) + 1):
         figure.add_hline(y=0, line={"color": INK, "width": 1}, row=row)
     ticks = {"tickvals": list(place.values()), "ticktext": [f"{100 * share:g} %" for share in shares]}
@@ -273,24 +251,5 @@ def _gains(figure: go.Figure, rows: Rows, place: Mapping[float, float], shade: s
         hovertemplate="%{customdata}: %{y:+.1f}<extra></extra>",
         cliponaxis=False,
         row=2,
-        col=column,
-    )
-
-
-def _printed(
-    figure: go.Figure, model: str, values: Mapping[float, float], place: Mapping[float, float], shade: str, column: int
-) -> None:
-    """What the paper prints for one of its models."""
-    figure.add_scatter(
-        x=[place[share] for share in values],
-        y=list(values.values()),
-        name=f"{label(model)} (paper)",
-        legendgroup=model,
-        showlegend=column == 1,
-        mode="lines+markers",
-        line={"color": shade, "width": 2},
-        marker={"symbol": "diamond", "size": 10, "color": PAPER, "line": {"width": 2, "color": shade}},
-        hovertemplate=f"{label(model)}: %{{y:+.1f}}<extra></extra>",
-        row=3,
         col=column,
     )

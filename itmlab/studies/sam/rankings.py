@@ -1,5 +1,11 @@
-"""Several models' rankings of one split, beside how similar in meaning every pair is: any query's results, compared."""
+"""Several models' rankings of one split, beside how similar in meaning every pair is: any query's results, compared.
 
+Biten et al. (2022), Sec. 3: recall R counts what was annotated; semantic recall SR what of the m candidates of largest
+φ is among the first k; NCS, the normalised cumulative semantic score, is Σ φ of the first k over the largest such sum
+(METHODS 2.4). φ is CIDEr or SPICE between a caption and the captions of a picture.
+"""
+
+import contextlib
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +20,10 @@ from torch import Tensor
 from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
 from ...metrics import Cider, SemanticRanking, Spice, ncs_of_each, semantic_recall_of_each
+from ...models.encoded import evaluating
 from ...models.pairs import compares_parts, looked_at
 from ...runs.scores import embed_captions, embed_images, similarity
-from ..maps.attention import evaluating
+from ..kit.scoring import model_of
 
 # What a model retrieves for one query, and how good that is by each measure: the ranked results of SAM's Figure 1.
 
@@ -51,6 +58,10 @@ def rank(
 
     SR counts the `relevant` candidates of largest φ (default: as many as are annotated, or k). Scores that are not
     numbers, lengths that differ and a k above the candidates are an ItmlabError.
+
+    >>> found = rank(torch.tensor([0.1, 0.9, 0.5]), torch.tensor([2.0, 1.0, 4.0]), k=2)
+    >>> found.index.tolist(), {name: round(value) for name, value in found.measures.items()}
+    ([1, 2], {'SR@2': 50, 'NCS@2': 83})
     """
     if scores.ndim != 1 or relevance.shape != scores.shape:
         raise ItmlabError(
@@ -60,35 +71,16 @@ def rank(
     if scores.isnan().any():
         raise ItmlabError("a score is not a number (NaN), so nothing can be ranked")
     index = scores.sort(descending=True, stable=True).indices[:k]
-    annotated = None if positives is None else positives[index].numpy()
-    return Ranking(
-        index=index.numpy(),
-        relevance=relevance[index].numpy(),
-        best=float(relevance.max()),
-        annotated=annotated,
-        verdict=None if truth is None else truth[index].numpy(),
-        measures=_measures(scores, relevance, positives, k, relevant),
-    )
-
-
-def _measures(
-    scores: Float[Tensor, "candidate"],
-    relevance: Float[Tensor, "candidate"],
-    positives: Bool[Tensor, "candidate"] | None,
-    k: int,
-    relevant: int | None,
-) -> dict[str, float]:
-    """R where something is annotated, SR and NCS where something is relevant: a sum of nothing has no share."""
-    measures: dict[str, float] = {}
-    one, phi = scores[None], relevance[None]
+    one, phi, measures = scores[None], relevance[None], {}
     annotated = 0 if positives is None else int(positives.sum())
-    if annotated:
+    if annotated:  # a sum of nothing has no share: then the measure is left out
         measures[f"R@{k}"] = float(semantic_recall_of_each(one, positives[None].float(), k, relevant=annotated))
     if relevance.gt(0).any():
         sought = min(relevant or annotated or k, len(scores))
         measures[f"SR@{k}"] = float(semantic_recall_of_each(one, phi, k, relevant=sought))
         measures[f"NCS@{k}"] = float(ncs_of_each(one, phi, k))
-    return measures
+    known = [None if values is None else values[index].numpy() for values in (positives, truth)]
+    return Ranking(index.numpy(), relevance[index].numpy(), float(relevance.max()), *known, measures)
 
 
 Direction = Literal["t2i", "i2t"]
@@ -134,11 +126,10 @@ class Retrievals:
         """Everything with the queries of one direction in rows."""
         if direction == "i2t":
             return Side(self.similarity, self.relevance, self.positives, self.truth, torch.arange(len(self.data)))
-        similarity, relevance = (
-            {name: matrix.T for name, matrix in of.items()} for of in (self.similarity, self.relevance)
-        )
+        by_name = self.similarity, self.relevance
+        turned = ({name: matrix.T for name, matrix in of.items()} for of in by_name)
         truth = None if self.truth is None else self.truth.T
-        return Side(similarity, relevance, self.positives.T, truth, self.data.image_of_caption)
+        return Side(*turned, self.positives.T, truth, self.data.image_of_caption)
 
     def of_caption(self, model: str, caption: int, **options: Any) -> Ranking:
         """The pictures that a model ranks first for a caption of the split; options as for `of_sentence`."""
@@ -169,16 +160,21 @@ class Retrievals:
         if not sentence.strip():
             raise ItmlabError("the sentence to search for is empty")
         relevance = self.fitted[by].matrix([sentence])[0].float()
-        truth = None if self.data.world is None else _verdicts(self.data.world, sentence)
+        truth = None
+        if self.data.world is not None:
+            with contextlib.suppress(ItmlabError):  # a sentence that the world cannot read has no verdict
+                truth = self.data.world.truth(None, [sentence])[:, 0]
         return rank(self._scores(model, sentence), relevance, k=k, truth=truth, relevant=relevant)
 
     def _scores(self, name: str, sentence: str) -> Float[Tensor, "image"]:
-        model = _model(self.models[name])
-        with evaluating(model), torch.no_grad():
-            if not hasattr(model, "encode_images") or compares_parts(model):
-                return similarity(model, _with_caption(self.data, sentence))[:, 0]
+        model, data = model_of(self.models[name]), self.data
+        with evaluating(model):
+            if not hasattr(model, "encode_images") or compares_parts(model):  # it scores pairs only together
+                pictures = {"images": data.images, "image_ids": data.image_ids, "regions": data.regions}
+                query = {"captions": [sentence], "caption_ids": ["query"], "image_of_caption": torch.zeros(1)}
+                return similarity(model, CaptionSet(name=data.name, splits={}, **pictures, **query))[:, 0]
             if name not in self._pictures:
-                self._pictures[name] = embed_images(model, looked_at(model, self.data))
+                self._pictures[name] = embed_images(model, looked_at(model, data))
             return model.similarity(self._pictures[name], embed_captions(model, [sentence]))[:, 0]
 
 
@@ -196,7 +192,7 @@ def retrievals(
         raise ItmlabError(f"there is no relevance {unknown[0]!r}", remedy=f"choose from {', '.join(known)}")
     scores = {}
     for name, run in runs.items():
-        model = _model(run)
+        model = model_of(run)
         with evaluating(model):
             scores[name] = similarity(model, data)
     references = [[data.captions[caption] for caption in own.tolist()] for own in data.captions_of_image]
@@ -206,34 +202,7 @@ def retrievals(
     return Retrievals(data, dict(runs), scores, relevance, data.positives, truth, fitted)
 
 
-def _model(run: Any) -> Any:
-    return getattr(run, "model", run)
-
-
-def _verdicts(world: Any, sentence: str) -> Int8[Tensor, "image"] | None:
-    """What the world says of a sentence and each picture; None where it cannot read the sentence."""
-    try:
-        return world.truth(None, [sentence])[:, 0]
-    except ItmlabError:
-        return None
-
-
-def _with_caption(data: CaptionSet, sentence: str) -> CaptionSet:
-    """The same pictures with one caption, for models that score pairs only together."""
-    return CaptionSet(
-        name=data.name,
-        images=data.images,
-        image_ids=data.image_ids,
-        captions=[sentence],
-        caption_ids=["query"],
-        image_of_caption=torch.zeros(1, dtype=torch.int64),
-        splits={},
-        regions=data.regions,
-    )
-
-
 # Several measures of the same rankings, query by query, so that models can be compared on each of them.
-
 
 Interval = tuple[float, float, float]
 DRAWS = 1000  # of the bootstrap
@@ -294,9 +263,9 @@ def measured(retrieved: Retrievals, direction: Direction = "t2i", *, k: int = 5,
             found[f"SR@{k} {name}"] = semantic_recall_of_each(scores, phi, k, relevant=relevant)
         for name, phi in phis.items():
             found[f"NCS@{k} {name}"] = ncs_of_each(scores, phi, k)
-        without = {"positives": side.positives, "keep_ground_truth": False}
         for name, phi in phis.items():
-            found[f"NCS@{k} {name} (N)"] = ncs_of_each(scores, phi, k, **without)
+            without = ncs_of_each(scores, phi, k, positives=side.positives, keep_ground_truth=False)
+            found[f"NCS@{k} {name} (N)"] = without
         values[model] = {name: each.numpy() for name, each in found.items()}
     return Measured(values, side.picture.numpy())
 
@@ -327,11 +296,10 @@ def truth_among_relevant(
     `[direction]` the most that any ranking could reach.
     """
     if retrieved.truth is None:
-        raise ItmlabError(
-            "no world knows what is true here", where=retrieved.data.name, remedy="use the data set scenes"
-        )
+        where = retrieved.data.name
+        raise ItmlabError("no world knows what is true here", where=where, remedy="use the data set scenes")
     shares: dict[str, dict[str, ndarray]] = {}
-    most = {}
+    most: dict[str, ndarray] = {}
     for direction in ("t2i", "i2t"):
         side = retrieved.side(direction)
         true = ((side.truth == 1) & ~side.positives).float()

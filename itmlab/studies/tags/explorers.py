@@ -1,12 +1,14 @@
-"""Explorer of synthetic negatives: pick a picture and a caption of it, and how its negatives are to be made."""
+"""Three explorers of TAGS-DC: masking a caption, its synthetic negatives, and which words of a sentence do not fit."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import ipywidgets
 import plotly.graph_objects as go
 import torch
 
+from ... import text
 from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
 from ...metrics import CausalModel
@@ -20,6 +22,8 @@ from .negative_figures import draw_negative_list
 from .negatives import GENERATORS, Made, synthetic_negatives
 from .word_figures import draw_explained_words
 from .words import word_example
+
+# A caption's negatives: which picture and caption, and how the negatives are to be made.
 
 ROWS = 10  # negatives shown, the hardest
 FILTERS = {
@@ -46,16 +50,15 @@ def explore_synthetic(
     do something for "tags" and "wm" only. "in_batch" and "whole_set" draw from 32 and `drawn` captions. What cannot be
     made is said in one line in the figure's place.
     """
-    which = ipywidgets.IntSlider(picture, 0, len(data) - 1, description="picture", continuous_update=False, **wide())
-    number = ipywidgets.IntSlider(caption, 0, 0, description="caption", continuous_update=False, **wide())
+    late = {"continuous_update": False, **wide()}  # each drawing takes seconds: only when the slider is let go
+    which = ipywidgets.IntSlider(picture, 0, len(data) - 1, description="picture", **late)
+    number = ipywidgets.IntSlider(caption, 0, 0, description="caption", **late)
     way = ipywidgets.Dropdown(options=list(GENERATORS), value=generator, description="generator", **wide())
-    maskings = ipywidgets.IntSlider(20, 1, 40, description="K maskings", continuous_update=False, **wide())
-    samples = ipywidgets.IntSlider(20, 1, 40, description="L fillings", continuous_update=False, **wide())
-    temperature = ipywidgets.FloatSlider(
-        1.5, min=0.1, max=3, step=0.1, description="τ", continuous_update=False, **wide()
-    )
+    maskings = ipywidgets.IntSlider(20, 1, 40, description="K maskings", **late)
+    samples = ipywidgets.IntSlider(20, 1, 40, description="L fillings", **late)
+    temperature = ipywidgets.FloatSlider(1.5, min=0.1, max=3, step=0.1, description="τ", **late)
     filtering = ipywidgets.Dropdown(options=list(FILTERS), description="filter", **wide())
-    seed = ipywidgets.IntSlider(0, 0, 99, description="seed", continuous_update=False, **wide())
+    seed = ipywidgets.IntSlider(0, 0, 99, description="seed", **late)
     number.max = max(len(data.captions_of_image[picture]) - 1, 0)
     number.value = min(caption, number.max)
 
@@ -63,22 +66,16 @@ def explore_synthetic(
         number.max = max(len(data.captions_of_image[change["new"]]) - 1, 0)
 
     def draw() -> list[go.Figure]:
-        settings = {
-            "maskings": maskings.value,
-            "samples": samples.value,
-            "temperature": temperature.value,
-            **FILTERS[filtering.value],
-            "seed": seed.value,
-        }
+        drawing = {"maskings": maskings.value, "samples": samples.value, "temperature": temperature.value}
+        settings = {**drawing, **FILTERS[filtering.value], "seed": seed.value, "fluent": fluent, "keep": rows}
         own = data.captions_of_image[which.value].tolist()
         try:
             if not own:
                 raise ItmlabError(f"picture {which.value} has no caption")
-            chosen = own[min(number.value, len(own) - 1)]
-            made = _made(run, data, chosen, way.value, {**settings, "fluent": fluent, "keep": rows}, drawn)
+            made = _made(run, data, own[min(number.value, len(own) - 1)], way.value, settings, drawn)
             return [_figure(made, rows)]
         except ItmlabError as error:
-            return [Canvas().figure("Nothing to show", str(error), height=120)]
+            return [_nothing(error)]
 
     which.observe(change_picture, names="value")  # before the explorer's own observer, which draws
     return Explorer([which, number, way, maskings, samples, temperature, filtering, seed], draw)
@@ -98,9 +95,7 @@ def _figure(made: Made, rows: int) -> go.Figure:
     data, chosen = made.data, made.captions[0]
     image = int(data.image_of_caption[chosen])
     shown = made.first(rows)
-    own = [data.captions[other] for other in data.captions_of_image[image].tolist() if other != chosen]
-    scores = shown.scores[1].tolist() if len(shown) else []
-    harder = sum(one >= 0 for one in made.difficulty.tolist()) if len(made) else 0
+    harder = int((made.difficulty >= 0).sum()) if len(made) else 0
     return draw_negative_list(
         data.images[image],
         data.captions[chosen],
@@ -108,12 +103,16 @@ def _figure(made: Made, rows: int) -> go.Figure:
         title=f"Negatives of caption {data.caption_ids[chosen]}",
         subtitle=f"{made.generator}: the {len(shown)} hardest, {harder} of which score no lower than the caption",
         score=float(as_score(made.scorer, made.positive)[0]),
-        scores=scores,
-        own_captions=own,
+        scores=shown.scores[1].tolist() if len(shown) else [],
+        own_captions=[data.captions[other] for other in data.captions_of_image[image].tolist() if other != chosen],
     )
 
 
-# Explorer of words: type a sentence against a picture; see which of its words do not fit and what would be written.
+def _nothing(error: ItmlabError) -> go.Figure:
+    return Canvas().figure("Nothing to show", str(error), height=120)
+
+
+# A sentence typed against a picture: which of its words do not fit, and what would be written.
 
 
 def explore_words(
@@ -142,9 +141,9 @@ def explore_words(
         try:
             example = word_example(models, data, which.value, typed.value, above=above.value)
         except ItmlabError as error:
-            return [Canvas().figure("Nothing to show", str(error), height=120)]
-        subtitle = f"{list(models)[-1]} on picture {data.image_ids[which.value]}"
-        return [draw_explained_words([example], title="Which words do not fit", subtitle=subtitle)]
+            return [_nothing(error)]
+        looked = f"{list(models)[-1]} on picture {data.image_ids[which.value]}"
+        return [draw_explained_words([example], title="Which words do not fit", subtitle=looked)]
 
     which.observe(change_picture, names="value")  # before the explorer's own observer, which draws
     caption.observe(change_caption, names="value")
@@ -155,8 +154,7 @@ def explore_words(
     return Explorer([which, above, caption, typed], draw)
 
 
-# Explorer of masking: type a caption, see its graph, its phrases, and what each way of masking hides.
-
+# A caption typed: its graph, its phrases, and what each way of masking hides (Sec. 2.1.1).
 
 CAPTION = "Two young men in red shirts are standing next to a small brown dog."
 TIMES = 3  # maskings of each kind
@@ -173,40 +171,23 @@ def explore_masking(
     typed = ipywidgets.Text(caption, description="caption", continuous_update=False, **wide(900))
     probability = ipywidgets.FloatSlider(PROBABILITY, min=0, max=1, step=0.05, description="probability", **wide())
     seed = ipywidgets.IntSlider(0, 0, 99, description="seed", **wide())
-    read = parse or _reader(parser)
-    parsed: dict[str, tuple[SceneGraph, str]] = {}  # the last caption only
+    read = parse or partial(text.parse, parser=parser, cache=False)
+    parsed: dict[str, tuple[SceneGraph, str]] = {}  # of the last caption only, its graph or why there is none
 
     def draw() -> list[go.Figure]:
         if typed.value not in parsed:
             parsed.clear()
-            parsed[typed.value] = _parsed(read, typed.value)
+            try:
+                parsed[typed.value] = read([typed.value])[0], ""
+            except ItmlabError as error:
+                parsed[typed.value] = SceneGraph(), str(error)
         graph, fault = parsed[typed.value]
-        return [_drawn(graph, fault), _masked(graph, probability.value, seed.value)]
+        attributes = sum(len(thing.attributes) for thing in graph.objects)
+        counts = f"objects: {len(graph.objects)}, attributes: {attributes}, relations: {len(graph.relations)}"
+        above = draw_scene_graph(graph, title="What the caption says", subtitle=fault or counts)
+        return [above, _masked(graph, probability.value, seed.value)]
 
     return Explorer([typed, probability, seed], draw)
-
-
-def _reader(parser: str) -> Callable[[Sequence[str]], list[SceneGraph]]:
-    def read(captions: Sequence[str]) -> list[SceneGraph]:
-        from ...text import parse
-
-        return parse(captions, parser=parser, cache=False)
-
-    return read
-
-
-def _parsed(read: Callable[[Sequence[str]], list[SceneGraph]], caption: str) -> tuple[SceneGraph, str]:
-    """The caption's graph, and why there is none."""
-    try:
-        return read([caption])[0], ""
-    except ItmlabError as error:
-        return SceneGraph(), str(error)
-
-
-def _drawn(graph: SceneGraph, fault: str) -> go.Figure:
-    attributes = sum(len(thing.attributes) for thing in graph.objects)
-    counts = f"objects: {len(graph.objects)}, attributes: {attributes}, relations: {len(graph.relations)}"
-    return draw_scene_graph(graph, title="What the caption says", subtitle=fault or counts)
 
 
 def _masked(graph: SceneGraph, probability: float, seed: int) -> go.Figure:

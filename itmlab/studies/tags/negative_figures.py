@@ -1,12 +1,13 @@
-"""Negatives of one caption as a list, and examples of several: score, changed words, fluency, verdict (Figure 1b)."""
+"""Figures of negatives: their sentences as rows, their scores beside the captions', their difficulty over a training.
+
+TAGS-DC (Fan et al., 2022), Figures 1a, 1b and 3. Changed words are in colour and underlined.
+"""
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from math import ceil, floor, log10
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
@@ -16,86 +17,16 @@ from PIL import Image
 from plotly.subplots import make_subplots
 
 from ...errors import ItmlabError
-from ..kit.bars import Dot, Row, interval_rows
+from ...synthesis import Negative
+from ...text.alignment import token_characters
+from ...text.graph import tokenise
 from ..kit.canvas import Canvas, data_uri
-from ..kit.theme import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    MUTED,
-    ORANGE,
-    PANEL,
-    PURPLE,
-    RULE,
-    VERDICTS,
-    VERMILION,
-    WIDTH,
-    colour,
-    label,
-    styled,
-    translucent,
-)
+from ..kit.theme import BLUE, INK, MUTED, ORANGE, PANEL, PURPLE, RULE, VERDICTS, WIDTH, label, styled, translucent
+from .negatives import DifficultyHistory, Made
 
-if TYPE_CHECKING:
-    from ...metrics.statistics import Share, TrueNegatives
-    from ...synthesis import Negative
-    from .negatives import Made
-    from .tables import DifficultyHistory, Perplexity, Setting
+# Negatives of one caption as a list, and the hardest of several captions (Figure 1b).
 
-
-# Sentences with the words that were changed in colour and underlined.
-
-
-ELLIPSIS = " …"
-
-
-def changed_parts(negative: "Negative") -> list[tuple[str, bool]]:
-    """The sentence cut into parts, each with whether it was changed; in order they spell the sentence.
-
-    Changed places are found by their words from left to right, begun at the token that `spans` names where it can be.
-    """
-    from ...text.alignment import token_characters
-    from ...text.graph import tokenise
-
-    sentence, parts, at = negative.sentence, [], 0
-    places = token_characters(sentence, tokenise(sentence))
-    for span, words in zip(negative.spans, negative.replacement, strict=True):
-        named = places[span.start][0] if span.start < len(places) else at
-        begin = named if sentence.startswith(words, named) and named >= at else sentence.find(words, at)
-        if begin < 0 or not words:
-            continue
-        parts += [(sentence[at:begin], False), (sentence[begin : begin + len(words)], True)]
-        at = begin + len(words)
-    return [part for part in [*parts, (sentence[at:], False)] if part[0]]
-
-
-def marked(negative: "Negative", *, width: int, lines: int = 2, shade: str = VERMILION) -> str:
-    """The sentence as a label of at most `lines` lines of `width` characters, changed words in colour, underlined."""
-    letters = iter([(letter, changed) for text, changed in changed_parts(negative) for letter in text])
-    written = []
-    for line in textwrap.wrap(negative.sentence, width, max_lines=lines, placeholder=ELLIPSIS):
-        cut = line.endswith(ELLIPSIS)
-        own = [_changed(letter, letters) for letter in (line.removesuffix(ELLIPSIS) if cut else line)]
-        runs = ((changed, "".join(letter for letter, _ in run)) for changed, run in groupby(own, itemgetter(1)))
-        written.append("".join(_coloured(text, shade) if changed else label(text) for changed, text in runs))
-        written[-1] += ELLIPSIS if cut else ""
-    return "<br>".join(written)
-
-
-def _changed(letter: str, letters: Iterator[tuple[str, bool]]) -> tuple[str, bool]:
-    """The next letter of the sentence as it stands in a line; wrapping leaves blanks out and makes others of them."""
-    for found, changed in letters:
-        if found == letter or (letter == " " and found.isspace()):
-            return letter, changed
-    return letter, False
-
-
-def _coloured(text: str, shade: str) -> str:
-    return f'<span style="color:{shade}"><b><u>{label(text)}</u></b></span>'
-
-
-SIDE, ROW = 16, 50  # pixels: margin, height of a negative
+SIDE, ROW, BAR = 16, 50, 76  # pixels: margin, height of a negative, width of the bar of its score
 
 
 @dataclass(frozen=True)
@@ -105,26 +36,26 @@ class Example:
     picture: Image.Image
     caption: str
     score: float | None
-    negatives: "dict[str, Negative]"
+    negatives: dict[str, Negative]
     scores: dict[str, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, made: "Mapping[str, Made]", at: int) -> "Example":
+    def of(cls, made: Mapping[str, Made], at: int) -> "Example":
         """The hardest negative of the `at`-th caption by each named source; all were made of the same captions."""
         first = next(iter(made.values()))
         data, caption = first.data, first.captions[at]
         found = {name: one.only(at).first(1) for name, one in made.items()}
-        hardest = {name: one.negatives[0][0] for name, one in found.items() if len(one)}
-        scores = {name: (one.scores[0].item(), one.scores[1].item()) for name, one in found.items() if len(one)}
-        own = next((positive for positive, _ in scores.values()), None)
-        picture = data.images[int(data.image_of_caption[caption])]
-        return cls(picture, data.captions[caption], own, hardest, {name: score for name, (_, score) in scores.items()})
+        found = {name: one for name, one in found.items() if len(one)}
+        hardest = {name: one.negatives[0][0] for name, one in found.items()}
+        scores = {name: one.scores[1].item() for name, one in found.items()}
+        own = next((one.scores[0].item() for one in found.values()), None)
+        return cls(data.images[int(data.image_of_caption[caption])], data.captions[caption], own, hardest, scores)
 
 
 def draw_negative_list(
     picture: Image.Image,
     caption: str,
-    negatives: "Sequence[Negative]",
+    negatives: Sequence[Negative],
     *,
     title: str,
     subtitle: str = "",
@@ -142,20 +73,19 @@ def draw_negative_list(
     below = _beside(canvas, caption, score, own_captions, size)
     left, right = SIDE + size + 26, WIDTH - SIDE
     bar, perplexity = right - 318, right - 118
-    canvas.words("negative", left + 10, 0, size=13, colour=MUTED)
-    canvas.words("score", bar, 0, size=13, colour=MUTED)
-    canvas.words("perplexity", perplexity, 0, size=13, colour=MUTED, across="right")
-    canvas.words("the world says", right, 0, size=13, colour=MUTED, across="right")
+    heads = {"negative": (left + 10, "left"), "score": (bar, "left"), "perplexity": (perplexity, "right")}
+    for head, (x, across) in {**heads, "the world says": (right, "right")}.items():
+        canvas.words(head, x, 0, size=13, colour=MUTED, across=across)
     values = [0.0, *(scores or ()), *([] if score is None else [score])]
-    ends = min(values), max(*values, 1e-9)
+    ends = min(values), max(*values, 1e-9)  # of the bars, which always show where zero is
     for at, negative in enumerate(negatives):
         top, middle = 26 + ROW * at, 26 + ROW * at + (ROW - 6) / 2
-        rim = {"color": RULE, "width": 1}
-        canvas.rectangle(left, top, right + 6 - left, ROW - 6, fillcolor=PANEL, line=rim, layer="below")
+        style = {"fillcolor": PANEL, "line": {"color": RULE, "width": 1}, "layer": "below"}
+        canvas.rectangle(left, top, right + 6 - left, ROW - 6, **style)
         canvas.words(marked(negative, width=50), left + 10, middle, size=13, down="middle")
         if scores is not None:
             _bar(canvas, scores[at], score, ends, bar, middle)
-        fluent = "" if negative.fluency is None else _short(negative.fluency)
+        fluent = "" if negative.fluency is None else short(negative.fluency)
         canvas.words(fluent, perplexity, middle, size=13, across="right", down="middle")
         _verdict(canvas, negative, right, middle)
     if not negatives:
@@ -172,8 +102,7 @@ def draw_synthetic_examples(examples: Sequence[Example], *, title: str, subtitle
     canvas.words("the world says", right, 0, size=13, colour=MUTED, across="right")
     for example in examples:
         canvas.picture(data_uri(example.picture), SIDE, top, size, size)
-        line = top + 4
-        line = _line(canvas, "caption", label(example.caption, width=70, lines=2), BLUE, left, line)
+        line = _line(canvas, "caption", label(example.caption, width=70, lines=2), BLUE, left, top + 4)
         if example.score is not None:
             canvas.words(f"<b>{example.score:.3f}</b>", score, line - 30, size=14, across="right", down="middle")
         for name, negative in example.negatives.items():
@@ -207,32 +136,86 @@ def _beside(canvas: Canvas, caption: str, score: float | None, own: Sequence[str
     return below
 
 
-def _bar(
-    canvas: Canvas, value: float, mark: float | None, ends: tuple[float, float], x: float, y: float, width: float = 76
-) -> None:
+def _bar(canvas: Canvas, value: float, mark: float | None, ends: tuple[float, float], x: float, y: float) -> None:
     low, high = ends
-    scale = width / max(high - low, 1e-9)
-    canvas.rectangle(x, y - 5, width, 10, fillcolor=RULE, line={"width": 0})
+    scale = BAR / max(high - low, 1e-9)
+    canvas.rectangle(x, y - 5, BAR, 10, fillcolor=RULE, line={"width": 0})
     canvas.rectangle(x, y - 5, (value - low) * scale, 10, fillcolor=PURPLE, line={"width": 0})
     if mark is not None:
         canvas.rectangle(x + (mark - low) * scale - 1, y - 9, 2, 18, fillcolor=INK, line={"width": 0})
-    canvas.words(f"<b>{value:.3f}</b>", x + width + 8, y, size=13, down="middle")
+    canvas.words(f"<b>{value:.3f}</b>", x + BAR + 8, y, size=13, down="middle")
 
 
-def _verdict(canvas: Canvas, negative: "Negative", right: float, y: float) -> None:
+def _verdict(canvas: Canvas, negative: Negative, right: float, y: float) -> None:
     shade, words = VERDICTS[-1 if negative.truth is None else int(negative.truth)]
     canvas.words(f"<b>{words}</b>", right, y, size=13, colour=shade, across="right", down="middle")
 
 
-def _short(perplexity: float) -> str:
+def short(perplexity: float) -> str:
+    """A perplexity to one digit, a large one to none.
+
+    >>> short(12.34), short(4321.0)
+    ('12.3', '4,321')
+    """
     return f"{perplexity:.1f}" if perplexity < 100 else f"{perplexity:,.0f}"
 
 
-# Matching scores of captions and of their hardest negatives, by where the negatives come from (TAGS, Figure 1a).
+# Sentences with the words that were changed in colour and underlined.
+
+ELLIPSIS, CHANGED = " …", VERDICTS[0][0]
 
 
-LEGEND = (None, 0, 1, -1)
+def changed_parts(negative: Negative) -> list[tuple[str, bool]]:
+    """The sentence cut into parts, each with whether it was changed; in order they spell the sentence.
+
+    Changed places are found by their words from left to right, begun at the token that `spans` names where it can be.
+
+    >>> changed_parts(Negative("a big cat", spans=(), replacement=()))
+    [('a big cat', False)]
+    """
+    sentence, parts, at = negative.sentence, [], 0
+    places = token_characters(sentence, tokenise(sentence))
+    for span, words in zip(negative.spans, negative.replacement, strict=True):
+        named = places[span.start][0] if span.start < len(places) else at
+        begin = named if sentence.startswith(words, named) and named >= at else sentence.find(words, at)
+        if begin < 0 or not words:
+            continue
+        parts += [(sentence[at:begin], False), (sentence[begin : begin + len(words)], True)]
+        at = begin + len(words)
+    return [part for part in [*parts, (sentence[at:], False)] if part[0]]
+
+
+def marked(negative: Negative, *, width: int, lines: int = 2, shade: str = CHANGED) -> str:
+    """The sentence as a label of at most `lines` lines of `width` characters, changed words in colour, underlined."""
+    letters = iter([(letter, changed) for text, changed in changed_parts(negative) for letter in text])
+    written = []
+    for line in textwrap.wrap(negative.sentence, width, max_lines=lines, placeholder=ELLIPSIS):
+        cut = line.endswith(ELLIPSIS)
+        own = [_changed(letter, letters) for letter in (line.removesuffix(ELLIPSIS) if cut else line)]
+        runs = ((changed, "".join(letter for letter, _ in run)) for changed, run in groupby(own, itemgetter(1)))
+        under = f'<span style="color:{shade}"><b><u>{{}}</u></b></span>'
+        shown = (under.format(label(text)) if changed else label(text) for changed, text in runs)
+        written.append("".join(shown) + ELLIPSIS * cut)
+    return "<br>".join(written)
+
+
+def _changed(letter: str, letters: Iterator[tuple[str, bool]]) -> tuple[str, bool]:
+    """The next letter of the sentence as it stands in a line; wrapping leaves blanks out and makes others of them."""
+    for found, changed in letters:
+        if found == letter or (letter == " " and found.isspace()):
+            return letter, changed
+    return letter, False
+
+
+# Matching scores of captions and of their hardest negatives, by where the negatives come from (Figure 1a).
+
 GAP = 0.05  # the paper's solid line: the negative that much below
+DOTS = {  # by verdict, in the order of drawing: colour, name, place in the legend
+    None: (PURPLE, "negatives", 0),
+    -1: (VERDICTS[-1][0], "undecided", 3),
+    0: (PURPLE, "false of the picture: a true negative", 1),
+    1: (VERDICTS[1][0], "true: a false negative", 2),
+}
 
 
 @dataclass(frozen=True)
@@ -244,7 +227,7 @@ class Pairs:
     verdicts: Integer[ndarray, "pair"] | None = None
 
     @classmethod
-    def of(cls, made: "Made", *, logits: bool = False) -> "Pairs":
+    def of(cls, made: Made, *, logits: bool = False) -> "Pairs":
         """The hardest negative of each caption that has one, by s or by the logits that models rank by."""
         hardest = made.first(1)
         positive, negative = (values.numpy() for values in (hardest.matched if logits else hardest.scores))
@@ -267,26 +250,25 @@ def draw_score_scatter(
     pad = 0.04 * max(high - low, 1e-6)
     ends = [low - pad, high + pad]
     for column, (name, pairs) in enumerate(sources.items(), start=1):
-        _lines(figure, ends, gap, column)
-        for verdict, (shade, words) in _verdicts(pairs):
-            chosen = np.ones(len(pairs.positive), bool) if verdict is None else pairs.verdicts == verdict
-            figure.add_scatter(
-                x=pairs.positive[chosen],
-                y=pairs.negative[chosen],
-                mode="markers",
-                name=words,
-                legendgroup=words,
-                legendrank=LEGEND.index(verdict),
-                showlegend=verdict is not None and not any(trace.name == words for trace in figure.data),
-                marker={"color": translucent(shade, 0.55), "size": 5.5, "line": {"color": shade, "width": 0.5}},
-                hovertemplate="caption %{x:.3f}, negative %{y:.3f}<extra></extra>",
-                row=1,
-                col=column,
-            )
+        for below, style in ((0.0, {"dash": "dot", "color": INK}), (gap, {"color": MUTED})):
+            where = {"x0": ends[0] + below, "y0": ends[0], "x1": ends[1], "y1": ends[1] - below, "layer": "above"}
+            figure.add_shape(type="line", **where, line={"width": 1.5, **style}, row=1, col=column)
+        for verdict, (shade, words, rank) in DOTS.items():
+            judged = pairs.verdicts is not None
+            chosen = pairs.verdicts == verdict if judged else np.ones(len(pairs.positive), bool)
+            if judged == (verdict is None) or (judged and not chosen.any()):
+                continue
+            named = verdict is not None and not any(trace.name == words for trace in figure.data)
+            legend = {"name": words, "legendgroup": words, "legendrank": rank, "showlegend": named}
+            dots = {"color": translucent(shade, 0.55), "size": 5.5, "line": {"color": shade, "width": 0.5}}
+            look = {"mode": "markers", "marker": dots, "row": 1, "col": column}
+            hover = "caption %{x:.3f}, negative %{y:.3f}<extra></extra>"
+            x, y = pairs.positive[chosen], pairs.negative[chosen]
+            figure.add_scatter(x=x, y=y, hovertemplate=hover, **legend, **look)
         harder = 100 * float(np.mean(pairs.negative >= pairs.positive))
         easy = 100 * float(np.mean(pairs.negative < pairs.positive - gap))
-        axis = "" if column == 1 else str(column)
-        place = {"x": 0, "xref": f"x{axis} domain", "xanchor": "left", "y": 1.02, "yref": "paper", "yanchor": "bottom"}
+        axis = f"x{'' if column == 1 else column} domain"
+        place = {"x": 0, "xref": axis, "xanchor": "left", "y": 1.02, "yref": "paper", "yanchor": "bottom"}
         text = f"<b>{label(name)}</b><br>{harder:.0f} % at least as high<br>{easy:.0f} % more than {gap:g} below"
         figure.add_annotation(**place, text=text, align="left", showarrow=False, font={"size": 13, "color": INK})
     figure.update_xaxes(title=f"{label(score)} of the caption", range=ends, showgrid=True, exponentformat="none")
@@ -297,234 +279,7 @@ def draw_score_scatter(
     return figure.update_layout(margin_t=figure.layout.margin.t + 66, legend_y=1.21)
 
 
-def _verdicts(pairs: Pairs) -> list[tuple[int | None, tuple[str, str]]]:
-    if pairs.verdicts is None:
-        return [(None, (PURPLE, "negatives"))]
-    names = {0: "false of the picture: a true negative", 1: "true: a false negative", -1: "undecided"}
-    shades = {0: PURPLE, 1: VERDICTS[1][0], -1: GREY}
-    return [(verdict, (shades[verdict], names[verdict])) for verdict in (-1, 0, 1) if (pairs.verdicts == verdict).any()]
-
-
-def _lines(figure: go.Figure, ends: list[float], gap: float, column: int) -> None:
-    for below, style in ((0.0, {"dash": "dot", "color": INK}), (gap, {"color": MUTED})):
-        line = {"width": 1.5, **style}
-        where = {"x0": ends[0] + below, "y0": ends[0], "x1": ends[1], "y1": ends[1] - below}
-        figure.add_shape(type="line", **where, line=line, layer="above", row=1, col=column)
-
-
-# What K, L, τ and the way of masking do to negatives: small panels of difficulty, perplexity and truth.
-
-
-KNOBS = {
-    "maskings": "K: maskings",
-    "samples": "L: fillings of each",
-    "temperature": "τ: temperature",
-    "masking": "what is masked",
-}
-MEASURES = {
-    "difficulty": ("difficulty<br>s(I, T⁻) − s(I, T)", PURPLE),
-    "fluency": ("median perplexity", ORANGE),
-    "truth": ("truly false, %", BLUE),
-}
-
-
-def draw_synthesis_sweep(
-    settings: "Mapping[str, Sequence[Setting]]",
-    *,
-    title: str,
-    subtitle: str = "",
-    marked: Mapping[str, float | str] | None = None,
-) -> go.Figure:
-    """A column for each knob, a row for each measure, with 95 % intervals; `marked` values (the paper's) are ringed."""
-    figure = make_subplots(
-        len(MEASURES), len(settings), shared_yaxes=True, horizontal_spacing=0.025, vertical_spacing=0.06
-    )
-    for column, (knob, values) in enumerate(settings.items(), start=1):
-        for row, (measure, (_, shade)) in enumerate(MEASURES.items(), start=1):
-            found = [_ends(setting, measure) for setting in values]
-            names = [setting.value if isinstance(setting.value, str) else f"{setting.value:g}" for setting in values]
-            rings = [(marked or {}).get(knob) == setting.value for setting in values]
-            ends = {
-                "array": [upper - value for value, _, upper in found],
-                "arrayminus": [value - lower for value, lower, _ in found],
-            }
-            figure.add_scatter(
-                x=[label(name) for name in names],
-                y=[value for value, _, _ in found],
-                mode="markers" if knob == "masking" else "lines+markers",
-                line={"color": shade, "width": 2},
-                marker={
-                    "color": shade,
-                    "opacity": 1,
-                    "size": [13 if ring else 9 for ring in rings],
-                    "line": {"color": INK, "width": [2.5 if ring else 0 for ring in rings]},
-                },
-                error_y={**ends, "color": shade, "thickness": 1.5, "width": 4},
-                hovertemplate="%{x}: %{y:.3g}<extra></extra>",
-                row=row,
-                col=column,
-            )
-        name = KNOBS.get(knob, knob)
-        figure.update_xaxes(title=label(name), row=len(MEASURES), col=column)
-        figure.update_xaxes(type="category", range=[-0.5, len(values) - 0.5], col=column)
-    figure.update_xaxes(showticklabels=True, ticks="", linecolor=MUTED)
-    for row in range(1, len(MEASURES)):
-        figure.update_xaxes(showticklabels=False, row=row)
-    for row, (words, _) in enumerate(MEASURES.values(), start=1):
-        figure.update_yaxes(title=words, exponentformat="none", row=row, col=1)
-    return styled(figure, title, subtitle, height=640, legend=False)
-
-
-def _ends(setting: "Setting", measure: str) -> tuple[float, float, float]:
-    """Value, lower and upper end."""
-    if measure == "truth":
-        found = setting.truth.share
-        return found.percent, found.lower, found.upper
-    found = getattr(setting, measure)
-    return found.value, found.lower, found.upper
-
-
-# TAGS-DC's Tables 3 and 4 and its share of true negatives as figures, with the printed numbers beside.
-
-
-TABLE_3 = {"positive": 51.13, "tags": 87.63, "corrected": 70.87, "vse_c": 292.76}  # GPT-2, Flickr30K test
-TABLE_4 = {  # percent of pairs, [generator][discriminator]
-    "tags": {"tags": 98.7, "uniter": 2.3},
-    "tags, another seed": {"tags": 99.7, "uniter": 2.8},
-    "vse_c": {"tags": 96.3, "uniter": 87.5},
-}
-TRUE_NEGATIVES = 96.5  # percent of 200 sentences, by two people (Sec. 4.2)
-KINDS = {"positive": BLUE, "tags": PURPLE, "wm": "#44546A", "corrected": GREEN, "vse_c": ORANGE}
-NAMES = {
-    "positive": "captions",
-    "tags": "synthetic (TAGS)",
-    "tags, another seed": "synthetic (TAGS, another seed)",
-    "wm": "synthetic (words masked)",
-    "corrected": "corrected",
-    "vse_c": "by rule (VSE-C)",
-    "in_batch": "hardest of the batch",
-    "whole_set": "hardest of the set",
-}
-MODELS = {"tags": "TAGS", "tags_dc": "TAGS-DC", "uniter": "UNITER"}
-
-
-def draw_perplexities(
-    table: "Mapping[str, Perplexity]",
-    *,
-    title: str,
-    subtitle: str = "",
-    model: str = "the causal model",
-    paper: Mapping[str, float] = TABLE_3,
-) -> go.Figure:
-    """Table 3: the median and mean perplexity of each kind of sentence under `model`, and what the paper prints.
-
-    Perplexities of different language models are not comparable, their ratios are: behind each stands how many times
-    that of the captions it is.
-    """
-    rows: list[Row] = []
-    for kind, found in table.items():
-        shade = KINDS.get(kind, INK)
-        dots = [
-            Dot(one.value, one.lower, one.upper, shade, f"{_short_name(one.value)}{_times(one.value, first.value)}")
-            for one, first in ((found.median, _first(table).median), (found.mean, _first(table).mean))
-        ]
-        printed = paper.get(kind)
-        if printed is not None:
-            dots.append(Dot(printed, text=f"{printed:.1f}{_times(printed, paper['positive'])}", printed=True))
-        rows.append((NAMES.get(kind, kind), [*dots, *[None] * (3 - len(dots))]))
-    own = max(max(found.mean.upper, found.median.upper) for found in table.values())
-    least = min(min(found.mean.lower, found.median.lower) for found in table.values())
-    axes = [
-        _logarithmic("perplexity", least, own),
-        _logarithmic("perplexity", least, own),
-        _logarithmic("perplexity", min(paper.values()), max(paper.values())),
-    ]
-    panels = [f"median, {model}", f"mean, {model}", "the paper: GPT-2, Flickr30K"]
-    return interval_rows(rows, axes=axes, title=title, subtitle=subtitle, panels=panels)
-
-
-def draw_discrimination_table(
-    table: "Mapping[str, Mapping[str, Share]]",
-    *,
-    title: str,
-    subtitle: str = "",
-    paper: Mapping[str, Mapping[str, float]] = TABLE_4,
-) -> go.Figure:
-    """Table 4: the share of pairs in which each model scores the caption above the negative, by generator.
-
-    Beside it stand the paper's numbers for the same generator and model.
-    """
-    rows: list[Row] = []
-    for generator, by_model in table.items():
-        rows.append((NAMES.get(generator, generator), [None, None]))
-        for number, (model, found) in enumerate(by_model.items()):
-            own = Dot(found.percent, found.lower, found.upper, colour(number), f"{found.percent:.1f} %")
-            printed = paper.get(generator, {}).get(model)
-            beside = None if printed is None else Dot(printed, text=f"{printed:.1f} %", printed=True)
-            rows.append((MODELS.get(model, model), [own, beside]))
-    axis = {"title": "the caption scores higher, %", "range": [-4, 124], "tickvals": [0, 25, 50, 75, 100]}
-    panels = ["here", "the paper: base size, Flickr30K"]
-    return interval_rows(rows, axes=[axis, axis], title=title, subtitle=subtitle, panels=panels)
-
-
-def draw_true_negative_rates(
-    table: "Mapping[str, Mapping[str, TrueNegatives]]",
-    *,
-    title: str,
-    subtitle: str = "",
-    paper: float = TRUE_NEGATIVES,
-) -> go.Figure:
-    """Of each generator's negatives the share that is truly false, by form of the filter; the line is the paper's."""
-    rows: list[Row] = []
-    shades = (GREY, PURPLE, BLUE)
-    for generator, forms in table.items():
-        rows.append((NAMES.get(generator, generator), [None]))
-        for number, (form, found) in enumerate(forms.items()):
-            one, shade = found.share, shades[number % len(shades)]
-            text = f"{one.percent:.1f} % of {one.of:,} decided"
-            rows.append((form, [Dot(one.percent, one.lower, one.upper, shade, text, at=100)]))
-    lowest = min(found.share.lower for forms in table.values() for found in forms.values())
-    low = 10 * int(lowest // 10)
-    ticks = [tick for tick in range(0, 101, 10 if low >= 50 else 20) if tick >= low]
-    axis = {"title": "false of the picture, of those the world decides, %", "range": [low, 100 + 0.32 * (100 - low)]}
-    figure = interval_rows(rows, axes=[{**axis, "tickvals": ticks}], title=title, subtitle=subtitle)
-    figure.update_layout(margin_t=figure.layout.margin.t + 14)  # for what is written on the line
-    figure.add_vline(paper, line={"color": INK, "width": 1.5, "dash": "dash"})
-    words = {"text": f"the paper: {paper:g} %, by people", "font": {"size": 13, "color": INK}, "showarrow": False}
-    return figure.add_annotation(x=paper, xanchor="right", xshift=-4, y=1, yref="paper", yanchor="bottom", **words)
-
-
-def _first(table: "Mapping[str, Perplexity]") -> "Perplexity":
-    return next(iter(table.values()))
-
-
-def _times(value: float, first: float) -> str:
-    return "" if value == first else f" ({_short_name(value / first)} ×)"
-
-
-def _short_name(value: float) -> str:
-    return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
-
-
-def _logarithmic(title: str, least: float, most: float) -> dict[str, object]:
-    """A logarithmic axis with plain numbers, and room for what is written behind the last value."""
-    low, high = log10(least) - 0.12, log10(most)
-    digits = (1,) if high - low > 2 else (1, 3)
-    powers = range(floor(low), ceil(high) + 1, 1 if high - low < 3 else 2)
-    ticks = [digit * 10**power for power in powers for digit in digits]
-    shown = [tick for tick in ticks if low <= log10(tick) <= high + 0.2 * (high - low)]
-    return {
-        "title": title,
-        "type": "log",
-        "range": [low, high + 0.8 * (high - low)],
-        "tickvals": shown,
-        "ticktext": [f"{tick:,}" for tick in shown],
-        "tickangle": 0,
-    }
-
-
-# The difficulty of negatives over the steps of training, as a density: darker is more of them (TAGS-DC, Fig. 3).
-
+# The difficulty of negatives over the steps of training, as a density: darker is more of them (Figure 3).
 
 SHADES = ((0, "#FFFFFF"), (0.25, "#BBD6EA"), (0.6, "#3D8FC4"), (1, "#08365C"))
 RARE = 0.002  # the share of a run's negatives below which a bin may lie outside the axis
@@ -532,22 +287,21 @@ COLUMNS = 60  # of a panel, at most: neighbouring steps are added up
 LINES = ((0.1, "dot", "a tenth lies below, a tenth above"), (0.5, "solid", "median"), (0.9, "dot", None))
 
 
-def draw_difficulty(histories: "Mapping[str, DifficultyHistory]", *, title: str, subtitle: str = "") -> go.Figure:
+def draw_difficulty(histories: Mapping[str, DifficultyHistory], *, title: str, subtitle: str = "") -> go.Figure:
     """A panel a run, all on one scale: which share of a step's negatives has which score less the caption's.
 
     A column is a step or some neighbouring ones. Above the dashed line a negative scores higher than the caption that
     it was made of or drawn for.
     """
     grouped = {name: history.grouped(COLUMNS) for name, history in histories.items()}
-    figure = make_subplots(
-        1,
-        max(len(grouped), 1),
-        subplot_titles=[label(name) for name in grouped],
-        shared_yaxes=True,
-        horizontal_spacing=0.04,
-    )
-    shares = {name: _shares(history) for name, history in grouped.items()}
+    panels = {"subplot_titles": [label(name) for name in grouped], "shared_yaxes": True, "horizontal_spacing": 0.04}
+    figure = make_subplots(1, max(len(grouped), 1), **panels)
+    shares = {  # of each step's negatives by bin, adding up to 1; a step without any stays empty
+        name: history.counts / np.maximum(history.counts.sum(axis=1, keepdims=True), 1)
+        for name, history in grouped.items()
+    }
     most = max((float(share.max()) for share in shares.values()), default=1.0) or 1.0
+    scale = {"text": "% of the<br>negatives", "font": {"size": 13}}
     for column, (name, history) in enumerate(grouped.items(), start=1):
         place = {"row": 1, "col": column}
         figure.add_heatmap(
@@ -558,27 +312,15 @@ def draw_difficulty(histories: "Mapping[str, DifficultyHistory]", *, title: str,
             zmax=100 * most,
             colorscale=SHADES,
             showscale=column == len(grouped),
-            colorbar={
-                "title": {"text": "% of the<br>negatives", "font": {"size": 13}},
-                "thickness": 14,
-                "outlinewidth": 0,
-                "len": 0.9,
-            },
+            colorbar={"title": scale, "thickness": 14, "outlinewidth": 0, "len": 0.9},
             hovertemplate="step %{x:.0f}: %{z:.1f} % near %{y:.2f}<extra></extra>",
             **place,
         )
         for share, dash, said in LINES:
-            figure.add_scatter(
-                x=history.steps,
-                y=history.quantile(share),
-                mode="lines",
-                name=said,
-                legendgroup=str(dash),
-                showlegend=column == 1 and said is not None,
-                line={"color": ORANGE, "width": 2.5 if dash == "solid" else 1.8, "dash": dash},
-                hoverinfo="skip",
-                **place,
-            )
+            legend = {"name": said, "legendgroup": str(dash), "showlegend": column == 1 and said is not None}
+            line = {"color": ORANGE, "width": 2.5 if dash == "solid" else 1.8, "dash": dash}
+            look = {"mode": "lines", "line": line, "hoverinfo": "skip"}
+            figure.add_scatter(x=history.steps, y=history.quantile(share), **legend, **look, **place)
         figure.add_hline(y=0, line={"color": INK, "width": 1.2, "dash": "dash"}, **place)
     figure.update_xaxes(title="step of training", showgrid=False)
     figure.update_yaxes(range=_reach(list(grouped.values())), showgrid=False)
@@ -587,12 +329,7 @@ def draw_difficulty(histories: "Mapping[str, DifficultyHistory]", *, title: str,
     return figure.update_layout(legend_y=1.08, margin={"t": figure.layout.margin.t + 26, "r": 20})
 
 
-def _shares(history: "DifficultyHistory") -> np.ndarray:
-    """Each step's negatives by bin, adding up to 1; a step without any stays empty."""
-    return history.counts / np.maximum(history.counts.sum(axis=1, keepdims=True), 1)
-
-
-def _reach(histories: "list[DifficultyHistory]") -> list[float]:
+def _reach(histories: list[DifficultyHistory]) -> list[float]:
     """From the lowest to the highest bin that holds more than `RARE` of any run's negatives, zero always among them."""
     lowest, highest = 0.0, 0.0
     for history in histories:

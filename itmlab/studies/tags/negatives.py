@@ -1,14 +1,17 @@
 """Negatives of captions from any generator in one call: their scores, changed words, fluency, and the world's verdict.
 
-TAGS (Fan et al., 2022), Sec. 2.1 and 4, Algorithm 1.
+TAGS-DC (Fan et al., 2022), Sec. 2.1 and 4, Algorithm 1: mask, refill, leave out false negatives, keep those of the
+largest s(I, T⁻). How hard a negative is, s(I, T⁻) − s(I, T) says (Sec. 4.1); of those long gone, a Run's record does.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int, Int8, Int64
+from numpy import ndarray
 from torch import Tensor
 
 from ...data.captionset import CaptionSet
@@ -21,7 +24,7 @@ from ...synthesis.tags import Tags, implied_in, vse_c
 from ...text import SceneGraph, parse
 from ..kit.scoring import Match, as_score, matching, model_of
 
-# Negatives that were made of captions, and what is asked of all of them: scores, difficulty, truth (TAGS, Sec. 4).
+# Negatives that were made of captions, and what is asked of all of them: scores, difficulty, truth (Sec. 4).
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +104,115 @@ class Made:
 
 # Where negatives of a caption come from: refilled maskings, swaps by rule, captions of other pictures.
 
-
 Named = Literal["tags", "wm", "vse_c", "in_batch", "whole_set"]
 GENERATORS: tuple[Named, ...] = get_args(Named)
 REFILLED = ("tags", "wm")  # made, and chosen, by a tower
+TOGETHER = 32  # captions at a time, whose region embeddings and candidates are in memory at once
 Generator = Named | Callable[..., list[list[Negative]]]  # a name, or a function called as `Tailored.generate` is
 Source = Callable[[Sequence[int], torch.Generator], list[list[Negative]]]  # numbers of captions → negatives of each
+
+
+def synthetic_negatives(
+    data: CaptionSet,
+    captions: Sequence[int],
+    generator: Generator = "tags",
+    *,
+    run: Any = None,
+    scorer: Any = None,
+    keep: int | None = 31,
+    filtered: bool = True,
+    implied: bool = True,
+    maskings: int = 20,
+    samples: int = 20,
+    temperature: float = 1.5,
+    drawn: int | None = 399,
+    batch: int = 32,
+    fluent: str | CausalModel | None = None,
+    truth: bool = True,
+    seed: int = 0,
+    progress: bool = False,
+) -> Made:
+    """Negatives of the captions with these numbers, each with score, changed places and, on `scenes`, verdict.
+
+    `generator`: "tags" (phrases masked and refilled by the one tower `run`: K = `maskings`, L = `samples`, τ =
+    `temperature`), "wm" (the same with single words), "vse_c" (swaps by rule), "in_batch" and "whole_set" (captions of
+    other images: of `batch` of these captions, or of `drawn` of the whole set, None: all), or a function of your own
+    that is called as `synthesis.Tailored` calls. Copies, duplicates and, if `filtered`, false negatives go; `implied`
+    counts what said words imply as said too, where a world knows (the paper's filter does not). The `keep` best by the
+    generating model stay, or by `scorer` if no model generates. `scorer` (default: `run`) scores what stays, Run or
+    model of any kind; without both nothing is scored. `fluent` names the causal model of the perplexities (None: not
+    asked).
+    """
+    from tqdm.auto import tqdm
+
+    numbers = [int(number) for number in captions]
+    if not numbers or not 0 <= min(numbers) <= max(numbers) < len(data.captions):
+        raise ItmlabError(f"captions must be numbers from 0 to {len(data.captions) - 1}", where=data.name)
+    scorer = run if scorer is None else scorer
+    match = None if scorer is None else matching(scorer, data)
+    drawing = {"maskings": maskings, "samples": samples, "temperature": temperature, "drawn": drawn}
+    said_too = implied_in(data) if implied else None
+    make = source(generator, data, run, match, keep=keep, filtered=filtered, implied=said_too, **drawing)
+    order = torch.Generator().manual_seed(seed)
+    of_caption: dict[int, list[Negative]] = {}
+    blocks = _blocks(numbers, generator, batch, order)
+    for block in tqdm(blocks, desc="making negatives", unit="block", disable=not progress):
+        made = make(block, order)
+        if match is not None and scorer is not run and generator in REFILLED:
+            made = _scored(made, data.image_of_caption[block].tolist(), match)
+        of_caption |= dict(zip(block, made, strict=True))
+    images = data.image_of_caption[numbers].tolist()
+    rows = [[one.of(image, at) for one in of_caption[at]] for image, at in zip(images, numbers, strict=True)]
+    positive = None if match is None else match(images, [data.captions[number] for number in numbers])
+    name = generator if isinstance(generator, str) else getattr(generator, "__name__", type(generator).__name__)
+    result = Made(data, name, tuple(numbers), rows, positive, scorer)
+    result = result if fluent is None else _with_fluency(result, fluent)
+    return _with_truth(result) if truth and data.world is not None else result
+
+
+def _blocks(numbers: list[int], generator: Generator, batch: int, order: torch.Generator) -> list[list[int]]:
+    """Captions at a time; those that are each other's negatives stand together by chance."""
+    size = TOGETHER
+    if generator == "in_batch":
+        numbers, size = [numbers[at] for at in torch.randperm(len(numbers), generator=order).tolist()], batch
+    if size < 1 or len(set(numbers)) < len(numbers):
+        raise ItmlabError("a batch must have captions and each of them once", remedy="give different numbers")
+    return [numbers[start : start + size] for start in range(0, len(numbers), size)]
+
+
+def _scored(made: list[list[Negative]], images: Sequence[int], match: Match) -> list[list[Negative]]:
+    """By a model other than the one that made them; best first again."""
+    given = [image for image, row in zip(images, made, strict=True) for _ in row]
+    found = iter(match(given, [one.sentence for row in made for one in row]).tolist())
+    rows = [[replace(one, score=next(found)) for one in row] for row in made]
+    return [sorted(row, key=lambda one: -one.score) for row in rows]
+
+
+def _with_fluency(made: Made, model: str | CausalModel) -> Made:
+    said = iter(fluency([one.sentence for one in made.all()], model).perplexity.tolist())
+    return replace(made, negatives=[[replace(one, fluency=next(said)) for one in row] for row in made.negatives])
+
+
+def _with_truth(made: Made) -> Made:
+    """The world's verdicts, of all negatives of an image at once."""
+    verdict = verdicts_of(made.data, [(one.image, one.sentence) for one in made.all()])
+    said = {-1: None, 0: False, 1: True}
+    rows = [[replace(one, truth=said[verdict[one.image, one.sentence]]) for one in row] for row in made.negatives]
+    return replace(made, negatives=rows)
+
+
+def verdicts_of(data: CaptionSet, asked: Sequence[tuple[int, str]]) -> dict[tuple[int, str], int]:
+    """The world's verdict (1, 0, −1) on each sentence on its image, all sentences of an image at once."""
+    by_image: dict[int, dict[str, None]] = {}
+    for image, sentence in asked:
+        by_image.setdefault(image, {})[sentence] = None
+    if by_image:
+        parse(list(dict.fromkeys(sentence for _, sentence in asked)))  # all into the cache that the world reads
+    return {
+        (image, sentence): said
+        for image, some in by_image.items()
+        for sentence, said in zip(some, data.world.truth([image], list(some))[0].tolist(), strict=True)
+    }
 
 
 def source(
@@ -118,10 +224,8 @@ def source(
     keep: int | None,
     filtered: bool,
     implied: Implied | None,
-    maskings: int,
-    samples: int,
-    temperature: float,
     drawn: int | None,
+    **drawing: float,
 ) -> Source:
     """A generator over captions of `data`, with Algorithm 1's filter and choice (see `synthetic_negatives`)."""
     if callable(generator):
@@ -130,8 +234,8 @@ def source(
         tower = model_of(run)
         if not isinstance(tower, OneTower):
             raise ItmlabError(f"{generator} needs a one tower to refill with", remedy="give run=, a trained `tags`")
-        drawing = {"maskings": maskings, "samples": samples, "temperature": temperature, "words": generator == "wm"}
-        generate = Tags(tower, data, keep=keep, filtered=filtered, implied=implied, **drawing)
+        left = {"keep": keep, "filtered": filtered, "implied": implied}
+        generate = Tags(tower, data, words=generator == "wm", **left, **drawing)
     elif generator in GENERATORS:
         number = keep if match is None else None  # without scores a few at random
         generate = {
@@ -169,105 +273,61 @@ def own_captions(data: CaptionSet, images: Int[Tensor, "row"]) -> list[list[str]
     return [[data.captions[other] for other in data.captions_of_image[image].tolist()] for image in images.tolist()]
 
 
-TOGETHER = 32  # captions at a time, whose region embeddings and candidates are in memory at once
+# How difficult negatives were while a model learnt: s(I, T⁻) − s(I, T) over the steps of a run (Figure 3).
 
 
-def synthetic_negatives(
-    data: CaptionSet,
-    captions: Sequence[int],
-    generator: Generator = "tags",
-    *,
-    run: Any = None,
-    scorer: Any = None,
-    keep: int | None = 31,
-    filtered: bool = True,
-    implied: bool = True,
-    maskings: int = 20,
-    samples: int = 20,
-    temperature: float = 1.5,
-    drawn: int | None = 399,
-    batch: int = 32,
-    fluent: str | CausalModel | None = None,
-    truth: bool = True,
-    seed: int = 0,
-    progress: bool = False,
-) -> Made:
-    """Negatives of the captions with these numbers, each with score, changed places and, on `scenes`, verdict.
+@dataclass(frozen=True, eq=False)
+class DifficultyHistory:
+    """How many negatives of each recorded step fell into each bin of difficulty, all equally wide over [-1, 1].
 
-    `generator`: "tags" (phrases masked and refilled by the one tower `run`: K = `maskings`, L = `samples`, τ =
-    `temperature`), "wm" (the same with single words), "vse_c" (swaps by rule), "in_batch" and "whole_set" (captions of
-    other images: of `batch` of these captions, or of `drawn` of the whole set, None: all), or a function of your own
-    that is called as `synthesis.Tailored` calls. Copies, duplicates and, if `filtered`, false negatives go; `implied`
-    counts what said words imply as said too, where a world knows (the paper's filter does not). The `keep` best by the
-    generating model stay, or by `scorer` if no model generates. `scorer` (default: `run`) scores what stays, Run or
-    model of any kind; without both nothing is scored. `fluent` names the causal model of the perplexities (None: not
-    asked).
+    >>> history = DifficultyHistory(np.array([10]), np.array([[1, 0, 2, 1]]))
+    >>> history.quantile(0.5).tolist(), history.as_hard().tolist()
+    ([0.25], [0.75])
     """
-    numbers = [int(number) for number in captions]
-    if not numbers or not 0 <= min(numbers) <= max(numbers) < len(data.captions):
-        raise ItmlabError(f"captions must be numbers from 0 to {len(data.captions) - 1}", where=data.name)
-    scorer = run if scorer is None else scorer
-    match = None if scorer is None else matching(scorer, data)
-    drawing = {"maskings": maskings, "samples": samples, "temperature": temperature, "drawn": drawn}
-    words = implied_in(data) if implied else None
-    make = source(generator, data, run, match, keep=keep, filtered=filtered, implied=words, **drawing)
-    order = torch.Generator().manual_seed(seed)
-    of_caption: dict[int, list[Negative]] = {}
-    for block in _bar(_blocks(numbers, generator, batch, order), progress):
-        made = make(block, order)
-        if match is not None and scorer is not run and generator in REFILLED:
-            made = _scored(made, data.image_of_caption[block].tolist(), match)
-        of_caption |= dict(zip(block, made, strict=True))
-    images = data.image_of_caption[numbers].tolist()
-    rows = [[one.of(image, at) for one in of_caption[at]] for image, at in zip(images, numbers, strict=True)]
-    positive = None if match is None else match(images, [data.captions[number] for number in numbers])
-    name = generator if isinstance(generator, str) else getattr(generator, "__name__", type(generator).__name__)
-    result = Made(data, name, tuple(numbers), rows, positive, scorer)
-    result = result if fluent is None else _with_fluency(result, fluent)
-    return _with_truth(result) if truth and data.world is not None else result
+
+    steps: Int[ndarray, "step"]
+    counts: Int[ndarray, "step bin"]
+
+    @property
+    def edges(self) -> Float[ndarray, "edge"]:
+        """Where the bins begin and end."""
+        return np.linspace(-1, 1, self.counts.shape[1] + 1)
+
+    def quantile(self, share: float) -> Float[ndarray, "step"]:
+        """The difficulty below which this share of a step's negatives lies, even within a bin; NaN for none."""
+        totals = self.counts.sum(axis=1)
+        found = np.full(len(totals), np.nan)
+        for row in totals.nonzero()[0]:
+            below = np.concatenate([[0], np.cumsum(self.counts[row])]) / totals[row]
+            bin_of = max(int(np.searchsorted(below, share)) - 1, 0)
+            within = (share - below[bin_of]) / max(below[bin_of + 1] - below[bin_of], 1e-12)
+            found[row] = self.edges[bin_of] + within * (self.edges[bin_of + 1] - self.edges[bin_of])
+        return found
+
+    def as_hard(self) -> Float[ndarray, "step"]:
+        """The share of a step's negatives that scored at least as high as the caption; NaN where there was none."""
+        totals, above = self.counts.sum(axis=1), self.counts[:, self.counts.shape[1] // 2 :].sum(axis=1)
+        return np.where(totals > 0, above / np.maximum(totals, 1), np.nan)
+
+    def grouped(self, groups: int) -> "DifficultyHistory":
+        """At most so many columns: neighbouring steps added up, each group at its mean step."""
+        parts = np.array_split(np.arange(len(self.steps)), min(groups, len(self.steps)))
+        steps = np.array([self.steps[part].mean() for part in parts])
+        return DifficultyHistory(steps, np.stack([self.counts[part].sum(axis=0) for part in parts]))
 
 
-def _blocks(numbers: list[int], generator: Generator, batch: int, order: torch.Generator) -> list[list[int]]:
-    """Captions at a time; those that are each other's negatives stand together by chance."""
-    size = TOGETHER
-    if generator == "in_batch":
-        numbers, size = [numbers[at] for at in torch.randperm(len(numbers), generator=order).tolist()], batch
-    if size < 1 or len(set(numbers)) < len(numbers):
-        raise ItmlabError("a batch must have captions and each of them once", remedy="give different numbers")
-    return [numbers[start : start + size] for start in range(0, len(numbers), size)]
+def difficulty_history(run: Any, negatives: str = "synthetic") -> DifficultyHistory:
+    """The record of a Run's training, of its "synthetic" or "retrieved" negatives.
 
-
-def _bar(blocks: list[list[int]], progress: bool) -> Any:
-    from tqdm.auto import tqdm
-
-    return tqdm(blocks, desc="making negatives", unit="block", disable=not progress)
-
-
-def _scored(made: list[list[Negative]], images: Sequence[int], match: Match) -> list[list[Negative]]:
-    """By a model other than the one that made them; best first again."""
-    given = [image for image, row in zip(images, made, strict=True) for _ in row]
-    found = iter(match(given, [one.sentence for row in made for one in row]).tolist())
-    rows = [[replace(one, score=next(found)) for one in row] for row in made]
-    return [sorted(row, key=lambda one: -one.score) for row in rows]
-
-
-def _with_fluency(made: Made, model: str | CausalModel) -> Made:
-    said = iter(fluency([one.sentence for one in made.all()], model).perplexity.tolist())
-    return replace(made, negatives=[[replace(one, fluency=next(said)) for one in row] for row in made.negatives])
-
-
-def _with_truth(made: Made) -> Made:
-    """The world's verdicts, of all negatives of an image at once."""
-    of_image: dict[int, dict[str, bool | None]] = {}
-    for one in made.all():
-        of_image.setdefault(one.image, {})[one.sentence] = None
-    if of_image:
-        parse([one.sentence for one in made.all()])  # all at once into the cache that the world looks into
-    for image, sentences in of_image.items():
-        verdicts = made.data.world.truth([image], list(sentences))[0].tolist()
-        of_image[image] = {
-            sentence: None if verdict < 0 else bool(verdict)
-            for sentence, verdict in zip(sentences, verdicts, strict=True)
-        }
-    rows = [[replace(one, truth=of_image[one.image][one.sentence]) for one in row] for row in made.negatives]
-    return replace(made, negatives=rows)
+    A run that kept none is an ItmlabError.
+    """
+    records = [record for record in run.history if negatives in record.get("difficulty", {})]
+    if not records:
+        kept = sorted({name for record in run.history for name in record.get("difficulty", {})})
+        raise ItmlabError(
+            f"the run's record has no difficulty of {negatives!r} negatives",
+            where=str(run.directory),
+            remedy=f"there are {', '.join(kept)}" if kept else "take a run of `tags`, `tags_dc` or `sg`",
+        )
+    counts = np.array([record["difficulty"][negatives] for record in records])
+    return DifficultyHistory(np.array([record["step"] for record in records]), counts)

@@ -1,4 +1,8 @@
-"""Word discrimination and correction over many synthetic negatives, whole and by type of phrase (TAGS-DC, Sec. 4.4)."""
+"""Word discrimination and correction over many synthetic negatives: how often right, and right by the world's truth.
+
+TAGS-DC (Fan et al., 2022), Sec. 4.4: accuracies of H_WoD and H_WoC, whole and by type of phrase. The paper counts any
+word that is not the caption's as wrong; only a world can say which of them are true of the picture all the same.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,12 +24,15 @@ from ...text import SceneGraph, phrases
 from ...text.alignment import align, token_characters
 from ...text.graph import tokenise
 from ...text.tokens import plain_text
+from .negatives import graphs, verdicts_of
 from .words import WordAnswers, one_tower_of, spelled, word_answers
 
 # Where a synthetic negative was changed, letter for letter: to put any of its places back as they were.
 
+Place = tuple[int, int]  # its first character, and the one behind its last
 
-def changed_places(negative: Negative, caption: str) -> list[tuple[int, int]] | None:
+
+def changed_places(negative: Negative, caption: str) -> list[Place] | None:
     """First and behind-the-last character of each changed place of the sentence, in order.
 
     None where putting all of them back does not give the caption again: such a sentence was not made of it word by
@@ -42,7 +49,7 @@ def changed_places(negative: Negative, caption: str) -> list[tuple[int, int]] | 
     return places if put_back(negative, places, range(len(places))) == caption else None
 
 
-def put_back(negative: Negative, places: list[tuple[int, int]], chosen: Iterable[int]) -> str:
+def put_back(negative: Negative, places: list[Place], chosen: Iterable[int]) -> str:
     """The sentence with the words that these places had in its caption."""
     sentence = negative.sentence
     for place in sorted(chosen, reverse=True):
@@ -51,12 +58,15 @@ def put_back(negative: Negative, places: list[tuple[int, int]], chosen: Iterable
     return sentence
 
 
-def with_only(negative: Negative, places: list[tuple[int, int]], place: int) -> str:
+def with_only(negative: Negative, places: list[Place], place: int) -> str:
     """The caption with this one of the changes."""
     return put_back(negative, places, (other for other in range(len(places)) if other != place))
 
 
+# How often each word of many negatives is told rightly, piece by piece.
+
 KINDS = ("object", "attribute", "relation", "other")  # of phrases; what lies outside all of them is "other"
+OTHER = KINDS.index("other")
 
 
 @dataclass(frozen=True)
@@ -121,13 +131,12 @@ def word_study(model: Any, data: CaptionSet, negatives: Sequence[Negative]) -> W
     sentences = [one.sentence for one in kept]
     source = looked_at(tower, data)
     answers = word_answers(tower, [source[image] for image in images.tolist()], sentences, rows.tolist())
-    graphs = dict(zip(captions, _graphs(data, captions), strict=True))
-    texts = [data.captions[caption] for caption in captions]
-    pieces = align(tower.tokenizer, texts, [graphs[caption] for caption in captions], tower.config.maximum_tokens)
+    texts, parsed = [data.captions[caption] for caption in captions], graphs(data, captions)
+    pieces = align(tower.tokenizer, texts, parsed, tower.config.maximum_tokens)
     length = answers.input_ids.shape[1]  # of a row, its caption has as many
-    kind = torch.full(answers.input_ids.shape, KINDS.index("other"))
-    for row, caption in enumerate(captions):
-        of_word = torch.tensor([*_kinds(graphs[caption]), KINDS.index("other")])
+    kind = torch.full(answers.input_ids.shape, OTHER)
+    for row, graph in enumerate(parsed):
+        of_word = torch.tensor([*_kinds(graph), OTHER])  # the last for pieces of no word
         kind[row] = of_word[pieces.first_word[row, :length].clamp(max=len(of_word) - 1)]
     place = torch.full(answers.input_ids.shape, -1)
     for row, (sentence, where) in enumerate(zip(sentences, places, strict=True)):
@@ -138,9 +147,7 @@ def word_study(model: Any, data: CaptionSet, negatives: Sequence[Negative]) -> W
     )
 
 
-def _usable(
-    tower: OneTower, data: CaptionSet, negatives: Sequence[Negative]
-) -> list[tuple[Negative, list[tuple[int, int]]]]:
+def _usable(tower: OneTower, data: CaptionSet, negatives: Sequence[Negative]) -> list[tuple[Negative, list[Place]]]:
     """The negatives whose pieces stand under those of their captions, and differ in the changed places only."""
     found = []
     for negative in negatives:
@@ -152,9 +159,8 @@ def _usable(
         where = changed_places(negative, caption)
         if where is None:
             continue
-        made, was = (
-            tower.tokenizer.backend_tokenizer.encode(plain_text(text)).ids for text in (negative.sentence, caption)
-        )
+        encode = tower.tokenizer.backend_tokenizer.encode
+        made, was = (encode(plain_text(text)).ids for text in (negative.sentence, caption))
         if len(made) != len(was) or len(made) > tower.config.maximum_tokens:
             continue
         inside = _places(tower, negative.sentence, where)
@@ -163,7 +169,7 @@ def _usable(
     return found
 
 
-def _places(tower: OneTower, sentence: str, places: Sequence[tuple[int, int]]) -> list[int]:
+def _places(tower: OneTower, sentence: str, places: Sequence[Place]) -> list[int]:
     """For each piece of the sentence the number of the changed place it stands in, or -1."""
     offsets = tower.tokenizer.backend_tokenizer.encode(plain_text(sentence)).offsets
     return [
@@ -172,24 +178,15 @@ def _places(tower: OneTower, sentence: str, places: Sequence[tuple[int, int]]) -
     ]
 
 
-def _graphs(data: CaptionSet, captions: Sequence[int]) -> list[SceneGraph]:
-    if data.world is not None:
-        return [data.world.graphs[caption] for caption in captions]
-    from ...text import parse
-
-    return parse([data.captions[caption] for caption in captions])
-
-
 def _kinds(graph: SceneGraph) -> list[int]:
     """For each token of the sentence the kind of the shortest phrase that it stands in."""
-    kinds = [KINDS.index("other")] * len(graph.tokens)
+    kinds = [OTHER] * len(graph.tokens)
     for phrase in sorted(phrases(graph), key=lambda one: one.span.start - one.span.end):  # the longest first
         kinds[phrase.span.start : phrase.span.end] = [KINDS.index(phrase.kind)] * (phrase.span.end - phrase.span.start)
     return kinds
 
 
 # Word discrimination and correction against the world's truth: a replaced word may well be true of the picture.
-
 
 WORDS = ("kept", "replaced, true", "replaced, undecided", "replaced, false")
 SENTENCES = ("caption", "made wrong", "corrected")
@@ -220,67 +217,47 @@ def word_truth(
     mismatch of `above` on (the paper: all of them).
     """
     if data.world is None:
-        raise ItmlabError(
-            "only a world says which sentences are true", where=data.name, remedy="use the data set scenes"
-        )
+        remedy = "use the data set scenes"
+        raise ItmlabError("only a world says which sentences are true", where=data.name, remedy=remedy)
     tower, images = one_tower_of(model), study.images.tolist()
     made = [one.sentence for one in study.negatives]
     captions = [data.captions[one.caption] for one in study.negatives]
     corrected = [each.corrected(above) for each in spelled(tower, made, study.answers)]
     alone = _alone(study, captions)
     whole = zip(images * len(SENTENCES), captions + made + corrected, strict=True)
-    verdict = _verdicts(data, [*whole, *((images[row], one) for row, one in alone.values())])
-    stages = dict(zip(SENTENCES, (captions, made, corrected), strict=True))
-    of_stage = {
-        name: torch.tensor([verdict[pair] for pair in zip(images, some, strict=True)]) for name, some in stages.items()
+    verdict = verdicts_of(data, [*whole, *((images[row], one) for (row, _), one in alone.items())])
+    said = {
+        stage: torch.tensor([verdict[pair] for pair in zip(images, sentences, strict=True)])
+        for stage, sentences in zip(SENTENCES, (captions, made, corrected), strict=True)
     }
-    restored = [new.casefold() == old.casefold() for new, old in zip(corrected, captions, strict=True)]
+    after, decided = said["corrected"], said["corrected"] >= 0
     kinds = [one.kind[0] if len(one.kind) == 1 else "" for one in study.negatives]
-    after = of_stage["corrected"]
-    rows = {"all": torch.ones(len(made)).bool()} | {
-        kind: torch.tensor([each == kind for each in kinds]) for kind in KINDS if kind in kinds
-    }
+    chosen = {kind: decided & torch.tensor([each == kind for each in kinds]) for kind in KINDS if kind in kinds}
+    restored = [new.casefold() == old.casefold() for new, old in zip(corrected, captions, strict=True)]
+    of_place = {place: verdict[images[place[0]], one] for place, one in alone.items()}
     return WordTruth(
-        _mismatched(study, {place: verdict[images[row], one] for place, (row, one) in alone.items()}, threshold),
-        {name: {said: int((found == said).sum()) for said in (1, 0, -1)} for name, found in of_stage.items()},
+        _mismatched(study, of_place, threshold),
+        {stage: {sort: int((found == sort).sum()) for sort in (1, 0, -1)} for stage, found in said.items()},
         share(torch.tensor(restored), study.images),
-        {
-            kind: share(after[chosen & (after >= 0)] == 1, study.images[chosen & (after >= 0)])
-            for kind, chosen in rows.items()
-        },
+        {kind: share(after[rows] == 1, study.images[rows]) for kind, rows in {"all": decided, **chosen}.items()},
     )
 
 
-def _alone(study: WordStudy, captions: Sequence[str]) -> dict[tuple[int, int], tuple[int, str]]:
-    """For each row and changed place the row again, and the caption with only that change."""
+def _alone(study: WordStudy, captions: Sequence[str]) -> dict[tuple[int, int], str]:
+    """For each row and changed place the caption with only that change."""
     found = {}
     for row, (negative, caption) in enumerate(zip(study.negatives, captions, strict=True)):
         places = changed_places(negative, caption) or []
-        found |= {(row, place): (row, with_only(negative, places, place)) for place in range(len(places))}
+        found |= {(row, place): with_only(negative, places, place) for place in range(len(places))}
     return found
-
-
-def _verdicts(data: CaptionSet, asked: Sequence[tuple[int, str]]) -> dict[tuple[int, str], int]:
-    """The world's verdict on each sentence on its image, parsed all at once."""
-    from ...text import parse
-
-    by_image: dict[int, dict[str, None]] = {}
-    for image, sentence in asked:
-        by_image.setdefault(image, {})[sentence] = None
-    parse(list({sentence for some in by_image.values() for sentence in some}))  # into the cache that the world reads
-    return {
-        (image, sentence): said
-        for image, some in by_image.items()
-        for sentence, said in zip(some, data.world.truth([image], list(some))[0].tolist(), strict=True)
-    }
 
 
 def _mismatched(study: WordStudy, verdicts: Mapping[tuple[int, int], int], threshold: float) -> dict[str, Share]:
     """How many pieces of words of each sort are said not to fit."""
     said, owners = 1 - study.answers.mismatch < threshold, study.images[:, None].expand(study.counted.shape)
     sort: Int[Tensor, "row piece"] = torch.full(study.counted.shape, WORDS.index("kept"))
-    names = {1: "replaced, true", -1: "replaced, undecided", 0: "replaced, false"}
+    number = {1: 1, -1: 2, 0: 3}  # of WORDS, by verdict
     for row, piece in study.replaced.nonzero().tolist():
-        sort[row, piece] = WORDS.index(names[verdicts[row, int(study.place[row, piece])]])
+        sort[row, piece] = number[verdicts[row, int(study.place[row, piece])]]
     masks = {name: study.counted & (sort == number) for number, name in enumerate(WORDS)}
     return {name: share(said[mask], owners[mask]) for name, mask in masks.items()}

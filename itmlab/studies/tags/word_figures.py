@@ -1,11 +1,17 @@
-"""Words coloured by how little they fit their picture, and what the model writes instead (TAGS-DC, Figure 4)."""
+"""Figures of words: coloured by how little they fit, how often they are told rightly, and what the world says of them.
+
+TAGS-DC (Fan et al., 2022), Figure 4 and Sec. 4.4.
+"""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import plotly.graph_objects as go
+from plotly.colors import find_intermediate_color, hex_to_rgb
 from plotly.subplots import make_subplots
 
+from ...metrics.statistics import Share
+from ...metrics.words import WordAccuracy
 from ..kit.canvas import Box, Canvas, data_uri, fill
 from ..kit.theme import (
     BLUE,
@@ -25,13 +31,10 @@ from ..kit.theme import (
     styled,
     text_width,
 )
+from .word_accuracy import WordTruth
+from .words import Part, WordExample, WordRow
 
-if TYPE_CHECKING:
-    from ...metrics.statistics import Share
-    from ...metrics.words import WordAccuracy
-    from .word_accuracy import WordTruth
-    from .words import Part, WordExample, WordRow
-
+# Sentences on a picture, each word the greener, the better it fits (Figure 4).
 
 FITS, MISFITS = "#5FBF8C", "#FFE14A"  # the paper's green and yellow; yellow is also much the lighter
 MARKS = {"restored": GREEN, "other": VERMILION, "missed": ORANGE, "rewritten": BLUE}
@@ -43,19 +46,10 @@ LEGEND = {
 }
 SIDE, PICTURE, NAME, SCORE = 24, 156, 92, 78  # pixels: margin, picture, columns
 SIZE, LINE, DIGITS = 16, 39, 11  # pixels: letters, from line to line, letters of numbers under words
-HIGHER = "no lower than the caption"
 LINES, FLAGGED = 6, 0.5  # a longer sentence is cut; from this mismatch on it is written under the word
 
 
-class _Place(NamedTuple):
-    part: "Part"
-    text: str
-    left: float
-    right: float
-    line: int
-
-
-def draw_explained_words(examples: "Sequence[WordExample]", *, title: str, subtitle: str = "") -> go.Figure:
+def draw_explained_words(examples: Sequence[WordExample], *, title: str, subtitle: str = "") -> go.Figure:
     """Each example's picture and beside it its sentences, with their scores (%) by model and the world's verdicts.
 
     Backgrounds go from green (fits) to yellow (does not); from a mismatch of 50 % on it stands under the word. In
@@ -63,7 +57,8 @@ def draw_explained_words(examples: "Sequence[WordExample]", *, title: str, subti
     below the caption's.
     """
     canvas, top = Canvas(), 6.0
-    models = list(dict.fromkeys(model for example in examples for row in example.rows for model in row.scores))
+    every = [row for example in examples for row in example.rows]
+    models = list(dict.fromkeys(model for row in every for model in row.scores))
     right = WIDTH - SIDE - SCORE * len(models)
     for at, model in enumerate(models):
         name = label(shortened(model, 13, SCORE - 6))
@@ -72,32 +67,33 @@ def draw_explained_words(examples: "Sequence[WordExample]", *, title: str, subti
     for example in examples:
         canvas.line((SIDE, top), (WIDTH - SIDE, top), RULE)
         canvas.picture(data_uri(example.picture), SIDE, top + 12, PICTURE, PICTURE)
-        lower, captions = top + 10, [row.scores for row in example.rows if row.name == "caption"]
+        lower, caption = top + 10, next((row.scores for row in example.rows if row.name == "caption"), {})
         for row in example.rows:
-            lower = _row(canvas, row, models, captions[0] if captions else {}, lower, right)
+            lower = _row(canvas, row, models, caption, lower, right)
         top = max(lower + 4, top + PICTURE + 24)
-    marks = {part.mark for example in examples for row in example.rows for part in row.parts} - {None}
-    scored = any(row.name == "caption" and row.scores for example in examples for row in example.rows)
+    marks = {part.mark for row in every for part in row.parts}
+    scored = any(row.name == "caption" and row.scores for row in every)
     end = _legend(canvas, [mark for mark in MARKS if mark in marks], scored, top + 10)
     return canvas.figure(title, subtitle, height=end)
 
 
 def blend(mismatch: float) -> str:
-    """The colour of a mismatch between 0 and 1."""
-    low, high = ([int(shade[start : start + 2], 16) for start in (1, 3, 5)] for shade in (FITS, MISFITS))
-    share = min(max(mismatch, 0.0), 1.0)
-    return "#{:02X}{:02X}{:02X}".format(*(round(a + share * (b - a)) for a, b in zip(low, high, strict=True)))
+    """The colour of a mismatch between 0 and 1.
+
+    >>> blend(0.0), blend(0.5)
+    ('#5FBF8C', '#AFD06B')
+    """
+    ends = map(hex_to_rgb, (FITS, MISFITS))
+    return f"#{bytes(map(round, find_intermediate_color(*ends, min(max(mismatch, 0.0), 1.0)))).hex().upper()}"
 
 
 def _row(
-    canvas: Canvas, row: "WordRow", models: Sequence[str], caption: Mapping[str, float], top: float, right: float
+    canvas: Canvas, row: WordRow, models: Sequence[str], caption: Mapping[str, float], top: float, right: float
 ) -> float:
     """One sentence with its name, verdict and scores; returns where it ends."""
-    left = SIDE + PICTURE + 22
-    middle = top + (LINE - 7) / 2
-    canvas.words(
-        label(row.name), left, middle - (8 if row.verdict is not None else 0), size=13, colour=MUTED, down="middle"
-    )
+    left, middle = SIDE + PICTURE + 22, top + (LINE - 7) / 2
+    upper = middle - (8 if row.verdict is not None else 0)
+    canvas.words(label(row.name), left, upper, size=13, colour=MUTED, down="middle")
     if row.verdict is not None:
         shade, said = VERDICTS[row.verdict]
         canvas.words(f"<b>{said}</b>", left, middle + 10, size=13, colour=shade, down="middle")
@@ -106,12 +102,19 @@ def _row(
         _word(canvas, place, top + place.line * LINE)
     for at, model in enumerate(models):
         if model in row.scores:
-            score = row.scores[model]
-            wrong = row.name == "made wrong" and score >= caption.get(model, 2.0)
-            text = f"<b>{100 * score:.2f}</b>" if row.name == "made wrong" else f"{100 * score:.2f}"
-            shade = VERMILION if wrong else INK
+            score, wrong = row.scores[model], row.name == "made wrong"
+            text = f"<b>{100 * score:.2f}</b>" if wrong else f"{100 * score:.2f}"
+            shade = VERMILION if wrong and score >= caption.get(model, 2.0) else INK
             canvas.words(text, right + SCORE * (at + 1), middle, size=15, colour=shade, across="right", down="middle")
     return top + LINE * (max((place.line for place in places), default=0) + 1) + 8
+
+
+class _Place(NamedTuple):
+    part: Part
+    text: str
+    left: float
+    right: float
+    line: int
 
 
 def _word(canvas: Canvas, place: _Place, top: float) -> None:
@@ -127,7 +130,7 @@ def _word(canvas: Canvas, place: _Place, top: float) -> None:
     canvas.words(label(place.text), middle, top + (LINE - 7) / 2, size=SIZE, across="center", down="middle")
 
 
-def _lay_out(parts: "Sequence[Part]", left: float, right: float) -> list[_Place]:
+def _lay_out(parts: Sequence[Part], left: float, right: float) -> list[_Place]:
     """Each part's place; what is beyond the last line is left out."""
     places: list[_Place] = []
     at, line, blank = left, 0, text_width(" ", SIZE) + 3
@@ -139,8 +142,7 @@ def _lay_out(parts: "Sequence[Part]", left: float, right: float) -> list[_Place]
         if at + width > right and at > left:
             at, line = left, line + 1
         if line == LINES:
-            last = places.pop()
-            places.append(last._replace(text="…", right=last.left + text_width("…", SIZE)))
+            places[-1] = places[-1]._replace(text="…", right=places[-1].left + text_width("…", SIZE))
             break
         places.append(_Place(part, text, at, at + width, line))
         at += width
@@ -162,10 +164,11 @@ def _legend(canvas: Canvas, marks: Sequence[str], scored: bool, top: float) -> f
         canvas.rectangle(at, middle - 1, 22, 3, fillcolor=MARKS[mark], line={"width": 0})
         at = _noted(canvas, LEGEND[mark], at + 28, middle) + 22
     if scored:
-        if at + text_width("00.00 " + HIGHER, 12) > WIDTH - SIDE:
+        number, said = "00.00", "no lower than the caption"
+        if at + text_width(f"{number} {said}", 12) > WIDTH - SIDE:
             at, middle = float(SIDE), middle + 22
-        canvas.words("<b>00.00</b>", at, middle, size=12, colour=VERMILION, down="middle")
-        _noted(canvas, HIGHER, at + text_width("00.00 ", 12) + 6, middle)
+        canvas.words(f"<b>{number}</b>", at, middle, size=12, colour=VERMILION, down="middle")
+        _noted(canvas, said, at + text_width(f"{number} ", 12) + 6, middle)
     return middle + 22
 
 
@@ -175,15 +178,14 @@ def _noted(canvas: Canvas, text: str, at: float, middle: float) -> float:
     return at + text_width(text, 12)
 
 
-# How well words are discriminated and corrected, by type of phrase (TAGS-DC, Sec. 4.4).
-
+# How well words are discriminated and corrected, by type of phrase (Sec. 4.4).
 
 PAPER_ACCURACY = {"word discrimination": 66.5, "word correction": 87.3}  # Sec. 4.4: Flickr30K, words not named
 SERIES = {"replaced": (VERMILION, "diamond"), "kept": (BLUE, "circle"), "all": (INK, "square")}
 
 
 def draw_word_accuracy(
-    accuracies: "Mapping[str, Mapping[str, WordAccuracy]]",
+    accuracies: Mapping[str, Mapping[str, WordAccuracy]],
     *,
     title: str,
     subtitle: str = "",
@@ -195,56 +197,42 @@ def draw_word_accuracy(
     calls every word kept, or copies it; the dashed line, in the first row (of all words), the paper's number.
     """
     tasks, gap = list(accuracies), 0.24
-    figure = make_subplots(
-        1, len(tasks), subplot_titles=[*map(label, tasks)], shared_yaxes=True, horizontal_spacing=0.06
-    )
+    titles = [label(task) for task in tasks]
+    figure = make_subplots(1, len(tasks), subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.06)
     rows = list(next(iter(accuracies.values())))
     for column, task in enumerate(tasks, start=1):
+        place = {"showlegend": column == 1, "row": 1, "col": column}
         for number, (name, (shade, symbol)) in enumerate(SERIES.items()):
-            shares: list[Share] = [getattr(accuracies[task][row], name) for row in rows]
-            there = [at for at, share in enumerate(shares) if share.of]
+            shares = [(at, getattr(accuracies[task][row], name)) for at, row in enumerate(rows)]
+            shares = [(at, share) for at, share in shares if share.of]
             figure.add_scatter(
-                x=[shares[at].percent for at in there],
-                y=[at + gap * (number - 1) for at in there],
-                error_x=error_bars([shares[at] for at in there], shade),
+                x=[share.percent for _, share in shares],
+                y=[at + gap * (number - 1) for at, _ in shares],
+                error_x=error_bars([share for _, share in shares], shade),
                 mode="markers",
                 name=f"{name} words",
                 legendgroup=name,
-                showlegend=column == 1,
                 marker={"color": shade, "symbol": symbol, "size": 11},
-                customdata=[str(shares[at]) for at in there],
+                customdata=[str(share) for _, share in shares],
                 hovertemplate=f"{name} words: %{{customdata}}<extra></extra>",
                 cliponaxis=False,
-                row=1,
-                col=column,
+                **place,
             )
-        lazy = [_kept_share(accuracies[task][row]) for row in rows]
-        figure.add_scatter(
-            x=[value for share in lazy for value in (share, share, None)],
-            y=[place for at in range(len(rows)) for place in (at - 0.38, at + 0.38, None)],
-            mode="lines",
-            name="all words, if nothing is ever found wrong",
-            legendgroup="lazy",
-            showlegend=column == 1,
-            line={"color": GREY, "width": 2},
-            hoverinfo="skip",
-            row=1,
-            col=column,
-        )
+        own = [accuracies[task][row] for row in rows]
+        lazy = [100 * one.kept.of / max(one.all.of, 1) for one in own]
+        x = [value for share in lazy for value in (share, share, None)]
+        y = [end for at in range(len(rows)) for end in (at - 0.38, at + 0.38, None)]
+        look = {"mode": "lines", "line": {"color": GREY, "width": 2}, "legendgroup": "lazy", "hoverinfo": "skip"}
+        figure.add_scatter(x=x, y=y, name="all words, if nothing is ever found wrong", **look, **place)
         if paper and task in paper:
-            line = {"color": ORANGE, "width": 2, "dash": "dash"}
-            figure.add_shape(x0=paper[task], x1=paper[task], y0=-0.45, y1=0.45, line=line, row=1, col=column)
-            words = {"text": f"paper {paper[task]:.1f} %", "font": {"color": MUTED, "size": 13}, "showarrow": False}
-            figure.add_annotation(
-                x=paper[task], y=0.45, xanchor="right", xshift=-5, yanchor="middle", **words, row=1, col=column
-            )
+            at, line = paper[task], {"color": ORANGE, "width": 2, "dash": "dash"}
+            figure.add_shape(x0=at, x1=at, y0=-0.45, y1=0.45, line=line, row=1, col=column)
+            words = {"text": f"paper {at:.1f} %", "font": {"color": MUTED, "size": 13}, "showarrow": False}
+            anchor = {"xanchor": "right", "xshift": -5, "yanchor": "middle"}
+            figure.add_annotation(x=at, y=0.45, **anchor, **words, row=1, col=column)
     figure.update_xaxes(range=[-2, 102], tickvals=list(range(0, 101, 20)), title="right, %", showgrid=True)
-    figure.update_yaxes(
-        tickvals=list(range(len(rows))),
-        ticktext=[label(row) for row in rows],
-        range=[len(rows) - 0.3, -0.5],
-        showgrid=False,
-    )
+    ticks = {"tickvals": list(range(len(rows))), "ticktext": [label(row) for row in rows]}
+    figure.update_yaxes(**ticks, range=[len(rows) - 0.3, -0.5], showgrid=False)
     figure.update_yaxes(tickfont={"size": 14, "color": INK}, col=1)
     figure = styled(figure, title, subtitle, height=170 + 78 * len(rows))
     figure.update_annotations(selector={"yanchor": "bottom", "xref": "paper"}, font={"size": 15, "color": MUTED})
@@ -255,18 +243,13 @@ def draw_word_accuracy(
     )
 
 
-def _kept_share(accuracy: "WordAccuracy") -> float:
-    return 100 * accuracy.kept.of / max(accuracy.all.of, 1)
-
-
 # What a model says of words, and what it makes of sentences, against what the world says of them.
-
 
 SHADES = {"kept": BLUE, "replaced, true": GREEN, "replaced, undecided": GREY, "replaced, false": VERMILION}
 
 
 def draw_word_truth(
-    truth: "WordTruth", *, title: str, subtitle: str = "", control: "Mapping[str, Share] | None" = None
+    truth: WordTruth, *, title: str, subtitle: str = "", control: Mapping[str, Share] | None = None
 ) -> go.Figure:
     """Left: how often words are said not to fit, by what the world says of them, with 95 % intervals. Right: verdicts
     on captions, on the sentences made of them and on the corrected ones, in percent.
@@ -276,18 +259,15 @@ def draw_word_truth(
     panels = ("words said not to fit", "sentences, by the world's verdict")
     figure = make_subplots(1, 2, subplot_titles=panels, horizontal_spacing=0.16)
     names, shares = list(truth.mismatched), list(truth.mismatched.values())
-    rows = [
-        f"{label(name)}<br><span style='color:{MUTED}'>{share.of:,} words</span>"
-        for name, share in truth.mismatched.items()
-    ]
-    _bars(figure, rows, names, shares, None if control is None else (-0.36, 0.4))
-    stages = list(truth.sentences)
-    totals = [max(sum(counts.values()), 1) for counts in truth.sentences.values()]
+    counted = (f"<br><span style='color:{MUTED}'>{share.of:,} words</span>" for share in shares)
+    rows = {name: label(name) + words for name, words in zip(names, counted, strict=True)}
+    _bars(figure, rows, shares, None if control is None else (-0.36, 0.4))
     for verdict, (shade, said) in VERDICTS.items():
-        values = [100 * truth.sentences[stage][verdict] / total for stage, total in zip(stages, totals, strict=True)]
+        stages = truth.sentences.values()
+        values = [100 * counts[verdict] / max(sum(counts.values()), 1) for counts in stages]
         figure.add_bar(
             x=values,
-            y=stages,
+            y=list(truth.sentences),
             orientation="h",
             name=said,
             marker_color=shade,
@@ -301,7 +281,7 @@ def draw_word_truth(
             col=2,
         )
     if control is not None:
-        _bars(figure, rows, names, [control[name] for name in names], (0.08, 0.24), pale=True)
+        _bars(figure, rows, [control[name] for name in names], (0.08, 0.24), pale=True)
         shares = [*shares, *control.values()]
     largest = max((share.upper for share in shares if share.of), default=100.0)
     figure.update_xaxes(title="said not to fit, %", range=[0, 1.2 * largest], row=1, col=1)
@@ -320,25 +300,24 @@ def draw_word_truth(
 
 def _bars(
     figure: go.Figure,
-    rows: Sequence[str],
-    names: Sequence[str],
-    shares: "Sequence[Share]",
+    rows: Mapping[str, str],
+    shares: Sequence[Share],
     place: tuple[float, float] | None,
     *,
     pale: bool = False,
 ) -> None:
     """A bar in each row of the left panel; `place`: where in its row it begins, and how high it is."""
-    offset, width = (None, None) if place is None else place
+    (offset, width), ink = place or (None, None), MUTED if pale else INK
     figure.add_bar(
         x=[share.percent if share.of else 0 for share in shares],
-        y=list(rows),
+        y=list(rows.values()),
         orientation="h",
         offset=offset,
         width=width,
         base=None if place is None else 0,  # or the pale one would be stacked on the other
-        marker_color=[SHADES[name] for name in names],
+        marker_color=[SHADES[name] for name in rows],
         marker_opacity=0.4 if pale else 1,
-        error_x=error_bars(shares, MUTED if pale else INK),
+        error_x=error_bars(shares, ink),
         customdata=[str(share) for share in shares],
         hovertemplate="%{customdata}<extra></extra>",
         showlegend=False,
@@ -348,15 +327,6 @@ def _bars(
     for at, share in enumerate(shares):
         if share.of:
             text = f"{share.percent:.0f} %" if pale else f"<b>{share.percent:.0f} %</b>"
+            look = {"font": {"color": ink, "size": 12 if pale else 14}, "xanchor": "left", "xshift": 8}
             middle = at if place is None else at + offset + width / 2
-            figure.add_annotation(
-                x=share.upper,
-                y=middle,
-                text=text,
-                font={"color": MUTED if pale else INK, "size": 12 if pale else 14},
-                showarrow=False,
-                xanchor="left",
-                xshift=8,
-                row=1,
-                col=1,
-            )
+            figure.add_annotation(x=share.upper, y=middle, text=text, showarrow=False, **look, row=1, col=1)

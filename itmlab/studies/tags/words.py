@@ -1,4 +1,8 @@
-"""Which words of a sentence do not fit a picture, and what the model would write (TAGS-DC, Sec. 2.4 and Figure 4)."""
+"""Which words of a sentence do not fit a picture, and what the model would write.
+
+TAGS-DC (Fan et al., 2022), Sec. 2.4 and Figure 4: the head H_WoD gives each piece of a word the probability that it was
+replaced (Eq. 8), H_WoC the piece that belongs there (Eq. 9). A word's mismatch is the largest of its pieces'.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +25,7 @@ from ...models.encoded import evaluating
 from ...models.pairs import looked_at, on_device
 from ...synthesis.refill import Vocabulary
 from ...text.tokens import plain_text
-from ..kit.scoring import as_score, matching
+from ..kit.scoring import as_score, matching, model_of
 
 # A sentence on a picture: how little each word fits, what the model would write there, and the corrected sentence.
 
@@ -50,7 +54,12 @@ class Word:
 
 @dataclass(frozen=True)
 class ExplainedSentence:
-    """A sentence on a picture: its words, in order, and by the name of each model the score s in [0, 1] (Eq. 3)."""
+    """A sentence on a picture: its words, in order, and by the name of each model the score s in [0, 1] (Eq. 3).
+
+    >>> found = ExplainedSentence("a dog.", (Word("a", 0, 1, 0.1, "a"), Word("dog", 2, 5, 0.9, "cat")))
+    >>> found.corrected(), found.corrected(0.95)
+    ('a cat.', 'a dog.')
+    """
 
     sentence: str
     words: tuple[Word, ...]
@@ -79,20 +88,16 @@ class ExplainedSentence:
             between, change = self.sentence[at : word.start], word.rewritten and word.mismatch >= above
             if change and word.joined and found:
                 between = between.strip()
-            elif not between and found and (change or found[-1][1]) and _would_run_on(found[-1][0], word.correction):
-                between = " "
+            elif not between and found and (change or found[-1][1]):
+                run_on = found[-1][0][-1:].isalnum() and word.correction[:1].isalnum()
+                between = " " if run_on else ""  # two words must not become one
             found += [(between, False), (word.correction if change else word.text, change)]
             at = word.end
         found.append((self.sentence[at:], False))
         return [part for part in found if part[0]]
 
 
-def _would_run_on(before: str, after: str) -> bool:
-    return before[-1:].isalnum() and after[:1].isalnum()
-
-
 # A one-tower model asked what it makes of sentences on pictures: every head that speaks of words, and the score.
-
 
 TOGETHER = 64  # sentences through the tower
 
@@ -114,11 +119,10 @@ class WordAnswers:
 
 def one_tower_of(model: Any) -> OneTower:
     """The model itself, or the model of a Run; one that does not read words and picture together is an ItmlabError."""
-    model = getattr(model, "model", model)
+    model = model_of(model)
     if not isinstance(model, OneTower):
-        raise ItmlabError(
-            f"{type(model).__name__} has no heads that discriminate and correct words", remedy="take a one-tower model"
-        )
+        fault = f"{type(model).__name__} has no heads that discriminate and correct words"
+        raise ItmlabError(fault, remedy="take a one-tower model")
     return model
 
 
@@ -141,25 +145,17 @@ def word_answers(
     ids, mask, word_mask = tokens["input_ids"], tokens["attention_mask"].bool(), tokens["word_mask"]
     mismatch, written = torch.zeros(ids.shape), torch.zeros_like(ids)
     match, allowed = torch.zeros(len(ids)), Vocabulary(model.tokenizer).allowed
-    order = torch.argsort(rows, stable=True)
     with evaluating(model):
-        for some in order.split(TOGETHER):
+        for some in torch.argsort(rows, stable=True).split(TOGETHER):  # sentences on one image stand together
             different, at = rows[some].unique(return_inverse=True)
-            regions = model.embed_regions(
-                **on_device(model, model.prepare_images([images[image] for image in different.tolist()]))
-            )
-            length = int(mask[some].sum(dim=1).max())
-            device = regions.values.device
-            said = model(
-                ids[some, :length].to(device),
-                mask[some, :length].to(device),
-                regions.take(at.to(device)),
-                heads=("itm", "wod", "woc"),
-            )
+            pictures = model.prepare_images([images[image] for image in different.tolist()])
+            regions = model.embed_regions(**on_device(model, pictures))
+            length, device = int(mask[some].sum(dim=1).max()), regions.values.device
+            given = ids[some, :length].to(device), mask[some, :length].to(device), regions.take(at.to(device))
+            said = model(*given, heads=("itm", "wod", "woc"))
             mismatch[some, :length] = said.wod.float().softmax(dim=-1)[..., REPLACED].cpu()
-            written[some, :length] = (
-                said.woc.float().cpu()[..., : len(allowed)].masked_fill(~allowed, -torch.inf).argmax(dim=-1)
-            )
+            logits = said.woc.float().cpu()[..., : len(allowed)].masked_fill(~allowed, -torch.inf)
+            written[some, :length] = logits.argmax(dim=-1)
             match[some] = said.itm.float().cpu()
     return WordAnswers(ids, word_mask, mismatch, written, match)
 
@@ -167,7 +163,7 @@ def word_answers(
 def explain_words(
     model: Any, picture: Any, sentences: Sequence[str], *, name: str | None = None
 ) -> list[ExplainedSentence]:
-    """Each sentence explained by `model` on one picture, its file or a record of regions, with its score under `name`.
+    """Each sentence as `model` explains it on one picture, its file or a record of regions; its score is under `name`.
 
     The model is a one tower or a Run of one; only one trained with word discrimination and correction (TAGS-DC) has
     learnt to answer. Words behind its `maximum_tokens` are not read. A sentence without words is an ItmlabError.
@@ -192,15 +188,11 @@ def spelled(
     tower: OneTower, sentences: Sequence[str], answers: WordAnswers, name: str = "model"
 ) -> list[ExplainedSentence]:
     """Answers on pieces as answers on the words of the sentences."""
-    vocabulary, scores = Vocabulary(tower.tokenizer), answers.match.sigmoid().tolist()
-    return [
-        ExplainedSentence(
-            sentence,
-            tuple(_words(tower, vocabulary, sentence, answers.mismatch[row], answers.written[row])),
-            {name: scores[row]},
-        )
-        for row, sentence in enumerate(sentences)
-    ]
+    vocabulary, found = Vocabulary(tower.tokenizer), []
+    for row, (sentence, score) in enumerate(zip(sentences, answers.match.sigmoid().tolist(), strict=True)):
+        words = _words(tower, vocabulary, sentence, answers.mismatch[row], answers.written[row])
+        found.append(ExplainedSentence(sentence, tuple(words), {name: score}))
+    return found
 
 
 def corrections(
@@ -244,7 +236,7 @@ def _words(
         yield Word(own, start, end, float(mismatch[places].max()), correction, joined)
 
 
-# One picture's rows of TAGS-DC's Figure 4: a caption, the sentence made wrong, and what the model makes of it.
+# One picture's rows of Figure 4: a caption, the sentence made wrong, and what the model makes of it.
 
 
 @dataclass(frozen=True)
@@ -301,14 +293,11 @@ def word_example(
 
     def told(sentences: Sequence[str]) -> list[ExplainedSentence]:
         answers = explained(tower, [looked_at(tower, data)[image]], sentences, [0] * len(sentences), name=name)
-        scores = {
-            other: as_score(models[other], match([image] * len(sentences), sentences)).tolist()
-            for other, match in matches.items()
-        }
-        return [
-            replace(one, scores={other: row[at] for other, row in scores.items()} | one.scores)
-            for at, one in enumerate(answers)
-        ]
+        for other, match in matches.items():
+            found = as_score(models[other], match([image] * len(sentences), sentences)).tolist()
+            for answer, score in zip(answers, found, strict=True):
+                answer.scores[other] = score
+        return [replace(one, scores={model: one.scores[model] for model in models}) for one in answers]
 
     first = told([sentence] if caption is None else [sentence, caption])
     own = None if caption is None else [word.text.casefold() for word in first[1].words]
@@ -360,7 +349,6 @@ def _marked(parts: Iterable[Part], caption: Sequence[str] | None) -> Iterable[Pa
     else:
         blocks = SequenceMatcher(None, said, caption, autojunk=False).get_matching_blocks()
         kept = {block.a + at for block in blocks for at in range(block.size)}
+    marks = {(True, True): "restored", (True, False): "other", (False, True): None, (False, False): "missed"}
     for number, part in enumerate(parts):
-        rewritten, its_own = part.mark is not None, number in kept
-        mark = ("restored" if its_own else "other") if rewritten else (None if its_own else "missed")
-        yield replace(part, mark=mark)
+        yield replace(part, mark=marks[part.mark is not None, number in kept])

@@ -5,9 +5,6 @@ from .lexicon import Knowledge, word_set
 from .noun_phrases import Phrases
 from .tree import Preposition, Word
 
-# Who a word of a caption is said of: subjects, the nouns of participles and relative clauses, all joined by "and".
-
-
 _RELATIVE = word_set("that which who whom what where")
 _CLAUSES = word_set("acl acl:relcl advcl xcomp ccomp parataxis conj dep appos amod")
 _NO_VERBS = word_set("aux aux:pass cop case compound det")
@@ -16,7 +13,10 @@ _DEEPEST = 12  # clauses inside clauses
 
 
 class Subjects:
-    """Questions about one caption; words and things are given and told by the number of their word."""
+    """Who a word of a caption is said of: subjects, the nouns of participles and relative clauses, all joined by "and".
+
+    Words and things are given and told by the number of their word.
+    """
 
     def __init__(self, words: list[Word], phrases: Phrases, known: Knowledge):
         self.words, self.phrases, self.known = words, phrases, known
@@ -143,17 +143,20 @@ class Clauses:
 
     def _verb(self, number: int) -> None:
         word = self.words[number]
-        who, objects = self.subjects.of(number), self._objects(number)
+        who, children = self.subjects.of(number), [(child, self.words[child].label) for child in word.children]
+        direct = [child for child, label in children if label in ("obj", "iobj")]
+        objects = [one for child in direct for one in self.subjects.together(child)]
         places = [c for c in word.children if self.words[c].preposition is not None and self.subjects.is_thing(c)]
-        if not objects and word.verb in _HELPERS and self._has_deed(number):
-            return
+        leads_on = any(label in ("xcomp", "ccomp") and self.subjects.is_verb(child) for child, label in children)
+        if leads_on and not objects and word.verb in _HELPERS:
+            return  # "trying to catch": the deed is the other verb's
         if word.label in _RELATIVE_CLAUSE and not objects and self._missing(number, who, places):
             return
         if self._is_passive(number):
             self._passive(number, who, places)
             return
         particle = self._particle(number)
-        name, span = word.verb, Span(word.start, word.end)
+        name, span = word.verb, word.span
         if particle is not None and (particle.label == "compound:prt" or not (objects or places)):
             name, span = f"{name} {particle.text}", joint(word, particle)
         for one in objects:
@@ -163,17 +166,8 @@ class Clauses:
         if not objects and not places:
             self._attribute(who, name, span)
 
-    def _objects(self, number: int) -> list[int]:
-        children = self.words[number].children
-        direct = [child for child in children if self.words[child].label in ("obj", "iobj")]
-        return [one for child in direct for one in self.subjects.together(child)]
-
-    def _has_deed(self, number: int) -> bool:
-        """Whether a verb leads to another ("trying to catch"), which is the deed."""
-        children = self.words[number].children
-        return any(self.words[child].label in ("xcomp", "ccomp") and self.subjects.is_verb(child) for child in children)
-
     def _particle(self, number: int) -> Word | None:
+        """The "up" of "pick up"; parsers also call it an adverb or a preposition."""
         for child in self.words[number].children:
             word = self.words[child]
             loose = word.label in ("advmod", "case", "prep", "obl") and word.pos in ("ADP", "ADV")
@@ -184,16 +178,15 @@ class Clauses:
     def _place(self, number: int, who: list[int], place: int, *, with_verb: bool) -> None:
         """A noun behind a preposition: the first says its relation with the verb ("sit on"), others alone ("in")."""
         word, preposition = self.words[number], self.words[place].preposition
-        name, span = preposition.name, Span(preposition.start, preposition.end)
+        name, span = preposition.name, preposition.span
         if with_verb:
             name, span = f"{word.verb} {name}", joint(word, preposition)
         for one in self.subjects.together(place):
             self._say(who, name, one, span)
             self.claimed.add(one)
 
-    # passive
-
     def _is_passive(self, number: int) -> bool:
+        """Whether a participle is passive, with its auxiliary ("is covered") or without ("a road covered by snow")."""
         word = self.words[number]
         if word.text.endswith("ing"):
             return False
@@ -202,21 +195,16 @@ class Clauses:
             return True
         if word.text.endswith("s"):
             return False
-        if any(self._is_by(child) for child in word.children):
+        if any(one is not None and one.name == "by" for one in (self.words[c].preposition for c in word.children)):
             return True
         if "nsubj" in labels:
             auxiliaries = [c for c in word.children if self.words[c].label in ("aux", "cop")]
             return any(self.words[child].verb == "be" for child in auxiliaries)
         return word.label in _PASSIVE_PLACES and word.text != word.verb and "obj" not in labels
 
-    def _is_by(self, number: int) -> bool:
-        preposition = self.words[number].preposition
-        return preposition is not None and preposition.name == "by"
-
     def _passive(self, number: int, who: list[int], places: list[int]) -> None:
         """ "a road covered by snow": the snow covers the road; other prepositions leave the subject what it is."""
-        word = self.words[number]
-        span = Span(word.start, word.end)
+        word, span = self.words[number], self.words[number].span
         for rank, place in enumerate(places):
             name = self.words[place].preposition.name
             if name == "by" or (word.verb in _INVERTED_WITH and name in ("with", "in")):
@@ -229,42 +217,35 @@ class Clauses:
         if not places:
             self._attribute(who, word.text, span)
 
-    # relative clauses
-
     def _missing(self, number: int, who: list[int], places: list[int]) -> bool:
         """In "the sofa the man is sitting on" the clause has its own subject, and its noun is what it lacks."""
         word = self.words[number]
         own = [c for c in word.children if self.words[c].label in ("nsubj", "nsubj:pass") and self.subjects.is_thing(c)]
-        head = self.phrases.find(word.head) if word.head >= 0 else -1
+        head = self.phrases.find(word.head)
         if not own or head < 0 or any(self.words[child].label == "mark" for child in word.children):
             return False
         left = self._left_behind(number)
         if left is not None:
             self._say(who, f"{word.verb} {left.text}", head, joint(word, left))
         elif not places:
-            self._say(who, word.verb, head, Span(word.start, word.end))
+            self._say(who, word.verb, head, word.span)
         return left is not None or not places
 
     def _left_behind(self, number: int) -> Word | None:
         """The preposition without a noun behind a verb."""
-        for child in self.words[number].children:
-            word = self.words[child]
-            if child > number and word.pos == "ADP" and word.preposition is None and not word.children:
-                return word
-        return None
-
-    # predicates
+        behind = (self.words[child] for child in self.words[number].children if child > number)
+        return next((w for w in behind if w.pos == "ADP" and w.preposition is None and not w.children), None)
 
     def _predicate(self, number: int) -> None:
+        """An adjective behind its noun ("the dog is brown"), a preposition as the whole of a relative clause."""
         word = self.words[number]
         if word.preposition is not None:
             return
-        head = self.phrases.find(word.head) if word.head >= 0 else -1
-        span = Span(word.start, word.end)
+        head, span = self.phrases.find(word.head), word.span
         if word.pos in ("ADP", "AUX") and word.label in _RELATIVE_CLAUSE and head >= 0:  # "the table the plates are on"
             left = word if word.pos == "ADP" else self._left_behind(number)
             if left is not None:
-                self._say(self.subjects.of(number), left.text, head, Span(left.start, left.end))
+                self._say(self.subjects.of(number), left.text, head, left.span)
         if word.pos != "ADJ" or (self._governs(number) and word.text in ("full", "close")):
             return
         if word.label in ("amod", "appos", *_RELATIVE_CLAUSE) and head >= 0:
@@ -275,8 +256,6 @@ class Clauses:
 
     def _governs(self, number: int) -> bool:
         return any(self.words[child].preposition is not None for child in self.words[number].children)
-
-    # saying
 
     def _say(self, who: list[int], name: str, thing: int, span: Span) -> None:
         self.links += [(one, name, thing, span) for one in who if one != thing]

@@ -4,9 +4,45 @@ from dataclasses import dataclass, field
 
 from ..graph import Span
 from .lexicon import Knowledge, noun_lemma, word_set
-from .tree import NOUNS, Word, hang
+from .repair import NOUNS
+from .tree import Word, hang
 
-# A thing that a caption speaks of, while its noun phrase is being read.
+NUMBERS = {
+    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+    "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "twenty": 20, "dozen": 12,
+}  # fmt: skip
+_PEOPLE = {
+    "he": "man", "him": "man", "she": "woman", "they": "people", "someone": "person", "somebody": "person",
+    "everyone": "people", "anyone": "person", "people": "people",
+}  # fmt: skip
+_QUANTIFIERS = word_set(
+    "several many some few various multiple numerous more most all both other another each every any no one single "
+    "certain such same own lot whole entire couple pair only different much half dozens hundreds"
+)
+_PLURAL_WORDS = word_set("several many some few various multiple numerous both dozens hundreds")
+_PLURAL_FORMS = word_set("people cattle police children men women")
+_SHADES = word_set("light dark bright pale deep medium neon off royal navy forest sky lime hot partly")
+_COLOURS = word_set(
+    "red orange yellow green blue purple pink brown black white gray grey tan beige gold golden silver colored "
+    "coloured turquoise teal blond blonde maroon cream cloudy navy"
+)
+_SHAPES = word_set("colored coloured shaped haired covered sleeved")
+_OUTSIDE = word_set(
+    "nsubj nsubj:pass acl:relcl advcl xcomp ccomp parataxis cop aux aux:pass mark expl root list vocative"
+)
+_PARTS = {
+    "haired": "hair", "framed": "frame", "sleeved": "sleeve", "legged": "leg", "eyed": "eye", "brimmed": "brim",
+    "handled": "handle", "necked": "neck",
+}  # fmt: skip
+_DONE_BY = {"covered": "cover", "filled": "fill", "lined": "line"}
+# Nouns to look through: in "a group of people" the thing is the people, in "bits of ice" the ice.
+_TRANSPARENT = word_set(
+    "group pair couple bunch row set lot pile piece bit slice stack crowd herd flock line number series collection "
+    "variety amount plenty kind type sort array cluster patch pack dozen team assortment bundle strip chunk handful "
+    "body batch range pieces"
+)
+_TWO = word_set("pair couple")
+_WORN_IN_PAIRS = word_set("pants jeans shorts trousers scissors glass sunglasses shoe boot ski sock glove goggles")
 
 
 @dataclass(slots=True)
@@ -25,85 +61,11 @@ class Thing:
     covers: list[tuple[str, str, Span]] = field(default_factory=list)  # (verb, what does it) of "a snow covered road"
 
 
-# Nouns to look through: in "a group of people" the thing is the people, in "bits of ice" the ice.
-
-
-_TRANSPARENT = word_set(
-    "group pair couple bunch row set lot pile piece bit slice stack crowd herd flock line number series collection "
-    "variety amount plenty kind type sort array cluster patch pack dozen team assortment bundle strip chunk handful "
-    "body batch range pieces"
-)
-_TWO = word_set("pair couple")
-_WORN_IN_PAIRS = word_set("pants jeans shorts trousers scissors glass sunglasses shoe boot ski sock glove goggles")
-
-
-def see_through(words: list[Word], things: dict[int, Thing], stands_for: dict[int, int], known: Knowledge) -> None:
-    """Put what a group consists of in its place, among the things and in the tree, and note it in `stands_for`."""
-    for number, thing in list(things.items()):
-        kind = known.of.get(thing.name, "transparent" if thing.name in _TRANSPARENT else "")
-        inner = next((at for at in words[number].children if at > number and at in things and _is_of(words[at])), -1)
-        if inner < 0 or not kind.startswith("transparent"):
-            continue
-        content = things[inner]
-        content.attributes = [*thing.attributes, *content.attributes]
-        if kind == "transparent attribute":
-            content.attributes.insert(0, ("group of" if thing.name == "group" else thing.name, thing.span))
-        if content.plural and content.count is None and thing.name in _TWO and not thing.plural:
-            content.count = None if content.name in _WORN_IN_PAIRS else 2
-        if content.owner < 0:
-            content.owner = thing.owner
-        del things[number]
-        stands_for[number] = inner
-        _replace(words, number, inner)
-
-
-def _is_of(word: Word) -> bool:
-    return word.preposition is not None and word.preposition.name == "of"
-
-
-def _replace(words: list[Word], outer: int, inner: int) -> None:
-    """Put the inner word in the outer one's place in the tree."""
-    head, label, preposition = words[outer].head, words[outer].label, words[outer].preposition
-    for child in list(words[outer].children):
-        if child != inner and (child > inner or words[child].label in ("nsubj", "cop", "expl", "nsubj:pass")):
-            hang(words, child, inner, words[child].label)
-    hang(words, inner, head, label)
-    hang(words, outer, inner, "det")
-    words[inner].preposition, words[outer].preposition = preposition, None
-
-
-NUMBERS = {
-    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "twenty": 20, "dozen": 12,
-}  # fmt: skip
-_PEOPLE = {
-    "he": "man", "him": "man", "she": "woman", "they": "people", "someone": "person", "somebody": "person",
-    "everyone": "people", "anyone": "person", "people": "people",
-}  # fmt: skip
-_QUANTIFIERS = word_set(
-    "several many some few various multiple numerous more most all both other another each every any no one single "
-    "certain such same own lot whole entire couple pair only different much half dozens hundreds"
-)
-_PLURAL_WORDS = word_set("several many some few various multiple numerous both dozens hundreds")
-_SHADES = word_set("light dark bright pale deep medium neon off royal navy forest sky lime hot partly")
-_COLOURS = word_set(
-    "red orange yellow green blue purple pink brown black white gray grey tan beige gold golden silver colored "
-    "coloured turquoise teal blond blonde maroon cream cloudy navy"
-)
-_SHAPES = word_set("colored coloured shaped haired covered sleeved")
-_OUTSIDE = word_set(
-    "nsubj nsubj:pass acl:relcl advcl xcomp ccomp parataxis cop aux aux:pass mark expl root list vocative"
-)
-_PARTS = {
-    "haired": "hair", "framed": "frame", "sleeved": "sleeve", "legged": "leg", "eyed": "eye", "brimmed": "brim",
-    "handled": "handle", "necked": "neck",
-}  # fmt: skip
-_DONE_BY = {"covered": "cover", "filled": "fill", "lined": "line"}
-_PLURAL_FORMS = word_set("people cattle police children men women")
-
-
 class Phrases:
-    """All things of a caption, by the number of their head word."""
+    """All things of a caption, by the number of their head word.
+
+    Phrases are read from the last word to the first, so that a noun takes in its modifiers before they can be heads.
+    """
 
     def __init__(self, words: list[Word], known: Knowledge):
         self.words, self.known = words, known
@@ -130,17 +92,15 @@ class Phrases:
             return word.text in _PEOPLE
         if word.pos not in NOUNS:
             return False
-        if not any(letter.isalpha() for letter in word.text):
-            return False
-        return not (
-            word.label in ("compound", "amod") and word.head == number + 1 and self.words[word.head].pos in NOUNS
-        )
+        modifies = word.label in ("compound", "amod") and word.head == number + 1
+        inside = modifies and self.words[word.head].pos in NOUNS
+        return not inside and any(letter.isalpha() for letter in word.text)
 
     def _read(self, number: int) -> None:
         word = self.words[number]
         before = self._before(number)
         name = noun_lemma(word.text) if word.pos in NOUNS else _PEOPLE[word.text]
-        thing = Thing(name, number, Span(word.start, word.end))
+        thing = Thing(name, number, word.span)
         thing.plural = (noun_lemma(word.text) != word.text and word.text != "glasses") or word.text in _PLURAL_FORMS
         thing.count = None if thing.plural else 1
         joined = True
@@ -195,13 +155,12 @@ class Phrases:
         self.used.add(at)
         if at in self.spoken_for:
             return False
-        if word.pos in ("DET", "PUNCT", "CCONJ", "NUM", "SYM", "PART", "PRON") or word.text in _QUANTIFIERS:
-            if word.label == "nmod:poss":
-                thing.owner = at
-            return False
+        helps = word.pos in ("DET", "PUNCT", "CCONJ", "NUM", "SYM", "PART", "PRON") or word.text in _QUANTIFIERS
         if word.label == "nmod:poss":
-            self.used.discard(at)
             thing.owner = at
+            if not helps:
+                self.used.discard(at)  # "the man's hat": the owner is a thing of its own
+        if helps or word.label == "nmod:poss":
             return False
         if word.pos == "ADV" and word.text not in _SHADES and self.words[word.head].pos in ("ADV", "VERB"):
             return False
@@ -222,7 +181,7 @@ class Phrases:
         word = self.words[at]
         first, _, last = word.text.rpartition("-")
         before = self.words[at - 1] if at else None
-        span = Span(word.start, word.end)
+        span = word.span
         fits = before is not None and (before.pos in NOUNS or (last in _PARTS and before.pos in ("ADJ", "VERB")))
         if not first and fits and self._belongs(at - 1, thing.head):
             first, span = before.text, Span(before.start, word.end)
@@ -240,13 +199,10 @@ class Phrases:
         return True
 
     def _kind(self, thing: Thing, at: int) -> str:
-        said = self.words[at].text
-        found = self.known.compounds.get(f"{said} {thing.name}")
-        if found is None and " " in thing.name:
-            found = self.known.compounds.get(f"{said} {thing.name.rpartition(' ')[2]}")
-        if found is None:
-            found = self.known.modifiers.get(said, "attribute")
-        return found
+        """How a noun before the noun goes with it, as `Knowledge.compounds` says."""
+        said, compounds = self.words[at].text, self.known.compounds
+        last = compounds.get(f"{said} {thing.name.rpartition(' ')[2]}", self.known.modifiers.get(said, "attribute"))
+        return compounds.get(f"{said} {thing.name}", last)
 
     def _describe(self, thing: Thing, word: Word) -> None:
         if thing.attributes:
@@ -257,7 +213,7 @@ class Phrases:
             ):
                 thing.attributes[-1] = (f"{word.text} {last}", Span(word.start, span.end))
                 return
-        thing.attributes.append((word.text, Span(word.start, word.end)))
+        thing.attributes.append((word.text, word.span))
 
     def _quantify(self, thing: Thing, number: int, before: list[int]) -> None:
         for at in before:
@@ -275,3 +231,35 @@ class Phrases:
                 thing.count, thing.plural = 0, False
             elif word.text in _PLURAL_WORDS and thing.plural:
                 thing.count = None
+
+
+def see_through(words: list[Word], things: dict[int, Thing], stands_for: dict[int, int], known: Knowledge) -> None:
+    """Put what a group consists of in its place, among the things and in the tree, and note it in `stands_for`."""
+    for number, thing in list(things.items()):
+        kind = known.of.get(thing.name, "transparent" if thing.name in _TRANSPARENT else "")
+        behind = [at for at in words[number].children if at > number and at in things and words[at].preposition]
+        inner = next((at for at in behind if words[at].preposition.name == "of"), -1)
+        if inner < 0 or not kind.startswith("transparent"):
+            continue
+        content = things[inner]
+        content.attributes = [*thing.attributes, *content.attributes]
+        if kind == "transparent attribute":
+            content.attributes.insert(0, ("group of" if thing.name == "group" else thing.name, thing.span))
+        if content.plural and content.count is None and thing.name in _TWO and not thing.plural:
+            content.count = None if content.name in _WORN_IN_PAIRS else 2
+        if content.owner < 0:
+            content.owner = thing.owner
+        del things[number]
+        stands_for[number] = inner
+        _replace(words, number, inner)
+
+
+def _replace(words: list[Word], outer: int, inner: int) -> None:
+    """Put the inner word in the outer one's place in the tree."""
+    head, label, preposition = words[outer].head, words[outer].label, words[outer].preposition
+    for child in list(words[outer].children):
+        if child != inner and (child > inner or words[child].label in ("nsubj", "cop", "expl", "nsubj:pass")):
+            hang(words, child, inner, words[child].label)
+    hang(words, inner, head, label)
+    hang(words, outer, inner, "det")
+    words[inner].preposition, words[outer].preposition = preposition, None

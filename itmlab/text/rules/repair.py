@@ -1,17 +1,22 @@
 """Mends trees of captions where the words say better than the tagger what is a thing and what is done.
 
 A tagger trained on running text takes "shadow across a wall" for an order and "thumb touching pizza" for three nouns.
-Words that captions nearly always use as a thing, or as a deed, are known from a table (see `learning.learn_words`).
+Words that captions nearly always use as a thing, or as a deed, are known from a table (`lexicon.knowledge`).
 """
 
 from dataclasses import dataclass
 
 from .lexicon import Knowledge, noun_lemma, verb_lemma, verbs, word_set
 
-# A dependency tree that can be changed: what `repair` works on.
-
-
-NOMINAL = frozenset({"NOUN", "PROPN"})
+NOUNS = word_set("NOUN PROPN")
+_RELATIVE_PRONOUNS = word_set("who that which")
+_RELATIVE_CLAUSES = word_set("acl:relcl relcl")
+_OWN = word_set("obj dobj obl prep nsubj")
+_ONE = word_set("is was has")
+_BEFORE_NOUN = word_set("det amod nummod compound nmod:poss case poss flat advmod")
+_BESIDE_NOUN = word_set("nmod appos dep flat conj amod compound obj list")
+_SUBJECTS = word_set("nsubj nsubj:pass nsubjpass")
+_HELPERS = word_set("aux aux:pass auxpass cop")
 
 
 @dataclass(slots=True)
@@ -24,76 +29,6 @@ class Node:
     head: int
 
 
-def children_of(nodes: list[Node], at: int) -> list[int]:
-    """The tokens whose head is token `at`."""
-    return [child for child, node in enumerate(nodes) if node.head == at]
-
-
-# Mends who does what: subjects that a parser gives to the nearer noun only.
-
-
-_RELATIVE_PRONOUNS = frozenset({"who", "that", "which"})
-_RELATIVE_CLAUSES = frozenset({"acl:relcl", "relcl"})
-_OWN = frozenset({"obj", "dobj", "obl", "prep", "nsubj"})
-_ONE = frozenset({"is", "was", "has"})
-
-
-def give_object(nodes: list[Node], at: int) -> None:
-    """ "a man wearing a hat holds a bag" read as if the hat held it: the hat is worn, the man holds."""
-    who = nodes[at].head
-    if who < 0 or who > at or nodes[who].pos not in NOMINAL:
-        return
-    own = [child for child in children_of(nodes, at) if nodes[child].label in _OWN]
-    if nodes[at].label in _RELATIVE_CLAUSES and any(nodes[child].text in _RELATIVE_PRONOUNS for child in own):
-        own = [child for child in own if nodes[child].text not in _RELATIVE_PRONOUNS]  # "a man who wears a hat holds"
-    elif nodes[at].label != "acl" or not nodes[at].text.endswith("ing"):
-        return
-    if any(all(nodes[below].label != "nsubj" for below in children_of(nodes, child)) for child in own):
-        return  # it has something of its own, and that is no clause
-    thing = at + 1
-    while thing < len(nodes) and nodes[thing].pos in ("DET", "ADJ", "NUM", "NOUN", "PROPN", "CCONJ", "VERB"):
-        verb = nodes[thing].head
-        if nodes[thing].label == "nsubj" and nodes[thing].pos in NOMINAL and verb > thing:
-            break
-        thing += 1
-    else:
-        return
-    if verb in (who, at) or not (nodes[who].head in (-1, verb) or nodes[verb].head in (who, at)):
-        return
-    nodes[thing].head, nodes[thing].label = at, "obj"
-    if nodes[verb].head in (who, at):
-        nodes[verb].head, nodes[verb].label = (-1 if nodes[who].head == verb else nodes[who].head), nodes[who].label
-    nodes[who].head, nodes[who].label = verb, "nsubj"
-
-
-def join_subjects(nodes: list[Node], verb: int) -> None:
-    """ "a man and two dogs are walking" read as a man, and dogs that walk: with a plural verb both walk."""
-    first = nodes[verb].head
-    if nodes[verb].label != "conj" or not 0 <= first < verb or nodes[first].pos not in NOMINAL:
-        return
-    below = children_of(nodes, verb)
-    second = next((child for child in below if nodes[child].label == "nsubj"), -1)
-    joint = next((child for child in below if nodes[child].label == "cc"), -1)
-    if not first < joint < second < verb or nodes[second].pos not in NOMINAL or nodes[joint].text != "and":
-        return
-    helpers = {nodes[child].text for child in below if nodes[child].label in ("aux", "aux:pass", "auxpass", "cop")}
-    one = helpers & _ONE or (not helpers and nodes[verb].text.endswith("s"))
-    busy = any(
-        nodes[child].pos == "VERB" or nodes[child].label in ("nsubj", "expl")
-        for child in children_of(nodes, first)
-        if child != verb
-    )
-    if one or busy:
-        return
-    nodes[verb].head, nodes[verb].label = nodes[first].head, nodes[first].label
-    nodes[first].head, nodes[first].label = verb, "nsubj"
-    nodes[second].head, nodes[second].label = first, "conj"
-    nodes[joint].head = second
-
-
-_BEFORE_NOUN = word_set("det amod nummod compound nmod:poss case poss flat advmod")
-
-
 def repair(nodes: list[Node], known: Knowledge) -> None:
     """Change tags, heads and labels in place."""
     for at, node in enumerate(nodes):
@@ -104,11 +39,11 @@ def repair(nodes: list[Node], known: Knowledge) -> None:
             if node.text in known.actions or _must_act(nodes, at):
                 _make_verb(nodes, at)
         elif node.label == "aux" and node.text in ("has", "have", "had"):
-            if node.head >= 0 and nodes[node.head].pos in NOMINAL:
+            if node.head >= 0 and nodes[node.head].pos in NOUNS:
                 _make_owner(nodes, at)
         elif node.pos == "VERB" and at and node.label not in ("amod", "compound", "case"):
             before = nodes[at - 1]
-            if before.head == at and before.label == "compound" and before.pos in NOMINAL:
+            if before.head == at and before.label == "compound" and before.pos in NOUNS:
                 _make_verb(nodes, at)
     for at, node in enumerate(nodes):
         if node.pos == "VERB" and node.head < 0 and node.text.endswith("ed"):
@@ -116,6 +51,13 @@ def repair(nodes: list[Node], known: Knowledge) -> None:
         if node.pos == "VERB":
             give_object(nodes, at)
             join_subjects(nodes, at)
+
+
+def _acts(nodes: list[Node], at: int) -> bool:
+    """Whether a word tagged as a verb has a subject or an auxiliary, or stands as a noun's modifier."""
+    labels = {nodes[child].label for child in children_of(nodes, at)}
+    modifies = nodes[at].label in ("amod", "compound") and nodes[at].head == at + 1 and nodes[at + 1].pos in NOUNS
+    return modifies or bool(labels & (_SUBJECTS | _HELPERS))
 
 
 def _must_act(nodes: list[Node], at: int) -> bool:
@@ -126,18 +68,11 @@ def _must_act(nodes: list[Node], at: int) -> bool:
         return False
     if at + 1 < len(nodes) and nodes[at + 1].text == "by" and not word.endswith("s"):
         return True
-    if not word.endswith("s") or at == 0 or nodes[at - 1].pos not in NOMINAL or noun_lemma(word) == word:
+    if not word.endswith("s") or at == 0 or nodes[at - 1].pos not in NOUNS or noun_lemma(word) == word:
         return False
     if at + 1 < len(nodes) and nodes[at + 1].text in ("a", "an", "the"):
         return True
     return any(node.text in ("a", "an") and node.head in (at, at - 1) for node in nodes[:at])
-
-
-def _acts(nodes: list[Node], at: int) -> bool:
-    """Whether a word tagged as a verb has a subject or an auxiliary, or stands as a noun's modifier."""
-    labels = {nodes[child].label for child in children_of(nodes, at)}
-    modifies = nodes[at].label in ("amod", "compound") and nodes[at].head == at + 1 and nodes[at + 1].pos in NOMINAL
-    return modifies or bool(labels & {"nsubj", "nsubj:pass", "nsubjpass", "aux", "aux:pass", "auxpass", "cop"})
 
 
 def _make_verb(nodes: list[Node], at: int) -> None:
@@ -145,7 +80,7 @@ def _make_verb(nodes: list[Node], at: int) -> None:
     node, left = nodes[at], at - 1
     if left >= 0 and nodes[left].pos == "AUX":
         left -= 1
-    if left < 0 or nodes[left].pos not in NOMINAL:
+    if left < 0 or nodes[left].pos not in NOUNS:
         return
     owner = nodes[left].head
     if node.label in ("amod", "compound") and node.head > at and owner != at and node.head != owner:
@@ -175,21 +110,9 @@ def _make_verb(nodes: list[Node], at: int) -> None:
         nodes[left].head, nodes[left].label = nodes[owner].head, nodes[owner].label
         node.head, node.label = left, "acl"
         nodes[owner].head, nodes[owner].label = at, "obj"
-    elif node.head == left and node.label in (
-        "nmod",
-        "appos",
-        "dep",
-        "flat",
-        "conj",
-        "amod",
-        "compound",
-        "obj",
-        "list",
-    ):
+    elif node.head == left and node.label in _BESIDE_NOUN:
         node.label = "acl"
-    elif node.label in ("acl", "acl:relcl", "root", "ROOT"):
-        pass
-    else:
+    elif node.label not in ("acl", "acl:relcl", "root", "ROOT"):
         return
     node.pos = "VERB"
 
@@ -220,3 +143,61 @@ def _make_modifier(nodes: list[Node], at: int) -> None:
                 nodes[child].label = "nmod"
     nodes[thing].head, nodes[thing].label = node.head, node.label
     node.head, node.label = thing, "amod"
+
+
+def give_object(nodes: list[Node], at: int) -> None:
+    """ "a man wearing a hat holds a bag" read as if the hat held it: the hat is worn, the man holds."""
+    who = nodes[at].head
+    if who < 0 or who > at or nodes[who].pos not in NOUNS:
+        return
+    own = [child for child in children_of(nodes, at) if nodes[child].label in _OWN]
+    if nodes[at].label in _RELATIVE_CLAUSES and any(nodes[child].text in _RELATIVE_PRONOUNS for child in own):
+        own = [child for child in own if nodes[child].text not in _RELATIVE_PRONOUNS]  # "a man who wears a hat holds"
+    elif nodes[at].label != "acl" or not nodes[at].text.endswith("ing"):
+        return
+    if any(all(nodes[below].label != "nsubj" for below in children_of(nodes, child)) for child in own):
+        return  # it has something of its own, and that is no clause
+    thing = at + 1
+    while thing < len(nodes) and nodes[thing].pos in ("DET", "ADJ", "NUM", "NOUN", "PROPN", "CCONJ", "VERB"):
+        verb = nodes[thing].head
+        if nodes[thing].label == "nsubj" and nodes[thing].pos in NOUNS and verb > thing:
+            break
+        thing += 1
+    else:
+        return
+    if verb in (who, at) or not (nodes[who].head in (-1, verb) or nodes[verb].head in (who, at)):
+        return
+    nodes[thing].head, nodes[thing].label = at, "obj"
+    if nodes[verb].head in (who, at):
+        nodes[verb].head, nodes[verb].label = (-1 if nodes[who].head == verb else nodes[who].head), nodes[who].label
+    nodes[who].head, nodes[who].label = verb, "nsubj"
+
+
+def join_subjects(nodes: list[Node], verb: int) -> None:
+    """ "a man and two dogs are walking" read as a man, and dogs that walk: with a plural verb both walk."""
+    first = nodes[verb].head
+    if nodes[verb].label != "conj" or not 0 <= first < verb or nodes[first].pos not in NOUNS:
+        return
+    below = children_of(nodes, verb)
+    second = next((child for child in below if nodes[child].label == "nsubj"), -1)
+    joint = next((child for child in below if nodes[child].label == "cc"), -1)
+    if not first < joint < second < verb or nodes[second].pos not in NOUNS or nodes[joint].text != "and":
+        return
+    helpers = {nodes[child].text for child in below if nodes[child].label in _HELPERS}
+    one = helpers & _ONE or (not helpers and nodes[verb].text.endswith("s"))
+    busy = any(
+        nodes[child].pos == "VERB" or nodes[child].label in ("nsubj", "expl")
+        for child in children_of(nodes, first)
+        if child != verb
+    )
+    if one or busy:
+        return
+    nodes[verb].head, nodes[verb].label = nodes[first].head, nodes[first].label
+    nodes[first].head, nodes[first].label = verb, "nsubj"
+    nodes[second].head, nodes[second].label = first, "conj"
+    nodes[joint].head = second
+
+
+def children_of(nodes: list[Node], at: int) -> list[int]:
+    """The tokens whose head is token `at`."""
+    return [child for child, node in enumerate(nodes) if node.head == at]

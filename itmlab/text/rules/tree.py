@@ -1,104 +1,22 @@
 """One form for every parser's trees: words with Universal-Dependencies labels, prepositions as marks on their nouns.
 
-Understood are Universal Dependencies (a preposition is the `case` of its noun) and the ClearNLP labels of spaCy's
-English models (a preposition is a `prep` between a word and its `pobj`; "be" is the head of what it links).
+Understood are Universal Dependencies (de Marneffe et al., 2021: a preposition is the `case` of its noun) and the
+ClearNLP labels of spaCy's English models (a preposition is a `prep` between a word and its `pobj`; "be" is the head of
+what it links).
 """
 
 import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING
 
+from ..graph import Span
 from .lexicon import Knowledge, noun_lemma, verb_lemma, word_set
-from .repair import Node, repair
+from .repair import NOUNS, Node, repair
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
-
-
-# Prepositions of several words: "in front of", "on the left side of", "next to", each under one name.
-
-
-_DETERMINERS = word_set("the a an its his her their one")
-_PLACES = {
-    "on": word_set("side back edge bottom end front top face corner middle center left right inside outside rim"),
-    "in": word_set("middle center front back corner side end top rear bottom"),
-    "at": word_set("end edge back top rear left right bottom base corner front foot side center"),
-    "to": word_set("left right side rear back"),
-    "by": word_set("side edge"),
-    "along": word_set("side edge"),
-    "from": word_set("top side back bottom"),
-}
-_SIDES = word_set("left right other far both either opposite each back front")
-_FIXED = (
-    "next to", "close to", "up to", "on to", "in to", "near to", "out of", "inside of", "outside of", "off of",
-    "on top", "across from", "away from", "ahead of", "side by side with", "in between", "instead of", "because of",
-    "along with", "together with", "apart from", "such as", "as well as", "adjacent to", "all over", "atop of",
-    "alongside of", "in back", "out from", "down from", "up against", "in amongst", "underneath of", "full of",
-    "part of", "on board", "due to", "according to",
-)  # fmt: skip
-_SINGLE = word_set(
-    "about above across after against along alongside amid amidst among amongst around at atop before behind below "
-    "beneath beside besides between beyond by down during for from in inside into near nearby of off on onto opposite "
-    "out outside over past through throughout to toward towards under underneath until up upon via with within "
-    "without like aboard next"
-)
-_NAMES = {"all over": "over", "in to": "into", "on to": "onto", "near to": "near", "off of": "off", "atop of": "atop"}
-LONGEST = 6
-
-
-def _fixed_table() -> dict[str, list[tuple[str, ...]]]:
-    table: dict[str, list[tuple[str, ...]]] = {}
-    for words in _FIXED:
-        parts = tuple(words.split())
-        table.setdefault(parts[0], []).append(parts)
-    for patterns in table.values():
-        patterns.sort(key=len, reverse=True)
-    return table
-
-
-_BY_FIRST = _fixed_table()
-
-
-def is_preposition(word: str) -> bool:
-    """Whether a single word can be a preposition."""
-    return word in _SINGLE
-
-
-def match(words: Sequence[str], start: int) -> tuple[int, str] | None:
-    """(end, name) of the preposition of several words that begins at `start`, the longest one; None if none does.
-
-    Determiners are left out of the name, so "on the side of" and "on side of" are one relation.
-    """
-    first = words[start]
-    placed = _place(words, start) if first in _PLACES else None
-    if placed is not None:
-        return placed
-    for parts in _BY_FIRST.get(first, ()):
-        end = start + len(parts)
-        if tuple(words[start:end]) == parts:
-            name = " ".join(parts)
-            return end, _NAMES.get(name, name)
-    return None
-
-
-def _place(words: Sequence[str], start: int) -> tuple[int, str] | None:
-    """As in "on the right hand side of": preposition, determiner, side, place, "of"."""
-    first, at, said = words[start], start + 1, []
-    if at < len(words) and words[at] in _DETERMINERS:
-        at += 1
-    while at < len(words) and len(said) < 3 and (words[at] in _SIDES or words[at] in ("hand", "very")):
-        if at + 1 < len(words) and words[at + 1] in ("of", "from"):
-            break
-        said += [words[at]] if words[at] not in ("hand", "very") else []
-        at += 1
-    if at + 1 >= len(words):
-        return None
-    place = words[at].removesuffix("s") if words[at] in ("sides", "edges", "ends") else words[at]
-    if place not in _PLACES[first] or words[at + 1] != "of":
-        return None
-    return at + 2, " ".join([first, *said, words[at], "of"])
-
 
 _CLEARNLP = {
     "dobj": "obj", "dative": "iobj", "nsubjpass": "nsubj:pass", "csubjpass": "csubj", "auxpass": "aux:pass",
@@ -109,16 +27,17 @@ _CLEARNLP = {
 }  # fmt: skip
 _KEPT = {"nsubj:pass", "aux:pass", "nmod:poss", "compound:prt", "acl:relcl"}
 _INSIDE_PHRASE = {"det", "amod", "compound", "nummod", "nmod:poss", "advmod", "flat", "goeswith", "case"}
-NOUNS = frozenset({"NOUN", "PROPN"})
 
 
 @dataclass(slots=True)
 class Preposition:
-    """A preposition with the tokens that say it; `name` is one of `prepositions`' names."""
+    """A preposition with the tokens that say it; `name` is that of a relation ("on top of")."""
 
     name: str
     start: int
     end: int
+
+    span = property(lambda self: Span(self.start, self.end), doc="Its tokens.")
 
 
 @dataclass(slots=True)
@@ -134,30 +53,27 @@ class Word:
     preposition: Preposition | None = None
     children: list[int] = field(default_factory=list)
 
+    span = Preposition.span
+
     @property
     def verb(self) -> str:
         """The base form, the word read as a verb."""
         return verb_lemma(self.text)
 
 
-def nodes(doc: "Doc") -> list[Node]:
-    """The tree of a parsed caption, token by token."""
-    return [
-        Node(token.lower_, token.pos_, token.dep_, -1 if token.head.i == token.i else token.head.i) for token in doc
-    ]
-
-
 def read(doc: "Doc", known: Knowledge) -> list[Word]:
     """The words of a parsed caption in one form; a caption without a parse gives words that hang on nothing."""
-    tree = nodes(doc)
+    heads = [-1 if token.head.i == token.i else token.head.i for token in doc]
+    tree = [Node(token.lower_, token.pos_, token.dep_, head) for token, head in zip(doc, heads, strict=True)]
     repair(tree, known)
     texts = [node.text for node in tree]
+    # a block is what becomes one word: a preposition of several words, words joined by hyphens, a known name
     blocks = _blocks(texts, [bool(token.whitespace_) for token in doc], known)
     block_of = [number for number, (start, end, _) in enumerate(blocks) for _ in range(start, end)]
-    words, units = [], {}
+    words, units, outside = [], {}, {}
     for number, (start, end, name) in enumerate(blocks):
-        out = [at for at in reversed(range(start, end)) if tree[at].head < 0 or block_of[tree[at].head] != number]
-        token = tree[out[0] if out else end - 1]
+        out = [at for at in range(start, end) if tree[at].head < 0 or block_of[tree[at].head] != number]
+        token = tree[out[-1] if out else end - 1]  # the block hangs where its last token does that leaves it
         head = number if token.head < 0 else block_of[token.head]
         text, pos, label = texts[start], token.pos, token.label
         if end > start + 1:
@@ -165,25 +81,21 @@ def read(doc: "Doc", known: Knowledge) -> list[Word]:
             if not name:
                 pos = "NOUN" if " " in text else pos
         if name:
-            units[number] = Preposition(name, start, end)
-            pos, text = "ADP", name
+            units[number], pos, text = Preposition(name, start, end), "ADP", name
+            outside[number] = [block_of[tree[at].head] for at in out if tree[at].head >= 0]
         elif (label in ("case", "prep", "agent") and pos != "PART" and "'" not in text) or (
             pos == "ADP" and is_preposition(text)
         ):
             units[number] = Preposition(text, start, end)
-        words.append(Word(start, end, text, pos, _label(label), -1 if head == number else head))
-    outside = _outside_heads(tree, blocks, block_of)
+        label = _CLEARNLP.get(label, label)
+        label = label if label in _KEPT else label.partition(":")[0]
+        words.append(Word(start, end, text, pos, label, -1 if head == number else head))
     _attach_prepositions(words, units, outside)
-    _link(words)
+    _link(words)  # only now: what hangs words elsewhere afterwards keeps the children up to date itself
     _lift_predicates(words)
     _break_cycles(words)
     _link(words)
     return words
-
-
-def _label(label: str) -> str:
-    label = _CLEARNLP.get(label, label)
-    return label if label in _KEPT else label.partition(":")[0]
 
 
 def _blocks(texts: Sequence[str], spaced: Sequence[bool], known: Knowledge) -> list[tuple[int, int, str]]:
@@ -205,21 +117,11 @@ def _blocks(texts: Sequence[str], spaced: Sequence[bool], known: Knowledge) -> l
     return blocks
 
 
-def _outside_heads(tree: list[Node], blocks: list[tuple[int, int, str]], block_of: list[int]) -> dict[int, list[int]]:
-    """For each preposition of several words the blocks that its tokens hang on."""
-    return {
-        number: [
-            block_of[tree[at].head]
-            for at in range(start, end)
-            if tree[at].head >= 0 and block_of[tree[at].head] != number
-        ]
-        for number, (start, end, name) in enumerate(blocks)
-        if name
-    }
-
-
 def _attach_prepositions(words: list[Word], units: dict[int, Preposition], outside: dict[int, list[int]]) -> None:
-    """Mark each preposition's noun with it and hang the noun on what the preposition joins it to."""
+    """Mark each preposition's noun with it and hang the noun on what the preposition joins it to.
+
+    `outside` are, for each preposition of several words, the words that its tokens hang on.
+    """
     children: dict[int, list[int]] = {}
     for number, word in enumerate(words):
         children.setdefault(word.head, []).append(number)
@@ -291,24 +193,6 @@ def _noun_after(words: list[Word], number: int) -> int:
     return at
 
 
-def _link(words: list[Word]) -> None:
-    for word in words:
-        word.children = []
-    for number, word in enumerate(words):
-        if word.head >= 0:
-            words[word.head].children.append(number)
-
-
-def hang(words: list[Word], child: int, head: int, label: str) -> None:
-    """Give a word another head and label (-1: none)."""
-    word = words[child]
-    if word.head >= 0:
-        words[word.head].children.remove(child)
-    word.head, word.label = head, label
-    if head >= 0:
-        bisect.insort(words[head].children, child)
-
-
 def _lift_predicates(words: list[Word]) -> None:
     """Where "be" is the head, make what it links the head and "be" its copula, as Universal Dependencies do."""
     for number, word in enumerate(words):
@@ -343,3 +227,97 @@ def _break_cycles(words: list[Word]) -> None:
             words[at].head, words[at].label = -1, "root"
         for one in path:
             state[one] = 2
+
+
+def _link(words: list[Word]) -> None:
+    for word in words:
+        word.children = []
+    for number, word in enumerate(words):
+        if word.head >= 0:
+            words[word.head].children.append(number)
+
+
+def hang(words: list[Word], child: int, head: int, label: str) -> None:
+    """Give a word another head and label (-1: none)."""
+    word = words[child]
+    if word.head >= 0:
+        words[word.head].children.remove(child)
+    word.head, word.label = head, label
+    if head >= 0:
+        bisect.insort(words[head].children, child)
+
+
+# Prepositions of several words, each under one name: fixed ones, and those with a place ("on the left side of").
+_DETERMINERS = word_set("the a an its his her their one")
+_PLACES = {
+    "on": word_set("side back edge bottom end front top face corner middle center left right inside outside rim"),
+    "in": word_set("middle center front back corner side end top rear bottom"),
+    "at": word_set("end edge back top rear left right bottom base corner front foot side center"),
+    "to": word_set("left right side rear back"),
+    "by": word_set("side edge"),
+    "along": word_set("side edge"),
+    "from": word_set("top side back bottom"),
+}
+_SIDES = word_set("left right other far both either opposite each back front")
+_FIXED = (
+    "next to", "close to", "up to", "on to", "in to", "near to", "out of", "inside of", "outside of", "off of",
+    "on top", "across from", "away from", "ahead of", "side by side with", "in between", "instead of", "because of",
+    "along with", "together with", "apart from", "such as", "as well as", "adjacent to", "all over", "atop of",
+    "alongside of", "in back", "out from", "down from", "up against", "in amongst", "underneath of", "full of",
+    "part of", "on board", "due to", "according to",
+)  # fmt: skip
+_SINGLE = word_set(
+    "about above across after against along alongside amid amidst among amongst around at atop before behind below "
+    "beneath beside besides between beyond by down during for from in inside into near nearby of off on onto opposite "
+    "out outside over past through throughout to toward towards under underneath until up upon via with within "
+    "without like aboard next"
+)
+_NAMES = {"all over": "over", "in to": "into", "on to": "onto", "near to": "near", "off of": "off", "atop of": "atop"}
+LONGEST = 6
+_BY_FIRST = {  # first word -> the prepositions that begin with it, longest first
+    first: sorted(found, key=len, reverse=True)
+    for first, found in groupby(sorted(tuple(words.split()) for words in _FIXED), key=lambda parts: parts[0])
+}
+
+
+def is_preposition(word: str) -> bool:
+    """Whether a single word can be a preposition."""
+    return word in _SINGLE
+
+
+def match(words: Sequence[str], start: int) -> tuple[int, str] | None:
+    """(end, name) of the preposition of several words that begins at `start`, the longest one; None if none does.
+
+    Determiners are left out of the name, so "on the side of" and "on side of" are one relation.
+
+    >>> match("a dog on the side of the road".split(), 2)
+    (6, 'on side of')
+    """
+    first = words[start]
+    placed = _place(words, start) if first in _PLACES else None
+    if placed is not None:
+        return placed
+    for parts in _BY_FIRST.get(first, ()):
+        end = start + len(parts)
+        if tuple(words[start:end]) == parts:
+            name = " ".join(parts)
+            return end, _NAMES.get(name, name)
+    return None
+
+
+def _place(words: Sequence[str], start: int) -> tuple[int, str] | None:
+    """As in "on the right hand side of": preposition, determiner, side, place, "of"."""
+    first, at, said = words[start], start + 1, []
+    if at < len(words) and words[at] in _DETERMINERS:
+        at += 1
+    while at < len(words) and len(said) < 3 and (words[at] in _SIDES or words[at] in ("hand", "very")):
+        if at + 1 < len(words) and words[at + 1] in ("of", "from"):
+            break
+        said += [words[at]] if words[at] not in ("hand", "very") else []
+        at += 1
+    if at + 1 >= len(words):
+        return None
+    place = words[at].removesuffix("s") if words[at] in ("sides", "edges", "ends") else words[at]
+    if place not in _PLACES[first] or words[at + 1] != "of":
+        return None
+    return at + 2, " ".join([first, *said, words[at], "of"])

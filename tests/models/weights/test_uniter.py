@@ -15,10 +15,10 @@ from itmlab.errors import ItmlabError
 from itmlab.models import OneTower, load_public
 from itmlab.models.weights.uniter import FreshHeads
 from itmlab.text.tokens import train_wordpiece
+from tests.models.one_towers import CLOSE
 
 CAPTIONS = ["a dog runs on the grass", "two red cars next to a tree", "a cat", "a man rides a horse in a field"]
 HIDDEN, REGION = 24, 16
-CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 pytestmark = pytest.mark.filterwarnings("ignore::itmlab.models.weights.uniter.FreshHeads")
 
 
@@ -186,7 +186,7 @@ def test_a_matching_head_becomes_a_ranking_logit_of_the_same_probability(bert, t
 
 
 def test_a_trained_ranking_head_is_never_overwritten(bert, tokenizer, tmp_path):
-    """The public code copies the matching head over it after loading (methods.md, sec. 3)."""
+    """The public code copies the matching head over it after loading (METHODS 3)."""
     weights = uniter(bert) | linear("rank_output", 1, HIDDEN)
     model, report = load(weights, tokenizer, tmp_path)
     assert torch.equal(model.heads.itm.weight, weights["rank_output.weight"])

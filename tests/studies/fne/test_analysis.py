@@ -1,4 +1,4 @@
-"""FNE's probabilities over a split."""
+"""FNE's probabilities over a split, and how many of the negatives that samplers take are true."""
 
 import math
 from types import SimpleNamespace

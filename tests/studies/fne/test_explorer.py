@@ -1,5 +1,7 @@
 """The explorer of false-negative probabilities."""
 
+from dataclasses import replace
+
 import pytest
 
 from itmlab.samplers import PRESETS
@@ -55,7 +57,5 @@ def test_a_caption_can_be_the_anchor(studied):
 
 
 def test_it_works_without_a_world(studied):
-    from dataclasses import replace
-
     figures = explore_false_negatives(replace(studied, truth=None)).figures()
     assert not any("world" in (annotation.text or "") for annotation in figures[1].layout.annotations)

@@ -1,3 +1,5 @@
+"""One anchor's memories drawn: the map, the rows, what negatives are made of, and how hard each kind is."""
+
 import numpy as np
 import pytest
 from PIL import Image

@@ -1,4 +1,4 @@
-"""InfoCMR's terms: their shares are the loss and its gradient."""
+"""A whole batch: sweeps against loops, and InfoCMR's terms, whose shares are the loss and its gradient."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""ITContrast's tables: each recipe's numbers with intervals, the paper's beside; gains over the same encoder."""
+"""Sweeps and denominators drawn; ITContrast's tables with intervals and the paper's numbers, and gains by part."""
 
 from math import log10
 
@@ -15,8 +15,8 @@ from itmlab.studies.itcontrast.tables import (
     draw_contrast_table,
     draw_denominator_shares,
     draw_info_cmr_terms,
+    draw_memory_sweep,
 )
-from itmlab.studies.itcontrast.tables import draw_memory_sweep as drawn
 from itmlab.synthesis import SynHNC
 from itmlab.training.comparison import Comparison
 from tests.studies.synthesis_batches import small_batch
@@ -145,7 +145,7 @@ def lines(figure, name):
 
 def test_each_kind_of_weights_has_its_line_in_each_panel():
     swept = memory_sweep(small_batch(), "sigma", [0.1, 0.3, 1.0], clusters=3)
-    figure = drawn(swept, title="σ", paper=0.1)
+    figure = draw_memory_sweep(swept, title="σ", paper=0.1)
     for name, kind in (("least squares", "least_squares"), ("identity", "identity")):
         curve, found = swept.curves[kind], lines(figure, name)
         expected = [curve.hardness, curve.above_hardest, curve.above_match, curve.length]
@@ -158,13 +158,13 @@ def test_each_kind_of_weights_has_its_line_in_each_panel():
 
 
 def test_sigma_is_on_a_logarithmic_axis_with_the_papers_value_and_clusters_are_not():
-    by_sigma = drawn(memory_sweep(small_batch(), "sigma", [0.1, 1.0]), title="σ", paper=0.1).layout
+    by_sigma = draw_memory_sweep(memory_sweep(small_batch(), "sigma", [0.1, 1.0]), title="σ", paper=0.1).layout
     assert by_sigma.xaxis4.type == "log" and any(shape.x0 == 0.1 for shape in by_sigma.shapes)
-    by_number = drawn(memory_sweep(small_batch(), "clusters", [2, 4]), title="m").layout
+    by_number = draw_memory_sweep(memory_sweep(small_batch(), "clusters", [2, 4]), title="m").layout
     assert by_number.xaxis4.type is None and by_number.xaxis4.title.text == "clusters m" and not by_number.shapes
 
 
 def test_one_kind_of_weights_is_drawn_alone():
     swept = memory_sweep(small_batch(), "sigma", [0.1, 1.0], weights=["identity"])
-    figure = drawn(swept, title="σ")
+    figure = draw_memory_sweep(swept, title="σ")
     assert lines(figure, "identity") and not lines(figure, "least squares")

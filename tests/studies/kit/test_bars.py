@@ -1,4 +1,4 @@
-"""The reliability curve."""
+"""Rows, bars and curves by name: what is drawn are the numbers given, with their intervals."""
 
 import math
 import re

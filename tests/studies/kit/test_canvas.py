@@ -1,4 +1,4 @@
-"""A picture beside its captions."""
+"""Pictures on a canvas: beside captions, in a gallery, painted over, encoded."""
 
 import base64
 import io

@@ -1,8 +1,7 @@
-"""PNG through one Chrome."""
+"""Figures on disk: JSON, pages, the index, and PNG through one Chrome."""
 
 import io
 import json
-import sys
 
 import numpy as np
 import plotly.graph_objects as go
@@ -40,7 +39,7 @@ def test_a_chrome_that_does_not_start_is_a_line_not_an_error(fresh, monkeypatch)
 
 
 def test_a_committed_figure_is_read_back(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(sys.modules["itmlab.studies.kit.saving"], "project_directory", lambda: tmp_path)
+    monkeypatch.setattr(saving, "project_directory", lambda: tmp_path)
     save(go.Figure(go.Bar(x=["a"], y=[2.5])), "bars", {"seed": 0}, directory=tmp_path / "figures")
     assert list(committed("bars").data[0].y) == [2.5]
     with pytest.raises(ItmlabError, match="there are: bars"):
@@ -48,7 +47,7 @@ def test_a_committed_figure_is_read_back(tmp_path, monkeypatch) -> None:
 
 
 def test_an_installed_copy_has_none(monkeypatch) -> None:
-    monkeypatch.setattr(sys.modules["itmlab.studies.kit.saving"], "project_directory", lambda: None)
+    monkeypatch.setattr(saving, "project_directory", lambda: None)
     with pytest.raises(ItmlabError, match="git clone"):
         committed("bars")
 

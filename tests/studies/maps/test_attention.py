@@ -1,4 +1,4 @@
-"""Where words land."""
+"""Where words land, what a score hangs on, and whether maps point at what words mean."""
 
 from types import SimpleNamespace
 
@@ -103,7 +103,7 @@ def two_models(data):
     return {name: build_model(TwoTowerConfig.tiny(), data.captions, seed=seed) for seed, name in enumerate("ab")}
 
 
-def test_they_are_the_maps_of_each_word_for_each_checkpoint() -> None:
+def test_a_captions_maps_are_those_of_each_word_for_each_checkpoint() -> None:
     data = small_set(4)
     models = two_models(data)
     maps, outlines = caption_maps(models, data, 3)
@@ -194,16 +194,13 @@ def test_without_a_world_there_is_nothing_to_point_at(tiny):
         pointing(tiny, data)
 
 
-NOISE_RELEVANCE = Image.effect_noise((96, 96), 90).convert("RGB")
-
-
 def slow_relevance(model, caption: str, layer: int) -> np.ndarray:
     """The directional derivative of the score along each patch's own features, by finite differences."""
     model.eval()
     block = list(
         model.towers.image.encoder.layer if hasattr(model.towers.image, "encoder") else model.towers.image.layers
     )[layer]
-    pixels, target = model.prepare_images([NOISE_RELEVANCE]), None
+    pixels = model.prepare_images([NOISE])
     with torch.no_grad():
         target = model.encode_captions(model.prepare_captions([caption])).pooled[0].double()
 
@@ -226,46 +223,41 @@ def slow_relevance(model, caption: str, layer: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("layer", [0, -2])
-def test_it_is_the_positive_part_of_how_the_score_rises_with_a_patch(tiny, layer):
-    found = relevance(tiny, NOISE_RELEVANCE, "a red square", layer=layer).weights
+def test_relevance_is_the_positive_part_of_how_the_score_rises_with_a_patch(tiny, layer):
+    found = relevance(tiny, NOISE, "a red square", layer=layer).weights
     slow = slow_relevance(tiny, "a red square", layer)
     assert found.max() > 0 and np.allclose(found, slow, atol=0.03 * slow.max() + 2e-6)
 
 
-def test_nothing_is_left_behind(tiny):
+def test_relevance_leaves_nothing_behind(tiny):
     before = {name: value.clone() for name, value in tiny.state_dict().items()}
     tiny.zero_grad()
-    relevance(tiny, NOISE_RELEVANCE, "a red square")
+    relevance(tiny, NOISE, "a red square")
     assert all(parameter.grad is None for parameter in tiny.parameters())
     assert all(torch.equal(before[name], value) for name, value in tiny.state_dict().items())
     assert not any(module._forward_hooks for module in tiny.modules())
 
 
 def test_frozen_models_and_no_grad_blocks_do_not_hinder_it(tiny):
-    expected = relevance(tiny, NOISE_RELEVANCE, "a red square").weights
+    expected = relevance(tiny, NOISE, "a red square").weights
     tiny.requires_grad_(False)
     with torch.no_grad():
-        found = relevance(tiny, NOISE_RELEVANCE, "a red square").weights
+        found = relevance(tiny, NOISE, "a red square").weights
     tiny.requires_grad_(True)
     assert np.allclose(found, expected)
 
 
 def test_one_word_has_a_relevance_of_its_own(tiny, tiny_clip):
-    whole, word = (
-        relevance(tiny, NOISE_RELEVANCE, "a red square"),
-        relevance(tiny, NOISE_RELEVANCE, "a red square", word="Red"),
-    )
+    whole, word = (relevance(tiny, NOISE, "a red square", word=word) for word in (None, "Red"))
     assert (whole.word, word.word) == ("whole caption", "Red")
     assert not np.allclose(whole.weights, word.weights)
-    assert relevance(tiny_clip, NOISE_RELEVANCE, "a red square", layer=-2).weights.shape == tiny_clip.patch_grid
-    one, two = (
-        relevance(tiny, NOISE_RELEVANCE, "a man and a hat", word="a", occurrence=number).weights for number in (0, 1)
-    )
+    assert relevance(tiny_clip, NOISE, "a red square", layer=-2).weights.shape == tiny_clip.patch_grid
+    one, two = (relevance(tiny, NOISE, "a man and a hat", word="a", occurrence=number).weights for number in (0, 1))
     assert not np.allclose(one, two)
     with pytest.raises(ItmlabError, match="its words are a, red, square"):
-        relevance(tiny, NOISE_RELEVANCE, "a red square", word="dog")
+        relevance(tiny, NOISE, "a red square", word="dog")
 
 
 def test_a_block_that_is_not_there_is_said(tiny):
     with pytest.raises(ItmlabError, match="no block 9"):
-        relevance(tiny, NOISE_RELEVANCE, "a red square", layer=9)
+        relevance(tiny, NOISE, "a red square", layer=9)

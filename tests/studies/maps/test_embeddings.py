@@ -1,7 +1,6 @@
-"""Maps of a split by several models."""
+"""Features laid out on a plane, maps of a split by several models, and a batch as one anchor sees it."""
 
 import math
-from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
@@ -41,7 +40,9 @@ from tests.training.world import micro, small_world
 
 @pytest.fixture(autouse=True)
 def empty_cache(tmp_path, monkeypatch):
+    """The folder of maps that are kept: a new one for each test."""
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path))
+    return tmp_path / "projections"
 
 
 def test_each_model_has_a_map_that_pictures_and_captions_share(tiny):
@@ -57,7 +58,7 @@ def test_each_model_has_a_map_that_pictures_and_captions_share(tiny):
 
 @pytest.mark.parametrize("rows", [7, 1024])
 def test_mixed_is_counted_point_by_point(monkeypatch, rows):
-    monkeypatch.setattr(import_module("itmlab.studies.maps.embeddings"), "ROWS", rows)
+    monkeypatch.setattr(embeddings, "ROWS", rows)
     source = torch.Generator().manual_seed(0)
     features = Embeddings(*(nn.functional.normalize(torch.randn(n, 3, generator=source), dim=1) for n in (9, 14)))
     both, other = torch.cat(features), 0
@@ -98,12 +99,6 @@ def clusters(points: int = 90, kinds: int = 3) -> tuple[np.ndarray, np.ndarray]:
     source = np.random.default_rng(0)
     kind = np.arange(points) % kinds
     return (np.eye(8)[kind] + 0.05 * source.normal(size=(points, 8))).astype(np.float32), kind
-
-
-@pytest.fixture(autouse=True)
-def empty_cache_projections(tmp_path, monkeypatch):
-    monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path))
-    return tmp_path / "projections"
 
 
 def together(plane: np.ndarray, kind: np.ndarray) -> bool:
@@ -160,46 +155,46 @@ def test_principal_components_are_those_of_scikit_learn_up_to_sign():
     assert np.allclose(principal_components(np.ones((5, 3))), 0)
 
 
-def test_a_map_is_read_back_and_not_computed_again(empty_cache_projections, monkeypatch):
+def test_a_map_is_read_back_and_not_computed_again(empty_cache, monkeypatch):
     features, _ = clusters()
     first = project(features)
-    assert len(list(empty_cache_projections.iterdir())) == 1
+    assert len(list(empty_cache.iterdir())) == 1
     monkeypatch.setattr(embeddings, "_compute", lambda *arguments: pytest.fail("computed again"))
     assert np.array_equal(project(torch.tensor(features)), first)
 
 
 @pytest.mark.parametrize("content", [b"", b"\x93NUMPY garbage", b"\x80\x04K\x00."])
-def test_a_spoilt_file_is_written_anew(empty_cache_projections, content):
+def test_a_spoilt_file_is_written_anew(empty_cache, content):
     features, _ = clusters()
     first = project(features)
-    (file,) = empty_cache_projections.iterdir()
+    (file,) = empty_cache.iterdir()
     file.write_bytes(content)
     assert np.array_equal(project(features), first) and np.array_equal(np.load(file), first)
 
 
-def test_a_file_of_another_shape_is_not_believed(empty_cache_projections):
+def test_a_file_of_another_shape_is_not_believed(empty_cache):
     features, _ = clusters()
     first = project(features)
-    (file,) = empty_cache_projections.iterdir()
+    (file,) = empty_cache.iterdir()
     np.save(file, first[:-1])
     assert np.array_equal(project(features), first)
 
 
-def test_features_and_settings_each_have_a_map_of_their_own(empty_cache_projections):
+def test_features_and_settings_each_have_a_map_of_their_own(empty_cache):
     features, _ = clusters(30)
     project(features)
     project(features, perplexity=5)
     project(features, seed=1)
     project(features, metric="euclidean")
     project(features + np.eye(30, 8, dtype=np.float32))
-    assert len(list(empty_cache_projections.iterdir())) == 5
+    assert len(list(empty_cache.iterdir())) == 5
 
 
-def test_cosine_does_not_see_the_length_of_features(empty_cache_projections):
+def test_cosine_does_not_see_the_length_of_features(empty_cache):
     features, _ = clusters(30)
     features = np.round(features * 64) / 64  # so that doubling and norms are exact
     assert np.array_equal(project(features), project(2 * features))
-    assert len(list(empty_cache_projections.iterdir())) == 1
+    assert len(list(empty_cache.iterdir())) == 1
 
 
 def test_where_nothing_can_be_kept_one_line_says_so(tmp_path, monkeypatch):

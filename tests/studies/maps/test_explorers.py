@@ -1,13 +1,12 @@
-"""The explorer of attention maps."""
+"""The explorers of attention and of the common space, as their controls and the pointer move them."""
 
 from types import SimpleNamespace
 
 import pytest
 
-from itmlab import studies
 from itmlab.models import TwoTowerConfig, build_model
 from itmlab.studies.kit.theme import title_and_subtitle
-from itmlab.studies.maps.explorers import explore_attention
+from itmlab.studies.maps.explorers import explore_attention, explore_embeddings
 from tests.studies.small_maps import small_maps
 from tests.studies.small_world import small_set
 
@@ -52,84 +51,78 @@ def maps():
 
 
 @pytest.fixture
-def explorer_embeddings(maps):
-    made = studies.maps.explore_embeddings(maps, small_set(), picture=3)
+def space(maps):
+    made = explore_embeddings(maps, small_set(), picture=3)
     made.widget()
     return made
 
 
-def title(explorer_embeddings) -> str:
-    return title_and_subtitle(explorer_embeddings.shown[1])[0]
+def title(space) -> str:
+    return title_and_subtitle(space.shown[1])[0]
 
 
-def points(explorer_embeddings, kind):
-    return next(trace for trace in explorer_embeddings.shown[0].data if trace.legendgroup == kind)
+def points(space, kind):
+    return next(trace for trace in space.shown[0].data if trace.legendgroup == kind)
 
 
 def at(*numbers):
     return SimpleNamespace(point_inds=list(numbers))
 
 
-def rims(explorer_embeddings):
-    return [shape.line.width for shape in explorer_embeddings.shown[1].layout.shapes]
+def rims(space):
+    return [shape.line.width for shape in space.shown[1].layout.shapes]
 
 
-def test_it_begins_with_the_picture_asked_for(explorer_embeddings):
-    assert title(explorer_embeddings) == "Picture image 3" and rims(explorer_embeddings) == [1, 1]
-    assert [trace.xaxis for trace in explorer_embeddings.shown[0].data if trace.customdata is not None] == [
-        "x",
-        "x",
-        "x2",
-        "x2",
-    ]
-
-
-def test_a_click_on_a_picture_picks_it(explorer_embeddings):
-    before = points_picked(explorer_embeddings)
-    explorer_embeddings._clicked(points(explorer_embeddings, "pictures"), at(7), None)
-    assert explorer_embeddings.controls[0].value == 7 and title(explorer_embeddings) == "Picture image 7"
-    assert points_picked(explorer_embeddings) != before
-
-
-def points_picked(explorer_embeddings):
-    rims = [trace for trace in explorer_embeddings.shown[0].data if trace.name == "one picture and its captions"]
+def points_picked(space):
+    rims = [trace for trace in space.shown[0].data if trace.name == "one picture and its captions"]
     return [tuple(trace.x) for trace in rims]
 
 
-def test_a_click_on_a_caption_picks_its_picture_and_sets_the_caption_off(explorer_embeddings):
-    explorer_embeddings._clicked(points(explorer_embeddings, "captions"), at(19), None)
-    assert explorer_embeddings.controls[0].value == 9 and title(explorer_embeddings) == "Picture image 9"
-    assert rims(explorer_embeddings) == [1, 2]
+def test_it_begins_with_the_picture_asked_for(space):
+    assert title(space) == "Picture image 3" and rims(space) == [1, 1]
+    axes = [trace.xaxis for trace in space.shown[0].data if trace.customdata is not None]
+    assert axes == ["x", "x", "x2", "x2"]
 
 
-def test_pointing_shows_a_picture_until_the_pointer_leaves(explorer_embeddings):
-    explorer_embeddings._entered(points(explorer_embeddings, "captions"), at(10), None)
-    assert title(explorer_embeddings) == "Picture image 5" and explorer_embeddings.controls[0].value == 3
-    explorer_embeddings._left(points(explorer_embeddings, "captions"), at(10), None)
-    assert title(explorer_embeddings) == "Picture image 3"
+def test_a_click_on_a_picture_picks_it(space):
+    before = points_picked(space)
+    space._clicked(points(space, "pictures"), at(7), None)
+    assert space.controls[0].value == 7 and title(space) == "Picture image 7"
+    assert points_picked(space) != before
 
 
-def test_other_traces_hear_of_the_pointer_too_and_nothing_happens(explorer_embeddings):
-    for answer in (explorer_embeddings._clicked, explorer_embeddings._entered, explorer_embeddings._left):
-        answer(points(explorer_embeddings, "pictures"), at(), None)
-    assert title(explorer_embeddings) == "Picture image 3"
+def test_a_click_on_a_caption_picks_its_picture_and_sets_the_caption_off(space):
+    space._clicked(points(space, "captions"), at(19), None)
+    assert space.controls[0].value == 9 and title(space) == "Picture image 9"
+    assert rims(space) == [1, 2]
 
 
-def test_the_slider_moves_both_figures(explorer_embeddings):
-    before = points_picked(explorer_embeddings)
-    explorer_embeddings.controls[0].value = 12
-    assert title(explorer_embeddings) == "Picture image 12" and points_picked(explorer_embeddings) != before
+def test_pointing_shows_a_picture_until_the_pointer_leaves(space):
+    space._entered(points(space, "captions"), at(10), None)
+    assert title(space) == "Picture image 5" and space.controls[0].value == 3
+    space._left(points(space, "captions"), at(10), None)
+    assert title(space) == "Picture image 3"
+
+
+def test_other_traces_hear_of_the_pointer_too_and_nothing_happens(space):
+    for answer in (space._clicked, space._entered, space._left):
+        answer(points(space, "pictures"), at(), None)
+    assert title(space) == "Picture image 3"
+
+
+def test_the_slider_moves_both_figures(space):
+    before = points_picked(space)
+    space.controls[0].value = 12
+    assert title(space) == "Picture image 12" and points_picked(space) != before
 
 
 def test_hostile_captions_take_no_effect(maps):
     data = small_set()
     data.captions[6] = "<img src=x onerror=alert(1)>"
-    figure = studies.maps.explore_embeddings(maps, data, picture=3).figures()[1]
+    figure = explore_embeddings(maps, data, picture=3).figures()[1]
     assert not any("<img" in note.text for note in figure.layout.annotations)
 
 
-def test_still_figures_show_the_same(explorer_embeddings):
-    maps_figure, card = explorer_embeddings.figures()
-    assert title_and_subtitle(card)[0] == title(explorer_embeddings) and len(maps_figure.data) == len(
-        explorer_embeddings.shown[0].data
-    )
+def test_still_figures_show_the_same(space):
+    maps_figure, card = space.figures()
+    assert title_and_subtitle(card)[0] == title(space) and len(maps_figure.data) == len(space.shown[0].data)

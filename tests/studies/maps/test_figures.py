@@ -1,4 +1,4 @@
-"""Rows of attention maps."""
+"""Rows of attention maps, panels of points, histograms of similarity, a batch around its anchor."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_an_outline_changes_only_its_own_word(pictures):
     assert differs == [False, False, True]
 
 
-def test_a_sentence_without_words_is_a_figure(pictures):
+def test_a_sentence_without_words_is_a_figure_too(pictures):
     assert not draw_attention_maps({"FNE": []}, title="t").layout.images
 
 
@@ -128,12 +128,10 @@ def test_both_axes_have_one_scale_and_hold_every_point():
     assert figure.layout.yaxis.scaleanchor == "x"
 
 
-random_similarities = np.random.default_rng(0)
-
-
 def test_each_kind_adds_up_to_all_of_its_pairs_in_every_panel():
-    negatives = {"before": random_similarities.normal(0, 0.1, 500), "after": random_similarities.normal(0, 0.3, 500)}
-    positives = {"before": random_similarities.normal(0, 0.1, 40), "after": random_similarities.normal(0.5, 0.1, 40)}
+    random = np.random.default_rng(0)
+    negatives = {"before": random.normal(0, 0.1, 500), "after": random.normal(0, 0.3, 500)}
+    positives = {"before": random.normal(0, 0.1, 40), "after": random.normal(0.5, 0.1, 40)}
     figure = draw_similarities(negatives, positives, title="t")
     assert [trace.name for trace in figure.data] == ["negatives", "positives"] * 2
     assert [sum(trace.y) for trace in figure.data] == pytest.approx([100] * 4)
@@ -145,9 +143,6 @@ def test_each_kind_adds_up_to_all_of_its_pairs_in_every_panel():
 def test_no_pairs_or_equal_ones_are_a_figure_too(values):
     figure = draw_similarities({"<b>": values}, {"<b>": values}, title="t")
     assert "<b>" not in figure.layout.annotations[0].text
-
-
-random_surroundings = np.random.default_rng(0)
 
 
 def batch(synthetic: int = 3, *, world: bool = True) -> Surroundings:
@@ -165,8 +160,8 @@ def batch(synthetic: int = 3, *, world: bool = True) -> Surroundings:
         synthetic_scores=torch.linspace(0.2, 0.7, synthetic),
         threshold=0.45,
         anchor_place=np.zeros((1, 2)),
-        places=random_surroundings.normal(size=(10, 2)),
-        synthetic_places=random_surroundings.normal(size=(synthetic, 2)),
+        places=random.normal(size=(10, 2)),
+        synthetic_places=random.normal(size=(synthetic, 2)),
     )
 
 
@@ -213,6 +208,6 @@ def test_without_synthesised_ones_nothing_speaks_of_them():
     assert list(figure.layout.yaxis3.ticktext) == ["positives"]
 
 
-def test_ids_are_shown_and_take_no_effect():
+def test_ids_of_candidates_are_shown_and_take_no_effect():
     ids = [f"<a>{number}" for number in range(110)]
     assert named(draw_surroundings(batch(), title="t", ids=ids), "positives").text[0] == "&lt;a&gt;108: 0.80"

@@ -10,11 +10,7 @@ from tests.text.trees import tree
 ROWS = [
     ("iron gate", "( gate , is , metal )", "iron NOUN compound 2, gate NOUN root 0"),
     ("swivel chair", "( swivel chair )", "swivel NOUN compound 2, chair NOUN root 0"),
-    (
-        "man clad in robe",
-        "( man , wear , robe )",
-        "man NOUN root 0, clad VERB acl 1, in ADP case 4, robe NOUN obl 2",
-    ),
+    ("man clad in robe", "( man , wear , robe )", "man NOUN root 0, clad VERB acl 1, in ADP case 4, robe NOUN obl 2"),
     ("heap of stones", "( stones )", "heap NOUN root 0, of ADP case 3, stones NOUN nmod 1"),
 ] * 4  # fmt: skip
 

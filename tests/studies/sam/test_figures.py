@@ -1,4 +1,4 @@
-"""Several measures of the same rankings: values, whiskers, and each model's place."""
+"""Ranked results in their greens, measures side by side, curves over m, and relevance against the truth."""
 
 from itertools import pairwise
 
@@ -167,13 +167,13 @@ VERDICTS = random.choice([1, 0, -1], 4000, p=[0.2, 0.75, 0.05])
 RELEVANCE = np.abs(random.normal(0, 1, 4000)) + (VERDICTS == 1)
 
 
-def by_row(figure, axis):
+def in_row(figure, axis):
     return [trace for trace in figure.data if trace.yaxis == axis]
 
 
 def test_each_verdict_is_a_distribution_of_its_own():
     figure = draw_relevance_by_truth({"CIDEr": RELEVANCE}, VERDICTS, title="t")
-    upper = by_row(figure, "y")
+    upper = in_row(figure, "y")
     assert [trace.name for trace in upper] == ["✓ true", "✗ false", "? undecided"]
     assert [sum(trace.y) for trace in upper] == pytest.approx([100, 100, 100])
     assert f"{(VERDICTS == 1).sum():,} ✓ true" in figure.layout.title.text
@@ -181,7 +181,7 @@ def test_each_verdict_is_a_distribution_of_its_own():
 
 def test_the_share_of_true_ones_is_counted_among_the_decided():
     figure = draw_relevance_by_truth({"CIDEr": RELEVANCE}, VERDICTS, title="t")
-    (lower,) = by_row(figure, "y2")
+    (lower,) = in_row(figure, "y2")
     true, decided = lower.customdata[:, 1], lower.customdata[:, 2]
     assert lower.y == pytest.approx(100 * true / decided) and (decided >= 10).all()
     assert decided.sum() <= (VERDICTS >= 0).sum()

@@ -1,4 +1,4 @@
-"""Ratings of Crisscrossed Captions in both formats, and every fault of a file told at once."""
+"""Crisscrossed Captions read in both formats, every fault told at once; each reading of NCS; Table 1 as a figure."""
 
 import gzip
 import json

@@ -1,3 +1,5 @@
+"""Margins drawn to scale around an anchor, and what they add where data are few."""
+
 import numpy as np
 import pytest
 from PIL import Image

@@ -1,4 +1,4 @@
-"""Measures query by query, against loops written from the definitions (methods, section 2; SAM, Eq. 1–5)."""
+"""Rankings, and measures query by query against loops written from the definitions (METHODS 2; SAM, Eq. 1–5)."""
 
 import dataclasses
 
@@ -17,9 +17,13 @@ K, M = 3, 4
 
 
 @pytest.fixture(scope="module")
-def found():
+def known():
+    return small_retrievals()
+
+
+@pytest.fixture(scope="module")
+def found(known):
     """Invented similarities and relevance without ties, so that there is one order only."""
-    known = small_retrievals()
     shape, generator = known.positives.shape, torch.Generator().manual_seed(1)
     similarity = {name: torch.rand(shape, generator=generator) for name in ("one", "two")}
     return dataclasses.replace(
@@ -157,69 +161,56 @@ def test_what_cannot_be_ranked_is_said(scores, relevance, said):
         rank(scores, relevance, k=2)
 
 
-@pytest.fixture(scope="module")
-def found_retrievals():
-    return small_retrievals()
-
-
 @pytest.mark.parametrize(("direction", "of"), [("t2i", "of_caption"), ("i2t", "of_picture")])
-def test_queries_won_are_those_answered_first_that_the_other_has_not_among_its_k(found_retrievals, direction, of):
-    rank = getattr(found_retrievals, of)
+def test_queries_won_are_those_answered_first_that_the_other_has_not_among_its_k(known, direction, of):
+    rank = getattr(known, of)
     queries = range(32 if direction == "t2i" else 16)
     expected = [
         query for query in queries if rank("a", query, k=1).annotated[0] and not rank("b", query, k=3).annotated.any()
     ]
-    assert found_retrievals.won("a", "b", direction, k=3).tolist() == expected and len(expected) < len(queries)
-    assert not len(found_retrievals.won("a", "a", direction))
+    assert known.won("a", "b", direction, k=3).tolist() == expected and len(expected) < len(queries)
+    assert not len(known.won("a", "a", direction))
 
 
-def test_relevance_is_cider_with_each_pictures_captions(found_retrievals):
-    data = found_retrievals.data
+def test_relevance_is_cider_with_each_pictures_captions(known):
+    data = known.data
     references = [[data.captions[caption] for caption in own.tolist()] for own in data.captions_of_image]
-    assert torch.allclose(found_retrievals.relevance["CIDEr"], cider_matrix(data.captions, references).T.float())
-    assert (
-        found_retrievals.similarity["a"].shape
-        == found_retrievals.relevance["CIDEr"].shape
-        == found_retrievals.truth.shape
-        == (16, 32)
-    )
+    assert torch.allclose(known.relevance["CIDEr"], cider_matrix(data.captions, references).T.float())
+    assert known.similarity["a"].shape == known.relevance["CIDEr"].shape == known.truth.shape == (16, 32)
 
 
-def test_it_says_what_it_holds(found_retrievals):
-    assert repr(found_retrievals) == "Retrievals(squares: a, b; by CIDEr)"
+def test_it_says_what_it_holds(known):
+    assert repr(known) == "Retrievals(squares: a, b; by CIDEr)"
 
 
-def test_captions_rank_pictures_and_pictures_rank_captions(found_retrievals):
-    by_caption, by_picture = found_retrievals.of_caption("a", 5, k=16), found_retrievals.of_picture("a", 2, k=32)
-    assert (
-        by_caption.index.tolist()
-        == found_retrievals.similarity["a"][:, 5].sort(descending=True, stable=True).indices.tolist()
-    )
+def test_captions_rank_pictures_and_pictures_rank_captions(known):
+    by_caption, by_picture = known.of_caption("a", 5, k=16), known.of_picture("a", 2, k=32)
+    assert by_caption.index.tolist() == known.similarity["a"][:, 5].sort(descending=True, stable=True).indices.tolist()
     assert by_caption.annotated[by_caption.index == 2].item() and by_caption.annotated.sum() == 1
     assert by_picture.annotated.sum() == 2 and sorted(by_picture.index[by_picture.annotated].tolist()) == [4, 5]
-    assert by_picture.best == pytest.approx(found_retrievals.relevance["CIDEr"][2].max().item())
+    assert by_picture.best == pytest.approx(known.relevance["CIDEr"][2].max().item())
 
 
-def test_a_caption_typed_ranks_as_the_caption_itself(found_retrievals):
+def test_a_caption_typed_ranks_as_the_caption_itself(known):
     typed, own = (
-        found_retrievals.of_sentence("b", found_retrievals.data.captions[8], k=8),
-        found_retrievals.of_caption("b", 8, k=8),
+        known.of_sentence("b", known.data.captions[8], k=8),
+        known.of_caption("b", 8, k=8),
     )
     assert typed.index.tolist() == own.index.tolist()
     assert typed.relevance == pytest.approx(own.relevance, abs=1e-5) and typed.annotated is None
 
 
-def test_the_world_judges_what_is_typed_where_it_can_read_it(found_retrievals):
-    red = found_retrievals.of_sentence("a", "something red", k=16)
+def test_the_world_judges_what_is_typed_where_it_can_read_it(known):
+    red = known.of_sentence("a", "something red", k=16)
     assert red.verdict.tolist() == [int(image % 4 == 0) for image in red.index.tolist()]
-    assert found_retrievals.of_sentence("a", "colourless", k=3).verdict is None
+    assert known.of_sentence("a", "colourless", k=3).verdict is None
 
 
-def test_an_empty_sentence_and_an_unknown_relevance_are_refused(found_retrievals):
+def test_an_empty_sentence_and_an_unknown_relevance_are_refused(known):
     with pytest.raises(ItmlabError, match="empty"):
-        found_retrievals.of_sentence("a", " ")
+        known.of_sentence("a", " ")
     with pytest.raises(ItmlabError, match="CIDEr, SPICE"):
-        retrievals({}, found_retrievals.data, by=("BLEU",))
+        retrievals({}, known.data, by=("BLEU",))
 
 
 class Together(torch.nn.Module):

@@ -1,4 +1,4 @@
-"""Changed words in colour: the parts spell the sentence, letter by letter, whatever it holds."""
+"""Negatives drawn: changed words letter by letter, lists and examples, score against score, difficulty in training."""
 
 import html
 import re
@@ -10,27 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from itmlab.errors import ItmlabError
-from itmlab.metrics import TrueNegatives
-from itmlab.metrics.statistics import Interval, Share
-from itmlab.studies.kit.bars import Dot, interval_rows
 from itmlab.studies.tags.negative_figures import (
-    TABLE_3,
-    TABLE_4,
     Example,
     Pairs,
     changed_parts,
     draw_difficulty,
-    draw_discrimination_table,
     draw_negative_list,
-    draw_perplexities,
     draw_score_scatter,
-    draw_synthesis_sweep,
     draw_synthetic_examples,
-    draw_true_negative_rates,
     marked,
 )
-from itmlab.studies.tags.negatives import Made
-from itmlab.studies.tags.tables import DifficultyHistory, Perplexity, Setting
+from itmlab.studies.tags.negatives import DifficultyHistory, Made
 from itmlab.synthesis import Negative
 from itmlab.synthesis.negative import Change, edited
 from itmlab.text import Span
@@ -41,14 +31,14 @@ from tests.studies.small_world import small_set
 CAPTION = "A man and a dog sit on a red bench near a dog."
 
 
-def made(*changes: tuple[int, int, str]) -> Negative:
+def edited_at(*changes: tuple[int, int, str]) -> Negative:
     tokens = tokenise(CAPTION)
     parts = [Change(Span(start, end), words, "word") for start, end, words in changes]
     return edited(CAPTION, tokens, token_characters(CAPTION, tokens), parts)
 
 
 def test_each_changed_place_is_found_even_if_its_words_stand_elsewhere_too():
-    negative = made((4, 5, "cat"), (12, 13, "man"))
+    negative = edited_at((4, 5, "cat"), (12, 13, "man"))
     assert changed_parts(negative) == [
         ("A man and a ", False),
         ("cat", True),
@@ -59,7 +49,7 @@ def test_each_changed_place_is_found_even_if_its_words_stand_elsewhere_too():
 
 
 def test_words_of_several_tokens_and_a_capital_at_the_beginning():
-    negative = made((0, 2, "the old horse"), (6, 7, "in front of"))
+    negative = edited_at((0, 2, "the old horse"), (6, 7, "in front of"))
     changed = [text for text, is_changed in changed_parts(negative) if is_changed]
     assert changed == ["The old horse", "in front of"]
 
@@ -78,7 +68,7 @@ def test_a_span_that_points_nowhere_is_looked_for_from_the_left():
 )
 def test_parts_spell_the_sentence_and_markup_stays_letters(places):
     changes = sorted({start: (start, start + 1, words) for start, words in places}.values())
-    negative = made(*changes)
+    negative = edited_at(*changes)
     assert "".join(text for text, _ in changed_parts(negative)) == negative.sentence
     written = marked(negative, width=20, lines=9)
     tags = set(re.findall(r"<[^>]*>", written))
@@ -93,54 +83,6 @@ def test_parts_spell_the_sentence_and_markup_stays_letters(places):
 def test_long_and_odd_sentences_are_cut(sentence):
     written = marked(Negative(sentence), width=30, lines=2)
     assert written.count("<br>") <= 1 and len(written) < 80
-
-
-STEPS = np.arange(10, 100, 10)
-SHARP = DifficultyHistory(STEPS, np.tile([0, 0, 6, 2, 0, 0, 0, 0], (9, 1)))
-WIDE = DifficultyHistory(STEPS, np.tile([0, 5, 5, 5, 5, 5, 0, 0], (9, 1)))
-
-
-def heatmaps(figure):
-    return [trace for trace in figure.data if trace.type == "heatmap"]
-
-
-def test_every_column_adds_up_to_all_negatives_and_panels_share_a_scale():
-    sharp, wide = heatmaps(draw_difficulty({"static": SHARP, "dynamic": WIDE}, title="t"))
-    for heatmap in (sharp, wide):
-        assert np.asarray(heatmap.z).sum(axis=0) == pytest.approx(np.full(9, 100))
-        assert heatmap.zmin == 0 and heatmap.zmax == pytest.approx(75)
-    assert list(sharp.x) == STEPS.tolist() and np.asarray(sharp.z)[2, 0] == pytest.approx(75)
-
-
-def test_the_median_is_drawn_in_every_panel_and_named_once():
-    figure = draw_difficulty({"static": SHARP, "<b>dynamic</b>": WIDE}, title="t")
-    solid = [trace for trace in figure.data if trace.type == "scatter" and trace.line.dash == "solid"]
-    assert [bool(trace.showlegend) for trace in solid] == [True, False]
-    assert list(solid[0].y) == pytest.approx(SHARP.quantile(0.5).tolist())
-    assert not any("<b>" in note.text for note in figure.layout.annotations)
-
-
-def test_the_axis_reaches_over_all_that_holds_anything_and_over_zero():
-    low, high = draw_difficulty({"static": SHARP}, title="t").layout.yaxis.range
-    assert low == pytest.approx(-0.52) and high > 0
-
-
-def test_a_single_stray_negative_does_not_stretch_the_axis():
-    stray = SHARP.counts * 1000
-    stray[0, 0] = 1
-    low, _ = draw_difficulty({"static": DifficultyHistory(STEPS, stray)}, title="t").layout.yaxis.range
-    assert low == pytest.approx(-0.52)
-
-
-def test_long_runs_are_drawn_in_few_columns():
-    steps = np.arange(5000)
-    (heatmap,) = heatmaps(draw_difficulty({"one": DifficultyHistory(steps, np.ones((5000, 8), dtype=int))}, title="t"))
-    assert len(heatmap.x) <= 60
-
-
-@pytest.mark.parametrize("histories", [{}, {"none": DifficultyHistory(STEPS, np.zeros((9, 8), dtype=int))}])
-def test_nothing_recorded_is_a_figure_too(histories):
-    assert draw_difficulty(histories, title="t").layout.height
 
 
 def words(figure):
@@ -199,91 +141,12 @@ def test_examples_stand_one_below_the_other(pictures):
     assert double.layout.height - single.layout.height == 188
 
 
-def setting(value, number):
-    return Setting(
-        value,
-        Interval(number, number - 1, number + 2),
-        Interval(10 * number, 9 * number, 11 * number),
-        TrueNegatives(Share(90.0 + number, 88.0, 99.0, 9, 10), 0),
-        20,
-    )
-
-
-def test_each_measure_of_each_knob_has_its_panel():
-    table = {"temperature": [setting(0.5, 1), setting(1.5, 2)], "masking": [setting("phrase", 2), setting("word", 3)]}
-    figure = draw_synthesis_sweep(table, title="t", marked={"temperature": 1.5, "masking": "phrase"})
-    assert [list(trace.y) for trace in figure.data[:3]] == [[1, 2], [10, 20], [91, 92]]
-    assert list(figure.data[0].x) == ["0.5", "1.5"] and list(figure.data[3].x) == ["phrase", "word"]
-    assert list(figure.data[0].error_y.array) == [2, 2] and list(figure.data[0].error_y.arrayminus) == [1, 1]
-    assert list(figure.data[0].marker.line.width) == [0, 2.5] and list(figure.data[3].marker.line.width) == [2.5, 0]
-    assert figure.data[0].mode == "lines+markers" and figure.data[3].mode == "markers"  # words have no order
-
-
-def texts(figure, axis):
-    return [trace.text[0] for trace in figure.data if trace.text and trace.xaxis == axis]
-
-
-def dots(figure, axis):
-    return [trace.x[0] for trace in figure.data if not trace.text and trace.xaxis == axis]
-
-
-def perplexity(mean, median):
-    return Perplexity(Interval(mean, 0.9 * mean, 1.2 * mean), Interval(median, 0.9 * median, 1.1 * median), 10)
-
-
-def test_perplexities_stand_in_panels_beside_the_papers_with_ratios_to_the_captions():
-    table = {"positive": perplexity(10, 5), "tags": perplexity(30, 10), "own": perplexity(2000, 12)}
-    figure = draw_perplexities(table, title="t", model="small")
-    assert dots(figure, "x") == [5, 10, 12] and dots(figure, "x2") == [10, 30, 2000]
-    assert texts(figure, "x") == ["5.0", "10.0 (2.0 ×)", "12.0 (2.4 ×)"]
-    assert texts(figure, "x2")[2] == "2,000 (200 ×)"
-    assert dots(figure, "x3") == [51.13, 87.63] and texts(figure, "x3")[1] == "87.6 (1.7 ×)"
-    assert list(figure.layout.yaxis.ticktext) == ["captions", "synthetic (TAGS)", "own"]
-    assert figure.layout.xaxis.type == figure.layout.xaxis3.type == "log"
-
-
-def test_the_papers_numbers_are_the_papers():
-    assert TABLE_3 == {"positive": 51.13, "tags": 87.63, "corrected": 70.87, "vse_c": 292.76}
-    rows = [(row["tags"], row["uniter"]) for row in TABLE_4.values()]
-    assert rows == [(98.7, 2.3), (99.7, 2.8), (96.3, 87.5)]
-
-
-def test_discrimination_has_a_row_for_each_model_below_its_generator():
-    share = Share(80.0, 70.0, 88.0, 8, 10)
-    figure = draw_discrimination_table({"vse_c": {"tags": share, "mine": share}}, title="t")
-    assert list(figure.layout.yaxis.ticktext) == ["<b>by rule (VSE-C)</b>", "TAGS", "mine"]
-    assert dots(figure, "x") == [80, 80] and dots(figure, "x2") == [96.3]
-    whiskers = figure.data[0].error_x
-    assert (whiskers.array[0], whiskers.arrayminus[0]) == pytest.approx((8, 10))
-
-
-def test_true_negatives_by_form_of_the_filter_with_the_papers_line():
-    found = {
-        "before the filter": TrueNegatives(Share(88.0, 84.0, 91.0, 88, 100), 3),
-        "after the filter": TrueNegatives(Share(97.0, 95.0, 99.0, 97, 100), 5),
-    }
-    figure = draw_true_negative_rates({"tags": found}, title="t")
-    assert dots(figure, "x") == [88, 97] and texts(figure, "x")[0] == "88.0 % of 100 decided"
-    assert [shape.x0 for shape in figure.layout.shapes] == [96.5] and figure.layout.xaxis.range[0] == 80
-
-
-def test_what_is_not_a_number_is_left_out_and_names_are_letters():
-    rows = [("<b>head", [None]), ("row", [Dot(float("nan"))]), ("row & more", [Dot(1.0, text="<i>")])]
-    figure = interval_rows(rows, axes=[{}], title="t")
-    assert len(figure.data) == 2 and figure.data[1].text[0] == "&lt;i&gt;"
-    assert list(figure.layout.yaxis.ticktext) == ["<b>&lt;b&gt;head</b>", "row", "row &amp; more"]
-
-
-def panels(figure):
-    return [note.text for note in figure.layout.annotations]
-
-
 def test_a_dot_a_triple_and_shares_beside_the_lines():
     pairs = Pairs(np.array([0.5, 0.6, 0.7, 0.8]), np.array([0.5, 0.7, 0.66, 0.2]))
     figure = draw_score_scatter({"batch <1>": pairs}, title="t")
     (dots,) = figure.data
     assert list(dots.x) == [0.5, 0.6, 0.7, 0.8] and list(dots.y) == [0.5, 0.7, 0.66, 0.2]
-    assert panels(figure) == ["<b>batch &lt;1&gt;</b><br>50 % at least as high<br>25 % more than 0.05 below"]
+    assert words(figure) == ["<b>batch &lt;1&gt;</b><br>50 % at least as high<br>25 % more than 0.05 below"]
     assert not dots.showlegend and figure.layout.xaxis.range == figure.layout.yaxis.range
 
 
@@ -312,3 +175,51 @@ def test_the_hardest_of_each_caption_that_has_negatives():
 def test_no_pair_is_one_line():
     with pytest.raises(ItmlabError, match="no pair to draw"):
         draw_score_scatter({"none": Pairs(np.zeros(0), np.zeros(0))}, title="t")
+
+
+STEPS = np.arange(10, 100, 10)
+SHARP = DifficultyHistory(STEPS, np.tile([0, 0, 6, 2, 0, 0, 0, 0], (9, 1)))
+WIDE = DifficultyHistory(STEPS, np.tile([0, 5, 5, 5, 5, 5, 0, 0], (9, 1)))
+
+
+def heatmaps(figure):
+    return [trace for trace in figure.data if trace.type == "heatmap"]
+
+
+def test_every_column_adds_up_to_all_negatives_and_panels_share_a_scale():
+    sharp, wide = heatmaps(draw_difficulty({"static": SHARP, "dynamic": WIDE}, title="t"))
+    for heatmap in (sharp, wide):
+        assert np.asarray(heatmap.z).sum(axis=0) == pytest.approx(np.full(9, 100))
+        assert heatmap.zmin == 0 and heatmap.zmax == pytest.approx(75)
+    assert list(sharp.x) == STEPS.tolist() and np.asarray(sharp.z)[2, 0] == pytest.approx(75)
+
+
+def test_the_median_is_drawn_in_every_panel_and_named_once():
+    figure = draw_difficulty({"static": SHARP, "<b>dynamic</b>": WIDE}, title="t")
+    solid = [trace for trace in figure.data if trace.type == "scatter" and trace.line.dash == "solid"]
+    assert [bool(trace.showlegend) for trace in solid] == [True, False]
+    assert list(solid[0].y) == pytest.approx(SHARP.quantile(0.5).tolist())
+    assert not any("<b>" in note.text for note in figure.layout.annotations)
+
+
+def test_the_axis_reaches_over_all_that_holds_anything_and_over_zero():
+    low, high = draw_difficulty({"static": SHARP}, title="t").layout.yaxis.range
+    assert low == pytest.approx(-0.52) and high > 0
+
+
+def test_a_single_stray_negative_does_not_stretch_the_axis():
+    stray = SHARP.counts * 1000
+    stray[0, 0] = 1
+    low, _ = draw_difficulty({"static": DifficultyHistory(STEPS, stray)}, title="t").layout.yaxis.range
+    assert low == pytest.approx(-0.52)
+
+
+def test_long_runs_are_drawn_in_few_columns():
+    steps = np.arange(5000)
+    (heatmap,) = heatmaps(draw_difficulty({"one": DifficultyHistory(steps, np.ones((5000, 8), dtype=int))}, title="t"))
+    assert len(heatmap.x) <= 60
+
+
+@pytest.mark.parametrize("histories", [{}, {"none": DifficultyHistory(STEPS, np.zeros((9, 8), dtype=int))}])
+def test_nothing_recorded_is_a_figure_too(histories):
+    assert draw_difficulty(histories, title="t").layout.height

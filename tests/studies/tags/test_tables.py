@@ -1,24 +1,28 @@
-"""The difficulty of negatives as a run recorded it."""
+"""TAGS-DC's tables: each number by hand or one by one, and each figure with the paper's beside it."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from itmlab.errors import ItmlabError
-from itmlab.metrics import CausalModel
+from itmlab.metrics import CausalModel, TrueNegatives
+from itmlab.metrics.statistics import Interval, Share
 from itmlab.models import TwoTowerConfig, build_model
 from itmlab.scenes import load
+from itmlab.studies.kit.bars import Dot, interval_rows
 from itmlab.studies.tags.negatives import Made, synthetic_negatives
 from itmlab.studies.tags.tables import (
-    DifficultyHistory,
-    difficulty_history,
+    TABLE_3,
+    TABLE_4,
+    Perplexity,
+    Setting,
     discriminated,
+    draw_discrimination_table,
+    draw_perplexities,
+    draw_synthesis_sweep,
+    draw_true_negative_rates,
     fluency_table,
     synthesis_sweep,
     truth_by_filter,
@@ -27,64 +31,6 @@ from itmlab.synthesis import Negative
 from itmlab.text import Span
 from tests.studies.small_tower import small_tower
 from tests.studies.small_world import small_set
-
-
-def recorded(*counts: list[int]) -> SimpleNamespace:
-    """A run that recorded these every tenth step, among other records."""
-    history = [{"kind": "epoch", "epoch": 1, "step": 5}]
-    history += [
-        {"kind": "step", "step": 10 * (row + 1), "difficulty": {"synthetic": mine, "retrieved": mine[::-1]}}
-        for row, mine in enumerate(counts)
-    ]
-    return SimpleNamespace(history=history, directory="runs/one")
-
-
-def test_the_record_is_read_as_it_stands():
-    history = difficulty_history(recorded([1, 0, 2, 0], [0, 3, 0, 0]))
-    assert history.steps.tolist() == [10, 20] and history.counts.tolist() == [[1, 0, 2, 0], [0, 3, 0, 0]]
-    assert history.edges.tolist() == [-1, -0.5, 0, 0.5, 1]
-    assert difficulty_history(recorded([1, 0, 2, 0]), "retrieved").counts.tolist() == [[0, 2, 0, 1]]
-
-
-def test_as_hard_counts_what_scores_at_least_as_high_as_the_caption():
-    hard = difficulty_history(recorded([1, 0, 2, 0], [4, 4, 4, 4], [0, 0, 0, 0])).as_hard()
-    assert hard[:2].tolist() == pytest.approx([2 / 3, 1 / 2]) and np.isnan(hard[2])
-
-
-def test_quantiles_of_one_bin_are_even_within_it():
-    history = difficulty_history(recorded([0, 0, 8, 0], [0, 0, 0, 0]))
-    assert history.quantile(0.25)[0] == pytest.approx(0.125) and np.isnan(history.quantile(0.5)[1])
-    assert history.quantile(1.0)[0] == pytest.approx(0.5)
-
-
-@given(arrays(np.int64, (3, 8), elements=st.integers(0, 9)), st.floats(0.01, 0.99))
-def test_quantiles_are_those_of_points_spread_evenly_in_their_bins(counts, share):
-    """Beside numpy's interpolation of the cumulative counts."""
-    history = DifficultyHistory(np.arange(3), counts)
-    for row, found in enumerate(history.quantile(share)):
-        total = counts[row].sum()
-        if total == 0:
-            assert np.isnan(found)
-            continue
-        below = sum(
-            min(max((found - low) / 0.25, 0), 1) * n for low, n in zip(history.edges, counts[row], strict=False)
-        )
-        assert below == pytest.approx(share * total, abs=1e-6)
-
-
-def test_neighbouring_steps_are_added_up_and_nothing_is_lost():
-    history = DifficultyHistory(np.arange(10, 80, 10), np.arange(28).reshape(7, 4))
-    grouped = history.grouped(3)
-    assert grouped.steps.tolist() == [20, 45, 65] and grouped.counts.shape == (3, 4)
-    assert grouped.counts.sum(axis=0).tolist() == history.counts.sum(axis=0).tolist()
-    assert history.grouped(100).counts.tolist() == history.counts.tolist()
-
-
-def test_a_run_without_such_negatives_is_refused_in_one_line():
-    with pytest.raises(ItmlabError, match="no difficulty of 'swapped' negatives — there are retrieved, synthetic"):
-        difficulty_history(recorded([1, 0]), "swapped")
-    with pytest.raises(ItmlabError, match=r"runs/one: .* — take a run of"):
-        difficulty_history(SimpleNamespace(history=[{"kind": "epoch"}], directory="runs/one"))
 
 
 def test_it_is_the_share_of_pairs_in_which_the_caption_scores_higher(tmp_path):
@@ -217,3 +163,78 @@ def test_each_setting_is_what_the_one_call_makes(tmp_path, monkeypatch):
     assert usual.difficulty.value == pytest.approx(expected.difficulty.mean().item(), abs=1e-6)
     assert usual.fluency.value == pytest.approx(np.median([one.fluency for one in expected.all()]))
     assert str(usual.truth) == str(expected.truth) and usual.negatives == len(expected)
+
+
+def setting(value, number):
+    return Setting(
+        value,
+        Interval(number, number - 1, number + 2),
+        Interval(10 * number, 9 * number, 11 * number),
+        TrueNegatives(Share(90.0 + number, 88.0, 99.0, 9, 10), 0),
+        20,
+    )
+
+
+def test_each_measure_of_each_knob_has_its_panel():
+    table = {"temperature": [setting(0.5, 1), setting(1.5, 2)], "masking": [setting("phrase", 2), setting("word", 3)]}
+    figure = draw_synthesis_sweep(table, title="t", marked={"temperature": 1.5, "masking": "phrase"})
+    assert [list(trace.y) for trace in figure.data[:3]] == [[1, 2], [10, 20], [91, 92]]
+    assert list(figure.data[0].x) == ["0.5", "1.5"] and list(figure.data[3].x) == ["phrase", "word"]
+    assert list(figure.data[0].error_y.array) == [2, 2] and list(figure.data[0].error_y.arrayminus) == [1, 1]
+    assert list(figure.data[0].marker.line.width) == [0, 2.5] and list(figure.data[3].marker.line.width) == [2.5, 0]
+    assert figure.data[0].mode == "lines+markers" and figure.data[3].mode == "markers"  # words have no order
+
+
+def texts(figure, axis):
+    return [trace.text[0] for trace in figure.data if trace.text and trace.xaxis == axis]
+
+
+def dots(figure, axis):
+    return [trace.x[0] for trace in figure.data if not trace.text and trace.xaxis == axis]
+
+
+def drawn_row(mean, median):
+    return Perplexity(Interval(mean, 0.9 * mean, 1.2 * mean), Interval(median, 0.9 * median, 1.1 * median), 10)
+
+
+def test_perplexities_stand_in_panels_beside_the_papers_with_ratios_to_the_captions():
+    table = {"positive": drawn_row(10, 5), "tags": drawn_row(30, 10), "own": drawn_row(2000, 12)}
+    figure = draw_perplexities(table, title="t", model="small")
+    assert dots(figure, "x") == [5, 10, 12] and dots(figure, "x2") == [10, 30, 2000]
+    assert texts(figure, "x") == ["5.0", "10.0 (2.0 ×)", "12.0 (2.4 ×)"]
+    assert texts(figure, "x2")[2] == "2,000 (200 ×)"
+    assert dots(figure, "x3") == [51.13, 87.63] and texts(figure, "x3")[1] == "87.6 (1.7 ×)"
+    assert list(figure.layout.yaxis.ticktext) == ["captions", "synthetic (TAGS)", "own"]
+    assert figure.layout.xaxis.type == figure.layout.xaxis3.type == "log"
+
+
+def test_the_papers_numbers_are_the_papers():
+    assert TABLE_3 == {"positive": 51.13, "tags": 87.63, "corrected": 70.87, "vse_c": 292.76}
+    rows = [(row["tags"], row["uniter"]) for row in TABLE_4.values()]
+    assert rows == [(98.7, 2.3), (99.7, 2.8), (96.3, 87.5)]
+
+
+def test_discrimination_has_a_row_for_each_model_below_its_generator():
+    share = Share(80.0, 70.0, 88.0, 8, 10)
+    figure = draw_discrimination_table({"vse_c": {"tags": share, "mine": share}}, title="t")
+    assert list(figure.layout.yaxis.ticktext) == ["<b>by rule (VSE-C)</b>", "TAGS", "mine"]
+    assert dots(figure, "x") == [80, 80] and dots(figure, "x2") == [96.3]
+    whiskers = figure.data[0].error_x
+    assert (whiskers.array[0], whiskers.arrayminus[0]) == pytest.approx((8, 10))
+
+
+def test_true_negatives_by_form_of_the_filter_with_the_papers_line():
+    found = {
+        "before the filter": TrueNegatives(Share(88.0, 84.0, 91.0, 88, 100), 3),
+        "after the filter": TrueNegatives(Share(97.0, 95.0, 99.0, 97, 100), 5),
+    }
+    figure = draw_true_negative_rates({"tags": found}, title="t")
+    assert dots(figure, "x") == [88, 97] and texts(figure, "x")[0] == "88.0 % of 100 decided"
+    assert [shape.x0 for shape in figure.layout.shapes] == [96.5] and figure.layout.xaxis.range[0] == 80
+
+
+def test_what_is_not_a_number_is_left_out_and_names_are_letters():
+    rows = [("<b>head", [None]), ("row", [Dot(float("nan"))]), ("row & more", [Dot(1.0, text="<i>")])]
+    figure = interval_rows(rows, axes=[{}], title="t")
+    assert len(figure.data) == 2 and figure.data[1].text[0] == "&lt;i&gt;"
+    assert list(figure.layout.yaxis.ticktext) == ["<b>&lt;b&gt;head</b>", "row", "row &amp; more"]

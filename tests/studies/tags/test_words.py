@@ -1,4 +1,4 @@
-"""A corrected sentence keeps everything of the sentence but the words that are rewritten."""
+"""Words explained: a corrected sentence keeps all but the words that are rewritten, and says what the heads say."""
 
 import math
 from types import SimpleNamespace
@@ -19,56 +19,56 @@ from itmlab.studies.tags.words import (
     Word,
     corrections,
     explain_words,
+    explained,
     one_tower_of,
     word_answers,
     word_example,
 )
-from itmlab.studies.tags.words import explained as explained_
 from tests.models.one_towers import build, records
 from tests.studies.colour_tower import SURE, ColourTower, judging_set
 from tests.studies.small_tower import small_tower
 from tests.studies.small_world import small_set
 
 
-def explained(sentence: str, **rewritten: str) -> ExplainedSentence:
+def rewritten(sentence: str, **corrections: str) -> ExplainedSentence:
     """Words at blanks and before a final point; `word="correction"` rewrites a word with mismatch 0.75."""
     words, at = [], 0
     for text in sentence.replace(".", " .").split():
         start = sentence.index(text, at)
         at = start + len(text)
-        new = rewritten.get(text, text)
+        new = corrections.get(text, text)
         words.append(Word(text, start, at, 0.75 if new != text else 0.1, new.removeprefix("##"), new.startswith("##")))
     return ExplainedSentence(sentence, tuple(words), {"one": 0.5, "other": 0.934})
 
 
 def test_without_corrections_it_is_the_sentence_to_the_letter():
     sentence = " A dog,  two\ncats\tand <b>one</b>. "
-    assert explained(sentence).corrected() == sentence
+    assert rewritten(sentence).corrected() == sentence
 
 
 def test_corrected_words_stand_where_the_words_stood():
-    found = explained("A dog  on a sofa.", dog="cat", sofa="chair")
+    found = rewritten("A dog  on a sofa.", dog="cat", sofa="chair")
     assert found.corrected() == "A cat  on a chair."
     assert [text for text, new in found.parts() if new] == ["cat", "chair"]
 
 
 def test_only_words_with_enough_mismatch_are_rewritten():
-    found = explained("A dog on a sofa.", dog="cat")
+    found = rewritten("A dog on a sofa.", dog="cat")
     assert found.corrected(0.75) == "A cat on a sofa." and found.corrected(0.76) == "A dog on a sofa."
 
 
 def test_a_correction_that_goes_on_with_the_word_before_has_no_blank():
-    assert explained("a foot ball.", ball="##path").corrected() == "a footpath."
-    assert explained("ball games", ball="##path").corrected() == "path games"  # nothing to go on with
+    assert rewritten("a foot ball.", ball="##path").corrected() == "a footpath."
+    assert rewritten("ball games", ball="##path").corrected() == "path games"  # nothing to go on with
 
 
 def test_two_words_do_not_run_into_one():
-    assert explained("a dog.", **{".": "and"}).corrected() == "a dog and"
-    assert explained("a dog.", dog="cat").corrected() == "a cat."
+    assert rewritten("a dog.", **{".": "and"}).corrected() == "a dog and"
+    assert rewritten("a dog.", dog="cat").corrected() == "a cat."
 
 
 def test_it_reads_as_scores_and_words_in_doubt():
-    found = explained("A dog\n on a sofa.", dog="cat")
+    found = rewritten("A dog\n on a sofa.", dog="cat")
     assert str(found) == "“A dog\\n on a sofa.” one 50.0 %, other 93.4 %\n  dog: 75 %, rather cat"
     assert str(ExplainedSentence("a dog", ())) == "“a dog”"
 
@@ -76,7 +76,7 @@ def test_it_reads_as_scores_and_words_in_doubt():
 @settings(max_examples=60, deadline=None)
 @given(sentence=st.text(alphabet="ab .,\n'", min_size=1, max_size=30), above=st.sampled_from([0.0, 0.5, 1.0]))
 def test_the_parts_make_up_the_corrected_sentence(sentence, above):
-    found = explained(sentence, a="bab", b="##a")
+    found = rewritten(sentence, a="bab", b="##a")
     assert "".join(text for text, _ in found.parts(above)) == found.corrected(above)
     if above == 1.0:
         assert found.corrected(above) == sentence
@@ -107,23 +107,21 @@ def test_a_typed_sentence_and_single_pairs_score_as_the_whole_matrix(kind, data)
 
 
 @pytest.fixture(scope="module")
-def data_word_example():
+def squares():
     return judging_set()
 
 
 @pytest.fixture(scope="module")
-def tower(data_word_example):
-    return ColourTower([*data_word_example.captions, "big ones"])
+def tower(squares) -> ColourTower:
+    return ColourTower([*squares.captions, "big ones", "<b>A</b> & — Red and Green"])
 
 
 def text(row) -> str:
     return "".join((" " if part.blank else "") + part.text for part in row.parts)
 
 
-def test_a_sentence_made_wrong_stands_between_its_caption_and_its_correction(data_word_example, tower, tiny):
-    example = word_example(
-        {"tiny": tiny, "tower": tower}, data_word_example, 0, "A white square.", caption="A red square."
-    )
+def test_a_sentence_made_wrong_stands_between_its_caption_and_its_correction(squares, tower, tiny):
+    example = word_example({"tiny": tiny, "tower": tower}, squares, 0, "A white square.", caption="A red square.")
     names, verdicts = [row.name for row in example.rows], [row.verdict for row in example.rows]
     assert names == ["caption", "made wrong", "corrected"] and verdicts == [1, 0, 1]
     assert [text(row) for row in example.rows] == ["A red square.", "A white square.", "A red square."]
@@ -132,33 +130,33 @@ def test_a_sentence_made_wrong_stands_between_its_caption_and_its_correction(dat
     assert [(part.text, part.mark) for part in example.rows[2].parts if part.mark] == [("red", "restored")]
     right, wrong, better = (row.scores["tower"] for row in example.rows)
     assert wrong < 0.1 < 0.8 < right == better
-    cosine = matching(tiny, data_word_example)([0], ["A white square."]).item()
+    cosine = matching(tiny, squares)([0], ["A white square."]).item()
     assert example.rows[1].scores["tiny"] == pytest.approx(cosine, abs=1e-5)
     assert list(example.rows[0].scores) == ["tiny", "tower"] and example.picture.size == (48, 48)
 
 
-def test_a_word_that_is_not_the_captions_is_marked_as_missed_if_it_was_left(data_word_example, tower):
-    example = word_example({"tower": tower}, data_word_example, 0, "A white ones.", caption="A red square.")
+def test_a_word_that_is_not_the_captions_is_marked_as_missed_if_it_was_left(squares, tower):
+    example = word_example({"tower": tower}, squares, 0, "A white ones.", caption="A red square.")
     assert [part.mark for part in example.rows[2].parts] == [None, "restored", "missed", None]
 
 
-def test_a_rewritten_word_that_is_not_the_captions_either_is_marked_so(data_word_example, tower):
-    example = word_example({"tower": tower}, data_word_example, 0, "A white square.", caption="A big square.")
+def test_a_rewritten_word_that_is_not_the_captions_either_is_marked_so(squares, tower):
+    example = word_example({"tower": tower}, squares, 0, "A white square.", caption="A big square.")
     assert [part.mark for part in example.rows[2].parts] == [None, "other", None, None]
 
 
-def test_of_a_sentence_of_another_length_the_words_are_matched_in_order(data_word_example, tower):
-    example = word_example({"tower": tower}, data_word_example, 0, "A big ones white square", caption="A red square")
+def test_of_a_sentence_of_another_length_the_words_are_matched_in_order(squares, tower):
+    example = word_example({"tower": tower}, squares, 0, "A big ones white square", caption="A red square")
     assert [part.mark for part in example.rows[2].parts] == [None, "missed", "missed", "restored", None]
 
 
-def test_of_a_typed_sentence_only_the_rewriting_is_known(data_word_example, tower):
-    example = word_example({"tower": tower}, data_word_example, 0, " A blue  square.")
+def test_of_a_typed_sentence_only_the_rewriting_is_known(squares, tower):
+    example = word_example({"tower": tower}, squares, 0, " A blue  square.")
     assert [row.name for row in example.rows] == ["sentence", "corrected"]
     assert [(part.text, part.blank, part.mark) for part in example.rows[1].parts] == [
         ("A", True, None), ("red", True, "rewritten"), ("square", True, None), (".", False, None)
     ]  # fmt: skip
-    kept = word_example({"tower": tower}, data_word_example, 0, "A blue square.", above=0.96)
+    kept = word_example({"tower": tower}, squares, 0, "A blue square.", above=0.96)
     assert text(kept.rows[1]) == "A blue square."
 
 
@@ -168,28 +166,18 @@ def test_without_a_world_there_is_no_verdict(tower):
     assert [row.verdict for row in word_example({"tower": tower}, data, 0, "a square").rows] == [None, None]
 
 
-def test_what_the_tower_does_not_read_has_no_mismatch(data_word_example, tower):
+def test_what_the_tower_does_not_read_has_no_mismatch(squares, tower):
     with pytest.warns(UserWarning, match="cut to 30"):
-        row = word_example({"tower": tower}, data_word_example, 0, "square " * 40).rows[0]
+        row = word_example({"tower": tower}, squares, 0, "square " * 40).rows[0]
     assert sum(part.mismatch is not None for part in row.parts) == 28 and len(row.parts) == 40
 
 
-def test_there_must_be_a_model(data_word_example):
+def test_there_must_be_a_model(squares):
     with pytest.raises(ItmlabError, match="no model to explain words"):
-        word_example({}, data_word_example, 0, "a square")
+        word_example({}, squares, 0, "a square")
 
 
 SENTENCES = ["A red square.", "there is a square that is blue", "square", "A green and white square, a red one."]
-
-
-@pytest.fixture(scope="module")
-def data_words():
-    return judging_set()
-
-
-@pytest.fixture(scope="module")
-def tower_words(data_words) -> ColourTower:
-    return ColourTower([*data_words.captions, "<b>A</b> & — Red and Green"])
 
 
 @pytest.fixture(scope="module")
@@ -197,10 +185,8 @@ def learnt_nothing() -> OneTower:
     return small_tower([*small_set().captions, "unfootballed grey horses"])
 
 
-def test_a_wrong_colour_does_not_fit_and_is_rewritten_to_the_right_one(data_words, tower_words):
-    red, blue = explain_words(
-        tower_words, data_words.images[0], SENTENCES[:2], name="tower"
-    )  # picture 0 shows a red square
+def test_a_wrong_colour_does_not_fit_and_is_rewritten_to_the_right_one(squares, tower):
+    red, blue = explain_words(tower, squares.images[0], SENTENCES[:2], name="tower")  # picture 0 shows a red square
     assert [word.text for word in red.words] == ["A", "red", "square", "."]
     assert [word.mismatch for word in red.words] == pytest.approx([SURE[False]] * 4)
     assert not any(word.rewritten for word in red.words) and red.corrected() == red.sentence
@@ -210,16 +196,16 @@ def test_a_wrong_colour_does_not_fit_and_is_rewritten_to_the_right_one(data_word
     assert blue.scores == {"tower": pytest.approx(1 / (1 + math.exp(3)))}
 
 
-def test_sentences_of_a_set_are_corrected_on_their_own_images(data_words, tower_words):
-    made = corrections(tower_words, data_words, [1, 0, 1], ["A red square.", "A red square.", "Red & WHITE square"])
+def test_sentences_of_a_set_are_corrected_on_their_own_images(squares, tower):
+    made = corrections(tower, squares, [1, 0, 1], ["A red square.", "A red square.", "Red & WHITE square"])
     assert made == ["A blue square.", "A red square.", "Blue & Blue square"]
-    run = SimpleNamespace(model=tower_words)
-    assert corrections(run, data_words, [1], ["Red square"], above=0.96) == ["Red square"]
+    run = SimpleNamespace(model=tower)
+    assert corrections(run, squares, [1], ["Red square"], above=0.96) == ["Red square"]
 
 
-def test_letters_positions_and_capitals_are_the_sentences(tower_words, data_words):
+def test_letters_positions_and_capitals_are_the_sentences(tower, squares):
     sentence = "  A <b>RED</b>  squäre — and GREEN"
-    (found,) = explain_words(tower_words, data_words.images[3], [sentence])
+    (found,) = explain_words(tower, squares.images[3], [sentence])
     assert all(sentence[word.start : word.end] == word.text for word in found.words)
     assert found.corrected() == "  A <b>White</b>  squäre — and White"
 
@@ -275,31 +261,31 @@ def test_evaluation_mode_is_used_and_left_as_it_was(learnt_nothing):
     learnt_nothing.eval()
 
 
-def test_a_run_explains_a_sentence_on_a_picture_or_its_file(data_words, tower_words, tmp_path):
-    run = SimpleNamespace(model=tower_words, recipe=SimpleNamespace(name="tags_dc"))
-    data_words.images[1].save(tmp_path / "blue.png")
-    for picture in (data_words.images[1], tmp_path / "blue.png"):
+def test_a_run_explains_a_sentence_on_a_picture_or_its_file(squares, tower, tmp_path):
+    run = SimpleNamespace(model=tower, recipe=SimpleNamespace(name="tags_dc"))
+    squares.images[1].save(tmp_path / "blue.png")
+    for picture in (squares.images[1], tmp_path / "blue.png"):
         (found,) = explain_words(run, picture, ["a green square"])
         assert found.corrected() == "a blue square" and list(found.scores) == ["tags_dc"]
 
 
 def test_a_model_of_regions_explains_records_of_regions():
     model = build("uniter", "regions")
-    found = explained_(model, records([3, 5]), ["a dog", "a cat runs", "a man"], [1, 0, 1])
-    alone = explained_(model, records([3, 5])[1:], ["a man"], [0])
+    found = explained(model, records([3, 5]), ["a dog", "a cat runs", "a man"], [1, 0, 1])
+    alone = explained(model, records([3, 5])[1:], ["a man"], [0])
     together, apart = ([word.mismatch for word in one.words] for one in (found[2], alone[0]))
     assert together == pytest.approx(apart, abs=1e-5)
     with pytest.raises(ItmlabError, match="looks at regions, not at pictures"):
         explain_words(model, small_set().images[0], ["a dog"])
 
 
-def test_what_cannot_be_explained_is_one_line(data_words, tower_words, tiny):
+def test_what_cannot_be_explained_is_one_line(squares, tower, tiny):
     assert isinstance(tiny, TwoTower)
     with pytest.raises(ItmlabError, match="TwoTower has no heads"):
         one_tower_of(SimpleNamespace(model=tiny))
     with pytest.raises(ItmlabError, match="sentence 1 has no words"):
-        explain_words(tower_words, data_words.images[0], ["a", " \n"])
+        explain_words(tower, squares.images[0], ["a", " \n"])
     with pytest.raises(ItmlabError, match="2 sentences on 1 images"):
-        word_answers(tower_words, data_words.images[:1], ["a", "b"])
+        word_answers(tower, squares.images[:1], ["a", "b"])
     with pytest.raises(ItmlabError, match="0 sentences on 1 images"):
-        explain_words(tower_words, data_words.images[0], [])
+        explain_words(tower, squares.images[0], [])
