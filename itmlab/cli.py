@@ -71,7 +71,9 @@ def evaluate(
     split: SplitName = "test",
     folds: Annotated[int, typer.Option(help="5 for COCO 1K: consecutive blocks, averaged.")] = 1,
     relevance: Annotated[str | None, typer.Option(help="cider or spice: also semantic recall (SR) and NCS.")] = None,
-    scores: Annotated[Path | None, typer.Option(help="A file of a one tower's scores, to keep and go on from.")] = None,
+    scores: Annotated[
+        Path | None, typer.Option(help="A file of a cross-encoder's scores, to keep and go on from.")
+    ] = None,
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
@@ -178,7 +180,7 @@ SETTINGS = "maskings, samples, temperature, keep, words, implied (tags); number 
 def negatives(
     out: Annotated[Path, typer.Option("--out", help="A .jsonl, .tsv or .parquet file.")],
     generator: Annotated[str, typer.Option(help="vse_c: swaps by rule; tags: maskings refilled by --model.")] = "vse_c",
-    model: Annotated[str | None, typer.Option(help="A one tower that refills and scores: name or folder.")] = None,
+    model: Annotated[str | None, typer.Option(help="A cross-encoder that refills and scores: name or folder.")] = None,
     setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {SETTINGS}.")] = None,
     fluency: Annotated[str | None, typer.Option(help="A causal language model (scenes, gpt2): perplexities.")] = None,
     file_format: Annotated[str | None, typer.Option("--format", help="jsonl, tsv, parquet; else by --out.")] = None,

@@ -16,19 +16,19 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from ..errors import ItmlabError
-from .triplet import check_shapes, precise
+from .triplet import Each, Loss, Mask, Scores, check_shapes, mean_of, precise
 
 NOISE = 128  # Z in ITContrast
 TEMPERATURE = 0.05  # τ there
 
 
 def info_nce(
-    scores: Float[Tensor, "anchor candidate"],
-    positives: Bool[Tensor, "anchor candidate"],
-    positive_scores: Float[Tensor, "anchor"],
+    scores: Scores,
+    positives: Mask,
+    positive_scores: Each,
     temperature: float | Float[Tensor, ""] = TEMPERATURE,
     extra_scores: Float[Tensor, "anchor extra"] | None = None,
-) -> Float[Tensor, ""]:
+) -> Loss:
     """−log of the match's share in a softmax over it and the anchor's negatives (van den Oord et al. 2018).
 
     `extra_scores` are further negatives that belong to no candidate, such as noise.
@@ -40,32 +40,29 @@ def info_nce(
     check_shapes(scores, positives, positive_scores)
     if not isinstance(temperature, Tensor) and not temperature > 0:
         raise ItmlabError(f"the temperature of InfoNCE must be above 0, not {temperature}")
-    if extra_scores is not None and (extra_scores.ndim != 2 or len(extra_scores) != len(scores)):
-        raise ItmlabError(
-            f"extra scores must be (anchor, extra) with {len(scores)} anchors, not {tuple(extra_scores.shape)}"
-        )
     positive = precise(positive_scores)
     # masked after the division: a temperature that is learnt would get its gradient from -inf otherwise
     terms = [positive[:, None] / temperature, (precise(scores) / temperature).masked_fill(positives, -math.inf)]
     allowed = ~positives.all(dim=1)
-    if extra_scores is not None and extra_scores.shape[1]:
+    if extra_scores is not None:
+        _check_own("extra", extra_scores, len(scores))
         terms.append(precise(extra_scores) / temperature)
-        allowed = torch.ones_like(allowed)
+        allowed = allowed | (extra_scores.shape[1] > 0)
     # the positive stands in every sum, so no row is empty and no gradient is 0/0
     losses = torch.cat(terms, dim=1).logsumexp(dim=1) - positive / temperature
-    return torch.where(allowed, losses, 0).sum() / allowed.sum().clamp(min=1)
+    return mean_of(losses, allowed)
 
 
 def info_cmr(
-    scores: Float[Tensor, "anchor candidate"],
-    positives: Bool[Tensor, "anchor candidate"],
-    positive_scores: Float[Tensor, "anchor"],
+    scores: Scores,
+    positives: Mask,
+    positive_scores: Each,
     temperature: float | Float[Tensor, ""] = TEMPERATURE,
     *,
     synthetic_scores: Float[Tensor, "anchor synthetic"] | None = None,
     synthetic_allowed: Bool[Tensor, "anchor synthetic"] | None = None,
     noise_scores: Float[Tensor, "anchor noise"] | None = None,
-) -> Float[Tensor, ""]:
+) -> Loss:
     """One direction of InfoCMR (ITContrast 2023, Eq. 7; without noise Eq. 6); all scores are cosines.
 
     Synthetic negatives count where they are allowed (everywhere, if nothing is said). Without them and without noise
@@ -76,11 +73,7 @@ def info_cmr(
     4.0
     """
     if synthetic_scores is not None:
-        if synthetic_scores.ndim != 2 or len(synthetic_scores) != len(scores):
-            raise ItmlabError(
-                f"synthetic scores must be (anchor, synthetic) with {len(scores)} anchors, not "
-                f"{tuple(synthetic_scores.shape)}"
-            )
+        _check_own("synthetic", synthetic_scores, len(scores))
         if synthetic_allowed is None:
             synthetic_allowed = torch.ones_like(synthetic_scores, dtype=torch.bool)
         if synthetic_allowed.shape != synthetic_scores.shape:
@@ -90,6 +83,11 @@ def info_cmr(
         scores = torch.cat([scores, synthetic_scores], dim=1)
         positives = torch.cat([positives, ~synthetic_allowed], dim=1)
     return info_nce(scores, positives, positive_scores, temperature, extra_scores=noise_scores)
+
+
+def _check_own(name: str, scores: Tensor, anchors: int) -> None:
+    if scores.ndim != 2 or len(scores) != anchors:
+        raise ItmlabError(f"{name} scores must be (anchor, {name}) with {anchors} anchors, not {tuple(scores.shape)}")
 
 
 def gaussian_noise(

@@ -21,22 +21,23 @@ from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 import torch
-from jaxtyping import Bool, Float, Int, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 from torch.nn.functional import softplus
 
 from ..errors import ItmlabError
-from .triplet import precise
-from .words import Positions, correction_labels, discrimination_labels, token_likelihood
+from .triplet import Each, Loss, mean_of, precise
+from .words import Counted, Positions, Tokens, correction_labels, discrimination_labels, token_likelihood
 
 MARGIN = 0.2  # α in the paper's table of hyper-parameters
+Negatives = Float[Tensor, "anchor negative"]
+Allowed = Bool[Tensor, "anchor negative"]
 Matching = Literal["triplet", "binary", "contrast"]
 
 
 def masked_language(
-    logits: Float[Tensor, "row piece vocabulary"] | Float[Tensor, "labelled vocabulary"],
-    labels: Int[Tensor, "row piece"],
-) -> Float[Tensor, ""]:
+    logits: Float[Tensor, "row piece vocabulary"] | Float[Tensor, "labelled vocabulary"], labels: Tokens
+) -> Loss:
     """L_MLM (Eq. 1): NLL of the hidden pieces, mean over them all.
 
     `labels` are the pieces that were hidden, −100 everywhere else, as `mask_pieces` gives them. The logits may be of
@@ -50,9 +51,7 @@ def matching_score(logits: Float[Tensor, "*pair"]) -> Float[Tensor, "*pair"]:
     return precise(logits).sigmoid()
 
 
-def triplet_hinges(
-    positive_logits: Float[Tensor, "anchor"], negative_logits: Float[Tensor, "anchor negative"], margin: float = MARGIN
-) -> Float[Tensor, "anchor negative"]:
+def triplet_hinges(positive_logits: Each, negative_logits: Negatives, margin: float = MARGIN) -> Negatives:
     """[α − s(U, V) + s(U, W)]₊ of each anchor U, its match V and each of its negatives W (Eq. 4).
 
     >>> triplet_hinges(torch.tensor([0.0]), torch.tensor([[0.0, -9.0]]), margin=0.25)
@@ -62,11 +61,8 @@ def triplet_hinges(
 
 
 def matching_triplet(
-    positive_logits: Float[Tensor, "anchor"],
-    negative_logits: Float[Tensor, "anchor negative"],
-    allowed: Bool[Tensor, "anchor negative"] | None = None,
-    margin: float = MARGIN,
-) -> Float[Tensor, ""]:
+    positive_logits: Each, negative_logits: Negatives, allowed: Allowed | None = None, margin: float = MARGIN
+) -> Loss:
     """One direction of Eq. 5: the mean hinge of each anchor's negatives, mean over the anchors that have any.
 
     A negative that is not `allowed` (a row with fewer than the others) is not read, whatever its logit.
@@ -82,14 +78,10 @@ def matching_triplet(
         allowed = negative_logits.new_ones(negative_logits.shape, dtype=bool)
     # emptied before the sigmoid too: an unread NaN would come back through the gradient
     hinges = triplet_hinges(positive_logits, negative_logits.masked_fill(~allowed, 0), margin).masked_fill(~allowed, 0)
-    return _mean(hinges.sum(dim=1) / allowed.sum(dim=1).clamp(min=1), allowed)
+    return mean_of(hinges.sum(dim=1) / allowed.sum(dim=1).clamp(min=1), allowed.any(dim=1))
 
 
-def matching_binary(
-    positive_logits: Float[Tensor, "anchor"],
-    negative_logits: Float[Tensor, "anchor negative"],
-    allowed: Bool[Tensor, "anchor negative"],
-) -> Float[Tensor, ""]:
+def matching_binary(positive_logits: Each, negative_logits: Negatives, allowed: Allowed) -> Loss:
     """In Eq. 4's place, binary cross-entropy as in UNITER's pretraining (Chen et al. 2020), both classes of one weight.
 
     Half of −log σ(s⁺) and the mean of −log(1 − σ(s⁻)) over an anchor's allowed negatives, mean over the anchors that
@@ -97,23 +89,14 @@ def matching_binary(
     """
     positive, negative = precise(positive_logits), precise(negative_logits).masked_fill(~allowed, 0)
     mismatches = softplus(negative).masked_fill(~allowed, 0).sum(dim=1) / allowed.sum(dim=1).clamp(min=1)
-    return _mean((softplus(-positive) + mismatches) / 2, allowed)
+    return mean_of((softplus(-positive) + mismatches) / 2, allowed.any(dim=1))
 
 
-def matching_contrast(
-    positive_logits: Float[Tensor, "anchor"],
-    negative_logits: Float[Tensor, "anchor negative"],
-    allowed: Bool[Tensor, "anchor negative"],
-) -> Float[Tensor, ""]:
+def matching_contrast(positive_logits: Each, negative_logits: Negatives, allowed: Allowed) -> Loss:
     """In Eq. 4's place, −log of the match's share in a softmax over it and its allowed negatives."""
     positive, negative = precise(positive_logits)[:, None], precise(negative_logits).masked_fill(~allowed, -torch.inf)
     shares = torch.cat([positive, negative], dim=1).log_softmax(dim=1)
-    return _mean(-shares[:, 0], allowed)
-
-
-def _mean(losses: Float[Tensor, "anchor"], allowed: Bool[Tensor, "anchor negative"]) -> Float[Tensor, ""]:
-    some = allowed.any(dim=1)
-    return torch.where(some, losses, 0).sum() / some.sum().clamp(min=1)
+    return mean_of(-shares[:, 0], allowed.any(dim=1))
 
 
 def retrieved_matching(
@@ -124,7 +107,7 @@ def retrieved_matching(
     images_allowed: Bool[Tensor, "pair image"] | None = None,
     margin: float = MARGIN,
     kind: Matching = "triplet",
-) -> Float[Tensor, ""]:
+) -> Loss:
     """L_IRTM (Eq. 5): the image against retrieved captions, plus the caption against retrieved images.
 
     `caption_logits` are of each pair's image with negative captions, `image_logits` of its caption with negative
@@ -140,12 +123,12 @@ def retrieved_matching(
 
 
 def synthetic_matching(
-    positive_logits: Float[Tensor, "pair"],
-    synthetic_logits: Float[Tensor, "pair sentence"],
-    allowed: Bool[Tensor, "pair sentence"] | None = None,
+    positive_logits: Each,
+    synthetic_logits: Negatives,
+    allowed: Allowed | None = None,
     margin: float = MARGIN,
     kind: Matching = "triplet",
-) -> Float[Tensor, ""]:
+) -> Loss:
     """L_ISTM (Eq. 7): the image against its m best-scoring synthetic sentences, mean over them.
 
     A pair for which fewer than m sentences were left is marked in `allowed`; one without any is not counted.
@@ -193,13 +176,13 @@ def rows_by_anchor(
 
 def word_discrimination(
     logits: Float[Tensor, "row piece 2"] | Float[Tensor, "labelled 2"],
-    synthetic: Int[Tensor, "row piece"],
-    original: Int[Tensor, "row piece"],
-    counted: Bool[Tensor, "row piece"],
+    synthetic: Tokens,
+    original: Tokens,
+    counted: Counted,
     *,
     replaced_weight: float = 1.0,
     kept_weight: float = 1.0,
-) -> Float[Tensor, ""]:
+) -> Loss:
     """L_WoD (Eq. 8): NLL of each counted token's label, options (replaced, kept), mean weighted by the label.
 
     Both weights are 1 by the paper; the public code has 1 and 0.11, against the few that are replaced.
@@ -212,12 +195,12 @@ def word_discrimination(
 
 def word_correction(
     logits: Float[Tensor, "row piece vocabulary"] | Float[Tensor, "labelled vocabulary"],
-    synthetic: Int[Tensor, "row piece"],
-    original: Int[Tensor, "row piece"],
-    counted: Bool[Tensor, "row piece"],
+    synthetic: Tokens,
+    original: Tokens,
+    counted: Counted,
     *,
     positions: Positions = "all",
-) -> Float[Tensor, ""]:
+) -> Loss:
     """L_WoC (Eq. 9): NLL of the caption's own tokens given the synthetic sentence and the image.
 
     Logits may be of the positions that `correction_labels` labels only (see `token_likelihood`).
@@ -271,7 +254,7 @@ PAPER_WEIGHTS: Mapping[tuple[str, str], LossWeights] = {
 }
 
 
-def weighted_sum(losses: Mapping[str, Float[Tensor, ""]], weights: LossWeights) -> Float[Tensor, ""]:
+def weighted_sum(losses: Mapping[str, Loss], weights: LossWeights) -> Loss:
     """Σ λ·L over the losses that are switched on (Eq. 10).
 
     A loss of weight 0 may be missing and is not read (0 times NaN is NaN). ItmlabError: one that is wanted is missing,

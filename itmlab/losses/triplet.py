@@ -17,13 +17,13 @@ from torch import Tensor
 
 from ..errors import ItmlabError
 
+Scores = Float[Tensor, "anchor candidate"]
+Mask = Bool[Tensor, "anchor candidate"]
+Each = Float[Tensor, "anchor"]
+Loss = Float[Tensor, ""]
 
-def sum_of_hinges(
-    scores: Float[Tensor, "anchor candidate"],
-    positives: Bool[Tensor, "anchor candidate"],
-    positive_scores: Float[Tensor, "anchor"],
-    margin: float | Float[Tensor, "anchor"] = 0.2,
-) -> Float[Tensor, ""]:
+
+def sum_of_hinges(scores: Scores, positives: Mask, positive_scores: Each, margin: float | Each = 0.2) -> Loss:
     """The sum of the hinges of all candidates that are not marked in `positives` (VSE++'s SH, 2018).
 
     >>> scores = torch.tensor([[0.75, 0.5, 0.75]])
@@ -36,12 +36,7 @@ def sum_of_hinges(
     return hinges.sum() / (~positives.all(dim=1)).sum().clamp(min=1)
 
 
-def max_of_hinges(
-    scores: Float[Tensor, "anchor candidate"],
-    positives: Bool[Tensor, "anchor candidate"],
-    positive_scores: Float[Tensor, "anchor"],
-    margin: float | Float[Tensor, "anchor"] = 0.2,
-) -> Float[Tensor, ""]:
+def max_of_hinges(scores: Scores, positives: Mask, positive_scores: Each, margin: float | Each = 0.2) -> Loss:
     """The hinge of each anchor's hardest negative (VSE++'s MH, 2018; FNE, Eq. 3).
 
     >>> scores = torch.tensor([[0.75, 0.5, 0.75]])
@@ -58,11 +53,8 @@ def max_of_hinges(
 
 
 def sampled_triplet(
-    positive_scores: Float[Tensor, "anchor"],
-    negative_scores: Float[Tensor, "anchor"],
-    allowed: Bool[Tensor, "anchor"],
-    margin: float | Float[Tensor, "anchor"] = 0.2,
-) -> Float[Tensor, ""]:
+    positive_scores: Each, negative_scores: Each, allowed: Bool[Tensor, "anchor"], margin: float | Each = 0.2
+) -> Loss:
     """[α − s⁺ + s⁻]₊ of each anchor's one negative (FNE 2023, one direction of Eq. 15), mean over `allowed`.
 
     Where an anchor is not allowed its negative score is not read; with none allowed the loss is 0, and has a gradient.
@@ -75,16 +67,12 @@ def sampled_triplet(
             f"a sampled triplet needs one positive, one negative and one permission an anchor; got "
             f"{tuple(positive_scores.shape)}, {tuple(negative_scores.shape)} and {tuple(allowed.shape)}"
         )
-    hinges = (precise(negative_scores) - precise(positive_scores) + margin).relu()
-    return torch.where(allowed, hinges, 0).sum() / allowed.sum().clamp(min=1)
+    return mean_of((precise(negative_scores) - precise(positive_scores) + margin).relu(), allowed)
 
 
 def adaptive_margin(
-    positive_relevance: Float[Tensor, "anchor"],
-    negative_relevance: Float[Tensor, "anchor"],
-    temperature: float,
-    ceiling: float = 1.0,
-) -> Float[Tensor, "anchor"]:
+    positive_relevance: Each, negative_relevance: Each, temperature: float, ceiling: float = 1.0
+) -> Each:
     """(φ⁺ − φ⁻) / τ of each anchor, at most `ceiling` (SAM 2022, Eq. 7): the margin that `sampled_triplet` takes.
 
     φ⁺ is the relevance of the anchor's match and φ⁻ that of its negative. From an image: of the caption taken, to the
@@ -105,12 +93,17 @@ def adaptive_margin(
     return ((positive_relevance - negative_relevance) / temperature).clamp(max=ceiling)
 
 
+def mean_of(losses: Each, allowed: Bool[Tensor, "anchor"]) -> Loss:
+    """The mean over the anchors that are `allowed`; 0, with a gradient, where none is."""
+    return torch.where(allowed, losses, 0).sum() / allowed.sum().clamp(min=1)
+
+
 def precise(values: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
     """bf16 and fp16 values in single precision: their own steps are coarser than a hinge near its corner."""
     return values if values.dtype.itemsize >= 4 else values.float()
 
 
-def check_shapes(scores: Tensor, positives: Tensor, positive_scores: Tensor) -> None:
+def check_shapes(scores: Scores, positives: Mask, positive_scores: Each) -> None:
     """ItmlabError unless the three fit each other: (anchor, candidate) twice, and (anchor,)."""
     if scores.ndim != 2 or positives.shape != scores.shape or positive_scores.shape != scores.shape[:1]:
         raise ItmlabError(

@@ -19,11 +19,13 @@ from .triplet import precise
 UNLABELLED = -100  # a position that does not count: not asked about, special, or padding
 REPLACED, KEPT = 0, 1  # G of Eq. 8: 1 where the token is the caption's
 Positions = Literal["all", "replaced"]
+Tokens = Int[Tensor, "row piece"]
+Counted = Bool[Tensor, "row piece"]
 
 
 def token_likelihood(
     logits: Float[Tensor, "row piece option"] | Float[Tensor, "labelled option"],
-    labels: Int[Tensor, "row piece"],
+    labels: Tokens,
     weights: Float[Tensor, "option"] | None = None,
 ) -> Float[Tensor, ""]:
     """The mean of −log softmax(logits)[label] over the labelled positions; 0, with a gradient, where there is none.
@@ -57,11 +59,8 @@ def token_likelihood(
 
 
 def counted_tokens(
-    synthetic: Int[Tensor, "row piece"],
-    original: Int[Tensor, "row piece"],
-    attention_mask: Int[Tensor, "row piece"] | Bool[Tensor, "row piece"],
-    special: Iterable[int],
-) -> Bool[Tensor, "row piece"]:
+    synthetic: Tokens, original: Tokens, attention_mask: Tokens | Counted, special: Iterable[int]
+) -> Counted:
     """Where neither padding nor a special token stands in either sentence; `special` is `tokenizer.all_special_ids`.
 
     >>> counted_tokens(torch.tensor([[1, 7, 2, 0]]), torch.tensor([[1, 8, 2, 0]]), torch.tensor([[1, 1, 1, 0]]), [1, 2])
@@ -72,9 +71,7 @@ def counted_tokens(
     return attention_mask.bool() & ~torch.isin(synthetic, marks) & ~torch.isin(original, marks)
 
 
-def discrimination_labels(
-    synthetic: Int[Tensor, "row piece"], original: Int[Tensor, "row piece"], counted: Bool[Tensor, "row piece"]
-) -> Int[Tensor, "row piece"]:
+def discrimination_labels(synthetic: Tokens, original: Tokens, counted: Counted) -> Tokens:
     """G of Eq. 8: 1 (KEPT) where the token is the caption's at that place, else 0 (REPLACED); −100 where none counts.
 
     >>> discrimination_labels(torch.tensor([[5, 7, 2]]), torch.tensor([[5, 6, 2]]), torch.tensor([[True, True, False]]))
@@ -84,12 +81,7 @@ def discrimination_labels(
     return torch.where(counted, (synthetic == original).long(), UNLABELLED)
 
 
-def correction_labels(
-    synthetic: Int[Tensor, "row piece"],
-    original: Int[Tensor, "row piece"],
-    counted: Bool[Tensor, "row piece"],
-    positions: Positions = "all",
-) -> Int[Tensor, "row piece"]:
+def correction_labels(synthetic: Tokens, original: Tokens, counted: Counted, positions: Positions = "all") -> Tokens:
     """The caption's tokens, at all positions (Eq. 9) or at the replaced ones (the public code); −100 elsewhere."""
     check_tokens(synthetic, original, counted)
     if positions not in ("all", "replaced"):

@@ -1,37 +1,17 @@
-"""What scores a pair: two towers, one tower, fragment matchers, their configurations, momentum copies."""
+"""What scores a pair: dual encoders, cross-encoder, fragment matchers, their configurations, momentum copies."""
 
-from importlib import import_module
-from typing import Any
+import lazy_loader as lazy
 
-_HOMES = {
-    "EmbeddedRegions": "transformer",
-    "Encoded": "encoded",
-    "Fragment": "fragment",
-    "FragmentConfig": "config",
-    "ImagePreparation": "base",
-    "LoadReport": "weights.uniter",
-    "Momentum": "dual_encoder",
-    "OneTower": "cross_encoder",
-    "OneTowerConfig": "config",
-    "OneTowerOutput": "cross_encoder",
-    "SeparateOneTower": "oscar",
-    "SeparateOneTowerConfig": "config",
-    "TwoTower": "dual_encoder",
-    "TwoTowerConfig": "config",
-    "build_fragment": "weights.build",
-    "build_model": "weights.build",
-    "build_one_tower": "weights.build",
-    "build_separate_one_tower": "weights.build",
-    "cosine_similarity": "encoded",
-    "joined": "encoded",
-    "load_public": "weights.uniter",
+_NAMES = {  # file -> what it is known for, imported when first asked for
+    "base": "ImagePreparation",
+    "config": "LateInteractionConfig CrossEncoderConfig OscarDualEncoderConfig DualEncoderConfig",
+    "cross_encoder": "CrossEncoder CrossEncoderOutput",
+    "dual_encoder": "Momentum DualEncoder",
+    "encoded": "Encoded cosine_similarity joined",
+    "fragment": "LateInteraction",
+    "oscar": "OscarDualEncoder",
+    "transformer": "EmbeddedRegions",
+    "weights.build": "build_late_interaction build_model build_cross_encoder build_oscar_dual_encoder",
+    "weights.uniter": "LoadReport load_public",
 }
-
-__all__ = [*_HOMES]
-
-
-def __getattr__(name: str) -> Any:
-    """Import on first use, so that a recipe can name a configuration without loading torch."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from transformers import PreTrainedTokenizerFast
 
-    from .config import TwoTowerConfig
+    from .config import DualEncoderConfig
 
 CONFIG_FILE, WEIGHTS_FILE = "config.json", "model.safetensors"
 
@@ -82,7 +82,7 @@ class Model(nn.Module):
     def load(cls, directory: str | Path, *, attention: Literal["sdpa", "eager"] | None = None) -> Self:
         """What `save` wrote, in single precision and evaluation mode; weights that do not fit are an ItmlabError.
 
-        `attention` overrides the saved choice of a two-tower model, the only one that has it.
+        `attention` overrides the saved choice of a dual encoder, the only one that has it.
         """
         directory = Path(directory)
         values = read_json(directory / CONFIG_FILE, remedy="point at a directory that itmlab saved")
@@ -141,7 +141,7 @@ def listed(names: Iterable[str], most: int = 8) -> str:
 
 @dataclass(frozen=True)
 class ImagePreparation:
-    """Resize to a square of `size` px, then (value / 255 − mean) / deviation per channel; Pillow, NumPy and torch only.
+    """Resize to a square of `size` px, then (value / 255 − mean) / std per channel; Pillow, NumPy and torch only.
 
     Without `shortest_edge` the whole picture is squeezed into the square, as ViT checkpoints expect and so that no
     object is lost. With it the shorter edge is brought to that length and the centre is cut out, as CLIP does.
@@ -155,12 +155,12 @@ class ImagePreparation:
     shortest_edge: int | None = None
     interpolation: str = "bilinear"
     mean: tuple[float, float, float] = (0.5, 0.5, 0.5)
-    deviation: tuple[float, float, float] = (0.5, 0.5, 0.5)
+    std: tuple[float, float, float] = (0.5, 0.5, 0.5)
 
     @classmethod
-    def of(cls, config: "TwoTowerConfig") -> "ImagePreparation":
+    def of(cls, config: "DualEncoderConfig") -> "ImagePreparation":
         """The preparation that a model configuration asks for."""
-        return cls(config.image_size, config.shortest_edge, config.interpolation, config.mean, config.deviation)
+        return cls(config.image_size, config.shortest_edge, config.interpolation, config.mean, config.std)
 
     def __call__(self, pictures: "Sequence[Image]") -> Float[Tensor, "n 3 size size"]:
         """One tensor for all pictures; any Pillow mode is read as RGB, and no picture at all is an ItmlabError."""
@@ -168,8 +168,8 @@ class ImagePreparation:
             raise ItmlabError("there is no picture to prepare", remedy="give at least one")
         stacked = np.stack([np.asarray(self._fitted(picture.convert("RGB"))) for picture in pictures])
         values = torch.from_numpy(stacked).permute(0, 3, 1, 2).to(torch.float32)
-        mean, deviation = (torch.tensor(three).view(1, 3, 1, 1) for three in (self.mean, self.deviation))
-        return ((values / 255 - mean) / deviation).contiguous()
+        mean, std = (torch.tensor(three).view(1, 3, 1, 1) for three in (self.mean, self.std))
+        return ((values / 255 - mean) / std).contiguous()
 
     def _fitted(self, picture: "Image") -> "Image":
         from PIL.Image import Resampling

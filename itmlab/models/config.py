@@ -20,6 +20,9 @@ SHARE: dict[str, Good] = {"good": lambda number: 0 <= number < 1}
 ANY: dict[str, Good] = {"good": lambda number: True}
 POSITIVE: dict[str, Good] = {"good": lambda number: number > 0}
 
+# Fields whose name changed after files had been published: in files they keep the name that they had.
+PUBLISHED = {"std": "deviation", "region_std": "region_deviation"}
+
 
 class PlainConfig:
     """Base of a frozen dataclass of plain values; a value that does not fit its field is an ItmlabError of one line."""
@@ -35,19 +38,22 @@ class PlainConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON values."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return {PUBLISHED.get(name, name): value for name, value in plain.items()}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """The inverse of `to_dict`; unknown names and values of the wrong type are an ItmlabError.
 
-        >>> FragmentConfig.from_dict({"kind": "sgraf", "dropout": 0.4}).dropout
+        >>> LateInteractionConfig.from_dict({"kind": "sgraf", "dropout": 0.4}).dropout
         0.4
         """
-        unknown = sorted(set(values) - {item.name for item in fields(cls)})
+        names = {PUBLISHED.get(item.name, item.name): item.name for item in fields(cls)}
+        names |= {item.name: item.name for item in fields(cls)}
+        unknown = sorted(set(values) - set(names))
         if unknown:
             raise cls.refused(f"unknown setting {', '.join(map(repr, unknown))}")
-        return cls(**values)
+        return cls(**{names[name]: value for name, value in values.items()})
 
     @classmethod
     def refused(cls, what: str) -> ItmlabError:
@@ -83,7 +89,7 @@ def _fitting(hint: Any, value: Any, good: Good) -> Any:
 
 
 @dataclass(frozen=True)
-class TwoTowerConfig(PlainConfig):
+class DualEncoderConfig(PlainConfig):
     """Sizes of both towers and how pictures and captions are prepared (METHODS 1 and 5).
 
     `image_pretrained` and `text_pretrained` are hub names or local directories; sizes, dropout and picture preparation
@@ -115,7 +121,7 @@ class TwoTowerConfig(PlainConfig):
     shortest_edge: int | None = None
     interpolation: Literal["bilinear", "bicubic", "lanczos"] = "bilinear"
     mean: tuple[float, float, float] = field(default=(0.5, 0.5, 0.5), metadata=ANY)
-    deviation: tuple[float, float, float] = field(default=(0.5, 0.5, 0.5), metadata=ANY)
+    std: tuple[float, float, float] = field(default=(0.5, 0.5, 0.5), metadata=ANY)
     image_settings: dict[str, Any] | None = None
     text_settings: dict[str, Any] | None = None
 
@@ -131,49 +137,49 @@ class TwoTowerConfig(PlainConfig):
             raise self.refused(f"{self.image_size} px do not divide into patches of {self.patch_size} px")
 
     @classmethod
-    def tiny(cls) -> "TwoTowerConfig":
+    def tiny(cls) -> "DualEncoderConfig":
         """A ViT and a BERT of 0.6 M parameters at 96 px that train from scratch on two CPU cores in minutes."""
         return cls(stem="convolutional", image_layers=4)
 
     @classmethod
-    def base(cls) -> "TwoTowerConfig":
+    def base(cls) -> "DualEncoderConfig":
         """The FNE paper's encoders: vit-base-patch16 and bert-base-uncased (appendix A.2)."""
         image, text = "google/vit-base-patch16-224-in21k", "google-bert/bert-base-uncased"
         sizes = {"dimension": 768, "image_size": 224, "patch_size": 16, "maximum_tokens": 64}
         return cls(image_pretrained=image, text_pretrained=text, **sizes)
 
     @classmethod
-    def large(cls) -> "TwoTowerConfig":
+    def large(cls) -> "DualEncoderConfig":
         """The same pair one size up: vit-large-patch16 and bert-large-uncased."""
         image, text = "google/vit-large-patch16-224-in21k", "google-bert/bert-large-uncased"
         return replace(cls.base(), image_pretrained=image, text_pretrained=text, dimension=1024)
 
     @classmethod
-    def clip(cls, name: str = "openai/clip-vit-base-patch32") -> "TwoTowerConfig":
+    def clip(cls, name: str = "openai/clip-vit-base-patch32") -> "DualEncoderConfig":
         """Both towers of one CLIP checkpoint, by hub name or local directory."""
         sizes = {"image_size": 224, "patch_size": 32, "maximum_tokens": 77}
         return cls(image_tower="clip", text_tower="clip", image_pretrained=name, text_pretrained=name, **sizes)
 
 
 @dataclass(frozen=True)
-class FragmentConfig(PlainConfig):
+class LateInteractionConfig(PlainConfig):
     """Sizes of a matcher of regions with words (METHODS 5); an image may have any number of regions.
 
     `kind`: SCAN text-to-image or image-to-text (`aggregation` log-sum-exp or mean), SGRAF's reasoning, its filtration
     or the mean of both over shared features, VSRN, VSE++. `lambda_softmax` and `lambda_lse` are SCAN's λ₁ and λ₂; its
     authors take 9 and 6 text-to-image, 4 and 5 image-to-text. For regions that are pixels: (value − `region_mean`) /
-    `region_deviation`, `region_layers` above the papers' one linear map, and `boxes` as 7 further numbers.
+    `region_std`, `region_layers` above the papers' one linear map, and `boxes` as 7 further numbers.
     `batch_norm=True` restores SGRAF's batch normalisation in its filtration, by which a pair's score in training
     depends on the other pairs.
     """
 
-    visual: ClassVar[str] = "regions"  # what it looks at, as a one tower's configuration says it
+    visual: ClassVar[str] = "regions"  # what it looks at, as a cross-encoder's configuration says it
 
     kind: Kind = "scan_t2i"
     aggregation: Literal["lse", "mean"] = "lse"
     region_dimension: int = 2048
     region_mean: float = field(default=0.0, metadata=ANY)
-    region_deviation: float = field(default=1.0, metadata=POSITIVE)
+    region_std: float = field(default=1.0, metadata=POSITIVE)
     region_layers: int = 1
     boxes: bool = False
     dimension: int = 1024
@@ -194,22 +200,22 @@ class FragmentConfig(PlainConfig):
         return 7 if self.boxes else 0
 
     @classmethod
-    def tiny(cls, kind: Kind = "scan_t2i", **changes: Any) -> "FragmentConfig":
+    def tiny(cls, kind: Kind = "scan_t2i", **changes: Any) -> "LateInteractionConfig":
         """Over the pixel regions of `scenes`, from scratch on two CPU cores in minutes."""
-        regions = {"region_dimension": 192, "region_mean": 0.5, "region_deviation": 0.25, "region_layers": 2}
+        regions = {"region_dimension": 192, "region_mean": 0.5, "region_std": 0.25, "region_layers": 2}
         words = {"word_dimension": 64, "vocabulary_size": 1000, "maximum_tokens": 48}
         sizes = {"boxes": True, "dimension": 96, "similarity_dimension": 32}
         return cls(**({"kind": kind} | regions | words | sizes | changes))
 
     @classmethod
-    def base(cls, kind: Kind = "scan_t2i", **changes: Any) -> "FragmentConfig":
+    def base(cls, kind: Kind = "scan_t2i", **changes: Any) -> "LateInteractionConfig":
         """The papers' sizes over 36 × 2048 region features: 1024 dimensions, 300 a word, VSRN's 2048."""
         own = {"vsrn": {"dimension": 2048}, "sgr": {"dropout": 0.4}, "saf": {"dropout": 0.4}, "sgraf": {"dropout": 0.4}}
         return cls(**({"kind": kind} | own.get(kind, {}) | changes))
 
 
 @dataclass(frozen=True)
-class OneTowerConfig(PlainConfig):
+class CrossEncoderConfig(PlainConfig):
     """Sizes of a single-stream transformer over tokens and regions or patches (METHODS 3 and 5).
 
     `form` says how the picture enters: "uniter" adds a feature and a box embedding, "oscar" embeds both together and
@@ -217,7 +223,7 @@ class OneTowerConfig(PlainConfig):
     (40 there). With `visual="patches"` the regions are patches of a prepared picture and `region_dimension` is the
     width of the patch stem.
 
-    >>> OneTowerConfig.tiny("oscar").box_dimension
+    >>> CrossEncoderConfig.tiny("oscar").box_dimension
     6
     """
 
@@ -261,25 +267,25 @@ class OneTowerConfig(PlainConfig):
         return self.maximum_tokens + (self.maximum_tags if self.form == "oscar" else 0)
 
     @classmethod
-    def tiny(cls, form: Form = "uniter", visual: Literal["regions", "patches"] = "patches") -> "OneTowerConfig":
+    def tiny(cls, form: Form = "uniter", visual: Literal["regions", "patches"] = "patches") -> "CrossEncoderConfig":
         """A tower of 4 layers and 96 dimensions that trains from scratch on two CPU cores in minutes."""
         tower = {"hidden": 96, "layers": 4, "heads": 4, "intermediate": 192, "region_dimension": 96, "dropout": 0.0}
         text = {"vocabulary_size": 1000, "maximum_tokens": 48, "maximum_tags": 24, "positions": 96}
         return cls(form, visual, **tower, **text)
 
     @classmethod
-    def base(cls, form: Form = "uniter") -> "OneTowerConfig":
+    def base(cls, form: Form = "uniter") -> "CrossEncoderConfig":
         """The TAGS paper's base size (appendix A.1): 12 layers, 768 dimensions, 12 heads, 2048-number regions."""
         return cls(form, vocabulary_size=VOCABULARY[form])
 
     @classmethod
-    def large(cls, form: Form = "uniter") -> "OneTowerConfig":
+    def large(cls, form: Form = "uniter") -> "CrossEncoderConfig":
         """The TAGS paper's large size (appendix A.1): 24 layers, 1024 dimensions, 16 heads."""
         return replace(cls.base(form), hidden=1024, layers=24, heads=16, intermediate=4096)
 
 
 @dataclass(frozen=True)
-class SeparateOneTowerConfig(OneTowerConfig):
-    """A one tower's sizes, marked as one that `encodes` images and captions separately."""
+class OscarDualEncoderConfig(CrossEncoderConfig):
+    """A cross-encoder's sizes, marked as one that `encodes` images and captions separately."""
 
     encodes: Literal["separately"] = "separately"

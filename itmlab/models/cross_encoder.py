@@ -20,7 +20,7 @@ from ..errors import ItmlabError
 from ..storage import read_json, write_json
 from ..text.tokens import encode_captions
 from .base import ImagePreparation, Model
-from .config import OneTowerConfig
+from .config import CrossEncoderConfig
 from .dual_encoder import ConvolutionalStem
 from .encoded import evaluating
 from .transformer import FORMS, EmbeddedRegions, Encoder, Maps, TextEmbedding, initialise, patch_boxes, prepare_regions
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 HEADS = ("itm", "mlm", "wod", "woc")
 
 
-class OneTowerOutput(NamedTuple):
+class CrossEncoderOutput(NamedTuple):
     """What the tower says of a batch of pairs; a head that was not asked for is None.
 
     `hidden` are the states of the token positions, `image_hidden` those of the image's parts. `itm` is the matching
@@ -50,16 +50,16 @@ class OneTowerOutput(NamedTuple):
     attentions: tuple[Maps, ...] | None
 
 
-class OneTower(Model):
+class CrossEncoder(Model):
     """A single-stream transformer with the four heads of TAGS-DC.
 
     What is said of a pair depends on that pair only, never on padding or on the other pairs of a batch (in evaluation
     mode; with dropout every pair draws its own).
     """
 
-    config_class = OneTowerConfig
+    config_class = CrossEncoderConfig
 
-    def __init__(self, config: OneTowerConfig, tokenizer: "PreTrainedTokenizerFast"):
+    def __init__(self, config: CrossEncoderConfig, tokenizer: "PreTrainedTokenizerFast"):
         super().__init__(config, tokenizer)
         self.text, self.encoder = TextEmbedding(config), Encoder(config)
         self.image = FORMS[config.form](config)
@@ -133,7 +133,7 @@ class OneTower(Model):
         positions: Bool[Tensor, "pair token"] | None = None,
         attentions: bool = False,
         **image: Tensor | None,
-    ) -> OneTowerOutput:
+    ) -> CrossEncoderOutput:
         """Read token row i with image row i, and answer by the `heads` named ("itm", "mlm", "wod", "woc").
 
         `regions` may be what `embed_regions` gave (`take` it once a pair). `positions` limits the two heads over the
@@ -146,7 +146,7 @@ class OneTower(Model):
         hidden, image_hidden = states.split([tokens.shape[1], regions.mask.shape[1]], dim=1)
         pooled, ours, words = torch.tanh(self.pooler(hidden[:, 0])), self.heads, self.text.words.weight
         chosen = hidden if positions is None else hidden[positions.bool()]
-        return OneTowerOutput(
+        return CrossEncoderOutput(
             hidden,
             image_hidden,
             pooled,
@@ -226,7 +226,7 @@ class OneTower(Model):
 class Heads(nn.Module):
     """H_ITM gives one matching logit a pair, H_WoD two logits a token, the other two the vocabulary's logits."""
 
-    def __init__(self, config: OneTowerConfig):
+    def __init__(self, config: CrossEncoderConfig):
         super().__init__()
         self.itm, self.wod = nn.Linear(config.hidden, 1), nn.Linear(config.hidden, 2)
         self.mlm, self.woc = WordHead(config), WordHead(config)
@@ -235,7 +235,7 @@ class Heads(nn.Module):
 class WordHead(nn.Module):
     """A two-layer network to the vocabulary (TAGS, Sec. 2.1.1), its second layer tied to the word embeddings (BERT)."""
 
-    def __init__(self, config: OneTowerConfig):
+    def __init__(self, config: CrossEncoderConfig):
         super().__init__()
         self.transform = nn.Linear(config.hidden, config.hidden)
         self.norm = nn.LayerNorm(config.hidden, eps=config.layer_norm_epsilon)
@@ -287,7 +287,7 @@ def _rows(shape: tuple[int, int], path: str | Path | None, fingerprint: Callable
     return rows
 
 
-def _fingerprint(model: OneTower, images: dict[str, Tensor], captions: dict[str, Tensor], chunk: int) -> str:
+def _fingerprint(model: CrossEncoder, images: dict[str, Tensor], captions: dict[str, Tensor], chunk: int) -> str:
     """What the scores are made from: weights, pictures, sentences and the size of a block, which decides rounding."""
     digest = hashlib.sha256(f"{chunk} {model.config.to_dict()}".encode())
     for part in (model.state_dict(), images, captions):

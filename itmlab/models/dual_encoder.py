@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from ..errors import ItmlabError
 from ..text.tokens import caption_words
 from .base import ImagePreparation
-from .config import TwoTowerConfig
+from .config import DualEncoderConfig
 from .encoded import Encoded, EncodesApart, Mask, Parts, eager_if, masked_mean, unit
 
 if TYPE_CHECKING:
@@ -29,15 +29,17 @@ SIZES = {"hidden": "hidden_size", "layers": "num_hidden_layers",
          "heads": "num_attention_heads", "intermediate": "intermediate_size"}  # fmt: skip
 
 
-class TwoTower(EncodesApart):
+class DualEncoder(EncodesApart):
     """An image tower and a text tower with a common space (FNE, Sec. 3.1).
 
     A feature depends on its own picture or caption only, never on the padding or the other members of a batch.
     """
 
-    config_class = TwoTowerConfig
+    config_class = DualEncoderConfig
 
-    def __init__(self, config: TwoTowerConfig, tokenizer: "PreTrainedTokenizerFast", towers: nn.Module | None = None):
+    def __init__(
+        self, config: DualEncoderConfig, tokenizer: "PreTrainedTokenizerFast", towers: nn.Module | None = None
+    ):
         super().__init__(config, tokenizer, exact=False)
         self.prepare_images = ImagePreparation.of(config)
         if towers is None:
@@ -69,7 +71,7 @@ class ViTBertTowers(nn.Module):
     the mean over the patches and the words of a sentence, and they are neither.
     """
 
-    def __init__(self, config: TwoTowerConfig, image: nn.Module | None = None, text: nn.Module | None = None):
+    def __init__(self, config: DualEncoderConfig, image: nn.Module | None = None, text: nn.Module | None = None):
         super().__init__()
         self.image = image if image is not None else _vit(config)
         self.text = text if text is not None else _bert(config)
@@ -87,7 +89,7 @@ class ViTBertTowers(nn.Module):
         return Encoded(unit(masked_mean(local, word_mask, otherwise=attention_mask.bool())), local, word_mask, maps)
 
 
-def _vit(config: TwoTowerConfig) -> nn.Module:
+def _vit(config: DualEncoderConfig) -> nn.Module:
     from transformers import ViTConfig, ViTModel
 
     tower = ViTModel(ViTConfig(**(config.image_settings or _fresh(config, "image"))), add_pooling_layer=False)
@@ -97,7 +99,7 @@ def _vit(config: TwoTowerConfig) -> nn.Module:
     return tower
 
 
-def _bert(config: TwoTowerConfig) -> nn.Module:
+def _bert(config: DualEncoderConfig) -> nn.Module:
     from transformers import BertConfig, BertModel
 
     tower = BertModel(BertConfig(**(config.text_settings or _fresh(config, "text"))), add_pooling_layer=False)
@@ -113,7 +115,10 @@ class ClipTowers(nn.Module):
     """
 
     def __init__(
-        self, config: TwoTowerConfig, tokenizer: "PreTrainedTokenizerFast | None" = None, clip: nn.Module | None = None
+        self,
+        config: DualEncoderConfig,
+        tokenizer: "PreTrainedTokenizerFast | None" = None,
+        clip: nn.Module | None = None,
     ):
         super().__init__()
         self.clip = clip if clip is not None else _clip(config, tokenizer)
@@ -131,7 +136,7 @@ class ClipTowers(nn.Module):
         return Encoded(unit(project(output.pooler_output)), project(output.last_hidden_state).float(), word_mask, maps)
 
 
-def _clip(config: TwoTowerConfig, tokenizer: "PreTrainedTokenizerFast | None") -> nn.Module:
+def _clip(config: DualEncoderConfig, tokenizer: "PreTrainedTokenizerFast | None") -> nn.Module:
     from transformers import CLIPConfig, CLIPModel
 
     text, image = config.text_settings, config.image_settings
@@ -145,7 +150,7 @@ def _clip(config: TwoTowerConfig, tokenizer: "PreTrainedTokenizerFast | None") -
     return model
 
 
-def _fresh(config: TwoTowerConfig, side: str) -> dict[str, Any]:
+def _fresh(config: DualEncoderConfig, side: str) -> dict[str, Any]:
     """The settings of a fresh tower, under the names of `transformers`."""
     sizes = {theirs: getattr(config, f"{side}_{ours}") for ours, theirs in SIZES.items()}
     if side == "image":

@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from tqdm import tqdm
 
 from ..errors import ItmlabError
-from .config import FragmentConfig
+from .config import LateInteractionConfig
 from .encoded import Encoded, EncodesApart, Mask, Parts, masked_mean, unit
 from .matchers import Scan, Sgraf
 from .transformer import prepare_regions
@@ -30,7 +30,7 @@ Ids = Int[Tensor, "n part"]  # a caption's parts are its tokens
 Block = Callable[[Encoded, Encoded], Float[Tensor, "image caption"]]
 
 
-class Fragment(EncodesApart):
+class LateInteraction(EncodesApart):
     """SCAN, SGRAF, VSRN or VSE++ over region features, by `config.kind`.
 
     A feature depends on its own image or caption only, never on padding or the other members of a batch. `pooled` is
@@ -38,9 +38,9 @@ class Fragment(EncodesApart):
     captions). SCAN and SGRAF compare the parts, whose `local` have unit length; VSRN and VSE++ compare `pooled`.
     """
 
-    config_class, reads = FragmentConfig, "regions"
+    config_class, reads = LateInteractionConfig, "regions"
 
-    def __init__(self, config: FragmentConfig, tokenizer: "PreTrainedTokenizerFast"):
+    def __init__(self, config: LateInteractionConfig, tokenizer: "PreTrainedTokenizerFast"):
         super().__init__(config, tokenizer)
         self.images = VsrnImages(config) if config.kind == "vsrn" else RegionEncoder(config)
         self.captions = WordEncoder(config)
@@ -55,7 +55,7 @@ class Fragment(EncodesApart):
 
     def encode_images(self, prepared: dict[str, Tensor]) -> Encoded:
         """Features of prepared images."""
-        regions = (prepared["regions"] - self.config.region_mean) / self.config.region_deviation
+        regions = (prepared["regions"] - self.config.region_mean) / self.config.region_std
         if self.config.boxes:
             regions = torch.cat([regions, prepared["boxes"].to(regions)], dim=-1)
         return self.images(regions, prepared["region_mask"].bool())
@@ -122,7 +122,7 @@ def _blocks(items: Encoded, size: int) -> Iterator[tuple[Int[Tensor, "block"], E
 class RegionMap(nn.Sequential):
     """v_i = W f_i + b (SCAN, Sec. 3.3); with `region_layers` above one, further layers behind rectifiers."""
 
-    def __init__(self, config: FragmentConfig):
+    def __init__(self, config: LateInteractionConfig):
         linear = [nn.Linear(config.region_dimension + config.box_dimension, config.dimension)]
         linear += [nn.Linear(config.dimension, config.dimension) for _ in range(config.region_layers - 1)]
         for layer in linear:
@@ -134,7 +134,7 @@ class RegionMap(nn.Sequential):
 class RegionEncoder(nn.Module):
     """Regions as unit vectors (VSE++: as they are); the image is the direction of their mean (SCAN, SGRAF, VSE++)."""
 
-    def __init__(self, config: FragmentConfig):
+    def __init__(self, config: LateInteractionConfig):
         super().__init__()
         self.map, self.unit_parts = RegionMap(config), config.kind != "vsepp"
 
@@ -151,7 +151,7 @@ class WordEncoder(nn.Module):
     by the network and is no word.
     """
 
-    def __init__(self, config: FragmentConfig):
+    def __init__(self, config: LateInteractionConfig):
         super().__init__()
         self.last_state = config.kind in ("vsrn", "vsepp")
         self.embedding = nn.Embedding(config.vocabulary_size, config.word_dimension)
@@ -196,7 +196,7 @@ class VsrnImages(nn.Module):
     their order.
     """
 
-    def __init__(self, config: FragmentConfig):
+    def __init__(self, config: LateInteractionConfig):
         super().__init__()
         self.map = RegionMap(config)
         self.graph = nn.ModuleList(RegionGraph(config.dimension) for _ in range(config.graph_layers))
@@ -242,7 +242,7 @@ class CaptionWriter(nn.Module):
     network has the matcher's `dimension`, where the released code has 512.
     """
 
-    def __init__(self, config: FragmentConfig):
+    def __init__(self, config: LateInteractionConfig):
         super().__init__()
         size = config.dimension
         self.embedding = nn.Embedding(config.vocabulary_size, config.word_dimension)

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .config import FragmentConfig
+from .config import LateInteractionConfig
 from .encoded import Encoded, Mask, Parts, masked_mean
 
 TINY = 1e-8
@@ -33,13 +33,13 @@ class Scan(nn.Module):
     There is nothing to learn in it. `pairs_at_once` is enough for quick matrix products and fits into a CPU's cache.
 
     >>> same = Encoded(torch.ones(1, 2), torch.eye(2)[None], torch.ones(1, 2, dtype=torch.bool))
-    >>> Scan(FragmentConfig(aggregation="mean"))(same, same)  # each word is found in its own region
+    >>> Scan(LateInteractionConfig(aggregation="mean"))(same, same)  # each word is found in its own region
     tensor([[1.]])
     """
 
     pairs_at_once = 2048
 
-    def __init__(self, config: FragmentConfig):
+    def __init__(self, config: LateInteractionConfig):
         super().__init__()
         self.words_attend, self.aggregation = config.kind == "scan_t2i", config.aggregation
         self.lambda_softmax, self.lambda_lse = config.lambda_softmax, config.lambda_lse
@@ -105,7 +105,7 @@ class Sgraf(nn.Module):
 
     pairs_at_once = 512
 
-    def __init__(self, config: FragmentConfig):
+    def __init__(self, config: LateInteractionConfig):
         super().__init__()
         self.sharpness = config.lambda_softmax
         self.of_images, self.of_captions = GlobalAttention(config), GlobalAttention(config)
@@ -152,7 +152,7 @@ class Sgraf(nn.Module):
 class GlobalAttention(nn.Module):
     """One vector for all parts: their sum weighted by attention whose query is their mean."""
 
-    def __init__(self, config: FragmentConfig):
+    def __init__(self, config: LateInteractionConfig):
         super().__init__()
         self.part, self.mean = (nn.Linear(config.dimension, config.dimension) for _ in range(2))
         self.weigh, self.dropout = nn.Linear(config.dimension, 1), nn.Dropout(config.dropout)
@@ -173,7 +173,7 @@ def _of_all(attention: GlobalAttention, items: Encoded) -> Encoded:
 class Reasoning(nn.Module):
     """SGR: s_p ← ReLU(W_r Σ_q e_pq s_q) with e_pq = softmax_q (W_in s_p)ᵀ(W_out s_q), answered at the global node."""
 
-    def __init__(self, config: FragmentConfig):
+    def __init__(self, config: LateInteractionConfig):
         super().__init__()
         size, steps = config.similarity_dimension, config.reasoning_steps
         layers = [[nn.Linear(size, size, bias=False) for _ in range(steps)] for _ in range(3)]
@@ -198,7 +198,7 @@ class Filtration(nn.Module):
     Without `batch_norm` a learnt scale and shift stand for BN, which in evaluation it is.
     """
 
-    def __init__(self, config: FragmentConfig):
+    def __init__(self, config: LateInteractionConfig):
         super().__init__()
         self.significance = nn.Linear(config.similarity_dimension, 1)
         self.norm = nn.BatchNorm1d(1) if config.batch_norm else None

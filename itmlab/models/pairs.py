@@ -10,7 +10,7 @@ from torch.nn.functional import pad
 
 from ..data.batches import Decoded, KeptRegions, shown
 from ..data.captionset import CaptionSet
-from .cross_encoder import OneTower
+from .cross_encoder import CrossEncoder
 from .transformer import EmbeddedRegions
 
 AT_ONCE = 64  # pictures or captions through an encoder
@@ -77,7 +77,7 @@ class Tokens(NamedTuple):
     mask: Bool[Tensor, "row piece"]
 
     @classmethod
-    def of(cls, model: OneTower, sentences: Sequence[str]) -> "Tokens":
+    def of(cls, model: CrossEncoder, sentences: Sequence[str]) -> "Tokens":
         """The tokens of at least one sentence, where the model is."""
         tokens, device = model.prepare_captions(sentences), model.pooler.weight.device
         return cls(tokens["input_ids"].to(device), tokens["attention_mask"].to(device).bool())
@@ -101,7 +101,7 @@ class Tokens(NamedTuple):
         )
 
 
-def all_captions(model: OneTower, data: CaptionSet) -> Tokens:
+def all_captions(model: CrossEncoder, data: CaptionSet) -> Tokens:
     """The tokens of every caption of a data set, made once and kept in 32 bits, half of what the tower takes."""
     parts = (Tokens.of(model, some) for some in chunks(data.captions))
     first, *rest = (part._replace(ids=part.ids.int()) for part in parts)
@@ -109,7 +109,7 @@ def all_captions(model: OneTower, data: CaptionSet) -> Tokens:
 
 
 def pair_logits(
-    model: OneTower, tokens: Tokens, sentences: Rows, regions: EmbeddedRegions, images: Rows
+    model: CrossEncoder, tokens: Tokens, sentences: Rows, regions: EmbeddedRegions, images: Rows
 ) -> Float[Tensor, "pair"]:
     """The matching logit of each pair of a row of `tokens` and a row of `regions`, read with others of its length."""
     if not len(sentences):

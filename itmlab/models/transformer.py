@@ -1,4 +1,4 @@
-"""The transformer of the one tower, BERT's (Devlin et al., 2019), and how tokens and regions enter it.
+"""The transformer of the cross-encoder, BERT's (Devlin et al., 2019), and how tokens and regions enter it.
 
 A layer is Attention(Q, K, V) = softmax(Q Kᵀ / sqrt(d)) V over all heads, then a feed-forward network, each followed by
 a residual sum and LayerNorm. Tokens enter as in BERT, regions as in UNITER (Chen et al., ECCV 2020) or in OSCAR (Li et
@@ -15,7 +15,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from ..errors import ItmlabError
-from .config import FragmentConfig, OneTowerConfig
+from .config import CrossEncoderConfig, LateInteractionConfig
 
 States = Float[Tensor, "pair position hidden"]
 Regions = Float[Tensor, "image region number"]
@@ -28,7 +28,7 @@ class Encoder(nn.ModuleList):
     `answered` limits the last layer to that many first positions, where the rest is not going to be read.
     """
 
-    def __init__(self, config: OneTowerConfig):
+    def __init__(self, config: CrossEncoderConfig):
         super().__init__(Layer(config) for _ in range(config.layers))
 
     def forward(
@@ -48,7 +48,7 @@ class Layer(nn.Module):
     With `answered` only so many first positions are worked out, from all of them.
     """
 
-    def __init__(self, config: OneTowerConfig):
+    def __init__(self, config: CrossEncoderConfig):
         super().__init__()
         hidden, epsilon = config.hidden, config.layer_norm_epsilon
         self.heads, self.dropout = config.heads, nn.Dropout(config.dropout)
@@ -114,7 +114,7 @@ class EmbeddedRegions(NamedTuple):
 class TextEmbedding(nn.Module):
     """Words, positions and types, summed and normalised (BERT); positions count from `first`."""
 
-    def __init__(self, config: OneTowerConfig):
+    def __init__(self, config: CrossEncoderConfig):
         super().__init__()
         self.words = nn.Embedding(config.vocabulary_size, config.hidden)
         self.positions = nn.Embedding(config.positions, config.hidden)
@@ -132,7 +132,7 @@ class TextEmbedding(nn.Module):
 class UniterRegions(nn.Module):
     """UNITER's image embedding: feature and box, each mapped and normalised, plus the image type, normalised again."""
 
-    def __init__(self, config: OneTowerConfig):
+    def __init__(self, config: CrossEncoderConfig):
         super().__init__()
         hidden, epsilon = config.hidden, config.layer_norm_epsilon
         self.features, self.boxes = nn.Linear(config.region_dimension, hidden), nn.Linear(7, hidden)
@@ -147,7 +147,7 @@ class UniterRegions(nn.Module):
 class OscarRegions(nn.Module):
     """OSCAR's image embedding: one linear map of feature and box together; VinVL's checkpoints normalise after it."""
 
-    def __init__(self, config: OneTowerConfig):
+    def __init__(self, config: CrossEncoderConfig):
         super().__init__()
         self.features = nn.Linear(config.region_dimension + 6, config.hidden)
         self.norm = nn.LayerNorm(config.hidden, eps=config.layer_norm_epsilon) if config.normalised_regions else None
@@ -174,7 +174,7 @@ def patch_boxes(rows: int, columns: int) -> Float[Tensor, "patch 7"]:
     return torch.stack([left, top, left + width, top + height, width, height, width * height], dim=1)
 
 
-def prepare_regions(images: Sequence[Any], config: OneTowerConfig | FragmentConfig) -> dict[str, Tensor]:
+def prepare_regions(images: Sequence[Any], config: CrossEncoderConfig | LateInteractionConfig) -> dict[str, Tensor]:
     """`regions`, `boxes` and `region_mask` of records with `features` and `boxes`, padded to the most regions.
 
     Boxes only where the model reads some. Features of another width than it reads, an image without a region, missing
@@ -193,7 +193,7 @@ def prepare_regions(images: Sequence[Any], config: OneTowerConfig | FragmentConf
     return padded | {"region_mask": torch.arange(int(counts.max()))[None, :] < counts[:, None]}
 
 
-def _fault(image: Any, config: OneTowerConfig | FragmentConfig) -> str | None:
+def _fault(image: Any, config: CrossEncoderConfig | LateInteractionConfig) -> str | None:
     features, boxes = image.features, image.boxes
     if features.dim() != 2 or features.shape[1] != config.region_dimension:
         return f"features of shape {tuple(features.shape)}, the model reads {config.region_dimension} a region"

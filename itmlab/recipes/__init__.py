@@ -1,6 +1,6 @@
 """The named recipes: `itmlab.recipes.fne` is tiny (two CPU cores, minutes), `.sized("base")` the paper's size.
 
-Three families, by what their models are: dual encoders (FNE, SAM and their baselines), one-tower models (TAGS-DC), and
+Three families, by what their models are: dual encoders (FNE, SAM and their baselines), cross-encoders (TAGS-DC), and
 encoders of regions and words (ITContrast). Base and large carry the papers' numbers.
 
 >>> get("fne").sampler.kind, get("fne").sized("base").data.batch_size, get("tags_dc", "large").tags.hardest
@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import ItmlabError
 from ..losses.tags import PAPER_WEIGHTS, LossWeights
-from ..models import FragmentConfig, OneTowerConfig, SeparateOneTowerConfig, TwoTowerConfig
+from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
 from .fields import did_you_mean
 from .recipe import Recipe
 from .settings import (
@@ -38,31 +38,31 @@ TINY_OPTIMISER = OptimiserSettings(
 )
 SIZES: dict[str, dict[str, Any]] = {
     "tiny": {
-        "model": TwoTowerConfig.tiny(),
+        "model": DualEncoderConfig.tiny(),
         "memory": MemorySettings(length=2048, momentum=0.995),
         "optimiser": TINY_OPTIMISER,
         "data": DataSettings(batch_size=64, epochs=12, captions_per_image=4, warm_up_epochs=6),
     },
-    "base": {"model": TwoTowerConfig.base(), **PAPER},
-    "large": {"model": TwoTowerConfig.large(), **PAPER},
+    "base": {"model": DualEncoderConfig.base(), **PAPER},
+    "large": {"model": DualEncoderConfig.large(), **PAPER},
 }
 
 # The paper tunes p on its validation set and so do we: of the pairs of `scenes` that nobody annotated, one in a hundred
 # is true. Its weights are nearly uniform over cosines; the released code's also leave out the easy ones.
 TINY_FNE = SamplerSettings("false_negative_eliminating", {"prior": 0.01, "preset": "released"})
 
-# One-tower recipes: pretraining, the baseline UNITER, TAGS and TAGS-DC, and its ablations WM and SG.
+# Cross-encoder recipes: pretraining, the baseline UNITER, TAGS and TAGS-DC, and its ablations WM and SG.
 #
 # Base and large carry the paper's numbers for Flickr30K (appendix A.1, Table 5); the batch, which it does not give,
 # and the weight decay are UNITER's habits, as is all of the pretraining. They begin from fresh weights unless `start`
 # names a folder: a public checkpoint read by `models.load_public` and saved is one. The tiny ones begin where the one
 # before left off.
-ONE_TOWER = ("uniter_pretraining", "uniter", "tags", "tags_dc", "wm", "sg")
-ONE_TOWER_TINY = OneTowerConfig(
+CROSS_ENCODER = ("uniter_pretraining", "uniter", "tags", "tags_dc", "wm", "sg")
+CROSS_ENCODER_TINY = CrossEncoderConfig(
     **{"visual": "regions", "region_dimension": 192, "hidden": 80, "layers": 3, "heads": 4, "intermediate": 160},
     **{"vocabulary_size": 1000, "maximum_tokens": 48, "maximum_tags": 24, "positions": 96, "dropout": 0.0},
 )
-CONFIGURATIONS = {"tiny": ONE_TOWER_TINY, "base": OneTowerConfig.base(), "large": OneTowerConfig.large()}
+CONFIGURATIONS = {"tiny": CROSS_ENCODER_TINY, "base": CrossEncoderConfig.base(), "large": CrossEncoderConfig.large()}
 STARTS = {"tags_dc": "tags", **dict.fromkeys(("uniter", "tags", "wm", "sg"), "uniter_pretraining")}
 
 PRETRAINING = LossWeights(retrieved=0.5, masked_language=1.0, synthetic=0.0, discrimination=0.0, correction=0.0)
@@ -80,9 +80,9 @@ STAGES = {
     "large": {"uniter_pretraining": (5e-5, 200_000, 64), "first": (4e-5, 5000, 32), "second": (1e-5, 1500, 32)},
 }
 # How many negatives are drawn and kept, how many sentences made and kept.
-PAPER_NUMBERS = {"drawn": 399, "kept": 31, "maskings": 20, "samples": 20, "hardest": 31, "trained_maskings": 20}
+PAPER_NUMBERS = {"candidates": 399, "top_k": 31, "maskings": 20, "samples": 20, "hardest": 31, "trained_maskings": 20}
 NUMBERS: dict[str, dict[str, Any]] = {
-    "tiny": {"drawn": 15, "kept": 3, "maskings": 4, "samples": 5, "hardest": 5, "trained_maskings": 1},
+    "tiny": {"candidates": 15, "top_k": 3, "maskings": 4, "samples": 5, "hardest": 5, "trained_maskings": 1},
     "base": PAPER_NUMBERS,
     "large": {**PAPER_NUMBERS, "hardest": 23},
 }
@@ -94,15 +94,15 @@ FROM_SCRATCH: dict[str, Any] = {
     "alignment": 0.5,
     "masking": "word",
     "probability": 0.25,
-    "drawn": 3,
-    "kept": 3,
+    "candidates": 3,
+    "top_k": 3,
 }
 # In tiny few words are replaced and few steps are left to find them: a network that copies every word would do well.
 TINY_WORDS: dict[str, Any] = {"correction": "replaced", "kept_weight": 0.3}
 
 
-def one_tower_recipe(name: str, size: str) -> Recipe:
-    """One of `ONE_TOWER` at a size."""
+def cross_encoder_recipe(name: str, size: str) -> Recipe:
+    """One of `CROSS_ENCODER` at a size."""
     scratch = name == "uniter_pretraining"
     # in tiny each picture once an epoch, and now and then a look at a few pictures held out
     served = {"captions_per_image": 1, "validation": 50, "validate_every": 10 if scratch else 1}
@@ -169,7 +169,7 @@ CONTRAST = (*(encoder + parts for encoder in ENCODERS for parts in PARTS), *CONT
 # L = L_M + L_G of VSRN: its released code adds hinges summed over a batch of 128 to the mean (as such code has it; that
 # file was not to be had) of what writing costs. Ours are means both: hence the share.
 WRITING = 1 / 128
-TINY_OSCAR = SeparateOneTowerConfig(**ONE_TOWER_TINY.to_dict())
+TINY_OSCAR = OscarDualEncoderConfig(**CROSS_ENCODER_TINY.to_dict())
 # Epochs, and when the rate falls to a tenth.
 EPOCHS = {"scan": (30, 15), "sgraf": (40, 30), "vsrn": (30, 15), "vsepp": (30, 15)}
 
@@ -192,13 +192,17 @@ def contrast_recipe(name: str, size: str) -> Recipe:
     )
 
 
-def _model(encoder: str, size: str) -> FragmentConfig | SeparateOneTowerConfig:
+def _model(encoder: str, size: str) -> LateInteractionConfig | OscarDualEncoderConfig:
     if encoder != "oscar":
-        return FragmentConfig.tiny(FRAGMENTS[encoder]) if size == "tiny" else FragmentConfig.base(FRAGMENTS[encoder])
+        return (
+            LateInteractionConfig.tiny(FRAGMENTS[encoder])
+            if size == "tiny"
+            else LateInteractionConfig.base(FRAGMENTS[encoder])
+        )
     if size == "tiny":
         return TINY_OSCAR
-    sizes = OneTowerConfig.base("oscar") if size == "base" else OneTowerConfig.large("oscar")
-    return SeparateOneTowerConfig(**sizes.to_dict())
+    sizes = CrossEncoderConfig.base("oscar") if size == "base" else CrossEncoderConfig.large("oscar")
+    return OscarDualEncoderConfig(**sizes.to_dict())
 
 
 # InfoNCE first, as all tiny recipes do.
@@ -243,7 +247,7 @@ METHODS: dict[str, dict[str, Any]] = {
     # SAM beside the loss of its baselines; farthest negatives and τ = 10, as the paper says is best on the whole (5.4)
     "sam": {"loss": LossSettings("max_of_hinges"), "adaptive_margin": AdaptiveMarginSettings()},
     "info_nce": {"loss": LossSettings("info_nce")},
-    **{name: {} for name in (*ONE_TOWER, *CONTRAST)},
+    **{name: {} for name in (*CROSS_ENCODER, *CONTRAST)},
 }
 
 
@@ -258,8 +262,8 @@ def get(name: str, size: str = "tiny") -> Recipe:
         raise ItmlabError(f"no recipe {name!r}", remedy=did_you_mean(name, METHODS))
     if size not in SIZES:
         raise ItmlabError(f"no size {size!r}", remedy=did_you_mean(size, SIZES))
-    if name in ONE_TOWER:
-        return one_tower_recipe(name, size)
+    if name in CROSS_ENCODER:
+        return cross_encoder_recipe(name, size)
     if name in CONTRAST:
         return contrast_recipe(name, size)
     method = METHODS[name]
@@ -272,10 +276,10 @@ def get(name: str, size: str = "tiny") -> Recipe:
 
 def family(model: Any) -> str:
     """The named recipe whose sizes one of another name with such a model takes."""
-    if isinstance(model, FragmentConfig):
+    if isinstance(model, LateInteractionConfig):
         own = {kind: name for name, kind in FRAGMENTS.items()}
         return own.get(model.kind, "scan" if model.kind.startswith("scan") else "sgraf")
-    return {SeparateOneTowerConfig: "oscar", OneTowerConfig: "uniter"}.get(type(model), "fne")
+    return {OscarDualEncoderConfig: "oscar", CrossEncoderConfig: "uniter"}.get(type(model), "fne")
 
 
 def __getattr__(name: str) -> Recipe:

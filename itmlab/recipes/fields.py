@@ -8,12 +8,18 @@ from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from ..errors import ItmlabError
+from ..models.config import PUBLISHED as MODEL_NAMES
 
 T = TypeVar("T")
 hints_of = cache(get_type_hints)  # evaluating the annotations anew takes a millisecond a recipe
 
 # Of a field that settings saved before it came do without: it is written only where it is not at its default.
 LATER = {"later": True}
+
+# Python's name of a field → its name in files: what was published under an older name keeps it there, so that recipes,
+# and with them the digests of runs' folders, stay as they are. Both names are read, also in `replace` and `--set`.
+PUBLISHED = {**MODEL_NAMES, "candidates": "drawn", "top_k": "kept"}
+NOW = {old: name for name, old in PUBLISHED.items()}
 
 
 def check(condition: bool, field: str, value: Any, wanted: str) -> None:
@@ -38,7 +44,7 @@ def to_plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         found = {item: getattr(value, item.name) for item in dataclasses.fields(value)}
         said = (item for item in found if not item.metadata.get("later") or found[item] != item.default)
-        return {item.name: to_plain(found[item]) for item in said}
+        return {PUBLISHED.get(item.name, item.name): to_plain(found[item]) for item in said}
     if isinstance(value, Mapping):
         return {key: to_plain(item) for key, item in value.items()}
     return [to_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
@@ -50,6 +56,7 @@ def from_plain(kind: type[T], value: Any, field: str) -> T:
         raise ItmlabError(f"{field} is {value!r}, wanted an object with fields", where="recipe")
     hints = hints_of(kind)
     fields = {item.name: item for item in dataclasses.fields(kind)}
+    value = {NOW[name] if NOW.get(name) in fields else name: item for name, item in value.items()}
     for name in value:
         if name not in fields:
             raise ItmlabError(f"unknown field {join(field, name)}", where="recipe", remedy=did_you_mean(name, fields))
@@ -134,6 +141,7 @@ def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
         changes = {"options": {}, **changes}
     for key, value in changes.items():
         name, _, rest = key.replace("__", ".").partition(".")
+        name = NOW[name] if NOW.get(name) in names else name
         if name not in names and not rest and "options" in names:
             name, rest = "options", name
         if name not in names:

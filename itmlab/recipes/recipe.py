@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import ItmlabError
-from ..models import FragmentConfig, OneTowerConfig, SeparateOneTowerConfig, TwoTowerConfig
+from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
 from ..storage import read_json, write_json
 from .fields import LATER, check, did_you_mean, from_plain, replaced, to_plain
 from .settings import (
@@ -26,7 +26,7 @@ class Recipe:
     """A training run, but for its data: model, sampler, loss, memory, optimiser, sizes and seed.
 
     A model that encodes pictures and captions apart has a `loss` (and perhaps a `sampler`, a `memory`, an
-    `adaptive_margin`, hard negatives by `synthesis`), a one-tower model has `tags` instead. `start` is a shipped run's
+    `adaptive_margin`, hard negatives by `synthesis`), a cross-encoder has `tags` instead. `start` is a shipped run's
     name, or the directory of a run or a saved model, whose weights and tokeniser it begins from.
     `replace(sampler__prior=1e-3, data__epochs=3)` makes a variation; `sized("base")` the same method at another size. A
     wrong field is one ItmlabError that names it.
@@ -34,7 +34,7 @@ class Recipe:
 
     name: str
     size: Literal["tiny", "base", "large"]
-    model: TwoTowerConfig | OneTowerConfig | SeparateOneTowerConfig | FragmentConfig
+    model: DualEncoderConfig | CrossEncoderConfig | OscarDualEncoderConfig | LateInteractionConfig
     sampler: SamplerSettings | None = None
     loss: LossSettings | None = field(default=LossSettings())
     memory: MemorySettings | None = None
@@ -51,13 +51,13 @@ class Recipe:
         check(bool(self.name), "name", self.name, "a name")
         check(0 <= self.seed < 2**31, "seed", self.seed, "0 to 2147483647")
         check(self.start != "", "start", self.start, "a run's name, a directory, or null")
-        if type(self.model) is OneTowerConfig:
-            self._check_one_tower()
+        if type(self.model) is CrossEncoderConfig:
+            self._check_cross_encoder()
             return
-        check(self.tags is None, "tags", self.tags, "null, as the model is no one-tower model")
-        check(self.loss is not None, "loss", self.loss, "an object with fields, as the model is no one-tower model")
-        parts = isinstance(self.model, FragmentConfig) and self.model.kind not in ("vsrn", "vsepp")
-        writes = isinstance(self.model, FragmentConfig) and self.model.kind == "vsrn"
+        check(self.tags is None, "tags", self.tags, "null, as the model is no cross-encoder")
+        check(self.loss is not None, "loss", self.loss, "an object with fields, as the model is no cross-encoder")
+        parts = isinstance(self.model, LateInteractionConfig) and self.model.kind not in ("vsrn", "vsepp")
+        writes = isinstance(self.model, LateInteractionConfig) and self.model.kind == "vsrn"
         check(writes or not self.loss.writing, "loss.writing", self.loss.writing, "0, as only VSRN writes captions")
         check(not parts or self.memory is None, "memory", self.memory, "null, as the model compares parts")
         sampled, kind = self.loss.kind == "sampled_triplet", self.sampler and self.sampler.kind
@@ -67,10 +67,10 @@ class Recipe:
         both = parts and sampled and further  # a sampler's statistics are of one scale
         check(not both, "sampler", kind, "null, as the model compares parts and, for some negatives, global features")
 
-    def _check_one_tower(self) -> None:
-        check(self.tags is not None, "tags", self.tags, "an object with fields, as the model is a one-tower model")
+    def _check_cross_encoder(self) -> None:
+        check(self.tags is not None, "tags", self.tags, "an object with fields, as the model is a cross-encoder")
         for name in ("sampler", "loss", "memory", "adaptive_margin", "synthesis"):
-            check(getattr(self, name) is None, name, getattr(self, name), "null, as the model is a one-tower model")
+            check(getattr(self, name) is None, name, getattr(self, name), "null, as the model is a cross-encoder")
         file = self.tags.makes_sentences and self.tags.generator == "file"
         given = self.extra_negatives and self.extra_negatives.path
         check(not file or given is not None, "extra_negatives", given, "a path, as tags.generator is 'file'")
@@ -83,7 +83,7 @@ class Recipe:
     def sized(self, size: str) -> "Recipe":
         """The same method (sampler, losses, seed) with the model, optimiser, memory and data settings of another size.
 
-        A named recipe's own sampler, one-tower settings and start become that size's; those changed stay as they are.
+        A named recipe's own sampler, TAGS settings and start become that size's; those changed stay as they are.
         """
         from . import METHODS, SIZES, family, get
 
@@ -92,7 +92,7 @@ class Recipe:
         known = self.name if self.name in METHODS else family(self.model)
         theirs, ours = get(known, size), get(known, self.size)
         changes = {name: getattr(theirs, name) for name in ("model", "optimiser", "data")}
-        if isinstance(self.model, FragmentConfig):
+        if isinstance(self.model, LateInteractionConfig):
             kept = {name: getattr(self.model, name) for name in ("kind", "aggregation")}
             changes["model"] = replace(theirs.model, **kept)
         changes["memory"] = None if self.memory is None else SIZES[size]["memory"]

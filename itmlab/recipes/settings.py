@@ -220,8 +220,9 @@ class TagsSettings:
     """The settings of a training step of TAGS-DC (Algorithm 1); the defaults are the paper's (appendix A.1, Table 5).
 
     `weights` are λ of Eq. 10. Matching is the triplet of Eq. 4 with `margin` α, a `binary` cross-entropy, or a
-    `contrast` of the match with its negatives by softmax. `kept` negatives an anchor are mined from `drawn` random ones
-    (all `kept` at random where `drawn` is not more). It joins in when the share `matching_begins` of all steps is done.
+    `contrast` of the match with its negatives by softmax. The hardest
+    `top_k` of `candidates` random negatives are mined for each anchor (all at random where that many are not more).
+    It joins in when the share `matching_begins` of all steps is done.
 
     `alignment` weighs InfoNCE in the batch, at `alignment_temperature`, of pictures and captions that the tower reads
     apart: a network from scratch learns nothing from matching alone. The paper begins from pretrained weights.
@@ -239,8 +240,8 @@ class TagsSettings:
     weights: LossWeights = field(default=LossWeights())
     matching: Literal["triplet", "binary", "contrast"] = "triplet"
     margin: float = 0.2
-    drawn: int = 399
-    kept: int = 31
+    candidates: int = 399
+    top_k: int = 31
     matching_begins: float = 0.0
     alignment: float = 0.0
     alignment_temperature: float = 0.07
@@ -259,7 +260,7 @@ class TagsSettings:
 
     def __post_init__(self) -> None:
         check(bool(self.weights.wanted), "tags.weights", self.weights.named(), "one of them above 0")
-        counts = ("drawn", "kept", "trained_maskings", "maskings", "samples", "hardest")
+        counts = ("candidates", "top_k", "trained_maskings", "maskings", "samples", "hardest")
         check_ranges(self, "tags", **dict.fromkeys(counts, FROM_1))
         for name, least, most in (("margin", 0, 2), ("probability", 0, 1), ("temperature", 1e-6, 1e6)):
             value = getattr(self, name)

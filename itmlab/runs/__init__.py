@@ -1,26 +1,10 @@
 """What a finished run can be asked: recall, search, features; run directories and the runs that ship."""
 
-from importlib import import_module
-from typing import Any
+import lazy_loader as lazy
 
-_HOMES = {
-    "Ensemble": "run",
-    "Hits": "search",
-    "Index": "search",
-    "Run": "run",
-    "ensemble": "run",
-    "evaluate": "scores",
-    "pretrained": "run",
-    "relevance_matrix": "scores",
-    "similarity": "scores",
-    "tracked": "run",
-    "write_embeddings": "scores",
+_NAMES = {  # file -> what it is known for, imported when first asked for
+    "run": "Ensemble Run ensemble pretrained tracked",
+    "scores": "evaluate relevance_matrix similarity write_embeddings",
+    "search": "Hits Index",
 }
-
-__all__ = [*_HOMES]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'itmlab.runs' has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

@@ -12,7 +12,7 @@ from torch import nn
 from .. import models
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
-from ..models import OneTower, SeparateOneTower, SeparateOneTowerConfig
+from ..models import CrossEncoder, OscarDualEncoder, OscarDualEncoderConfig
 from ..models.base import CONFIG_FILE
 from ..recipes.recipe import Recipe
 from ..storage import read_json, write_json
@@ -39,10 +39,10 @@ class Kind:
 
 
 KINDS: dict[type, Kind] = {
-    models.TwoTowerConfig: Kind("build_model", "TwoTower"),
-    models.SeparateOneTowerConfig: Kind("build_separate_one_tower", "SeparateOneTower"),
-    models.FragmentConfig: Kind("build_fragment", "Fragment"),
-    models.OneTowerConfig: Kind("build_one_tower", "OneTower"),
+    models.DualEncoderConfig: Kind("build_model", "DualEncoder"),
+    models.OscarDualEncoderConfig: Kind("build_oscar_dual_encoder", "OscarDualEncoder"),
+    models.LateInteractionConfig: Kind("build_late_interaction", "LateInteraction"),
+    models.CrossEncoderConfig: Kind("build_cross_encoder", "CrossEncoder"),
 }
 
 
@@ -76,7 +76,7 @@ def first_model(recipe: Recipe, captions: Iterable[str]) -> nn.Module:
     config = replace(found.config, dropout=recipe.model.dropout)
     model = kind_of(config).build(config, found.tokenizer)
     model.load_state_dict(found.state_dict())
-    if isinstance(model, OneTower) and _learns_to_correct(recipe) and not _has_learnt_to_correct(home):
+    if isinstance(model, CrossEncoder) and _learns_to_correct(recipe) and not _has_learnt_to_correct(home):
         model.heads.woc.load_state_dict(model.heads.mlm.state_dict())  # as `load_public` does: a better start than none
     return model
 
@@ -106,8 +106,8 @@ def inputs(recipe: Recipe) -> dict[str, Any]:
 
 def _saved(config: Any, home: Path) -> nn.Module:
     """The saved model as the recipe reads it."""
-    if isinstance(config, SeparateOneTowerConfig) and "encodes" not in read_json(home / CONFIG_FILE):
-        return SeparateOneTower.of(OneTower.load(home))
+    if isinstance(config, OscarDualEncoderConfig) and "encodes" not in read_json(home / CONFIG_FILE):
+        return OscarDualEncoder.of(CrossEncoder.load(home))
     return kind_of(config).load(home)
 
 

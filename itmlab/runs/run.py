@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from ..data.captionset import CaptionSet
 from ..data.pictures import read_image
 from ..errors import ItmlabError, MissingPart
-from ..models import OneTower
+from ..models import CrossEncoder
 from ..models.pairs import compares_parts, looked_at, reads
 from ..recipes.recipe import Recipe
 from ..storage import write_bytes
@@ -24,7 +24,7 @@ from .directory import kind_of
 from .scores import embed_captions, embed_images, evaluate, recall_table, similarity
 from .search import Hits, Index, PairSearch
 
-MANY_PAIRS = 100_000  # half a minute of a small one-tower model
+MANY_PAIRS = 100_000  # half a minute of a small cross-encoder
 
 
 class Run:
@@ -79,9 +79,9 @@ class Run:
     ) -> dict[str, Any]:
         """Recall at 1, 5, 10 in percent as {"i2t": {k: ...}, "t2i": {k: ...}, "rsum": ...} on a split (None: all).
 
-        `relevance` adds "semantic", the table of `metrics.semantic_retrieval`: R, SR, NCS and their sums. A one-tower
-        model reads every pair: it shows its progress where there are many, and keeps what it has scored in the file
-        `resume`, if that is given, to go on from.
+        `relevance` adds "semantic", the table of `metrics.semantic_retrieval`: R, SR, NCS and their sums. A
+        cross-encoder reads every pair: it shows its progress where there are many, and keeps what it has scored in the
+        file `resume`, if that is given, to go on from.
         """
         part = data if split is None else data.split(split)
         shown = len(part) * len(part.captions) > MANY_PAIRS
@@ -120,7 +120,7 @@ class Run:
     def _best(self, query: str | Image.Image, k: int, data: CaptionSet, of: str) -> tuple[list[float], list[int]]:
         """The k best scores and their places, from features where the model has them, else by scoring all."""
         model = self.model
-        if isinstance(model, OneTower) or compares_parts(model):
+        if isinstance(model, CrossEncoder) or compares_parts(model):
             if data.fingerprint not in self._searches:
                 self._searches[data.fingerprint] = PairSearch(model, data)
             return self._searches[data.fingerprint].search(query, k, of)

@@ -16,13 +16,13 @@ from torch import Tensor, nn
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..metrics import retrieval
-from ..models import EmbeddedRegions, Encoded, OneTower, joined
+from ..models import CrossEncoder, EmbeddedRegions, Encoded, joined
 from ..models.encoded import evaluating
 from ..models.pairs import chunks, compares_parts, looked_at, on_device
 from ..recipes.fields import did_you_mean
 from ..storage import write_bytes, write_json
 
-ONE_TOWER_IMAGES, PARTS_IMAGES = 8, 50  # scored with all captions before anything may interrupt
+CROSS_ENCODER_IMAGES, PARTS_IMAGES = 8, 50  # scored with all captions before anything may interrupt
 Kind = Literal["cider", "spice"]
 Between = Callable[[], None]
 
@@ -86,15 +86,15 @@ def similarity(
 ) -> Float[Tensor, "image caption"]:
     """Every image against every caption: from embeddings if the model encodes apart, else block by block.
 
-    `between` is called after every few pictures or captions, so that a long evaluation can be left. A one-tower model
+    `between` is called after every few pictures or captions, so that a long evaluation can be left. A cross-encoder
     can show its `progress`, and `resume` from the file of rows that it keeps.
     """
     if compares_parts(model):
         return parts_similarity(model, data, between=between, progress=progress)
     if hasattr(model, "encode_images") and hasattr(model, "encode_captions"):
         return model.similarity(*embed(model, data, between=between))
-    if isinstance(model, OneTower):
-        return one_tower_similarity(model, data, between=between, progress=progress, resume=resume)
+    if isinstance(model, CrossEncoder):
+        return cross_encoder_similarity(model, data, between=between, progress=progress, resume=resume)
     prepared = [on_device(model, model.prepare_captions(part)) for part in chunks(data.captions)]
     rows = []
     for part in chunks(data.images):
@@ -105,8 +105,8 @@ def similarity(
 
 
 @torch.no_grad()
-def one_tower_similarity(
-    model: OneTower,
+def cross_encoder_similarity(
+    model: CrossEncoder,
     data: CaptionSet,
     *,
     between: Between = nothing,
@@ -115,28 +115,28 @@ def one_tower_similarity(
 ) -> Float[Tensor, "image caption"]:
     """The matching logit of every image with every caption, each image embedded once.
 
-    With `progress` or `resume` it is one call of `OneTower.similarity`, else `between` is called every few images.
+    With `progress` or `resume` it is one call of `CrossEncoder.similarity`, else `between` is called every few images.
     """
     regions, tokens = image_side(model, looked_at(model, data)), model.prepare_captions(data.captions)
     if progress or resume is not None:
         return model.similarity(regions, tokens, progress=progress, resume=resume)
-    every = torch.arange(len(data)).split(ONE_TOWER_IMAGES)
+    every = torch.arange(len(data)).split(CROSS_ENCODER_IMAGES)
     return torch.cat([model.similarity(regions.take(part), tokens) for part in paused(every, between)])
 
 
 @torch.no_grad()
-def scores_of_images(model: OneTower, sentence: str, regions: EmbeddedRegions) -> Float[Tensor, "image"]:
+def scores_of_images(model: CrossEncoder, sentence: str, regions: EmbeddedRegions) -> Float[Tensor, "image"]:
     """The matching logit of a sentence with each image."""
     return model.similarity(regions, model.prepare_captions([sentence]))[:, 0]
 
 
 @torch.no_grad()
-def scores_of_captions(model: OneTower, image: Any, captions: Sequence[str]) -> Float[Tensor, "caption"]:
+def scores_of_captions(model: CrossEncoder, image: Any, captions: Sequence[str]) -> Float[Tensor, "caption"]:
     """The matching logit of a picture, or of a record of regions, with each caption."""
     return model.similarity(on_device(model, model.prepare_images([image])), model.prepare_captions(list(captions)))[0]
 
 
-def image_side(model: OneTower, images: Sequence[Any]) -> EmbeddedRegions:
+def image_side(model: CrossEncoder, images: Sequence[Any]) -> EmbeddedRegions:
     """What `embed_regions` makes of all images, on the CPU, padded to the most parts; the model as in evaluation."""
     with evaluating(model):
         found = [model.embed_regions(**on_device(model, model.prepare_images(part))) for part in chunks(images)]

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from ..data.captionset import CaptionSet
 from ..data.faults import one_line
 from ..errors import ItmlabError, MissingPart
-from ..models import OneTower
+from ..models import CrossEncoder
 from ..models.pairs import looked_at, reads
 from .scores import encoded, image_side, scores_of_captions, scores_of_images
 
@@ -131,11 +131,11 @@ class PairSearch:
 
     @torch.no_grad()
     def _of_images(self, sentence: str) -> Tensor:
-        one_tower = isinstance(self.model, OneTower)
+        cross_encoder = isinstance(self.model, CrossEncoder)
         if self._images is None:
             images = looked_at(self.model, self.data)
-            self._images = image_side(self.model, images) if one_tower else encoded(self.model, images, "images")
-        if one_tower:
+            self._images = image_side(self.model, images) if cross_encoder else encoded(self.model, images, "images")
+        if cross_encoder:
             return scores_of_images(self.model, sentence, self._images)
         return self.model.similarity(self._images, encoded(self.model, [sentence], "captions"))[:, 0].cpu()
 

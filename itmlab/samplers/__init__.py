@@ -1,40 +1,15 @@
 """Which negative to take among those there are: tensors in, indices out."""
 
-from .base import Sampler
-from .basic import Hardest, Random, SemiHard, Softest
-from .fne import (
-    PRESETS,
-    FalseNegativeEliminating,
-    Preset,
-    RunningMoments,
-    Statistics,
-    log_odds,
-    monotone_range,
-    posterior,
-    sampling_weights,
-)
-from .queue import MomentumMemory, Pool
-from .retrieved import Retrieved, hardest_negatives, mined_negatives, random_negatives
+import lazy_loader as lazy
 
-__all__ = [
-    "PRESETS",
-    "FalseNegativeEliminating",
-    "Hardest",
-    "MomentumMemory",
-    "Pool",
-    "Preset",
-    "Random",
-    "Retrieved",
-    "RunningMoments",
-    "Sampler",
-    "SemiHard",
-    "Softest",
-    "Statistics",
-    "hardest_negatives",
-    "log_odds",
-    "mined_negatives",
-    "monotone_range",
-    "posterior",
-    "random_negatives",
-    "sampling_weights",
-]
+_NAMES = {  # file -> what it is known for, imported when first asked for
+    "base": "Sampler",
+    "basic": "Hardest Random SemiHard Softest",
+    "fne": (
+        "FalseNegativeEliminating PRESETS Preset RunningMoments Statistics log_odds monotone_range posterior "
+        "sampling_weights"
+    ),
+    "queue": "MomentumQueue Pool",
+    "retrieved": "Retrieved hardest_negatives mined_negatives random_negatives",
+}
+__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

@@ -25,9 +25,9 @@ class Statistics:
     """The normal distributions of match (positive) and non-match (negative) scores, μ⁺, σ⁺, μ⁻ and σ⁻ of Eq. 5."""
 
     positive_mean: float
-    positive_deviation: float
+    positive_std: float
     negative_mean: float
-    negative_deviation: float
+    negative_std: float
 
 
 def posterior_as_printed(scores: Values, statistics: Statistics, *, prior: float = 1e-4) -> Values:
@@ -35,14 +35,14 @@ def posterior_as_printed(scores: Values, statistics: Statistics, *, prior: float
 
     To be read, and to test `posterior` by: far from both means the two densities underflow, and this is 0/0.
     """
-    match = prior * _normal(scores, statistics.positive_mean, statistics.positive_deviation)
-    other = (1 - prior) * _normal(scores, statistics.negative_mean, statistics.negative_deviation)
+    match = prior * _normal(scores, statistics.positive_mean, statistics.positive_std)
+    other = (1 - prior) * _normal(scores, statistics.negative_mean, statistics.negative_std)
     return match / (match + other)
 
 
-def _normal(scores: Values, mean: float, deviation: float) -> Values:
+def _normal(scores: Values, mean: float, std: float) -> Values:
     """N(s; μ, σ), Eq. 5."""
-    return torch.exp(-((scores - mean) ** 2) / (2 * deviation**2)) / (deviation * math.sqrt(2 * math.pi))
+    return torch.exp(-((scores - mean) ** 2) / (2 * std**2)) / (std * math.sqrt(2 * math.pi))
 
 
 def posterior(scores: Values, statistics: Statistics, *, prior: float = 1e-4, monotone: bool = True) -> Values:
@@ -67,7 +67,7 @@ def log_odds(scores: Values, statistics: Statistics, *, prior: float = 1e-4, mon
     """log P/(1-P) of the posterior above, a parabola in s; bf16 and fp16 scores are computed in single precision."""
     if not 0 < prior < 1:
         raise ItmlabError(f"the prior of a match must lie between 0 and 1, not {prior}")
-    positive, negative = _deviations(statistics)
+    positive, negative = _stds(statistics)
     lowest, highest = monotone_range(statistics) if monotone else (-math.inf, math.inf)
     precise = scores if scores.dtype.itemsize >= 4 else scores.float()
     # the difference of the two normals' exponents about μ⁻, constant + linear·t + square·t², t = s - μ⁻: no density is
@@ -89,7 +89,7 @@ def monotone_range(statistics: Statistics) -> tuple[float, float]:
     >>> monotone_range(Statistics(0.5, 0.125, 0.25, 0.25))
     (-inf, 0.5833333333333334)
     """
-    positive, negative = _deviations(statistics)
+    positive, negative = _stds(statistics)
     gap = statistics.positive_mean - statistics.negative_mean
     if positive == negative:  # a straight line; falling only when matches score lower than non-matches
         return (-math.inf, math.inf) if gap >= 0 else (statistics.negative_mean, statistics.negative_mean)
@@ -101,8 +101,8 @@ def monotone_range(statistics: Statistics) -> tuple[float, float]:
     return statistics.negative_mean - beyond, math.inf
 
 
-def _deviations(statistics: Statistics) -> tuple[float, float]:
-    positive, negative = statistics.positive_deviation, statistics.negative_deviation
+def _stds(statistics: Statistics) -> tuple[float, float]:
+    positive, negative = statistics.positive_std, statistics.negative_std
     return max(positive, SMALLEST_DEVIATION), max(negative, SMALLEST_DEVIATION)
 
 
@@ -195,7 +195,7 @@ class RunningMoments:
         self.count, self.mean, self.squares = 0, 0.0, 0.0
 
     @property
-    def deviation(self) -> float:
+    def std(self) -> float:
         """The population deviation, 0 before anything was added."""
         return math.sqrt(self.squares / self.count) if self.count else 0.0
 
@@ -278,7 +278,7 @@ class FalseNegativeEliminating(Sampler):
     def statistics(self) -> Statistics:
         """The means and deviations gathered so far in this epoch."""
         positive, negative = self.positive_moments, self.negative_moments
-        return Statistics(positive.mean, positive.deviation, negative.mean, negative.deviation)
+        return Statistics(positive.mean, positive.std, negative.mean, negative.std)
 
     def start_epoch(self, epoch: int) -> None:
         """Forgets the statistics: those of an earlier, weaker model would misplace the posterior."""

@@ -25,13 +25,13 @@ class Pool(NamedTuple):
         return image_ids[:, None] == self.image_ids[None, :]
 
 
-class MomentumMemory:
+class MomentumQueue:
     """Two queues of momentum features, of images and of captions, with the image and the caption each entry is of.
 
     length: K, the pairs held; the oldest leave first, and K need be no multiple of the batch (METHODS 1.4). dimension:
     D. What is enqueued is detached and copied. In a pool the queue stands in the order of its slots, not of age.
 
-    >>> memory, features, ids = MomentumMemory(3, 2), torch.zeros(2, 2), torch.tensor([0, 1])
+    >>> memory, features, ids = MomentumQueue(3, 2), torch.zeros(2, 2), torch.tensor([0, 1])
     >>> for first in (0, 2):
     ...     memory.enqueue(features, features, ids + first, ids + first)
     >>> memory.image_ids

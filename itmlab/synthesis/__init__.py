@@ -1,24 +1,14 @@
 """Negatives that no data set holds, made of its captions: refilled or swapped words; retrieved ones beside; files."""
 
-from .export import Exported, export_negatives
-from .negative import Negative
-from .read import NegativeFile, read_negatives
-from .refill import MaskedRefill
-from .rules import RuleSwaps, wordnet_swaps
-from .synhnc import FeatureNegatives, SynHNC
-from .tags import Retrieved, Tailored
+import lazy_loader as lazy
 
-__all__ = [
-    "Exported",
-    "FeatureNegatives",
-    "MaskedRefill",
-    "Negative",
-    "NegativeFile",
-    "Retrieved",
-    "RuleSwaps",
-    "SynHNC",
-    "Tailored",
-    "export_negatives",
-    "read_negatives",
-    "wordnet_swaps",
-]
+_NAMES = {  # file -> what it is known for, imported when first asked for
+    "export": "Exported export_negatives",
+    "negative": "Negative",
+    "read": "NegativeFile read_negatives",
+    "refill": "MaskedRefill",
+    "rules": "RuleSwaps wordnet_swaps",
+    "synhnc": "FeatureNegatives SynHNC",
+    "tags": "Retrieved Tailored",
+}
+__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
-from ..models import EmbeddedRegions, OneTower
+from ..models import CrossEncoder, EmbeddedRegions
 from ..models.encoded import evaluating
 from ..models.pairs import ImageInputs, Tokens, pair_logits
 from ..text import PhraseMasking, WordMasking, tokenise
@@ -103,7 +103,7 @@ class Tags:
 
     def __init__(
         self,
-        model: OneTower,
+        model: CrossEncoder,
         data: CaptionSet,
         *,
         maskings: int = 20,
@@ -114,7 +114,7 @@ class Tags:
         implied: Implied | None = None,
         filtered: bool = True,
         probability: float = PROBABILITY,
-        refiller: OneTower | None = None,
+        refiller: CrossEncoder | None = None,
         inputs: ImageInputs | None = None,
     ):
         self.model, self.data, self.keep = model, data, keep
@@ -166,7 +166,7 @@ class Tags:
 
 
 def matched(
-    model: OneTower, sentences: Sequence[str], regions: EmbeddedRegions, rows: Int64[Tensor, "sentence"]
+    model: CrossEncoder, sentences: Sequence[str], regions: EmbeddedRegions, rows: Int64[Tensor, "sentence"]
 ) -> Float[Tensor, "sentence"]:
     """The matching logit (Eq. 3 before its sigmoid) of each sentence with its row of `regions`, on the CPU."""
     if not len(sentences):
@@ -176,7 +176,7 @@ def matched(
 
 
 def tower_score(
-    model: OneTower, data: CaptionSet, inputs: ImageInputs | None = None
+    model: CrossEncoder, data: CaptionSet, inputs: ImageInputs | None = None
 ) -> Callable[[Sequence[int], Sequence[str]], Float[Tensor, "sentence"]]:
     """How well sentences match images of `data` by number, for sentences that the model did not make."""
     inputs = ImageInputs(model, data) if inputs is None else inputs

@@ -1,19 +1,10 @@
 """What captions say: scene graphs with their token spans, maskings of their phrases, and tokenising."""
 
-from .graph import Attribute, Relation, SceneGraph, SceneObject, Span, tokenise
-from .masking import Phrase, PhraseMasking, WordMasking, phrases
-from .parsing import parse
+import lazy_loader as lazy
 
-__all__ = [
-    "Attribute",
-    "Phrase",
-    "PhraseMasking",
-    "Relation",
-    "SceneGraph",
-    "SceneObject",
-    "Span",
-    "WordMasking",
-    "parse",
-    "phrases",
-    "tokenise",
-]
+_NAMES = {  # file -> what it is known for, imported when first asked for
+    "graph": "Attribute Relation SceneGraph SceneObject Span tokenise",
+    "masking": "Phrase PhraseMasking WordMasking phrases",
+    "parsing": "parse",
+}
+__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

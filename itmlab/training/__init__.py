@@ -1,21 +1,11 @@
 """The one loop, what it minimises for each kind of model, and the comparison of recipes."""
 
-from importlib import import_module
-from typing import Any
+import lazy_loader as lazy
 
-_HOMES = {
-    "CaptionRelevance": "relevance",
-    "Comparison": "comparison",
-    "Interrupted": "progress",
-    "compare": "comparison",
-    "compare_reduced": "comparison",
-    "train": "loop",
+_NAMES = {  # file -> what it is known for, imported when first asked for
+    "comparison": "Comparison compare compare_reduced",
+    "loop": "train",
+    "progress": "Interrupted",
+    "relevance": "CaptionRelevance",
 }
-
-__all__ = [*_HOMES]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'itmlab.training' has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

@@ -20,7 +20,7 @@ from ..models.dual_encoder import Momentum
 from ..models.pairs import compares_parts, on_device, reads
 from ..recipes.settings import ExtraNegatives
 from ..runs.checkpoint import Tensors
-from ..samplers import MomentumMemory
+from ..samplers import MomentumQueue
 from ..synthesis import SynHNC
 from ..synthesis.read import read_negatives
 from .objective import Extra, Objective
@@ -30,7 +30,7 @@ from .state import BatchLoss, Task, share, whole_batch
 Sides = tuple[Extra | None, Extra | None]  # of the image anchors, of the caption anchors
 
 
-class TwoFeatureTask(Task):
+class DualEncoderTask(Task):
     """A recipe's objective with its sampler, its momentum copy and memory, and negatives beside those of the batch.
 
     These are captions from a file, and hard negatives synthesised of features (SynHNC), whose making `clock` counts.
@@ -42,7 +42,7 @@ class TwoFeatureTask(Task):
         self.momentum = memory = None
         if recipe.memory:
             self.momentum = Momentum(model, m=recipe.memory.momentum)
-            memory = MomentumMemory(recipe.memory.length, model.config.dimension, device=self.accelerator.device)
+            memory = MomentumQueue(recipe.memory.length, model.config.dimension, device=self.accelerator.device)
         relevance = None if margin is None else CaptionRelevance(self.data, tokenise=margin.tokenise)
         self.objective = Objective(recipe, memory, self.generator, relevance)
         self.synthesis = None if recipe.synthesis is None else SynHNC(**asdict(recipe.synthesis))

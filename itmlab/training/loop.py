@@ -24,6 +24,7 @@ from torch import Tensor
 from ..data.batches import Batch, PairBatches
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
+from ..models import CrossEncoderConfig
 from ..recipes.recipe import Recipe
 from ..recipes.settings import OptimiserSettings
 from ..runs.checkpoint import Checkpoints, JsonLines
@@ -31,7 +32,7 @@ from ..runs.directory import begin, held
 from ..runs.run import Run
 from ..runs.scores import evaluate
 from .progress import Interrupted, Interruption, Progress
-from .state import BatchLoss, State, add_up_gradients
+from .state import BatchLoss, State, Task, add_up_gradients
 
 RECORD_EVERY = 10  # steps between two lines of the history
 OnRecord = Callable[[dict[str, Any]], None]
@@ -99,7 +100,7 @@ class Loop:
         self.checkpoints, self.interruption, (self.history, self.timings) = checkpoints, interruption, logs
         self.first = accelerator.is_main_process  # it alone writes
         self.data, self.validation = parts(data, recipe.data.validation)
-        self.state = State(recipe, self.data, accelerator)
+        self.state = State(recipe, self.data, accelerator, task_of(recipe.model))
         self.batches = PairBatches(
             self.data,
             batch_size=recipe.data.batch_size,
@@ -305,6 +306,15 @@ def learning_rate_at(settings: OptimiserSettings, step: int, steps_an_epoch: int
         "cosine": (1 + math.cos(math.pi * progress)) / 2,
     }[settings.schedule]
     return settings.learning_rate * factor
+
+
+def task_of(config: Any) -> type[Task]:
+    """The task that trains a model of this configuration."""
+    from .dual_encoder import DualEncoderTask
+    from .tags import CrossEncoderTask
+
+    # by `type`: a tower that reads the sides apart has a configuration that is a kind of the cross-encoder's
+    return CrossEncoderTask if type(config) is CrossEncoderConfig else DualEncoderTask
 
 
 def parts(data: CaptionSet, most: int | None = None) -> tuple[CaptionSet, CaptionSet | None]:

@@ -7,7 +7,7 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from ..data.captionset import CaptionSet
-from ..models import EmbeddedRegions, OneTower
+from ..models import CrossEncoder, EmbeddedRegions
 from ..models.encoded import evaluating
 from ..models.pairs import ImageInputs, Tokens, pair_logits
 from ..runs.scores import joined_regions
@@ -19,7 +19,7 @@ Rows = Int64[Tensor, "pair"]
 
 
 def mined_captions(
-    model: OneTower,
+    model: CrossEncoder,
     tokens: Tokens,
     inputs: ImageInputs,
     data: CaptionSet,
@@ -42,7 +42,7 @@ def mined_captions(
 
 
 def mined_images(
-    model: OneTower,
+    model: CrossEncoder,
     tokens: Tokens,
     inputs: ImageInputs,
     data: CaptionSet,
@@ -64,7 +64,7 @@ def mined_images(
         return _mined(score, data.image_of_caption[captions], torch.arange(len(data)), drawn, kept, generator)
 
 
-def embedded(model: OneTower, inputs: ImageInputs, images: Rows) -> EmbeddedRegions:
+def embedded(model: CrossEncoder, inputs: ImageInputs, images: Rows) -> EmbeddedRegions:
     """The image side of the tower's input of these images, a part of them at a time."""
     return joined_regions([model.embed_regions(**inputs(part.tolist())) for part in images.split(AT_ONCE)])
 

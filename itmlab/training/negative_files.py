@@ -6,7 +6,7 @@ from typing import Any
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
-from ..models import OneTower, OneTowerConfig
+from ..models import CrossEncoder, CrossEncoderConfig
 from ..recipes.fields import did_you_mean, typed
 from ..runs.directory import file_hash, start_directory
 from ..storage import read_json
@@ -30,7 +30,7 @@ def write_negatives(
     """Export the negatives of every caption of `data` by "vse_c" or "tags" with their `options`.
 
     Option `implied` of "tags" adds to the filter of false negatives what words imply in the world of the data; it is on
-    where there is one. `model` is a one-tower model, by the name of one that ships or the folder of a saved one: "tags"
+    where there is one. `model` is a cross-encoder, by the name of one that ships or the folder of a saved one: "tags"
     refills and scores with it (None: the shipped "tags"), of "vse_c" it scores what the rules made. `fluency` names a
     causal language model for perplexities. More keywords are `export_negatives`'. The header says all of it, with a
     hash of the model's weights.
@@ -41,7 +41,7 @@ def write_negatives(
     if generator == "tags" and model is None:
         model = "tags"
     home = None if model is None else start_directory(str(model))
-    tower = None if home is None else OneTower.load(home)
+    tower = None if home is None else CrossEncoder.load(home)
     header = {
         "generator": generator,
         "options": options,
@@ -61,13 +61,13 @@ def write_negatives(
     )
 
 
-def read_by(model: str) -> OneTowerConfig:
-    """The configuration of a shipped or saved one-tower model: what it looks at."""
+def read_by(model: str) -> CrossEncoderConfig:
+    """The configuration of a shipped or saved cross-encoder: what it looks at."""
     home = start_directory(model)
-    return OneTowerConfig.from_dict(read_json(home / "config.json"))
+    return CrossEncoderConfig.from_dict(read_json(home / "config.json"))
 
 
-def _tags(tower: OneTower, data: CaptionSet, *, implied: bool, **options: Any) -> Tags:
+def _tags(tower: CrossEncoder, data: CaptionSet, *, implied: bool, **options: Any) -> Tags:
     return Tags(tower, data, implied=implied_in(data) if implied else None, **options)
 
 

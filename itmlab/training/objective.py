@@ -14,7 +14,7 @@ from torch import Tensor
 from .. import losses
 from ..recipes.recipe import Recipe
 from ..recipes.settings import SAMPLERS
-from ..samplers import Hardest, MomentumMemory, Pool, Sampler
+from ..samplers import Hardest, MomentumQueue, Pool, Sampler
 
 Features = Float[Tensor, "anchor dimension"]
 Mask = Bool[Tensor, "anchor candidate"]
@@ -95,7 +95,7 @@ class Objective:
     def __init__(
         self,
         recipe: Recipe,
-        memory: MomentumMemory | None,
+        memory: MomentumQueue | None,
         generator: torch.Generator,
         relevance: Relevance | None = None,
     ):

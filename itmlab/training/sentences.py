@@ -13,7 +13,7 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from ..data.captionset import CaptionSet
-from ..models import OneTower
+from ..models import CrossEncoder
 from ..models.encoded import evaluating
 from ..models.pairs import ImageInputs
 from ..recipes.settings import TagsSettings
@@ -38,12 +38,12 @@ class Sentences:
     def __init__(
         self,
         settings: TagsSettings,
-        model: OneTower,
+        model: CrossEncoder,
         data: CaptionSet,
         graphs: Sequence[SceneGraph],
         inputs: ImageInputs,
         *,
-        refiller: OneTower | None = None,
+        refiller: CrossEncoder | None = None,
         file: str | Path | None = None,
     ):
         self.settings, self.model, self.data, self.graphs = settings, model, data, graphs

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from ..data.batches import Batch
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
-from ..models import OneTowerConfig
 from ..recipes.recipe import Recipe
 from ..recipes.settings import OptimiserSettings
 from ..runs.checkpoint import Tensors
@@ -46,14 +45,14 @@ class State:
     Call it inside `torch.random.fork_rng`: it seeds torch's own random numbers, which dropout draws from.
     """
 
-    def __init__(self, recipe: Recipe, data: CaptionSet, accelerator: Accelerator):
+    def __init__(self, recipe: Recipe, data: CaptionSet, accelerator: Accelerator, task: "type[Task]"):
         self.accelerator = accelerator
         self.position = Position()
         torch.manual_seed(recipe.seed)  # the same weights in every process
         self.model = first_model(recipe, data.captions).to(accelerator.device)
         self.optimiser = build_optimiser(self.model, recipe.optimiser)
         self.generator = torch.Generator().manual_seed(recipe.seed)  # the same negatives in every process
-        self.task = task_of(recipe.model)(recipe, data, self.model, accelerator, self.generator)
+        self.task = task(recipe, data, self.model, accelerator, self.generator)
         # after the model and the task, whose making takes from torch's numbers as well
         torch.manual_seed(recipe.seed * 1000 + 1 + accelerator.process_index)  # dropout of its own in every process
 
@@ -90,15 +89,6 @@ class State:
             states["device"] = torch.cuda.get_rng_state(accelerator.device)
         gathered = {name: accelerator.gather(state[None].to(accelerator.device)) for name, state in states.items()}
         return {**gathered, "sampler": self.generator.get_state()}
-
-
-def task_of(config: Any) -> "type[Task]":
-    """The task that trains a model of this configuration; both stand in files that import this one."""
-    from .dual_encoder import TwoFeatureTask
-    from .tags import OneTowerTask
-
-    # by `type`: a tower that reads the sides apart has a configuration that is a kind of the one-tower's
-    return OneTowerTask if type(config) is OneTowerConfig else TwoFeatureTask
 
 
 def build_optimiser(model: nn.Module, settings: OptimiserSettings) -> torch.optim.Optimizer:

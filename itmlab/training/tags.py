@@ -1,4 +1,4 @@
-"""Learning with a one-tower model: the training step of TAGS-DC (Fan et al. 2022, Algorithm 1), any loss switched off.
+"""Learning with a cross-encoder: the training step of TAGS-DC (Fan et al. 2022, Algorithm 1), any loss switched off.
 
 `synthesis.tags` makes sentences, `training.mining` retrieves, `losses.tags` has Eqs. 1 to 10; here they become a step.
 """
@@ -13,7 +13,7 @@ from torch import Tensor
 from .. import losses
 from ..data.batches import Batch
 from ..errors import ItmlabError
-from ..models import EmbeddedRegions, OneTower
+from ..models import CrossEncoder, EmbeddedRegions
 from ..models.encoded import evaluating
 from ..models.oscar import captions_apart, images_apart
 from ..models.pairs import TOGETHER, ImageInputs, Tokens, all_captions, pair_logits
@@ -29,7 +29,7 @@ BINS = 40  # over [−1, 1]
 Rows = Int64[Tensor, "row"]
 
 
-class OneTowerTask(Task):
+class CrossEncoderTask(Task):
     """Algorithm 1 for the pairs of a batch, with the tower's frozen first state where the generator is "static".
 
     What is made and mined comes first, in evaluation mode without gradients; then every image of the step is embedded
@@ -41,7 +41,7 @@ class OneTowerTask(Task):
         super().__init__(*arguments)
         recipe, model, data = self.recipe, self.model, self.data
         if self.accelerator.num_processes > 1:
-            raise ItmlabError("one-tower recipes train in one process", remedy="launch it without accelerate")
+            raise ItmlabError("cross-encoder recipes train in one process", remedy="launch it without accelerate")
         self.settings = settings = recipe.tags
         self.tokens, self.inputs = all_captions(model, data), ImageInputs(model, data)
         self.frozen = self.sentences = self.maskings = None
@@ -123,7 +123,7 @@ class OneTowerTask(Task):
     def _mined(self, captions: Rows, images: Rows, draws: torch.Generator) -> tuple[Tensor, Tensor]:
         """Negative captions of each image, and negative images of each caption."""
         given = self.model, self.tokens, self.inputs, self.data
-        options = {"drawn": self.settings.drawn, "kept": self.settings.kept, "generator": draws}
+        options = {"drawn": self.settings.candidates, "kept": self.settings.top_k, "generator": draws}
         with self.clock.measured("mining"):
             return mined_captions(*given, images, **options), mined_images(*given, captions, **options)
 
@@ -187,7 +187,9 @@ class OneTowerTask(Task):
 # The terms that need a forward pass of their own.
 
 
-def language_loss(model: OneTower, masked: MaskedPieces, regions: EmbeddedRegions, images: Rows) -> Float[Tensor, ""]:
+def language_loss(
+    model: CrossEncoder, masked: MaskedPieces, regions: EmbeddedRegions, images: Rows
+) -> Float[Tensor, ""]:
     """L_MLM (Eq. 1) of captions with hidden pieces; `images` are their rows of `regions`."""
     device = regions.values.device
     ids, labels, mask = (each.to(device) for each in (masked.input_ids, masked.labels, masked.attention_mask))
@@ -196,7 +198,7 @@ def language_loss(model: OneTower, masked: MaskedPieces, regions: EmbeddedRegion
 
 
 def alignment_loss(
-    model: OneTower, captions: Tokens, regions: EmbeddedRegions, images: Rows, image_ids: Rows, temperature: float
+    model: CrossEncoder, captions: Tokens, regions: EmbeddedRegions, images: Rows, image_ids: Rows, temperature: float
 ) -> Float[Tensor, ""]:
     """InfoNCE, the sum of both directions, of pairs whose two sides are read apart; `images` are rows of `regions`.
 
@@ -213,7 +215,7 @@ def alignment_loss(
 
 
 def sentence_terms(
-    model: OneTower,
+    model: CrossEncoder,
     settings: TagsSettings,
     sentences: Tokens,
     captions: Tokens,
@@ -247,7 +249,7 @@ def sentence_terms(
 
 
 def word_tokens(
-    model: OneTower, sentences: Tokens, captions: Tokens, of_caption: Rows
+    model: CrossEncoder, sentences: Tokens, captions: Tokens, of_caption: Rows
 ) -> tuple[Int64[Tensor, "sentence piece"], Bool[Tensor, "sentence piece"]]:
     """Under each sentence's tokens those of its caption, a row of `captions`, and which of them count.
 

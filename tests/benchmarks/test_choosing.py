@@ -14,7 +14,7 @@ from scipy.stats import chisquare
 from torch.nn.functional import normalize
 
 from itmlab.losses import sampled_triplet
-from itmlab.samplers import FalseNegativeEliminating, Hardest, MomentumMemory
+from itmlab.samplers import FalseNegativeEliminating, Hardest, MomentumQueue
 
 ANCHORS, LENGTH, DIMENSION = 32, 8192, 768
 
@@ -38,7 +38,7 @@ class Choice:
         theme = normalize(torch.randn(DIMENSION, generator=self.generator), dim=0)
         ids = torch.randint(0, 6000, (LENGTH,), generator=self.generator)
         self.image_ids = torch.arange(ANCHORS)
-        self.memory = MomentumMemory(LENGTH, DIMENSION)
+        self.memory = MomentumQueue(LENGTH, DIMENSION)
         self.memory.enqueue(self._features(LENGTH, theme), self._features(LENGTH, theme), ids, ids)
         self.images = self._features(ANCHORS, theme)
         self.captions = normalize(self.images + 0.7 * self._features(ANCHORS, theme), dim=1)
@@ -69,8 +69,8 @@ class Choice:
     def row_by_row(self) -> list[list[int]]:
         """The same choice as public code makes it: a loop over anchors, a weighted draw in each."""
         known = self.fne.statistics
-        positive = torch.distributions.Normal(known.positive_mean, known.positive_deviation)
-        negative = torch.distributions.Normal(known.negative_mean, known.negative_deviation)
+        positive = torch.distributions.Normal(known.positive_mean, known.positive_std)
+        negative = torch.distributions.Normal(known.negative_mean, known.negative_std)
         chosen = []
         for scores in self.scores:
             chosen.append([])
@@ -99,16 +99,16 @@ def choice() -> Choice:
 
 def training_step(memory_length: int) -> Callable[[], None]:
     """One step of `tiny` at B = 32 with momentum encoders and plain hardest negatives from a full memory."""
-    from itmlab.models import TwoTowerConfig, build_model
+    from itmlab.models import DualEncoderConfig, build_model
     from itmlab.models.dual_encoder import Momentum
 
     captions = [f"a small brown dog number {number} runs past a red bicycle in the park" for number in range(ANCHORS)]
-    model = build_model(TwoTowerConfig.tiny(), captions, seed=0)
+    model = build_model(DualEncoderConfig.tiny(), captions, seed=0)
     momentum, dimension = Momentum(model), model.config.dimension
     source = torch.Generator().manual_seed(0)
     pixels = torch.rand(ANCHORS, 3, model.config.image_size, model.config.image_size, generator=source)
     tokens, image_ids = model.prepare_captions(captions), torch.arange(ANCHORS)
-    memory = MomentumMemory(memory_length, dimension)
+    memory = MomentumQueue(memory_length, dimension)
     stored = normalize(torch.randn(memory_length, dimension, generator=source), dim=1)
     stored_ids = torch.arange(memory_length) + ANCHORS
     memory.enqueue(stored, stored.flip(0), stored_ids, stored_ids)

@@ -17,7 +17,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from itmlab.models import Encoded, Fragment, FragmentConfig, build_fragment
+from itmlab.models import Encoded, LateInteraction, LateInteractionConfig, build_late_interaction
 from itmlab.models.fragment import all_pairs
 
 WORDS = ["a dog runs on the grass", "two red cars next to a tree"]
@@ -41,12 +41,12 @@ def attended(images: Encoded, words: torch.Tensor) -> torch.Tensor:
     return functional.normalize(weights @ images.local, dim=-1)
 
 
-def scan_scores(model: Fragment, images: Encoded, words: torch.Tensor) -> torch.Tensor:
+def scan_scores(model: LateInteraction, images: Encoded, words: torch.Tensor) -> torch.Tensor:
     words = words.repeat(len(images.local), 1, 1)
     return (6 * (attended(images, words) * words).sum(-1)).exp().sum(1).log() / 6
 
 
-def sgraf_scores(model: Fragment, images: Encoded, words: torch.Tensor) -> torch.Tensor:
+def sgraf_scores(model: LateInteraction, images: Encoded, words: torch.Tensor) -> torch.Tensor:
     matcher = model.matcher
     whole = matcher.of_captions(words[None], torch.ones(1, len(words), dtype=torch.bool))
     words = words.repeat(len(images.local), 1, 1)
@@ -70,8 +70,8 @@ def sgraf_scores(model: Fragment, images: Encoded, words: torch.Tensor) -> torch
 @pytest.mark.parametrize("kind", ["scan_t2i", "saf", "sgraf"])
 @torch.no_grad()
 def test_blocks_are_faster_than_a_loop_over_captions(kind, size, capsys):
-    config = (FragmentConfig.tiny if size == "tiny" else FragmentConfig.base)(kind)
-    model = build_fragment(config, WORDS * 2, seed=0).eval()
+    config = (LateInteractionConfig.tiny if size == "tiny" else LateInteractionConfig.base)(kind)
+    model = build_late_interaction(config, WORDS * 2, seed=0).eval()
     score = scan_scores if kind == "scan_t2i" else sgraf_scores
     count = CAPTIONS if os.environ.get("ITMLAB_WHOLE") else BLOCKED[size]
     images = items(IMAGES, *((5, 13) if size == "tiny" else (36, 36)), config.dimension, seed=1)

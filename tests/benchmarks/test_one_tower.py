@@ -9,13 +9,13 @@ import time
 
 import torch
 
-from itmlab.models import OneTower, OneTowerConfig, build_one_tower
+from itmlab.models import CrossEncoder, CrossEncoderConfig, build_cross_encoder
 
 IMAGES, CAPTIONS, TOGETHER = 6, 90, 64
 
 
 @torch.no_grad()
-def padded(model: OneTower, images: dict, captions: dict) -> torch.Tensor:
+def padded(model: CrossEncoder, images: dict, captions: dict) -> torch.Tensor:
     """The plain way: every pair is a row with its own regions, padded to the longest caption of all."""
     pairs = torch.cartesian_prod(torch.arange(IMAGES), torch.arange(CAPTIONS))
     scores = [
@@ -38,8 +38,8 @@ def test_buckets_and_shared_images_are_faster_than_padded_pairs():
         return " ".join(words[int(at)] for at in torch.randint(0, len(words), (count,), generator=generator))
 
     texts = [sentence() for _ in range(CAPTIONS)]
-    config = OneTowerConfig.tiny(visual="regions")
-    model = build_one_tower(config, texts * 2, seed=0).eval()
+    config = CrossEncoderConfig.tiny(visual="regions")
+    model = build_cross_encoder(config, texts * 2, seed=0).eval()
     captions = model.prepare_captions(texts)
     images = {
         "regions": torch.randn(IMAGES, 36, config.region_dimension, generator=generator),
@@ -47,7 +47,7 @@ def test_buckets_and_shared_images_are_faster_than_padded_pairs():
     }
     best, results = [math.inf, math.inf], [torch.empty(0)] * 2
     for _ in range(3):
-        for number, way in enumerate((padded, lambda *given: OneTower.similarity(*given, chunk=TOGETHER))):
+        for number, way in enumerate((padded, lambda *given: CrossEncoder.similarity(*given, chunk=TOGETHER))):
             start = time.perf_counter()
             results[number] = way(model, images, captions)
             best[number] = min(best[number], time.perf_counter() - start)

@@ -41,7 +41,7 @@ from itmlab import models
 from itmlab.studies import maps
 from tests.studies.small_world import small_set
 data = small_set()
-model = models.build_model(models.TwoTowerConfig.tiny(), data.captions, seed=0).eval()
+model = models.build_model(models.DualEncoderConfig.tiny(), data.captions, seed=0).eval()
 maps.explore_attention({{"one": model}}, data)"""
     write_notebook(path, code)
 

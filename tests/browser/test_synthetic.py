@@ -12,10 +12,10 @@ CELL = """
 import torch
 import itmlab
 from itmlab.studies import tags
-from itmlab.models import OneTowerConfig, build_one_tower
+from itmlab.models import CrossEncoderConfig, build_cross_encoder
 data = itmlab.load("scenes", images=30)
-tower = build_one_tower(OneTowerConfig.tiny(visual="patches"), data.captions, seed=0).eval()
-tags.explore_synthetic(tower, data, generator="vse_c")
+tower = build_cross_encoder(CrossEncoderConfig.tiny(visual="patches"), data.captions, seed=0).eval()
+tags.explore_negatives(tower, data, generator="vse_c")
 """
 
 

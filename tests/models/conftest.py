@@ -5,7 +5,7 @@ import pytest
 import torch
 from PIL import Image
 
-from itmlab.models import TwoTowerConfig, build_model
+from itmlab.models import DualEncoderConfig, build_model
 
 CAPTIONS = [
     "a dog runs on the grass",
@@ -18,12 +18,12 @@ SMALL = dict(image_size=32, patch_size=8, dimension=24, image_hidden=32, image_l
              text_hidden=24, text_layers=2, text_intermediate=40, vocabulary_size=120, maximum_tokens=64)  # fmt: skip
 
 
-def configuration(kind: str, **changes) -> TwoTowerConfig:
+def configuration(kind: str, **changes) -> DualEncoderConfig:
     if kind == "clip":
         changes = {"image_tower": "clip", "text_tower": "clip"} | changes
     if kind == "stem":
         changes = {"stem": "convolutional"} | changes
-    return TwoTowerConfig(**(SMALL | changes))
+    return DualEncoderConfig(**(SMALL | changes))
 
 
 @pytest.fixture(params=["vit", "stem", "clip"])

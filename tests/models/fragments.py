@@ -4,17 +4,17 @@ from types import SimpleNamespace
 
 import torch
 
-from itmlab.models import Encoded, Fragment, FragmentConfig, build_fragment
+from itmlab.models import Encoded, LateInteraction, LateInteractionConfig, build_late_interaction
 
 CAPTIONS = ["a dog runs on the grass", "two red cars next to a tree", "cat", "a man rides a horse in a green field"]
 KINDS = ["scan_t2i", "scan_i2t", "sgr", "saf", "sgraf", "vsrn", "vsepp"]
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 
 
-def build(kind: str, **changes) -> Fragment:
+def build(kind: str, **changes) -> LateInteraction:
     sizes = dict(region_dimension=10, dimension=16, word_dimension=12, vocabulary_size=120, maximum_tokens=20,
                  similarity_dimension=8, graph_layers=2)  # fmt: skip
-    model = build_fragment(FragmentConfig(kind=kind, **(sizes | changes)), CAPTIONS * 2, seed=0)
+    model = build_late_interaction(LateInteractionConfig(kind=kind, **(sizes | changes)), CAPTIONS * 2, seed=0)
     torch.manual_seed(5)
     with torch.no_grad():  # away from the start, where words are all alike, so that every part has its say
         for weights in model.parameters():
@@ -28,7 +28,7 @@ def records(counts: list[int], dimension: int = 10) -> list[SimpleNamespace]:
 
 
 def encoded(
-    model: Fragment, counts: list[int] = (3, 5, 1, 4), captions: list[str] = CAPTIONS
+    model: LateInteraction, counts: list[int] = (3, 5, 1, 4), captions: list[str] = CAPTIONS
 ) -> tuple[Encoded, Encoded]:
     with torch.no_grad():
         images = model.encode_images(model.prepare_images(records(list(counts))))

@@ -11,7 +11,7 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from itmlab.errors import ItmlabError
-from itmlab.models import ImagePreparation, TwoTower, TwoTowerConfig, build_model
+from itmlab.models import DualEncoder, DualEncoderConfig, ImagePreparation, build_model
 from itmlab.models.weights.build import CLIP_PICTURES
 
 
@@ -23,7 +23,7 @@ def features(model, pictures, captions):
 
 def test_reloading_gives_bit_identical_features(model, pictures, captions, tmp_path):
     model.save(tmp_path)
-    again = TwoTower.load(tmp_path)
+    again = DualEncoder.load(tmp_path)
     assert not again.training and again.config == model.config
     for ours, theirs in zip(features(model, pictures, captions), features(again, pictures, captions), strict=True):
         assert torch.equal(ours.pooled, theirs.pooled) and torch.equal(ours.local, theirs.local)
@@ -40,7 +40,7 @@ def test_half_precision_storage_halves_the_file_and_hardly_moves_the_features(mo
     model.save(tmp_path / "half", dtype="float16")
     sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("half", "whole")]
     assert sizes[0] < 0.6 * sizes[1]
-    again = TwoTower.load(tmp_path / "half")
+    again = DualEncoder.load(tmp_path / "half")
     assert all(one.dtype == torch.float32 for one in again.parameters())
     for ours, theirs in zip(features(model, pictures, captions), features(again, pictures, captions), strict=True):
         torch.testing.assert_close(ours.pooled, theirs.pooled, rtol=0, atol=5e-3)
@@ -51,13 +51,13 @@ def test_half_precision_storage_halves_the_file_and_hardly_moves_the_features(mo
 
 def test_attention_may_be_chosen_at_loading(model, tmp_path):
     model.save(tmp_path)
-    assert TwoTower.load(tmp_path, attention="eager").config.attention == "eager"
+    assert DualEncoder.load(tmp_path, attention="eager").config.attention == "eager"
 
 
 def test_loading_leaves_the_callers_random_numbers_alone(model, tmp_path):
     model.save(tmp_path)
     before = torch.get_rng_state()
-    TwoTower.load(tmp_path)
+    DualEncoder.load(tmp_path)
     assert torch.equal(torch.get_rng_state(), before)
 
 
@@ -68,7 +68,7 @@ def test_weights_that_do_not_fit_are_named(configure, captions, tmp_path):
     weights["towers.text_projection.bias"] = torch.zeros(7)
     save_file(weights, tmp_path / "model.safetensors")
     with pytest.raises(ItmlabError) as caught:
-        TwoTower.load(tmp_path)
+        DualEncoder.load(tmp_path)
     line = str(caught.value)
     assert "missing: towers.image_projection.bias" in line
     assert "unexpected: towers.surplus" in line
@@ -81,15 +81,15 @@ def test_a_truncated_a_missing_and_a_foreign_file_are_one_line_each(configure, c
     path = tmp_path / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ItmlabError, match="not a safetensors file"):
-        TwoTower.load(tmp_path)
+        DualEncoder.load(tmp_path)
     path.unlink()
     with pytest.raises(ItmlabError, match=r"model\.safetensors: no such file"):
-        TwoTower.load(tmp_path)
+        DualEncoder.load(tmp_path)
     (tmp_path / "config.json").write_text("[1]")
     with pytest.raises(ItmlabError, match="not a model configuration"):
-        TwoTower.load(tmp_path)
+        DualEncoder.load(tmp_path)
     with pytest.raises(ItmlabError, match="no such file"):
-        TwoTower.load(tmp_path / "elsewhere")
+        DualEncoder.load(tmp_path / "elsewhere")
 
 
 def test_an_unknown_setting_in_the_file_is_named(configure, captions, tmp_path):
@@ -97,7 +97,7 @@ def test_an_unknown_setting_in_the_file_is_named(configure, captions, tmp_path):
     values = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(values | {"auto_map": "evil.py"}))
     with pytest.raises(ItmlabError, match="unknown setting 'auto_map'"):
-        TwoTower.load(tmp_path)
+        DualEncoder.load(tmp_path)
 
 
 def test_weights_that_are_not_finite_are_not_saved_over_good_ones(configure, captions, tmp_path):
@@ -170,4 +170,4 @@ def test_no_picture_is_refused():
 
 
 def test_the_configuration_says_how():
-    assert ImagePreparation.of(TwoTowerConfig.tiny()) == ImagePreparation(96)
+    assert ImagePreparation.of(DualEncoderConfig.tiny()) == ImagePreparation(96)

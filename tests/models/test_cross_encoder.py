@@ -1,4 +1,4 @@
-"""What the one tower says of a pair is a function of that pair, and its heads are those of TAGS-DC."""
+"""What the cross-encoder says of a pair is a function of that pair, and its heads are those of TAGS-DC."""
 
 import warnings
 from types import SimpleNamespace
@@ -9,22 +9,22 @@ from torch.nn import functional
 
 from itmlab.data import load
 from itmlab.errors import ItmlabError
-from itmlab.models import OneTower, OneTowerConfig, build_one_tower
+from itmlab.models import CrossEncoder, CrossEncoderConfig, build_cross_encoder
 from itmlab.models.base import CutCaptions
 from itmlab.models.cross_encoder import HEADS
 from itmlab.runs import scores
-from tests.models.one_towers import CAPTIONS, CLOSE, build, inputs, records
+from tests.models.cross_encoders import CAPTIONS, CLOSE, build, inputs, records
 
 FORMS = [("uniter", "regions"), ("oscar", "regions"), ("uniter", "patches"), ("oscar", "patches")]
 
 
-def said(model: OneTower, tokens: dict, image: dict, **asked):
+def said(model: CrossEncoder, tokens: dict, image: dict, **asked):
     with torch.no_grad():
         return model(tokens["input_ids"], tokens["attention_mask"], heads=HEADS, **image, **asked)
 
 
 @pytest.fixture(params=FORMS, ids="-".join)
-def model(request) -> OneTower:
+def model(request) -> CrossEncoder:
     return build(*request.param)
 
 
@@ -194,19 +194,19 @@ def test_bad_regions_are_refused_in_one_line():
 def test_a_saved_model_says_the_same(model, tmp_path):
     tokens, image = inputs(model)
     model.save(tmp_path)
-    again = OneTower.load(tmp_path)
+    again = CrossEncoder.load(tmp_path)
     assert again.config == model.config and not again.training
     assert torch.equal(said(again, tokens, image).itm, said(model, tokens, image).itm)
 
 
 def test_configurations_travel_as_json_and_bad_ones_are_refused():
-    for config in (OneTowerConfig.tiny(), OneTowerConfig.base("oscar"), OneTowerConfig.large()):
-        assert OneTowerConfig.from_dict(config.to_dict()) == config
-    large = OneTowerConfig.large()
+    for config in (CrossEncoderConfig.tiny(), CrossEncoderConfig.base("oscar"), CrossEncoderConfig.large()):
+        assert CrossEncoderConfig.from_dict(config.to_dict()) == config
+    large = CrossEncoderConfig.large()
     assert (large.layers, large.hidden, large.heads) == (24, 1024, 16)
     for bad in ({"heads": 5}, {"form": "bert"}, {"dropout": 2.0}, {"positions": 3}, {"colour": 1}, {"hidden": True}):
         with pytest.raises(ItmlabError, match="model configuration"):
-            OneTowerConfig.from_dict(bad)
+            CrossEncoderConfig.from_dict(bad)
 
 
 def test_training_learns_to_tell_pairs_apart():
@@ -227,12 +227,12 @@ def test_training_learns_to_tell_pairs_apart():
 
 def test_fresh_models_come_from_captions_and_a_seed():
     captions = ["a dog runs on the grass", "a cat sleeps"] * 3
-    first, same, other = (build_one_tower(OneTowerConfig.tiny(), captions, seed=seed) for seed in (1, 1, 2))
+    first, same, other = (build_cross_encoder(CrossEncoderConfig.tiny(), captions, seed=seed) for seed in (1, 1, 2))
     assert first.training and first.config.vocabulary_size == len(first.tokenizer) < 1000
     assert all(torch.equal(*pair) for pair in zip(first.parameters(), same.parameters(), strict=True))
     assert not torch.equal(first.pooler.weight, other.pooler.weight)
     with pytest.raises(ItmlabError, match="no vocabulary"):
-        build_one_tower(OneTowerConfig.tiny())
+        build_cross_encoder(CrossEncoderConfig.tiny())
 
 
 @pytest.mark.gpu
@@ -248,7 +248,7 @@ def test_a_cuda_device_gives_the_same_scores(model):
     assert half.itm.isfinite().all() and half.mlm.isfinite().all()
 
 
-def pair_by_pair(model: OneTower, images: dict, captions: dict) -> torch.Tensor:
+def pair_by_pair(model: CrossEncoder, images: dict, captions: dict) -> torch.Tensor:
     rows = []
     with torch.no_grad():
         for row in range(4):

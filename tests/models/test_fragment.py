@@ -10,12 +10,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from itmlab.data import load
 from itmlab.errors import ItmlabError
-from itmlab.models import Fragment, FragmentConfig, Momentum, build_fragment, joined
+from itmlab.models import LateInteraction, LateInteractionConfig, Momentum, build_late_interaction, joined
 from tests.models.fragments import CAPTIONS, CLOSE, KINDS, build, direction, encoded, parts, records
 
 
 @pytest.fixture(params=KINDS)
-def model(request) -> Fragment:
+def model(request) -> LateInteraction:
     return build(request.param)
 
 
@@ -133,7 +133,7 @@ def test_under_autocast_features_and_scores_stay_single_precision_and_near(model
 
 def test_a_saved_model_says_the_same(model, tmp_path):
     model.save(tmp_path)
-    again = Fragment.load(tmp_path)
+    again = LateInteraction.load(tmp_path)
     assert again.config == model.config and not again.training
     assert torch.equal(again.similarity(*encoded(again)), model.similarity(*encoded(model)))
 
@@ -146,7 +146,7 @@ def test_a_momentum_copy_serves_it_too(model):
 
 
 def test_boxes_and_deeper_maps_of_pixels():
-    model = build("scan_t2i", boxes=True, region_layers=3, region_mean=0.5, region_deviation=0.25)
+    model = build("scan_t2i", boxes=True, region_layers=3, region_mean=0.5, region_std=0.25)
     prepared = model.prepare_images(records([2, 3]))
     moved = prepared | {"boxes": prepared["boxes"] + 1.0}
     assert not torch.allclose(model.encode_images(prepared).pooled, model.encode_images(moved).pooled)
@@ -209,24 +209,29 @@ def test_vse_takes_the_mean_region_and_the_last_state():
 
 
 def test_fresh_models_come_from_a_seed_and_configurations_travel_as_json():
-    first, same, other = (build_fragment(FragmentConfig.tiny("sgraf"), CAPTIONS * 3, seed=seed) for seed in (1, 1, 2))
+    first, same, other = (
+        build_late_interaction(LateInteractionConfig.tiny("sgraf"), CAPTIONS * 3, seed=seed) for seed in (1, 1, 2)
+    )
     assert first.training and first.config.vocabulary_size == len(first.tokenizer) < 1000
     assert all(torch.equal(*pair) for pair in zip(first.parameters(), same.parameters(), strict=True))
     assert not torch.equal(first.images.map[0].weight, other.images.map[0].weight)
     for kind in KINDS:
-        for config in (FragmentConfig.tiny(kind, aggregation="mean"), FragmentConfig.base(kind)):
-            assert FragmentConfig.from_dict(config.to_dict()) == config
-    assert FragmentConfig.base("vsrn").dimension == 2048 and FragmentConfig.base("saf").region_dimension == 2048
+        for config in (LateInteractionConfig.tiny(kind, aggregation="mean"), LateInteractionConfig.base(kind)):
+            assert LateInteractionConfig.from_dict(config.to_dict()) == config
+    assert (
+        LateInteractionConfig.base("vsrn").dimension == 2048
+        and LateInteractionConfig.base("saf").region_dimension == 2048
+    )
     bad = ({"kind": "cvse"}, {"dropout": 1.0}, {"lambda_lse": 0}, {"colour": 1}, {"boxes": 1}, {"region_mean": "x"})
     for one in bad:
         with pytest.raises(ItmlabError, match="model configuration"):
-            FragmentConfig.from_dict(one)
+            LateInteractionConfig.from_dict(one)
 
 
 def test_a_tokeniser_of_another_size_is_refused():
     model = build("vsepp")
     with pytest.raises(ItmlabError, match="pieces"):
-        Fragment(FragmentConfig.tiny("vsepp"), model.tokenizer)
+        LateInteraction(LateInteractionConfig.tiny("vsepp"), model.tokenizer)
 
 
 def test_an_encoded_side_may_come_in_batches():
@@ -316,7 +321,7 @@ def test_vsrn_reads_the_order_of_regions():
 
 
 def test_a_fresh_graph_changes_nothing():
-    fresh = build_fragment(FragmentConfig.tiny("vsrn"), ["a cat", "a dog"] * 2, seed=0)
+    fresh = build_late_interaction(LateInteractionConfig.tiny("vsrn"), ["a cat", "a dog"] * 2, seed=0)
     local = torch.randn(1, 3, 96)
     assert torch.equal(fresh.images.graph[0](local, torch.ones(1, 3, dtype=torch.bool)), local)
 

@@ -4,16 +4,16 @@ import pytest
 import torch
 from torch.nn import functional
 
-from itmlab.models import SeparateOneTower, SeparateOneTowerConfig, build_separate_one_tower
-from tests.models import one_towers
-from tests.models.one_towers import CAPTIONS, CLOSE, inputs, records
+from itmlab.models import OscarDualEncoder, OscarDualEncoderConfig, build_oscar_dual_encoder
+from tests.models import cross_encoders
+from tests.models.cross_encoders import CAPTIONS, CLOSE, inputs, records
 
 FORMS = [("uniter", "regions"), ("oscar", "regions"), ("oscar", "patches")]
 
 
 @pytest.fixture(params=FORMS, ids="-".join)
-def model(request) -> SeparateOneTower:
-    return SeparateOneTower.of(one_towers.build(*request.param))
+def model(request) -> OscarDualEncoder:
+    return OscarDualEncoder.of(cross_encoders.build(*request.param))
 
 
 def features(model):
@@ -62,7 +62,7 @@ def test_scores_are_cosines_the_same_for_every_chunk_and_for_pooled_features(mod
 
 
 def test_one_word_one_region_and_no_word_are_finite():
-    model = SeparateOneTower.of(one_towers.build("oscar"))
+    model = OscarDualEncoder.of(cross_encoders.build("oscar"))
     images = model.encode_images(model.prepare_images(records([1])))
     captions = model.encode_captions(model.prepare_captions(["cat", ""]))
     assert model.similarity(images, captions).isfinite().all()
@@ -88,16 +88,16 @@ def test_attention_maps_are_of_the_same_computation(model, pair):
 
 def test_a_saved_model_says_the_same_and_knows_what_it_is(model, pair, tmp_path):
     model.save(tmp_path)
-    again = SeparateOneTower.load(tmp_path)
+    again = OscarDualEncoder.load(tmp_path)
     assert again.config == model.config and again.config.encodes == "separately" and not again.training
     for ours, theirs in zip(pair, features(again), strict=True):
         assert torch.equal(ours.pooled, theirs.pooled)
 
 
 def test_fresh_models_come_from_captions_and_a_seed():
-    config = SeparateOneTowerConfig.tiny("oscar")
-    assert isinstance(config, SeparateOneTowerConfig) and SeparateOneTowerConfig.from_dict(config.to_dict()) == config
-    first, same = (build_separate_one_tower(config, CAPTIONS * 3, seed=1) for _ in range(2))
+    config = OscarDualEncoderConfig.tiny("oscar")
+    assert isinstance(config, OscarDualEncoderConfig) and OscarDualEncoderConfig.from_dict(config.to_dict()) == config
+    first, same = (build_oscar_dual_encoder(config, CAPTIONS * 3, seed=1) for _ in range(2))
     assert first.training and first.reads == "pictures" and first.patch_grid == (8, 8)
     assert all(torch.equal(*both) for both in zip(first.parameters(), same.parameters(), strict=True))
-    assert SeparateOneTower.of(one_towers.build("oscar")).reads == "regions"
+    assert OscarDualEncoder.of(cross_encoders.build("oscar")).reads == "regions"

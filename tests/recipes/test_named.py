@@ -1,6 +1,7 @@
 """The named recipes carry the paper's values, and differ from each other in what their names say."""
 
 import dataclasses
+import json
 
 import pytest
 
@@ -97,7 +98,7 @@ def test_tags_dc_at_base_and_large_has_the_values_of_the_paper(size, kept, synth
     first, second = recipes.tags.sized(size), recipes.tags_dc.sized(size)
     for recipe in (first, second):
         settings = recipe.tags
-        assert (settings.drawn, settings.kept, settings.maskings, settings.samples) == (399, 31, 20, 20)
+        assert (settings.candidates, settings.top_k, settings.maskings, settings.samples) == (399, 31, 20, 20)
         assert (settings.hardest, settings.temperature, settings.margin, settings.probability) == (kept, 1.5, 0.2, 0.15)
         assert settings.trained_maskings == 20, "Algorithm 1, line 5: each of the K maskings"
         assert (settings.matching, settings.masking, settings.generator) == ("triplet", "phrase", "dynamic")
@@ -127,7 +128,7 @@ def test_the_tiny_stages_begin_where_the_ones_before_end():
     assert len({getattr(recipes, name).model for name in (*starts, "uniter_pretraining")}) == 1
 
 
-def test_a_one_tower_recipe_of_a_name_of_ones_own_keeps_what_was_changed():
+def test_a_cross_encoder_recipe_of_a_name_of_ones_own_keeps_what_was_changed():
     changed = recipes.tags.replace(name="mine", tags__temperature=1.0)
     assert changed.sized("base").tags == changed.tags and changed.sized("base").model.layers == 12
     named = recipes.tags.replace(tags__temperature=1.0)
@@ -205,3 +206,28 @@ def test_a_matcher_of_another_kind_keeps_it_at_every_size():
     for kind in ("scan_i2t", "saf", "sgr"):
         mine = recipes.scan.replace(name="mine", model__kind=kind, model__aggregation="mean").sized("base")
         assert (mine.model.kind, mine.model.aggregation, mine.model.dimension) == (kind, "mean", 1024)
+
+
+def test_names_that_were_published_are_kept_in_files_and_read_with_the_new_ones():
+    recipe = recipes.tags
+    written = recipe.to_json()
+    assert (written["tags"]["drawn"], written["tags"]["kept"]) == (recipe.tags.candidates, recipe.tags.top_k)
+    renamed = {**written, "tags": {**written["tags"], "candidates": 7, "top_k": 2}}
+    del renamed["tags"]["drawn"], renamed["tags"]["kept"]
+    assert Recipe.from_json(renamed) == recipe.replace(tags__drawn=7, tags__kept=2)
+    assert Recipe.from_json(renamed) == recipe.replace(tags__candidates=7, tags__top_k=2) != recipe
+    assert "deviation" in recipes.fne.to_json()["model"] and Recipe.from_json(recipes.fne.to_json()) == recipes.fne
+    config = recipes.fne.model
+    assert type(config).from_dict({**config.to_dict(), "std": (0.1, 0.2, 0.3)}).to_dict()["deviation"] == [
+        0.1,
+        0.2,
+        0.3,
+    ]
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_shipped_recipes_are_read_and_written_as_they_were(name):
+    stored = json.loads((shipped_directory(name) / "recipe.json").read_text())
+    assert Recipe.from_json(stored).to_json() == stored
+    config = json.loads((shipped_directory(name) / "config.json").read_text())
+    assert type(Recipe.from_json(stored).model).from_dict(config).to_dict() == config

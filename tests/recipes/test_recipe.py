@@ -137,10 +137,10 @@ WRONG_TOWERS = [
     ({"tags.generator": "file"}, "extra_negatives is None, wanted a path, as tags.generator is 'file'"),
     ({"extra_negatives": {"path": "x"}}, "extra_negatives is 'x', wanted null unless tags.generator is 'file'"),
     ({"tags.temperature": 0.0}, "tags.temperature is 0.0"),
-    ({"tags.kept": 0}, "tags.kept is 0, wanted 1 or more"),
+    ({"tags.top_k": 0}, "tags.top_k is 0, wanted 1 or more"),
     ({"tags.matching_begins": 1.0}, "tags.matching_begins is 1.0, wanted 0 to below 1"),
-    ({"tags": None}, "tags is None, wanted an object with fields, as the model is a one-tower model"),
-    ({"loss": {}}, "wanted null, as the model is a one-tower model"),
+    ({"tags": None}, "tags is None, wanted an object with fields, as the model is a cross-encoder"),
+    ({"loss": {}}, "wanted null, as the model is a cross-encoder"),
     ({"memory": {}}, "memory is MemorySettings(length=8192, momentum=0.995), wanted null"),
     ({"start": ""}, "start is '', wanted a run's name, a directory, or null"),
     ({"data.steps": 0}, "data.steps is 0, wanted 1 or more, or null"),
@@ -150,7 +150,7 @@ WRONG_TOWERS = [
 
 
 @pytest.mark.parametrize(("changes", "said"), WRONG_TOWERS)
-def test_what_is_wrong_of_a_one_tower_recipe_is_said_in_one_line(changes, said):
+def test_what_is_wrong_of_a_cross_encoder_recipe_is_said_in_one_line(changes, said):
     with pytest.raises(ItmlabError) as error:
         recipes.tags.replace(**changes)
     assert said in str(error.value) and "\n" not in str(error.value)
@@ -174,9 +174,9 @@ def test_a_model_is_read_as_the_configuration_whose_fields_it_has():
         ("scan+info", {"loss.noise": -1}, "loss.noise is -1, wanted 0 or more"),
         ("scan", {"memory": {}}, "wanted null, as the model compares parts"),
         ("scan", {"model.kind": "scan"}, "'scan'"),
-        ("scan", {"tags": {}}, "as the model is no one-tower model"),
-        ("oscar", {"tags": {}}, "as the model is no one-tower model"),
-        ("tags", {"synthesis": {}}, "wanted null, as the model is a one-tower model"),
+        ("scan", {"tags": {}}, "as the model is no cross-encoder"),
+        ("oscar", {"tags": {}}, "as the model is no cross-encoder"),
+        ("tags", {"synthesis": {}}, "wanted null, as the model is a cross-encoder"),
     ],
 )
 def test_what_is_wrong_of_a_contrast_recipe_is_said_in_one_line(name, changes, said):

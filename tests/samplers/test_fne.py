@@ -44,8 +44,8 @@ def density(score: float, mean: float, deviation: float) -> float:
 
 def by_equation(score: float, statistics: Statistics, prior: float) -> float | None:
     """Eq. 9 as printed; None where both densities underflow."""
-    match = prior * density(score, statistics.positive_mean, statistics.positive_deviation)
-    mismatch = (1 - prior) * density(score, statistics.negative_mean, statistics.negative_deviation)
+    match = prior * density(score, statistics.positive_mean, statistics.positive_std)
+    mismatch = (1 - prior) * density(score, statistics.negative_mean, statistics.negative_std)
     return match / (match + mismatch) if match + mismatch > 1e-290 else None
 
 
@@ -69,8 +69,8 @@ def test_the_fast_form_is_the_printed_one_wherever_densities_do_not_underflow(st
     exponents = [
         ((scores - mean) / deviation).square() / 2
         for mean, deviation in (
-            (statistics.positive_mean, statistics.positive_deviation),
-            (statistics.negative_mean, statistics.negative_deviation),
+            (statistics.positive_mean, statistics.positive_std),
+            (statistics.negative_mean, statistics.negative_std),
         )
     ]
     known = torch.minimum(*exponents) < 600  # elsewhere both densities underflow; the fast form has none
@@ -92,12 +92,12 @@ def test_monotone_it_never_falls_and_is_bayes_rule_between_the_turning_points(st
 @settings(max_examples=100, deadline=None)
 @given(statistics=STATISTICS)
 def test_the_raw_one_turns_exactly_at_the_end_of_the_range(statistics):
-    assume(abs(statistics.positive_deviation - statistics.negative_deviation) > 0.01)
+    assume(abs(statistics.positive_std - statistics.negative_std) > 0.01)
     ends = [end for end in monotone_range(statistics) if math.isfinite(end)]
     assert len(ends) == 1
     around = torch.tensor([ends[0] - 1e-2, ends[0], ends[0] + 1e-2], dtype=torch.float64)
     left, middle, right = log_odds(around, statistics, monotone=False).tolist()
-    narrow = statistics.positive_deviation < statistics.negative_deviation
+    narrow = statistics.positive_std < statistics.negative_std
     assert (left < middle > right) if narrow else (left > middle < right)
 
 
@@ -280,14 +280,14 @@ def test_batch_by_batch_is_as_all_at_once(batches):
     assert moments.count == len(values)
     if values:
         assert moments.mean == pytest.approx(fmean(values), abs=1e-12)
-        assert moments.deviation == pytest.approx(pstdev(values), abs=1e-9)
+        assert moments.std == pytest.approx(pstdev(values), abs=1e-9)
 
 
 def test_a_deviation_small_beside_its_mean_keeps_its_digits():
     moments = RunningMoments()
     for _ in range(1000):
         moments.add(1e8 + torch.tensor([-1e-3, 1e-3], dtype=torch.float64))
-    assert moments.deviation == pytest.approx(1e-3, rel=1e-4)  # a sum of squares gives 0 or the root of a negative
+    assert moments.std == pytest.approx(1e-3, rel=1e-4)  # a sum of squares gives 0 or the root of a negative
 
 
 def test_moments_survive_a_checkpoint():
@@ -408,7 +408,7 @@ def test_statistics_are_those_of_all_batches_together(statistics):
     assert 0 < len(positives) < 30  # some were not mutually best
     found = sampler.statistics
     assert (found.positive_mean, found.negative_mean) == pytest.approx((fmean(positives), fmean(negatives)))
-    assert (found.positive_deviation, found.negative_deviation) == pytest.approx((pstdev(positives), pstdev(negatives)))
+    assert (found.positive_std, found.negative_std) == pytest.approx((pstdev(positives), pstdev(negatives)))
 
 
 def test_a_batch_and_its_transpose_add_the_same_positives_and_each_their_anchors_negatives():

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from itmlab.errors import ItmlabError
-from itmlab.samplers import MomentumMemory
+from itmlab.samplers import MomentumQueue
 
 
 def pairs(first: int, number: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -18,7 +18,7 @@ def pairs(first: int, number: int) -> tuple[torch.Tensor, torch.Tensor, torch.Te
 @settings(max_examples=80, deadline=None)
 @given(length=st.integers(1, 12), batches=st.lists(st.integers(0, 15), max_size=6))
 def test_it_holds_the_latest_pairs_whatever_the_batches(length, batches):
-    memory, seen = MomentumMemory(length, 3), []
+    memory, seen = MomentumQueue(length, 3), []
     for number in batches:
         memory.enqueue(*pairs(len(seen), number))
         seen += range(len(seen), len(seen) + number)
@@ -30,20 +30,20 @@ def test_it_holds_the_latest_pairs_whatever_the_batches(length, batches):
 
 
 def test_the_oldest_leave_first_across_the_end_of_the_queue():
-    memory = MomentumMemory(5, 3)
+    memory = MomentumQueue(5, 3)
     for first in (0, 3, 6):
         memory.enqueue(*pairs(first, 3))
     assert memory.image_ids.tolist() == [5, 6, 7, 8, 4]
 
 
 def test_at_the_start_a_pool_is_the_batch_alone():
-    memory = MomentumMemory(5, 3)
+    memory = MomentumQueue(5, 3)
     pool = memory.pool(*pairs(7, 2))
     assert pool.image_ids.tolist() == [7, 8] and len(memory) == 0
 
 
 def test_a_pool_outlives_what_is_enqueued_later_and_asks_for_no_gradient():
-    memory = MomentumMemory(2, 3)
+    memory = MomentumQueue(2, 3)
     images, captions, *ids = pairs(1, 2)
     memory.enqueue(images.requires_grad_(), captions, *ids)
     pool = memory.pool(images, captions, *ids)
@@ -56,7 +56,7 @@ def test_a_pool_outlives_what_is_enqueued_later_and_asks_for_no_gradient():
 
 
 def test_entries_of_the_anchors_image_are_its_positives_in_batch_and_queue():
-    memory = MomentumMemory(4, 3)
+    memory = MomentumQueue(4, 3)
     images, captions, *_ = pairs(0, 3)
     memory.enqueue(images, captions, torch.tensor([9, 5, 9]), torch.tensor([90, 50, 91]))
     pool = memory.pool(*pairs(0, 2)[:2], torch.tensor([9, 4]), torch.tensor([92, 40]))
@@ -69,7 +69,7 @@ def test_entries_of_the_anchors_image_are_its_positives_in_batch_and_queue():
 @settings(max_examples=30, deadline=None)
 @given(before=st.integers(0, 9), after=st.integers(0, 9))
 def test_a_checkpoint_continues_where_it_was_written(before, after):
-    memory, resumed = MomentumMemory(7, 3), MomentumMemory(7, 3)
+    memory, resumed = MomentumQueue(7, 3), MomentumQueue(7, 3)
     memory.enqueue(*pairs(0, before))
     state = memory.state_dict()
     assert all(isinstance(value, torch.Tensor) for value in state.values())
@@ -81,13 +81,13 @@ def test_a_checkpoint_continues_where_it_was_written(before, after):
 
 
 def test_it_stores_in_the_precision_it_was_made_in():
-    memory = MomentumMemory(3, 3, dtype=torch.bfloat16)
+    memory = MomentumQueue(3, 3, dtype=torch.bfloat16)
     memory.enqueue(*pairs(1, 2))
     assert memory.pool(*pairs(1, 2)).image_features.dtype == torch.bfloat16
 
 
 def test_what_does_not_fit_is_refused():
-    memory = MomentumMemory(3, 3)
+    memory = MomentumQueue(3, 3)
     with pytest.raises(ItmlabError, match="dimension 3"):
         memory.enqueue(torch.zeros(2, 4), torch.zeros(2, 4), torch.zeros(2).long(), torch.zeros(2).long())
     with pytest.raises(ItmlabError, match="one image id and one caption id a pair"):
@@ -95,14 +95,14 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ItmlabError, match="one image id and one caption id a pair"):
         memory.pool(torch.zeros(2, 3), torch.zeros(2, 3), torch.zeros(2).long(), torch.zeros(3).long())
     with pytest.raises(ItmlabError, match="3 × 3"):
-        memory.load_state_dict(MomentumMemory(4, 3).state_dict())
+        memory.load_state_dict(MomentumQueue(4, 3).state_dict())
     with pytest.raises(ItmlabError, match="above 0"):
-        MomentumMemory(0, 3)
+        MomentumQueue(0, 3)
 
 
 def test_the_state_of_an_older_memory_is_told_from_one_of_another_size():
     """Before adaptive margins a memory did not keep which captions it held."""
-    memory = MomentumMemory(3, 3)
+    memory = MomentumQueue(3, 3)
     state = memory.state_dict()
     del state["caption_ids"]
     with pytest.raises(ItmlabError, match="does not say which captions it holds — train into a new directory"):

@@ -1,4 +1,4 @@
-"""A one tower that knows one thing, the colour of the square in the picture, and what follows for words of colours."""
+"""A cross-encoder that knows one thing, the colour of the square in the picture, and what follows for words."""
 
 from types import SimpleNamespace
 
@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional
 
 from itmlab.data.captionset import CaptionSet
-from itmlab.models import OneTower, OneTowerConfig
+from itmlab.models import CrossEncoder, CrossEncoderConfig
 from itmlab.models.cross_encoder import known_heads
 from itmlab.models.transformer import EmbeddedRegions
 from itmlab.text.graph import Attribute, SceneGraph, SceneObject, Span, tokenise
@@ -17,7 +17,7 @@ NAMES = list(COLOURS)
 SURE = {True: 0.95, False: 0.125}  # the mismatch of a wrong colour, and of any other word
 
 
-class ColourTower(OneTower):
+class ColourTower(CrossEncoder):
     """Finds a colour that is not the picture's a mismatch of 0.95, writes the picture's; all else fits and stays.
 
     The matching logit is 2 minus 5 for each wrong colour.
@@ -25,9 +25,9 @@ class ColourTower(OneTower):
 
     def __init__(self, captions: list[str]):
         tokenizer = train_wordpiece(captions, 200)
-        config = OneTowerConfig.tiny()
+        config = CrossEncoderConfig.tiny()
         sizes = {**config.to_dict(), "layers": 1, "vocabulary_size": len(tokenizer), "maximum_tokens": 30}
-        super().__init__(OneTowerConfig.from_dict(sizes), tokenizer)
+        super().__init__(CrossEncoderConfig.from_dict(sizes), tokenizer)
         self.names = torch.tensor([tokenizer.convert_tokens_to_ids(name) for name in NAMES])
         assert tokenizer.unk_token_id not in self.names.tolist()
 

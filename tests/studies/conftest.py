@@ -7,7 +7,7 @@ import torch
 from PIL import Image
 from torch import nn
 
-from itmlab.models import Encoded, TwoTower, TwoTowerConfig, build_model
+from itmlab.models import DualEncoder, DualEncoderConfig, Encoded, build_model
 from tests.studies.small_world import COLOURS, small_set
 
 
@@ -60,14 +60,14 @@ def colour_model() -> ColourModel:
 
 
 @pytest.fixture(scope="session")
-def tiny() -> TwoTower:
+def tiny() -> DualEncoder:
     """The package's own tiny model with fresh weights."""
-    return build_model(TwoTowerConfig.tiny(), [*small_set().captions, "Two men ride; T-shirt & <b>hat</b>"], seed=0)
+    return build_model(DualEncoderConfig.tiny(), [*small_set().captions, "Two men ride; T-shirt & <b>hat</b>"], seed=0)
 
 
 @pytest.fixture(scope="session")
-def tiny_clip() -> TwoTower:
-    config = TwoTowerConfig(image_tower="clip", text_tower="clip", image_layers=2, shortest_edge=96)
+def tiny_clip() -> DualEncoder:
+    config = DualEncoderConfig(image_tower="clip", text_tower="clip", image_layers=2, shortest_edge=96)
     return build_model(config, small_set().captions, seed=0)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from itmlab.errors import ItmlabError
-from itmlab.models import TwoTowerConfig, build_model
+from itmlab.models import DualEncoderConfig, build_model
 from itmlab.studies.sam.rankings import Retrievals, retrievals
 from tests.studies.small_world import COLOURS, SmallWorld, small_set
 
@@ -29,5 +29,5 @@ def small_retrievals(count: int = 16) -> Retrievals:
     """CIDEr and two models, a and b, over squares with two captions each."""
     data = small_set(count)
     data.world = ReadingWorld(data.world.images, data.captions, data.image_of_caption.tolist())
-    models = {name: build_model(TwoTowerConfig.tiny(), data.captions, seed=seed) for seed, name in enumerate("ab")}
+    models = {name: build_model(DualEncoderConfig.tiny(), data.captions, seed=seed) for seed, name in enumerate("ab")}
     return retrievals(models, data, by=("CIDEr",))

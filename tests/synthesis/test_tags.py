@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from itmlab.errors import ItmlabError
-from itmlab.models import OneTower, OneTowerConfig
+from itmlab.models import CrossEncoder, CrossEncoderConfig
 from itmlab.scenes import load
 from itmlab.synthesis import Retrieved, Tailored
 from itmlab.synthesis.export import export_negatives
@@ -26,8 +26,8 @@ def tower(data):
     sizes = dict(hidden=24, layers=1, heads=3, intermediate=40, region_dimension=16, maximum_tokens=30, positions=40,
                  image_size=32, patch_size=8)  # fmt: skip
     torch.manual_seed(0)
-    model = OneTower(
-        OneTowerConfig(form="uniter", visual="patches", vocabulary_size=len(tokenizer), **sizes), tokenizer
+    model = CrossEncoder(
+        CrossEncoderConfig(form="uniter", visual="patches", vocabulary_size=len(tokenizer), **sizes), tokenizer
     )
     for weights in model.parameters():  # larger than at the start, so that the picture has its say
         weights.data += 0.3 * torch.randn_like(weights)
@@ -62,10 +62,10 @@ def test_the_same_again(tmp_path, data, tower):
 
 def test_a_tower_of_regions_needs_regions(data):
     tokenizer = train_wordpiece(data.captions, 100)
-    config = OneTowerConfig(form="uniter", visual="regions", vocabulary_size=len(tokenizer), hidden=24, layers=1,
+    config = CrossEncoderConfig(form="uniter", visual="regions", vocabulary_size=len(tokenizer), hidden=24, layers=1,
                             heads=3, intermediate=40, region_dimension=16, positions=80)  # fmt: skip
     with pytest.raises(ItmlabError, match="looks at regions and the data have none"):
-        Tags(OneTower(config, tokenizer), data)
+        Tags(CrossEncoder(config, tokenizer), data)
 
 
 def read_back(done, data):

@@ -6,7 +6,7 @@ import torch
 from itmlab import recipes
 from itmlab.errors import ItmlabError
 from itmlab.recipes.recipe import Recipe
-from itmlab.samplers import MomentumMemory
+from itmlab.samplers import MomentumQueue
 from itmlab.training.loop import train
 from itmlab.training.objective import Objective
 from itmlab.training.relevance import CaptionRelevance
@@ -22,7 +22,7 @@ def relevance(captions, images):
 
 def objective(name="sam", **changes):
     recipe = micro(name, data__warm_up_epochs=0, **changes)
-    memory = MomentumMemory(recipe.memory.length, 8) if recipe.memory else None
+    memory = MomentumQueue(recipe.memory.length, 8) if recipe.memory else None
     return Objective(recipe, memory, torch.Generator().manual_seed(0), relevance)
 
 

@@ -10,13 +10,13 @@ import itmlab
 from itmlab import recipes
 from itmlab.errors import ItmlabError
 from itmlab.losses import gaussian_noise
-from itmlab.models import SeparateOneTower, build_one_tower
+from itmlab.models import OscarDualEncoder, build_cross_encoder
 from itmlab.models.pairs import compares_parts
 from itmlab.runs.directory import first_model, kind_of
 from itmlab.runs.scores import evaluate, similarity
 from itmlab.scenes import load
 from itmlab.synthesis import SynHNC
-from itmlab.training.dual_encoder import TwoFeatureTask
+from itmlab.training.dual_encoder import DualEncoderTask
 from itmlab.training.loop import train
 from itmlab.training.objective import Extra
 from tests.training.test_extra_negatives import extras
@@ -45,7 +45,7 @@ def small(name, **changes):
 
 def task_and_batch(recipe, data):
     model = kind_of(recipe.model).build(recipe.model, data.captions)
-    task = TwoFeatureTask(recipe, data, model, Accelerator(), torch.Generator().manual_seed(0))
+    task = DualEncoderTask(recipe, data, model, Accelerator(), torch.Generator().manual_seed(0))
     return task, first_batch(data, size=6, seed=1, captions_per_image=2, **task.preparation())
 
 
@@ -69,12 +69,12 @@ def test_every_encoder_trains_resumes_and_is_asked(name, scenes, tmp_path):
 
 
 def test_a_tower_that_reads_apart_begins_with_the_transformer_of_one_that_reads_together(scenes, tmp_path):
-    tower = build_one_tower(replace(recipes.uniter_pretraining.model, **SMALL_OSCAR), scenes.captions).eval()
+    tower = build_cross_encoder(replace(recipes.uniter_pretraining.model, **SMALL_OSCAR), scenes.captions).eval()
     tower.save(tmp_path / "tower")
     begun = first_model(small("oscar", start=str(tmp_path / "tower")), [])
     begun.save(tmp_path / "apart")
     again = first_model(small("oscar", start=str(tmp_path / "apart")), [])
-    tokens, wanted = tower.prepare_captions(scenes.captions[:3]), SeparateOneTower.of(tower)
+    tokens, wanted = tower.prepare_captions(scenes.captions[:3]), OscarDualEncoder.of(tower)
     for model in (begun, again):
         assert model.training and torch.equal(
             model.encode_captions(tokens).pooled, wanted.encode_captions(tokens).pooled
@@ -261,4 +261,4 @@ def test_pictures_without_regions_and_several_processes_are_one_line(scenes, tmp
     model = kind_of(recipe.model).build(recipe.model, scenes.captions)
     two = type("Two", (), {"num_processes": 2, "device": torch.device("cpu")})()
     with pytest.raises(ItmlabError, match="train in one process"):
-        TwoFeatureTask(recipe, scenes, model, two, torch.Generator())
+        DualEncoderTask(recipe, scenes, model, two, torch.Generator())

@@ -13,7 +13,7 @@ from tests.training.world import micro, small_world
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")]
 
 
-RECIPES = {"fne": micro(), "one tower": tower("sg", data__steps=20)}
+RECIPES = {"fne": micro(), "cross-encoder": tower("sg", data__steps=20)}
 
 
 def train_on_the_gpu(name, directory):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from itmlab import recipes
 from itmlab.data.batches import PairBatches
 from itmlab.errors import ItmlabError
-from itmlab.models import ImagePreparation, TwoTower
+from itmlab.models import DualEncoder, ImagePreparation
 from itmlab.recipes.settings import OptimiserSettings
 from itmlab.runs.checkpoint import Checkpoints
 from itmlab.training import loop
@@ -176,7 +176,7 @@ def test_a_loss_that_is_not_finite_stops_naming_step_and_image(finished, data, t
 
 
 def test_a_gradient_that_is_not_finite_stops_too(data, tmp_path, monkeypatch):
-    encode = TwoTower.encode_images
+    encode = DualEncoder.encode_images
 
     def steep(self, pixels):
         encoded = encode(self, pixels)
@@ -184,7 +184,7 @@ def test_a_gradient_that_is_not_finite_stops_too(data, tmp_path, monkeypatch):
             encoded.pooled.register_hook(lambda gradient: gradient * float("inf"))
         return encoded
 
-    monkeypatch.setattr(TwoTower, "encode_images", steep)
+    monkeypatch.setattr(DualEncoder, "encode_images", steep)
     with pytest.raises(ItmlabError, match=r"the gradient is (nan|inf) at step 1 \(epoch 1\), images picture-\d+"):
         train(micro(), data, tmp_path / "run", progress=False)
 

@@ -8,7 +8,7 @@ import torch
 from itmlab import recipes
 from itmlab.errors import ItmlabError
 from itmlab.metrics.perplexity import CausalModel
-from itmlab.models import OneTower, OneTowerConfig
+from itmlab.models import CrossEncoder, CrossEncoderConfig
 from itmlab.runs import checkpoint
 from itmlab.scenes import load
 from itmlab.synthesis.read import read_negatives
@@ -25,10 +25,10 @@ def data(tmp_path_factory):
 def folder(data, tmp_path_factory):
     tokenizer = train_wordpiece(data.captions, 150)
     torch.manual_seed(0)
-    config = OneTowerConfig(form="uniter", visual="patches", vocabulary_size=len(tokenizer), hidden=24, layers=1,
+    config = CrossEncoderConfig(form="uniter", visual="patches", vocabulary_size=len(tokenizer), hidden=24, layers=1,
                             heads=3, intermediate=40, region_dimension=16, positions=80, image_size=32, patch_size=8)  # fmt: skip  # noqa: E501
     path = tmp_path_factory.mktemp("tower")
-    OneTower(config, tokenizer).save(path)
+    CrossEncoder(config, tokenizer).save(path)
     return path
 
 
@@ -101,7 +101,7 @@ def test_tags_without_a_model_takes_the_shipped_one(tmp_path, data, folder, monk
     with pytest.raises(ItmlabError, match="no shipped run"):
         write_negatives(data, tmp_path / "x.jsonl", "tags")
     monkeypatch.setattr(checkpoint, "HOME", tmp_path / "pretrained")
-    OneTower.load(folder).save(tmp_path / "pretrained" / "tags")
+    CrossEncoder.load(folder).save(tmp_path / "pretrained" / "tags")
     recipes.tags.save(tmp_path / "pretrained" / "tags" / "recipe.json")
     done = write_negatives(data, tmp_path / "x.jsonl", "tags", options={"maskings": 1, "samples": 2}, truth=False)
     assert read_negatives(done.path).header["model"] == "tags" and done.negatives

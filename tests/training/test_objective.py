@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from itmlab.samplers import MomentumMemory
+from itmlab.samplers import MomentumQueue
 from itmlab.training.objective import Objective
 from tests.training.world import micro
 
@@ -20,7 +20,7 @@ ROWS = torch.tensor([30, 10, 40, 11, 50, 90])  # their captions
 
 def objective(name, **changes):
     recipe = micro(name, **changes)
-    memory = MomentumMemory(recipe.memory.length, 8) if recipe.memory else None
+    memory = MomentumQueue(recipe.memory.length, 8) if recipe.memory else None
     return Objective(recipe, memory, torch.Generator().manual_seed(0))
 
 

@@ -94,7 +94,7 @@ def test_synthetic_negatives_and_noise_reach_info_cmr_by_name(monkeypatch):
 
 
 def term(data, changes, name="tags_dc"):
-    """The loss of a one-tower batch, the same at each call."""
+    """The loss of a cross-encoder batch, the same at each call."""
     training = data.split("train")
     task, batch = task_of(tower(name, model__dropout=0.0, **changes), training), first_batch(training)
 

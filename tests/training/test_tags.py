@@ -1,4 +1,4 @@
-"""The loss of a one-tower batch against single pairs read one by one, each term written from its equation."""
+"""The loss of a cross-encoder batch against single pairs read one by one, each term written from its equation."""
 
 import copy
 from contextlib import closing
@@ -10,22 +10,22 @@ from torch.nn.functional import cosine_similarity, log_softmax, logsigmoid
 
 from itmlab.data.batches import PairBatches
 from itmlab.errors import ItmlabError
-from itmlab.models import build_one_tower
+from itmlab.models import build_cross_encoder
 from itmlab.scenes.categories import noun_swaps, relation_swaps
 from itmlab.synthesis.export import export_negatives
 from itmlab.synthesis.rules import RuleSwaps
 from itmlab.text.parsing import parse
 from itmlab.training import sentences, tags
-from itmlab.training.tags import BINS, OneTowerTask
+from itmlab.training.tags import BINS, CrossEncoderTask
 from tests.training.towers import tower
 
 
 def task_of(recipe, data, seed=0):
-    model = build_one_tower(recipe.model, data.captions, seed=seed)
+    model = build_cross_encoder(recipe.model, data.captions, seed=seed)
     with torch.no_grad():
         for weights in model.parameters():  # larger than at the start, so that every part has its say
             weights += 0.3 * torch.randn(weights.shape, generator=torch.Generator().manual_seed(seed))
-    return OneTowerTask(recipe, data, model, Accelerator(), torch.Generator().manual_seed(seed))
+    return CrossEncoderTask(recipe, data, model, Accelerator(), torch.Generator().manual_seed(seed))
 
 
 def first_batch(data, size=5, **options):
@@ -192,7 +192,7 @@ def test_alignment_is_info_nce_of_the_two_sides_read_alone(data):
 
 def test_negatives_are_of_other_images_and_the_hardest_of_those_drawn(data, seen):
     training = data.split("train")
-    task = task_of(tower("uniter", model__dropout=0.0, tags__drawn=10**4, tags__kept=3), training)
+    task = task_of(tower("uniter", model__dropout=0.0, tags__candidates=10**4, tags__top_k=3), training)
     batch = first_batch(training)
     task(batch, epoch=0)
     slow = Slow(task)
@@ -294,6 +294,6 @@ def test_rules_make_sentences_too(data, monkeypatch):
 def test_several_processes_are_refused(data):
     accelerator = type("Two", (), {"num_processes": 2})()
     recipe = tower()
-    model = build_one_tower(recipe.model, data.captions, seed=0)
+    model = build_cross_encoder(recipe.model, data.captions, seed=0)
     with pytest.raises(ItmlabError, match="one process"):
-        OneTowerTask(recipe, data, model, accelerator, torch.Generator())
+        CrossEncoderTask(recipe, data, model, accelerator, torch.Generator())

@@ -1,4 +1,4 @@
-"""The parts of a one-tower step by themselves: kept inputs, rows of pairs, words beside words, histograms, clocks."""
+"""Parts of a cross-encoder's step by themselves: kept inputs, rows of pairs, words beside words, histograms, clocks."""
 
 import dataclasses
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from itmlab.errors import ItmlabError
-from itmlab.models import build_one_tower
+from itmlab.models import build_cross_encoder
 from itmlab.models.pairs import ImageInputs, Tokens, all_captions, by_length, pair_logits
 from itmlab.runs.scores import image_side
 from itmlab.scenes import load
@@ -19,7 +19,7 @@ from tests.training.towers import MICRO_TOWER
 
 @pytest.fixture(scope="module")
 def model(data):
-    model = build_one_tower(MICRO_TOWER, data.captions, seed=0).eval()
+    model = build_cross_encoder(MICRO_TOWER, data.captions, seed=0).eval()
     with torch.no_grad():
         for weights in model.parameters():
             weights += 0.3 * torch.randn(weights.shape, generator=torch.Generator().manual_seed(0))
@@ -52,7 +52,7 @@ def test_pictures_are_decoded_once_as_far_as_they_fit(bytes_, twice, model, data
 
 def test_regions_are_cut_out_once_as_far_as_they_fit(tmp_path_factory):
     data = load(images=6, cache=tmp_path_factory.mktemp("scenes"), regions=True)
-    tower = build_one_tower(
+    tower = build_cross_encoder(
         MICRO_TOWER.from_dict(MICRO_TOWER.to_dict() | {"visual": "regions", "region_dimension": 192}),
         data.captions,
         seed=0,

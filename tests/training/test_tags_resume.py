@@ -1,4 +1,4 @@
-"""A one-tower run that was stopped, however and wherever, ends with the very bytes of a run that never was."""
+"""A cross-encoder run that was stopped, however and wherever, ends with the very bytes of a run that never was."""
 
 import random
 import shutil

@@ -1,4 +1,4 @@
-"""A one-tower run seen from outside: it learns, records, stops at what is not finite, begins from others, is asked."""
+"""A cross-encoder's run from outside: it learns, records, stops at what is not finite, begins from others, is asked."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from itmlab.errors import ItmlabError
-from itmlab.models import OneTower, OneTowerConfig
+from itmlab.models import CrossEncoder, CrossEncoderConfig
 from itmlab.runs import checkpoint
 from itmlab.runs.checkpoint import Checkpoints
 from itmlab.runs.run import Run
@@ -90,7 +90,7 @@ def test_a_loss_that_is_not_finite_stops_naming_step_and_image(data, tmp_path, m
 @pytest.mark.parametrize("drawn", [5, 2])  # mined, where what has no score is kept last; and taken as drawn
 def test_a_picture_that_is_not_finite_is_named_wherever_it_comes_in(drawn, data, tmp_path, monkeypatch):
     spoil(monkeypatch, from_step=0)
-    recipe = tower("uniter", data__steps=40, data__validation=0, tags__drawn=drawn)
+    recipe = tower("uniter", data__steps=40, data__validation=0, tags__candidates=drawn)
     with pytest.raises(ItmlabError, match=r"images picture-5 —"):
         train(recipe, data, tmp_path / "run", progress=False)
 
@@ -139,7 +139,7 @@ def test_a_start_that_changed_is_not_gone_on_with(run, data, tmp_path):
     run.model.save(tmp_path / "model")
     recipe = tower(start=str(tmp_path / "model"))
     train(recipe, data, tmp_path / "run", max_steps=2, progress=False)
-    other = OneTower.load(tmp_path / "model")
+    other = CrossEncoder.load(tmp_path / "model")
     other.heads.wod.bias.data += 1
     other.save(tmp_path / "model")
     with pytest.raises(ItmlabError, match="another input: start is"):
@@ -197,11 +197,11 @@ def test_an_evaluation_can_be_kept_and_gone_on_with(run, data, tmp_path):
 def test_regions_are_looked_at_where_the_model_reads_them(tmp_path, tmp_path_factory):
     cache = tmp_path_factory.mktemp("scenes")
     data = load(images=16, cache=cache, regions=True)
-    config = OneTowerConfig(visual="regions", region_dimension=192, hidden=16, layers=1, heads=2, intermediate=24,
+    config = CrossEncoderConfig(visual="regions", region_dimension=192, hidden=16, layers=1, heads=2, intermediate=24,
                             vocabulary_size=150, maximum_tokens=64, positions=64, dropout=0.0)  # fmt: skip
     recipe = tower(model=config, data__batch_size=4, data__steps=3, data__validation=1)
     trained = train(recipe, data, tmp_path / "run", progress=False)
-    assert isinstance(Run(trained.directory).model, OneTower) and trained.finished
+    assert isinstance(Run(trained.directory).model, CrossEncoder) and trained.finished
     assert trained.evaluate(data)["rsum"] >= 0
     assert trained.search(data.captions[0], k=2, data=data).of == "images"
     with pytest.raises(ItmlabError, match="regions, of which a picture has none"):

@@ -6,9 +6,9 @@ from accelerate import Accelerator
 
 from itmlab import recipes
 from itmlab.errors import ItmlabError
-from itmlab.models import build_fragment
+from itmlab.models import build_late_interaction
 from itmlab.scenes import load
-from itmlab.training.dual_encoder import TwoFeatureTask
+from itmlab.training.dual_encoder import DualEncoderTask
 from itmlab.training.loop import train
 from tests.training.test_dual_encoder import small
 from tests.training.test_tags import first_batch
@@ -36,8 +36,8 @@ def scenes(tmp_path_factory):
 
 def task_and_batch(scenes, accelerator=None, **changes):
     recipe, data = small("vsrn", **changes), scenes.split("train")
-    model = build_fragment(recipe.model, data.captions, seed=0)
-    task = TwoFeatureTask(recipe, data, model, accelerator or Accelerator(), torch.Generator().manual_seed(0))
+    model = build_late_interaction(recipe.model, data.captions, seed=0)
+    task = DualEncoderTask(recipe, data, model, accelerator or Accelerator(), torch.Generator().manual_seed(0))
     return task, first_batch(data, size=6, seed=1, captions_per_image=2, **task.preparation())
 
 
@@ -83,7 +83,7 @@ def test_it_is_learnt_and_recorded(scenes, tmp_path):
     assert all(record["losses"].keys() == {"matching", "writing"} for record in records if record["kind"] == "step")
     data = scenes.split("train")
     nats = []
-    for model in (build_fragment(recipe.model, data.captions, seed=0).eval(), run.model):
+    for model in (build_late_interaction(recipe.model, data.captions, seed=0).eval(), run.model):
         images = model.encode_images(model.prepare_images([data.regions[int(one)] for one in data.image_of_caption]))
         nats.append(model.caption_nats(images, model.prepare_captions(data.captions)).mean().item())
     assert nats[1] < 0.85 * nats[0]

@@ -1,10 +1,10 @@
-"""Micro recipes of a one-tower model, so that a run takes a second or two."""
+"""Micro recipes of a cross-encoder, so that a run takes a second or two."""
 
 from itmlab import recipes
-from itmlab.models import OneTowerConfig
+from itmlab.models import CrossEncoderConfig
 from itmlab.recipes.recipe import Recipe
 
-MICRO_TOWER = OneTowerConfig(
+MICRO_TOWER = CrossEncoderConfig(
     visual="patches",
     region_dimension=8,
     hidden=16,

@@ -5,7 +5,7 @@ from PIL import Image
 
 from itmlab import recipes
 from itmlab.data.captionset import CaptionSet
-from itmlab.models import TwoTowerConfig
+from itmlab.models import DualEncoderConfig
 from itmlab.recipes.recipe import Recipe
 from itmlab.recipes.settings import MemorySettings
 
@@ -37,7 +37,7 @@ def small_world(copies: int = 3) -> CaptionSet:
     )
 
 
-MICRO = TwoTowerConfig(
+MICRO = DualEncoderConfig(
     dimension=16,
     image_size=32,
     patch_size=16,

@@ -13,11 +13,11 @@ from torch import nn
 from ...errors import ItmlabError
 from ...storage import fetched, read_json
 from ...text.tokens import train_wordpiece
-from ..config import FragmentConfig, OneTowerConfig, SeparateOneTowerConfig, TwoTowerConfig
-from ..cross_encoder import OneTower
-from ..dual_encoder import SIZES, ClipTowers, TwoTower, ViTBertTowers
-from ..fragment import Fragment
-from ..oscar import SeparateOneTower
+from ..config import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
+from ..cross_encoder import CrossEncoder
+from ..dual_encoder import SIZES, ClipTowers, DualEncoder, ViTBertTowers
+from ..fragment import LateInteraction
+from ..oscar import OscarDualEncoder
 
 if TYPE_CHECKING:
     from transformers import BertModel, CLIPModel, PreTrainedModel, PreTrainedTokenizerFast, ViTModel
@@ -39,15 +39,15 @@ RESAMPLING = {1: "lanczos", 2: "bilinear", 3: "bicubic"}  # Pillow's numbers in 
 
 
 def build_model(
-    config: TwoTowerConfig, captions_for_vocabulary: "Vocabulary" = None, *, seed: int | None = None
-) -> TwoTower:
-    """A two-tower model with fresh or pretrained weights, in training mode.
+    config: DualEncoderConfig, captions_for_vocabulary: "Vocabulary" = None, *, seed: int | None = None
+) -> DualEncoder:
+    """A dual encoder with fresh or pretrained weights, in training mode.
 
     A text tower from scratch needs captions to make its vocabulary from, or a tokeniser, else it is an ItmlabError; a
     pretrained one brings its own. Fresh weights come from `seed`, or from torch's global generator when there is none.
     The model's `config` has the sizes that were really used.
 
-    >>> model = build_model(TwoTowerConfig.tiny(), ["a dog runs", "a cat sleeps"] * 2, seed=0)
+    >>> model = build_model(DualEncoderConfig.tiny(), ["a dog runs", "a cat sleeps"] * 2, seed=0)
     >>> model.encode_captions(model.prepare_captions(["a cat"])).pooled.shape
     torch.Size([1, 96])
     """
@@ -66,32 +66,32 @@ def build_model(
             config = replace(config, vocabulary_size=len(tokenizer))
         is_clip = config.image_tower == "clip"
         towers = ClipTowers(config, tokenizer, clip) if is_clip else ViTBertTowers(config, image, text)
-        return TwoTower(config, tokenizer, towers).train()
+        return DualEncoder(config, tokenizer, towers).train()
 
 
-def build_one_tower(
-    config: OneTowerConfig, captions_for_vocabulary: "Vocabulary" = None, *, seed: int | None = None
-) -> OneTower:
+def build_cross_encoder(
+    config: CrossEncoderConfig, captions_for_vocabulary: "Vocabulary" = None, *, seed: int | None = None
+) -> CrossEncoder:
     """A model with fresh weights, in training mode; its `config` has the size of the vocabulary that was made.
 
     The vocabulary comes from captions (at most `config.vocabulary_size` pieces) or is a given tokeniser's. Weights come
     from `seed`, or from torch's global generator when there is none. `load_public` is for published weights.
     """
-    return _fresh(OneTower, config, captions_for_vocabulary, seed)
+    return _fresh(CrossEncoder, config, captions_for_vocabulary, seed)
 
 
-def build_separate_one_tower(
-    config: SeparateOneTowerConfig, captions_for_vocabulary: "Vocabulary" = None, *, seed: int | None = None
-) -> SeparateOneTower:
-    """As `build_one_tower`; for published weights take `SeparateOneTower.of` what `load_public` gives."""
-    return _fresh(SeparateOneTower, config, captions_for_vocabulary, seed)
+def build_oscar_dual_encoder(
+    config: OscarDualEncoderConfig, captions_for_vocabulary: "Vocabulary" = None, *, seed: int | None = None
+) -> OscarDualEncoder:
+    """As `build_cross_encoder`; for published weights take `OscarDualEncoder.of` what `load_public` gives."""
+    return _fresh(OscarDualEncoder, config, captions_for_vocabulary, seed)
 
 
-def build_fragment(
-    config: FragmentConfig, captions_for_vocabulary: "Vocabulary" = None, *, seed: int | None = None
-) -> Fragment:
-    """As `build_one_tower`."""
-    return _fresh(Fragment, config, captions_for_vocabulary, seed)
+def build_late_interaction(
+    config: LateInteractionConfig, captions_for_vocabulary: "Vocabulary" = None, *, seed: int | None = None
+) -> LateInteraction:
+    """As `build_cross_encoder`."""
+    return _fresh(LateInteraction, config, captions_for_vocabulary, seed)
 
 
 def _fresh(kind: type[nn.Module], config: Any, captions: "Vocabulary", seed: int | None) -> nn.Module:
@@ -110,7 +110,7 @@ def _vocabulary(config: Any, source: "Vocabulary") -> "PreTrainedTokenizerFast":
     return source if isinstance(source, PreTrainedTokenizerFast) else train_wordpiece(source, config.vocabulary_size)
 
 
-def pretrained_vit(config: TwoTowerConfig) -> "tuple[TwoTowerConfig, ViTModel]":
+def pretrained_vit(config: DualEncoderConfig) -> "tuple[DualEncoderConfig, ViTModel]":
     """The ViT named by `image_pretrained`, and the configuration with its sizes."""
     from transformers import ViTModel
 
@@ -120,7 +120,7 @@ def pretrained_vit(config: TwoTowerConfig) -> "tuple[TwoTowerConfig, ViTModel]":
     return replace(config, **_image(name, tower.config, VIT_PICTURES), image_settings=_known(tower.config)), tower
 
 
-def pretrained_bert(config: TwoTowerConfig) -> "tuple[TwoTowerConfig, BertModel, PreTrainedTokenizerFast]":
+def pretrained_bert(config: DualEncoderConfig) -> "tuple[DualEncoderConfig, BertModel, PreTrainedTokenizerFast]":
     """The BERT named by `text_pretrained` with its tokeniser, and the configuration with its sizes."""
     from transformers import BertModel
 
@@ -131,7 +131,7 @@ def pretrained_bert(config: TwoTowerConfig) -> "tuple[TwoTowerConfig, BertModel,
     return config, tower, _tokenizer(name)
 
 
-def pretrained_clip(config: TwoTowerConfig) -> "tuple[TwoTowerConfig, CLIPModel, PreTrainedTokenizerFast]":
+def pretrained_clip(config: DualEncoderConfig) -> "tuple[DualEncoderConfig, CLIPModel, PreTrainedTokenizerFast]":
     """The CLIP named by both `…_pretrained` with its tokeniser, and the configuration with its sizes."""
     from transformers import CLIPModel
 
@@ -160,7 +160,7 @@ def _settings(name: str, kind: str) -> Any:
     return settings
 
 
-def _check_activation(config: TwoTowerConfig, name: str, stated: dict[str, str]) -> None:
+def _check_activation(config: DualEncoderConfig, name: str, stated: dict[str, str]) -> None:
     """Refuse GELU where QuickGELU belongs and the reverse: nothing fails, only every feature is slightly wrong."""
     known = next((act for family, act in FAMILY_ACTIVATION.items() if family in name.replace("\\", "/")), None)
     for source, needed in (("the caller asks for", config.activation), ("this family was trained with", known)):
@@ -172,7 +172,7 @@ def _check_activation(config: TwoTowerConfig, name: str, stated: dict[str, str])
         raise ItmlabError(f"the towers disagree on their activation: {stated}", where=name)
 
 
-def _weights(kind: "type[PreTrainedModel]", name: str, config: TwoTowerConfig, **options: Any) -> Any:
+def _weights(kind: "type[PreTrainedModel]", name: str, config: DualEncoderConfig, **options: Any) -> Any:
     options |= {"use_safetensors": True, "trust_remote_code": False, "output_loading_info": True}
     options["attn_implementation"] = config.attention
     model, report = fetched(name, lambda: kind.from_pretrained(name, **options))
@@ -194,7 +194,7 @@ def _known(settings: Any) -> dict[str, Any]:
     return {name: value for name, value in settings.to_diff_dict().items() if name not in PROVENANCE}
 
 
-def _text(config: TwoTowerConfig, known: Any) -> dict[str, Any]:
+def _text(config: DualEncoderConfig, known: Any) -> dict[str, Any]:
     """Our settings of a published text tower."""
     longest = min(config.maximum_tokens, known.max_position_embeddings)
     sizes = {f"text_{ours}": getattr(known, theirs) for ours, theirs in SIZES.items()}
@@ -219,5 +219,5 @@ def _image(name: str, known: Any, usual: dict[str, Any]) -> dict[str, Any]:
         "shortest_edge": size.get("shortest_edge"),
         "interpolation": RESAMPLING.get(stated["resample"], "bilinear"),
         "mean": stated["image_mean"],
-        "deviation": stated["image_std"],
+        "std": stated["image_std"],
     }

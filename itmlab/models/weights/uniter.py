@@ -1,4 +1,4 @@
-"""Weights of a one-tower model from public UNITER and OSCAR checkpoints, VinVL's included (METHODS 5).
+"""Weights of a cross-encoder from public UNITER and OSCAR checkpoints, VinVL's included (METHODS 5).
 
 UNITER: Chen et al., ECCV 2020; OSCAR: Li et al., ECCV 2020; VinVL: Zhang et al., CVPR 2021. Each of our names has one
 public name; what finds no place is refused, so that nothing is lost or made up in silence.
@@ -18,8 +18,8 @@ from torch import Tensor
 from ...errors import ItmlabError
 from ...storage import read_json
 from ..base import CONFIG_FILE, fill, listed, read_weights
-from ..config import OneTowerConfig
-from ..cross_encoder import OneTower
+from ..config import CrossEncoderConfig
+from ..cross_encoder import CrossEncoder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -82,12 +82,12 @@ class LoadReport:
 
 def load_public(
     path: str | Path, tokenizer: "PreTrainedTokenizerFast", *, seed: int = 0, **settings: Any
-) -> tuple[OneTower, LoadReport]:
+) -> tuple[CrossEncoder, LoadReport]:
     """A model with the weights of a UNITER or OSCAR checkpoint, and what was read, derived and started fresh.
 
     `path` is a .safetensors, .bin or .pt file, or a folder with one and its config.json; nothing in it is executed.
     Sizes come from the weights; attention heads from config.json, else 64 dimensions a head; `settings` of
-    `OneTowerConfig` win. A ranking head in the file is used as it is. Where there is none, the ranking logit is the
+    `CrossEncoderConfig` win. A ranking head in the file is used as it is. Where there is none, the ranking logit is the
     log-odds of the two-way matching head, so its sigmoid is that head's probability of a match. H_WoC, when missing,
     starts as a copy of H_MLM; other missing heads start from `seed`. Keys that belong to no known part are refused.
     """
@@ -100,7 +100,7 @@ def load_public(
     try:
         config = replace(_sizes(weights), **(stated | settings))
     except TypeError as error:
-        raise ItmlabError(f"no such setting: {error}", remedy="see itmlab.models.OneTowerConfig") from None
+        raise ItmlabError(f"no such setting: {error}", remedy="see itmlab.models.CrossEncoderConfig") from None
     except ItmlabError as error:
         raise ItmlabError(error.what, where=str(file), remedy=error.remedy) from None
     body = body_names(config.form, config.layers, config.normalised_regions)
@@ -115,7 +115,7 @@ def load_public(
         raise ItmlabError(what, where=str(file), remedy=remedy)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = OneTower(config, tokenizer)
+        model = CrossEncoder(config, tokenizer)
     given = ours | heads
     new = [name.split(".") for name in model.state_dict() if name not in given]
     fresh = sorted({parts[1] if parts[0] == "heads" else parts[0] for parts in new})
@@ -163,7 +163,7 @@ def body_names(form: str, layers: int, normalised_regions: bool) -> dict[str, st
 
 
 def _heads(
-    weights: dict[str, Tensor], words: Tensor, config: OneTowerConfig, where: str
+    weights: dict[str, Tensor], words: Tensor, config: CrossEncoderConfig, where: str
 ) -> tuple[dict[str, Tensor], tuple[str, ...], tuple[str, ...]]:
     """Our head weights taken out of `weights`, which of them are derived, and public names not needed."""
     derived, aside = [], []
@@ -208,7 +208,7 @@ def _log_odds(rows: Tensor, match: int) -> Tensor:
     return rows[match : match + 1] - rows[others].mean(dim=0, keepdim=True)
 
 
-def _sizes(weights: dict[str, Tensor]) -> OneTowerConfig:
+def _sizes(weights: dict[str, Tensor]) -> CrossEncoderConfig:
     """The configuration that the shapes tell; heads of 64 dimensions, which is what the published sizes have."""
     uniter, oscar = "img_embeddings.img_linear.weight" in weights, "img_embedding.weight" in weights
     if uniter == oscar:
@@ -223,7 +223,7 @@ def _sizes(weights: dict[str, Tensor]) -> OneTowerConfig:
     image = weights["img_embeddings.img_linear.weight" if uniter else "img_embedding.weight"]
     vocabulary_size, hidden = weights[words].shape
     positions = len(weights[places])
-    return OneTowerConfig(
+    return CrossEncoderConfig(
         form="uniter" if uniter else "oscar",
         region_dimension=image.shape[1] - (0 if uniter else 6),
         hidden=hidden,

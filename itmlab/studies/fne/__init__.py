@@ -1,27 +1,13 @@
 """False negative elimination (Li et al. 2023): what is computed for its figures, the figures, the explorer."""
 
-from .analysis import Curves, Judgement, Study, curves, judge, negatives_taken, study
-from .explorer import explore_false_negatives
-from .figures import (
-    draw_false_negative_probability,
-    draw_negative_captions,
-    draw_negative_pictures,
-    draw_true_images,
-    draw_truth_by_knob,
-)
+import lazy_loader as lazy
 
-__all__ = [
-    "Curves",
-    "Judgement",
-    "Study",
-    "curves",
-    "draw_false_negative_probability",
-    "draw_negative_captions",
-    "draw_negative_pictures",
-    "draw_true_images",
-    "draw_truth_by_knob",
-    "explore_false_negatives",
-    "judge",
-    "negatives_taken",
-    "study",
-]
+_NAMES = {  # file -> what it is known for, imported when first asked for
+    "analysis": "Curves Judgement Study curves judge negatives_taken study",
+    "explorer": "explore_false_negatives",
+    "figures": (
+        "draw_false_negative_probability draw_negative_captions draw_negative_pictures draw_true_images "
+        "draw_truth_by_knob"
+    ),
+}
+__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

@@ -59,7 +59,7 @@ class Curves:
     weight: Float[ndarray, "point"]
     threshold: float
     means: tuple[float, float]
-    deviations: tuple[float, float]
+    stds: tuple[float, float]
     positive_score: float
 
 
@@ -145,14 +145,14 @@ def curves(
     positive = torch.tensor([positive_score], dtype=torch.float64)
     weight = sampling_weights(grid[None], positive, statistics, **settings)[0]
     means = (statistics.positive_mean, statistics.negative_mean)
-    deviations = (statistics.positive_deviation, statistics.negative_deviation)
-    match, mismatch = (_normal(grid.numpy(), *pair) for pair in zip(means, deviations, strict=True))
+    stds = (statistics.positive_std, statistics.negative_std)
+    match, mismatch = (_normal(grid.numpy(), *pair) for pair in zip(means, stds, strict=True))
     shown = (grid.numpy(), match, mismatch, raw.numpy(), monotone.numpy(), weight.numpy())
-    return Curves(*shown, threshold, means, deviations, positive_score)
+    return Curves(*shown, threshold, means, stds, positive_score)
 
 
-def _normal(x: Float[ndarray, "point"], mean: float, deviation: float) -> Float[ndarray, "point"]:
-    spread = max(deviation, 1e-6)  # one without spread is drawn very narrow
+def _normal(x: Float[ndarray, "point"], mean: float, std: float) -> Float[ndarray, "point"]:
+    spread = max(std, 1e-6)  # one without spread is drawn very narrow
     return np.exp(-((x - mean) ** 2) / (2 * spread**2)) / (spread * np.sqrt(2 * np.pi))
 
 

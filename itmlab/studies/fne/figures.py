@@ -104,16 +104,16 @@ def _densities(
         bars = {"color": translucent(shade, 0.28), "line": {"width": 0}}
         figure.add_bar(x=centres, y=counts, width=width, marker=bars, showlegend=False, hoverinfo="skip", **panel)
         _line(figure, curves.similarity, density, name, {"color": shade, "width": 3}, row=1)
-        mean, deviation = curves.means[index], curves.deviations[index]
+        mean, std = curves.means[index], curves.stds[index]
         figure.add_scatter(
             x=[mean],
             y=[0],
-            error_x={"array": [deviation], "color": shade, "thickness": 3, "width": 0},
+            error_x={"array": [std], "color": shade, "thickness": 3, "width": 0},
             mode="markers",
             marker={"size": 11, "color": PAPER, "line": {"color": shade, "width": 3}},
             cliponaxis=False,
             showlegend=False,
-            hovertemplate=f"{name}: μ = {mean:.3f}, σ = {deviation:.3f}<extra></extra>",
+            hovertemplate=f"{name}: μ = {mean:.3f}, σ = {std:.3f}<extra></extra>",
             **panel,
         )
     return 1.2 * top

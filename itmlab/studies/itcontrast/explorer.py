@@ -10,7 +10,7 @@ from ...data.pictures import view
 from ..kit.explorer import Explorer, wide
 from .figures import draw_kernel_memory as draw_memory
 from .figures import draw_prototypes
-from .memory import Recollection, SynthesisBatch, made_of, recollect, synthesis_batch
+from .memory import ReadOut, SynthesisBatch, attribution, read_out, synthesis_batch
 
 
 def explore_kernel_memory(run: Any, data: CaptionSet, *, anchor: int = 0, pairs: int = 128, seed: int = 0) -> Explorer:
@@ -35,12 +35,12 @@ def explore_kernel_memory(run: Any, data: CaptionSet, *, anchor: int = 0, pairs:
             batches[direction.value] = synthesis_batch(run, data, direction=direction.value, pairs=pairs, seed=seed)
         batch = batches[direction.value]
         settings = {"sigma": sigma.value, "clusters": clusters.value, "weights": weights.value}
-        return _figures(batch, recollect(batch, number.value, **settings, regularisation=ridge.value), settings)
+        return _figures(batch, read_out(batch, number.value, **settings, regularisation=ridge.value), settings)
 
     return Explorer([direction, number, weights, sigma, clusters, ridge], draw)
 
 
-def _figures(batch: SynthesisBatch, found: Recollection, settings: dict[str, Any]) -> list[go.Figure]:
+def _figures(batch: SynthesisBatch, found: ReadOut, settings: dict[str, Any]) -> list[go.Figure]:
     data, at = batch.data, found.anchor
     image, caption = int(batch.images[at]), int(batch.captions[at])
     names = [batch.candidate_name(index) for index in range(len(batch.candidates))]
@@ -59,5 +59,7 @@ def _figures(batch: SynthesisBatch, found: Recollection, settings: dict[str, Any
         shown, anchor = view(data.images, batch.images.tolist()), None  # decoded when one is shown
         subtitle = f"caption “{data.captions[caption]}”"
     title, match = "What they are made of", float(found.score[at])
-    below = draw_prototypes(made_of(batch, found), shown, title=title, subtitle=subtitle, match=match, anchor=anchor)
+    below = draw_prototypes(
+        attribution(batch, found), shown, title=title, subtitle=subtitle, match=match, anchor=anchor
+    )
     return [memory, below]

@@ -32,7 +32,7 @@ from ..kit.theme import (
     styled,
     translucent,
 )
-from .memory import MadeOf, Recollection
+from .memory import Attribution, ReadOut
 
 # One anchor's kernel associative memories: a map of its clusters and what they recall, and the same in rows.
 
@@ -50,7 +50,7 @@ LEGEND = {
 
 
 def draw_kernel_memory(
-    recollection: Recollection, names: Sequence[str], *, title: str, subtitle: str = "", match: int | None = None
+    recollection: ReadOut, names: Sequence[str], *, title: str, subtitle: str = "", match: int | None = None
 ) -> go.Figure:
     """Left a map: the anchor in its middle, every candidate as far out as the angle between the two says.
 
@@ -74,7 +74,7 @@ def draw_kernel_memory(
     return figure.update_layout(height=figure.layout.margin.t + MAP + figure.layout.margin.b)
 
 
-def _map(figure: go.Figure, recollection: Recollection, names: Sequence[str], match: int | None) -> None:
+def _map(figure: go.Figure, recollection: ReadOut, names: Sequence[str], match: int | None) -> None:
     place, made = recollection.place.numpy(), recollection.points_place.numpy()
     extent = 1.04 * float(np.nanmax(np.linalg.norm(np.concatenate([place, made]), axis=1)))
     for cosine in RINGS:
@@ -110,7 +110,7 @@ def _ring(figure: go.Figure, cosine: float, extent: float) -> None:
     figure.add_annotation(text=text, x=0, y=radius, xref="x", yref="y", **look)
 
 
-def _strips(figure: go.Figure, recollection: Recollection, names: Sequence[str], order: Sequence[int]) -> None:
+def _strips(figure: go.Figure, recollection: ReadOut, names: Sequence[str], order: Sequence[int]) -> None:
     membership, score = recollection.membership.numpy(), recollection.score.numpy()
     shown = _shown(recollection)
     rows = np.argsort(order)[membership[shown]]  # the row of each cluster is its place in the order
@@ -123,13 +123,13 @@ def _strips(figure: go.Figure, recollection: Recollection, names: Sequence[str],
     figure.update_yaxes(range=[len(order) - 0.45, -0.75], showgrid=False, showticklabels=False, col=2)
 
 
-def _shown(recollection: Recollection) -> Int[ndarray, "prototype"]:
+def _shown(recollection: ReadOut) -> Int[ndarray, "prototype"]:
     """The prototypes, the heaviest first: the small ones lie above."""
     prototypes = np.flatnonzero(recollection.membership.numpy() >= 0)
     return prototypes[np.argsort(-recollection.kernel.numpy()[prototypes], kind="stable")]
 
 
-def _prototypes(recollection: Recollection, names: Sequence[str], shown: Sequence[int]) -> dict:
+def _prototypes(recollection: ReadOut, names: Sequence[str], shown: Sequence[int]) -> dict:
     clusters, kernel = recollection.membership.numpy()[shown], recollection.kernel.numpy()[shown]
     said = _digits(recollection.score.numpy()[shown], kernel, recollection.coefficients.numpy()[shown])
     return {
@@ -147,7 +147,7 @@ def _prototypes(recollection: Recollection, names: Sequence[str], shown: Sequenc
     }
 
 
-def _synthetic(recollection: Recollection, clusters: Sequence[int]) -> dict:
+def _synthetic(recollection: ReadOut, clusters: Sequence[int]) -> dict:
     hardness, lengths = recollection.hardness.numpy(), recollection.points.norm(dim=1).numpy()
     listed = list(clusters)
     return {
@@ -175,7 +175,7 @@ def _match_line(figure: go.Figure, score: float, rows: int) -> None:
     figure.add_annotation(text="its match", x=score, y=-0.62, xref="x2", yref="y2", **look)
 
 
-def _rows(figure: go.Figure, recollection: Recollection, order: Sequence[int]) -> None:
+def _rows(figure: go.Figure, recollection: ReadOut, order: Sequence[int]) -> None:
     """Left of each strip how many prototypes the cluster has, and how many of them share the weight."""
     place = {"x": 0, "xref": "x2 domain", "xanchor": "right", "xshift": -8, "yref": "y2", "showarrow": False}
     for row, cluster in enumerate(order):
@@ -198,7 +198,7 @@ PROTOTYPES_ROW, SIDE, PICTURE = 78, 16, 60  # pixels
 
 
 def draw_prototypes(
-    made: Sequence[MadeOf],
+    made: Sequence[Attribution],
     candidates: Sequence[str] | Sequence[Image.Image],
     *,
     title: str,

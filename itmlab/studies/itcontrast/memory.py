@@ -63,7 +63,7 @@ class SynthesisBatch:
 
 
 @dataclass(frozen=True, eq=False)
-class Recollection:
+class ReadOut:
     """What the memories of one anchor's clusters recall. Candidates are in the batch's order, clusters as k-means' are.
 
     `membership` is −1 for what is the anchor's own; `kernel` and `coefficients` as `synthesis` calls them. `points` are
@@ -121,7 +121,7 @@ def synthesis_batch(
     return SynthesisBatch(data, direction, images, captions, *sides, positives, truth)
 
 
-def recollect(
+def read_out(
     batch: SynthesisBatch,
     anchor: int,
     *,
@@ -130,7 +130,7 @@ def recollect(
     weights: Weights = "least_squares",
     regularisation: float = REGULARISATION,
     seed: int = 0,
-) -> Recollection:
+) -> ReadOut:
     """The steps of SynHNC for one anchor of the batch; its clusters depend on `clusters` and `seed` alone."""
     query, candidates, row = batch.anchors[anchor : anchor + 1], batch.candidates, slice(anchor, anchor + 1)
     squared = squared_distances(candidates, candidates)
@@ -142,7 +142,7 @@ def recollect(
     hardness = torch.cosine_similarity(points, query, dim=1)
     empty = torch.bincount(membership[0] + 1, minlength=clusters + 1)[1:] == 0
     place, points_place = _sky(query[0], candidates, points)
-    return Recollection(
+    return ReadOut(
         anchor=anchor,
         membership=membership[0],
         score=batch.scores[anchor],
@@ -180,7 +180,7 @@ LEAST = 0.005  # kernel weight below which a prototype is not worth showing
 
 
 @dataclass(frozen=True)
-class MadeOf:
+class Attribution:
     """One synthetic negative: its cluster's number, its cosine with the anchor, its prototypes with their weights.
 
     `prototypes` are numbers of candidates, the heaviest first; `verdicts` the world's (1, 0, −1), None without one.
@@ -193,7 +193,9 @@ class MadeOf:
     verdicts: Sequence[int] | None = None
 
 
-def made_of(batch: SynthesisBatch, recollection: Recollection, *, first: int = 6, prototypes: int = 3) -> list[MadeOf]:
+def attribution(
+    batch: SynthesisBatch, recollection: ReadOut, *, first: int = 6, prototypes: int = 3
+) -> list[Attribution]:
     """The `first` hardest synthetic negatives of an anchor, each with its heaviest prototypes; empty clusters none."""
     hardness = np.nan_to_num(recollection.hardness.numpy(), nan=-2.0)
     order = [int(cluster) for cluster in np.argsort(-hardness, kind="stable") if hardness[cluster] > -2]
@@ -203,5 +205,5 @@ def made_of(batch: SynthesisBatch, recollection: Recollection, *, first: int = 6
         heaviest = heaviest[(recollection.kernel[heaviest] >= LEAST) | (heaviest == heaviest[0])]
         verdicts = None if batch.truth is None else batch.truth[recollection.anchor, heaviest].tolist()
         weights = recollection.kernel[heaviest].tolist()
-        rows.append(MadeOf(cluster, float(hardness[cluster]), heaviest.tolist(), weights, verdicts))
+        rows.append(Attribution(cluster, float(hardness[cluster]), heaviest.tolist(), weights, verdicts))
     return rows

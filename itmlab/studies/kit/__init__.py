@@ -1,24 +1,12 @@
 """What all studies use: the theme, canvas, bars and intervals, saving, and the base of explorers."""
 
-from .bars import draw_calibration, draw_false_negative_shares, draw_recall_bars, draw_roc, draw_training_curves
-from .canvas import draw_captioned, draw_gallery
-from .explorer import Explorer
-from .saving import committed, save, write_figure, write_pages
-from .scoring import as_score, matching
+import lazy_loader as lazy
 
-__all__ = [
-    "Explorer",
-    "as_score",
-    "committed",
-    "draw_calibration",
-    "draw_captioned",
-    "draw_false_negative_shares",
-    "draw_gallery",
-    "draw_recall_bars",
-    "draw_roc",
-    "draw_training_curves",
-    "matching",
-    "save",
-    "write_figure",
-    "write_pages",
-]
+_NAMES = {  # file -> what it is known for, imported when first asked for
+    "bars": "draw_calibration draw_false_negative_shares draw_recall_bars draw_roc draw_training_curves",
+    "canvas": "draw_captioned draw_gallery",
+    "explorer": "Explorer",
+    "saving": "committed save write_figure write_pages",
+    "scoring": "as_score matching",
+}
+__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

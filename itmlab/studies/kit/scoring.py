@@ -8,7 +8,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from ...data.captionset import CaptionSet
-from ...models import OneTower
+from ...models import CrossEncoder
 from ...models.encoded import evaluating
 from ...models.pairs import compares_parts, looked_at, on_device
 from ...runs.scores import embed_captions, embed_images
@@ -25,9 +25,9 @@ def model_of(run: Any) -> Any:
 
 
 def matching(run: Any, data: CaptionSet) -> Match:
-    """A function of image numbers and sentences: a one tower's logit, a cosine, or what comparing parts gives."""
+    """A function of image numbers and sentences: a cross-encoder's logit, a cosine, or what comparing parts gives."""
     model = model_of(run)
-    if isinstance(model, OneTower):
+    if isinstance(model, CrossEncoder):
         return tower_score(model, data)
 
     def match(images: Sequence[int], sentences: Sequence[str]) -> Float[Tensor, "sentence"]:
@@ -62,5 +62,5 @@ def _by_parts(
 
 
 def as_score(run: Any, matched: Float[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
-    """What `matching` gives on the paper's scale: a one tower's sigmoid, between 0 and 1; cosines as they are."""
-    return matched.sigmoid() if isinstance(model_of(run), OneTower) else matched
+    """What `matching` gives on the paper's scale: a cross-encoder's sigmoid, between 0 and 1; cosines as they are."""
+    return matched.sigmoid() if isinstance(model_of(run), CrossEncoder) else matched

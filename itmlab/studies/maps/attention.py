@@ -21,7 +21,7 @@ from ...data.captionset import CaptionSet
 from ...data.pictures import read_image
 from ...errors import ItmlabError
 from ...metrics.statistics import bootstrap
-from ...models import TwoTower
+from ...models import DualEncoder
 from ...models.encoded import evaluating
 from ...models.pairs import on_device
 from ...text.graph import TOKEN
@@ -39,7 +39,7 @@ class AttentionMap:
 
 @torch.no_grad()
 def word_maps(model: Any, picture: Image.Image | Path, caption: str) -> list[AttentionMap]:
-    """The maps of all words of a caption in order, punctuation left out; `model` is a two-tower model or a Run.
+    """The maps of all words of a caption in order, punctuation left out; `model` is a dual encoder or a Run.
 
     A weight is the cosine, in [−1, 1], of the word's feature (the mean over its pieces) and the patch's, both in the
     common space before pooling. The weights do not depend on any other picture or caption.
@@ -66,12 +66,12 @@ def word_to_patch(model: Any, picture: Image.Image, caption: str, word: str, *, 
     return word_maps(model, picture, caption)[number]
 
 
-def spoken_words(model: TwoTower, caption: str) -> list[tuple[str, list[int]]]:
+def spoken_words(model: DualEncoder, caption: str) -> list[tuple[str, list[int]]]:
     """The caption's words without punctuation, each with the positions of its pieces."""
     return [entry for entry in model.caption_words(caption) if any(character.isalnum() for character in entry[0])]
 
 
-def find_word(model: TwoTower, caption: str, word: str, occurrence: int = 0) -> int:
+def find_word(model: DualEncoder, caption: str, word: str, occurrence: int = 0) -> int:
     """The number of a word among `spoken_words`; one that is not there is an ItmlabError that names those that are."""
     words = [spoken for spoken, _ in spoken_words(model, caption)]
     found = [number for number, spoken in enumerate(words) if spoken.casefold() == word.casefold()]
@@ -89,21 +89,21 @@ def patch_similarity(
     return cosine_similarity(patches, word[None], dim=-1).reshape(grid).float().cpu().numpy()
 
 
-def tower_of(model: Any) -> TwoTower:
+def tower_of(model: Any) -> DualEncoder:
     """The model itself, or the model of a Run; one without patch and word features is an ItmlabError."""
     model = model_of(model)
     if not hasattr(model, "caption_words"):
         what = f"{type(model).__name__} has no features of words and patches"
-        raise ItmlabError(what, remedy="take a two-tower model")
+        raise ItmlabError(what, remedy="take a dual encoder")
     return model
 
 
-def covered_part(model: TwoTower, picture: Image.Image, pixels: Float[Tensor, "1 3 height width"]) -> Image.Image:
+def covered_part(model: DualEncoder, picture: Image.Image, pixels: Float[Tensor, "1 3 height width"]) -> Image.Image:
     """The part of the picture that the patches cover: all of it, unless the model's preparation cuts the centre out."""
     if model.config.shortest_edge is None:
         return picture.convert("RGB")
-    mean, deviation = (torch.tensor(three).view(3, 1, 1) for three in (model.config.mean, model.config.deviation))
-    values = (pixels[0].cpu() * deviation + mean).clamp(0, 1) * 255
+    mean, std = (torch.tensor(three).view(3, 1, 1) for three in (model.config.mean, model.config.std))
+    values = (pixels[0].cpu() * std + mean).clamp(0, 1) * 255
     return Image.fromarray(values.round().byte().permute(1, 2, 0).numpy())
 
 
@@ -118,7 +118,7 @@ def relevance(
     It is the positive part of Σ_d (∂s/∂h)·h, h being the patch's features after block `layer` of the image tower. The
     default is the last but one: behind the last comes a normalisation, which ignores the length of a patch's features,
     so that nothing would remain. Unlike the similarity of word and patch it sees what attention carries among patches.
-    `model` is a two-tower model or a Run; its gradients are left as they were.
+    `model` is a dual encoder or a Run; its gradients are left as they were.
     """
     model = tower_of(model)
     with evaluating(model), torch.enable_grad():
@@ -133,7 +133,7 @@ def relevance(
 
 
 def _hidden_and_pooled(
-    model: TwoTower, pixels: Float[Tensor, "1 3 height width"], layer: int
+    model: DualEncoder, pixels: Float[Tensor, "1 3 height width"], layer: int
 ) -> tuple[Float[Tensor, "1 position hidden"], Float[Tensor, "dimension"]]:
     """Features after one block, and the picture's pooled feature computed from them."""
     tower = model.towers.image if model.config.image_tower == "vit" else model.towers.clip.vision_model
@@ -156,7 +156,7 @@ def _hidden_and_pooled(
 
 
 @torch.no_grad()
-def _target(model: TwoTower, caption: str, word: str | None, occurrence: int) -> Float[Tensor, "dimension"]:
+def _target(model: DualEncoder, caption: str, word: str | None, occurrence: int) -> Float[Tensor, "dimension"]:
     """The caption's pooled feature, or the mean over the pieces of one word."""
     encoded = model.encode_captions(on_device(model, model.prepare_captions([caption])))
     if word is None:
@@ -197,7 +197,7 @@ def pointing(model: Any, data: CaptionSet, *, captions_per_image: int | None = 1
 
     A map is enlarged bilinearly to the mask's size, as torch's `interpolate` does with corners not aligned. Its peak is
     the first pixel of the largest value; its mass is what remains after the lowest value is taken from all, as the
-    figures show it. Needs the world of `scenes` and a two-tower model or Run.
+    figures show it. Needs the world of `scenes` and a dual encoder or Run.
     """
     if data.world is None:
         raise ItmlabError("pointing needs masks of the objects", where=data.name, remedy="use the data set scenes")
@@ -213,7 +213,7 @@ def pointing(model: Any, data: CaptionSet, *, captions_per_image: int | None = 1
     return Pointing(hit, mass, area, image)
 
 
-def _measured(model: TwoTower, data: CaptionSet, captions: list[int]) -> Iterator[tuple[bool, float, float, int]]:
+def _measured(model: DualEncoder, data: CaptionSet, captions: list[int]) -> Iterator[tuple[bool, float, float, int]]:
     images = data.image_of_caption[captions].tolist()
     seen = sorted(set(images))
     pixels = on_device(model, model.prepare_images([data.images[image] for image in seen]))
@@ -257,7 +257,7 @@ def _interval(
 # What the words of a caption mean in its picture, and all their maps.
 
 
-def token_pieces(model: TwoTower, caption: str) -> list[list[int]]:
+def token_pieces(model: DualEncoder, caption: str) -> list[list[int]]:
     """For each token of a scene graph's sentence the positions of its pieces in the model's own tokens.
 
     The two cut differently ("T-shirt" is one token there and three words here), so they are matched by where in the
@@ -289,7 +289,7 @@ def word_masks(model: Any, data: CaptionSet, caption: int) -> list[Bool[ndarray,
 
 
 def _visible_words(
-    model: TwoTower, data: CaptionSet, caption: int
+    model: DualEncoder, data: CaptionSet, caption: int
 ) -> Iterator[tuple[list[int], Bool[ndarray, "height width"]]]:
     """Of each token that means something visible in its own picture: its pieces, and the pixels."""
     masks = np.asarray(data.world.masks(int(data.image_of_caption[caption])))

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from ...data.captionset import CaptionSet
 from ...errors import ItmlabError, MissingPart
-from ...models import TwoTowerConfig, build_model
+from ...models import DualEncoderConfig, build_model
 from ...models.encoded import evaluating
 from ...runs.scores import Embeddings, embed
 from ...storage import cache_directory, write_bytes
@@ -296,14 +296,14 @@ def features_apart(run: Any, name: str | None = None) -> nn.Module:
     model = model_of(run)
     if not hasattr(model, "encode_images") or not hasattr(model, "encode_captions"):
         what = f"{type(model).__name__} has no features of pictures alone"
-        raise ItmlabError(what, where=name, remedy="take a two-tower model")
+        raise ItmlabError(what, where=name, remedy="take a dual encoder")
     return model
 
 
 def untrained(run: Any) -> nn.Module:
-    """The model that a two-tower Run began from: its configuration, tokeniser and seed, in evaluation mode."""
-    if not isinstance(run.recipe.model, TwoTowerConfig):
-        raise ItmlabError(f"{run.recipe.name} is no two-tower model's recipe", where=str(run.directory))
+    """The model that a dual encoder Run began from: its configuration, tokeniser and seed, in evaluation mode."""
+    if not isinstance(run.recipe.model, DualEncoderConfig):
+        raise ItmlabError(f"{run.recipe.name} is no dual encoder's recipe", where=str(run.directory))
     return build_model(run.recipe.model, run.model.tokenizer, seed=run.recipe.seed).eval()
 
 
@@ -311,7 +311,7 @@ def untrained(run: Any) -> nn.Module:
 
 
 @dataclass(frozen=True, eq=False)
-class Surroundings:
+class BatchNeighbourhood:
     """One anchor and the candidates of the other modality that its batch holds, with `index` their numbers in the data.
 
     `hard` marks the negatives that a triplet loss would learn from: above the positives' mean score less the margin
@@ -333,7 +333,7 @@ class Surroundings:
     synthetic_places: Plane
 
 
-def surroundings(
+def batch_neighbourhood(
     model: Any,
     data: CaptionSet,
     anchor: int,
@@ -345,7 +345,7 @@ def surroundings(
     method: Method = "tsne",
     seed: int = 0,
     **options: Any,
-) -> Surroundings:
+) -> BatchNeighbourhood:
     """The anchor's own picture with all its captions, and `pictures` - 1 others with one caption each, drawn by `seed`.
 
     `model` is a Run or model, or the Embedded or Embeddings of `data` made before. `synthesis` makes further negatives
@@ -374,7 +374,7 @@ def surroundings(
     if data.world is not None:
         truth = data.world.truth(None, None)
         true = ((truth[anchor] if by_image else truth[:, anchor])[index] == 1) & ~positives
-    return Surroundings(
+    return BatchNeighbourhood(
         anchor=anchor,
         direction=direction,
         index=index,

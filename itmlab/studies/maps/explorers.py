@@ -17,7 +17,7 @@ ALL = "all"
 
 
 def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
-    """The explorer over a set's pictures for the named Runs or models, which are two-tower models.
+    """The explorer over a set's pictures for the named Runs or models, which are dual encoders.
 
     Maps are the similarity of word and patch, or the gradient's relevance; where the data have a world, a white line
     marks what a word means.

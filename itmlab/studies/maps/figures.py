@@ -33,7 +33,7 @@ from ..kit.theme import (
 
 if TYPE_CHECKING:
     from .attention import AttentionMap
-    from .embeddings import Surroundings
+    from .embeddings import BatchNeighbourhood
 
 
 def draw_attention_maps(
@@ -287,8 +287,8 @@ LOOKS = {
 ORDER = ("anchor", "positives", "hard negatives", "easy negatives", "synthesised")  # of the legend
 
 
-def draw_surroundings(
-    batch: "Surroundings", *, title: str, subtitle: str = "", ids: Sequence[str] | None = None
+def draw_batch_neighbourhood(
+    batch: "BatchNeighbourhood", *, title: str, subtitle: str = "", ids: Sequence[str] | None = None
 ) -> go.Figure:
     """Left, the map: anchor, positives, hard, easy and synthesised negatives; right, the negatives by similarity.
 
@@ -347,7 +347,7 @@ def draw_surroundings(
     return figure.update_layout(margin=margin, barmode="stack", legend_traceorder="normal")
 
 
-def _similarities(figure: go.Figure, batch: "Surroundings", scores: dict[str, np.ndarray]) -> None:
+def _similarities(figure: go.Figure, batch: "BatchNeighbourhood", scores: dict[str, np.ndarray]) -> None:
     """The negatives as bars over their similarity, and below them every positive and every synthesised one."""
     everything = np.concatenate([*scores.values(), batch.synthetic_scores.numpy()]) - batch.threshold
     edges = batch.threshold + BIN * np.arange(np.floor(everything.min() / BIN), np.ceil(everything.max() / BIN) + 1)

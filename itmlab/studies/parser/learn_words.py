@@ -5,7 +5,6 @@
 The captions are parsed by the shipped pipeline; what the rules make of them is laid beside the hand-made graph.
 """
 
-import csv
 import gzip
 import itertools
 import json
@@ -22,26 +21,15 @@ from ...text.graph import SceneGraph
 from ...text.rules.lexicon import TABLE, Knowledge, noun_lemma, verb_lemma, verbs
 from ...text.rules.scene_graph import scene_graph
 from ...text.rules.tree import is_preposition
+from .captions import Triples, read_factual
 
 if TYPE_CHECKING:
     from spacy import Language
 
-Triples = list[tuple[str, ...]]
 SOURCE = (
     "Learnt by itmlab.studies.parser.learn_words from the training split of FACTUAL (Li et al., ACL Findings 2023; "
     "Visual Genome captions, CC BY 4.0) and from the verbs of UD English EWT (CC BY-SA 4.0)."
 )
-
-
-def read_factual(path: str | Path) -> list[tuple[str, Triples]]:
-    """(caption, facts) of a FACTUAL table; a fact is (subject, relation, object), relation "is" for attributes."""
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        return [(row["caption"], _facts(row["scene_graph"])) for row in csv.DictReader(file)]
-
-
-def _facts(cell: str) -> Triples:
-    parts = (part.strip().strip("()").strip() for part in re.split(r"\)\s*,\s*\(", cell.strip()))
-    return [tuple(word.strip() for word in part.split(",") if word.strip()) for part in parts if part]
 
 
 def gold_tuples(facts: Triples) -> set[tuple[str, ...]]:

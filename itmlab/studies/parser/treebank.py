@@ -14,7 +14,7 @@ from ...errors import ItmlabError
 from ...storage import write_json
 from ...text.parsing import load_pipeline
 from . import captionlike
-from .captions import caption_trees, read_scene_captions
+from .captions import caption_trees, read_factual
 from .conllu import Sentence, read_conllu
 from .learn_words import fit_tokenizer
 from .scores import parsing_scores
@@ -92,7 +92,7 @@ def prepare(treebank: Path, output: Path, captions: Path | None = None, seed: in
     sentences = list(read_conllu(_file(treebank, "train")))
     groups = list(augmented(sentences, seed))
     if captions is not None:
-        trees = caption_trees(read_scene_captions(captions), sentences)
+        trees = caption_trees(read_factual(captions), sentences)
         groups += ([disguised(tree, chance)] for tree in trees if chance.random() < CAPTION_SHARE)
     _docbin(vocab, groups).to_disk(output / "train.spacy")
     _docbin(vocab, ([sentence] for sentence in read_conllu(_file(treebank, "dev")))).to_disk(output / "dev.spacy")

@@ -154,7 +154,7 @@ READINGS = {"φ itself": "none", "φ / the picture's largest": "image", "φ / th
 LEFT_OUT = "φ, caption not among its references"
 
 
-def judged_by_people(
+def human_correlation(
     data: CaptionSet, ratings: Ratings, *, parser: str = "english"
 ) -> dict[str, dict[str, dict[str, Correlation]]]:
     """`[reading][measure]["all" | "non-ground-truth"]`: Pearson's r with the ratings of pairs of `data`.

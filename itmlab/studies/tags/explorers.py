@@ -19,7 +19,7 @@ from ..kit.explorer import Explorer, wide
 from ..kit.scoring import as_score
 from ..scene_graphs import draw_caption_spans, draw_scene_graph
 from .negative_figures import draw_negative_list
-from .negatives import GENERATORS, Made, synthetic_negatives
+from .negatives import GENERATORS, SyntheticNegatives, synthetic_negatives
 from .word_figures import draw_explained_words
 from .words import word_example
 
@@ -33,7 +33,7 @@ FILTERS = {
 }
 
 
-def explore_synthetic(
+def explore_negatives(
     run: Any,
     data: CaptionSet,
     *,
@@ -44,7 +44,7 @@ def explore_synthetic(
     fluent: str | CausalModel | None = "scenes",
     drawn: int = 200,
 ) -> Explorer:
-    """The explorer over one split: the `rows` hardest negatives of a caption, by a one tower `run` (a Run or model).
+    """The explorer over one split: the `rows` hardest negatives of a caption, by a cross-encoder (Run or model).
 
     `picture`, `caption` (the number of it among the picture's) and `generator` are where the controls begin; K, L and τ
     do something for "tags" and "wm" only. "in_batch" and "whole_set" draw from 32 and `drawn` captions. What cannot be
@@ -81,7 +81,9 @@ def explore_synthetic(
     return Explorer([which, number, way, maskings, samples, temperature, filtering, seed], draw)
 
 
-def _made(run: Any, data: CaptionSet, chosen: int, way: str, settings: dict[str, Any], drawn: int) -> Made:
+def _made(
+    run: Any, data: CaptionSet, chosen: int, way: str, settings: dict[str, Any], drawn: int
+) -> SyntheticNegatives:
     """The negatives of one caption; a batch is made up of 31 captions of other pictures."""
     if way != "in_batch":
         return synthetic_negatives(data, [chosen], way, run=run, drawn=drawn, **settings)
@@ -91,7 +93,7 @@ def _made(run: Any, data: CaptionSet, chosen: int, way: str, settings: dict[str,
     return synthetic_negatives(data, batch, way, run=run, **settings).only(0)
 
 
-def _figure(made: Made, rows: int) -> go.Figure:
+def _figure(made: SyntheticNegatives, rows: int) -> go.Figure:
     data, chosen = made.data, made.captions[0]
     image = int(data.image_of_caption[chosen])
     shown = made.first(rows)
@@ -118,7 +120,7 @@ def _nothing(error: ItmlabError) -> go.Figure:
 def explore_words(
     models: Mapping[str, Any], data: CaptionSet, *, picture: int = 0, sentence: str | None = None
 ) -> Explorer:
-    """The explorer over a set's pictures: the last of the named one-tower Runs or models explains, all of them score.
+    """The explorer over a set's pictures: the last of the named cross-encoders (Runs or models) explains, all score.
 
     A caption of the picture is where one begins to type, or `sentence`. Words are rewritten from the mismatch that the
     last control sets. What cannot be read is said in one line in the figure's place.

@@ -22,7 +22,7 @@ from ...text.alignment import token_characters
 from ...text.graph import tokenise
 from ..kit.canvas import Canvas, data_uri
 from ..kit.theme import BLUE, INK, MUTED, ORANGE, PANEL, PURPLE, RULE, VERDICTS, WIDTH, label, styled, translucent
-from .negatives import DifficultyHistory, Made
+from .negatives import DifficultyHistory, SyntheticNegatives
 
 # Negatives of one caption as a list, and the hardest of several captions (Figure 1b).
 
@@ -40,7 +40,7 @@ class Example:
     scores: dict[str, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, made: Mapping[str, Made], at: int) -> "Example":
+    def of(cls, made: Mapping[str, SyntheticNegatives], at: int) -> "Example":
         """The hardest negative of the `at`-th caption by each named source; all were made of the same captions."""
         first = next(iter(made.values()))
         data, caption = first.data, first.captions[at]
@@ -227,7 +227,7 @@ class Pairs:
     verdicts: Integer[ndarray, "pair"] | None = None
 
     @classmethod
-    def of(cls, made: Made, *, logits: bool = False) -> "Pairs":
+    def of(cls, made: SyntheticNegatives, *, logits: bool = False) -> "Pairs":
         """The hardest negative of each caption that has one, by s or by the logits that models rank by."""
         hardest = made.first(1)
         positive, negative = (values.numpy() for values in (hardest.matched if logits else hardest.scores))

@@ -17,7 +17,7 @@ from torch import Tensor
 from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
 from ...metrics import CausalModel, TrueNegatives, fluency, true_negative_rate
-from ...models import OneTower
+from ...models import CrossEncoder
 from ...synthesis import Negative, Retrieved, Tailored
 from ...synthesis.negative import Implied
 from ...synthesis.tags import Tags, implied_in, vse_c
@@ -28,7 +28,7 @@ from ..kit.scoring import Match, as_score, matching, model_of
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class SyntheticNegatives:
     """Negatives of captions `captions[i]` of `data`: `negatives[i]`, best-scoring first where a model scored them.
 
     `positive[i]` is the matching score of the caption itself. Scores are the scoring model's own numbers: a one
@@ -43,7 +43,8 @@ class Made:
     scorer: Any = None
 
     def __repr__(self) -> str:
-        return f"Made({self.generator}: {len(self)} negatives of {len(self.captions)} captions of {self.data.name})"
+        of = f"{len(self.captions)} captions of {self.data.name}"
+        return f"SyntheticNegatives({self.generator}: {len(self)} negatives of {of})"
 
     def __len__(self) -> int:
         """The number of negatives."""
@@ -71,7 +72,7 @@ class Made:
 
     @property
     def scores(self) -> tuple[Float[Tensor, "negative"], Float[Tensor, "negative"]]:
-        """The same as s(I, T) and s(I, T⁻) of Eq. (3): sigmoids of a one tower's logits; cosines as they are."""
+        """The same as s(I, T) and s(I, T⁻) of Eq. (3): sigmoids of a cross-encoder's logits; cosines as they are."""
         positive, negative = self.matched
         return as_score(self.scorer, positive), as_score(self.scorer, negative)
 
@@ -92,12 +93,12 @@ class Made:
         """How many are truly negative by the world's verdict."""
         return true_negative_rate([negative.truth for negative in self.all()], self.images)
 
-    def only(self, at: int) -> "Made":
+    def only(self, at: int) -> "SyntheticNegatives":
         """The same of the `at`-th caption alone."""
         positive = None if self.positive is None else self.positive[at : at + 1]
         return replace(self, captions=(self.captions[at],), negatives=[self.negatives[at]], positive=positive)
 
-    def first(self, number: int = 1) -> "Made":
+    def first(self, number: int = 1) -> "SyntheticNegatives":
         """The same with the first `number` negatives of each caption: the hardest, where they are scored."""
         return replace(self, negatives=[row[:number] for row in self.negatives])
 
@@ -131,10 +132,10 @@ def synthetic_negatives(
     truth: bool = True,
     seed: int = 0,
     progress: bool = False,
-) -> Made:
+) -> SyntheticNegatives:
     """Negatives of the captions with these numbers, each with score, changed places and, on `scenes`, verdict.
 
-    `generator`: "tags" (phrases masked and refilled by the one tower `run`: K = `maskings`, L = `samples`, τ =
+    `generator`: "tags" (phrases masked and refilled by the cross-encoder `run`: K = `maskings`, L = `samples`, τ =
     `temperature`), "wm" (the same with single words), "vse_c" (swaps by rule), "in_batch" and "whole_set" (captions of
     other images: of `batch` of these captions, or of `drawn` of the whole set, None: all), or a function of your own
     that is called as `synthesis.Tailored` calls. Copies, duplicates and, if `filtered`, false negatives go; `implied`
@@ -165,7 +166,7 @@ def synthetic_negatives(
     rows = [[one.of(image, at) for one in of_caption[at]] for image, at in zip(images, numbers, strict=True)]
     positive = None if match is None else match(images, [data.captions[number] for number in numbers])
     name = generator if isinstance(generator, str) else getattr(generator, "__name__", type(generator).__name__)
-    result = Made(data, name, tuple(numbers), rows, positive, scorer)
+    result = SyntheticNegatives(data, name, tuple(numbers), rows, positive, scorer)
     result = result if fluent is None else _with_fluency(result, fluent)
     return _with_truth(result) if truth and data.world is not None else result
 
@@ -188,12 +189,12 @@ def _scored(made: list[list[Negative]], images: Sequence[int], match: Match) -> 
     return [sorted(row, key=lambda one: -one.score) for row in rows]
 
 
-def _with_fluency(made: Made, model: str | CausalModel) -> Made:
+def _with_fluency(made: SyntheticNegatives, model: str | CausalModel) -> SyntheticNegatives:
     said = iter(fluency([one.sentence for one in made.all()], model).perplexity.tolist())
     return replace(made, negatives=[[replace(one, fluency=next(said)) for one in row] for row in made.negatives])
 
 
-def _with_truth(made: Made) -> Made:
+def _with_truth(made: SyntheticNegatives) -> SyntheticNegatives:
     """The world's verdicts, of all negatives of an image at once."""
     verdict = verdicts_of(made.data, [(one.image, one.sentence) for one in made.all()])
     said = {-1: None, 0: False, 1: True}
@@ -232,8 +233,8 @@ def source(
         generate = generator
     elif generator in REFILLED:
         tower = model_of(run)
-        if not isinstance(tower, OneTower):
-            raise ItmlabError(f"{generator} needs a one tower to refill with", remedy="give run=, a trained `tags`")
+        if not isinstance(tower, CrossEncoder):
+            raise ItmlabError(f"{generator} needs a cross-encoder to refill with", remedy="give run=, a trained `tags`")
         left = {"keep": keep, "filtered": filtered, "implied": implied}
         generate = Tags(tower, data, words=generator == "wm", **left, **drawing)
     elif generator in GENERATORS:

@@ -24,7 +24,7 @@ from ..kit.bars import Dot, Row, interval_rows
 from ..kit.scoring import matching
 from ..kit.theme import BLUE, GREEN, GREY, INK, MUTED, ORANGE, PURPLE, colour, label, styled, whiskers
 from .negative_figures import short
-from .negatives import Made, own_captions, synthetic_negatives
+from .negatives import SyntheticNegatives, own_captions, synthetic_negatives
 from .words import corrections
 
 KINDS = {"positive": BLUE, "tags": PURPLE, "wm": "#44546A", "corrected": GREEN, "vse_c": ORANGE}
@@ -55,11 +55,11 @@ class Perplexity:
 
 
 def fluency_table(
-    made: Mapping[str, Made], *, model: str | CausalModel = "scenes", corrected_by: Any = None
+    made: Mapping[str, SyntheticNegatives], *, model: str | CausalModel = "scenes", corrected_by: Any = None
 ) -> dict[str, Perplexity]:
     """The perplexity of the captions ("positive"), of each generator's negatives, and of the first ones corrected.
 
-    The captions are those of the first of `made`, whose negatives `corrected_by` (a one tower with H_WoC) also
+    The captions are those of the first of `made`, whose negatives `corrected_by` (a cross-encoder with H_WoC) also
     rewrites ("corrected", behind them). `model` is a causal language model by name, folder or in memory. A sentence
     without words counts nowhere.
     """
@@ -142,11 +142,11 @@ TABLE_4 = {  # percent of pairs, [generator][discriminator]
 }
 
 
-def discriminated(made: Mapping[str, Made], models: Mapping[str, Any]) -> dict[str, dict[str, Share]]:
+def discriminated(made: Mapping[str, SyntheticNegatives], models: Mapping[str, Any]) -> dict[str, dict[str, Share]]:
     """`[generator][model]`: the share of pairs (T, T⁻) of a generator in which the model matches T better.
 
-    Every negative that `made` holds is a pair with the caption that it was made of; `Made.first(1)` leaves the hardest
-    of each. Models are Runs or models of any kind, asked for logits or cosines, so that nothing ties by saturating.
+    Every negative that `made` holds is a pair with the caption that it was made of; `.first(1)` leaves the hardest of
+    each. Models are Runs or models of any kind, asked for logits or cosines, so that nothing ties by saturating.
     """
     table: dict[str, dict[str, Share]] = {}
     for generator, one in made.items():
@@ -193,7 +193,9 @@ BEFORE, AFTER, IMPLIED = "before the filter", "after the filter", "with implied 
 TRUE_NEGATIVES = 96.5  # percent of 200 sentences, judged by two people (Sec. 4.2)
 
 
-def truth_by_filter(made: Made, *, keep: int | None = 31, implied: Implied | None = None) -> dict[str, TrueNegatives]:
+def truth_by_filter(
+    made: SyntheticNegatives, *, keep: int | None = 31, implied: Implied | None = None
+) -> dict[str, TrueNegatives]:
     """The true negatives among the `keep` best of each caption, with each form of the filter (Sec. 2.1.2).
 
     `made` holds all candidates (`filtered=False, keep=None`), so that each form chooses from the same ones: none, the
@@ -286,9 +288,9 @@ def synthesis_sweep(
     each caption; `options` are `synthetic_negatives`'. The settings that several knobs share are made once.
     """
     values = {"maskings": maskings, "samples": samples, "temperature": temperature, "masking": masking}
-    known: dict[tuple[Any, ...], Made] = {}
+    known: dict[tuple[Any, ...], SyntheticNegatives] = {}
 
-    def made(**changed: Any) -> Made:
+    def made(**changed: Any) -> SyntheticNegatives:
         drawing = PAPER_SWEEP | changed
         key = tuple(drawing.values())
         if key not in known:
@@ -300,7 +302,7 @@ def synthesis_sweep(
     return {knob: [_measured(value, made(**{knob: value})) for value in some] for knob, some in values.items()}
 
 
-def _measured(value: float | str, made: Made) -> Setting:
+def _measured(value: float | str, made: SyntheticNegatives) -> Setting:
     images = made.images.numpy()
     perplexities = np.array([one.fluency for one in made.all()])
     known = ~np.isnan(perplexities)

@@ -17,7 +17,7 @@ from ...errors import ItmlabError
 from ...metrics import word_correction_accuracy, word_discrimination_accuracy
 from ...metrics.statistics import Share, share
 from ...metrics.words import WordAccuracy
-from ...models import OneTower
+from ...models import CrossEncoder
 from ...models.pairs import looked_at
 from ...synthesis import Negative
 from ...text import SceneGraph, phrases
@@ -25,7 +25,7 @@ from ...text.alignment import align, token_characters
 from ...text.graph import tokenise
 from ...text.tokens import plain_text
 from .negatives import graphs, verdicts_of
-from .words import WordAnswers, one_tower_of, spelled, word_answers
+from .words import WordAnswers, cross_encoder_of, spelled, word_answers
 
 # Where a synthetic negative was changed, letter for letter: to put any of its places back as they were.
 
@@ -112,12 +112,12 @@ class WordStudy:
 
 
 def word_study(model: Any, data: CaptionSet, negatives: Sequence[Negative]) -> WordStudy:
-    """What a one-tower model or Run says of every word of these negatives of captions of `data`.
+    """What a cross-encoder or Run says of every word of these negatives of captions of `data`.
 
     They carry the numbers of their image and caption (`Negative.of`), and must have been made word by word: those with
     another number of pieces than their caption, or cut, are left out and counted. None left is an ItmlabError.
     """
-    tower = one_tower_of(model)
+    tower = cross_encoder_of(model)
     usable = _usable(tower, data, negatives)
     if not usable:
         raise ItmlabError(
@@ -147,7 +147,7 @@ def word_study(model: Any, data: CaptionSet, negatives: Sequence[Negative]) -> W
     )
 
 
-def _usable(tower: OneTower, data: CaptionSet, negatives: Sequence[Negative]) -> list[tuple[Negative, list[Place]]]:
+def _usable(tower: CrossEncoder, data: CaptionSet, negatives: Sequence[Negative]) -> list[tuple[Negative, list[Place]]]:
     """The negatives whose pieces stand under those of their captions, and differ in the changed places only."""
     found = []
     for negative in negatives:
@@ -169,7 +169,7 @@ def _usable(tower: OneTower, data: CaptionSet, negatives: Sequence[Negative]) ->
     return found
 
 
-def _places(tower: OneTower, sentence: str, places: Sequence[Place]) -> list[int]:
+def _places(tower: CrossEncoder, sentence: str, places: Sequence[Place]) -> list[int]:
     """For each piece of the sentence the number of the changed place it stands in, or -1."""
     offsets = tower.tokenizer.backend_tokenizer.encode(plain_text(sentence)).offsets
     return [
@@ -219,7 +219,7 @@ def word_truth(
     if data.world is None:
         remedy = "use the data set scenes"
         raise ItmlabError("only a world says which sentences are true", where=data.name, remedy=remedy)
-    tower, images = one_tower_of(model), study.images.tolist()
+    tower, images = cross_encoder_of(model), study.images.tolist()
     made = [one.sentence for one in study.negatives]
     captions = [data.captions[one.caption] for one in study.negatives]
     corrected = [each.corrected(above) for each in spelled(tower, made, study.answers)]

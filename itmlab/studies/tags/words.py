@@ -20,7 +20,7 @@ from ...data.faults import one_line
 from ...data.pictures import read_image
 from ...errors import ItmlabError
 from ...losses.words import REPLACED
-from ...models import OneTower
+from ...models import CrossEncoder
 from ...models.encoded import evaluating
 from ...models.pairs import looked_at, on_device
 from ...synthesis.refill import Vocabulary
@@ -97,7 +97,7 @@ class ExplainedSentence:
         return [part for part in found if part[0]]
 
 
-# A one-tower model asked what it makes of sentences on pictures: every head that speaks of words, and the score.
+# A cross-encoder asked what it makes of sentences on pictures: every head that speaks of words, and the score.
 
 TOGETHER = 64  # sentences through the tower
 
@@ -117,17 +117,17 @@ class WordAnswers:
     match: Float[Tensor, "sentence"]
 
 
-def one_tower_of(model: Any) -> OneTower:
+def cross_encoder_of(model: Any) -> CrossEncoder:
     """The model itself, or the model of a Run; one that does not read words and picture together is an ItmlabError."""
     model = model_of(model)
-    if not isinstance(model, OneTower):
+    if not isinstance(model, CrossEncoder):
         fault = f"{type(model).__name__} has no heads that discriminate and correct words"
-        raise ItmlabError(fault, remedy="take a one-tower model")
+        raise ItmlabError(fault, remedy="take a cross-encoder")
     return model
 
 
 def word_answers(
-    model: OneTower, images: Sequence[Any], sentences: Sequence[str], image_of: Sequence[int] | None = None
+    model: CrossEncoder, images: Sequence[Any], sentences: Sequence[str], image_of: Sequence[int] | None = None
 ) -> WordAnswers:
     """The answers on each sentence, on image `image_of[sentence]` (default: on image number sentence).
 
@@ -165,7 +165,7 @@ def explain_words(
 ) -> list[ExplainedSentence]:
     """Each sentence as `model` explains it on one picture, its file or a record of regions; its score is under `name`.
 
-    The model is a one tower or a Run of one; only one trained with word discrimination and correction (TAGS-DC) has
+    The model is a cross-encoder or a Run of one; only one trained with word discrimination and correction (TAGS-DC) has
     learnt to answer. Words behind its `maximum_tokens` are not read. A sentence without words is an ItmlabError.
     """
     picture = read_image(picture) if isinstance(picture, Path) else picture
@@ -177,7 +177,7 @@ def explained(
     model: Any, pictures: Sequence[Any], sentences: Sequence[str], image_of: Sequence[int], *, name: str = "model"
 ) -> list[ExplainedSentence]:
     """The same for sentences on several pictures, sentence s on picture `image_of[s]`."""
-    tower = one_tower_of(model)
+    tower = cross_encoder_of(model)
     for number, sentence in enumerate(sentences):
         if not sentence.strip():
             raise ItmlabError(f"sentence {number} has no words", remedy="write what the picture may show")
@@ -185,7 +185,7 @@ def explained(
 
 
 def spelled(
-    tower: OneTower, sentences: Sequence[str], answers: WordAnswers, name: str = "model"
+    tower: CrossEncoder, sentences: Sequence[str], answers: WordAnswers, name: str = "model"
 ) -> list[ExplainedSentence]:
     """Answers on pieces as answers on the words of the sentences."""
     vocabulary, found = Vocabulary(tower.tokenizer), []
@@ -202,7 +202,7 @@ def corrections(
 
     Only words whose mismatch is `above` or more are rewritten; capital letters and punctuation stay as they were.
     """
-    tower = one_tower_of(model)
+    tower = cross_encoder_of(model)
     different, image_of = torch.as_tensor(images).unique(return_inverse=True)
     source = looked_at(tower, data)
     pictures = [source[image] for image in different.tolist()]
@@ -210,7 +210,7 @@ def corrections(
 
 
 def _words(
-    tower: OneTower,
+    tower: CrossEncoder,
     vocabulary: Vocabulary,
     sentence: str,
     mismatch: Float[Tensor, "piece"],
@@ -280,7 +280,7 @@ def word_example(
     caption: str | None = None,
     above: float = 0.0,
 ) -> WordExample:
-    """A sentence on an image of `data` as the last of the `models` (Runs or models), a one tower, explains it.
+    """A sentence on an image of `data` as the last of the `models` (Runs or models), a cross-encoder, explains it.
 
     All of them score it, whatever their kinds. `caption` is what it was made of, if anything. Words are rewritten from
     a mismatch of `above` on. Where the data have a world, each sentence has its verdict.
@@ -288,7 +288,7 @@ def word_example(
     if not models:
         raise ItmlabError("no model to explain words", remedy="give one or more by name")
     *others, name = models
-    tower = one_tower_of(models[name])
+    tower = cross_encoder_of(models[name])
     matches = {other: matching(models[other], data) for other in others}
 
     def told(sentences: Sequence[str]) -> list[ExplainedSentence]:

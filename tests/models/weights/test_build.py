@@ -18,7 +18,7 @@ from transformers import (
 )
 
 from itmlab.errors import ItmlabError
-from itmlab.models import TwoTower, TwoTowerConfig, build_model
+from itmlab.models import DualEncoder, DualEncoderConfig, build_model
 from itmlab.text.tokens import as_plain_text, caption_words, encode_captions, train_wordpiece
 
 SIZES = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40)
@@ -58,7 +58,7 @@ def test_a_vocabulary_has_to_come_from_somewhere(configure):
 
 
 def test_tiny_is_tiny(captions):
-    model = build_model(TwoTowerConfig.tiny(), captions * 20)
+    model = build_model(DualEncoderConfig.tiny(), captions * 20)
     missing_words = (1000 - model.config.vocabulary_size) * model.config.text_hidden
     assert sum(one.numel() for one in model.parameters()) + missing_words <= 750_000
     assert model.patch_grid == (8, 8) and model.config.image_size == 96
@@ -95,7 +95,7 @@ def clip_in(directory, tokenizer, image_activation="quick_gelu", text_activation
 
 
 def test_vit_and_bert_from_local_checkpoints(vit, bert, tmp_path, pictures):
-    model = build_model(TwoTowerConfig(image_pretrained=vit, text_pretrained=bert, dimension=24)).eval()
+    model = build_model(DualEncoderConfig(image_pretrained=vit, text_pretrained=bert, dimension=24)).eval()
     assert (model.config.image_size, model.config.patch_size, model.config.image_hidden) == (48, 16, 32)
     assert model.config.maximum_tokens == 20 and model.patch_grid == (3, 3)
     pixels, tokens = model.prepare_images(pictures), model.prepare_captions(WORDS)
@@ -107,24 +107,24 @@ def test_vit_and_bert_from_local_checkpoints(vit, bert, tmp_path, pictures):
 
 
 def test_pretrained_towers_come_ready_to_train_with_their_own_dropout(vit, bert):
-    model = build_model(TwoTowerConfig(image_pretrained=vit, text_pretrained=bert))
+    model = build_model(DualEncoderConfig(image_pretrained=vit, text_pretrained=bert))
     assert all(one.training for one in model.modules())
     assert model.towers.text.config.hidden_dropout_prob == 0.1
 
 
 def test_a_saved_model_no_longer_needs_its_checkpoints(vit, bert, tmp_path, pictures):
-    model = build_model(TwoTowerConfig(image_pretrained=vit, text_pretrained=bert, dimension=24)).eval()
+    model = build_model(DualEncoderConfig(image_pretrained=vit, text_pretrained=bert, dimension=24)).eval()
     model.save(tmp_path / "saved")
     for name in ("vit", "b"):
         (tmp_path / name).rename(tmp_path / f"gone-{name}")
-    again, pixels = TwoTower.load(tmp_path / "saved"), model.prepare_images(pictures)
+    again, pixels = DualEncoder.load(tmp_path / "saved"), model.prepare_images(pictures)
     assert torch.equal(again.encode_images(pixels).pooled, model.encode_images(pixels).pooled)
     tokens = again.prepare_captions(WORDS)
     assert torch.equal(again.encode_captions(tokens).pooled, model.encode_captions(tokens).pooled)
 
 
-def test_one_tower_may_be_pretrained_and_the_other_from_scratch(vit, captions, pictures):
-    model = build_model(TwoTowerConfig(image_pretrained=vit), captions)
+def test_cross_encoder_may_be_pretrained_and_the_other_from_scratch(vit, captions, pictures):
+    model = build_model(DualEncoderConfig(image_pretrained=vit), captions)
     assert model.config.image_hidden == 32 and model.config.text_hidden == 96
     assert model.encode_images(model.prepare_images(pictures)).pooled.shape == (4, 96)
 
@@ -132,19 +132,19 @@ def test_one_tower_may_be_pretrained_and_the_other_from_scratch(vit, captions, p
 def test_the_backbone_of_a_classifier_is_a_tower_too(tmp_path, captions):
     ViTForImageClassification(ViTConfig(**SIZES, image_size=48)).save_pretrained(tmp_path)
     theirs = ViTForImageClassification.from_pretrained(tmp_path).vit.embeddings.cls_token
-    model = build_model(TwoTowerConfig(image_pretrained=str(tmp_path)), captions)
+    model = build_model(DualEncoderConfig(image_pretrained=str(tmp_path)), captions)
     assert torch.equal(model.towers.image.embeddings.cls_token, theirs)
 
 
 def test_clip_gives_its_projected_features(tmp_path, tokenizer, pictures):
     name = clip_in(tmp_path / "clip", tokenizer)
-    model, theirs = build_model(TwoTowerConfig.clip(name)).eval(), CLIPModel.from_pretrained(name).eval()
+    model, theirs = build_model(DualEncoderConfig.clip(name)).eval(), CLIPModel.from_pretrained(name).eval()
     pixels, tokens = model.prepare_images(pictures), model.prepare_captions(WORDS)
     output = theirs(pixel_values=pixels, input_ids=tokens["input_ids"], attention_mask=tokens["attention_mask"])
     torch.testing.assert_close(model.encode_images(pixels).pooled, output.image_embeds)
     torch.testing.assert_close(model.encode_captions(tokens).pooled, output.text_embeds)
     model.save(tmp_path / "saved")
-    again = TwoTower.load(tmp_path / "saved")
+    again = DualEncoder.load(tmp_path / "saved")
     assert torch.equal(again.encode_captions(tokens).pooled, model.encode_captions(tokens).pooled)
     assert torch.equal(again.encode_images(pixels).pooled, model.encode_images(pixels).pooled)
 
@@ -171,32 +171,32 @@ def test_a_clip_tokeniser_by_bytes_frames_cuts_and_aligns_words(tmp_path):
 def test_gelu_and_quick_gelu_are_never_mixed(tmp_path, tokenizer, stated, needed):
     name = clip_in(tmp_path / "clip", tokenizer, *stated)
     with pytest.raises(ItmlabError, match=r"disagree on their activation|the caller asks for"):
-        build_model(replace(TwoTowerConfig.clip(name), activation=needed))
+        build_model(replace(DualEncoderConfig.clip(name), activation=needed))
 
 
 def test_a_copy_of_a_known_family_with_the_wrong_activation_is_refused(tmp_path, tokenizer):
     name = clip_in(tmp_path / "openai" / "clip-vit-tiny", tokenizer, "gelu", "gelu")
     with pytest.raises(ItmlabError, match="trained with quick_gelu but the image tower of the checkpoint says gelu"):
-        build_model(TwoTowerConfig.clip(name))
+        build_model(DualEncoderConfig.clip(name))
 
 
 def test_the_checkpoints_own_picture_preparation_is_used(vit, tmp_path, captions):
     stated = {"size": 48, "resample": 3, "image_mean": [0.1, 0.2, 0.3], "image_std": [0.4, 0.5, 0.6]}
     (tmp_path / "vit" / "preprocessor_config.json").write_text(json.dumps(stated))
-    prepare = build_model(TwoTowerConfig(image_pretrained=vit), captions).prepare_images
+    prepare = build_model(DualEncoderConfig(image_pretrained=vit), captions).prepare_images
     assert (prepare.size, prepare.shortest_edge, prepare.interpolation) == (48, None, "bicubic")
-    assert prepare.mean == (0.1, 0.2, 0.3) and prepare.deviation == (0.4, 0.5, 0.6)
+    assert prepare.mean == (0.1, 0.2, 0.3) and prepare.std == (0.4, 0.5, 0.6)
 
 
 def test_without_one_clip_cuts_the_centre_and_vit_squeezes(vit, tmp_path, tokenizer, captions):
-    clip = build_model(TwoTowerConfig.clip(clip_in(tmp_path / "clip", tokenizer))).prepare_images
+    clip = build_model(DualEncoderConfig.clip(clip_in(tmp_path / "clip", tokenizer))).prepare_images
     assert (clip.size, clip.shortest_edge, clip.interpolation) == (48, 48, "bicubic")
-    assert build_model(TwoTowerConfig(image_pretrained=vit), captions).prepare_images.shortest_edge is None
+    assert build_model(DualEncoderConfig(image_pretrained=vit), captions).prepare_images.shortest_edge is None
 
 
 def test_what_is_not_there_is_one_line_with_the_remedy(tmp_path, captions):
     with pytest.raises(ItmlabError) as caught:
-        build_model(TwoTowerConfig(image_pretrained=str(tmp_path)), captions)
+        build_model(DualEncoderConfig(image_pretrained=str(tmp_path)), captions)
     assert "folder must hold" in str(caught.value) and "\n" not in str(caught.value)
 
 
@@ -204,20 +204,20 @@ def test_pickled_weights_are_not_read(vit, tmp_path, captions):
     (tmp_path / "vit" / "model.safetensors").unlink()
     torch.save({}, tmp_path / "vit" / "pytorch_model.bin")
     with pytest.raises(ItmlabError, match="cannot load the pretrained model"):
-        build_model(TwoTowerConfig(image_pretrained=vit), captions)
+        build_model(DualEncoderConfig(image_pretrained=vit), captions)
 
 
 def test_a_checkpoint_of_another_kind_and_one_with_holes_are_refused(vit, bert, tmp_path, captions):
     from safetensors.torch import load_file, save_file
 
     with pytest.raises(ItmlabError, match="a bert checkpoint, not a vit one"):
-        build_model(TwoTowerConfig(image_pretrained=bert), captions)
+        build_model(DualEncoderConfig(image_pretrained=bert), captions)
     weights = load_file(tmp_path / "vit" / "model.safetensors")
     name = next(name for name in weights if "cls_token" in name)
     del weights[name]
     save_file(weights, tmp_path / "vit" / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ItmlabError, match=r"checkpoint lacks .*cls_token"):
-        build_model(TwoTowerConfig(image_pretrained=vit), captions)
+        build_model(DualEncoderConfig(image_pretrained=vit), captions)
 
 
 def test_code_in_a_checkpoint_is_not_run(vit, tmp_path, captions):
@@ -226,5 +226,5 @@ def test_code_in_a_checkpoint_is_not_run(vit, tmp_path, captions):
     path.write_text(json.dumps(values))
     (tmp_path / "vit" / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
     with pytest.raises(ItmlabError, match="cannot load"):
-        build_model(TwoTowerConfig(image_pretrained=vit), captions)
+        build_model(DualEncoderConfig(image_pretrained=vit), captions)
     assert not (tmp_path / "ran").exists()

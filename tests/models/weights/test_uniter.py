@@ -12,10 +12,10 @@ from torch.nn import functional
 from transformers import BertConfig, BertForPreTraining
 
 from itmlab.errors import ItmlabError
-from itmlab.models import OneTower, load_public
+from itmlab.models import CrossEncoder, load_public
 from itmlab.models.weights.uniter import FreshHeads
 from itmlab.text.tokens import train_wordpiece
-from tests.models.one_towers import CLOSE
+from tests.models.cross_encoders import CLOSE
 
 CAPTIONS = ["a dog runs on the grass", "two red cars next to a tree", "a cat", "a man rides a horse in a field"]
 HIDDEN, REGION = 24, 16
@@ -93,7 +93,7 @@ def load(weights, tokenizer, tmp_path, name="public.pt", **settings):
     return load_public(written(weights, tmp_path / name), tokenizer, heads=3, **settings)
 
 
-def scores(model: OneTower, regions: bool = True, heads=("itm", "mlm")):
+def scores(model: CrossEncoder, regions: bool = True, heads=("itm", "mlm")):
     torch.manual_seed(7)
     tokens = model.prepare_captions(CAPTIONS)
     mask = torch.full((4, 3), regions)
@@ -203,7 +203,7 @@ def test_loading_saving_and_loading_again_scores_identically(layout, bert, token
     weights = layout(bert) | linear("rank_output", 1, HIDDEN)
     model, _ = load(weights, tokenizer, tmp_path)
     model.save(tmp_path / "ours")
-    again, twice = OneTower.load(tmp_path / "ours"), load(weights, tokenizer, tmp_path)[0]
+    again, twice = CrossEncoder.load(tmp_path / "ours"), load(weights, tokenizer, tmp_path)[0]
     heads = ("itm", "mlm", "wod", "woc")
     for other in (again, twice):
         for head in heads:

@@ -78,7 +78,7 @@ def test_statistics_are_those_of_an_epoch_of_batches():
     assert np.allclose(sorted(found.positive_scores), sorted(positives))
     assert np.isclose(statistics.positive_mean, np.mean(positives))
     assert np.isclose(statistics.negative_mean, np.mean(negatives))
-    assert np.isclose(statistics.negative_deviation, np.std(negatives))
+    assert np.isclose(statistics.negative_std, np.std(negatives))
 
 
 def test_a_model_without_a_good_positive_is_refused():

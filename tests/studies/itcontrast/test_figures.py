@@ -12,7 +12,7 @@ from itmlab.studies.itcontrast.figures import (
     draw_kernel_memory,
     draw_prototypes,
 )
-from itmlab.studies.itcontrast.memory import MadeOf, recollect
+from itmlab.studies.itcontrast.memory import Attribution, read_out
 from itmlab.studies.kit.theme import BLUE, GREEN, PALETTE, VERMILION, colour
 from tests.studies.synthesis_batches import small_batch
 
@@ -46,7 +46,7 @@ def test_a_mean_that_rounds_to_nothing_has_no_sign():
 
 
 def found(**settings):
-    return recollect(small_batch(), 4, **{"clusters": 3, "sigma": 0.3, **settings})
+    return read_out(small_batch(), 4, **{"clusters": 3, "sigma": 0.3, **settings})
 
 
 def drawn(recollection, names=None, match=4):
@@ -104,7 +104,7 @@ def test_the_number_of_traces_is_always_the_same(settings):
 
 
 def test_empty_clusters_and_no_match_are_drawn_too():
-    recollection = recollect(small_batch(pairs=4), 0, clusters=6)
+    recollection = read_out(small_batch(pairs=4), 0, clusters=6)
     figure = draw_kernel_memory(recollection, ["a", "b", "c", "d"], title="few")
     assert [note.text for note in figure.layout.annotations].count("empty") == 3
     assert len(figure.data[MATCH].x) == 0 and not any(note.text == "its match" for note in figure.layout.annotations)
@@ -116,7 +116,7 @@ def test_names_are_words_not_markup():
     assert all(row[0] == "&lt;b&gt;&#36;x&#36;&lt;/b&gt;" for row in figure.data[PROTOTYPES].customdata)
 
 
-ROWS = [MadeOf(2, 0.81, [3, 0], [0.75, 0.25], [1, 0]), MadeOf(0, -0.12, [1], [1.0], [-1])]
+ROWS = [Attribution(2, 0.81, [3, 0], [0.75, 0.25], [1, 0]), Attribution(0, -0.12, [1], [1.0], [-1])]
 CAPTIONS = ["a dog", "two dogs", "<b>a cat</b>", "a $bird$"]
 
 
@@ -154,6 +154,6 @@ def test_pictures_are_shown_where_the_candidates_are_pictures(pictures):
 
 
 def test_no_world_no_verdicts_and_no_negative_no_rows():
-    unjudged = [MadeOf(0, 0.5, [0, 1], [0.6, 0.4])]
+    unjudged = [Attribution(0, 0.5, [0, 1], [0.6, 0.4])]
     assert not any("true" in text or "false" in text for text in words(draw_prototypes(unjudged, CAPTIONS, title="x")))
     assert draw_prototypes([], CAPTIONS, title="x").layout.height > 0

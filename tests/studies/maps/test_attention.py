@@ -9,7 +9,7 @@ from PIL import Image
 from torch import nn
 
 from itmlab.errors import ItmlabError
-from itmlab.models import TwoTowerConfig, build_model
+from itmlab.models import DualEncoderConfig, build_model
 from itmlab.studies.maps.attention import (
     Pointing,
     caption_maps,
@@ -100,7 +100,7 @@ def test_a_model_without_patches_is_refused():
 
 
 def two_models(data):
-    return {name: build_model(TwoTowerConfig.tiny(), data.captions, seed=seed) for seed, name in enumerate("ab")}
+    return {name: build_model(DualEncoderConfig.tiny(), data.captions, seed=seed) for seed, name in enumerate("ab")}
 
 
 def test_a_captions_maps_are_those_of_each_word_for_each_checkpoint() -> None:

@@ -16,19 +16,19 @@ from torch import nn
 from torch.nn.functional import normalize
 
 from itmlab.errors import ItmlabError, MissingPart
-from itmlab.models import OneTowerConfig
+from itmlab.models import CrossEncoderConfig
 from itmlab.runs.scores import Embeddings
 from itmlab.studies.maps import embeddings
 from itmlab.studies.maps.embeddings import (
     COMPILED_ANEW,
+    BatchNeighbourhood,
     Embedded,
-    Surroundings,
+    batch_neighbourhood,
     embedded,
     neighbours_kept,
     principal_components,
     project,
     project_together,
-    surroundings,
     tsne,
     untrained,
 )
@@ -88,9 +88,9 @@ def test_untrained_is_what_the_run_began_from(tmp_path):
     assert all(torch.allclose(weight, weights[name], rtol=0, atol=1e-10) for name, weight in began.state_dict().items())
 
 
-def test_what_a_one_tower_began_from_is_refused_in_one_line():
-    run = SimpleNamespace(recipe=SimpleNamespace(model=OneTowerConfig.tiny(), name="tags"), directory="runs/one")
-    with pytest.raises(ItmlabError, match="runs/one: tags is no two-tower model's recipe"):
+def test_what_a_cross_encoder_began_from_is_refused_in_one_line():
+    run = SimpleNamespace(recipe=SimpleNamespace(model=CrossEncoderConfig.tiny(), name="tags"), directory="runs/one")
+    with pytest.raises(ItmlabError, match="runs/one: tags is no dual encoder's recipe"):
         untrained(run)
 
 
@@ -302,7 +302,7 @@ def features(images: int = 16, captions: int = 32) -> Embeddings:
 @pytest.mark.parametrize("direction, anchor", [("image", 5), ("caption", 11)])
 def test_positives_hard_and_easy_negatives_are_those_of_the_definition(direction, anchor):
     data, embeddings = small_set(), features()
-    batch = surroundings(embeddings, data, anchor, direction, margin=0.3, **OPTIONS)
+    batch = batch_neighbourhood(embeddings, data, anchor, direction, margin=0.3, **OPTIONS)
     images, captions = embeddings
     own = anchor if direction == "image" else anchor // 2
     scores, expected = [], []
@@ -322,34 +322,34 @@ def test_positives_hard_and_easy_negatives_are_those_of_the_definition(direction
 
 def test_the_world_says_which_negatives_are_true():
     data = small_set()
-    batch = surroundings(features(), data, 4, **OPTIONS)
+    batch = batch_neighbourhood(features(), data, 4, **OPTIONS)
     colours = [data.captions[index] for index in batch.index.tolist()]
     expected = ["red" in caption and index // 2 != 4 for caption, index in zip(colours, batch.index, strict=True)]
     assert batch.true.tolist() == expected and any(expected)
     data.world = None
-    assert surroundings(features(), data, 4, **OPTIONS).true is None
+    assert batch_neighbourhood(features(), data, 4, **OPTIONS).true is None
 
 
 def test_synthesised_negatives_lie_on_the_same_map():
-    batch = surroundings(features(), small_set(), 3, synthesis=SynHNC(clusters=3), **OPTIONS)
+    batch = batch_neighbourhood(features(), small_set(), 3, synthesis=SynHNC(clusters=3), **OPTIONS)
     assert batch.synthetic_scores.shape == (3,) and batch.synthetic_places.shape == (3, 2)
     assert (batch.synthetic_scores.abs() <= 1 + 1e-6).all()
-    assert len(surroundings(features(), small_set(), 3, **OPTIONS).synthetic_scores) == 0
+    assert len(batch_neighbourhood(features(), small_set(), 3, **OPTIONS).synthetic_scores) == 0
 
 
 def test_the_seed_alone_draws_the_batch():
-    first, again, other = (surroundings(features(), small_set(), 0, seed=seed, **OPTIONS) for seed in (0, 0, 1))
+    first, again, other = (batch_neighbourhood(features(), small_set(), 0, seed=seed, **OPTIONS) for seed in (0, 0, 1))
     assert torch.equal(first.index, again.index) and (first.places == again.places).all()
     assert not torch.equal(first.index, other.index)
 
 
 def test_a_batch_larger_than_the_data_is_all_of_it(tiny):
-    batch = surroundings(tiny, small_set(), 0, **{**OPTIONS, "pictures": 500})
-    assert isinstance(batch, Surroundings) and len(batch.index) == 17
+    batch = batch_neighbourhood(tiny, small_set(), 0, **{**OPTIONS, "pictures": 500})
+    assert isinstance(batch, BatchNeighbourhood) and len(batch.index) == 17
 
 
 def test_an_anchor_that_is_not_there_is_refused_in_one_line():
     with pytest.raises(ItmlabError, match="no image number 16 — 0 to 15"):
-        surroundings(features(), small_set(), 16)
+        batch_neighbourhood(features(), small_set(), 16)
     with pytest.raises(ItmlabError, match="no caption number -1 — 0 to 31"):
-        surroundings(features(), small_set(), -1, "caption")
+        batch_neighbourhood(features(), small_set(), -1, "caption")

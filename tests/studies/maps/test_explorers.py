@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from itmlab.models import TwoTowerConfig, build_model
+from itmlab.models import DualEncoderConfig, build_model
 from itmlab.studies.kit.theme import title_and_subtitle
 from itmlab.studies.maps.explorers import explore_attention, explore_embeddings
 from tests.studies.small_maps import small_maps
@@ -14,7 +14,7 @@ from tests.studies.small_world import small_set
 @pytest.fixture(scope="module")
 def explorer():
     data = small_set(8)
-    models = {name: build_model(TwoTowerConfig.tiny(), data.captions, seed=seed) for seed, name in enumerate("ab")}
+    models = {name: build_model(DualEncoderConfig.tiny(), data.captions, seed=seed) for seed, name in enumerate("ab")}
     made = explore_attention(models, data)
     made.widget()
     return made

@@ -5,13 +5,13 @@ import pytest
 import torch
 
 from itmlab.studies.maps.attention import AttentionMap
-from itmlab.studies.maps.embeddings import Surroundings
+from itmlab.studies.maps.embeddings import BatchNeighbourhood
 from itmlab.studies.maps.figures import (
     draw_attention_maps,
+    draw_batch_neighbourhood,
     draw_pointing_bars,
     draw_projection,
     draw_similarities,
-    draw_surroundings,
 )
 
 
@@ -145,11 +145,11 @@ def test_no_pairs_or_equal_ones_are_a_figure_too(values):
     assert "<b>" not in figure.layout.annotations[0].text
 
 
-def batch(synthetic: int = 3, *, world: bool = True) -> Surroundings:
+def batch(synthetic: int = 3, *, world: bool = True) -> BatchNeighbourhood:
     """Ten candidates, numbered from 100 and scored 0.0, 0.1, … 0.9: the last two positives, all above 0.45 hard."""
     positives = torch.arange(10) >= 8
     scores = torch.arange(10) / 10
-    return Surroundings(
+    return BatchNeighbourhood(
         anchor=0,
         direction="image",
         index=torch.arange(100, 110),
@@ -170,7 +170,7 @@ def named(figure, name):
 
 
 def test_the_map_tells_the_kinds_apart():
-    figure = draw_surroundings(batch(), title="t")
+    figure = draw_batch_neighbourhood(batch(), title="t")
     numbers = {kind: named(figure, kind).customdata.tolist() for kind in ("positives", "hard", "easy")}
     assert numbers == {"positives": [108, 109], "hard": [105, 106, 107], "easy": [100, 101, 102, 103, 104]}
     assert named(figure, "hard").name == "hard negatives (3)"
@@ -178,16 +178,16 @@ def test_the_map_tells_the_kinds_apart():
 
 
 def test_true_negatives_have_a_rim_of_their_own():
-    figure = draw_surroundings(batch(), title="t")
+    figure = draw_batch_neighbourhood(batch(), title="t")
     rims = named(figure, "hard").marker.line.color
     assert rims[1] not in (rims[0], rims[2]) and rims[0] == rims[2]
     assert named(figure, "true, not annotated").marker.line.color == rims[1]
-    unknown = draw_surroundings(batch(world=False), title="t")
+    unknown = draw_batch_neighbourhood(batch(world=False), title="t")
     assert not any("true" in (trace.name or "") for trace in unknown.data)
 
 
 def test_the_histogram_counts_every_negative_and_no_bin_is_both_hard_and_easy():
-    figure = draw_surroundings(batch(), title="t")
+    figure = draw_batch_neighbourhood(batch(), title="t")
     easy, hard = (trace for trace in figure.data if trace.type == "bar")
     assert sum(easy.y) == 5 and sum(hard.y) == 3
     assert not any(one and other for one, other in zip(easy.y, hard.y, strict=True))
@@ -196,18 +196,18 @@ def test_the_histogram_counts_every_negative_and_no_bin_is_both_hard_and_easy():
 
 
 def test_positives_and_synthesised_ones_stand_below_at_their_similarity():
-    figure = draw_surroundings(batch(), title="t")
+    figure = draw_batch_neighbourhood(batch(), title="t")
     below = [list(trace.x) for trace in figure.data if trace.type == "scatter" and trace.yaxis == "y3"]
     assert below[0] == pytest.approx([0.2, 0.45, 0.7]) and below[1] == pytest.approx([0.8, 0.9])
     assert list(figure.layout.yaxis3.ticktext) == ["synthesised", "positives"]
 
 
 def test_without_synthesised_ones_nothing_speaks_of_them():
-    figure = draw_surroundings(batch(0), title="t")
+    figure = draw_batch_neighbourhood(batch(0), title="t")
     assert not any("synthesised" in (trace.name or "") for trace in figure.data)
     assert list(figure.layout.yaxis3.ticktext) == ["positives"]
 
 
 def test_ids_of_candidates_are_shown_and_take_no_effect():
     ids = [f"<a>{number}" for number in range(110)]
-    assert named(draw_surroundings(batch(), title="t", ids=ids), "positives").text[0] == "&lt;a&gt;108: 0.80"
+    assert named(draw_batch_neighbourhood(batch(), title="t", ids=ids), "positives").text[0] == "&lt;a&gt;108: 0.80"

@@ -8,7 +8,7 @@ import pytest
 
 from itmlab.errors import ItmlabError
 from itmlab.studies.parser import captionlike
-from itmlab.studies.parser.captions import caption_trees, read_scene_captions
+from itmlab.studies.parser.captions import caption_trees, read_factual
 from itmlab.studies.parser.conllu import Sentence, Word, read_conllu, text_of
 from itmlab.studies.parser.scores import parsing_scores
 from itmlab.studies.parser.treebank import augmented, doc_of, kept_features, prepare, train
@@ -208,20 +208,20 @@ COLOURS = tuple(Word(name, name, "ADJ", "JJ", "_", 0, "root") for name in ("red"
 @pytest.mark.parametrize("caption", CAPTIONS)
 def test_a_caption_that_its_graph_explains_has_one_tree(tmp_path, caption):
     graph, tree = CAPTIONS[caption]
-    (found,) = caption_trees(read_scene_captions(factual(tmp_path, caption, graph)), [COLOURS])
+    (found,) = caption_trees(read_factual(factual(tmp_path, caption, graph)), [COLOURS])
     assert arcs(found) == tree
 
 
 @pytest.mark.parametrize("caption", ["dog qwertying grass", "dog on", "the dog sees that a cat is red", "dog"])
 def test_a_caption_with_an_unexplained_word_is_left_out(tmp_path, caption):
     path = factual(tmp_path, caption, "( dog , sit on , grass )")
-    assert not list(caption_trees(read_scene_captions(path), [COLOURS]))
+    assert not list(caption_trees(read_factual(path), [COLOURS]))
 
 
 def test_a_file_without_graphs_is_one_error(tmp_path):
     (tmp_path / "a.csv").write_text("caption\na dog\n")
     with pytest.raises(ItmlabError, match="not captions with scene graphs"):
-        list(read_scene_captions(tmp_path / "a.csv"))
+        list(read_factual(tmp_path / "a.csv"))
 
 
 def factual(folder: Path, caption: str, graph: str) -> Path:

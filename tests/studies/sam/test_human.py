@@ -11,7 +11,7 @@ from itmlab.data.faults import FaultyData
 from itmlab.errors import ItmlabError
 from itmlab.metrics import cider_matrix, pearson
 from itmlab.metrics.statistics import Correlation
-from itmlab.studies.sam.human import TABLE_1, Ratings, crisscrossed, draw_human_judgement, judged_by_people
+from itmlab.studies.sam.human import TABLE_1, Ratings, crisscrossed, draw_human_judgement, human_correlation
 from tests.studies.small_world import small_set
 
 CAPTIONS, IMAGES = ["770337", "771687", "152106"], ["391895", "60623"]
@@ -127,7 +127,7 @@ def test_each_reading_is_the_correlation_of_its_own_values():
     data = small_set(6)
     captions, images = torch.arange(12).repeat(2), torch.cat([data.image_of_caption, (data.image_of_caption + 1) % 6])
     scores = torch.linspace(5, 0, 24) + 0.1 * torch.randn(24, generator=torch.Generator().manual_seed(0))
-    tables = judged_by_people(data, Ratings(captions, images, scores.clamp(0, 5)))
+    tables = human_correlation(data, Ratings(captions, images, scores.clamp(0, 5)))
     references = [[data.captions[caption] for caption in own.tolist()] for own in data.captions_of_image]
     phi = cider_matrix(data.captions, references)
     left_out = cider_matrix(

@@ -8,7 +8,7 @@ import torch
 
 from itmlab.errors import ItmlabError
 from itmlab.metrics import cider_matrix, recall
-from itmlab.models import TwoTowerConfig, build_model
+from itmlab.models import DualEncoderConfig, build_model
 from itmlab.studies.sam.rankings import measured, rank, retrievals, semantic_recalls, truth_among_relevant
 from tests.studies.small_retrievals import small_retrievals
 from tests.studies.small_world import small_set
@@ -236,7 +236,7 @@ def test_models_that_only_score_pairs_together_take_sentences_too():
 def test_without_a_world_there_are_no_verdicts():
     data = small_set(6)
     data.world = None
-    model = build_model(TwoTowerConfig.tiny(), data.captions, seed=0)
+    model = build_model(DualEncoderConfig.tiny(), data.captions, seed=0)
     found = retrievals({"one": model}, data, by=("CIDEr",))
     assert found.truth is None and found.of_caption("one", 0).verdict is None
     assert found.of_sentence("one", "a red square").verdict is None

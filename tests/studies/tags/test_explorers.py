@@ -5,7 +5,7 @@ import pytest
 from itmlab.errors import ItmlabError
 from itmlab.scenes import load
 from itmlab.studies.kit.theme import title_and_subtitle
-from itmlab.studies.tags.explorers import explore_masking, explore_synthetic, explore_words
+from itmlab.studies.tags.explorers import explore_masking, explore_negatives, explore_words
 from itmlab.studies.tags.negatives import synthetic_negatives
 from itmlab.text.graph import SceneGraph, SceneObject, Span, tokenise
 from tests.studies.colour_tower import ColourTower, judging_set
@@ -103,7 +103,7 @@ def tower(data):
 
 @pytest.fixture
 def of_negatives(data, tower):
-    made = explore_synthetic(tower, data, picture=1, rows=4, drawn=6)
+    made = explore_negatives(tower, data, picture=1, rows=4, drawn=6)
     made.widget()
     return made
 
@@ -134,7 +134,7 @@ def test_fewer_maskings_another_temperature_and_another_seed_are_seen(of_negativ
 
 
 def test_each_filter_lets_more_through_than_the_one_before(data, tower):
-    explorer = explore_synthetic(tower, data, generator="wm", rows=1000, fluent=None)
+    explorer = explore_negatives(tower, data, generator="wm", rows=1000, fluent=None)
     found = []
     for name in ("with implied words", "the paper's", "none"):
         controls(explorer)["filter"].value = name
@@ -151,7 +151,7 @@ def test_another_picture_and_another_caption(of_negatives, data):
 
 
 def test_a_model_that_cannot_refill_is_told_in_one_line(data):
-    explorer = explore_synthetic(object(), data)
+    explorer = explore_negatives(object(), data)
     (figure,) = explorer.figures()
     assert "Nothing to show" in figure.layout.title.text
 

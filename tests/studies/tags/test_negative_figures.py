@@ -20,7 +20,7 @@ from itmlab.studies.tags.negative_figures import (
     draw_synthetic_examples,
     marked,
 )
-from itmlab.studies.tags.negatives import DifficultyHistory, Made
+from itmlab.studies.tags.negatives import DifficultyHistory, SyntheticNegatives
 from itmlab.synthesis import Negative
 from itmlab.synthesis.negative import Change, edited
 from itmlab.text import Span
@@ -124,8 +124,10 @@ def test_an_example_holds_the_hardest_of_each_source():
     data = small_set(2)
     positive = torch.tensor([0.1, 0.2])
     made = {
-        "set": Made(data, "whole_set", (0, 2), [[NEGATIVES[0]], [NEGATIVES[1], NEGATIVES[2]]], positive, object()),
-        "generated": Made(data, "tags", (0, 2), [[], []], positive, object()),
+        "set": SyntheticNegatives(
+            data, "whole_set", (0, 2), [[NEGATIVES[0]], [NEGATIVES[1], NEGATIVES[2]]], positive, object()
+        ),
+        "generated": SyntheticNegatives(data, "tags", (0, 2), [[], []], positive, object()),
     }
     example = Example.of(made, 1)
     assert example.caption == data.captions[2] and example.negatives == {"set": NEGATIVES[1]}
@@ -166,7 +168,7 @@ def test_dots_have_the_colour_of_the_verdict_and_each_is_named_once():
 def test_the_hardest_of_each_caption_that_has_negatives():
     data = small_set(2)
     rows = [[Negative("a", 0, 0, score=0.9, truth=True), Negative("b", 0, 0, score=0.1, truth=False)], []]
-    made = Made(data, "vse_c", (0, 2), rows, torch.tensor([0.5, 0.6]), object())
+    made = SyntheticNegatives(data, "vse_c", (0, 2), rows, torch.tensor([0.5, 0.6]), object())
     pairs = Pairs.of(made)
     assert pairs.positive.tolist() == [0.5] and np.allclose(pairs.negative, [0.9]) and pairs.verdicts.tolist() == [1]
     assert np.allclose(Pairs.of(made, logits=True).negative, [0.9])

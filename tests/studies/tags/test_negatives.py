@@ -11,13 +11,13 @@ from hypothesis.extra.numpy import arrays
 
 from itmlab.errors import ItmlabError
 from itmlab.metrics import fluency
-from itmlab.models import TwoTowerConfig, build_model
+from itmlab.models import DualEncoderConfig, build_model
 from itmlab.scenes import load
 from itmlab.studies.kit.scoring import matching
 from itmlab.studies.tags.negatives import (
     GENERATORS,
     DifficultyHistory,
-    Made,
+    SyntheticNegatives,
     difficulty_history,
     synthetic_negatives,
 )
@@ -139,7 +139,7 @@ def test_what_said_words_imply_counts_as_said_unless_not_asked(data, tower):
 
 
 def test_another_model_scores_what_the_tower_made(data, tower):
-    pair = build_model(TwoTowerConfig.tiny(), data.captions, seed=0).eval()
+    pair = build_model(DualEncoderConfig.tiny(), data.captions, seed=0).eval()
     made = synthetic_negatives(data, [0, 7], "tags", run=tower, scorer=pair, truth=False, **FEW)
     own = synthetic_negatives(data, [0, 7], "tags", run=tower, truth=False, **FEW)
     assert {one.sentence for one in made.all()} == {one.sentence for one in own.all()}
@@ -162,7 +162,7 @@ def test_captions_without_a_world_are_parsed_and_not_judged(tower):
     data = caption_set(["a dog next to a tree", "two men ride horses"], [0, 1])
     made = synthetic_negatives(data, [0, 1], "in_batch")
     assert [row[0].sentence for row in made.negatives] == [data.captions[1], data.captions[0]]
-    assert isinstance(made, Made) and all(one.truth is None for one in made.all())
+    assert isinstance(made, SyntheticNegatives) and all(one.truth is None for one in made.all())
     assert made.verdicts.tolist() == [-1, -1]
 
 
@@ -174,7 +174,7 @@ def test_captions_without_a_world_are_parsed_and_not_judged(tower):
         ([-1], {}, "numbers from 0 to 29"),
         ([1, 1], {"generator": "vse_c"}, "each of them once"),
         ([1], {"generator": "vsec"}, "no generator 'vsec'"),
-        ([1], {}, "tags needs a one tower"),
+        ([1], {}, "tags needs a cross-encoder"),
         ([1], {"generator": "in_batch", "batch": 0}, "a batch must have captions"),
     ],
 )

@@ -9,10 +9,10 @@ import torch
 from itmlab.errors import ItmlabError
 from itmlab.metrics import CausalModel, TrueNegatives
 from itmlab.metrics.statistics import Interval, Share
-from itmlab.models import TwoTowerConfig, build_model
+from itmlab.models import DualEncoderConfig, build_model
 from itmlab.scenes import load
 from itmlab.studies.kit.bars import Dot, interval_rows
-from itmlab.studies.tags.negatives import Made, synthetic_negatives
+from itmlab.studies.tags.negatives import SyntheticNegatives, synthetic_negatives
 from itmlab.studies.tags.tables import (
     TABLE_3,
     TABLE_4,
@@ -36,7 +36,7 @@ from tests.studies.small_world import small_set
 def test_it_is_the_share_of_pairs_in_which_the_caption_scores_higher(tmp_path):
     data = load(images=4, cache=tmp_path)
     towers = {"one": small_tower(data.captions), "another": small_tower(data.captions, seed=3)}
-    pair = build_model(TwoTowerConfig.tiny(), data.captions, seed=1).eval()
+    pair = build_model(DualEncoderConfig.tiny(), data.captions, seed=1).eval()
     settings = {"maskings": 2, "samples": 3, "truth": False}
     made = {
         "tags": synthetic_negatives(data, [0, 6, 11], "tags", run=towers["one"], **settings),
@@ -64,7 +64,7 @@ def negative(caption: int, image: int, sentence: str, word: str, truth: bool | N
 
 
 @pytest.fixture
-def made() -> Made:
+def made() -> SyntheticNegatives:
     data = small_set(2)  # "A red square.", "there is a square that is red"; the same in blue
     first = [
         negative(0, 0, "A there square.", "there", True),
@@ -72,7 +72,7 @@ def made() -> Made:
         negative(0, 0, "A crimson square.", "crimson", True),
         negative(0, 0, "A odd square.", "odd", None),
     ]
-    return Made(data, "tags", (0, 2), [first, [negative(2, 1, "A red square.", "red", False)]], None)
+    return SyntheticNegatives(data, "tags", (0, 2), [first, [negative(2, 1, "A red square.", "red", False)]], None)
 
 
 def test_each_form_of_the_filter_chooses_from_the_same_candidates(made):
@@ -90,7 +90,7 @@ def test_without_a_world_nobody_can_say(made):
     data = small_set(2)
     data.world = None
     with pytest.raises(ItmlabError, match="nobody says what is true"):
-        truth_by_filter(Made(data, "tags", (0,), [[]], torch.zeros(1)))
+        truth_by_filter(SyntheticNegatives(data, "tags", (0,), [[]], torch.zeros(1)))
 
 
 def model_of_lengths(letters: int = 30) -> CausalModel:
@@ -117,8 +117,8 @@ def test_means_and_medians_of_each_kind_of_sentence():
     data = small_set(4)
     rows = [[Negative("a a b", 0, 0), Negative("a b", 0, 0)], [Negative("b b", 1, 2)]]
     made = {
-        "tags": Made(data, "tags", (0, 2), rows, None),
-        "vse_c": Made(data, "vse_c", (0,), [[Negative("a", 0, 0)]], None),
+        "tags": SyntheticNegatives(data, "tags", (0, 2), rows, None),
+        "vse_c": SyntheticNegatives(data, "vse_c", (0,), [[Negative("a", 0, 0)]], None),
     }
     table = fluency_table(made, model=model_of_lengths())
     assert list(table) == ["positive", "tags", "vse_c"]
@@ -134,7 +134,7 @@ def test_the_first_ones_corrected_stand_behind_them():
     data = small_set(4)
     tower = small_tower(data.captions, image_size=48, patch_size=12)
     rows = [[Negative("A blue square.", 0, 0)]]
-    made = {name: Made(data, name, (0,), rows, None) for name in ("tags", "wm")}
+    made = {name: SyntheticNegatives(data, name, (0,), rows, None) for name in ("tags", "wm")}
     table = fluency_table(made, model=model_of_lengths(), corrected_by=tower)
     assert list(table) == ["positive", "tags", "corrected", "wm"] and table["corrected"].sentences == 1
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from itmlab.errors import ItmlabError
-from itmlab.models import FragmentConfig, OneTower, TwoTower, build_fragment
+from itmlab.models import CrossEncoder, DualEncoder, LateInteractionConfig, build_late_interaction
 from itmlab.runs.scores import similarity
 from itmlab.scenes import load
 from itmlab.studies.kit.scoring import matching
@@ -18,13 +18,13 @@ from itmlab.studies.tags.words import (
     ExplainedSentence,
     Word,
     corrections,
+    cross_encoder_of,
     explain_words,
     explained,
-    one_tower_of,
     word_answers,
     word_example,
 )
-from tests.models.one_towers import build, records
+from tests.models.cross_encoders import build, records
 from tests.studies.colour_tower import SURE, ColourTower, judging_set
 from tests.studies.small_tower import small_tower
 from tests.studies.small_world import small_set
@@ -95,7 +95,7 @@ def data(tmp_path_factory):
 @pytest.mark.parametrize("kind", ["vsrn", "scan_t2i", "sgraf"])
 def test_a_typed_sentence_and_single_pairs_score_as_the_whole_matrix(kind, data):
     sizes = {"dimension": 12, "word_dimension": 10, "similarity_dimension": 8}
-    model = build_fragment(FragmentConfig.tiny(kind, **sizes), data.captions, seed=0).eval()
+    model = build_late_interaction(LateInteractionConfig.tiny(kind, **sizes), data.captions, seed=0).eval()
     found, scores = retrievals({"one": model}, data, by=("CIDEr",)), similarity(model, data)
     assert torch.allclose(found.similarity["one"], scores)
     typed, own = found.of_sentence("one", data.captions[3], k=6), found.of_caption("one", 3, k=6)
@@ -181,7 +181,7 @@ SENTENCES = ["A red square.", "there is a square that is blue", "square", "A gre
 
 
 @pytest.fixture(scope="module")
-def learnt_nothing() -> OneTower:
+def learnt_nothing() -> CrossEncoder:
     return small_tower([*small_set().captions, "unfootballed grey horses"])
 
 
@@ -280,9 +280,9 @@ def test_a_model_of_regions_explains_records_of_regions():
 
 
 def test_what_cannot_be_explained_is_one_line(squares, tower, tiny):
-    assert isinstance(tiny, TwoTower)
-    with pytest.raises(ItmlabError, match="TwoTower has no heads"):
-        one_tower_of(SimpleNamespace(model=tiny))
+    assert isinstance(tiny, DualEncoder)
+    with pytest.raises(ItmlabError, match="DualEncoder has no heads"):
+        cross_encoder_of(SimpleNamespace(model=tiny))
     with pytest.raises(ItmlabError, match="sentence 1 has no words"):
         explain_words(tower, squares.images[0], ["a", " \n"])
     with pytest.raises(ItmlabError, match="2 sentences on 1 images"):

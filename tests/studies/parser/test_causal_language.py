@@ -11,8 +11,8 @@ from itmlab.errors import ItmlabError
 from itmlab.metrics import causal_model, fluency
 from itmlab.metrics.perplexity import SHIPPED
 from itmlab.scenes import load
-from itmlab.training import causal_language
-from itmlab.training.causal_language import save_causal_language, train_causal_language
+from itmlab.studies.parser import causal_language
+from itmlab.studies.parser.causal_language import save_causal_language, train_causal_language
 
 CAPTIONS = ["a dog runs on the grass", "two dogs are next to a tree", "a man rides a horse", "the red car"] * 20
 

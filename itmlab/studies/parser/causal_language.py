@@ -1,4 +1,4 @@
-"""A small causal language model of captions, for fluency offline: `python -m itmlab.training.causal_language --help`.
+"""A small causal language model of captions, for fluency offline: `python -m …parser.causal_language --help`.
 
 The one of `scenes` ships: `metrics.causal_model("scenes")`.
 """
@@ -16,11 +16,11 @@ from jaxtyping import Int64
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from ..data import load
-from ..errors import ItmlabError
-from ..metrics import Fluency, fluency
-from ..storage import write_json
-from ..text.tokens import encode_captions, train_wordpiece
+from ...data import load
+from ...errors import ItmlabError
+from ...metrics import Fluency, fluency
+from ...storage import write_json
+from ...text.tokens import encode_captions, train_wordpiece
 
 if TYPE_CHECKING:
     from transformers import GPT2LMHeadModel, PreTrainedTokenizerFast
@@ -128,7 +128,7 @@ def _made(name: str, learnt: Sequence[str], found: Fluency, **settings: int) -> 
     """How it was made and what it is worth, to lie beside it."""
     perplexity = {"mean": found.mean, "median": found.median, "corpus": found.corpus}
     return {
-        "command": f"python -m itmlab.training.causal_language OUTPUT --data {name}",
+        "command": f"python -m itmlab.studies.parser.causal_language OUTPUT --data {name}",
         "captions": len(learnt),
         "sha256": hashlib.sha256(json.dumps(learnt).encode()).hexdigest(),
         **settings,

@@ -1,4 +1,4 @@
-"""Small one-tower models with pairs of different lengths and numbers of regions."""
+"""Small cross-encoders with pairs of different lengths and numbers of regions."""
 
 from types import SimpleNamespace
 
@@ -6,19 +6,19 @@ import numpy as np
 import torch
 from PIL import Image
 
-from itmlab.models import OneTower, OneTowerConfig
+from itmlab.models import CrossEncoder, CrossEncoderConfig
 from itmlab.text.tokens import train_wordpiece
 
 CAPTIONS = ["a dog runs on the grass", "two red cars next to a tree", "a cat", "a man rides a horse in a green field"]
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 
 
-def build(form: str = "uniter", visual: str = "regions", **changes) -> OneTower:
+def build(form: str = "uniter", visual: str = "regions", **changes) -> CrossEncoder:
     tokenizer = train_wordpiece(CAPTIONS, 120)
     sizes = dict(region_dimension=16, hidden=24, layers=2, heads=3, intermediate=40, maximum_tokens=30, maximum_tags=9,
                  positions=40, image_size=32, patch_size=8, vocabulary_size=len(tokenizer))  # fmt: skip
     torch.manual_seed(0)
-    model = OneTower(OneTowerConfig(form=form, visual=visual, **(sizes | changes)), tokenizer)
+    model = CrossEncoder(CrossEncoderConfig(form=form, visual=visual, **(sizes | changes)), tokenizer)
     for weights in model.parameters():  # larger than at the start, so that every part has its say
         weights.data += 0.2 * torch.randn_like(weights)
     return model.eval()
@@ -34,7 +34,7 @@ def records(counts: list[int]) -> list[SimpleNamespace]:
     return [SimpleNamespace(features=torch.randn(n, 16), boxes=torch.rand(n, 7)) for n in counts]
 
 
-def inputs(model: OneTower, count: int = 4) -> tuple[dict, dict]:
+def inputs(model: CrossEncoder, count: int = 4) -> tuple[dict, dict]:
     """Captions and images of `count` pairs with different lengths and numbers of regions, tags in OSCAR's form."""
     tags = ["dog", "car tree", "cat", "man horse"][:count] if model.config.form == "oscar" else None
     source = pictures(count) if model.stem else records([3, 5, 1, 4][:count])
