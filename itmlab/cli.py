@@ -16,14 +16,15 @@ import typer
 from . import workbench
 from .errors import ItmlabError
 from .storage import atomic_file
+from .workbench import Words
 
 # Options that several commands share.
 
-Words = list[str] | None  # of a repeatable option
+File = Path | None
 DataName = Annotated[
     str, typer.Option("--data", help="scenes, flickr30k, coco, folder, hub, regions (see itmlab.data.load).")
 ]
-DataRoot = Annotated[Path | None, typer.Option("--root", help="Where the data set lies on the disk.")]
+DataRoot = Annotated[File, typer.Option("--root", help="Where the data set lies on the disk.")]
 DataOptions = Annotated[Words, typer.Option("--option", help="An option of the data set, NAME=VALUE; repeatable.")]
 SkipFaults = Annotated[bool, typer.Option("--skip-faults", help="Leave faulty rows out, counted and listed.")]
 SplitName = Annotated[str, typer.Option(help="train, val, test, or all.")]
@@ -71,9 +72,7 @@ def evaluate(
     split: SplitName = "test",
     folds: Annotated[int, typer.Option(help="5 for COCO 1K: consecutive blocks, averaged.")] = 1,
     relevance: Annotated[str | None, typer.Option(help="cider or spice: also semantic recall (SR) and NCS.")] = None,
-    scores: Annotated[
-        Path | None, typer.Option(help="A file of a cross-encoder's scores, to keep and go on from.")
-    ] = None,
+    scores: Annotated[File, typer.Option(help="A file of a cross-encoder's scores, to keep and go on from.")] = None,
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
@@ -132,8 +131,7 @@ def attend(
     from .studies.maps.attention import word_maps
     from .studies.maps.figures import draw_attention_maps
 
-    opened = open_run(run)
-    maps = word_maps(opened.model, read_image(picture, where=str(picture)), caption)
+    maps = word_maps(open_run(run), read_image(picture, where=str(picture)), caption)
     print(write_figure(draw_attention_maps({run: maps}), out))
 
 
@@ -151,9 +149,9 @@ def export(
 
 def parse(
     captions: Annotated[Words, typer.Argument(metavar="[CAPTION]...", help="Sentences.")] = None,
-    file: Annotated[Path | None, typer.Option(help="A text file, a caption a line (- is standard input).")] = None,
+    file: Annotated[File, typer.Option(help="A text file, a caption a line (- is standard input).")] = None,
     parser: Annotated[str, typer.Option(help="english, a spaCy pipeline, or factual[:NAME_OR_FOLDER].")] = "english",
-    out: Annotated[Path | None, typer.Option(help="Write whole graphs, with token spans, as JSON lines.")] = None,
+    out: Annotated[File, typer.Option(help="Write whole graphs, with token spans, as JSON lines.")] = None,
 ) -> None:
     """What captions say: their objects, attributes and relations."""
     from .text import parse as parse_captions

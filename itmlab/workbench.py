@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -9,11 +10,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -22,14 +22,13 @@ from .storage import Profile, cache_directory, figure_directory, notebook_direct
 
 # The tour: the ordered notebooks run without a screen, a line of progress each and a table at the end.
 
+Words = list[str] | None  # of a repeatable option
 LONGEST_CELL = 1800  # seconds: past this a cell hangs rather than works
 
 
 def run_tour(
     profile: Annotated[str, typer.Option(help="quick: minutes; full: what made the committed figures.")] = "quick",
-    only: Annotated[
-        list[str] | None, typer.Option(help="Only notebooks whose names begin so (04); repeatable.")
-    ] = None,
+    only: Annotated[Words, typer.Option(help="Only notebooks whose names begin so (04); repeatable.")] = None,
     out: Annotated[Path, typer.Option(help="Where the executed notebooks go.")] = Path("runs/tour"),
     jobs: Annotated[int | None, typer.Option(help="Notebooks at a time: 2, or 1 on one core.", min=1)] = None,
 ) -> None:
@@ -46,8 +45,7 @@ def run_tour(
         raise typer.Exit(1)
 
 
-@dataclass(frozen=True)
-class Stop:
+class Stop(NamedTuple):
     """One notebook of the tour: how it went, how long it took, how many figures it wrote."""
 
     notebook: str
@@ -79,6 +77,8 @@ def tour(
     notebooks: list[Path], out: Path, *, profile: Profile = "quick", jobs: int = 1, say: Callable[[str], None] = print
 ) -> list[Stop]:
     """Run each notebook from a clean kernel, `jobs` at a time, keep the executed copies in `out`, say how each went."""
+    from .studies.kit.saving import write_index
+
     say(f"running {len(notebooks)} notebooks{f', {jobs} at a time' if jobs > 1 else ''} …")
     clients: list[Any] = []
     with ThreadPoolExecutor(jobs) as pool:
@@ -98,7 +98,8 @@ def tour(
                         process.terminate()
                 time.sleep(0.5)
             raise
-    _write_index_again(profile)
+    if (home := _figure_home(profile)).is_dir():
+        write_index(home)  # again, for two kernels that save at once may each have listed theirs without the other's
     return [stop.result() for stop in stops]
 
 
@@ -140,14 +141,6 @@ def run_notebook(
     return Stop(notebook.stem, time.monotonic() - started, error, figures)
 
 
-def _write_index_again(profile: Profile) -> None:
-    """List every figure, for two kernels that save at once may each have listed them without the other's."""
-    from .studies.kit.saving import write_index
-
-    if _figure_home(profile).is_dir():
-        write_index(_figure_home(profile))
-
-
 def _figure_home(profile: Profile) -> Path:
     return figure_directory() / "quick" if profile == "quick" else figure_directory()
 
@@ -155,15 +148,11 @@ def _figure_home(profile: Profile) -> Path:
 def summary(stops: list[Stop], out: Path, *, profile: Profile = "quick") -> str:
     """The table that closes the tour, and where its figures and executed notebooks are."""
     width = max(len(stop.notebook) for stop in stops)
-    lines = [f"{'notebook':<{width}}  result  seconds  figures"]
-    for stop in stops:
-        result = "passed" if stop.passed else "FAILED"
-        lines.append(f"{stop.notebook:<{width}}  {result}  {stop.seconds:7.0f}  {stop.figures:7d}")
-    total = sum(stop.seconds for stop in stops)
-    lines.append(f"{'total':<{width}}          {total:7.0f}  {sum(stop.figures for stop in stops):7d}")
-    lines.append(f"figures:            {_figure_home(profile) / 'index.html'}")
-    lines.append(f"executed notebooks: {out}")
-    return "\n".join(lines)
+    rows = [(stop.notebook, "passed" if stop.passed else "FAILED", stop.seconds, stop.figures) for stop in stops]
+    rows.append(("total", "", sum(stop.seconds for stop in stops), sum(stop.figures for stop in stops)))
+    lines = [f"{name:<{width}}  {result:6}  {seconds:7.0f}  {figures:7d}" for name, result, seconds, figures in rows]
+    ends = f"figures:            {_figure_home(profile) / 'index.html'}", f"executed notebooks: {out}"
+    return "\n".join([f"{'notebook':<{width}}  result  seconds  figures", *lines, *ends])
 
 
 # JupyterLab and the figures' pages.
@@ -188,7 +177,8 @@ def figures() -> None:
 
 def doctor() -> None:
     """What is installed, which device is used, and what is missing with the command that brings it."""
-    findings = examine()
+    findings = [Finding("Python", f"{platform.python_version()} at {sys.executable}"), *_packages()]
+    findings += [_device(), _chrome(), _wordnet(), _notebooks(), Finding("cache", str(cache_directory()))]
     width = max(len(finding.part) for finding in findings)
     for finding in findings:
         line = f"{finding.part:<{width}}  {finding.found}"
@@ -197,8 +187,7 @@ def doctor() -> None:
         raise typer.Exit(1)
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """One line of the report: a part, what was found, and the command that brings it when it is missing."""
 
     part: str
@@ -207,25 +196,11 @@ class Finding:
     required: bool = False
 
 
-def examine() -> list[Finding]:
-    """Look at Python, the required and optional packages, the device, Chrome, the notebooks and the cache."""
-    return [
-        Finding("Python", f"{platform.python_version()} at {sys.executable}"),
-        *_packages(),
-        _device(),
-        _chrome(),
-        _wordnet(),
-        _notebooks(),
-        Finding("cache", str(cache_directory())),
-    ]
-
-
 def _packages() -> list[Finding]:
     findings = []
     for requirement in requires("itmlab") or []:
-        name, _, condition = requirement.partition(";")
-        name = name.split(">")[0].split("=")[0].split("<")[0].strip()
-        extra = condition.partition("extra ==")[2].strip().strip("'\"")
+        needed, _, condition = requirement.partition(";")
+        name, extra = re.split("[<=>]", needed)[0].strip(), condition.partition("extra ==")[2].strip().strip("'\"")
         remedy = f"pip install -c constraints.txt -e '.[{extra}]'" if extra else "pip install -c constraints.txt -e ."
         try:
             findings.append(Finding(name, version(name)))
@@ -251,9 +226,9 @@ def chrome_path() -> str | None:
 
 
 def _chrome() -> Finding:
-    missing = ("missing: figures are HTML and JSON only", "apt-get install chromium")
     path = chrome_path()
-    return Finding("Chrome for PNG figures", *((path,) if path else missing))
+    remedy = None if path else "apt-get install chromium"
+    return Finding("Chrome for PNG figures", path or "missing: figures are HTML and JSON only", remedy)
 
 
 def _wordnet() -> Finding:

@@ -45,8 +45,7 @@ class PairBatches:
     `(seed, epoch)` only. A last batch that is not full is dropped unless it is the only one. `prepare_images` (list of
     pictures -> anything) and `prepare_captions` (list of texts -> anything) run in the background. Decoded pictures
     are kept as long as they fit into `keep_bytes`, so that a small set is decoded once. `waited_seconds` adds up the
-    time that the consumer stood still. `images` says what the batches bring of images: "pictures", "regions", or
-    nothing.
+    time that the consumer stood still. `images` is what the batches bring: "pictures", "regions" or nothing.
 
     >>> data = CaptionSet(name="four", images=range(4), image_ids="abcd", captions="abcd", caption_ids="abcd",
     ...     image_of_caption=range(4), splits={})

@@ -23,8 +23,7 @@ class CaptionSet:
 
     `images[i]` is an RGB picture; `image_of_caption: Long["caption"]` says which image each caption describes;
     `splits` names subsets by image index; `world` is the truth behind a drawn world; `regions` holds region features
-    by image; `skipped` what loading left out on request. Lengths, indices or ids that contradict each other raise
-    ItmlabError.
+    by image; `skipped` what loading left out on request. ItmlabError: contradicting lengths, indices or ids.
 
     >>> images = [Image.new("RGB", (8, 8), colour) for colour in ("red", "blue")]
     >>> data = CaptionSet(name="colours", images=images, image_ids=["r", "b"], captions=["red", "a red one", "blue"],
@@ -125,8 +124,7 @@ class CaptionSet:
         renumbered = torch.full((len(self),), -1, dtype=torch.int64)
         renumbered[chosen] = torch.arange(len(chosen))
         # a split keeps its own order, and goes where none of its images were chosen
-        splits = {name: renumbered[indices] for name, indices in self.splits.items()}
-        splits = {name: indices[indices >= 0] for name, indices in splits.items()}
+        splits = {name: at[at >= 0] for name, own in self.splits.items() if ((at := renumbered[own]) >= 0).any()}
         return CaptionSet(
             name=self.name,
             images=view(self.images, chosen.tolist()),
@@ -134,7 +132,7 @@ class CaptionSet:
             captions=[self.captions[i] for i in captions.tolist()],
             caption_ids=[self.caption_ids[i] for i in captions.tolist()],
             image_of_caption=renumbered[self.image_of_caption[captions]],
-            splits={name: indices for name, indices in splits.items() if len(indices)},
+            splits=splits,
             world=None if self.world is None else self.world.select(chosen, captions),
             regions=None if self.regions is None else self.regions.select(chosen),
             skipped=self.skipped,
@@ -144,8 +142,7 @@ class CaptionSet:
         """With only this share of the split "train" (of all images where there are no splits), the rest as it was.
 
         Which images stay is drawn by `seed`, in their old order: `share` of them rounded, at least one. A smaller share
-        is contained in a larger one of the same seed. A share outside 0 (excluded) to 1, or splits without "train", are
-        an ItmlabError.
+        is contained in a larger one of the same seed. ItmlabError: a share not above 0 and up to 1, no split "train".
         """
         if not self.splits:
             return self.select(reduced_rows(len(self), share, seed))
@@ -208,6 +205,5 @@ def proportional_splits(
         for place, end in enumerate(ends):  # at least one each, and enough left for those that follow
             before = ends[place] = min(max(end, before + 1), image_count - (len(ends) - 1 - place))
     order = torch.randperm(image_count, generator=torch.Generator().manual_seed(seed))
-    starts = [0, *ends[:-1]]
-    parts = {name: order[start:end].sort().values for name, start, end in zip(wanted, starts, ends, strict=True)}
-    return {name: part for name, part in parts.items() if len(part)}
+    parts = zip(wanted, order.tensor_split(ends[:-1]), strict=True)
+    return {name: part.sort().values for name, part in parts if len(part)}

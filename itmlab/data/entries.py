@@ -71,8 +71,7 @@ def assemble(
     """The CaptionSet of `entries`, every fault of theirs settled in one pass.
 
     `check(sources)` gives for each what is wrong with it, or None; `pictures(sources)` and `regions(sources)` open
-    what belongs to the entries that remain. Where no entry names a split, the images are shared among train, val and
-    test by `proportions` and `seed`.
+    what belongs to the entries that remain. Without any named split, `proportions` and `seed` share the images out.
 
     >>> entry = Entry("mine.txt", 1, image_id="a", source="a.jpg", captions=[Caption("a dog"), Caption("a hound")])
     >>> data = assemble([entry], Faults("mine"), pictures=list, proportions=(0, 0, 1))
@@ -173,9 +172,9 @@ def _splits(entries: list[Entry], proportions: Sequence[float], seed: int) -> di
     return members
 
 
-def find_table(root: Path, stem: str = "captions") -> Path | None:
-    """The file `stem` with one of the suffixes that are read here, or None."""
-    return next((root / f"{stem}{suffix}" for suffix in SUFFIXES if (root / f"{stem}{suffix}").is_file()), None)
+def find_table(root: Path) -> Path | None:
+    """The file `captions` with one of the suffixes that are read here, or None."""
+    return next(filter(Path.is_file, (root / f"captions{suffix}" for suffix in SUFFIXES)), None)
 
 
 def read_rows(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -231,8 +230,7 @@ def _csv_rows(path: Path, text: str, faults: Faults) -> Iterator[tuple[int, dict
         except StopIteration:
             return
         except csv.Error as error:
-            unclosed = "unexpected end" in str(error)
-            what = "a quote opened here never closes" if unclosed else error
+            what = "a quote opened here never closes" if "unexpected end" in str(error) else error
             faults.add(path, line, f"malformed CSV ({what})")
             continue
         if header is None:

@@ -51,8 +51,7 @@ class FaultyData(ItmlabError):
 class Faults:
     """Collects the faults of one load; `settle` raises them together or returns what was skipped.
 
-    `on_fault` is "error" or "skip"; the list of what was skipped goes to `skipped_to` (JSON lines), by default into
-    the cache.
+    `on_fault` is "error" or "skip"; what was skipped is listed in `skipped_to` (JSON lines), by default in the cache.
 
     >>> faults = Faults("mine")
     >>> faults.add("captions.jsonl", 3, "it is empty")

@@ -85,8 +85,7 @@ def read_captions(path: Path, faults: Faults, find: Callable[[str], Any]) -> lis
 
     A row has `image` (also `file_name`, or `image_id` alone) and `caption` (a text; more rows of the same image add
     theirs) or `captions` (a list, in CSV as JSON; all captions of that image, so it stands in one row). Optional:
-    `split`, `image_id`, `caption_id` or `caption_ids`. `find(image)` locates the picture; its ItmlabError is the row's
-    fault.
+    `split`, `image_id`, `caption_id` or `caption_ids`. `find(image)` locates the picture, or raises the row's fault.
     """
     entries: dict[str, Entry] = {}
     repeated: list[Entry] = []

@@ -45,11 +45,8 @@ def load_hub(
     table, places = _joined(_opened(source, configuration, revision), image_column)
     folder = Path(source) if isinstance(source, str | Path) and Path(source).exists() else None
     image_column = table.column_names[0] if image_column is None else image_column
-    columns = {
-        "caption_column": caption_column or next((n for n in CAPTION_COLUMNS if n in table.column_names), "caption"),
-        "split_column": split_column,
-        "image_id_column": image_id_column,
-    }
+    caption_column = caption_column or next((n for n in CAPTION_COLUMNS if n in table.column_names), "caption")
+    columns = {"caption_column": caption_column, "split_column": split_column, "image_id_column": image_id_column}
     for option, column in columns.items():
         if column is not None and column not in table.column_names:
             raise _no_column(column, table, option)

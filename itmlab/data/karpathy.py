@@ -34,7 +34,7 @@ def load_flickr30k(
     path = Path(annotations) if annotations is not None else _find_json(root, "flickr30k")
     if path is None:
         raise ItmlabError("there is no dataset_flickr30k.json", where=str(root), remedy=GET_THEM)
-    folder = named_folder(images) if images is not None else _first_folder(root, FLICKR_FOLDERS, "of pictures ({})")
+    folder = _folder(root, images, FLICKR_FOLDERS, "of pictures ({})")
     return assemble_files(karpathy_entries(path, read_json(path), folder, faults, restval=True), faults, verify)
 
 
@@ -54,8 +54,7 @@ def load_coco(
     `restval=True` adds Karpathy's "restval" images to train, as the field does; False keeps them as a split of that
     name. COCO's own annotations are `captions.json` beside `images/`, or `annotations/captions_*.json` beside
     folders named as the files (`val2017/`), whose names also give the splits; without such names the images are
-    shared out by `proportions` and `seed`. The test split's order is the file's: five folds of 1,000 are its
-    consecutive blocks.
+    shared out by `proportions` and `seed`. The test split has the file's order: five folds of 1,000 are blocks of it.
     """
     path = Path(annotations) if annotations is not None else _find_json(root, "coco")
     content, own = None if path is None else read_json(path), []
@@ -67,11 +66,9 @@ def load_coco(
     elif isinstance(content, dict) and "annotations" in content:
         own = [path]
     if own:
-        entries = coco_entries(root, own, None if images is None else named_folder(images), faults)
+        entries = coco_entries(root, own, images, faults)
     else:
-        folder = (
-            named_folder(images) if images is not None else _first_folder(root, ("images", "."), "of pictures ({})")
-        )
+        folder = _folder(root, images, ("images", "."), "of pictures ({})")
         entries = karpathy_entries(path, content, folder, faults, restval=restval)
     return assemble_files(entries, faults, verify, proportions=proportions, seed=seed)
 
@@ -81,7 +78,10 @@ def _find_json(root: Path, name: str) -> Path | None:
     return next((p / f"dataset_{name}.json" for p in places if (p / f"dataset_{name}.json").is_file()), None)
 
 
-def _first_folder(root: Path, names: Sequence[str], said: str = "{}") -> Path:
+def _folder(root: Path, images: str | Path | None, names: Sequence[str], said: str = "{}") -> Path:
+    """Where the pictures are: `images`, or the first of the names that is a folder under `root`."""
+    if images is not None:
+        return named_folder(images)
     for name in names:
         if (root / name).is_dir():
             return inside(root, name)
@@ -108,23 +108,21 @@ def karpathy_entries(path: Path, content: Any, folder: Path, faults: Faults, *, 
         if entry.split == "restval" and restval:
             entry.split = "train"
         for at, sentence in enumerate(row["sentences"]):
-            sentence = sentence if isinstance(sentence, dict) else {}
-            caption = Caption(sentence.get("raw"), _text(sentence.get("sentid")), f"{place}.sentences[{at}]")
-            entry.captions.append(caption)
+            said = sentence if isinstance(sentence, dict) else {}
+            entry.captions.append(Caption(said.get("raw"), _text(said.get("sentid")), f"{place}.sentences[{at}]"))
         with faults.noting(path, place):  # "filepath" is the folder of COCO's pictures (val2014)
             entry.source = locate(folder, f"{row['filepath']}/{name}" if row.get("filepath") else name)
         entries.append(entry)
     return entries
 
 
-def coco_entries(root: Path, files: list[Path], images: Path | None, faults: Faults) -> list[Entry]:
+def coco_entries(root: Path, files: list[Path], images: str | Path | None, faults: Faults) -> list[Entry]:
     """One entry for each image of each file; captions of images that are not listed go to `faults`."""
     entries = []
     for path in files:
         subset = re.fullmatch(r"captions_((train|val|test)\w*)", path.stem)
         names = [subset.group(1), f"images/{subset.group(1)}"] if subset else []
-        folder = images if images is not None else _first_folder(root, [*names, "images"])
-        entries += _coco_file(path, folder, subset and subset.group(2), faults)
+        entries += _coco_file(path, _folder(root, images, [*names, "images"]), subset and subset.group(2), faults)
     return entries
 
 
@@ -150,11 +148,11 @@ def _coco_file(path: Path, folder: Path, split: str | None, faults: Faults) -> l
         if not isinstance(row, dict) or "image_id" not in row:
             faults.add(path, place, "malformed row: no 'image_id'")
         elif str(row["image_id"]) not in entries:
-            said = one_line(repr(row["image_id"]))
-            faults.add(path, place, f"a caption without an image: no image has the id {said}")
+            faults.add(
+                path, place, f"a caption without an image: no image has the id {one_line(repr(row['image_id']))}"
+            )
         else:
-            caption = Caption(row.get("caption"), _text(row.get("id")), place)
-            entries[str(row["image_id"])].captions.append(caption)
+            entries[str(row["image_id"])].captions.append(Caption(row.get("caption"), _text(row.get("id")), place))
     return [*entries.values(), *repeated]
 
 

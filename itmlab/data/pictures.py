@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from PIL import Image, ImageOps
+from torch.utils.data import Subset
 
 from ..errors import ItmlabError
 from ..storage import cache_directory, inside, write_bytes
@@ -225,20 +226,7 @@ class NoPictures(Sequence[Image.Image]):
 def view(pictures: Sequence[Image.Image], indices: Sequence[int]) -> Sequence[Image.Image]:
     """`pictures` at `indices` without decoding any."""
     select = getattr(pictures, "select", None)
-    return _View(pictures, list(indices)) if select is None else select(indices)
-
-
-class _View(Sequence[Image.Image]):
-    """Some items of a plain sequence of pictures, in an order of their own."""
-
-    def __init__(self, pictures: Sequence[Image.Image], indices: Sequence[int]):
-        self._pictures, self._indices = pictures, indices
-
-    def __len__(self) -> int:
-        return len(self._indices)
-
-    def __getitem__(self, index: int) -> Image.Image:
-        return self._pictures[self._indices[index]]
+    return Subset(pictures, list(indices)) if select is None else select(indices)
 
 
 def check_picture_files(paths: Sequence[Path], verify: str | None) -> list[str | None]:

@@ -143,8 +143,7 @@ class Regions(Sequence[RegionFeatures]):
     def __init__(
         self, sources: Sequence[ArrayRow | Path], *, confidence: float = 0.2, fewest: int = 10, most: int = 100
     ):
-        self._sources = list(sources)
-        self._limits = (confidence, fewest, most)
+        self._sources, self._limits = list(sources), {"confidence": confidence, "fewest": fewest, "most": most}
         self._arrays: dict[Path, np.ndarray] = {}
 
     def __len__(self) -> int:
@@ -160,7 +159,7 @@ class Regions(Sequence[RegionFeatures]):
         features, boxes, confidence = content["features"], with_area(content["norm_bb"]), content.get("conf")
         if confidence is None:
             return RegionFeatures(_tensor(features), _tensor(boxes), None)
-        least, fewest, most = self._limits
+        least, fewest, most = self._limits.values()
         confidence = confidence.max(axis=1) if confidence.ndim == 2 else confidence
         count = min(max(fewest, int((confidence > least).sum())), most)
         kept = np.argsort(-confidence, kind="stable")[:count]
@@ -168,9 +167,7 @@ class Regions(Sequence[RegionFeatures]):
 
     def select(self, indices: Sequence[int]) -> "Regions":
         """The regions of these images in this order, still on the disk."""
-        confidence, fewest, most = self._limits
-        chosen = [self._sources[int(i)] for i in indices]
-        return Regions(chosen, confidence=confidence, fewest=fewest, most=most)
+        return Regions([self._sources[int(i)] for i in indices], **self._limits)
 
 
 def with_area(boxes: Float[np.ndarray, "region coordinate"]) -> Float[np.ndarray, "region 7"]:

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from ..errors import ItmlabError
-from .triplet import Each, Loss, Mask, Scores, check_shapes, mean_of, precise
+from .triplet import Each, Loss, Mask, Scores, check_shapes, mean_of, upcast
 
 NOISE = 128  # Z in ITContrast
 TEMPERATURE = 0.05  # τ there
@@ -40,13 +40,13 @@ def info_nce(
     check_shapes(scores, positives, positive_scores)
     if not isinstance(temperature, Tensor) and not temperature > 0:
         raise ItmlabError(f"the temperature of InfoNCE must be above 0, not {temperature}")
-    positive = precise(positive_scores)
+    positive = upcast(positive_scores)
     # masked after the division: a temperature that is learnt would get its gradient from -inf otherwise
-    terms = [positive[:, None] / temperature, (precise(scores) / temperature).masked_fill(positives, -math.inf)]
+    terms = [positive[:, None] / temperature, (upcast(scores) / temperature).masked_fill(positives, -math.inf)]
     allowed = ~positives.all(dim=1)
     if extra_scores is not None:
         _check_own("extra", extra_scores, len(scores))
-        terms.append(precise(extra_scores) / temperature)
+        terms.append(upcast(extra_scores) / temperature)
         allowed = allowed | (extra_scores.shape[1] > 0)
     # the positive stands in every sum, so no row is empty and no gradient is 0/0
     losses = torch.cat(terms, dim=1).logsumexp(dim=1) - positive / temperature

@@ -26,7 +26,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from ..errors import ItmlabError
-from .triplet import Each, Loss, mean_of, precise
+from .triplet import Each, Loss, mean_of, upcast
 from .words import Counted, Positions, Tokens, correction_labels, discrimination_labels, token_likelihood
 
 MARGIN = 0.2  # α in the paper's table of hyper-parameters
@@ -48,7 +48,7 @@ def masked_language(
 
 def matching_score(logits: Float[Tensor, "*pair"]) -> Float[Tensor, "*pair"]:
     """s in [0, 1] of a pair (Eq. 3): the sigmoid of its logit, at least in single precision."""
-    return precise(logits).sigmoid()
+    return upcast(logits).sigmoid()
 
 
 def triplet_hinges(positive_logits: Each, negative_logits: Negatives, margin: float = MARGIN) -> Negatives:
@@ -87,14 +87,14 @@ def matching_binary(positive_logits: Each, negative_logits: Negatives, allowed: 
     Half of −log σ(s⁺) and the mean of −log(1 − σ(s⁻)) over an anchor's allowed negatives, mean over the anchors that
     have any; a logit that is not allowed is not read.
     """
-    positive, negative = precise(positive_logits), precise(negative_logits).masked_fill(~allowed, 0)
+    positive, negative = upcast(positive_logits), upcast(negative_logits).masked_fill(~allowed, 0)
     mismatches = softplus(negative).masked_fill(~allowed, 0).sum(dim=1) / allowed.sum(dim=1).clamp(min=1)
     return mean_of((softplus(-positive) + mismatches) / 2, allowed.any(dim=1))
 
 
 def matching_contrast(positive_logits: Each, negative_logits: Negatives, allowed: Allowed) -> Loss:
     """In Eq. 4's place, −log of the match's share in a softmax over it and its allowed negatives."""
-    positive, negative = precise(positive_logits)[:, None], precise(negative_logits).masked_fill(~allowed, -torch.inf)
+    positive, negative = upcast(positive_logits)[:, None], upcast(negative_logits).masked_fill(~allowed, -torch.inf)
     shares = torch.cat([positive, negative], dim=1).log_softmax(dim=1)
     return mean_of(-shares[:, 0], allowed.any(dim=1))
 

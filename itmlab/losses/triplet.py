@@ -31,8 +31,8 @@ def sum_of_hinges(scores: Scores, positives: Mask, positive_scores: Each, margin
     0.75
     """
     check_shapes(scores, positives, positive_scores)
-    offset = margin - precise(positive_scores)
-    hinges = (precise(scores) + offset[:, None]).relu().masked_fill(positives, 0)
+    offset = margin - upcast(positive_scores)
+    hinges = (upcast(scores) + offset[:, None]).relu().masked_fill(positives, 0)
     return hinges.sum() / (~positives.all(dim=1)).sum().clamp(min=1)
 
 
@@ -67,7 +67,7 @@ def sampled_triplet(
             f"a sampled triplet needs one positive, one negative and one permission an anchor; got "
             f"{tuple(positive_scores.shape)}, {tuple(negative_scores.shape)} and {tuple(allowed.shape)}"
         )
-    return mean_of((precise(negative_scores) - precise(positive_scores) + margin).relu(), allowed)
+    return mean_of((upcast(negative_scores) - upcast(positive_scores) + margin).relu(), allowed)
 
 
 def adaptive_margin(
@@ -98,7 +98,7 @@ def mean_of(losses: Each, allowed: Bool[Tensor, "anchor"]) -> Loss:
     return torch.where(allowed, losses, 0).sum() / allowed.sum().clamp(min=1)
 
 
-def precise(values: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
+def upcast(values: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
     """bf16 and fp16 values in single precision: their own steps are coarser than a hinge near its corner."""
     return values if values.dtype.itemsize >= 4 else values.float()
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from ..errors import ItmlabError
-from .triplet import precise
+from .triplet import upcast
 
 UNLABELLED = -100  # a position that does not count: not asked about, special, or padding
 REPLACED, KEPT = 0, 1  # G of Eq. 8: 1 where the token is the caption's
@@ -48,7 +48,7 @@ def token_likelihood(
             f"shape {tuple(logits.shape)}",
             remedy="give logits (row, piece, option) padded to the batch's length, or (labelled, option)",
         )
-    chosen, targets = precise(chosen), labels[labelled].long()
+    chosen, targets = upcast(chosen), labels[labelled].long()
     if not len(targets):
         return chosen.sum()
     losses = cross_entropy(chosen, targets, reduction="none")

@@ -29,7 +29,6 @@ from .ngrams import (
     image_scores,
     indicators,
     load_words,
-    packed,
     pair_scores,
     runs,
     save_words,
@@ -106,9 +105,7 @@ class Cider:
     def _vectors(
         self, sentences: list[list[str]], counts: csr_array, vocabulary: Vocabulary, *, times_count: bool = False
     ) -> SentenceVectors:
-        own = vocabulary is self.vocabulary
-        place = np.arange(len(vocabulary)) if own else self.vocabulary.locate(vocabulary)
-        rarity = self.document_frequencies.rarity(vocabulary)
+        place, rarity = self.vocabulary.locate(vocabulary), self.document_frequencies.rarity(vocabulary)
         weights = indicators(counts, vocabulary.orders, rarity, place, self._levels, times_count=times_count)
         return SentenceVectors(weights, np.array([len(words) for words in sentences]))
 
@@ -179,16 +176,17 @@ class Cider:
             )
         own = np.array(own, dtype=np.int64)
         image = self.image[own[own >= 0]]
-        if (self.held[image] == 1).any():
-            alone = image[self.held[image] == 1][0]
-            raise ItmlabError(f"image {alone} has no reference left when its own caption is left out")
+        if len(alone := image[self.held[image] == 1]):
+            raise ItmlabError(f"image {alone[0]} has no reference left when its own caption is left out")
         return own
 
     def between(self, captions: Captions, images: Int64[Tensor, "image"]) -> Float[Tensor, "caption image"]:
         """Some captions against some images: exactly that part of `matrix`, for the cost of the part."""
         captions, images = self._part(captions, images)
         held = self.held[images]
-        captions, references = packed(captions, self.references[runs(self.first[images], held)])
+        references = self.references[runs(self.first[images], held)]
+        columns = np.unique(references.weights.indices)  # without the others a small product costs what is in it
+        captions, references = (SentenceVectors(s.weights[:, columns], s.lengths) for s in (captions, references))
         image = np.repeat(np.arange(len(images)), held)
         return torch.from_numpy(image_scores(captions, references, image, len(images), max(1, len(captions))))
 

@@ -44,8 +44,7 @@ def at_r(
     `sought` is R, where a query has positives that are not among the candidates; else R is how many pairs it has.
     """
     owner, rank = ranks(similarity, anchor, candidate, best_only=False)
-    order = rank.sort(stable=True).indices
-    order = order[owner[order].sort(stable=True).indices]
+    order = owner.sort(stable=True).indices  # `ranks` gives each owner's from its best on
     owner, rank = owner[order], rank[order]
     held = torch.bincount(owner, minlength=len(similarity))
     sought = held if sought is None else sought
@@ -58,10 +57,12 @@ def at_r(
 
 
 FOLDS = 5
+Matrix = Float[Tensor, "image caption"]
+Rows = Mapping[int, int]  # COCO's id of an image or a caption -> its row or column
 
 
 def eccv_caption(
-    similarity: Float[Tensor, "image caption"],
+    similarity: Matrix,
     image_ids: Sequence[int | str],
     caption_ids: Sequence[int | str],
     *,
@@ -106,22 +107,17 @@ def eccv_caption(
         block = similarity.index_select(0, rows).index_select(1, columns)
         both = _numbered(images, "image"), _numbered(own, "caption")
         for side, places in {"i2t": both, "t2i": both[::-1]}.items():
-            relevant = {query: truth.coco_gts[side][query] for query in places[0]}
-            for k, percent in recalls(*_asked(block, side, relevant, *places)[:3], tuple(ks)).items():
+            for k, percent in recalls(*_asked(block, side, truth.coco_gts[side], *places)[:3], tuple(ks)).items():
                 fold = table.setdefault(f"coco_1k_r{k}", {})
                 fold[side] = fold.get(side, 0) + percent / FOLDS
     return table
 
 
 def _asked(
-    similarity: Float[Tensor, "image caption"],
-    side: str,
-    relevant: Mapping[int, Sequence[int]],
-    query_of: Mapping[int, int],
-    item_of: Mapping[int, int],
+    similarity: Matrix, side: str, relevant: Mapping[int, Sequence[int]], query_of: Rows, item_of: Rows
 ) -> tuple[Scores, Numbers, Numbers, Int64[Tensor, "anchor"]]:
     """The queries that have relevant items: their scores, the relevant pairs, and how many each has."""
-    queries = sorted(relevant, key=query_of.__getitem__)
+    queries = sorted(relevant.keys() & query_of.keys(), key=query_of.__getitem__)
     held = [[item_of[item] for item in relevant[query] if item in item_of] for query in queries]
     anchor = torch.arange(len(held)).repeat_interleave(torch.tensor([len(items) for items in held]))
     if len(queries) < len(query_of):

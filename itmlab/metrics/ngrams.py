@@ -2,8 +2,7 @@
 
 CIDEr-D (Vedantam et al. 2015) compares counts by Σ_g w_g² min(c_g, r_g) r_g. Because min(c, r) = Σ_t [c ≥ t][r ≥ t],
 the sum is an inner product of two sparse vectors with an entry for each n-gram g and level t: w_g [c_g ≥ t] of the
-caption, w_g r_g [r_g ≥ t] of the reference. `indicators` makes them, and a whole matrix is one product. `cider.py` says
-what the scores mean.
+caption, w_g r_g [r_g ≥ t] of the reference. `indicators` makes them, and a whole matrix is one product (`cider.py`).
 """
 
 import zipfile
@@ -54,6 +53,8 @@ class Vocabulary:
 
     def locate(self, other: "Vocabulary") -> Int64[Numbers, "other"]:
         """The number that each n-gram of another vocabulary has in this one, -1 where it has none."""
+        if other is self:
+            return np.arange(len(self))
         numbers = {word: number for number, word in enumerate(self.words)}
         word = np.array([numbers.get(text, -1) for text in other.words], dtype=np.int64)
         previous, found, first = word, [word], len(self.words)
@@ -61,7 +62,9 @@ class Vocabulary:
             # an n-gram is here when its first n - 1 words are, its last word is, and the two stand together
             head, tail = previous[theirs // max(1, len(other.words))], word[theirs % max(1, len(other.words))]
             key = np.where((head < 0) | (tail < 0), -1, head * len(self.words) + tail)
-            place, known = _looked_up(mine, key)
+            place = np.searchsorted(mine, key)
+            known = place < len(mine)
+            known[known] = mine[place[known]] == key[known]
             previous = np.where(known, place, -1)
             found.append(np.where(known, place + first, -1))
             first += len(mine)
@@ -130,10 +133,8 @@ class DocumentFrequencies:
 
     def rarity(self, vocabulary: Vocabulary) -> Float64[Numbers, "ngram"]:
         """w_g = log(documents / document frequency) of a vocabulary's n-grams; one never seen counts as seen once."""
-        seen = self.counts
-        if vocabulary is not self.vocabulary:
-            where = self.vocabulary.locate(vocabulary)
-            seen = np.where(where < 0, 0, self.counts[where])
+        where = self.vocabulary.locate(vocabulary)
+        seen = np.where(where < 0, 0, self.counts[where])
         return np.log(self.documents) - np.log(np.maximum(1, seen))
 
 
@@ -186,11 +187,7 @@ def runs(first: Int64[Numbers, "run"], lengths: Int64[Numbers, "run"]) -> Int64[
 
 
 def image_scores(
-    captions: SentenceVectors,
-    references: SentenceVectors,
-    image: Int64[Numbers, "reference"],
-    images: int,
-    chunk: int,
+    captions: SentenceVectors, references: SentenceVectors, image: Int64[Numbers, "reference"], images: int, chunk: int
 ) -> Float32[Numbers, "caption image"]:
     """CIDEr-D of captions with the references of images, length by length and at most `chunk` captions at once.
 
@@ -201,7 +198,7 @@ def image_scores(
     transposed = references.weights.T.tocsr()
     held = np.bincount(image, minlength=images)
     for length in np.unique(captions.lengths):
-        share = length_penalty(length, references.lengths) * SCALE / ORDERS / held[image]
+        share = length_penalty(length - references.lengths) * SCALE / ORDERS / held[image]
         summed = transposed @ csr_array((share, image, np.arange(len(image) + 1)), shape=(len(image), images))
         mine = np.flatnonzero(captions.lengths == length)
         for first in range(0, len(mine), chunk):
@@ -210,13 +207,11 @@ def image_scores(
     return scores
 
 
+Pair = Int64[Numbers, "pair"]  # a number for each pair of a caption and an image
+
+
 def pair_scores(
-    captions: SentenceVectors,
-    references: SentenceVectors,
-    first: Int64[Numbers, "pair"],
-    held: Int64[Numbers, "pair"],
-    *,
-    without: Int64[Numbers, "pair"] | None = None,
+    captions: SentenceVectors, references: SentenceVectors, first: Pair, held: Pair, *, without: Pair | None = None
 ) -> Float32[Numbers, "pair"]:
     """CIDEr-D of each caption with one image: `held` references from number `first` on, `without` one of them."""
     pair, reference = np.repeat(np.arange(len(held)), held), runs(first, held)
@@ -224,34 +219,13 @@ def pair_scores(
         other = reference != without[pair]
         pair, reference, held = pair[other], reference[other], held - 1
     left, right = captions[pair], references[reference]
-    products = np.asarray((left.weights * right.weights).sum(axis=1)) * length_penalty(left.lengths, right.lengths)
+    products = np.asarray((left.weights * right.weights).sum(axis=1)) * length_penalty(left.lengths - right.lengths)
     return (np.bincount(pair, weights=products, minlength=len(held)) * SCALE / ORDERS / held).astype(np.float32)
 
 
-def packed(captions: SentenceVectors, references: SentenceVectors) -> tuple[SentenceVectors, SentenceVectors]:
-    """Both without the columns in which no reference has anything: a small product then costs what is in it."""
-    mine, theirs = captions.weights, references.weights
-    columns, renumbered = np.unique(theirs.indices, return_inverse=True)
-    place, shared = _looked_up(columns, mine.indices)
-    kept = np.concatenate([[0], shared.cumsum()])[mine.indptr]
-    left = csr_array((mine.data[shared], place[shared], kept), shape=(len(captions), len(columns)))
-    right = csr_array((theirs.data, renumbered, theirs.indptr), shape=(len(references), len(columns)))
-    return SentenceVectors(left, captions.lengths), SentenceVectors(right, references.lengths)
-
-
-def _looked_up(ordered: Numbers, wanted: Numbers) -> tuple[Numbers, Numbers]:
-    """Where each wanted number stands in a sorted row, and whether it does."""
-    place = np.searchsorted(ordered, wanted)
-    known = place < len(ordered)
-    known[known] = ordered[place[known]] == wanted[known]
-    return place, known
-
-
-def length_penalty(
-    length: Int64[Numbers, "*shape"] | int, other: Int64[Numbers, "*shape"]
-) -> Float64[Numbers, "*shape"]:
-    """exp(-(difference in words)² / 2σ²)."""
-    return np.exp(-((length - other) ** 2) / (2 * SIGMA**2))
+def length_penalty(difference: Int64[Numbers, "*shape"]) -> Float64[Numbers, "*shape"]:
+    """exp(-(|c| - |r|)² / 2σ²), the difference in words."""
+    return np.exp(-(difference**2) / (2 * SIGMA**2))
 
 
 # The words that a `Cider` was fitted on, as one file without pickle.
@@ -266,8 +240,8 @@ def save_words(
 ) -> None:
     """Write the sentences, how many each image has, the tokenisation and given document frequencies."""
     flat, lengths, words = _numbered(sentences)
-    numbers = (("flat", flat), ("lengths", lengths), ("held", held))
-    arrays = {"words": _text(words)} | {name: of.astype(np.int32) for name, of in numbers}
+    numbers = {"flat": flat, "lengths": lengths, "held": held}
+    arrays = {"words": _text(words), **{name: row.astype(np.int32) for name, row in numbers.items()}}
     arrays["tokenise"] = _text((tokenise,))
     if frequencies is not None:
         arrays |= {
@@ -279,9 +253,7 @@ def save_words(
         np.savez_compressed(file, **arrays)
 
 
-def load_words(
-    path: str | Path,
-) -> tuple[list[list[str]], Int64[Numbers, "image"], str, DocumentFrequencies | None]:
+def load_words(path: str | Path) -> tuple[list[list[str]], Int64[Numbers, "image"], str, DocumentFrequencies | None]:
     """What `save_words` wrote; ItmlabError when the file is missing or damaged."""
     try:
         with np.load(path, allow_pickle=False) as arrays:

@@ -8,7 +8,7 @@ spaces, rare emoticons, symbols beyond Unicode's first plane (which both leave o
 
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Literal
 from unicodedata import category
 
@@ -71,11 +71,6 @@ _BRACKETS = re.compile(r"[()\[\]{}]")
 _UNSEEN = dict.fromkeys([0xAD]) | {ord("’"): "'", ord("‘"): "'", 0x200B: " ", 0x0B: " "}
 
 
-@cache
-def _pattern() -> re.Pattern[str]:
-    return re.compile(_TOKEN, re.VERBOSE)
-
-
 def penn_words(caption: str) -> list[str]:
     """The lower-cased words of a caption without its punctuation.
 
@@ -85,7 +80,7 @@ def penn_words(caption: str) -> list[str]:
     ['the', 'man', "'s", 'dog', 'does', "n't", 'run', '-lrb-', 'much', '-rrb-']
     """
     text = caption.replace("&amp;", "&").replace("&nbsp;", " ").translate(_UNSEEN)
-    return [word for token in _pattern().findall(text) for word in _written(token)]
+    return [word for token in re.findall(_TOKEN, text, re.VERBOSE) for word in _written(token)]
 
 
 @lru_cache(1 << 16)
@@ -116,8 +111,7 @@ def caption_words(captions: Sequence[str], tokenise: Tokenise, *, what: str = "c
     for index, caption in enumerate(captions):
         if not isinstance(caption, str):
             raise ItmlabError(f"{what} {index} is {caption!r}, not a string")
-        words = cut.get(caption)
-        if words is None:
+        if (words := cut.get(caption)) is None:
             words = cut[caption] = split(caption)
         if not any(map(_says_something, words)):
             raise ItmlabError(

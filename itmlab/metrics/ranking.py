@@ -82,20 +82,18 @@ BLOCK = 1 << 20  # scores compared at once: a few megabytes, which stay in the p
 def _count_at_least(similarity: Scores, thresholds: Float[Tensor, "anchor"], *, check: bool) -> Int64[Tensor, "anchor"]:
     """How many candidates score at least each anchor's threshold, walking the matrix as it lies in memory."""
     counts = torch.zeros(len(similarity), dtype=torch.int64, device=similarity.device)
-    transposed = similarity.stride(0) < similarity.stride(1)
-    rows = max(1, BLOCK // similarity.shape[0 if transposed else 1])
-    if transposed:
-        rows = min(rows, 255)  # so many candidates at once can be counted in a byte, which is twice as fast
-    for start in range(0, similarity.shape[1 if transposed else 0], rows):
-        if transposed:
-            block, mine, counter = similarity[:, start : start + rows], slice(None), torch.uint8
-        else:
-            block, mine, counter = similarity[start : start + rows], slice(start, start + rows), torch.int64
+    axis = int(similarity.stride(0) < similarity.stride(1))  # that of blocks: rows, or columns of a transposed view
+    size, counter = max(1, BLOCK // similarity.shape[1 - axis]), torch.int64
+    if axis:  # so many candidates at once can be counted in a byte, which is twice as fast
+        size, counter = min(size, 255), torch.uint8
+    for number, block in enumerate(similarity.split(size, dim=axis)):
+        start = number * size
         # a sum is the cheapest pass that a NaN cannot hide from; infinities of both signs make one too
         if check and bool(block.sum().isnan()) and bool(block.isnan().any()):
             row, column = block.isnan().nonzero()[0].tolist()
-            row, column = (row, column + start) if transposed else (row + start, column)
+            row, column = (row, column + start) if axis else (row + start, column)
             raise ItmlabError(f"similarity is NaN between query {row} and candidate {column}")
+        mine = slice(None) if axis else slice(start, start + size)
         counts[mine] += (block >= thresholds[mine, None]).view(torch.uint8).sum(dim=1, dtype=counter)
     return counts
 
@@ -122,8 +120,7 @@ def marked_pairs(similarity: Scores, positives: Mask) -> tuple[Numbers, Numbers]
 
 
 def _require_positives(anchor: Numbers, anchors: int, what: str) -> None:
-    without = (torch.bincount(anchor, minlength=anchors) == 0).nonzero().squeeze(1).tolist()
-    if without:
+    if without := (torch.bincount(anchor, minlength=anchors) == 0).nonzero().squeeze(1).tolist():
         raise ItmlabError(
             f"{len(without)} of {anchors} have no positive, the first is {what} {without[0]}",
             remedy="leave out what nothing can be found for",

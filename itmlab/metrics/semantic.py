@@ -38,8 +38,7 @@ def semantic_recall(
 
     `sense="any"`: whether one of them is among the k best. Without ground truth (the paper's "N") the `positives` are
     neither ranked nor relevant. Ties and relevance 0: see `SemanticRanking`; queries to which nothing is relevant are
-    left out, with a warning that counts them. ItmlabError: NaN, shapes that differ, k or `relevant` above the
-    candidates, negative relevance.
+    left out, and a warning counts them. ItmlabError: NaN, other shapes, too large k or `relevant`, negative relevance.
 
     >>> scores, relevance = torch.tensor([[0.9, 0.8, 0.7, 0.1]]), torch.tensor([[2.0, 0.0, 4.0, 6.0]])
     >>> semantic_recall(scores, relevance, 3, relevant=2)
@@ -50,19 +49,11 @@ def semantic_recall(
 
 
 def semantic_recall_of_each(
-    similarity: Scores,
-    relevance: Scores,
-    k: int,
-    *,
-    relevant: int,
-    sense: Sense = "share",
-    positives: Mask | None = None,
-    keep_ground_truth: bool = True,
+    similarity: Scores, relevance: Scores, k: int, *, relevant: int, sense: Sense = "share", **truth: Any
 ) -> Float64[Tensor, "anchor"]:
-    """SR@k of each query in percent, NaN where nothing is relevant; see `semantic_recall`."""
+    """SR@k of each query in percent, NaN where nothing is relevant; options and errors as `semantic_recall`."""
     if sense not in ("any", "share"):
         raise ItmlabError(f"recall has no sense {sense!r}", remedy='choose "any" or "share"')
-    truth = {"positives": positives, "keep_ground_truth": keep_ground_truth}
     ranking = SemanticRanking.of(similarity, relevance, retrieved=k, ideal=relevant, **truth)
     return ranking.recalls(k, relevant, any_of_them=sense == "any")
 
@@ -90,17 +81,10 @@ def ncs(
 
 
 def ncs_of_each(
-    similarity: Scores,
-    relevance: Scores,
-    k: int,
-    *,
-    restrict: int | None = None,
-    positives: Mask | None = None,
-    keep_ground_truth: bool = True,
+    similarity: Scores, relevance: Scores, k: int, *, restrict: int | None = None, **truth: Any
 ) -> Float64[Tensor, "anchor"]:
-    """NCS@k of each query in percent, NaN where nothing is relevant; see `ncs`."""
+    """NCS@k of each query in percent, NaN where nothing is relevant; options and errors as `ncs`."""
     depths = {"retrieved": k, "ideal": k if restrict is None else restrict}
-    truth = {"positives": positives, "keep_ground_truth": keep_ground_truth}
     return SemanticRanking.of(similarity, relevance, **depths, **truth).scores(k, restrict=restrict)
 
 
@@ -149,7 +133,16 @@ class SemanticRanking:
         Without ground truth each query's positives are neither ranked nor relevant. ItmlabError: shapes that differ,
         NaN, relevance that is negative or infinite, a depth above the candidates that a query has.
         """
-        similarity, relevance = _checked(similarity, relevance)
+        similarity, relevance = torch.as_tensor(similarity), torch.as_tensor(relevance)
+        if similarity.ndim != 2 or relevance.shape != similarity.shape:
+            raise ItmlabError(
+                f"similarity and relevance must both be (anchor, candidate); "
+                f"got {tuple(similarity.shape)} and {tuple(relevance.shape)}",
+                remedy="a (caption, image) matrix is transposed for images as anchors",
+            )
+        if not similarity.numel():
+            raise ItmlabError("there is nothing to rank: the similarity matrix is empty")
+        similarity, relevance = (m if m.is_floating_point() else m.double() for m in (similarity, relevance))
         removed = (torch.empty(0, dtype=torch.int64),) * 2
         if not keep_ground_truth:
             if positives is None:
@@ -217,20 +210,6 @@ def _first(
         scores = similarity[tied].gather(1, by_relevance)
         order[tied] = by_relevance.gather(1, scores.argsort(dim=1, descending=True, stable=True)[:, :k])
     return order
-
-
-def _checked(similarity: Scores, relevance: Scores) -> tuple[Scores, Scores]:
-    """Both as tensors of floats; ItmlabError unless they are matrices of one shape with something in them."""
-    similarity, relevance = torch.as_tensor(similarity), torch.as_tensor(relevance)
-    if similarity.ndim != 2 or relevance.shape != similarity.shape:
-        raise ItmlabError(
-            f"similarity and relevance must both be (anchor, candidate); "
-            f"got {tuple(similarity.shape)} and {tuple(relevance.shape)}",
-            remedy="a (caption, image) matrix is transposed for images as anchors",
-        )
-    if not similarity.numel():
-        raise ItmlabError("there is nothing to rank: the similarity matrix is empty")
-    return tuple(matrix if matrix.is_floating_point() else matrix.double() for matrix in (similarity, relevance))
 
 
 def _check_depth(name: str, depth: int, candidates: int, removed: int) -> None:
@@ -304,8 +283,7 @@ def semantic_retrieval(
             scores = {k: [ranking.scores(k, restrict=restrict) for ranking in of_folds] for k in ks}
             for name, values in ((f"SR{mark}", recalls), (f"NCS{mark}", scores)):
                 table.setdefault(name, {})[side] = {k: _mean(values[k], f"{name}@{k} {side}") for k in ks}
-                missing = sum(int(fold.isnan().sum()) for fold in values[ks[0]])
-                unanswered.setdefault(name, {})[side] = missing
+                unanswered.setdefault(name, {})[side] = sum(int(fold.isnan().sum()) for fold in values[ks[0]])
     for name, measure in (("Rsum", "RV"), ("Nsum", "NCS"), ("Nsum(N)", "NCS(N)")):
         table[name] = sum(sum(table[measure][side].values()) for side in DIRECTIONS)
     return table | {"unanswered": unanswered}

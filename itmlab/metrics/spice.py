@@ -22,6 +22,7 @@ from torch import Tensor
 
 from ..errors import ItmlabError
 from ..text.graph import SceneGraph
+from ..text.parsing import parse
 from .wordnet import wordnet
 
 Text = str | SceneGraph
@@ -66,8 +67,7 @@ class Spice:
     def __init__(self, references: Sequence[Sequence[Text]], *, parser: str = "english", synonyms: str = "auto"):
         if isinstance(references, str) or any(isinstance(own, str | SceneGraph) for own in references):
             raise ItmlabError("references are a list of captions for each image", remedy="put each into a list")
-        without = [image for image, own in enumerate(references) if len(own) == 0]
-        if without:
+        if without := [image for image, own in enumerate(references) if len(own) == 0]:
             raise ItmlabError(
                 f"{len(without)} of {len(references)} images have no references, the first is image {without[0]}",
                 remedy="leave these images out",
@@ -157,16 +157,10 @@ class Spice:
 def _graphs(captions: Sequence[Text], parser: str) -> list[SceneGraph]:
     if isinstance(captions, str | SceneGraph):
         raise ItmlabError("captions are a list of captions, not one", remedy="put it into a list")
-    wrong = [type(each).__name__ for each in captions if not isinstance(each, str | SceneGraph)]
-    if wrong:
+    if wrong := [type(each).__name__ for each in captions if not isinstance(each, str | SceneGraph)]:
         raise ItmlabError(f"a caption is a sentence or a SceneGraph, not a {wrong[0]}")
-    sentences = [each for each in captions if isinstance(each, str)]
-    if sentences:
-        from ..text.parsing import parse
-
-        parsed = iter(parse(sentences, parser=parser))
-        return [next(parsed) if isinstance(each, str) else each for each in captions]
-    return list(captions)
+    parsed = iter(parse([each for each in captions if isinstance(each, str)], parser=parser))
+    return [next(parsed) if isinstance(each, str) else each for each in captions]
 
 
 def _harmonic(
@@ -183,8 +177,7 @@ def _harmonic(
 
 
 def _warn_of_empty(size: np.ndarray, what: str) -> None:
-    empty = np.flatnonzero(size == 0)
-    if len(empty):
+    if len(empty := np.flatnonzero(size == 0)):
         warnings.warn(
             f"SPICE: {len(empty)} of {len(size)} {what} have no scene-graph tuples and score 0 with everything, "
             f"the first is number {empty[0]}",

@@ -226,7 +226,19 @@ def pearson(
     >>> round(pearson(torch.tensor([0.1, 0.4, 0.5]), torch.tensor([1.0, 3.0, 5.0]), torch.arange(3)).value, 3)
     0.961
     """
-    x, y, group, count = _pairs(measure, ratings, images)
+    measure, ratings, images = torch.as_tensor(measure), torch.as_tensor(ratings), torch.as_tensor(images)
+    if not measure.shape == ratings.shape == images.shape or measure.ndim != 1:
+        raise ItmlabError(
+            f"measure, ratings and images must be of as many pairs, not {tuple(measure.shape)}, "
+            f"{tuple(ratings.shape)} and {tuple(images.shape)}"
+        )
+    if len(measure) < 2:
+        raise ItmlabError(f"a correlation needs at least two pairs, not {len(measure)}")
+    x, y = measure.double(), ratings.double()
+    if not bool(x.isfinite().all() and y.isfinite().all()):
+        raise ItmlabError("a measure or rating is not finite", remedy="leave these pairs out")
+    names, group = images.unique(return_inverse=True)
+    count = len(names)
     if bool((x == x[0]).all() or (y == y[0]).all()):
         return Correlation(math.nan, math.nan, math.nan, len(x), count)
     # r of every draw follows from six sums an image; r is the same of standardised values, whose sums keep their digits
@@ -246,25 +258,6 @@ def _from_sums(sums: Float[Tensor, "draw 6"]) -> Float[Tensor, "draw"]:
     count, x, y, xx, yy, xy = sums.unbind(1)
     variances = (count * xx - x * x).clamp_min(0) * (count * yy - y * y).clamp_min(0)
     return torch.where(variances > 1e-18 * count**4, (count * xy - x * y) / variances.sqrt(), torch.nan)
-
-
-def _pairs(
-    measure: Ratings, ratings: Ratings, images: Int64[Tensor, "pair"]
-) -> tuple[Ratings, Ratings, Int64[Tensor, "pair"], int]:
-    """Measure and ratings in double precision, the images numbered from 0, and how many there are."""
-    measure, ratings, images = torch.as_tensor(measure), torch.as_tensor(ratings), torch.as_tensor(images)
-    if not measure.shape == ratings.shape == images.shape or measure.ndim != 1:
-        raise ItmlabError(
-            f"measure, ratings and images must be of as many pairs, not {tuple(measure.shape)}, "
-            f"{tuple(ratings.shape)} and {tuple(images.shape)}"
-        )
-    if len(measure) < 2:
-        raise ItmlabError(f"a correlation needs at least two pairs, not {len(measure)}")
-    x, y = measure.double(), ratings.double()
-    if not bool(x.isfinite().all() and y.isfinite().all()):
-        raise ItmlabError("a measure or rating is not finite", remedy="leave these pairs out")
-    names, group = images.unique(return_inverse=True)
-    return x, y, group, len(names)
 
 
 PAIRS = ("all", "non-ground-truth")
@@ -287,8 +280,7 @@ def human_judgement(
     The measures are "binary relevance" (one where the ground truth holds) and those of `relevance`, as CIDEr's or
     SPICE's matrix. What a pair's NCS is the paper does not say (METHODS 2.4). `normalised="none"` takes φ itself;
     "image" and "caption" divide it by the largest φ of that image, or of that caption: NCS@1 (Eq. 5) of the query that
-    retrieved this one item; pairs of a query to which nothing is relevant are left out, and a warning counts them.
-    ItmlabError: shapes that differ.
+    retrieved this one item; pairs of a query with nothing relevant are left out with a warning. ItmlabError: shapes.
     """
     if normalised not in ("none", "image", "caption"):
         raise ItmlabError(f"normalised={normalised!r} is no choice", remedy='use "none", "image" or "caption"')
@@ -308,13 +300,10 @@ def human_judgement(
                     stacklevel=2,
                 )
         measures[name] = value
+
+    def correlation(value: Ratings, chosen: Bool[Tensor, "pair"]) -> Correlation:
+        kept = chosen & ~value.isnan()
+        return pearson(value[kept], ratings[kept], images[kept], draws=draws, seed=seed)
+
     chosen = dict(zip(PAIRS, (torch.ones_like(truth), ~truth), strict=True))
-    table: dict[str, dict[str, Correlation]] = {name: {} for name in measures}
-    for name, value in measures.items():
-        for which, mask in chosen.items():
-            kept = mask & ~value.isnan()
-            table[name][which] = pearson(value[kept], ratings[kept], images[kept], draws=draws, seed=seed)
-    return table
-
-
-# Several tests of one question.
+    return {name: {which: correlation(v, mask) for which, mask in chosen.items()} for name, v in measures.items()}

@@ -12,14 +12,14 @@ from torch import Tensor
 from ..errors import ItmlabError
 from .statistics import Share, share
 
+Scores = Float[Tensor, "pair"]
 Tokens = Int[Tensor, "row piece"]
+Mask = Bool[Tensor, "row piece"]
 Images = Int64[Tensor, "row"]
 
 
 def discrimination(
-    positive_scores: Float[Tensor, "pair"],
-    negative_scores: Float[Tensor, "pair"],
-    images: Int64[Tensor, "pair"] | None = None,
+    positive_scores: Scores, negative_scores: Scores, images: Int64[Tensor, "pair"] | None = None
 ) -> Share:
     """The share of pairs (T, T⁻) in which T scores higher (Table 4); a tie counts against the model.
 
@@ -60,7 +60,7 @@ def word_discrimination_accuracy(
     kept_probability: Float[Tensor, "row piece"],
     synthetic: Tokens,
     original: Tokens,
-    counted: Bool[Tensor, "row piece"],
+    counted: Mask,
     *,
     threshold: float = 0.5,
     images: Images | None = None,
@@ -74,12 +74,7 @@ def word_discrimination_accuracy(
 
 
 def word_correction_accuracy(
-    predicted: Tokens,
-    synthetic: Tokens,
-    original: Tokens,
-    counted: Bool[Tensor, "row piece"],
-    *,
-    images: Images | None = None,
+    predicted: Tokens, synthetic: Tokens, original: Tokens, counted: Mask, *, images: Images | None = None
 ) -> WordAccuracy:
     """How often the best token of H_WoC is the caption's own (Sec. 4.4; 87.3 % of tokens not named there).
 
@@ -88,13 +83,7 @@ def word_correction_accuracy(
     return _accuracy(predicted == original, synthetic, original, counted, images)
 
 
-def _accuracy(
-    right: Bool[Tensor, "row piece"],
-    synthetic: Tokens,
-    original: Tokens,
-    counted: Bool[Tensor, "row piece"],
-    images: Images | None,
-) -> WordAccuracy:
+def _accuracy(right: Mask, synthetic: Tokens, original: Tokens, counted: Mask, images: Images | None) -> WordAccuracy:
     if not (right.ndim == 2 and right.shape == synthetic.shape == original.shape == counted.shape):
         raise ItmlabError(
             f"answers, sentences, captions and their mask must stand token under token; got {tuple(right.shape)}, "

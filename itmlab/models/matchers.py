@@ -20,7 +20,7 @@ from .config import LateInteractionConfig
 from .encoded import Encoded, Mask, Parts, masked_mean
 
 TINY = 1e-8
-AT_ONCE = 512  # items whose global features are made together
+BATCH_SIZE = 512  # items whose global features are made together
 # Fresh weights of SGR's graph: kept in size through its rectifiers, and edges of unit vectors not all alike.
 GAINS = {"update": 2**0.5, "inwards": 3.0, "outwards": 3.0}
 Nodes = Float[Tensor, "pair node similarity"]
@@ -166,7 +166,7 @@ class GlobalAttention(nn.Module):
 
 def _of_all(attention: GlobalAttention, items: Encoded) -> Encoded:
     """`items` with the attention's answer as `pooled`, a few items at a time."""
-    parts = zip(items.local.split(AT_ONCE), items.mask.split(AT_ONCE), strict=True)
+    parts = zip(items.local.split(BATCH_SIZE), items.mask.split(BATCH_SIZE), strict=True)
     return items._replace(pooled=torch.cat([attention(local, mask) for local, mask in parts]))
 
 

@@ -13,20 +13,20 @@ from ..data.captionset import CaptionSet
 from .cross_encoder import CrossEncoder
 from .transformer import EmbeddedRegions
 
-AT_ONCE = 64  # pictures or captions through an encoder
-TOGETHER = 256  # rows that the tower reads at a time
+BATCH_SIZE = 64  # pictures or captions through an encoder
+PAIR_BATCH_SIZE = 256  # rows that the tower reads at a time
 KEPT_BYTES = 2**29  # of pictures or regions kept in memory
 Rows = Int64[Tensor, "row"]
 
 
 def chunks(items: Any) -> Iterator[list]:
-    """`items` in lists of at most AT_ONCE, taken when they are needed.
+    """`items` in lists of at most BATCH_SIZE, taken when they are needed.
 
     >>> [len(some) for some in chunks(range(100))]
     [64, 36]
     """
-    for start in range(0, len(items), AT_ONCE):
-        yield [items[i] for i in range(start, min(start + AT_ONCE, len(items)))]
+    for start in range(0, len(items), BATCH_SIZE):
+        yield [items[i] for i in range(start, min(start + BATCH_SIZE, len(items)))]
 
 
 def reads(model: nn.Module) -> Literal["pictures", "regions"]:
@@ -122,7 +122,7 @@ def pair_logits(
     return torch.cat(found)[torch.cat(places).argsort()]
 
 
-def by_length(lengths: Rows, together: int = TOGETHER) -> Iterator[Rows]:
+def by_length(lengths: Rows, together: int = PAIR_BATCH_SIZE) -> Iterator[Rows]:
     """Row numbers in parts of at most `together`, shortest first.
 
     >>> list(by_length(torch.tensor([5, 3, 4]), together=2))

@@ -7,18 +7,8 @@ from typing import Any, Literal
 from ..errors import ItmlabError
 from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
 from ..storage import read_json, write_json
+from . import settings
 from .fields import LATER, check, did_you_mean, from_plain, replaced, to_plain
-from .settings import (
-    AdaptiveMarginSettings,
-    DataSettings,
-    ExtraNegatives,
-    LossSettings,
-    MemorySettings,
-    OptimiserSettings,
-    SamplerSettings,
-    SynthesisSettings,
-    TagsSettings,
-)
 
 
 @dataclass(frozen=True)
@@ -35,17 +25,17 @@ class Recipe:
     name: str
     size: Literal["tiny", "base", "large"]
     model: DualEncoderConfig | CrossEncoderConfig | OscarDualEncoderConfig | LateInteractionConfig
-    sampler: SamplerSettings | None = None
-    loss: LossSettings | None = field(default=LossSettings())
-    memory: MemorySettings | None = None
-    optimiser: OptimiserSettings = field(default=OptimiserSettings())
-    data: DataSettings = field(default=DataSettings())
+    sampler: settings.SamplerSettings | None = None
+    loss: settings.LossSettings | None = field(default=settings.LossSettings())
+    memory: settings.MemorySettings | None = None
+    optimiser: settings.OptimiserSettings = field(default=settings.OptimiserSettings())
+    data: settings.DataSettings = field(default=settings.DataSettings())
     seed: int = 0
-    adaptive_margin: AdaptiveMarginSettings | None = field(default=None, metadata=LATER)
-    tags: TagsSettings | None = field(default=None, metadata=LATER)
+    adaptive_margin: settings.AdaptiveMarginSettings | None = field(default=None, metadata=LATER)
+    tags: settings.TagsSettings | None = field(default=None, metadata=LATER)
     start: str | None = field(default=None, metadata=LATER)
-    extra_negatives: ExtraNegatives | None = field(default=None, metadata=LATER)
-    synthesis: SynthesisSettings | None = field(default=None, metadata=LATER)
+    extra_negatives: settings.ExtraNegatives | None = field(default=None, metadata=LATER)
+    synthesis: settings.SynthesisSettings | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         check(bool(self.name), "name", self.name, "a name")

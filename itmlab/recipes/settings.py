@@ -142,14 +142,13 @@ class OptimiserSettings:
     betas: tuple[float, float] = field(default=(0.9, 0.999), metadata=LATER)
 
     def __post_init__(self) -> None:
-        check_ranges(self, "optimiser", learning_rate=FINITE_ABOVE_0)
+        check_ranges(self, "optimiser", learning_rate=FINITE_ABOVE_0, warm_up_share=BELOW_1, clip=ABOVE_0)
         check(all(item > 0 for item in self.milestones), "optimiser.milestones", self.milestones, "epochs from 1 on")
         check(self.warm_up >= 0, "optimiser.warm_up", self.warm_up, "0 or more epochs")
-        check_ranges(self, "optimiser", warm_up_share=BELOW_1)
         both = self.warm_up > 0 and self.warm_up_share > 0
         check(not both, "optimiser.warm_up_share", self.warm_up_share, "0, as optimiser.warm_up is given")
         check(all(0 <= beta < 1 for beta in self.betas), "optimiser.betas", self.betas, "numbers from 0 to below 1")
-        check_ranges(self, "optimiser", clip=ABOVE_0, weight_decay=FROM_0)
+        check_ranges(self, "optimiser", weight_decay=FROM_0)
 
 
 @dataclass(frozen=True)
@@ -175,11 +174,10 @@ class DataSettings:
     validate_every: int = field(default=1, metadata=LATER)
 
     def __post_init__(self) -> None:
-        check_ranges(self, "data", batch_size=FROM_1, epochs=FROM_1)
+        check_ranges(self, "data", batch_size=FROM_1, epochs=FROM_1, warm_up_epochs=FROM_0, accumulate=FROM_1)
         many = self.captions_per_image == "all" or self.captions_per_image >= 1
         check(many, "data.captions_per_image", self.captions_per_image, "1 or more, or 'all'")
-        check_ranges(self, "data", warm_up_epochs=FROM_0, accumulate=FROM_1, validate_every=FROM_1)
-        check_ranges(self, "data", steps=(FROM_1[0], "1 or more, or null"))
+        check_ranges(self, "data", validate_every=FROM_1, steps=(FROM_1[0], "1 or more, or null"))
         check_ranges(self, "data", validation=(FROM_0[0], "0 or more, or null"))
 
 
@@ -220,9 +218,9 @@ class TagsSettings:
     """The settings of a training step of TAGS-DC (Algorithm 1); the defaults are the paper's (appendix A.1, Table 5).
 
     `weights` are λ of Eq. 10. Matching is the triplet of Eq. 4 with `margin` α, a `binary` cross-entropy, or a
-    `contrast` of the match with its negatives by softmax. The hardest
-    `top_k` of `candidates` random negatives are mined for each anchor (all at random where that many are not more).
-    It joins in when the share `matching_begins` of all steps is done.
+    `contrast` of the match with its negatives by softmax. The hardest `top_k` of `candidates` random negatives are
+    mined for each anchor (all at random where there are not more candidates). It joins in when the share
+    `matching_begins` of all steps is done.
 
     `alignment` weighs InfoNCE in the batch, at `alignment_temperature`, of pictures and captions that the tower reads
     apart: a network from scratch learns nothing from matching alone. The paper begins from pretrained weights.

@@ -61,11 +61,8 @@ class Checkpoints:
         except ItmlabError:
             raise
         except Exception as error:  # safetensors has an error class of its own for each way to be damaged
-            raise ItmlabError(
-                f"the resume state cannot be read: {error}",
-                where=str(self.pointer),
-                remedy="train into a new directory",
-            ) from None
+            what, remedy = f"the resume state cannot be read: {error}", "train into a new directory"
+            raise ItmlabError(what, where=str(self.pointer), remedy=remedy) from None
 
     def _forget_all_but(self, name: str | None) -> None:
         for home in self.directory.glob("step-*"):

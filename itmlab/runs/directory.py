@@ -65,9 +65,8 @@ def first_model(recipe: Recipe, captions: Iterable[str]) -> nn.Module:
     home = start_directory(recipe.start)
     found = _saved(recipe.model, home)
     wanted, there = recipe.model.to_dict(), found.config.to_dict()
-    differs = [name for name in wanted if name not in OWN and wanted[name] != there.get(name)]
-    if differs:
-        name = differs[0]
+    name = next((name for name in wanted if name not in OWN and wanted[name] != there.get(name)), None)
+    if name is not None:
         raise ItmlabError(
             f"start has {name} {there.get(name)!r} and the recipe's model {wanted[name]!r}",
             where=str(home),
@@ -87,10 +86,8 @@ def start_directory(start: str) -> Path:
     if start in there:
         return shipped_directory(start)
     if not (Path(start) / "config.json").is_file():
-        listed = f"there are {', '.join(there)}" if there else "this installation has none"
-        raise ItmlabError(
-            "no shipped run and no directory of a saved model", where=repr(start), remedy=f"shipped: {listed}"
-        )
+        remedy = "shipped: " + (f"there are {', '.join(there)}" if there else "this installation has none")
+        raise ItmlabError("no shipped run and no directory of a saved model", where=repr(start), remedy=remedy)
     return Path(start)
 
 
@@ -131,7 +128,6 @@ def file_hash(path: Path) -> str:
 
 
 ANOTHER = "train into another directory, or delete this one"
-NEIGHBOUR = "wait for it, or train into another directory"
 
 
 @contextmanager
@@ -147,7 +143,8 @@ def held(directory: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ItmlabError("another process is training here", where=str(directory), remedy=NEIGHBOUR) from None
+            what, remedy = "another process is training here", "wait for it, or train into another directory"
+            raise ItmlabError(what, where=str(directory), remedy=remedy) from None
         yield
 
 
@@ -180,10 +177,7 @@ def begin(directory: Path, recipe: Recipe, data: CaptionSet, *, resume: bool) ->
 def first_difference(there: Any, here: Any, field: str = "") -> str | None:
     """In words, the first field in which two JSON values differ."""
     if isinstance(there, dict) and isinstance(here, dict):
-        for name in [*here, *(name for name in there if name not in here)]:
-            path = f"{field}.{name}" if field else name
-            found = first_difference(there.get(name), here.get(name), path)
-            if found:
-                return found
-        return None
+        paths = {name: f"{field}.{name}" if field else name for name in here | there}
+        found = (first_difference(there.get(name), here.get(name), path) for name, path in paths.items())
+        return next(filter(None, found), None)
     return None if there == here else f"{field} is {there!r} there and {here!r} here"

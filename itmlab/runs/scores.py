@@ -25,6 +25,7 @@ from ..storage import write_bytes, write_json
 CROSS_ENCODER_IMAGES, PARTS_IMAGES = 8, 50  # scored with all captions before anything may interrupt
 Kind = Literal["cider", "spice"]
 Between = Callable[[], None]
+Features = Float[Tensor, "n dimension"]
 
 
 def nothing() -> None:
@@ -124,18 +125,6 @@ def cross_encoder_similarity(
     return torch.cat([model.similarity(regions.take(part), tokens) for part in paused(every, between)])
 
 
-@torch.no_grad()
-def scores_of_images(model: CrossEncoder, sentence: str, regions: EmbeddedRegions) -> Float[Tensor, "image"]:
-    """The matching logit of a sentence with each image."""
-    return model.similarity(regions, model.prepare_captions([sentence]))[:, 0]
-
-
-@torch.no_grad()
-def scores_of_captions(model: CrossEncoder, image: Any, captions: Sequence[str]) -> Float[Tensor, "caption"]:
-    """The matching logit of a picture, or of a record of regions, with each caption."""
-    return model.similarity(on_device(model, model.prepare_images([image])), model.prepare_captions(list(captions)))[0]
-
-
 def image_side(model: CrossEncoder, images: Sequence[Any]) -> EmbeddedRegions:
     """What `embed_regions` makes of all images, on the CPU, padded to the most parts; the model as in evaluation."""
     with evaluating(model):
@@ -214,20 +203,18 @@ def embed(model: nn.Module, data: CaptionSet, *, between: Between = nothing) -> 
     return Embeddings(images, embed_captions(model, data.captions, between=between))
 
 
-def embed_images(model: nn.Module, pictures: Any, *, between: Between = nothing) -> Float[Tensor, "n dimension"]:
+def embed_images(model: nn.Module, pictures: Any, *, between: Between = nothing) -> Features:
     """Unit-length features of a sequence of pictures, on the CPU."""
     return _pooled(model, pictures, "images", between)
 
 
-def embed_captions(
-    model: nn.Module, captions: list[str], *, between: Between = nothing
-) -> Float[Tensor, "n dimension"]:
+def embed_captions(model: nn.Module, captions: list[str], *, between: Between = nothing) -> Features:
     """Unit-length features of captions, on the CPU."""
     return _pooled(model, captions, "captions", between)
 
 
 @torch.no_grad()
-def _pooled(model: nn.Module, items: Any, of: str, between: Between) -> Float[Tensor, "n dimension"]:
+def _pooled(model: nn.Module, items: Any, of: str, between: Between) -> Features:
     prepare, encode = getattr(model, f"prepare_{of}"), getattr(model, f"encode_{of}")
     parts = paused(chunks(items), between)
     return torch.cat([encode(on_device(model, prepare(part))).pooled.float().cpu() for part in parts])

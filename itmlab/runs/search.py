@@ -19,8 +19,8 @@ from ..data.captionset import CaptionSet
 from ..data.faults import one_line
 from ..errors import ItmlabError, MissingPart
 from ..models import CrossEncoder
-from ..models.pairs import looked_at, reads
-from .scores import encoded, image_side, scores_of_captions, scores_of_images
+from ..models.pairs import looked_at, on_device, reads
+from .scores import encoded, image_side
 
 CHUNK = 16384  # vectors scored at a time
 WORTH_FAISS = 10_000  # vectors; below, one exact product is quicker than any index
@@ -110,6 +110,7 @@ class PairSearch:
         self.model, self.data = model, data
         self._images: Any = None
 
+    @torch.no_grad()
     def search(
         self, query: str | Image.Image, k: int, of: Literal["images", "captions"]
     ) -> tuple[list[float], list[int]]:
@@ -125,19 +126,18 @@ class PairSearch:
         elif reads(self.model) == "regions":
             raise ItmlabError("this model looks at regions, of which a picture has none", remedy="search by a sentence")
         else:
-            scores = scores_of_captions(self.model, query, self.data.captions)
+            picture = on_device(self.model, self.model.prepare_images([query]))
+            scores = self.model.similarity(picture, self.model.prepare_captions(list(self.data.captions)))[0]
         best, places = first_k(scores, torch.arange(len(scores)), min(k, len(scores)))
         return best.tolist(), places.tolist()
 
-    @torch.no_grad()
     def _of_images(self, sentence: str) -> Tensor:
-        cross_encoder = isinstance(self.model, CrossEncoder)
+        model, together = self.model, isinstance(self.model, CrossEncoder)
         if self._images is None:
-            images = looked_at(self.model, self.data)
-            self._images = image_side(self.model, images) if cross_encoder else encoded(self.model, images, "images")
-        if cross_encoder:
-            return scores_of_images(self.model, sentence, self._images)
-        return self.model.similarity(self._images, encoded(self.model, [sentence], "captions"))[:, 0].cpu()
+            images = looked_at(model, self.data)
+            self._images = image_side(model, images) if together else encoded(model, images, "images")
+        said = model.prepare_captions([sentence]) if together else encoded(model, [sentence], "captions")
+        return model.similarity(self._images, said)[:, 0].cpu()
 
 
 THUMBNAIL = 128  # pixels of the longer edge
@@ -173,10 +173,8 @@ class Hits:
             f"{place:>3}. {score:+.3f}  {one_line(id_)}  {one_line(caption)}"
             for place, (score, id_, caption) in enumerate(rows, 1)
         ]
-        return "\n".join([f"{self.of} nearest to {self._query_in_words()}:", *lines])
-
-    def _query_in_words(self) -> str:
-        return f'"{one_line(self.query)}"' if isinstance(self.query, str) else "the picture"
+        query = f'"{one_line(self.query)}"' if isinstance(self.query, str) else "the picture"
+        return "\n".join([f"{self.of} nearest to {query}:", *lines])
 
     def _repr_html_(self) -> str:
         cells = [

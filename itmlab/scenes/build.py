@@ -17,7 +17,7 @@ from .draw import render
 from .relations import Facts
 
 if TYPE_CHECKING:
-    from datasets import Dataset, Features
+    from datasets import Dataset
 
     from ..data.captionset import CaptionSet
 
@@ -81,7 +81,8 @@ def _check(images: int, size: int, seed: int, unannotated: float) -> None:
 
 def table(*, images: int, size: int, seed: int, unannotated: float, cache: str | Path | None = None) -> "Dataset":
     """The memory-mapped table of these options, drawn first when the cache does not hold it."""
-    import datasets
+    from datasets import Dataset, Features, Value
+    from datasets import Image as Picture
 
     key = f"v{VERSION}-{images}x{size}-seed{seed}-unannotated{unannotated:g}"
     directory = (cache_directory() / "scenes" if cache is None else Path(cache)) / key
@@ -89,20 +90,14 @@ def table(*, images: int, size: int, seed: int, unannotated: float, cache: str |
     def build(work: Path) -> None:
         from datasets.arrow_writer import ArrowWriter
 
-        with ArrowWriter(path=str(work / FILE), features=_features(), writer_batch_size=500) as writer:
+        text, marks, picture = Value("string"), Value("binary"), Picture(decode=False)
+        columns = {"image": picture, "marks": marks, "scene": text, "captions": [text], "graphs": [text]}
+        with ArrowWriter(path=str(work / FILE), features=Features(columns), writer_batch_size=500) as writer:
             for row in rows(images=images, size=size, seed=seed, unannotated=unannotated):
                 writer.write(row)
             writer.finalize()
 
-    return datasets.Dataset.from_file(str(build_once(directory, build) / FILE))
-
-
-def _features() -> "Features":
-    from datasets import Features, Value
-    from datasets import Image as Picture
-
-    text, picture = Value("string"), Picture(decode=False)
-    return Features({"image": picture, "marks": Value("binary"), "scene": text, "captions": [text], "graphs": [text]})
+    return Dataset.from_file(str(build_once(directory, build) / FILE))
 
 
 def rows(*, images: int, size: int, seed: int, unannotated: float, start: int = 0) -> Iterator[dict[str, Any]]:

@@ -5,18 +5,18 @@ list, count); a frame chooses what to say and in which construction, `wording` s
 """
 
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 
-from ..text.graph import SceneGraph
+from ..text.graph import SceneGraph, Span
 from .entail import TRUE, entails
 from .lexicon import attributes, relations
 from .relations import Facts
 from .wording import Chooser, Sentence, text
 
 
-@dataclass(frozen=True)
-class Caption:
+class Caption(NamedTuple):
     """A sentence, its scene graph, and for each object of the graph the things of the scene that it means."""
 
     text: str
@@ -45,18 +45,14 @@ def write_captions(facts: Facts, *, seed: int, index: int, unannotated: float, c
         frame(Chooser(facts, dice, unannotated * max(1 - tries / 60, 0.0) ** 0.5), sentence)
         graph = sentence.graph(stop=dice.random() < stop, capital=dice.random() < capital)
         written = text(graph.tokens)
-        thin = _says_little(graph) and dice.random() < 0.8
+        # one that only names things of one sort ("A man.") should not be written often
+        says_more = graph.relations or any(thing.attributes for thing in graph.objects)
+        thin = not says_more and len({thing.lemma for thing in graph.objects}) == 1 and dice.random() < 0.8
         if not thin and written not in found and entails(facts, graph) == TRUE:
             found[written] = Caption(written, graph, tuple(sentence.means))
             if tries < 60:
                 frames.pop(at)  # the five differ in their construction too
     return list(found.values())
-
-
-def _says_little(graph: SceneGraph) -> bool:
-    """Whether a graph only names things of one sort ("A man."), which should not be written often."""
-    named = {thing.lemma for thing in graph.objects}
-    return len(named) == 1 and not graph.relations and not any(thing.attributes for thing in graph.objects)
 
 
 # The frames. Each draws its choices in a fixed order from the caption's own stream: another order is another world.
@@ -83,11 +79,6 @@ def fragment(chooser: Chooser, sentence: Sentence) -> None:
     _predicate(chooser, sentence, subject, at, PARTICIPLE)
 
 
-def simple(chooser: Chooser, sentence: Sentence) -> None:
-    """As in “A man rides a horse.”"""
-    plain(chooser, sentence, SIMPLE)
-
-
 def there_is(chooser: Chooser, sentence: Sentence) -> None:
     """As in “There is a dog next to a tree.”"""
     groups = chooser.groups()
@@ -100,20 +91,13 @@ def there_is(chooser: Chooser, sentence: Sentence) -> None:
     plain(chooser, sentence, PARTICIPLE)
 
 
-def relative_clause(chooser: Chooser, sentence: Sentence) -> None:
-    """As in “A woman who is holding an umbrella.”"""
-    plain(chooser, sentence, RELATIVE, dressed=False)
-
-
 def setting_first(chooser: Chooser, sentence: Sentence) -> None:
     """As in “In the park, a dog is chasing a ball.”"""
     at = _subject(chooser)
     options = [option for option in chooser.places(at) if option[0] not in ("by", "beside")]
     if not options:
         return plain(chooser, sentence)
-    preposition, words, lemma = chooser.dice.choice(options)
-    span = sentence.say(preposition)
-    place = _setting_words(chooser, sentence, words, lemma)
+    preposition, span, place = _say_place(chooser, sentence, options)
     sentence.say(",")
     subject = chooser.say(sentence, at)
     sentence.relate(subject, preposition, place, span)
@@ -172,9 +156,9 @@ Frame = Callable[[Chooser, Sentence], None]
 FRAMES: tuple[tuple[Frame, float, float, float], ...] = (  # frame, weight, chance of a full stop, of a capital
     (plain, 2.2, 0.9, 1.0),
     (fragment, 2.0, 0.25, 0.55),
-    (simple, 1.4, 0.85, 1.0),
+    (partial(plain, form=SIMPLE), 1.4, 0.85, 1.0),  # “A man rides a horse.”
     (there_is, 0.9, 0.9, 1.0),
-    (relative_clause, 0.8, 0.7, 0.95),
+    (partial(plain, form=RELATIVE, dressed=False), 0.8, 0.7, 0.95),  # “A woman who is holding an umbrella.”
     (setting_first, 0.8, 0.95, 1.0),
     (passive, 0.8, 0.6, 0.9),
     (inventory, 0.8, 0.5, 0.9),
@@ -225,13 +209,11 @@ def _while(chooser: Chooser, sentence: Sentence) -> None:
     """A second subject that does something at the same time."""
     told = {thing for means in sentence.means for thing in means}
     others = [other for other in chooser.mains if other not in told and chooser.things[other].pose in _POSES]
-    if not others:
-        return
-    other = chooser.dice.choice(others)
-    joint = chooser.dice.choice(("while", "and", "as"))
-    sentence.say(joint)
-    number = chooser.say(sentence, other)
-    _pose(sentence, number, PROGRESSIVE if joint != "and" else PARTICIPLE, chooser.things[other].pose)
+    if others:
+        other, joint = chooser.dice.choice(others), chooser.dice.choice(("while", "and", "as"))
+        sentence.say(joint)
+        number = chooser.say(sentence, other)
+        _pose(sentence, number, PROGRESSIVE if joint != "and" else PARTICIPLE, chooser.things[other].pose)
 
 
 def _group_tail(chooser: Chooser, sentence: Sentence, subject: int, group: tuple[int, ...], form: str) -> None:
@@ -334,16 +316,16 @@ def _setting(chooser: Chooser, sentence: Sentence, subject: int, at: int) -> Non
     """Where in the world the subject is, if there is anything to say."""
     options = chooser.places(at)
     if options:
-        preposition, words, lemma = chooser.dice.choice(options)
-        span = sentence.say(preposition)
-        sentence.relate(subject, preposition, _setting_words(chooser, sentence, words, lemma), span)
+        preposition, span, place = _say_place(chooser, sentence, options)
+        sentence.relate(subject, preposition, place, span)
 
 
-def _setting_words(chooser: Chooser, sentence: Sentence, words: str, lemma: str) -> int:
-    """The noun phrase of the setting."""
-    article, noun = words.split()
+def _say_place(chooser: Chooser, sentence: Sentence, options: Sequence[tuple[str, str, str]]) -> tuple[str, Span, int]:
+    """One of some places: its preposition, where that is said, the place's number among the objects."""
+    preposition, words, lemma = chooser.dice.choice(options)
+    span, (article, noun) = sentence.say(preposition), words.split()
     stuff = tuple(number for number, thing in enumerate(chooser.things) if thing.kind == lemma)
-    return sentence.thing(lemma, noun, stuff or (chooser.facts.scene.place,), before=article)
+    return preposition, span, sentence.thing(lemma, noun, stuff or (chooser.facts.scene.place,), before=article)
 
 
 def _clothes(chooser: Chooser, sentence: Sentence, subject: int, at: int) -> None:

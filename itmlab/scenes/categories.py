@@ -1,6 +1,6 @@
 """Which words of the world contradict each other (swaps, in the same form), and which imply others."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from .entail import SMALL_WORDS
@@ -47,10 +47,10 @@ def relation_swaps() -> dict[str, tuple[str, ...]]:
         if lemma in _VAGUE:
             continue
         others = [other for other in relations().values() if other.lemma not in _VAGUE and _differ(verb, other)]
-        for form in range(-1, len(verb.forms)):
-            words = tuple(word for other in others if (word := _form(other, form)))
-            if words and _form(verb, form):
-                found.setdefault(_form(verb, form), words)
+        for form, mine in enumerate((lemma, *verb.forms)):
+            words = tuple(word for other in others if (word := (other.lemma, *other.forms)[form]))
+            if words and mine:
+                found.setdefault(mine, words)
     return found
 
 
@@ -66,7 +66,7 @@ def implied_words() -> dict[str, frozenset[str]]:
     (True, False, True)
     """
     vague = frozenset(word for lemma in _VAGUE for word in (lemma, *relations()[lemma].forms))
-    groups = [(_noun_forms(lemma), _kinds(entries)) for lemma, entries in nouns().items()]
+    groups = [({lemma, *(noun.plural for noun in entries)}, _kinds(entries)) for lemma, entries in nouns().items()]
     found = {
         word: vague.union(*(others for others, wider in groups if _shown(kinds, wider)))
         for words, kinds in groups
@@ -80,10 +80,6 @@ def implied_words() -> dict[str, frozenset[str]]:
     # small words that are no relation: what they stand for is seen in the words beside them
     empty = frozenset(SMALL_WORDS).difference(*((lemma, *verb.forms) for lemma, verb in relations().items()))
     return {word: frozenset(filter(None, others | empty)) - {word} for word, others in found.items() if word}
-
-
-def _noun_forms(lemma: str) -> frozenset[str]:
-    return frozenset(form for noun in nouns()[lemma] for form in (lemma, noun.plural))
 
 
 def _kinds(entries: Iterable[Noun]) -> frozenset[str]:
@@ -107,22 +103,13 @@ def _alike(mine: Attribute | Verb, theirs: Attribute | Verb) -> bool:
     return mine.category == theirs.category and not _differ(mine, theirs)
 
 
-def _contradict(mine: Iterable[Noun], theirs: Iterable[Noun]) -> bool:
-    mine, theirs = list(mine), list(theirs)
-    kinds, others = _kinds(mine), _kinds(theirs)
-    return (
-        bool(kinds)
-        and {noun.category for noun in mine} == {noun.category for noun in theirs}
-        and all(noun.means and noun.general < _NOT_IN_CAPTIONS for noun in theirs)
-        and not kinds & others
-    )
+def _contradict(mine: Sequence[Noun], theirs: Sequence[Noun]) -> bool:
+    alike = {noun.category for noun in mine} == {noun.category for noun in theirs}
+    used = all(noun.means and noun.general < _NOT_IN_CAPTIONS for noun in theirs)
+    return alike and used and bool(_kinds(mine)) and _kinds(mine).isdisjoint(_kinds(theirs))
 
 
 def _differ(mine: Verb, theirs: Verb) -> bool:
     both = [{*mine.means, one} for one in theirs.means]
     together = any(pair <= facts for pair in both for facts in _COMPATIBLE) or set(mine.means) & set(theirs.means)
     return mine.category == theirs.category and not together
-
-
-def _form(verb: Verb, form: int) -> str:
-    return verb.lemma if form < 0 else verb.forms[form]

@@ -39,7 +39,7 @@ def _fill(draft: Draft) -> bool:
 
 def _cluster(draft: Draft, room: float) -> float | None:
     """Add one event in the free width; the width it takes, None when none of a few fits."""
-    fitting = [event for event in EVENTS if event.happens(draft.setting)]
+    fitting = [event for event in EVENTS if draft.setting in event.settings]
     for _ in range(6):
         start = len(draft.things)
         draft.dice.choices(fitting, [event.weight for event in fitting])[0].make(draft)
@@ -59,8 +59,7 @@ def _place(draft: Draft, start: int, left: float, right: float) -> None:
     if start == 0:
         draft.move(0, count, dice.uniform(0.01, 0.99 - (right - left)) - left)
         return
-    extents = [thing.extent for thing in draft.things[:start]]
-    old_left, old_right = min(e[0] for e in extents), max(e[2] for e in extents)
+    old_left, old_right = draft.span(0, start)
     free = max(0.99 - (right - left) - (old_right - old_left), 0.0)
     edge, gap = dice.uniform(0, 0.5) * free, dice.uniform(0, 0.5) * free
     if dice.random() < 0.5:

@@ -4,8 +4,9 @@ Verdicts are numbers while they are combined: 2 true, 1 undecided, 0 false; "and
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from ..text.graph import Attribute, Relation, SceneGraph, SceneObject, Span
 from ..text.rules.lexicon import word_set
@@ -53,10 +54,9 @@ class Search:
 
     def __init__(self, facts: Facts, graph: SceneGraph, choices: list[list[tuple[int, int]]]):
         self.facts, self.graph, self.choices = facts, graph, choices
-        groups = [is_group(wanted) for wanted in graph.objects]
-        self.singles = [at for at, group in enumerate(groups) if not group]
-        self.groups = [at for at, group in enumerate(groups) if group]
-        self.singles.sort(key=lambda at: len(choices[at]))
+        self.groups = [at for at, wanted in enumerate(graph.objects) if is_group(wanted)]
+        singles = [at for at, wanted in enumerate(graph.objects) if not is_group(wanted)]
+        self.singles = sorted(singles, key=lambda at: len(choices[at]))
         self.chosen: dict[int, int] = {}
         self.found, self.steps = FALSE, 0
 
@@ -122,12 +122,8 @@ class Search:
                 continue
             other = link.object if link.subject == at else link.subject
             partners = [self.chosen[other]] if other in self.chosen else [number for number, _ in self.choices[other]]
-            verdicts = [
-                self._link(thing, link.lemma, partner) if link.subject == at else self._link(partner, link.lemma, thing)
-                for partner in partners
-                if partner != thing
-            ]
-            level = min(level, max(verdicts, default=FALSE))
+            pairs = [(thing, one) if link.subject == at else (one, thing) for one in partners if one != thing]
+            level = min(level, max((self._link(one, link.lemma, two) for one, two in pairs), default=FALSE))
         return level
 
 
@@ -138,9 +134,7 @@ def _count(wanted: SceneObject, levels: list[int]) -> int:
         return TRUE if sure >= 2 else OPEN if possible >= 2 else FALSE
     if wanted.count == 0:
         return FALSE if sure else OPEN if possible else TRUE
-    if sure == wanted.count:
-        return TRUE
-    return OPEN if possible >= wanted.count else FALSE
+    return TRUE if sure == wanted.count else OPEN if possible >= wanted.count else FALSE
 
 
 def suits(wanted: SceneObject, thing: Thing) -> int:
@@ -159,13 +153,9 @@ def named(lemma: str, thing: Thing) -> int:
 
 
 def _named(noun: Noun, thing: Thing) -> int:
-    if thing.kind in noun.perhaps:
-        return OPEN
-    if thing.kind not in noun.means:
-        return FALSE
-    if noun.needs is None:
-        return TRUE
-    name, wanted = noun.needs
+    if thing.kind in noun.perhaps or thing.kind not in noun.means:
+        return OPEN if thing.kind in noun.perhaps else FALSE
+    name, wanted = noun.needs or ("kind", thing.kind)
     value = getattr(thing, name)
     return OPEN if not value else TRUE if value == wanted else FALSE
 
@@ -222,8 +212,7 @@ SMALL_WORDS = word_set(  # leaving them out changes nothing of what a sentence s
 )
 
 
-@dataclass(frozen=True)
-class Spoken:
+class Spoken(NamedTuple):
     """What a sentence says; `whole` is false where some of its words found no place in the graph.
 
     >>> Spoken(SceneGraph(), whole=False).judged(TRUE) == OPEN, Spoken(SceneGraph(), whole=False).judged(FALSE) == FALSE
@@ -260,8 +249,10 @@ def _spoken(graph: SceneGraph) -> Spoken:
         return Spoken(SceneGraph(tokens=graph.tokens), whole=False)
     objects = tuple(_object(graph, thing) for thing in graph.objects)
     links = tuple(replace(link, lemma=_relation(graph, link)) for link in graph.relations)
-    own = SceneGraph(objects, links, graph.tokens)
-    return Spoken(own, whole=bool(objects) and not any(_meant(word) for word in _unsaid(own, said)))
+    parts = (*links, *(part for thing in objects for part in (thing, *thing.attributes)))
+    covered = {at for part in parts if part.span for at in range(part.span.start, part.span.end)}
+    whole = bool(objects) and not any(_meant(word) for at, word in enumerate(said) if at not in covered)
+    return Spoken(SceneGraph(objects, links, graph.tokens), whole)
 
 
 def _object(graph: SceneGraph, thing: SceneObject) -> SceneObject:
@@ -299,14 +290,6 @@ def _relation(graph: SceneGraph, link: Relation) -> str:
     if not usual or rest not in _RELATION_OF:
         return link.lemma
     return f"{_RELATION_OF.get(words[0]) or _ATTRIBUTE_OF.get(words[0]) or verb} {_RELATION_OF[rest]}"
-
-
-def _unsaid(graph: SceneGraph, words: list[str]) -> Iterable[str]:
-    """Words that no part of the graph stands on."""
-    spans = [part.span for thing in graph.objects for part in (thing, *thing.attributes)]
-    spans += [link.span for link in graph.relations]
-    covered = {at for span in spans if span is not None for at in range(span.start, span.end)}
-    return (word for at, word in enumerate(words) if at not in covered)
 
 
 def _meant(word: str) -> bool:

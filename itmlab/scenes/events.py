@@ -5,12 +5,13 @@ event's random draws is part of the world's version.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .draw.people import body, hand
-from .scene import KINDS, PEOPLE, Draft
+from .scene import KINDS, PEOPLE, SETTINGS, Draft
 
 INDOORS, WATER = ("room",), ("beach", "lake")
+OUTDOORS = tuple(name for name in SETTINGS if name not in INDOORS)
 SEATS = {"bench": 0.47, "chair": 0.46, "sofa": 0.46, "box": 0.93}  # how high one sits, in heights of the seat
 _BASES = {"lake": (0.9, 0.96), "beach": (0.8, 0.95), "street": (0.8, 0.95)}
 _GRASPS = {"balloon": "up", "umbrella": "up", "flower": "front", "book": "front", "cup": "side", "bag": "side",
@@ -87,10 +88,8 @@ def hold(draft: Draft) -> None:
     if kind == "bag" and draft.chance(0.3):
         draft.change(person, hands="lead")
     draft.fact(person, "hold", put_in_hand(draft, person, kind, size=""))
-    if kind == "umbrella":
-        draft.fact(person, "under", len(draft.things) - 1)
-    if kind == "book":
-        draft.fact(person, "read", len(draft.things) - 1)
+    if kind in ("umbrella", "book"):
+        draft.fact(person, "under" if kind == "umbrella" else "read", len(draft.things) - 1)
 
 
 def play_guitar(draft: Draft) -> None:
@@ -103,8 +102,8 @@ def play_guitar(draft: Draft) -> None:
     else:
         person = someone(draft, base=base, pose="stand", hands="strum", flip=flip)
     guitar = put_in_hand(draft, person, "guitar")
-    draft.fact(person, "hold", guitar)
-    draft.fact(person, "play", guitar)
+    for relation in ("hold", "play"):
+        draft.fact(person, relation, guitar)
 
 
 def chase(draft: Draft) -> None:
@@ -131,8 +130,7 @@ def fly_kite(draft: Draft) -> None:
     """Someone flies a kite."""
     base, flip = ground(draft), facing(draft)
     person = someone(draft, base=base, pose=draft.dice.choice(("stand", "run")), hands="up", flip=flip)
-    way = -1 if flip else 1
-    kite = draft.add("kite", way * draft.dice.uniform(0.2, 0.34), draft.dice.uniform(0.3, 0.36))
+    kite = draft.add("kite", (-1 if flip else 1) * draft.dice.uniform(0.2, 0.34), draft.dice.uniform(0.3, 0.36))
     draft.change(kite, height=draft.dice.uniform(0.22, 0.27))
     draft.fact(person, "fly", kite)
 
@@ -188,7 +186,6 @@ def _many(draft: Draft, kind: str, count: int) -> None:
     if table.colours and draft.chance(0.6):
         alike["colour"] = draft.dice.choice(table.colours)
     scale = (1.25, 1.1, 0.86, 0.8)[count - 1] if table.height < 0.3 else 1.0 if count < 3 else 0.8
-    first = len(draft.things)
     for step in range(count):
         at = min(base + draft.dice.uniform(-0.03, 0.03), 0.96)
         if kind == "duck" and draft.setting == "lake":
@@ -200,7 +197,6 @@ def _many(draft: Draft, kind: str, count: int) -> None:
             draft.change(number, base=at - 0.06)
         if step:
             stand_apart(draft, number - 1, number, draft.dice.uniform(-0.02, 0.03), 1)
-    draft.groups.append(tuple(range(first, first + count)))
 
 
 # Riding, sailing, leading and leaping.
@@ -343,18 +339,12 @@ def under_tree(draft: Draft) -> None:
     draft.fact(low, "under", low - 1)
 
 
-@dataclass(frozen=True)
-class Event:
-    """A way to fill a part of a picture: its maker, its weight, where it happens (`None`: anywhere outdoors)."""
+class Event(NamedTuple):
+    """A way to fill a part of a picture: its maker, its weight, where it happens."""
 
     make: Callable[[Draft], None]
     weight: float
-    settings: tuple[str, ...] | None = ()
-    outdoors: bool = False
-
-    def happens(self, setting: str) -> bool:
-        """Whether it can happen in a setting."""
-        return setting in self.settings if self.settings else not (self.outdoors and setting in INDOORS)
+    settings: tuple[str, ...] = tuple(SETTINGS)
 
 
 EVENTS: tuple[Event, ...] = (
@@ -365,7 +355,7 @@ EVENTS: tuple[Event, ...] = (
     Event(walk_animal, 1.2),
     Event(chase, 1.7),
     Event(kick, 0.9),
-    Event(fly_kite, 0.9, outdoors=True),
+    Event(fly_kite, 0.9, OUTDOORS),
     Event(sit, 1.8),
     Event(table, 1.0),
     Event(jump_over, 0.7),
@@ -375,5 +365,5 @@ EVENTS: tuple[Event, ...] = (
     Event(vehicles, 0.5, ("desert", "field", "mountain", "winter", "forest")),
     Event(toys, 0.9),
     Event(beside, 1.2),
-    Event(under_tree, 0.8, outdoors=True),
+    Event(under_tree, 0.8, OUTDOORS),
 )

@@ -30,7 +30,6 @@ class Facts:
 
     def __init__(self, scene: Scene):
         self.scene, self.things = scene, scene.objects
-        self.known = {(fact.subject, fact.relation, fact.object) for fact in scene.facts}
         self.linked: dict[tuple[int, int], set[str]] = {}
         self.support: dict[int, int] = {}
         for fact in scene.facts:
@@ -44,7 +43,7 @@ class Facts:
 
     def holds(self, subject: int, relation: str, thing: int) -> Verdict:
         """Whether thing number `subject` stands in `relation` (a name of RULES) to thing number `thing`."""
-        key = (subject, relation, thing)
+        key = subject, relation, thing
         if key not in self.worked_out:
             self.worked_out[key] = self._decide(*key)
         return self.worked_out[key]
@@ -125,19 +124,15 @@ class Pair:
         return (self.said | self.said_back) & _TOUCHING
 
     @cached_property
-    def _sides(self) -> tuple[float, float]:
-        (left, _, right, _), (c, _, d, _) = self.a.extent, self.b.extent
-        return max(c - right, left - d), min(right - left, d - c)
-
-    @property
     def gap(self) -> float:
         """The free width between the two boxes in picture heights, negative where they overlap."""
-        return self._sides[0]
+        (left, _, right, _), (c, _, d, _) = self.a.extent, self.b.extent
+        return max(c - right, left - d)
 
     @property
     def narrow(self) -> float:
         """The smaller of the two widths."""
-        return self._sides[1]
+        return min(right - left for left, _, right, _ in (self.a.extent, self.b.extent))
 
     @cached_property
     def nearer(self) -> float:
@@ -166,41 +161,26 @@ def _hold(p: Pair) -> Verdict:
     return None if p.gap < 0 and p.b.height < 0.3 else False
 
 
-def _carry(p: Pair) -> Verdict:
-    return True if p.b.kind == "backpack" and "wear" in p.said else _hold(p)
+def _composed(names: str, border: Callable[[Pair], bool] = lambda p: False) -> Callable[[Pair], Verdict]:
+    """The rule of an action: true if composed by one of `names`, open where `border` lets it look so, else false."""
+    known = frozenset(names.split())
+    return lambda p: True if p.said & known else None if border(p) else False
 
 
-def _chase(p: Pair) -> Verdict:
-    if "chase" in p.said:
-        return True
-    flees = p.b.kind == "ball" or (p.b.pose == "run" and p.b.flip == p.a.flip)
-    return None if p.a.pose == "run" and flees and p.towards else False
+_chase = _composed(
+    "chase",
+    lambda p: p.a.pose == "run" and p.towards and (p.b.kind == "ball" or (p.b.pose == "run" and p.b.flip == p.a.flip)),
+)
+
+
+def _walk_together(p: Pair) -> bool:
+    return (p.a.category, p.b.category, p.a.pose, p.b.pose) == ("person", "animal", "walk", "walk") and p.gap < 0.2
 
 
 def _follow(p: Pair) -> Verdict:
+    together = p.a.pose in MOVING and p.b.pose in MOVING and p.a.flip == p.b.flip and p.towards
     chase = _chase(p)
-    if chase is not False:
-        return chase
-    return None if p.a.pose in MOVING and p.b.pose in MOVING and p.a.flip == p.b.flip and p.towards else False
-
-
-def _kick(p: Pair) -> Verdict:
-    if "kick" in p.said:
-        return True
-    return None if p.a.pose == "kick" and p.towards and p.gap < 0.08 else False
-
-
-def _play_with(p: Pair) -> Verdict:
-    if p.said & {"kick", "fly"} or ("chase" in p.said and p.b.kind == "ball"):
-        return True
-    return None if p.gap < 0.2 else False
-
-
-def _walk(p: Pair) -> Verdict:
-    if p.said & {"walk", "lead"}:
-        return True
-    alike = p.a.category == "person" and p.b.category == "animal" and p.a.pose == p.b.pose == "walk"
-    return None if alike and p.gap < 0.2 else False
+    return None if together and chase is False else chase
 
 
 def _on(p: Pair) -> Verdict:
@@ -268,20 +248,18 @@ def _left(p: Pair) -> Verdict:
     return True if right <= c + 0.02 else False if d <= left + 0.02 else None
 
 
+_play_with = _composed("kick fly", lambda p: p.gap < 0.2)
 RULES: dict[str, Callable[[Pair], Verdict]] = {
-    "wear": lambda p: "wear" in p.said,
-    "read": lambda p: "read" in p.said,
-    "play": lambda p: "play" in p.said,
-    "fly": lambda p: "fly" in p.said,
-    "leap": lambda p: "over" in p.said,
+    **{name: _composed(name) for name in ("wear", "read", "play", "fly")},
+    "leap": _composed("over"),
     "ride": lambda p: None if "in" in p.said else "ride" in p.said,
     "hold": _hold,
-    "carry": _carry,
+    "carry": lambda p: True if p.b.kind == "backpack" and "wear" in p.said else _hold(p),
     "chase": _chase,
     "follow": _follow,
-    "kick": _kick,
-    "play with": _play_with,
-    "walk": _walk,
+    "kick": _composed("kick", lambda p: p.a.pose == "kick" and p.towards and p.gap < 0.08),
+    "play with": lambda p: True if "chase" in p.said and p.b.kind == "ball" else _play_with(p),
+    "walk": _composed("walk lead", _walk_together),
     "have": lambda p: True if p.said & {"hold", "wear", "walk", "fly"} else None,
     "on": _on,
     "in": _in,
@@ -295,6 +273,5 @@ RULES: dict[str, Callable[[Pair], Verdict]] = {
     "left of": _left,
     "right of": lambda p: _left(p.turned),
     "with": lambda p: True if p.said or p.said_back or _near(p) else None,
-    "at": lambda p: None,
-    "across": lambda p: None,
+    **{name: lambda p: None for name in ("at", "across")},
 }

@@ -2,7 +2,7 @@
 
 import json
 import random
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -77,9 +77,7 @@ def _thing(
 
 
 _vehicle, _worn = partial(_thing, category="vehicle"), partial(_thing, 0.3, 0.42, category="worn")
-_BIRD = (("stand", 1.15, 1.0), ("fly", 1.5, 1.0))
-_DUCK = (("stand", 1.15, 1.0), ("swim", 1.15, 0.8))
-_RABBIT = (("sit", 0.95, 1.0), ("run", 1.2, 0.9))
+_STAND = ("stand", 1.15, 1.0)
 KINDS: dict[str, Kind] = {
     "man": Kind("person", 0.6, 0.42, poses=_BODY),
     "woman": Kind("person", 0.57, 0.42, poses=_BODY),
@@ -95,9 +93,9 @@ KINDS: dict[str, Kind] = {
     "sheep": _animal(0.34, 1.3, "white black gray", ("lie", 1.3, 0.64), sized=True),
     "elephant": _animal(0.52, 1.4, "gray", sized=True),
     "giraffe": _animal(0.76, 0.72, "yellow", patterns="spotted"),
-    "rabbit": Kind("animal", 0.28, 0.95, ("white", "brown", "gray"), _RABBIT),
-    "bird": Kind("animal", 0.22, 1.3, ("red", "blue", "yellow", "black", "white"), _BIRD),
-    "duck": Kind("animal", 0.25, 1.15, ("white", "yellow", "brown"), _DUCK),
+    "rabbit": Kind("animal", 0.28, 0.95, ("white", "brown", "gray"), (("sit", 0.95, 1.0), ("run", 1.2, 0.9))),
+    "bird": Kind("animal", 0.22, 1.3, ("red", "blue", "yellow", "black", "white"), (_STAND, ("fly", 1.5, 1.0))),
+    "duck": Kind("animal", 0.25, 1.15, ("white", "yellow", "brown"), (_STAND, ("swim", 1.15, 0.8))),
     "car": _vehicle(0.27, 2.1, "red blue yellow green white black orange", sized=True),
     "bus": _vehicle(0.42, 1.75, "red blue yellow green white orange"),
     "truck": _vehicle(0.4, 1.75, "red blue yellow green white", sized=True),
@@ -233,32 +231,21 @@ class Scene:
 
     def to_json(self) -> str:
         """One line of JSON without what has its default."""
-        plain = {
-            "setting": self.setting,
-            "horizon": self.horizon,
-            "shade": self.shade,
-            "objects": [
-                {name: value for name, value in asdict(thing).items() if name == "kind" or value != _DEFAULTS[name]}
-                for thing in self.objects
-            ],
-            "facts": [[fact.subject, fact.relation, fact.object] for fact in self.facts],
-        }
+        plain = {name: getattr(self, name) for name in ("setting", "horizon", "shade")}
+        plain["objects"] = [
+            {name: value for name, value in vars(thing).items() if name == "kind" or value != getattr(Thing, name)}
+            for thing in self.objects
+        ]
+        plain["facts"] = [[fact.subject, fact.relation, fact.object] for fact in self.facts]
         return json.dumps(plain, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> "Scene":
         """The scene that `to_json` wrote down."""
         plain = json.loads(text)
-        return cls(
-            plain["setting"],
-            tuple(Thing(**thing) for thing in plain["objects"]),
-            tuple(Fact(*fact) for fact in plain["facts"]),
-            plain["horizon"],
-            plain["shade"],
-        )
-
-
-_DEFAULTS = asdict(Thing("dog"))
+        things = tuple(Thing(**thing) for thing in plain["objects"])
+        facts = tuple(Fact(*fact) for fact in plain["facts"])
+        return cls(plain["setting"], things, facts, plain["horizon"], plain["shade"])
 
 
 # A picture while it is being made up: things added with chance attributes, moved in clusters, then frozen.
@@ -278,7 +265,6 @@ class Draft:
         self.horizon = {"beach": 0.42, "lake": 0.4}.get(setting, dice.uniform(0.48, 0.58))
         self.things: list[Thing] = []
         self.facts: list[Fact] = []
-        self.groups: list[tuple[int, ...]] = []  # things that were made up together and look alike
 
     def chance(self, share: float) -> bool:
         """True with probability `share`."""
@@ -321,10 +307,10 @@ class Draft:
         """Note that a relation holds."""
         self.facts.append(Fact(subject, relation, thing))
 
-    def span(self, first: int) -> tuple[float, float]:
-        """Left and right end of all things from number `first` on."""
-        extents = [thing.extent for thing in self.things[first:]]
-        return min(extent[0] for extent in extents), max(extent[2] for extent in extents)
+    def span(self, first: int, last: int | None = None) -> tuple[float, float]:
+        """Left and right end of all things from number `first` to `last` (excluded)."""
+        lefts, _, rights, _ = zip(*(thing.extent for thing in self.things[first:last]), strict=True)
+        return min(lefts), max(rights)
 
     def move(self, first: int, last: int, shift: float) -> None:
         """Move things `first` to `last` (excluded) sideways."""
@@ -335,7 +321,6 @@ class Draft:
         """Take back all things from number `first` on, and what was noted about them."""
         del self.things[first:]
         self.facts = [fact for fact in self.facts if max(fact.subject, fact.object) < first]
-        self.groups = [group for group in self.groups if max(group) < first]
 
     def dress(self) -> None:
         """Put clothes on everyone."""
@@ -365,7 +350,7 @@ class Draft:
             for thing in self.things
         ]
         stuff = (setting.ground, *setting.around)
-        things += [Thing(name) for name in (*stuff, self.setting)]
+        things += map(Thing, (*stuff, self.setting))
         carried = {fact.subject for fact in self.facts if fact.relation in ("on", "ride", "in", "over")}
         carried |= {fact.object for fact in self.facts if fact.relation in ("hold", "wear", "fly")}
         for number, thing in enumerate(self.things):

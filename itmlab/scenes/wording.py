@@ -1,7 +1,7 @@
 """What there is to say about a scene, and in which words: names, adjectives, actions, places."""
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..text.graph import Attribute, Relation, SceneGraph, SceneObject, Span
 from .lexicon import NOUNS, Noun
@@ -50,8 +50,7 @@ class Sentence:
     def attribute(self, number: int, lemma: str, surface: str) -> None:
         """Say a verb or adjective about an object after its noun ("is running")."""
         entry = self.objects[number]
-        said = (*entry.attributes, Attribute(lemma, self.say(surface)))
-        self.objects[number] = SceneObject(entry.lemma, said, entry.count, entry.plural, entry.span)
+        self.objects[number] = replace(entry, attributes=(*entry.attributes, Attribute(lemma, self.say(surface))))
 
     def relate(self, subject: int, lemma: str, thing: int, span: Span) -> None:
         """Note a relation whose words have been said at `span`."""
@@ -112,7 +111,11 @@ class Chooser:
 
     def noun(self, *things: Thing) -> Noun:
         """A name for one thing, or for several things at once: its own, or one of wider meaning."""
-        nouns = [noun for noun in NOUNS if noun.general < 9 and all(named_by(noun, thing) for thing in things)]
+
+        def names(noun: Noun, thing: Thing) -> bool:
+            return thing.kind in noun.means and (not noun.needs or getattr(thing, noun.needs[0]) == noun.needs[1])
+
+        nouns = [noun for noun in NOUNS if noun.general < 9 and all(names(noun, thing) for thing in things)]
         weights = (self.between(1.0, 0.35), self.between(0.3, 0.35), self.between(0.06, 0.6), self.between(0.02, 0.75))
         return self.dice.choices(nouns, [weights[noun.general] for noun in nouns])[0]
 
@@ -179,14 +182,6 @@ class Chooser:
             return AFLOAT
         if stuff in ("sky", ""):
             return (("in", "the sky", "sky"),) if stuff and self.facts.root(at) == at else ()
-        options = PLACES[self.facts.scene.setting]
         if stuff in GROUNDS and self.facts.root(at) == at and self.chance(0.3):
             return ((how, f"the {stuff}", stuff),)
-        return options
-
-
-def named_by(noun: Noun, thing: Thing) -> bool:
-    """Whether a noun is surely true of a thing, as this very entry of the table says it."""
-    if thing.kind not in noun.means:
-        return False
-    return noun.needs is None or getattr(thing, noun.needs[0]) == noun.needs[1]
+        return PLACES[self.facts.scene.setting]

@@ -9,6 +9,7 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from copy import copy
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,9 +21,8 @@ from torch import Tensor
 from ..data.regions import RegionFeatures, with_area
 from ..errors import ItmlabError
 from ..text.graph import SceneGraph, SceneObject
-from . import entail
 from .categories import implied_words, noun_swaps, relation_swaps
-from .entail import TRUE, Search, Spoken, candidates, is_group, spoken, understood
+from .entail import FALSE, OPEN, TRUE, Search, Spoken, candidates, entails, is_group, spoken, understood
 from .lexicon import nouns
 from .relations import Facts
 from .scene import Scene, Thing
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 
-_VERDICT = {entail.TRUE: True, entail.OPEN: None, entail.FALSE: False}
+_VERDICT = {TRUE: True, OPEN: None, FALSE: False}
 
 
 class Unannotated(NamedTuple):
@@ -57,14 +57,14 @@ class World:
 
     def __init__(self, table: "Dataset", images: Sequence[int], captions: Sequence[tuple[int, int]]):
         self._table, self._images, self._captions = table, list(images), list(captions)
-        self._facts = LazyRows(table, "scene", lambda text: Facts(Scene.from_json(text)))
-        self._graphs = LazyRows(table, "graphs", _graphs)
-        self._pixels = LazyRows(table, "marks", lambda png: np.asarray(Image.open(io.BytesIO(png))), keep=False)
+        self._facts = cache(_cells(table, "scene", lambda text: Facts(Scene.from_json(text))))
+        self._graphs = cache(_cells(table, "graphs", _graphs))
+        self._pixels = _cells(table, "marks", lambda png: np.asarray(Image.open(io.BytesIO(png))))
         self._number()
 
     def _number(self) -> None:
-        self.scenes: Sequence[Scene] = _Mapped(self._images, lambda row: self._facts[row].scene)
-        self.graphs: Sequence[SceneGraph] = _Mapped(self._captions, lambda at: self._graphs[at[0]][at[1]][0])
+        self.scenes: Sequence[Scene] = _Mapped(self._images, lambda row: self._facts(row).scene)
+        self.graphs: Sequence[SceneGraph] = _Mapped(self._captions, lambda at: self._graphs(at[0])[at[1]][0])
 
     def __repr__(self) -> str:
         return f"World({len(self._images)} scenes, {len(self._captions)} captions)"
@@ -90,11 +90,9 @@ class World:
 
         A string is parsed by `text.parse` with the shipped pipeline; what names nothing that can be seen is None.
         """
-        facts = self._facts[self._images[image]]
-        if isinstance(sentence, SceneGraph):
-            return _VERDICT[entail.entails(facts, sentence)]
-        said = understood(sentence)
-        return _VERDICT[said.judged(entail.entails(facts, said.graph))]
+        facts = self._facts(self._images[image])
+        said = Spoken(sentence, whole=True) if isinstance(sentence, SceneGraph) else understood(sentence)
+        return _VERDICT[said.judged(entails(facts, said.graph))]
 
     def truth(
         self,
@@ -106,7 +104,7 @@ class World:
         `captions` are numbers of the world's own captions, or any sentences and graphs, judged as by `entails`.
         """
         rows = self._images if images is None else [self._images[int(at)] for at in images]
-        verdicts = Verdicts([self._facts[row] for row in rows])
+        verdicts = Verdicts([self._facts(row) for row in rows])
         said = self._said(captions)
         found = np.zeros((len(rows), len(said)), dtype=np.int8)
         for column, one in enumerate(said):
@@ -132,14 +130,10 @@ class World:
         chosen = range(len(self._captions)) if captions is None else [int(at) for at in captions]
         own = torch.tensor([self._captions[at][0] for at in chosen])
         verdicts = self.truth(images, captions)
-        true = (verdicts == 1) & (rows[:, None] != own[None, :])
-        count, sure = max(len(chosen), 1), int((verdicts == 1).sum())
-        return Unannotated(
-            per_caption=int(true.sum()) / count,
-            share=int(true.sum()) / max(true.numel(), 1),
-            undecided=int((verdicts == -1).sum()) / count,
-            true_share=int(true.sum()) / max(sure, 1),
-        )
+        true, count = verdicts == 1, max(len(chosen), 1)
+        more = int((true & (rows[:, None] != own[None, :])).sum())
+        undecided, sure = int((verdicts == -1).sum()), max(int(true.sum()), 1)
+        return Unannotated(more / count, more / max(true.numel(), 1), undecided / count, more / sure)
 
     def objects(self, image: int) -> tuple[Thing, ...]:
         """What the image shows, with `kind`, `category`, `attributes` and more."""
@@ -147,7 +141,7 @@ class World:
 
     def masks(self, image: int) -> Bool[Tensor, "object height width"]:
         """The visible pixels of each object; a person's include what they wear, a setting's all ground and sky."""
-        marks = torch.from_numpy(self._pixels[self._images[image]].astype(np.int64))
+        marks = torch.from_numpy(self._pixels(self._images[image]).astype(np.int64))
         things = self.objects(image)
         masks = marks[None] == torch.arange(1, len(things) + 1)[:, None, None]
         stuff = [number for number, thing in enumerate(things) if thing.category == "stuff"]
@@ -162,10 +156,9 @@ class World:
         """The smallest box (left, top, right, bottom in pixels, ends excluded) around each object's visible pixels."""
         found = []
         for mask in self.masks(image):
-            ys, xs = torch.nonzero(mask, as_tuple=True)
-            ends = [int(xs.min()), int(ys.min()), int(xs.max()) + 1, int(ys.max()) + 1] if len(xs) else [0, 0, 0, 0]
-            found.append(ends)
-        return torch.tensor(found, dtype=torch.int64).reshape(-1, 4)
+            places = mask.nonzero().flip(1)  # (x, y)
+            found.append(torch.cat([places.amin(0), places.amax(0) + 1]) if len(places) else torch.zeros(4).long())
+        return torch.stack(found)
 
     def object_of_word(self, caption: int, token_index: int) -> list[int]:
         """The objects of the caption's own image that a word of it means; none for articles, relations and the like.
@@ -174,29 +167,20 @@ class World:
         outside the sentence is an ItmlabError.
         """
         row, at = self._captions[caption]
-        graph, means = self._graphs[row][at]
+        graph, means = self._graphs(row)[at]
         if not 0 <= token_index < len(graph.tokens):
             raise ItmlabError(f"caption {caption} has no token {token_index}", remedy=f"it has {len(graph.tokens)}")
         for wanted, numbers in zip(graph.objects, means, strict=True):
-            spans = [wanted.span, *(attribute.span for attribute in wanted.attributes)]
-            if any(span is not None and span.start <= token_index < span.end for span in spans):
+            spans = (part.span for part in (wanted, *wanted.attributes) if part.span is not None)
+            if any(span.start <= token_index < span.end for span in spans):
                 return list(numbers)
         return []
 
 
-class LazyRows:
-    """Cells of a table's column: `rows[number]` is `read(cell)`, kept after the first time unless `keep` is off."""
-
-    def __init__(self, table: "Dataset", column: str, read: Callable[[Any], Any], *, keep: bool = True):
-        self._column = table.select_columns([column]).with_format("arrow")  # a row is read without its pictures
-        self._name, self._read, self._keep = column, read, keep
-        self._kept: dict[int, Any] = {}
-
-    def __getitem__(self, row: int) -> Any:
-        value = self._kept[row] if row in self._kept else self._read(self._column[row][self._name][0].as_py())
-        if self._keep:
-            self._kept[row] = value
-        return value
+def _cells(table: "Dataset", column: str, read: Callable[[Any], Any]) -> Callable[[int], Any]:
+    """`read` of the cell of a row in one column; the row is read without its pictures."""
+    cells = table.select_columns([column]).with_format("arrow")
+    return lambda row: read(cells[row][column][0].as_py())
 
 
 class _Mapped(Sequence):
@@ -322,10 +306,9 @@ class SceneRegions(Sequence[RegionFeatures]):
         found: list[tuple[list[float], float, int]] = []
         things = self._world.objects(row)
         for number, box in enumerate(self._world.boxes(row).tolist()):
-            small = min(box[2] - box[0], box[3] - box[1]) < _LEAST
-            if small or things[number].category in ("stuff", "place"):
-                continue
             wide, high = box[2] - box[0], box[3] - box[1]
+            if min(wide, high) < _LEAST or things[number].category in ("stuff", "place"):
+                continue
             shift = [dice.uniform(-0.05, 0.05) * side for side in (wide, high, wide, high)]
             moved = [min(max(edge + by, 0.0), float(size)) for edge, by in zip(box, shift, strict=True)]
             found.append((moved, dice.uniform(0.5, 1.0), number))
@@ -333,5 +316,5 @@ class SceneRegions(Sequence[RegionFeatures]):
             wide, high = dice.uniform(0.1, 0.5) * size, dice.uniform(0.1, 0.5) * size
             left, top = dice.uniform(0, size - wide), dice.uniform(0, size - high)
             found.append(([left, top, left + wide, top + high], dice.uniform(0.2, 0.7), -1))
-        boxes = np.array([box for box, _, _ in found], dtype=np.float32)
-        return boxes, [sure for _, sure, _ in found], [number for _, _, number in found]
+        boxes, confidence, numbers = zip(*found, strict=True)
+        return np.array(boxes, dtype=np.float32), list(confidence), list(numbers)

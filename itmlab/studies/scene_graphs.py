@@ -13,30 +13,16 @@ from numpy import ndarray
 from PIL import Image
 from plotly.subplots import make_subplots
 
+from .kit import theme
 from .kit.canvas import Box, Canvas, chip, chip_size, data_uri, enlarged, fill, outlined, tinted
-from .kit.theme import (
-    BLUE,
-    GREEN,
-    INK,
-    MUTED,
-    ORANGE,
-    PAPER,
-    PURPLE,
-    WIDTH,
-    colour,
-    label,
-    shortened,
-    styled,
-    text_width,
-    translucent,
-)
+from .kit.theme import colour, label, shortened, styled, text_width, translucent
 
 if TYPE_CHECKING:
     from ..text.graph import SceneGraph, SceneObject
     from ..text.masking import Phrase
 
 
-KIND_COLOURS = {"object": BLUE, "attribute": GREEN, "relation": ORANGE, "word": "#44546A"}
+KIND_COLOURS = {"object": theme.BLUE, "attribute": theme.GREEN, "relation": theme.ORANGE, "word": "#44546A"}
 
 
 # A scene graph: who does something stands left, to whom right, attributes hang below their object.
@@ -60,10 +46,10 @@ def draw_scene_graph(graph: "SceneGraph", *, title: str, subtitle: str = "") -> 
     canvas, columns = Canvas(), _columns(graph)
     sizes = [_size(thing) for thing in graph.objects]
     heights = [sum(sizes[number][1] + ROW for number in column) for column in columns]
-    tallest, across = max(heights, default=0), min((WIDTH - 260) / max(len(columns) - 1, 1), FARTHEST)
+    tallest, across = max(heights, default=0), min((theme.WIDTH - 260) / max(len(columns) - 1, 1), FARTHEST)
     places: dict[int, tuple[Box, Box]] = {}  # of an object's name, and of it with its attributes
     for index, column in enumerate(columns):
-        x = WIDTH / 2 + (index - (len(columns) - 1) / 2) * across
+        x = theme.WIDTH / 2 + (index - (len(columns) - 1) / 2) * across
         room = (tallest - heights[index]) / (len(column) + 1)
         top = TOP + room + ROW / 2
         for number in column:
@@ -82,7 +68,7 @@ def draw_scene_graph(graph: "SceneGraph", *, title: str, subtitle: str = "") -> 
             _arrow(canvas, *ends, words, beside=(target, subject) in said)
     there = {"object": graph.objects, "attribute": any(thing.attributes for thing in graph.objects)}
     kinds = [kind for kind, any_of in {**there, "relation": graph.relations}.items() if any_of]
-    _legend(canvas, kinds, 16.0, 10, (12, 13, 22), {"width": 1, "color": PAPER})
+    _legend(canvas, kinds, 16.0, 10, (12, 13, 22), {"width": 1, "color": theme.PAPER})
     return canvas.figure(title, subtitle, height=max(bottom, 120) + 10)
 
 
@@ -94,11 +80,11 @@ def _loose(canvas: Canvas, graph: "SceneGraph", sizes: Sequence[tuple[float, flo
         if number in linked:
             continue
         taken = sum(sizes[other][0] + ROW for other in rows[-1]) if rows else 0
-        if not rows or taken + sizes[number][0] > WIDTH - 60:
+        if not rows or taken + sizes[number][0] > theme.WIDTH - 60:
             rows.append([])
         rows[-1].append(number)
     for row in rows:
-        left = (WIDTH - sum(sizes[number][0] + ROW for number in row) + ROW) / 2
+        left = (theme.WIDTH - sum(sizes[number][0] + ROW for number in row) + ROW) / 2
         for number in row:
             _node(canvas, graph.objects[number], left + sizes[number][0] / 2, top + ROW / 2)
             left += sizes[number][0] + ROW
@@ -147,13 +133,13 @@ def _node(canvas: Canvas, thing: "SceneObject", x: float, top: float) -> tuple[B
     """The object with its attributes below; gives the box of its name and that of both."""
     size = _size(thing)
     line = chip_size(_name(thing), NAME)[1]
-    name = chip(canvas, _name(thing), (x, top + line / 2), BLUE, NAME)
+    name = chip(canvas, _name(thing), (x, top + line / 2), theme.BLUE, NAME)
     below = top + line + 4
     for row in _rows(thing):
         widths = [chip_size(said, SAID)[0] for said in row]
         left, line = x - (sum(widths) + 4 * (len(row) - 1)) / 2, chip_size("", SAID)[1]
         for said, width in zip(row, widths, strict=True):
-            chip(canvas, said, (left + width / 2, below + line / 2), GREEN, SAID)
+            chip(canvas, said, (left + width / 2, below + line / 2), theme.GREEN, SAID)
             left += width + 4
         below += line + 4
     return name, Box(min(name.left, x - size[0] / 2), top, max(name.right, x + size[0] / 2), top + size[1])
@@ -176,8 +162,7 @@ def _arrow(canvas: Canvas, subject: Box, target: Box, words: str, *, beside: boo
     aside = 12 / length if beside else 0.0
     shift = ((y1 - y0) * aside, (x0 - x1) * aside)
     start, end = (x0 + shift[0], y0 + shift[1]), (x1 + shift[0], y1 + shift[1])
-    canvas.arrow(start, end, MUTED, clear=0)
-    canvas.annotations[-1]["startstandoff"] = 0
+    canvas.arrow(start, end, theme.MUTED)
     x, y = (start[axis] * 0.5 + end[axis] * 0.5 for axis in (0, 1))
     style = {"size": LINK, "across": "center", "down": "middle", "bgcolor": LINK_PAPER, "borderpad": 3}
     canvas.words(words, x, y, **style)
@@ -188,12 +173,11 @@ def _legend(canvas: Canvas, kinds: Sequence[str], at: float, middle: int, sizes:
     square, size, gap = sizes
     for kind in kinds:
         canvas.rectangle(at, middle - square // 2, square, square, fillcolor=KIND_COLOURS[kind], line=rim)
-        canvas.words(kind, at + square + 6, middle, size=size, colour=INK, down="middle")
+        canvas.words(kind, at + square + 6, middle, size=size, colour=theme.INK, down="middle")
         at += square + 6 + text_width(kind, size) + gap
 
 
 # Sentences with their phrases in colour, or with what a masking hides blotted out.
-
 
 SIZE, LINE, SIDE = 19, 40, 24  # pixels: letters, from line to line, margin
 LINES = 8  # a longer sentence is cut
@@ -226,7 +210,8 @@ def draw_caption_spans(
     hidden, kinds = hidden or [None] * len(graphs), set()
     for row, (graph, gone) in enumerate(zip(graphs, hidden, strict=True)):
         if names:
-            canvas.words(label(shortened(names[row], 13, WIDTH - 2 * SIDE)), SIDE, top, size=13, colour=MUTED)
+            name = label(shortened(names[row], 13, theme.WIDTH - 2 * SIDE))
+            canvas.words(name, SIDE, top, size=13, colour=theme.MUTED)
             top += 20
         words = _lay_out(graph.tokens)
         blotted: set[int] = set()
@@ -250,11 +235,11 @@ def _lay_out(tokens: Sequence[str]) -> list[_Word]:
     words: list[_Word] = []
     at, line, blank = float(SIDE), 0, text_width(" ", SIZE) + 4
     for token in tokens:
-        text = shortened(token, SIZE, WIDTH - 2 * SIDE)
+        text = shortened(token, SIZE, theme.WIDTH - 2 * SIDE)
         width = text_width(text, SIZE)
         if words:
             at += 4 if token.startswith(CLOSE_BEFORE) else blank
-        if words and at + width > WIDTH - SIDE:
+        if words and at + width > theme.WIDTH - SIDE:
             at, line = float(SIDE), line + 1
         if line == LINES:
             last = words.pop()
@@ -278,8 +263,7 @@ def _paint(canvas: Canvas, words: Sequence[_Word], top: float, colour: str, *, s
 
 # What maskings hide: kinds of phrases in captions, and the share of words hidden.
 
-
-WAYS = (PURPLE, KIND_COLOURS["word"])  # of phrases and words
+WAYS = (theme.PURPLE, KIND_COLOURS["word"])  # of phrases and words
 STEP, MOST_WORDS = 5, 60  # percent: the width of a bar of shares, and where the last one begins
 
 
@@ -317,8 +301,7 @@ def draw_masked_shares(
     shares from 60 % are in the last bar.
     """
     figure = make_subplots(1, len(shares), subplot_titles=[label(name) for name in shares], horizontal_spacing=0.09)
-    edges = np.arange(0, MOST_WORDS + 2 * STEP, STEP)
-    tallest = 0.0
+    edges, tallest = np.arange(0, MOST_WORDS + 2 * STEP, STEP), 0.0
     for panel, ways in enumerate(shares.values(), start=1):
         for index, (way, values) in enumerate(ways.items()):
             percent = np.minimum(100 * np.asarray(values), MOST_WORDS + STEP / 2)
@@ -326,8 +309,8 @@ def draw_masked_shares(
             tallest = max(tallest, float(found.max()))
             bars = {"marker_color": WAYS[index % len(WAYS)], "legendgroup": way, "showlegend": panel == 1}
             hover = f"%{{y:.1f}} % of maskings hide {STEP} % of words about %{{x}} %<extra></extra>"
-            place = {"row": 1, "col": panel}
-            figure.add_bar(x=edges[:-1] + STEP / 2, y=found, name=label(way), **bars, hovertemplate=hover, **place)
+            bars |= {"name": label(way), "hovertemplate": hover}
+            figure.add_bar(x=edges[:-1] + STEP / 2, y=found, **bars, row=1, col=panel)
     ticks = {"tickvals": [0, 20, 40, MOST_WORDS + STEP / 2], "ticktext": ["0", "20", "40", f"≥ {MOST_WORDS}"]}
     for panel, name in enumerate(shares, start=1):
         place = {"row": 1, "col": panel}
@@ -336,20 +319,19 @@ def draw_masked_shares(
             line = {"color": WAYS[index % len(WAYS)], "width": 2, "dash": "dash"}
             top = (1.16 - 0.09 * number) * tallest  # each lower than the one before, so that no words meet
             figure.add_shape(type="line", x0=share, x1=share, y0=0, y1=top, line=line, **place)
-            words = {"text": f"mean {share:.1f} %", "font": {"color": INK, "size": 13}, "showarrow": False}
+            words = {"text": f"mean {share:.1f} %", "font": {"color": theme.INK, "size": 13}, "showarrow": False}
             figure.add_annotation(x=share, y=top, xanchor="left", xshift=5, yanchor="middle", **words, **place)
         figure.update_xaxes(title="share of words hidden, %", range=[0, MOST_WORDS + STEP], **ticks, **place)
         figure.update_yaxes(range=[0, 1.24 * tallest], **place)
     figure.update_yaxes(title="maskings, %", row=1, col=1)
     figure.update_layout(barmode="group", bargap=0.12)
-    figure.update_annotations(selector={"xref": "paper"}, font={"size": 15, "color": MUTED})
+    figure.update_annotations(selector={"xref": "paper"}, font={"size": 15, "color": theme.MUTED})
     styled(figure, title, subtitle, height=460)
     # the panels' names stand between legend and panels
     return figure.update_layout(legend={"y": 1.1}, margin={"t": figure.layout.margin.t + 26})
 
 
 # One drawn scene beside what the world knows of it: each object's box, visible pixels and name.
-
 
 LARGE = 0.25  # share of the picture from which on a thing is its ground or setting: tinted, it would hide the rest
 
@@ -369,7 +351,7 @@ def draw_scene(
     Ground, sky and setting have a name and a box but no tint. `captions` stand below, one after the other.
     """
     canvas, large, side, gap = Canvas(), enlarged(picture, 512), 16, 24
-    cell = (WIDTH - 2 * side - gap) / 2
+    cell = (theme.WIDTH - 2 * side - gap) / 2
     scale = cell / max(picture.size)
     canvas.picture(data_uri(large, largest=512, photographic=True), side, 0, cell, cell)
     for index, mask in enumerate(masks):
@@ -385,7 +367,7 @@ def draw_scene(
         canvas.rectangle(left + x0, top + y0, x1 - x0, y1 - y0, line=dotted)
         background = {"bgcolor": translucent(colour(index), 0.92), "borderpad": 2}
         place = (left + x0, max(top + y0, 22))
-        canvas.words(f"<b>{label(name)}</b>", *place, size=12, colour=PAPER, down="bottom", **background)
+        canvas.words(f"<b>{label(name)}</b>", *place, size=12, colour=theme.PAPER, down="bottom", **background)
     below = cell + 16
     for text in (label(caption, width=125, lines=2) for caption in captions):
         canvas.words(text, side, below)

@@ -1,6 +1,6 @@
 """A negative sentence, and what TAGS asks of candidates: to differ from the caption, to be false, to be hard.
 
-Fan et al. (2022), Sec. 2.1.2, Eq. 6 and criterion C1 of Algorithm 1, which `tags.Tailored` puts together (METHODS 3.3).
+Fan et al. (2022), Sec. 2.1.2, Eq. 6 and criterion C1 of Algorithm 1, put together in `tags.FilteredTopM` (METHODS 3.3).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized

@@ -47,7 +47,7 @@ from .rules import RuleSwaps, wordnet_swaps
 Judge = Callable[[list[str], int], Sequence[bool | None]]  # sentences and the number of their caption → verdicts
 
 
-class Tailored:
+class FilteredTopM:
     """Algorithm 1 on the candidates of any generator: `MaskedRefill` for T_kl, `RuleSwaps`, a function called alike.
 
     Copies, duplicates and, if `filtered`, false negatives (with `implied`, see `without_false_negatives`) go before
@@ -96,7 +96,7 @@ class Tags:
     """Algorithm 1 with a cross-encoder that looks at the image: its H_MLM refills, its H_ITM scores.
 
     K = `maskings`, L = `samples`, τ = `temperature`, m = `keep` (None: all). `words` masks single words (the ablation
-    "WM"), phrases or words are hidden with `probability`; `implied` and `filtered` are as in `Tailored`. The model
+    "WM"), phrases or words are hidden with `probability`; `implied` and `filtered` are as in `FilteredTopM`. The model
     looks at pictures or regions, as it was made to; data without these are an ItmlabError. A `refiller` of the same
     vocabulary refills instead of `model`, which still scores (the ablation "SG"); `inputs` are the images, kept.
     """
@@ -161,7 +161,7 @@ class Tags:
                 return matched(model, sentences, regions, image_of[captions])
 
             self._refill.fill = h_mlm  # other images with each call; the vocabulary behind it is read only once
-            tailored = Tailored(self._refill, score=s, keep=self.keep, implied=self.implied, filtered=self.filtered)
+            tailored = FilteredTopM(self._refill, score=s, keep=self.keep, implied=self.implied, filtered=self.filtered)
             return tailored(captions, graphs, image_captions, generator=generator)
 
 
@@ -205,8 +205,8 @@ def vse_c(data: CaptionSet, number: int | None = None, *, filtered: bool = True)
 class Retrieved:
     """`number` captions of other images for each caption, drawn at random without replacement from a pool.
 
-    The pool is `pool` (the whole set), or the captions of the call (the batch) if that is None. With `Tailored` on top
-    its hardest are kept: TAGS draws 399 and keeps 31 (A.1, METHODS 3.5). Nothing is replaced in them, so the filter of
+    The pool is `pool` (the whole set), or the captions of the call (the batch) if that is None. With
+    `FilteredTopM` on top its hardest are kept: TAGS draws 399 and keeps 31 (A.1, METHODS 3.5). Nothing is replaced in them, so the filter of
     false negatives lets them pass. A caption that also describes the image is never taken.
     """
 

@@ -62,12 +62,11 @@ class Pieces:
         if len(rows) != len(hidden) or (len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < len(self)):
             raise ItmlabError(f"{len(hidden)} rows of spans do not fit {len(rows)} of {len(self)} captions")
         most = max((len(row) for row in hidden), default=0)
-        edges = torch.zeros((2, len(hidden), most, 1), dtype=torch.long)  # start = end = 0: overlaps nothing
+        start, end = torch.zeros((2, len(hidden), most, 1), dtype=torch.long)  # start = end = 0: overlaps nothing
         for number, row in enumerate(hidden):
             for index, one in enumerate(row):
                 span = one.span if isinstance(one, Phrase) else one
-                edges[:, number, index, 0] = torch.tensor([span.start, span.end])
-        start, end = edges
+                start[number, index], end[number, index] = span.start, span.end
         overlap = (self.first_word[rows].unsqueeze(1) < end) & (self.last_word[rows].unsqueeze(1) > start)
         return (overlap & (end > start)).any(dim=1) & self.word_mask[rows]
 
@@ -109,21 +108,20 @@ def align(
 def _plainly(backend: "Tokenizer") -> Iterator[None]:
     """A tokeniser without padding and cutting, special tokens read as text; set back afterwards."""
     padding, truncation, plain = backend.padding, backend.truncation, backend.encode_special_tokens
-    _set(backend, None, None, True)
+    if padding is None and truncation is None and plain:
+        yield  # most are as wanted: not touched, so that threads may share them
+        return
+    backend.no_padding()
+    backend.no_truncation()
+    backend.encode_special_tokens = True
     try:
         yield
     finally:
-        _set(backend, padding, truncation, plain)
-
-
-def _set(backend: "Tokenizer", padding: dict[str, Any] | None, truncation: dict[str, Any] | None, plain: bool) -> None:
-    """Only what differs: most tokenisers are as wanted, and then threads may share them."""
-    if backend.padding != padding:
-        backend.no_padding() if padding is None else backend.enable_padding(**padding)
-    if backend.truncation != truncation:
-        backend.no_truncation() if truncation is None else backend.enable_truncation(**truncation)
-    if backend.encode_special_tokens != plain:
         backend.encode_special_tokens = plain
+        if padding is not None:
+            backend.enable_padding(**padding)
+        if truncation is not None:
+            backend.enable_truncation(**truncation)
 
 
 def _row(caption: str, graph: SceneGraph, encoding: "Encoding", maximum: int | None) -> dict[str, Any]:

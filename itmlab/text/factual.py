@@ -80,13 +80,9 @@ class FactualParser:
         texts = [INSTRUCTION + plain_text(caption) for caption in captions]
         asked = tokenizer(texts, return_tensors="pt", padding=True, truncation=True, max_length=LONGEST)
         self.cut += int((asked["attention_mask"].sum(dim=1) >= LONGEST).sum())
+        given = {name: asked[name].to(model.device) for name in ("input_ids", "attention_mask")}
         with torch.inference_mode():
-            written = model.generate(
-                **{name: asked[name].to(model.device) for name in ("input_ids", "attention_mask")},
-                max_new_tokens=self.maximum_new_tokens,
-                num_beams=1,
-                do_sample=False,
-            )
+            written = model.generate(**given, max_new_tokens=self.maximum_new_tokens, num_beams=1, do_sample=False)
         return tokenizer.batch_decode(written, skip_special_tokens=True)
 
     def _load(self) -> "tuple[torch.nn.Module, object]":
@@ -96,8 +92,7 @@ class FactualParser:
 
             options = {"use_safetensors": True, "trust_remote_code": False, "output_loading_info": True}
             model, report = fetched(self.name, lambda: AutoModelForSeq2SeqLM.from_pretrained(self.name, **options))
-            lacking = sorted(report["missing_keys"])
-            if lacking:  # transformers would fill them with noise
+            if lacking := sorted(report["missing_keys"]):  # transformers would fill them with noise
                 raise ItmlabError(
                     f"the checkpoint lacks {', '.join(lacking[:4])}{' and more' if len(lacking) > 4 else ''}",
                     where=self.name,

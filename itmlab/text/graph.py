@@ -7,7 +7,7 @@ spans (METHODS 3.1), SPICE compares the tuples (METHODS 2.2).
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import ItmlabError
 
@@ -23,8 +23,7 @@ def tokenise(sentence: str) -> tuple[str, ...]:
     return tuple(TOKEN.findall(sentence))
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """Tokens `start` to `end` of a sentence, the end excluded."""
 
     start: int
@@ -109,14 +108,9 @@ class SceneGraph:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists for JSON; `from_dict` restores an equal graph."""
-        return {
-            "objects": [
-                [o.lemma, [[a.lemma, _pair(a.span)] for a in o.attributes], o.count, o.plural, _pair(o.span)]
-                for o in self.objects
-            ],
-            "relations": [[r.subject, r.lemma, r.object, _pair(r.span)] for r in self.relations],
-            "tokens": list(self.tokens),
-        }
+        things = [[o.lemma, [[a.lemma, a.span] for a in o.attributes], o.count, o.plural, o.span] for o in self.objects]
+        links = [[r.subject, r.lemma, r.object, r.span] for r in self.relations]
+        return {"objects": things, "relations": links, "tokens": list(self.tokens)}
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> "SceneGraph":
@@ -129,10 +123,6 @@ class SceneGraph:
             tuple(Relation(subject, lemma, thing, _span(at)) for subject, lemma, thing, at in plain["relations"]),
             tuple(plain["tokens"]),
         )
-
-
-def _pair(span: Span | None) -> list[int] | None:
-    return None if span is None else [span.start, span.end]
 
 
 def _span(pair: Iterable[int] | None) -> Span | None:

@@ -6,7 +6,7 @@ TAGS: Fan et al., 2022, Sec. 2.1.1 and A.1, read as METHODS 3.1 says. Words: UNI
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import Literal
 
 import torch
@@ -45,8 +45,7 @@ def phrases(graph: SceneGraph) -> list[Phrase]:
     for kind, span in said:
         if span is not None and _has_word(graph, span):
             first.setdefault(span, kind)
-    found = [Phrase(kind, span) for span, kind in first.items()]
-    return sorted(found, key=lambda phrase: (phrase.span.start, phrase.span.end))
+    return [Phrase(first[span], span) for span in sorted(first)]
 
 
 def words(graph: SceneGraph) -> list[Phrase]:
@@ -87,9 +86,7 @@ class Masking(ABC):
         hidden = chance[:, :-1] < self.probability
         resort = (chance[:, -1] * len(candidates)).long().clamp(max=len(candidates) - 1)
         hidden |= torch.nn.functional.one_hot(resort, len(candidates)).bool() & ~hidden.any(dim=1, keepdim=True)
-        return [
-            [phrase for phrase, is_hidden in zip(candidates, row, strict=True) if is_hidden] for row in hidden.tolist()
-        ]
+        return [list(compress(candidates, row)) for row in hidden.tolist()]
 
     def expected_share(self, graph: SceneGraph, length: int | None = None) -> float:
         """Expected share of the sentence's words that are hidden, exactly; 0 for a sentence without tokens.

@@ -38,12 +38,7 @@ SPOILT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}  
 
 
 def parse(
-    captions: Sequence[str],
-    *,
-    parser: str = SHIPPED,
-    batch_size: int = 256,
-    cache: bool = True,
-    progress: bool = False,
+    captions: Sequence[str], *, parser: str = SHIPPED, batch_size: int = 256, cache: bool = True, progress: bool = False
 ) -> list[SceneGraph]:
     """The scene graph of each caption, in order; captions that are equal are parsed once.
 
@@ -210,9 +205,8 @@ class GraphCache:
 
         def read(connection: sqlite3.Connection) -> dict[bytes, str]:
             found: dict[bytes, str] = {}
-            wanted = list(dict.fromkeys(keys))
-            for start in range(0, len(wanted), AT_ONCE):
-                some = wanted[start : start + AT_ONCE]
+            wanted = iter(dict.fromkeys(keys))
+            while some := list(islice(wanted, AT_ONCE)):
                 places = ",".join("?" * len(some))
                 found.update(connection.execute(f"SELECT key, graph FROM graphs WHERE key IN ({places})", some))
             return found

@@ -37,6 +37,7 @@ def train_wordpiece(captions: Iterable[str], vocabulary_size: int = 1000) -> "Pr
     ['[CLS]', 'a', 'dog', '[UNK]', '[SEP]']
     """
     from tokenizers import Tokenizer, models, trainers
+    from transformers import PreTrainedTokenizerFast
 
     unknown = SPECIAL_TOKENS["unk_token"]
     tokenizer = _bert_pipeline(Tokenizer(models.WordPiece(unk_token=unknown)))
@@ -62,7 +63,8 @@ def train_wordpiece(captions: Iterable[str], vocabulary_size: int = 1000) -> "Pr
     pieces = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
     vocabulary = {piece: number for number, (piece, _) in enumerate(pieces)}
     # A new tokeniser from the bare vocabulary: in the trained one every letter counts as a special token.
-    return _wrap(_bert_pipeline(Tokenizer(models.WordPiece(vocabulary, unk_token=unknown))), SPECIAL_TOKENS)
+    bare = _bert_pipeline(Tokenizer(models.WordPiece(vocabulary, unk_token=unknown)))
+    return as_plain_text(PreTrainedTokenizerFast(tokenizer_object=bare, **SPECIAL_TOKENS))
 
 
 def _bert_pipeline(tokenizer: "Tokenizer") -> "Tokenizer":
@@ -79,13 +81,6 @@ def _bert_pipeline(tokenizer: "Tokenizer") -> "Tokenizer":
             special_tokens=[(first, tokenizer.token_to_id(first)), (last, tokenizer.token_to_id(last))],
         )
     return tokenizer
-
-
-def _wrap(tokenizer: "Tokenizer", names: dict[str, str]) -> "PreTrainedTokenizerFast":
-    """The `transformers` face of a `tokenizers` tokeniser."""
-    from transformers import PreTrainedTokenizerFast
-
-    return as_plain_text(PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names))
 
 
 def as_plain_text(tokenizer: "PreTrainedTokenizerFast") -> "PreTrainedTokenizerFast":
@@ -107,15 +102,15 @@ def save_tokenizer(tokenizer: "PreTrainedTokenizerFast", directory: str | Path) 
 def load_tokenizer(directory: str | Path) -> "PreTrainedTokenizerFast":
     """Read what `save_tokenizer` wrote; nothing but these two JSON files is looked at, and no code is run."""
     from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerFast
 
-    directory = Path(directory)
-    content = read_json(directory / VOCABULARY_FILE, remedy="point at a directory that itmlab saved")
-    names = read_json(directory / NAMES_FILE, remedy="point at a directory that itmlab saved")
+    files = Path(directory, VOCABULARY_FILE), Path(directory, NAMES_FILE)
+    content, names = (read_json(path, remedy="point at a directory that itmlab saved") for path in files)
     try:
         tokenizer = Tokenizer.from_str(json.dumps(content))
     except Exception as error:  # the library raises a bare Exception for a file that it cannot use
-        raise ItmlabError(f"not a tokeniser: {error}", where=str(directory / VOCABULARY_FILE)) from None
-    return _wrap(tokenizer, names)
+        raise ItmlabError(f"not a tokeniser: {error}", where=str(files[0])) from None
+    return as_plain_text(PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names))
 
 
 def encode_captions(
@@ -153,8 +148,7 @@ def caption_words(
 ) -> list[tuple[str, list[int]]]:
     """The words of a caption as written, each with the positions of its pieces among the caption's tokens.
 
-    Positions count the opening special token, so they index the part axis of `Encoded.local`. Words cut off by
-    `maximum_tokens` are left out.
+    Positions count the opening special token: they index the part axis of `Encoded.local`. Words cut off are left out.
 
     >>> caption_words(train_wordpiece(["a dog", "a dog"]), "A dog", 16)
     [('A', [1]), ('dog', [2])]

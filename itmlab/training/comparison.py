@@ -32,7 +32,7 @@ from .loop import train
 
 CUTOFFS = (1, 5, 10)
 KINDS = {"R": "RSum", "N": "Nsum", "N(N)": "Nsum(N)"}  # recall, NCS, NCS without ground truth; and their sums
-DRAWS, AT_ONCE = 2000, 250  # of the bootstrap, and worked on at a time
+DRAWS, BATCH_SIZE = 2000, 250  # of the bootstrap, and worked on at a time
 
 
 def names(kind: str) -> list[str]:
@@ -170,11 +170,12 @@ class Comparison:
 
     def by_seed(self) -> list[dict[str, Any]]:
         """A row a recipe and seed: percent by measure, and their sums (RSum; with a relevance Nsum and Nsum(N))."""
-        rows = []
-        for label in self.labels:
-            for seed, values in zip(self.seeds, self._reached(label, np.ones((1, len(self.captions))))[0], strict=True):
-                rows.append({"recipe": label, "seed": seed, **self._with_sums(values)})
-        return rows
+        everything = np.ones((1, len(self.captions)))
+        return [
+            {"recipe": label, "seed": seed, **self._with_sums(values)}
+            for label in self.labels
+            for seed, values in zip(self.seeds, self._reached(label, everything)[0], strict=True)
+        ]
 
     def table(self) -> list[dict[str, Any]]:
         """A row a recipe: means over seeds, RSum's deviation over them, its difference to the baseline and interval."""
@@ -212,10 +213,10 @@ class Comparison:
         """Each measure under each draw of the bootstrap, the same draws for every recipe."""
         random, count = np.random.default_rng(0), len(self.captions)
         parts: dict[str, list[ndarray]] = {label: [] for label in self.labels}
-        for _ in range(0, DRAWS, AT_ONCE):
+        for _ in range(0, DRAWS, BATCH_SIZE):
             # images, then seeds, a part of the draws at a time: another order would move the committed intervals
-            images = resample(random, count, AT_ONCE, counts=True).astype(float)
-            seeds = resample(random, len(self.seeds), AT_ONCE, counts=True) / len(self.seeds)
+            images = resample(random, count, BATCH_SIZE, counts=True).astype(float)
+            seeds = resample(random, len(self.seeds), BATCH_SIZE, counts=True) / len(self.seeds)
             for label in self.labels:
                 parts[label].append(np.einsum("ds,dsm->dm", seeds, self._reached(label, images)))
         return {label: np.concatenate(part) for label, part in parts.items()}
@@ -235,20 +236,17 @@ class Comparison:
         return {name: value if np.ndim(value) else float(value) for name, value in named.items()}
 
     def _cells(self) -> list[list[str]]:
-        more = [name for name in sums(self.measures) if name != "RSum"]
-        head = ["recipe", *RECALLS, "RSum", f"RSum − {self.baseline}", "95 % interval"]
-        rows = [[*head, *(cell for name in more for cell in (name, f"{name} − {self.baseline}", "95 % interval"))]]
+        totals = sums(self.measures)
+        head = (cell for name in totals for cell in (name, f"{name} − {self.baseline}", "95 % interval"))
+        rows = [["recipe", *RECALLS, *head]]
         for row in self.table():
-            spread = f" ± {row['RSum deviation']:.1f}" if row["RSum deviation"] is not None else ""
-            against = ["", ""]
-            if row["difference"] is not None:
-                against = [f"{row['difference']:+.1f}", f"{row['lower']:+.1f} … {row['upper']:+.1f}"]
-            recalls = [f"{row[name]:.1f}" for name in RECALLS]
-            rows.append([row["recipe"], *recalls, f"{row['RSum']:.1f}{spread}", *against])
-            for name in more:
-                rows[-1] += [f"{row[name]:.1f}", "", ""]
-                if row["recipe"] != self.baseline:
-                    value, lower, upper = self.difference(row["recipe"])[name]
+            rows.append([row["recipe"], *(f"{row[name]:.1f}" for name in RECALLS)])
+            differences = self.difference(row["recipe"]) if row["recipe"] != self.baseline else {}
+            for name in totals:
+                deviation = row.get(f"{name} deviation")
+                rows[-1] += [f"{row[name]:.1f}" + (f" ± {deviation:.1f}" if deviation is not None else ""), "", ""]
+                if name in differences:
+                    value, lower, upper = differences[name]
                     rows[-1][-2:] = f"{value:+.1f}", f"{lower:+.1f} … {upper:+.1f}"
         return rows
 

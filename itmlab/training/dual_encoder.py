@@ -23,10 +23,11 @@ from ..runs.checkpoint import Tensors
 from ..samplers import MomentumQueue
 from ..synthesis import SynHNC
 from ..synthesis.read import read_negatives
-from .objective import Extra, Objective
+from .objective import Extra, Features, Objective
 from .relevance import CaptionRelevance
-from .state import BatchLoss, Task, share, whole_batch
+from .state import BatchLoss, Task, all_gather, rank_slice
 
+Pairs = Int64[Tensor, "pair"]
 Sides = tuple[Extra | None, Extra | None]  # of the image anchors, of the caption anchors
 
 
@@ -59,12 +60,12 @@ class DualEncoderTask(Task):
             seen, said = model.encode_images(pixels), model.encode_captions(tokens)
             if self.momentum is not None:
                 slow = self.momentum.encode_images(pixels), self.momentum.encode_captions(tokens)
-                slow = [whole_batch(side.pooled.float(), accelerator) for side in slow]
+                slow = [all_gather(side.pooled.float(), accelerator) for side in slow]
                 slow[0] = slow[0][rows]
             extra = self._extra(batch, epoch)
             if compares_parts(model):
                 matrix = model.similarity(seen, said).float()[rows]
-        different, captions = (whole_batch(side.pooled.float(), accelerator) for side in (seen, said))
+        different, captions = (all_gather(side.pooled.float(), accelerator) for side in (seen, said))
         images = different[rows]
         image_ids, caption_ids = batch.image_indices.to(device), batch.caption_indices.to(device)
         own: Sides = (extra, None)
@@ -80,21 +81,16 @@ class DualEncoderTask(Task):
         suspects = ~(torch.isfinite(images).all(1) & torch.isfinite(captions).all(1)).cpu()
         return BatchLoss(loss, chosen, batch.image_indices[suspects], losses)
 
-    def _written(self, seen: Encoded, tokens: dict[str, Tensor], rows: Int64[Tensor, "pair"]) -> Float[Tensor, ""]:
+    def _written(self, seen: Encoded, tokens: dict[str, Tensor], rows: Pairs) -> Float[Tensor, ""]:
         """Mean nats that it costs to write a caption of the whole batch, each from its own image."""
-        own = rows[share(len(rows), self.accelerator)]
+        own = rows[rank_slice(len(rows), self.accelerator)]
         own = own - own.min()  # the rows of this process's images begin there
         images = Encoded(seen.pooled[own], seen.local[own], seen.mask[own])
         nats = self.model.caption_nats(images, tokens)
-        return whole_batch(nats.unsqueeze(1), self.accelerator).mean()
+        return all_gather(nats.unsqueeze(1), self.accelerator).mean()
 
     def _with_synthetic(
-        self,
-        own: Sides,
-        images: Float[Tensor, "image dimension"],
-        captions: Float[Tensor, "pair dimension"],
-        rows: Int64[Tensor, "pair"],
-        image_ids: Int64[Tensor, "pair"],
+        self, own: Sides, images: Float[Tensor, "image dimension"], captions: Features, rows: Pairs, image_ids: Pairs
     ) -> Sides:
         """SynHNC's negatives both ways beside those there are, made from each image of the batch once.
 
@@ -112,11 +108,11 @@ class DualEncoderTask(Task):
         if self.extra is None or epoch < self.recipe.data.warm_up_epochs:
             return None
         sentences, allowed = self.extra.drawn(batch.caption_indices, generator=self.generator)
-        own = sentences[share(len(sentences), self.accelerator)]
+        own = sentences[rank_slice(len(sentences), self.accelerator)]
         tokens = on_device(self.model, self.model.prepare_captions([one for row in own for one in row]))
         slow = self.momentum is not None and epoch > 0  # in epoch 0 the memory only fills (METHODS 1.4)
         encoded = (self.momentum if slow else self.model).encode_captions(tokens)
-        features = whole_batch(encoded.pooled.float(), self.accelerator)
+        features = all_gather(encoded.pooled.float(), self.accelerator)
         return Extra(features.unflatten(0, allowed.shape), allowed.to(features.device))
 
     def start_epoch(self, epoch: int) -> None:
@@ -126,29 +122,27 @@ class DualEncoderTask(Task):
         if self.momentum is not None:
             self.momentum.update(self.model)
 
+    def _kept(self) -> dict[str, Any]:
+        """What of it has a state, by part of a checkpoint."""
+        parts = {"momentum": self.momentum, "memory": self.objective.memory, "sampler": self.objective.sampler}
+        return {name: part for name, part in parts.items() if part is not None}
+
     def tensors(self) -> Tensors:
-        parts = {}
-        if self.momentum is not None:
-            parts["momentum"] = self.momentum.state_dict()
-            parts["memory"] = self.objective.memory.state_dict()
-        if self.objective.sampler is not None:
-            parts["sampler"] = self.objective.sampler.state_dict()
-        return parts
+        return {name: part.state_dict() for name, part in self._kept().items()}
 
     def restore(self, tensors: Tensors, epoch: int) -> None:
         self.objective.start_epoch(epoch)  # first, as it clears what the sampler is given next
-        if self.momentum is not None:
-            self.momentum.load_state_dict(tensors["momentum"])
-            self.objective.memory.load_state_dict(tensors["memory"])
-        if self.objective.sampler is not None:
-            self.objective.sampler.load_state_dict(tensors["sampler"])
+        for name, part in self._kept().items():
+            part.load_state_dict(tensors[name])
 
     def preparation(self) -> dict[str, Any]:
         model, accelerator = self.model, self.accelerator
         return {
             "images": reads(model),
-            "prepare_images": lambda pictures: model.prepare_images(pictures[share(len(pictures), accelerator)]),
-            "prepare_captions": lambda captions: model.prepare_captions(captions[share(len(captions), accelerator)]),
+            "prepare_images": lambda pictures: model.prepare_images(pictures[rank_slice(len(pictures), accelerator)]),
+            "prepare_captions": lambda captions: model.prepare_captions(
+                captions[rank_slice(len(captions), accelerator)]
+            ),
         }
 
 
@@ -161,7 +155,7 @@ class ExtraCaptions:
         self.captions: Sequence[str] = data.captions
 
     def drawn(
-        self, captions: Int64[Tensor, "pair"], *, generator: torch.Generator
+        self, captions: Pairs, *, generator: torch.Generator
     ) -> tuple[list[list[str]], Bool[Tensor, "pair extra"]]:
         """Different negatives of each caption, and which there are; a caption stands in for those that are missing.
 

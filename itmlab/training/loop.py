@@ -10,10 +10,11 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -32,7 +33,7 @@ from ..runs.directory import begin, held
 from ..runs.run import Run
 from ..runs.scores import evaluate
 from .progress import Interrupted, Interruption, Progress
-from .state import BatchLoss, State, Task, add_up_gradients
+from .state import State, Task, add_up_gradients
 
 RECORD_EVERY = 10  # steps between two lines of the history
 OnRecord = Callable[[dict[str, Any]], None]
@@ -63,16 +64,19 @@ def train(
         begin(directory, recipe, data, resume=resume)
     checkpoints = Checkpoints(directory / "resume")
     found = checkpoints.load()
-    if found and (found[1]["finished"] or enough(found[1]["step"], max_steps, directory)):
-        return Run(directory)
+    if found:
+        enough = max_steps is not None and found[1]["step"] >= max_steps
+        if found[1]["finished"] or (enough and (directory / "model.safetensors").exists()):
+            return Run(directory)
     first = accelerator.is_main_process
     with (
         held(directory / "resume") if first else nullcontext(),
         repeatable(accelerator),
         Interruption() as interruption,
-        record(directory, first) as logs,
+        closing(JsonLines(directory / "history.jsonl", write=first)) as history,
+        closing(JsonLines(directory / "timings.jsonl", write=first)) as timings,
     ):
-        loop = Loop(recipe, data, directory, accelerator, checkpoints, interruption, logs)
+        loop = Loop(recipe, data, directory, accelerator, checkpoints, interruption, history, timings)
         if found:
             loop.state.restore(*found)
         loop.checkpoint_every, loop.on_record = checkpoint_every, on_record
@@ -94,10 +98,11 @@ class Loop:
         accelerator: Accelerator,
         checkpoints: Checkpoints,
         interruption: Interruption,
-        logs: tuple[JsonLines, JsonLines],
+        history: JsonLines,
+        timings: JsonLines,
     ):
         self.recipe, self.directory, self.accelerator = recipe, directory, accelerator
-        self.checkpoints, self.interruption, (self.history, self.timings) = checkpoints, interruption, logs
+        self.checkpoints, self.interruption, self.history, self.timings = checkpoints, interruption, history, timings
         self.first = accelerator.is_main_process  # it alone writes
         self.data, self.validation = parts(data, recipe.data.validation)
         self.state = State(recipe, self.data, accelerator, task_of(recipe.model))
@@ -135,7 +140,7 @@ class Loop:
             position.finished = True
             self.history.synchronise()
             if self.first:
-                self.checkpoints.finish(state.position_values())
+                self.checkpoints.finish(asdict(position))
         self.shown.close()
 
     def epoch_is_over(self) -> bool:
@@ -158,8 +163,8 @@ class Loop:
             position.step += 1
             position.loss_sum += loss
             position.loss_count += 1
-            spent = share_of_synthesis(state.task.clock.since(self.before), time.monotonic() - self.began)
-            self.shown.step(loss, spent)
+            spent = state.task.clock.since(self.before).get("synthesis", 0.0) / (time.monotonic() - self.began)
+            self.shown.step(loss, f", synthesis {spent:.0%}" if spent else "")
             if position.step % RECORD_EVERY == 0:
                 values = {"step": position.step, "loss": loss, "learning_rate": rate, "gradient_norm": norm}
                 self.note({"kind": "step", "epoch": epoch + 1, **values, "choices": position.choices, **more})
@@ -212,7 +217,7 @@ class Loop:
         tensors = self.state.tensors()
         self.state.position.history_bytes = self.history.synchronise()  # first: a checkpoint's history is on the disk
         if self.first:
-            self.checkpoints.save(tensors, self.state.position_values())
+            self.checkpoints.save(tensors, asdict(self.state.position))
 
     def stop_if_asked(self) -> None:
         """After a signal, save and raise `Interrupted`; nothing was half done, as this is asked between steps."""
@@ -226,16 +231,13 @@ class Loop:
             )
 
 
-class Learned(NamedTuple):
-    """What a step did: its loss, its gradient's norm, and more for the record."""
+def learn(
+    state: State, recipe: Recipe, data: CaptionSet, group: list[Batch], rate: float, directory: Path
+) -> tuple[float, float, dict[str, Any]]:
+    """One step of the optimiser on a group of batches (one, unless accumulating): its loss, its gradient's norm, more.
 
-    loss: float
-    norm: float
-    more: dict[str, Any]
-
-
-def learn(state: State, recipe: Recipe, data: CaptionSet, group: list[Batch], rate: float, directory: Path) -> Learned:
-    """One step of the optimiser on a group of batches (one, unless accumulating)."""
+    More are, for the record, the mean of each loss and the sum of each histogram over the group, as far as there are.
+    """
     model, task, position = state.model, state.task, state.position
     model.train()
     total, found = 0.0, []
@@ -260,14 +262,9 @@ def learn(state: State, recipe: Recipe, data: CaptionSet, group: list[Batch], ra
     state.optimiser.step()
     state.optimiser.zero_grad()
     task.after_step()
-    return Learned(total, norm.item(), in_all(found))
-
-
-def in_all(found: list[BatchLoss]) -> dict[str, Any]:
-    """Of a group of batches, the mean of each loss and the sum of each histogram; only those there are."""
     losses = {name: sum(one.losses[name] for one in found) / len(found) for name in found[0].losses}
     counts = {name: np.sum([one.counts[name] for one in found], axis=0).tolist() for name in found[0].counts}
-    return ({"losses": losses} if losses else {}) | ({"difficulty": counts} if counts else {})
+    return total, norm.item(), {what: each for what, each in (("losses", losses), ("difficulty", counts)) if each}
 
 
 def stop_not_finite(
@@ -326,17 +323,6 @@ def parts(data: CaptionSet, most: int | None = None) -> tuple[CaptionSet, Captio
     return training, held_out if most is None else held_out.select(range(min(most, len(held_out))))
 
 
-def enough(step: int, max_steps: int | None, directory: Path) -> bool:
-    """Whether no more steps are asked for, and there are weights to show for those done."""
-    return max_steps is not None and step >= max_steps and (directory / "model.safetensors").exists()
-
-
-def share_of_synthesis(seconds: dict[str, float], passed: float) -> str:
-    """In words, the part of the time that making sentences took; nothing where none are made."""
-    spent = seconds.get("synthesis", 0.0)
-    return f", synthesis {spent / passed:.0%}" if spent else ""
-
-
 def grouped(batches: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
     """Batches in groups of `size`, the last one of an epoch maybe shorter."""
     batches = iter(batches)
@@ -357,14 +343,3 @@ def repeatable(accelerator: Accelerator) -> Iterator[None]:
             yield
         finally:
             torch.use_deterministic_algorithms(before[0], warn_only=before[1])
-
-
-@contextmanager
-def record(directory: Path, write: bool) -> Iterator[tuple[JsonLines, JsonLines]]:
-    """The history and the timings, closed however training ends."""
-    logs = JsonLines(directory / "history.jsonl", write=write), JsonLines(directory / "timings.jsonl", write=write)
-    try:
-        yield logs
-    finally:
-        for log in logs:
-            log.close()

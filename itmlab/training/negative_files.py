@@ -42,6 +42,10 @@ def write_negatives(
         model = "tags"
     home = None if model is None else start_directory(str(model))
     tower = None if home is None else CrossEncoder.load(home)
+    if generator == "tags":
+        made = Tags(tower, data, **{**options, "implied": implied_in(data) if options["implied"] else None})
+    else:
+        made = vse_c(data, **options)
     header = {
         "generator": generator,
         "options": options,
@@ -51,7 +55,7 @@ def write_negatives(
     }
     return export_negatives(
         data,
-        _tags(tower, data, **options) if generator == "tags" else vse_c(data, **options),
+        made,
         out,
         header=header,
         conditioned=generator == "tags",
@@ -63,12 +67,7 @@ def write_negatives(
 
 def read_by(model: str) -> CrossEncoderConfig:
     """The configuration of a shipped or saved cross-encoder: what it looks at."""
-    home = start_directory(model)
-    return CrossEncoderConfig.from_dict(read_json(home / "config.json"))
-
-
-def _tags(tower: CrossEncoder, data: CaptionSet, *, implied: bool, **options: Any) -> Tags:
-    return Tags(tower, data, implied=implied_in(data) if implied else None, **options)
+    return CrossEncoderConfig.from_dict(read_json(start_directory(model) / "config.json"))
 
 
 def _options(generator: str, given: dict[str, Any], data: CaptionSet) -> dict[str, Any]:
@@ -93,5 +92,4 @@ def _perplexities(name: str) -> Fluency:
     from ..metrics.perplexity import causal_model, fluency
 
     model = causal_model(name)
-
     return lambda sentences: fluency(sentences, model).perplexity.tolist()

@@ -60,10 +60,10 @@ class Side(NamedTuple):
 
     def all_scores(self, positives: Mask) -> tuple[Float[Tensor, "anchor candidate"], Mask]:
         """Of every anchor with every candidate, its own last, and which are no negatives (or not there at all)."""
+        shared = self.shared_scores()
         if self.extra is None:
-            return self.shared_scores(), positives
-        scores = torch.cat([self.shared_scores(), self.own_scores()], dim=1)
-        return scores, torch.cat([positives, ~self.extra.allowed], dim=1)
+            return shared, positives
+        return torch.cat([shared, self.own_scores()], dim=1), torch.cat([positives, ~self.extra.allowed], dim=1)
 
     def scores_of(self, columns: Int64[Tensor, "anchor"]) -> Float[Tensor, "anchor"]:
         """Of each anchor with one candidate, a column of `all_scores`."""
@@ -173,6 +173,7 @@ class Objective:
     def _of_all(self, kind: str, sides: list[Side], positives: Mask) -> Outcome:
         """A loss that looks at every negative, by its name in `itmlab.losses`."""
         terms, settings, noise = [], self.recipe.loss, None
+        scale = settings.temperature if kind in ("info_nce", "info_cmr") else settings.margin
         if kind == "info_cmr" and settings.noise and sides[0].matrix is None:
             noise = losses.gaussian_noise(settings.noise, sides[0].anchors, generator=self.generator)
         for side in sides:
@@ -181,11 +182,8 @@ class Objective:
                 scores, own, matched = side.shared_scores(), side.own_scores(), side.positive_scores()
                 far = None if noise is None else side.anchors @ noise.T
                 made = {"synthetic_scores": own, "synthetic_allowed": None if own is None else side.extra.allowed}
-                terms.append(
-                    losses.info_cmr(scores, positives, matched, settings.temperature, noise_scores=far, **made)
-                )
+                terms.append(losses.info_cmr(scores, positives, matched, scale, noise_scores=far, **made))
             else:
-                scale = settings.temperature if kind == "info_nce" else settings.margin
                 terms.append(getattr(losses, kind)(*side.all_scores(positives), side.positive_scores(), scale))
         return Outcome(sum(terms), None)
 
@@ -196,16 +194,15 @@ class Objective:
         that image, a caption anchor against the image taken for it (METHODS 2.5).
         """
         settings = self.recipe.adaptive_margin
-        positive_relevance = self.relevance(batch.caption_ids, batch.image_ids)
+        matched = self.relevance(batch.caption_ids, batch.image_ids)
 
-        def margin_of(negative_relevance: Float[Tensor, "anchor"]) -> Float[Tensor, "anchor"]:
-            return losses.adaptive_margin(
-                positive_relevance, negative_relevance, settings.temperature, settings.ceiling
-            )
+        def margin_of(captions: Int64[Tensor, "anchor"], images: Int64[Tensor, "anchor"]) -> Float[Tensor, "anchor"]:
+            taken = self.relevance(captions, images)
+            return losses.adaptive_margin(matched, taken, settings.temperature, settings.ceiling)
 
         margins = [
-            lambda chosen: margin_of(self.relevance(pool.caption_ids[chosen], batch.image_ids)),
-            lambda chosen: margin_of(self.relevance(batch.caption_ids, pool.image_ids[chosen])),
+            lambda chosen: margin_of(pool.caption_ids[chosen], batch.image_ids),
+            lambda chosen: margin_of(batch.caption_ids, pool.image_ids[chosen]),
         ]
         return self._with_choice(SAMPLERS[settings.negatives](), sides, positives, margins)
 

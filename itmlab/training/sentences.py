@@ -17,7 +17,7 @@ from ..models import CrossEncoder
 from ..models.encoded import evaluating
 from ..models.pairs import ImageInputs
 from ..recipes.settings import TagsSettings
-from ..synthesis import Negative, Tailored
+from ..synthesis import FilteredTopM, Negative
 from ..synthesis.export import Score
 from ..synthesis.negative import best
 from ..synthesis.read import read_negatives
@@ -53,21 +53,11 @@ class Sentences:
         if settings.generator == "file":
             self._read = read_negatives(file).of(data)
         elif settings.generator == "vse_c":
-            self._rules = Tailored(vse_c(data), keep=None, implied=implied)
+            self._rules = FilteredTopM(vse_c(data), keep=None, implied=implied)
         else:
-            self._tags = Tags(
-                model,
-                data,
-                maskings=settings.maskings,
-                samples=settings.samples,
-                temperature=settings.temperature,
-                keep=settings.hardest,
-                words=settings.masking == "word",
-                implied=implied,
-                probability=settings.probability,
-                refiller=refiller,
-                inputs=inputs,
-            )
+            options = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature", "probability")}
+            options |= {"keep": settings.hardest, "words": settings.masking == "word", "implied": implied}
+            self._tags = Tags(model, data, **options, refiller=refiller, inputs=inputs)
 
     def __call__(self, numbers: Int64[Tensor, "caption"], *, generator: torch.Generator) -> list[list[Negative]]:
         """At most `hardest` negatives of each caption."""
@@ -105,7 +95,7 @@ KINDS = {  # of the fields with an axis of pieces
 }
 
 
-class KeptPieces:
+class CachedPieces:
     """`text.alignment.align` of captions by number, each worked out once; `maximum` pieces of each are kept."""
 
     def __init__(
@@ -161,7 +151,7 @@ class TrainedMaskings:
     ):
         self.times, self.tokenizer, self.graphs = settings.trained_maskings, tokenizer, graphs
         self.masking = (WordMasking if settings.masking == "word" else PhraseMasking)(settings.probability)
-        self.pieces = KeptPieces(tokenizer, captions, graphs, maximum)
+        self.pieces = CachedPieces(tokenizer, captions, graphs, maximum)
 
     def __call__(self, captions: Int64[Tensor, "caption"], *, generator: torch.Generator) -> MaskedPieces:
         """Hidden pieces of the captions of these numbers, the maskings of one caption one after the other."""

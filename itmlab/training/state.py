@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -78,10 +78,6 @@ class State:
         if "device" in random and self.accelerator.device.type == "cuda":
             torch.cuda.set_rng_state(random["device"][process % len(random["device"])], self.accelerator.device)
 
-    def position_values(self) -> dict[str, Any]:
-        """The position as JSON."""
-        return asdict(self.position)
-
     def _random_numbers(self) -> dict[str, Tensor]:
         accelerator = self.accelerator
         states = {"processor": torch.get_rng_state()}
@@ -94,8 +90,8 @@ class State:
 def build_optimiser(model: nn.Module, settings: OptimiserSettings) -> torch.optim.Optimizer:
     """Adam or AdamW; weights decay, biases and normalisation do not."""
     kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[settings.kind]
-    decayed = [weight for weight in model.parameters() if weight.requires_grad and weight.ndim > 1]
-    others = [weight for weight in model.parameters() if weight.requires_grad and weight.ndim <= 1]
+    learnt = [weight for weight in model.parameters() if weight.requires_grad]
+    decayed, others = [w for w in learnt if w.ndim > 1], [w for w in learnt if w.ndim <= 1]
     groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
     return kind(groups, lr=settings.learning_rate, betas=settings.betas)
 
@@ -182,7 +178,7 @@ class Task(ABC):
 # process's gradient of the weights. Nothing needs rescaling, and negatives come from the whole batch.
 
 
-def share(count: int, accelerator: Accelerator) -> slice:
+def rank_slice(count: int, accelerator: Accelerator) -> slice:
     """This process's part of a batch of `count` pairs; a count that does not divide evenly is an ItmlabError."""
     each, rest = divmod(count, accelerator.num_processes)
     if rest:
@@ -193,12 +189,12 @@ def share(count: int, accelerator: Accelerator) -> slice:
     return slice(accelerator.process_index * each, (accelerator.process_index + 1) * each)
 
 
-def whole_batch(features: Float[Tensor, "part dimension"], accelerator: Accelerator) -> Float[Tensor, "n dimension"]:
+def all_gather(features: Float[Tensor, "part dimension"], accelerator: Accelerator) -> Float[Tensor, "n dimension"]:
     """All processes' features in the order of the batch; the gradient flows into this process's own."""
     if accelerator.num_processes == 1:
         return features
     everyone = accelerator.gather(features.detach().contiguous())
-    own = share(len(everyone), accelerator)
+    own = rank_slice(len(everyone), accelerator)
     return torch.cat([everyone[: own.start], features, everyone[own.stop :]])
 
 

@@ -16,12 +16,12 @@ from ..errors import ItmlabError
 from ..models import CrossEncoder, EmbeddedRegions
 from ..models.encoded import evaluating
 from ..models.oscar import captions_apart, images_apart
-from ..models.pairs import TOGETHER, ImageInputs, Tokens, all_captions, pair_logits
+from ..models.pairs import PAIR_BATCH_SIZE, ImageInputs, Tokens, all_captions, pair_logits
 from ..recipes.settings import TagsSettings
 from ..runs.checkpoint import Tensors
 from ..synthesis import Negative
 from ..text.alignment import MaskedPieces
-from .mining import embedded, mined_captions, mined_images
+from .mining import Mining, embedded
 from .sentences import Sentences, TrainedMaskings, caption_graphs
 from .state import BatchLoss, Task
 
@@ -44,6 +44,7 @@ class CrossEncoderTask(Task):
             raise ItmlabError("cross-encoder recipes train in one process", remedy="launch it without accelerate")
         self.settings = settings = recipe.tags
         self.tokens, self.inputs = all_captions(model, data), ImageInputs(model, data)
+        self.mining = Mining(model, self.tokens, self.inputs, data, settings.candidates, settings.top_k)
         self.frozen = self.sentences = self.maskings = None
         tells_words = "masked_language" in settings.weights.wanted
         graphs = caption_graphs(data) if settings.makes_sentences or tells_words else []
@@ -90,11 +91,13 @@ class CrossEncoderTask(Task):
                 tokens, ids = self.tokens.take(captions), images.to(own.device)
                 aligned = alignment_loss(model, tokens, regions, own, ids, settings.alignment_temperature)
             if mined is not None:
-                positives = self._retrieved(captions, mined, regions, own, rows[len(own) :], terms, counts)
+                given = captions, mined, regions, own, rows[len(own) :]
+                positives, terms["retrieved"], counts["retrieved"] = self._retrieved(*given)
             if made is not None:
                 if mined is None:
                     positives = pair_logits(model, self.tokens, captions, regions, own)
-                self._synthetic(captions, made, regions, own, positives, terms, counts)
+                found, counts["synthetic"] = self._synthetic(captions, made, regions, own, positives)
+                terms |= found
         terms = {name: value for name, value in terms.items() if name in wanted}
         loss = losses.weighted_sum(terms, weights) if wanted else 0.0
         if settings.alignment:
@@ -122,22 +125,13 @@ class CrossEncoderTask(Task):
 
     def _mined(self, captions: Rows, images: Rows, draws: torch.Generator) -> tuple[Tensor, Tensor]:
         """Negative captions of each image, and negative images of each caption."""
-        given = self.model, self.tokens, self.inputs, self.data
-        options = {"drawn": self.settings.candidates, "kept": self.settings.top_k, "generator": draws}
         with self.clock.measured("mining"):
-            return mined_captions(*given, images, **options), mined_images(*given, captions, **options)
+            return self.mining.captions(images, draws), self.mining.images(captions, draws)
 
     def _retrieved(
-        self,
-        captions: Rows,
-        mined: tuple[Tensor, Tensor],
-        regions: EmbeddedRegions,
-        own: Rows,
-        others: Rows,
-        terms: dict[str, Tensor],
-        counts: dict[str, list[int]],
-    ) -> Float[Tensor, "pair"]:
-        """L_IRTM (Eq. 5) from one pass over matches and both ways' negatives; the logits of the matches.
+        self, captions: Rows, mined: tuple[Tensor, Tensor], regions: EmbeddedRegions, own: Rows, others: Rows
+    ) -> tuple[Float[Tensor, "pair"], Float[Tensor, ""], list[int]]:
+        """The logits of the matches, L_IRTM (Eq. 5) and its `difficulty`, from one pass with both ways' negatives.
 
         `captions` are rows of the kept tokens, `own` and `others` of `regions`; −1 is a negative that is not there.
         """
@@ -148,21 +142,12 @@ class CrossEncoderTask(Task):
         positives, of_captions, of_images = logits.split([len(own), sentences.numel(), images.numel()])
         scored = positives, of_captions.view_as(sentences), of_images.view_as(images)
         given = sentences >= 0, images >= 0, self.settings.margin, self.settings.matching
-        terms["retrieved"] = losses.retrieved_matching(*scored, *given)
-        counts["retrieved"] = difficulty(*scored[:2], sentences >= 0)
-        return positives
+        return positives, losses.retrieved_matching(*scored, *given), difficulty(*scored[:2], sentences >= 0)
 
     def _synthetic(
-        self,
-        captions: Rows,
-        made: list[list[Negative]],
-        regions: EmbeddedRegions,
-        own: Rows,
-        positives: Float[Tensor, "pair"],
-        terms: dict[str, Tensor],
-        counts: dict[str, list[int]],
-    ) -> None:
-        """L_ISTM, L_WoD and L_WoC (Eqs. 7 to 9) of the sentences made for each pair."""
+        self, captions: Rows, made: list[list[Negative]], regions: EmbeddedRegions, own: Rows, positives: Tensor
+    ) -> tuple[dict[str, Float[Tensor, ""]], list[int]]:
+        """L_ISTM, L_WoD and L_WoC (Eqs. 7 to 9) of the sentences made for each pair, and the `difficulty` of these."""
         pairs = torch.tensor([at for at, row in enumerate(made) for _ in row], dtype=torch.int64, device=own.device)
         found, words = positives.new_zeros(0), dict.fromkeys(("discrimination", "correction"), positives.sum() * 0)
         if len(pairs):
@@ -172,9 +157,8 @@ class CrossEncoderTask(Task):
         anchors = torch.cat([torch.arange(len(made), device=own.device), pairs])
         matches = torch.arange(len(anchors), device=own.device) < len(made)
         scored = losses.rows_by_anchor(torch.cat([positives, found]), anchors, matches)
-        terms |= words
-        terms["synthetic"] = losses.synthetic_matching(*scored, self.settings.margin, self.settings.matching)
-        counts["synthetic"] = difficulty(*scored)
+        synthetic = losses.synthetic_matching(*scored, self.settings.margin, self.settings.matching)
+        return {**words, "synthetic": synthetic}, difficulty(*scored)
 
     def tensors(self) -> Tensors:
         return {} if self.frozen is None else {"generator": self.frozen.state_dict()}
@@ -233,7 +217,7 @@ def sentence_terms(
         original, counted = word_tokens(model, sentences, captions, of_caption)
         asked = losses.correction_labels(sentences.ids, original, counted, settings.correction) >= 0
     parts = []
-    for rows in torch.arange(len(sentences.ids), device=sentences.ids.device).split(TOGETHER):
+    for rows in torch.arange(len(sentences.ids), device=sentences.ids.device).split(PAIR_BATCH_SIZE):
         places = asked[rows] if "correction" in heads else None  # the vocabulary's head is the dearest: not everywhere
         given = sentences.ids[rows], sentences.mask[rows], regions.take(images[rows])
         parts.append(model(*given, heads=("itm", *heads.values()), positions=places))

@@ -64,5 +64,5 @@ def test_naming_a_configuration_does_not_load_torch():
 def test_an_unknown_name_of_the_package_is_an_attribute_error():
     import itmlab.models
 
-    with pytest.raises(AttributeError, match="No itmlab.models attribute ThreeTower"):
+    with pytest.raises(AttributeError, match="attribute ThreeTower"):
         _ = itmlab.models.ThreeTower

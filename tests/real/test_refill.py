@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from itmlab.data import load
-from itmlab.synthesis import MaskedRefill, Tailored
+from itmlab.synthesis import FilteredTopM, MaskedRefill
 from itmlab.text import PhraseMasking, WordMasking, parse
 from itmlab.text.tokens import train_wordpiece
 
@@ -30,7 +30,7 @@ def test_every_caption_is_refilled(real_data, masking, tmp_path, monkeypatch, ca
         return frequent.expand(*ids.shape, -1)
 
     refill = MaskedRefill(fill, tokenizer, maskings=3, samples=3, masking=masking)
-    tailored = Tailored(refill, keep=None)
+    tailored = FilteredTopM(refill, keep=None)
     rows = tailored(captions, parse(captions, cache=False), others, generator=torch.Generator().manual_seed(0))
     empty = sum(not row for row in rows)
     with capsys.disabled():

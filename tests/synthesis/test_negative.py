@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from itmlab.errors import ItmlabError
 from itmlab.synthesis import Negative
 from itmlab.synthesis.negative import best, distinct, scored, without_false_negatives
-from itmlab.synthesis.tags import Tailored
+from itmlab.synthesis.tags import FilteredTopM
 from itmlab.text import SceneGraph
 
 WORDS = st.sampled_from(["dog", "cat", "red", "blue", "An", "a"])
@@ -78,7 +78,7 @@ def test_tailored_filters_before_it_scores_and_judges_what_stays():
         asked.extend(sentences)
         return torch.tensor([float(len(sentence)) + (sentence == "cow") for sentence in sentences])
 
-    tailored = Tailored(
+    tailored = FilteredTopM(
         lambda captions, graphs, others, generator: made,
         score=score,
         keep=1,

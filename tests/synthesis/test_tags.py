@@ -6,7 +6,7 @@ import torch
 from itmlab.errors import ItmlabError
 from itmlab.models import CrossEncoder, CrossEncoderConfig
 from itmlab.scenes import load
-from itmlab.synthesis import Retrieved, Tailored
+from itmlab.synthesis import FilteredTopM, Retrieved
 from itmlab.synthesis.export import export_negatives
 from itmlab.synthesis.read import read_negatives
 from itmlab.synthesis.tags import Tags, tower_score, vse_c
@@ -118,7 +118,7 @@ def test_every_other_caption_is_taken_equally_often():
 
 
 def test_the_hardest_of_those_drawn_are_kept_by_tailored():
-    tailored = Tailored(
+    tailored = FilteredTopM(
         Retrieved(POOL, number=45),
         score=lambda found, captions: torch.tensor([float(one.split()[1]) for one in found]),
         keep=2,

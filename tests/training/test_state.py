@@ -13,7 +13,6 @@ from safetensors.torch import load_file
 
 from itmlab.errors import ItmlabError
 from itmlab.training.loop import train
-from itmlab.training.state import share
 from tests.training import two_processes
 
 
@@ -23,10 +22,10 @@ class Process:
 
 
 def test_a_batch_is_shared_without_rest_and_in_order():
-    shares = [share(12, Process(index, 3)) for index in range(3)]
+    shares = [rank_slice(12, Process(index, 3)) for index in range(3)]
     assert [list(range(12))[own] for own in shares] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
     with pytest.raises(ItmlabError, match="10 pairs cannot be split evenly over 4 processes"):
-        share(10, Process(0, 4))
+        rank_slice(10, Process(0, 4))
 
 
 def launch(directory):

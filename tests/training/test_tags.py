@@ -15,7 +15,8 @@ from itmlab.scenes.categories import noun_swaps, relation_swaps
 from itmlab.synthesis.export import export_negatives
 from itmlab.synthesis.rules import RuleSwaps
 from itmlab.text.parsing import parse
-from itmlab.training import sentences, tags
+from itmlab.training import sentences
+from itmlab.training.mining import Mining
 from itmlab.training.tags import BINS, CrossEncoderTask
 from tests.training.towers import tower
 
@@ -72,12 +73,8 @@ def remembering(found, name, call):
 def seen(monkeypatch):
     """What was mined and masked for the last batch."""
     found = {}
-    for module, name in (
-        (tags, "mined_captions"),
-        (tags, "mined_images"),
-        (sentences, "mask_pieces"),
-    ):
-        monkeypatch.setattr(module, name, remembering(found, name, getattr(module, name)))
+    for home, name in ((Mining, "captions"), (Mining, "images"), (sentences, "mask_pieces")):
+        monkeypatch.setattr(home, name, remembering(found, name, getattr(home, name)))
     return found
 
 
@@ -104,7 +101,7 @@ def test_each_term_is_its_equation_over_single_pairs(matching, correction, data,
     expected = {}
     to_captions, to_images = [], []
     for (image, caption), captions, images in zip(
-        pairs, seen["mined_captions"].tolist(), seen["mined_images"].tolist(), strict=True
+        pairs, seen["captions"].tolist(), seen["images"].tolist(), strict=True
     ):
         to_captions.append([slow.logit(image, texts[number]) for number in captions])
         to_images.append([slow.logit(number, texts[caption]) for number in images])
@@ -199,8 +196,8 @@ def test_negatives_are_of_other_images_and_the_hardest_of_those_drawn(data, seen
     for image, caption, captions, images in zip(
         batch.image_indices.tolist(),
         batch.caption_indices.tolist(),
-        seen["mined_captions"].tolist(),
-        seen["mined_images"].tolist(),
+        seen["captions"].tolist(),
+        seen["images"].tolist(),
         strict=True,
     ):
         with torch.no_grad():

@@ -12,7 +12,7 @@ from itmlab.runs.scores import image_side
 from itmlab.scenes import load
 from itmlab.text.alignment import Pieces, align
 from itmlab.training.progress import Stopwatch
-from itmlab.training.sentences import KeptPieces, caption_graphs
+from itmlab.training.sentences import CachedPieces, caption_graphs
 from itmlab.training.tags import difficulty, word_tokens
 from tests.training.towers import MICRO_TOWER
 
@@ -139,7 +139,7 @@ def test_a_stopwatch_adds_up_whatever_happens():
 
 def test_pieces_are_those_of_align_however_they_were_asked_for(model, data):
     graphs = caption_graphs(data)
-    kept = KeptPieces(model.tokenizer, data.captions, graphs, 8)  # some captions are longer
+    kept = CachedPieces(model.tokenizer, data.captions, graphs, 8)  # some captions are longer
     for numbers in ([5, 0, 5], [40, 41, 0], list(range(96)), [95]):
         found = kept(torch.tensor(numbers))
         expected = align(model.tokenizer, [data.captions[n] for n in numbers], [graphs[n] for n in numbers], 8)

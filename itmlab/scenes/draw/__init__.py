@@ -50,13 +50,8 @@ def bands(scene: Scene) -> list[tuple[str, float, float]]:
     above = setting.around[-1]
     if "water" not in setting.around:
         return [(above, 0.0, horizon), (setting.ground, horizon, 1.0)]
-    shore = water_edge(scene.setting, horizon)
+    shore = horizon + 0.16 if scene.setting == "beach" else 0.82
     return [(above, 0.0, horizon), ("water", horizon, shore), (setting.ground, shore, 1.0)]
-
-
-def water_edge(setting: str, horizon: float) -> float:
-    """Where the water ends and the shore begins."""
-    return horizon + 0.16 if setting == "beach" else 0.82
 
 
 def _line(canvas: Canvas, who: Thing, what: Thing, up: float, mark: int) -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 from PIL import Image, ImageDraw
 
@@ -86,11 +87,8 @@ class Pen:
 
     def ellipse(self, x: float, y: float, wide: float, high: float, colour: Colour, *, angle: float = 0, **how) -> None:
         """An ellipse of radii `wide` and `high`, turned by `angle` degrees counter-clockwise."""
-        if angle:
-            turn, lift = math.cos(math.radians(angle)), math.sin(math.radians(angle))
-            points = [(x + wide * a * turn - high * b * lift, y + wide * a * lift + high * b * turn) for a, b in CIRCLE]
-        else:
-            points = [(x + wide * a, y + high * b) for a, b in CIRCLE]
+        turn, lift = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+        points = [(x + wide * a * turn - high * b * lift, y + wide * a * lift + high * b * turn) for a, b in CIRCLE]
         self.polygon(points, colour, **how)
 
     def box(self, x0: float, y0: float, x1: float, y1: float, colour: Colour, *, round: float = 0, **how) -> None:
@@ -98,29 +96,21 @@ class Pen:
         if not round:
             return self.polygon([(x0, y0), (x1, y0), (x1, y1), (x0, y1)], colour, **how)
         left, low, right, high = x0 + round, y0 + round, x1 - round, y1 - round
-        centres = [(right, high), (left, high), (left, low), (right, low)]
-        points = [
-            (a + round * CIRCLE[step % 24][0], b + round * CIRCLE[step % 24][1])
-            for corner, (a, b) in enumerate(centres)
-            for step in range(6 * corner, 6 * corner + 7, 2)
-        ]
+        points, circle = [], (*CIRCLE, CIRCLE[0])
+        for corner, (a, b) in enumerate(((right, high), (left, high), (left, low), (right, low))):
+            points += [(a + round * x, b + round * y) for x, y in circle[6 * corner : 6 * corner + 7 : 2]]
         self.polygon(points, colour, **how)
 
     def limb(self, points: Sequence[Point], wide: float, colour: Colour, *, end: float | None = None, **how) -> None:
         """A round-ended stroke `wide` thick along `points`, `end` thick where it ends."""
-        last = wide if end is None else end
-        steps = len(points) - 1
-        for step in range(steps):
-            first = (wide + (last - wide) * step / steps) / 2
-            second = (wide + (last - wide) * (step + 1) / steps) / 2
-            self._capsule(points[step], points[step + 1], first, second, colour, how)
-
-    def _capsule(self, a: Point, b: Point, first: float, second: float, colour: Colour, how: dict) -> None:
-        angle = math.atan2(b[1] - a[1], b[0] - a[0])
-        arc = [angle + math.pi / 2 + math.pi * step / 6 for step in range(7)]
-        points = [(a[0] + first * math.cos(turn), a[1] + first * math.sin(turn)) for turn in arc]
-        points += [(b[0] - second * math.cos(turn), b[1] - second * math.sin(turn)) for turn in arc]
-        self.polygon(points, colour, **how)
+        last, steps = wide if end is None else end, len(points) - 1
+        radii = [(wide + (last - wide) * step / steps) / 2 for step in range(steps + 1)]
+        for (a, first), (b, second) in pairwise(zip(points, radii, strict=True)):
+            angle = math.atan2(b[1] - a[1], b[0] - a[0])
+            arc = [angle + math.pi / 2 + math.pi * step / 6 for step in range(7)]
+            capsule = [(a[0] + first * math.cos(turn), a[1] + first * math.sin(turn)) for turn in arc]
+            capsule += [(b[0] - second * math.cos(turn), b[1] - second * math.sin(turn)) for turn in arc]
+            self.polygon(capsule, colour, **how)
 
     def blob(self, points: Sequence[Point], colour: Colour, **how) -> None:
         """A smooth closed curve through `points`, by the uniform spline of Catmull and Rom (1974)."""
@@ -149,7 +139,7 @@ class Pen:
         self.shapes.clear()
 
     def _pattern(self, points: list[Point], name: str, colour: Colour) -> None:
-        xs, ys = [x for x, _ in points], [y for _, y in points]
+        xs, ys = zip(*points, strict=True)
         left, top = int(min(xs)), int(min(ys))
         wide, high = int(max(xs)) - left + 1, int(max(ys)) - top + 1
         shape = Image.new("L", (wide, high))
@@ -172,8 +162,7 @@ class Pen:
 
 def _grown(points: list[Point], rim: float) -> list[Point]:
     """The polygon a rim wider, every corner moved away from the middle."""
-    x = sum(a for a, _ in points) / len(points)
-    y = sum(b for _, b in points) / len(points)
+    x, y = (sum(values) / len(points) for values in zip(*points, strict=True))
     grown = []
     for a, b in points:
         length = math.hypot(a - x, b - y) or 1.0

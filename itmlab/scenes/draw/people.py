@@ -25,16 +25,9 @@ class Body(NamedTuple):
     knees: tuple[Point, Point]
 
 
-class Build(NamedTuple):
-    """Proportions in heights: head's radius, shoulder and hip above the ground, half the shoulders' width."""
-
-    radius: float
-    shoulder: float
-    hip: float
-    half: float
-
-
-ADULT, CHILD = Build(0.115, 0.72, 0.42, 0.115), Build(0.16, 0.63, 0.34, 0.13)
+_CHILDREN = ("boy", "girl")
+# proportions in heights: head's radius, shoulder and hip above the ground, half the shoulders' width, length of an arm
+ADULT, CHILD = (0.115, 0.72, 0.42, 0.115, 1.0), (0.16, 0.63, 0.34, 0.13, 0.8)
 _LEGS: dict[str, tuple[Point, Point]] = {
     "stand": ((0.065, 0.03), (-0.065, 0.03)),
     "walk": ((0.16, 0.03), (-0.17, 0.05)),
@@ -60,30 +53,25 @@ _HANDS: dict[str, tuple[Point, Point]] = {
 }
 
 
-def is_child(kind: str) -> bool:
-    """Whether a kind of person is a child."""
-    return kind in ("boy", "girl")
-
-
 def body(kind: str, pose: str, hands: str) -> Body:
     """The joints of a person of `kind` in `pose` (see the tables above) with `hands` doing what.
 
     >>> body("man", "stand", "up").hands[0][1] > body("man", "stand", "side").hands[0][1]  # the near hand's height
     True
     """
-    child = is_child(kind)
-    build, reach = (CHILD, 0.8) if child else (ADULT, 1.0)
-    lower = build.hip - 0.03 if pose == "aboard" else _LOWER.get(pose, 0.0) * (0.8 if child else 1.0)
-    hip = (0.0, build.hip - lower)
+    child = kind in _CHILDREN
+    radius, high, hips, half, reach = CHILD if child else ADULT
+    lower = hips - 0.03 if pose == "aboard" else _LOWER.get(pose, 0.0) * (0.8 if child else 1.0)
+    hip = (0.0, hips - lower)
     lean = {"run": 0.07, "cycle": 0.09, "kick": -0.04}.get(pose, 0.0)
-    shoulder = (lean, build.shoulder - lower)
-    head = (lean * 1.4 + 0.01, 1 - build.radius - 0.01 - lower)
+    shoulder = (lean, high - lower)
+    head = (lean * 1.4 + 0.01, 1 - radius - 0.01 - lower)
     touch = tuple((shoulder[0] + x * (1.1 if child else 1), shoulder[1] + y * reach) for x, y in _HANDS[hands])
-    roots = [(shoulder[0] + side * build.half * 0.72, shoulder[1] - 0.03) for side in (1, -1)]
+    roots = [(shoulder[0] + side * half * 0.72, shoulder[1] - 0.03) for side in (1, -1)]
     feet = _LEGS[pose]
-    knees = tuple(joint(hip, foot, (build.hip - 0.03) * 0.51, 1) for foot in feet)
+    knees = tuple(joint(hip, foot, (hips - 0.03) * 0.51, 1) for foot in feet)
     elbows = tuple(joint(root, hand, 0.17 * reach, -1) for root, hand in zip(roots, touch, strict=True))
-    return Body(head, build.radius, (lean, shoulder[1] + 0.02), shoulder, hip, touch, elbows, feet, knees)
+    return Body(head, radius, (lean, shoulder[1] + 0.02), shoulder, hip, touch, elbows, feet, knees)
 
 
 def joint(root: Point, end: Point, bone: float, side: int) -> Point:
@@ -115,7 +103,7 @@ def draw_person(pen: Pen, thing: Thing, worn: Worn) -> None:
     hair = HAIR[thing.hair]
     top = worn.get("coat") or worn.get("shirt") or worn["dress"]
     sleeve, sleeve_mark = COLOURS[top[1].colour], top[0]
-    child = is_child(thing.kind)
+    child = thing.kind in _CHILDREN
     thick = 0.078 if child else 0.066
     if "backpack" in worn:
         _backpack(pen, joints, *worn["backpack"])

@@ -217,8 +217,7 @@ def _room(brush: Brush) -> None:
     brush.box(x + 0.15, 0.09, x + 0.28, 0.34, (178, 216, 240))
     brush.polygon([(x + 0.02, 0.34), (x + 0.09, 0.09), (x + 0.13, 0.09), (x + 0.06, 0.34)], (214, 236, 248))
     for step in range(7):
-        top = 0.5 + (step / 6 - 0.5) * 0.9
-        low = 0.5 + (step / 6 - 0.5) * 1.9
+        top, low = (0.5 + (step / 6 - 0.5) * spread for spread in (0.9, 1.9))
         seam = [(top, brush.horizon), (top + 0.005, brush.horizon), (low + 0.012, 1), (low, 1)]
         brush.polygon(seam, (150, 112, 78, 90))
     rug = brush.dice.choice(((206, 150, 140), (150, 170, 200), (170, 190, 150)))

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
+from ...metrics.statistics import share
 from ...models.encoded import evaluating
 from ...runs.scores import similarity
 from ...samplers import FalseNegativeEliminating, Sampler, Statistics, posterior, sampling_weights
@@ -208,8 +209,6 @@ def negatives_taken(
     Every picture of the study takes one negative among all captions, its match being its best-scoring own caption.
     Pairs that the world leaves undecided do not count. FNE's sampler is given the study's statistics.
     """
-    from scipy.stats import binomtest
-
     if study.truth is None:
         raise ItmlabError("no world knows what is true here", where=study.data.name, remedy="use the data set scenes")
     matches = study.scores.masked_fill(~study.positives, -torch.inf).max(dim=1).values
@@ -223,7 +222,6 @@ def negatives_taken(
         decided = verdicts[(chosen >= 0) & (verdicts >= 0)]
         if not len(decided):
             raise ItmlabError(f"no negative that {name} takes is decided", where=study.data.name)
-        test = binomtest(int((decided == 1).sum()), len(decided))
-        interval = test.proportion_ci(method="wilson")
-        shares[name] = tuple(100 * value for value in (test.statistic, interval.low, interval.high))
+        found = share(decided == 1)
+        shares[name] = found.percent, found.lower, found.upper
     return shares

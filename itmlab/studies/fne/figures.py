@@ -12,34 +12,15 @@ from numpy import ndarray
 from PIL import Image
 from plotly.subplots import make_subplots
 
+from ..kit import theme
 from ..kit.canvas import Canvas, data_uri, draw_gallery
-from ..kit.theme import (
-    BLUE,
-    GREY,
-    INK,
-    MATCH,
-    MISMATCH,
-    MUTED,
-    ORANGE,
-    PANEL,
-    PAPER,
-    POSTERIOR,
-    RULE,
-    VERDICTS,
-    VERMILION,
-    WEIGHT,
-    WIDTH,
-    colour,
-    label,
-    styled,
-    translucent,
-)
+from ..kit.theme import colour, label, styled, translucent
 
 if TYPE_CHECKING:
     from .analysis import Curves
 
 
-REGIONS = (("easy", GREY), ("hard", WEIGHT), ("false negatives", POSTERIOR))
+REGIONS = (("easy", theme.GREY), ("hard", theme.WEIGHT), ("false negatives", theme.POSTERIOR))
 SHOWN = 400  # candidates drawn at most, the best-scoring
 
 
@@ -63,25 +44,25 @@ def draw_false_negative_probability(
     ringed. The number of traces does not depend on the values, so that a widget can update them in place.
     """
     figure = make_subplots(3, 1, shared_xaxes=True, vertical_spacing=0.035, row_heights=[0.42, 0.29, 0.29])
-    low, high = float(curves.similarity[0]), float(curves.similarity[-1])
+    x = curves.similarity
+    low, high = float(x[0]), float(x[-1])
     top = _densities(figure, curves, positive_scores, negative_scores)
-    _line(figure, curves.similarity, curves.monotone, "posterior", {"color": POSTERIOR, "width": 3.2}, row=2)
-    _line(figure, curves.similarity, curves.raw, "raw posterior", {"color": INK, "width": 1.8, "dash": "dot"}, row=2)
-    _line(figure, curves.similarity, curves.weight, "sampling weight", {"color": WEIGHT, "width": 3.2}, row=3)
+    _line(figure, x, curves.monotone, "posterior", {"color": theme.POSTERIOR, "width": 3.2}, row=2)
+    _line(figure, x, curves.raw, "raw posterior", {"color": theme.INK, "width": 1.8, "dash": "dot"}, row=2)
+    _line(figure, x, curves.weight, "sampling weight", {"color": theme.WEIGHT, "width": 3.2}, row=3)
     _candidates(figure, scores, weights, verdicts, drawn)
     _regions(figure, curves, low, high)
-    at, dashed = curves.positive_score, {"color": MATCH, "width": 1.5, "dash": "dash"}
+    at, dashed = curves.positive_score, {"color": theme.MATCH, "width": 1.5, "dash": "dash"}
     figure.add_shape(type="line", xref="x", yref="y3 domain", x0=at, x1=at, y0=0, y1=1, line=dashed)
     place = {"x": at, "xref": "x", "y": 0.04, "yref": "y3 domain", "xanchor": "left", "xshift": 3, "yanchor": "bottom"}
-    figure.add_annotation(text="s⁺", **place, showarrow=False, font_color=MATCH)
+    figure.add_annotation(text="s⁺", **place, showarrow=False, font_color=theme.MATCH)
     figure.update_xaxes(range=[low, high], showline=False, ticks="")
     figure.update_xaxes(title="similarity to the anchor", row=3, showline=True, ticks="outside")
     figure.update_yaxes(title="density", range=[0, top], showticklabels=False, showgrid=False, row=1)
     figure.update_yaxes(title="P(match | s)", range=[-0.03, 1.08], tickvals=[0, 0.5, 1], row=2)
     figure.update_yaxes(title="weight", range=[-0.03, 1.12], tickvals=[0, 0.5, 1], row=3)
     figure = styled(figure, title, subtitle, height=680)
-    figure.update_layout(legend_y=1.01, bargap=0, barmode="overlay", margin_t=figure.layout.margin.t + 8)
-    return figure
+    return figure.update_layout(legend_y=1.01, bargap=0, barmode="overlay", margin_t=figure.layout.margin.t + 8)
 
 
 def _densities(
@@ -95,8 +76,8 @@ def _densities(
     centres, width = (edges[:-1] + edges[1:]) / 2, edges[1] - edges[0]
     top, panel = 1e-9, {"row": 1, "col": 1}
     kinds = (
-        (positive_scores, curves.match, "positives", MATCH),
-        (negative_scores, curves.mismatch, "negatives", MISMATCH),
+        (positive_scores, curves.match, "positives", theme.MATCH),
+        (negative_scores, curves.mismatch, "negatives", theme.MISMATCH),
     )
     for index, (observed, density, name, shade) in enumerate(kinds):
         counts = np.histogram(observed, edges)[0] / (max(len(observed), 1) * width)
@@ -110,7 +91,7 @@ def _densities(
             y=[0],
             error_x={"array": [std], "color": shade, "thickness": 3, "width": 0},
             mode="markers",
-            marker={"size": 11, "color": PAPER, "line": {"color": shade, "width": 3}},
+            marker={"size": 11, "color": theme.PAPER, "line": {"color": shade, "width": 3}},
             cliponaxis=False,
             showlegend=False,
             hovertemplate=f"{name}: μ = {mean:.3f}, σ = {std:.3f}<extra></extra>",
@@ -120,17 +101,10 @@ def _densities(
 
 
 def _line(figure: go.Figure, x: Sequence[float], y: Sequence[float], name: str, line: dict, row: int) -> None:
-    figure.add_scatter(
-        x=x,
-        y=y,
-        name=name,
-        mode="lines",
-        line=line,
-        row=row,
-        col=1,
-        showlegend=name not in ("posterior", "sampling weight"),  # the axes name these
-        hovertemplate=f"{name} %{{y:.3g}} at %{{x:.3f}}<extra></extra>",
-    )
+    listed = name not in ("posterior", "sampling weight")  # the axes name these
+    look = {"mode": "lines", "line": line, "showlegend": listed}
+    hover = f"{name} %{{y:.3g}} at %{{x:.3f}}<extra></extra>"
+    figure.add_scatter(x=x, y=y, name=name, hovertemplate=hover, **look, row=row, col=1)
 
 
 def _candidates(
@@ -146,7 +120,7 @@ def _candidates(
         scores = weights = np.zeros(0)
     best = np.argsort(-scores, kind="stable")[:SHOWN]
     said = np.full(len(scores), -1) if verdicts is None else verdicts
-    for verdict, (shade, name) in VERDICTS.items():
+    for verdict, (shade, name) in theme.VERDICTS.items():
         among = best[said[best] == verdict]
         figure.add_scatter(
             x=scores[among],
@@ -159,7 +133,7 @@ def _candidates(
             **panel,
         )
     chosen = np.unique(np.asarray(drawn, dtype=int))
-    ring, there = {"size": 14, "color": "rgba(0,0,0,0)", "line": {"color": INK, "width": 2}}, bool(len(chosen))
+    ring, there = {"size": 14, "color": "rgba(0,0,0,0)", "line": {"color": theme.INK, "width": 2}}, bool(len(chosen))
     x, y = scores[chosen], weights[chosen]
     figure.add_scatter(x=x, y=y, name="drawn", marker=ring, showlegend=there, hoverinfo="skip", **panel)
 
@@ -169,20 +143,21 @@ def _regions(figure: go.Figure, curves: "Curves", low: float, high: float) -> No
     ends = [_crossing(curves, curves.threshold, high), _crossing(curves, 0.5, high)]
     ends = [low, ends[0], max(ends), high]
     for (name, shade), left, right in zip(REGIONS, ends[:-1], ends[1:], strict=True):
-        area = {"fillcolor": translucent(shade, 0.08 if shade == GREY else 0.11), "line_width": 0, "layer": "below"}
+        tint = translucent(shade, 0.08 if shade == theme.GREY else 0.11)
+        area = {"fillcolor": tint, "line_width": 0, "layer": "below"}
         figure.add_shape(type="rect", xref="x", yref="paper", x0=left, x1=right, y0=0, y1=1, **area)
         share = (right - left) / (high - low)
         words = name.replace(" ", "<br>") if share < 0.16 else name
         figure.add_annotation(
             text=f"<i>{words}</i>" if share > 0.04 else "",  # never left out: a widget needs as many as before
             **{"x": (left + right) / 2, "xref": "x", "y": 1, "yref": "paper", "yanchor": "top", "showarrow": False},
-            font={"size": 13, "color": MUTED if shade == GREY else shade},
+            font={"size": 13, "color": theme.MUTED if shade == theme.GREY else shade},
         )
     across = {"xref": "x domain", "yref": "y2"}
-    dashed, level = {"color": ORANGE, "width": 1.5, "dash": "dash"}, curves.threshold
+    dashed, level = {"color": theme.ORANGE, "width": 1.5, "dash": "dash"}, curves.threshold
     figure.add_shape(type="line", **across, x0=0, x1=1, y0=level, y1=level, line=dashed)
     place = {**across, "x": 0, "y": level, "xanchor": "left", "yanchor": "bottom"}
-    figure.add_annotation(text=f"λ = {level:g}", **place, showarrow=False, font={"size": 12, "color": MUTED})
+    figure.add_annotation(text=f"λ = {level:g}", **place, showarrow=False, font={"size": 12, "color": theme.MUTED})
 
 
 def _crossing(curves: "Curves", level: float, otherwise: float) -> float:
@@ -192,7 +167,6 @@ def _crossing(curves: "Curves", level: float, otherwise: float) -> float:
 
 
 # The negatives of one anchor, each with its probability of being false and the world's verdict (FNE, Fig. 6).
-
 
 ROW = 56  # pixels a negative takes
 
@@ -217,29 +191,29 @@ def draw_negative_captions(
     side, anchor = 16, 250
     canvas = Canvas()
     canvas.picture(data_uri(picture), side, 0, anchor, anchor)
-    canvas.words("<b>its own captions</b>", side, anchor + 10, size=13, colour=MUTED)
+    canvas.words("<b>its own captions</b>", side, anchor + 10, size=13, colour=theme.MUTED)
     below = anchor + 32
     for caption in own_captions:
         text = label(caption, width=38, lines=3)
         canvas.words(text, side, below, size=13)
         below += 18 * (text.count("<br>") + 1) + 6
-    left, bar, right = side + anchor + 30, WIDTH - side - 290, WIDTH - side
-    canvas.words("negative", left + 10, 0, size=13, colour=MUTED)
-    canvas.words("false-negative probability", bar, 0, size=13, colour=MUTED)
+    left, bar, right = side + anchor + 30, theme.WIDTH - side - 290, theme.WIDTH - side
+    canvas.words("negative", left + 10, 0, size=13, colour=theme.MUTED)
+    canvas.words("false-negative probability", bar, 0, size=13, colour=theme.MUTED)
     if verdicts is not None:
-        canvas.words("the world says", right, 0, size=13, colour=MUTED, across="right")
+        canvas.words("the world says", right, 0, size=13, colour=theme.MUTED, across="right")
     for index, caption in enumerate(captions):
         top, middle = 26 + ROW * index, 26 + ROW * index + (ROW - 6) / 2
         taken = drawn is not None and drawn[index] > 0
-        rim = {"color": INK if taken else RULE, "width": 2 if taken else 1}
-        canvas.rectangle(left, top, right + 6 - left, ROW - 6, fillcolor=PANEL, line=rim, layer="below")
+        rim = {"color": theme.INK if taken else theme.RULE, "width": 2 if taken else 1}
+        canvas.rectangle(left, top, right + 6 - left, ROW - 6, fillcolor=theme.PANEL, line=rim, layer="below")
         canvas.words(label(caption, width=51, lines=2), left + 10, middle, size=13, down="middle")
         _bar(canvas, float(posteriors[index]), bar, middle - (7 if weights is not None else 0), 120)
         if weights is not None:
             note = f"weight {weights[index]:.2f}" + (f" · <b>drawn {drawn[index]} ×</b>" if taken else "")
-            canvas.words(note, bar, middle + 12, size=12, colour=INK if taken else MUTED, down="middle")
+            canvas.words(note, bar, middle + 12, size=12, colour=theme.INK if taken else theme.MUTED, down="middle")
         if verdicts is not None:
-            shade, said = VERDICTS[int(verdicts[index])]
+            shade, said = theme.VERDICTS[int(verdicts[index])]
             canvas.words(f"<b>{said}</b>", right, middle, size=13, colour=shade, across="right", down="middle")
     return canvas.figure(title, subtitle, height=max(ROW * len(captions) + 34, below + 8))
 
@@ -263,7 +237,7 @@ def draw_negative_pictures(
             times = f" · drawn {drawn[index]} ×" if drawn is not None and drawn[index] else ""
             lines.append(f"weight {weights[index]:.2f}{times}")
         notes.append(lines)
-    said = None if verdicts is None else [VERDICTS[int(verdict)] for verdict in verdicts]
+    said = None if verdicts is None else [theme.VERDICTS[int(verdict)] for verdict in verdicts]
     return draw_gallery(
         pictures,
         notes,
@@ -288,7 +262,7 @@ def percent(probability: float) -> str:
 
 
 def _bar(canvas: Canvas, probability: float, x: float, y: float, width: float) -> None:
-    for length, shade in ((width, RULE), (width * probability, POSTERIOR)):
+    for length, shade in ((width, theme.RULE), (width * probability, theme.POSTERIOR)):
         canvas.rectangle(x, y - 5, length, 10, fillcolor=shade, line={"width": 0})
     canvas.words(f"<b>{percent(probability)}</b>", x + width + 8, y, size=13, down="middle")
 
@@ -306,16 +280,11 @@ def draw_true_images(true: Integer[ndarray, "caption"], *, title: str, subtitle:
     edges = [2**power for power in range(len(share))]
     names = [f"{edge // 2 + 1}–{edge}" if edge > 2 else str(edge) for edge in edges]
     names[0] = "1: its own only"
-    figure = go.Figure(
-        go.Bar(
-            x=names,
-            y=share,
-            marker_color=[BLUE] + [VERMILION] * (len(edges) - 1),
-            text=[f"{value:.1f} %" if value < 10 else f"{value:.0f} %" for value in share],
-            textposition="outside",
-            cliponaxis=False,
-            hovertemplate="%{x} images: %{y:.1f} % of captions<extra></extra>",
-        )
+    shades = [theme.BLUE] + [theme.VERMILION] * (len(edges) - 1)
+    said = [f"{value:.1f} %" if value < 10 else f"{value:.0f} %" for value in share]
+    look = {"text": said, "textposition": "outside", "cliponaxis": False, "marker_color": shades}
+    figure = go.Figure().add_bar(
+        x=names, y=share, hovertemplate="%{x} images: %{y:.1f} % of captions<extra></extra>", **look
     )
     figure.update_xaxes(title="images that the caption is true of", type="category")
     figure.update_yaxes(title="captions, %", range=[0, 1.12 * share.max()])
@@ -328,18 +297,15 @@ def draw_truth_by_knob(
     """Percentages against the setting of the knob, one named line each."""
     figure = go.Figure()
     for index, (name, share) in enumerate(shares.items()):
+        line = {"mode": "lines+markers+text", "line": {"color": colour(index), "width": 3}, "marker": {"size": 9}}
         figure.add_scatter(
             x=list(knob),
             y=list(share),
             name=label(name),
-            mode="lines+markers+text",
-            text=[f"{value:.2g}" for value in share],
-            textposition="top center",
-            textfont={"color": MUTED, "size": 12},
-            cliponaxis=False,
-            line={"color": colour(index), "width": 3},
-            marker={"size": 9},
+            **{"text": [f"{value:.2g}" for value in share], "textposition": "top center", "cliponaxis": False},
+            textfont={"color": theme.MUTED, "size": 12},
             hovertemplate="%{y:.2f} % at %{x}<extra></extra>",
+            **line,
         )
     figure.update_xaxes(title="knob")
     figure.update_yaxes(title="share, %", rangemode="tozero")

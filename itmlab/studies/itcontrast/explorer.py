@@ -8,8 +8,7 @@ import plotly.graph_objects as go
 from ...data.captionset import CaptionSet
 from ...data.pictures import view
 from ..kit.explorer import Explorer, wide
-from .figures import draw_kernel_memory as draw_memory
-from .figures import draw_prototypes
+from .figures import draw_kernel_memory, draw_prototypes
 from .memory import ReadOut, SynthesisBatch, attribution, read_out, synthesis_batch
 
 
@@ -25,9 +24,8 @@ def explore_kernel_memory(run: Any, data: CaptionSet, *, anchor: int = 0, pairs:
     number = ipywidgets.IntSlider(anchor, 0, last, description="number", continuous_update=False, **wide())
     sigma = ipywidgets.FloatLogSlider(0.1, min=-2, max=1, step=0.05, description="width σ", **wide())
     clusters = ipywidgets.IntSlider(8, 1, 16, description="clusters m", **wide())
-    weights = ipywidgets.Dropdown(
-        options=[("least squares", "least_squares"), ("identity", "identity")], description="weights", **wide()
-    )
+    kinds = [("least squares", "least_squares"), ("identity", "identity")]
+    weights = ipywidgets.Dropdown(options=kinds, description="weights", **wide())
     ridge = ipywidgets.FloatLogSlider(1e-3, min=-6, max=0, step=0.25, description="ridge ε", **wide())
 
     def draw() -> list[go.Figure]:
@@ -45,7 +43,7 @@ def _figures(batch: SynthesisBatch, found: ReadOut, settings: dict[str, Any]) ->
     image, caption = int(batch.images[at]), int(batch.captions[at])
     names = [batch.candidate_name(index) for index in range(len(batch.candidates))]
     words = settings["weights"].replace("_", " ")
-    memory = draw_memory(
+    memory = draw_kernel_memory(
         found,
         names,
         title="What the memory of each cluster recalls",
@@ -58,8 +56,5 @@ def _figures(batch: SynthesisBatch, found: ReadOut, settings: dict[str, Any]) ->
     else:
         shown, anchor = view(data.images, batch.images.tolist()), None  # decoded when one is shown
         subtitle = f"caption “{data.captions[caption]}”"
-    title, match = "What they are made of", float(found.score[at])
-    below = draw_prototypes(
-        attribution(batch, found), shown, title=title, subtitle=subtitle, match=match, anchor=anchor
-    )
-    return [memory, below]
+    said = {"title": "What they are made of", "subtitle": subtitle, "match": float(found.score[at])}
+    return [memory, draw_prototypes(attribution(batch, found), shown, **said, anchor=anchor)]

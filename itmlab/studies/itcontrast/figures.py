@@ -12,26 +12,9 @@ from numpy import ndarray
 from PIL import Image
 from plotly.subplots import make_subplots
 
+from ..kit import theme
 from ..kit.canvas import Canvas, data_uri
-from ..kit.theme import (
-    BLUE,
-    GREY,
-    INK,
-    MUTED,
-    ORANGE,
-    PANEL,
-    PAPER,
-    RULE,
-    SKY,
-    VERDICTS,
-    VERMILION,
-    WIDTH,
-    colour,
-    label,
-    shortened,
-    styled,
-    translucent,
-)
+from ..kit.theme import colour, label, shortened, styled, translucent
 from .memory import Attribution, ReadOut
 
 # One anchor's kernel associative memories: a map of its clusters and what they recall, and the same in rows.
@@ -41,11 +24,12 @@ MAP = 452  # pixels a side
 SYMBOLS = ("circle", "square")  # clusters 9 to 16 have the colours of 1 to 8 again
 SMALLEST, LARGEST = 6.0, 24.0  # pixels a prototype: kernel weight 0, kernel weight 1
 LINKED = 0.05  # kernel weight from which a prototype is tied to what it helped to make
+RIM = {"color": theme.INK, "width": 1.8}  # of what is synthetic
 LEGEND = {
-    "the anchor": {"symbol": "star", "size": 15, "color": INK},
-    "its match": {"symbol": "circle", "size": 11, "color": PAPER, "line": {"color": INK, "width": 3}},
-    "a negative, sized by its kernel weight": {"symbol": "circle", "size": 12, "color": GREY},
-    "a synthetic negative": {"symbol": "diamond", "size": 13, "color": GREY, "line": {"color": INK, "width": 1.8}},
+    "the anchor": {"symbol": "star", "size": 15, "color": theme.INK},
+    "its match": {"symbol": "circle", "size": 11, "color": theme.PAPER, "line": {"color": theme.INK, "width": 3}},
+    "a negative, sized by its kernel weight": {"symbol": "circle", "size": 12, "color": theme.GREY},
+    "a synthetic negative": {"symbol": "diamond", "size": 13, "color": theme.GREY, "line": RIM},
 }
 
 
@@ -66,8 +50,8 @@ def draw_kernel_memory(
     for name, marker in LEGEND.items():  # without colours of their own: colours are clusters
         figure.add_scatter(x=[None], y=[None], mode="markers", name=name, marker=marker, showlegend=True, row=1, col=1)
     figure = styled(figure, title, subtitle, height=MAP)
-    figure.update_layout(margin_t=figure.layout.margin.t + 8)
-    figure.update_layout(width=WIDTH, legend_y=1.03, bargap=0, margin={"l": 16, "r": 20, "b": 56})
+    margin = {"l": 16, "r": 20, "t": figure.layout.margin.t + 8, "b": 56}
+    figure.update_layout(width=theme.WIDTH, legend_y=1.03, bargap=0, margin=margin)
     if match is not None:
         _match_line(figure, float(recollection.score[match]), len(order))
     _rows(figure, recollection, order)
@@ -83,15 +67,15 @@ def _map(figure: go.Figure, recollection: ReadOut, names: Sequence[str], match: 
     tied = np.flatnonzero((membership >= 0) & (kernel >= LINKED))
     gap = np.full((len(tied), 2), np.nan)  # the line from one pair of ends does not go on to the next
     lines = np.stack([made[membership[tied]], place[tied], gap], axis=1).reshape(-1, 2)
-    thin = {"color": translucent(INK, 0.3), "width": 1.2}
+    thin = {"color": translucent(theme.INK, 0.3), "width": 1.2}
     _points(figure, lines, 1, mode="lines", line=thin, hoverinfo="skip")
     shown = _shown(recollection)
     _points(figure, place[shown], 1, **_prototypes(recollection, names, shown))
     _points(figure, made, 1, **_synthetic(recollection, range(len(made))))
     own = place[[match]] if match is not None else np.zeros((0, 2))
-    ring = {"size": 13, "symbol": "circle", "color": PAPER, "line": {"color": INK, "width": 3}}
+    ring = {"size": 13, "symbol": "circle", "color": theme.PAPER, "line": {"color": theme.INK, "width": 3}}
     _points(figure, own, 1, marker=ring, hovertemplate="its match<extra></extra>")
-    star = {"size": 19, "symbol": "star", "color": INK, "line": {"color": PAPER, "width": 1.5}}
+    star = {"size": 19, "symbol": "star", "color": theme.INK, "line": {"color": theme.PAPER, "width": 1.5}}
     _points(figure, np.zeros((1, 2)), 1, marker=star, hovertemplate="the anchor<extra></extra>")
     hidden = {"visible": False, "range": [-extent, extent], "automargin": False}
     figure.update_xaxes(**hidden, col=1, constrain="domain")
@@ -104,8 +88,8 @@ def _ring(figure: go.Figure, cosine: float, extent: float) -> None:
     if radius > extent:
         return
     box = {"x0": -radius, "x1": radius, "y0": -radius, "y1": radius}
-    figure.add_shape(type="circle", xref="x", yref="y", **box, line={"color": RULE, "width": 1.3}, layer="below")
-    look = {"showarrow": False, "font": {"size": 11, "color": MUTED}, "bgcolor": PAPER, "borderpad": 1}
+    figure.add_shape(type="circle", xref="x", yref="y", **box, line={"color": theme.RULE, "width": 1.3}, layer="below")
+    look = {"showarrow": False, "font": {"size": 11, "color": theme.MUTED}, "bgcolor": theme.PAPER, "borderpad": 1}
     text = f"{cosine:g}".replace("-", "−")
     figure.add_annotation(text=text, x=0, y=radius, xref="x", yref="y", **look)
 
@@ -137,7 +121,7 @@ def _prototypes(recollection: ReadOut, names: Sequence[str], shown: Sequence[int
             "size": SMALLEST + (LARGEST - SMALLEST) * np.sqrt(kernel),
             "color": [translucent(colour(cluster % 8), 0.75) for cluster in clusters],
             "symbol": [SYMBOLS[cluster // 8 % 2] for cluster in clusters],
-            "line": {"color": PAPER, "width": 0.8},
+            "line": {"color": theme.PAPER, "width": 0.8},
         },
         "customdata": np.stack([[label(names[at]) for at in shown], *said], axis=1),
         "hovertemplate": (
@@ -150,13 +134,9 @@ def _prototypes(recollection: ReadOut, names: Sequence[str], shown: Sequence[int
 def _synthetic(recollection: ReadOut, clusters: Sequence[int]) -> dict:
     hardness, lengths = recollection.hardness.numpy(), recollection.points.norm(dim=1).numpy()
     listed = list(clusters)
+    shades = [colour(cluster % 8) for cluster in listed]
     return {
-        "marker": {
-            "size": 15,
-            "symbol": "diamond",
-            "color": [colour(cluster % 8) for cluster in listed],
-            "line": {"color": INK, "width": 1.8},
-        },
+        "marker": {"size": 15, "symbol": "diamond", "color": shades, "line": RIM},
         "customdata": np.stack(_digits(hardness[listed], lengths[listed]), axis=1),
         "hovertemplate": "synthetic: cosine %{customdata[0]}, length %{customdata[1]}<extra></extra>",
     }
@@ -169,7 +149,7 @@ def _points(figure: go.Figure, places: Float[ndarray, "point 2"], column: int, *
 
 def _match_line(figure: go.Figure, score: float, rows: int) -> None:
     ends = {"x0": score, "x1": score, "y0": -0.62, "y1": rows - 0.45}
-    line = {"color": INK, "width": 1.5, "dash": "dash"}
+    line = {"color": theme.INK, "width": 1.5, "dash": "dash"}
     figure.add_shape(type="line", xref="x2", yref="y2", **ends, line=line, layer="below")
     look = {"showarrow": False, "yanchor": "bottom", "font_size": 12}
     figure.add_annotation(text="its match", x=score, y=-0.62, xref="x2", yref="y2", **look)
@@ -181,9 +161,9 @@ def _rows(figure: go.Figure, recollection: ReadOut, order: Sequence[int]) -> Non
     for row, cluster in enumerate(order):
         number = len(recollection.prototypes(cluster))
         text = f"{number} · <b>{recollection.effective(cluster):.1f}</b>" if number else "empty"
-        shade = colour(cluster % 8) if number else MUTED
+        shade = colour(cluster % 8) if number else theme.MUTED
         figure.add_annotation(text=text, y=row, **place, font={"size": 12, "color": shade})
-    font = {"size": 11, "color": MUTED}
+    font = {"size": 11, "color": theme.MUTED}
     figure.add_annotation(text="size · effective", y=-0.62, **place, yanchor="bottom", font=font)
 
 
@@ -217,20 +197,20 @@ def draw_prototypes(
         canvas.picture(data_uri(anchor), SIDE, 24, 150, 150)
         left += 174
     first = left + 118
-    room = (WIDTH - SIDE - first) / columns
-    canvas.words("cosine", left + 36, 0, size=13, colour=MUTED)
-    canvas.words("its heaviest prototypes, with their kernel weights", first, 0, size=13, colour=MUTED)
+    room = (theme.WIDTH - SIDE - first) / columns
+    canvas.words("cosine", left + 36, 0, size=13, colour=theme.MUTED)
+    canvas.words("its heaviest prototypes, with their kernel weights", first, 0, size=13, colour=theme.MUTED)
     for row, one in enumerate(made):
         top = 24 + PROTOTYPES_ROW * row
         middle = top + (PROTOTYPES_ROW - 8) / 2
-        box = {"fillcolor": PANEL, "line": {"color": RULE, "width": 1}, "layer": "below"}
-        canvas.rectangle(left, top, WIDTH - SIDE - left, PROTOTYPES_ROW - 8, **box)
+        box = {"fillcolor": theme.PANEL, "line": {"color": theme.RULE, "width": 1}, "layer": "below"}
+        canvas.rectangle(left, top, theme.WIDTH - SIDE - left, PROTOTYPES_ROW - 8, **box)
         canvas.rectangle(left, top, 8, PROTOTYPES_ROW - 8, fillcolor=colour(one.cluster % 8), line={"width": 0})
         beyond = match is not None and one.hardness > match
         cosine = f"{one.hardness:.2f}".replace("-", "−")
         canvas.words(f"<b>{cosine}</b>", left + 36, middle - (9 if beyond else 0), size=17, down="middle")
         if beyond:
-            canvas.words("above the match", left + 20, middle + 14, size=11, colour=MUTED, down="middle")
+            canvas.words("above the match", left + 20, middle + 14, size=11, colour=theme.MUTED, down="middle")
         for column, index in enumerate(one.prototypes[:columns]):
             verdict = None if one.verdicts is None else int(one.verdicts[column])
             _cell(canvas, candidates[index], one.weights[column], verdict, first + column * room, top, room)
@@ -251,11 +231,11 @@ def _cell(
         left, width = left + PICTURE + 8, width - PICTURE - 8
     y = top + PROTOTYPES_ROW - 22 if isinstance(shown, str) else top + 22
     bar = 0.36 * width
-    for length, shade in ((bar, RULE), (bar * weight, INK)):
+    for length, shade in ((bar, theme.RULE), (bar * weight, theme.INK)):
         canvas.rectangle(left, y - 4, length, 8, fillcolor=shade, line={"width": 0})
     canvas.words(f"{100 * weight:.0f} %", left + bar + 6, y, size=12, down="middle")
     if verdict is not None:
-        shade, said = VERDICTS[verdict]
+        shade, said = theme.VERDICTS[verdict]
         place = (left + bar + 48, y) if isinstance(shown, str) else (left, y + 22)
         canvas.words(f"<b>{shortened(said, 12, 100)}</b>", *place, size=12, colour=shade, down="middle")
 
@@ -263,24 +243,18 @@ def _cell(
 # How hard negatives are: the cosines of each kind of them in a row of its own, over one axis.
 
 COLOURS = {
-    "matches": BLUE,
-    "negatives of the batch": GREY,
+    "matches": theme.BLUE,
+    "negatives of the batch": theme.GREY,
     "the hardest of them": "#44546A",
-    "synthetic negatives": ORANGE,
-    "the hardest synthetic": VERMILION,
-    "Gaussian noise": SKY,
+    "synthetic negatives": theme.ORANGE,
+    "the hardest synthetic": theme.VERMILION,
+    "Gaussian noise": theme.SKY,
 }
 BINS = 80
 HARDNESS_ROW = 74  # pixels
 
 
-def draw_hardness(
-    scores: Mapping[str, Float[ndarray, "score"]],
-    *,
-    title: str,
-    subtitle: str = "",
-    axis: str = "cosine with the anchor",
-) -> go.Figure:
+def draw_hardness(scores: Mapping[str, Float[ndarray, "score"]], *, title: str, subtitle: str = "") -> go.Figure:
     """A histogram a kind, the first on top, each as high as the others at its peak; its mean is marked and written.
 
     A kind without any score keeps its row. Kinds that `hardness` names have colours of their own.
@@ -290,6 +264,7 @@ def draw_hardness(
     every = np.concatenate([*scores.values(), []])
     low, high = (every.min(), every.max()) if len(every) else (0, 1)
     edges = np.linspace(float(low), float(high) + 1e-9, BINS + 1)
+    beside = {"x": 0, "xref": "x domain", "xanchor": "right", "xshift": -14, "yref": "y", "yanchor": "middle"}
     for row, (name, shade) in enumerate(zip(names, shades, strict=True)):
         counts = np.histogram(scores[name], edges)[0]
         heights = 0.82 * counts / max(counts.max(), 1)
@@ -299,18 +274,15 @@ def draw_hardness(
         look = {"fill": "toself", "fillcolor": translucent(shade, 0.45), "line": {"color": shade, "width": 1.4}}
         figure.add_scatter(x=x, y=y, mode="lines", hoverinfo="skip", **look)
         mean = float(np.mean(scores[name])) if len(scores[name]) else None
-        ring = {"size": 11, "color": PAPER, "line": {"color": shade, "width": 3}}
+        ring = {"size": 11, "color": theme.PAPER, "line": {"color": shade, "width": 3}}
         hover = f"{label(name)}: {len(scores[name]):,}, mean %{{x:.3f}}<extra></extra>"
         figure.add_scatter(x=[mean], y=[base], mode="markers", marker=ring, cliponaxis=False, hovertemplate=hover)
         said = f"mean {round(mean, 2) + 0.0:.2f}".replace("-", "−") if mean is not None else "none"
-        _note(figure, f"<b>{label(name)}</b>", base + 0.40, INK, 14)
-        _note(figure, f"{len(scores[name]):,}, {said}", base + 0.14, MUTED, 12)
-    figure.update_xaxes(title=axis)
+        bold, count = f"<b>{label(name)}</b>", f"{len(scores[name]):,}, {said}"
+        for text, up, ink, size in ((bold, 0.40, theme.INK, 14), (count, 0.14, theme.MUTED, 12)):
+            font = {"size": size, "color": ink}
+            figure.add_annotation(text=text, y=base + up, **beside, showarrow=False, font=font)
+    figure.update_xaxes(title="cosine with the anchor")
     figure.update_yaxes(visible=False, range=[-0.16, len(names)])
     figure = styled(figure, title, subtitle, height=150 + HARDNESS_ROW * len(names), legend=False)
     return figure.update_layout(margin_l=210)
-
-
-def _note(figure: go.Figure, text: str, y: float, shade: str, size: int) -> None:
-    place = {"x": 0, "xref": "x domain", "xanchor": "right", "xshift": -14, "y": y, "yref": "y", "yanchor": "middle"}
-    figure.add_annotation(text=text, **place, showarrow=False, font={"size": size, "color": shade})

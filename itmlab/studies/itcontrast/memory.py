@@ -117,8 +117,7 @@ def synthesis_batch(
     if direction == "caption":
         sides.reverse()
         truth = None if truth is None else truth.T
-    positives = torch.eye(len(images), dtype=torch.bool)
-    return SynthesisBatch(data, direction, images, captions, *sides, positives, truth)
+    return SynthesisBatch(data, direction, images, captions, *sides, torch.eye(len(images), dtype=torch.bool), truth)
 
 
 def read_out(
@@ -167,11 +166,9 @@ def _sky(
     """
     directions = [normalize(side - (side @ query)[:, None] * query, dim=1) for side in (candidates, points)]
     _, _, axes = torch.linalg.svd(directions[0] - directions[0].mean(dim=0), full_matrices=False)
-    places = []
-    for side, direction in zip((candidates, points), directions, strict=True):
-        angle = torch.cosine_similarity(side, query, dim=1).clamp(-1, 1).arccos()
-        places.append(angle[:, None] * normalize(direction @ axes[:2].T, dim=1))
-    return places[0], places[1]
+    angles = [torch.cosine_similarity(side, query, dim=1).clamp(-1, 1).arccos() for side in (candidates, points)]
+    flat = [normalize(direction @ axes[:2].T, dim=1) for direction in directions]
+    return angles[0][:, None] * flat[0], angles[1][:, None] * flat[1]
 
 
 # What an anchor's synthetic negatives are made of: the prototypes that their clusters' kernels weigh most.

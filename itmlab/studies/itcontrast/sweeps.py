@@ -16,6 +16,7 @@ from torch import Tensor
 
 from ...errors import ItmlabError
 from ...losses import gaussian_noise
+from ...metrics.statistics import share
 from ...synthesis import SynHNC
 from ...synthesis.synhnc import Association, Weights, associate, kmeans, recall, squared_distances
 from .memory import SynthesisBatch
@@ -107,8 +108,6 @@ def true_prototypes(
     Of each anchor: the hardest negative of the batch, and the prototype that counts most in its hardest synthetic one;
     of all of its clusters: the prototype that counts most. What the world leaves undecided does not count.
     """
-    from scipy.stats import binomtest
-
     if batch.truth is None:
         raise ItmlabError("no world knows what is true here", where=batch.data.name, remedy="use the data set scenes")
     membership = _clusters(batch, clusters, seed)
@@ -128,9 +127,8 @@ def true_prototypes(
         decided = said[said >= 0]
         if not len(decided):
             raise ItmlabError(f"the world decides nothing of the {kind}", where=batch.data.name)
-        test = binomtest(int((decided == 1).sum()), len(decided))
-        interval = test.proportion_ci(method="wilson")
-        shares[kind] = tuple(100 * value for value in (test.statistic, interval.low, interval.high))
+        of = share(decided == 1)
+        shares[kind] = of.percent, of.lower, of.upper
     return shares
 
 

@@ -15,32 +15,18 @@ from numpy import ndarray
 from plotly.subplots import make_subplots
 
 from ...errors import ItmlabError
+from ..kit import theme
 from ..kit.bars import Dot, Row, interval_rows
-from ..kit.theme import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    LEGEND_LINE,
-    MUTED,
-    ORANGE,
-    PAPER,
-    PURPLE,
-    SKY,
-    VERMILION,
-    label,
-    styled,
-    translucent,
-)
-from .sweeps import MemorySweep, Terms
+from ..kit.theme import label, styled, translucent
+from .sweeps import TERMS, MemorySweep, Terms
 
 if TYPE_CHECKING:  # the rooms of training are not needed to look at one anchor
     from ...training.comparison import Comparison
 
 # What becomes of synthetic negatives over a parameter of SynHNC: how hard, of how many prototypes, how long.
 
-SWEEP_NAMES = {"least_squares": ("least squares", BLUE), "identity": ("identity", ORANGE)}
-WIDTHS = {BLUE: 4.5, ORANGE: 2}  # where the two coincide both are seen
+SWEEP_NAMES = {"least_squares": ("least squares", theme.BLUE), "identity": ("identity", theme.ORANGE)}
+WIDTHS = {theme.BLUE: 4.5, theme.ORANGE: 2}  # where the two coincide both are seen
 NOTES = {  # what the lines of the lower panels are, above each panel
     "y2": "line: harder than any real negative · dots: nearer than the match",
     "y3": "length of what is recalled, before it is scaled to 1",
@@ -67,16 +53,14 @@ def draw_memory_sweep(sweep: MemorySweep, *, title: str, subtitle: str = "", pap
         _line(figure, values, curve.above_hardest, f"{name}: harder than any real negative", shade, 2, suffix=" %")
         _line(figure, values, curve.above_match, f"{name}: nearer than the match", shade, 2, dash="dot", suffix=" %")
         _line(figure, values, curve.length, f"{name}: length", shade, 3)
-    for score, name, shade in ((sweep.match, "match", INK), (sweep.hardest, "hardest real negative", GREY)):
+    for score, name, shade in ((sweep.match, "match", theme.INK), (sweep.hardest, "hardest real negative", theme.GREY)):
         _line(figure, values[[0, -1]], np.array([score, score]), name, shade, 1, dash="dash", legend=True)
-    _line(figure, values, next(iter(sweep.curves.values())).effective, "prototypes that share", INK, 4)
+    _line(figure, values, next(iter(sweep.curves.values())).effective, "prototypes that share", theme.INK, 4)
     for axis, text in NOTES.items():
         place = {"x": 0, "xref": "paper", "y": 1, "yref": f"{axis} domain", "xanchor": "left", "yanchor": "bottom"}
-        figure.add_annotation(text=text, **place, showarrow=False, font={"size": 12, "color": MUTED})
-    if sweep.parameter == "sigma":
-        figure.update_xaxes(type="log", tickvals=[0.01, 0.03, 0.1, 0.3, 1, 3, 10])
-    else:
-        figure.update_xaxes(tickvals=values)
+        figure.add_annotation(text=text, **place, showarrow=False, font={"size": 12, "color": theme.MUTED})
+    logarithmic = {"type": "log", "tickvals": [0.01, 0.03, 0.1, 0.3, 1, 3, 10]}
+    figure.update_xaxes(**(logarithmic if sweep.parameter == "sigma" else {"tickvals": values}))
     figure.update_xaxes(showline=False, ticks="", showticklabels=False)
     bottom = {"showline": True, "ticks": "outside", "showticklabels": True}
     figure.update_xaxes(title=AXES[sweep.parameter], **bottom, row=4)
@@ -85,7 +69,7 @@ def draw_memory_sweep(sweep: MemorySweep, *, title: str, subtitle: str = "", pap
     figure.update_yaxes(title="length", rangemode="tozero", nticks=4, row=3)
     figure.update_yaxes(title="number", rangemode="tozero", nticks=4, row=4)
     if paper is not None:
-        figure.add_vline(x=paper, line={"color": MUTED, "width": 1.2, "dash": "dot"})
+        figure.add_vline(x=paper, line={"color": theme.MUTED, "width": 1.2, "dash": "dot"})
     figure = styled(figure, title, subtitle, height=800)
     return figure.update_layout(margin_t=figure.layout.margin.t + 4, legend_y=1.01)
 
@@ -110,7 +94,7 @@ def _line(
 
 # InfoCMR's denominator: what each kind of negative has of it over τ, and one anchor's terms one by one.
 
-COLOURS = {"match": BLUE, "negatives of the batch": GREY, "synthetic negatives": VERMILION, "Gaussian noise": SKY}
+COLOURS = dict(zip(TERMS, (theme.BLUE, theme.GREY, theme.VERMILION, theme.SKY), strict=True))
 ROW = 34
 
 
@@ -126,12 +110,13 @@ def draw_denominator_shares(
     figure = go.Figure()
     for name, values in shares.items():
         hover = f"{label(name)}: %{{y:.1f}} % at τ = %{{x:.3g}}<extra></extra>"
-        look = {"stackgroup": "all", "mode": "lines", "line": {"color": PAPER, "width": 1}, "fillcolor": COLOURS[name]}
-        figure.add_scatter(x=list(temperatures), y=values, name=label(name), hovertemplate=hover, **look)
+        look = {"mode": "lines", "line": {"color": theme.PAPER, "width": 1}, "fillcolor": COLOURS[name]}
+        named = {"name": label(name), "hovertemplate": hover}
+        figure.add_scatter(x=list(temperatures), y=values, stackgroup="all", **named, **look)
     if paper is not None:
-        figure.add_vline(x=paper, line={"color": PAPER, "width": 2, "dash": "dot"})
+        figure.add_vline(x=paper, line={"color": theme.PAPER, "width": 2, "dash": "dot"})
         place = {"xanchor": "left", "xshift": 5, "y": 1, "yref": "paper", "yanchor": "top", "yshift": -6}
-        text = {"text": f"<b>τ = {paper:g}</b>", "showarrow": False, "font": {"color": PAPER}}
+        text = {"text": f"<b>τ = {paper:g}</b>", "showarrow": False, "font": {"color": theme.PAPER}}
         figure.add_annotation(x=log10(paper), **place, **text)  # of a logarithmic axis it takes the logarithm
     ticks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]
     figure.update_xaxes(title="temperature τ", type="log", tickvals=ticks)
@@ -152,47 +137,46 @@ def draw_info_cmr_terms(
         figure.add_bar(x=bars, y=rows or [None], name=kind, marker_color=shade, **look)
     for row, share in enumerate(shares):
         cosine = f"{float(terms.score[row]):.2f}".replace("-", "−")
-        text = f"{share:.1f} %  <span style='color:{MUTED}'>s = {cosine}</span>"
+        text = f"{share:.1f} %  <span style='color:{theme.MUTED}'>s = {cosine}</span>"
         figure.add_annotation(text=text, x=share, y=row, xanchor="left", xshift=6, showarrow=False, font_size=13)
     ticks = [label(names[row], width=44, lines=2) for row in range(shown)]
     figure.update_yaxes(tickvals=list(range(shown)), ticktext=ticks, range=[shown - 0.4, -0.6], showgrid=False)
-    figure.update_yaxes(ticks="outside", ticklen=8, tickcolor=PAPER)
-    figure.update_xaxes(
-        title=f"share of the denominator at τ = {terms.temperature:g}, %", range=[0, 1.3 * max(shares, default=0) or 1]
-    )
-    figure = styled(figure, title, subtitle, height=170 + LEGEND_LINE + ROW * shown)
+    figure.update_yaxes(ticks="outside", ticklen=8, tickcolor=theme.PAPER)
+    reach = 1.3 * max(shares, default=0) or 1
+    figure.update_xaxes(title=f"share of the denominator at τ = {terms.temperature:g}, %", range=[0, reach])
+    figure = styled(figure, title, subtitle, height=170 + theme.LEGEND_LINE + ROW * shown)
     # beside long names the plot is narrow, and the legend takes a second line
-    return figure.update_layout(barmode="overlay", margin_t=figure.layout.margin.t + LEGEND_LINE)
+    return figure.update_layout(barmode="overlay", margin_t=figure.layout.margin.t + theme.LEGEND_LINE)
 
 
 # Tables 3 and 4 as figures, with the printed numbers beside: what each part brings to each encoder.
 
 # R@1 and R@10, sentence retrieval then image retrieval, Flickr30K
-TABLE_3 = {
-    "scan": (61.1, 91.5, 43.3, 80.9),
-    "scan+syn": (66.8, 95.1, 51.7, 85.4),
-    "scan+info": (70.8, 94.8, 50.4, 84.9),
-    "scan+syn+info": (73.3, 97.2, 54.2, 87.0),
-    "oscar": (88.3, 99.0, 75.7, 96.1),
-    "oscar+syn": (90.9, 99.4, 80.7, 97.4),
-    "oscar+syn+info": (92.8, 99.3, 84.1, 98.1),
+TABLES = {
+    3: {
+        "scan": (61.1, 91.5, 43.3, 80.9),
+        "scan+syn": (66.8, 95.1, 51.7, 85.4),
+        "scan+info": (70.8, 94.8, 50.4, 84.9),
+        "scan+syn+info": (73.3, 97.2, 54.2, 87.0),
+        "oscar": (88.3, 99.0, 75.7, 96.1),
+        "oscar+syn": (90.9, 99.4, 80.7, 97.4),
+        "oscar+syn+info": (92.8, 99.3, 84.1, 98.1),
+    },
+    4: {
+        "scan": (67.4, 95.8, 48.6, 85.2),
+        "scan+syn": (68.5, 96.7, 51.4, 86.4),
+        "scan+info": (71.4, 97.0, 52.9, 86.1),
+        "scan+syn+info": (71.7, 97.4, 54.6, 87.4),
+        "sgraf": (77.8, 97.4, 58.5, 88.8),
+        "sgraf+syn": (78.7, 97.8, 60.2, 89.2),
+        "sgraf+info": (79.8, 97.4, 61.3, 90.5),
+        "sgraf+syn+info": (80.7, 98.3, 62.2, 91.1),
+    },
 }
-TABLE_4 = {
-    "scan": (67.4, 95.8, 48.6, 85.2),
-    "scan+syn": (68.5, 96.7, 51.4, 86.4),
-    "scan+info": (71.4, 97.0, 52.9, 86.1),
-    "scan+syn+info": (71.7, 97.4, 54.6, 87.4),
-    "sgraf": (77.8, 97.4, 58.5, 88.8),
-    "sgraf+syn": (78.7, 97.8, 60.2, 89.2),
-    "sgraf+info": (79.8, 97.4, 61.3, 90.5),
-    "sgraf+syn+info": (80.7, 98.3, 62.2, 91.1),
-}
-TABLES = {3: TABLE_3, 4: TABLE_4}
 MEASURES = (("i2t", 0, "image → text, R@1"), ("i2t", 2, "R@10"), ("t2i", 0, "text → image, R@1"), ("t2i", 2, "R@10"))
-GAINS = {"i2t R@1": 0, "t2i R@1": 2, "RSum": None}  # and the paper's column
-ENCODER_NAMES = {"i2t R@1": "image → text, R@1", "t2i R@1": "text → image, R@1"}
+GAINS = {"i2t R@1": (0, MEASURES[0][2]), "t2i R@1": (2, MEASURES[2][2]), "RSum": (None, "RSum")}  # paper's column, name
 CONTROL = "+features"  # the encoder that learns by its global features too, as it does with ITContrast's parts
-SHADES = {"": BLUE, CONTROL: GREY, "+syn": ORANGE, "+info": GREEN, "+syn+info": PURPLE}
+SHADES = {"": theme.BLUE, CONTROL: theme.GREY, "+syn": theme.ORANGE, "+info": theme.GREEN, "+syn+info": theme.PURPLE}
 
 
 def draw_contrast_table(comparison: "Comparison", table: Literal[3, 4], *, title: str, subtitle: str = "") -> go.Figure:
@@ -241,9 +225,9 @@ def draw_contrast_gains(comparison: "Comparison", *, title: str, subtitle: str =
             rows.append((_named(recipe).removeprefix(encoder).strip(), panels))
         else:
             rows.append((encoder, [None] * len(GAINS)))
-    names = [ENCODER_NAMES.get(measure, measure) for measure in GAINS]
+    names = [name for _, name in GAINS.values()]
     figure = interval_rows(rows, axes=axes, title=title, subtitle=subtitle, panels=names)
-    return figure.update_xaxes(zeroline=True, zerolinecolor=INK, zerolinewidth=1)
+    return figure.update_xaxes(zeroline=True, zerolinecolor=theme.INK, zerolinewidth=1)
 
 
 def _gains(comparison: "Comparison", label: str) -> list[list[Dot]]:
@@ -251,7 +235,7 @@ def _gains(comparison: "Comparison", label: str) -> list[list[Dot]]:
     encoder, parts = label.split("+")[0], _parts(label)
     controlled = parts != CONTROL and encoder + CONTROL in comparison.labels
     found, panels = comparison.difference(label, encoder + CONTROL if controlled else encoder), []
-    for measure, column in GAINS.items():
+    for measure, (column, _) in GAINS.items():
         value, lower, upper = found[measure]
         own = Dot(value, lower, upper, SHADES[parts], f"{value:+.1f}".replace("-", "−"))
         tables = [table for table in TABLES.values() if column is not None and label in table]
@@ -262,8 +246,8 @@ def _gains(comparison: "Comparison", label: str) -> list[list[Dot]]:
 def _named(recipe: str) -> str:
     """A recipe's name as the paper writes it."""
     encoder, *parts = recipe.split("+")
-    said = {"features": "global features"}
-    return " + ".join([encoder.upper(), *(said.get(part, part.capitalize()) for part in parts)])
+    said = ("global features" if part == "features" else part.capitalize() for part in parts)
+    return " + ".join([encoder.upper(), *said])
 
 
 def _parts(recipe: str) -> str:

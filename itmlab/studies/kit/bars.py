@@ -14,6 +14,7 @@ from ...metrics import statistics
 from .theme import GREY, INK, MUTED, PAPER, POSTERIOR, VERMILION, colour, label, styled, translucent, whiskers
 
 LINE = 28  # pixels a row
+DASHED = {"color": GREY, "dash": "dash"}  # what would be by chance, or by the book
 PRINTED = {"symbol": "diamond", "size": 11, "color": PAPER, "line": {"color": INK, "width": 2}}  # a paper's number
 
 
@@ -94,10 +95,9 @@ def draw_false_negative_shares(
     """One bar a sampler, in the order given: percentage of false negatives with the ends of its interval."""
     names = [label(name) for name in shares]
     values, lower, upper = zip(*shares.values(), strict=True)
-    bar = go.Bar(
-        x=values, y=names, orientation="h", marker_color=VERMILION, hovertemplate="%{y}: %{x:.1f} %<extra></extra>"
-    )
-    figure = go.Figure(bar.update(error_x=whiskers(values, lower, upper, "#44546A", thickness=1.5)))
+    look = {"orientation": "h", "marker_color": VERMILION, "hovertemplate": "%{y}: %{x:.1f} %<extra></extra>"}
+    ends = whiskers(values, lower, upper, "#44546A", thickness=1.5)
+    figure = go.Figure(go.Bar(x=values, y=names, error_x=ends, **look))
     for name, value, end in zip(names, values, upper, strict=True):
         figure.add_annotation(x=end, y=name, text=f"{value:.1f} %", showarrow=False, xanchor="left", xshift=8)
     figure.update_xaxes(title="negatives taken that are true, %", range=[0, 1.15 * max(upper)])
@@ -106,7 +106,6 @@ def draw_false_negative_shares(
 
 
 # Recall of several recipes side by side, with intervals, and a paper's numbers where it printed some.
-
 
 DIRECTIONS = {"i2t": "image → text", "t2i": "text → image"}
 WHISKER = {"color": INK, "thickness": 1.4, "width": 4}
@@ -128,49 +127,39 @@ def draw_recall_bars(
     """
     figure = make_subplots(1, 2, subplot_titles=tuple(DIRECTIONS.values()), shared_yaxes=True, horizontal_spacing=0.05)
     names = [f"R@{k}" for k in cutoffs]
+    written = {"textposition": "inside", "insidetextanchor": "start", "textangle": 0}
+    written |= {"textfont": {"color": PAPER, "size": 12}}
     for column, direction in enumerate(DIRECTIONS, start=1):
         panel = {"x": names, "row": 1, "col": column}
         for index, (recipe, by_direction) in enumerate(recalls.items()):
             value, lower, upper = by_direction[direction].T
             figure.add_bar(
-                **panel,
                 y=value,
                 error_y={"array": upper - value, "arrayminus": value - lower, **WHISKER},
-                name=label(recipe),
-                legendgroup=recipe,
-                offsetgroup=recipe,
-                showlegend=column == 1,
                 marker_color=colour(index),
                 text=[f"{number:.0f}" for number in value],
-                textposition="inside",
-                insidetextanchor="start",
-                textangle=0,
-                textfont={"color": PAPER, "size": 12},
                 hovertemplate=f"{label(recipe)} %{{x}}: %{{y:.1f}} %<extra></extra>",
+                **{"name": label(recipe), "legendgroup": recipe, "offsetgroup": recipe, "showlegend": column == 1},
+                **panel,
+                **written,
             )
         for place, (recipe, by_direction) in enumerate((paper or {}).items()):
+            named = {"name": label(paper_name), "legendgroup": paper_name, "showlegend": column == 1 and place == 0}
             figure.add_scatter(
-                **panel,
                 y=list(by_direction[direction]),
-                name=label(paper_name),
-                legendgroup=paper_name,
                 offsetgroup=recipe,  # over its recipe's bar
-                showlegend=column == 1 and place == 0,
-                mode="markers",
-                marker=PRINTED,
                 hovertemplate=f"{label(paper_name)}, {label(recipe)} %{{x}}: %{{y:.1f}} %<extra></extra>",
+                **{"mode": "markers", "marker": PRINTED, **named, **panel},
             )
     figure.update_layout(barmode="group", scattermode="group", bargroupgap=0.08)
     figure.update_yaxes(range=[0, 102], title=None)
     figure.update_yaxes(title="recall, %", col=1)
     figure = styled(figure, title, subtitle, height=500)
     # Many recipes take several lines of legend, which have no room above: below the plot they may take what they need.
-    figure.update_layout(legend={"y": -0.1, "yanchor": "top"}, margin={"t": figure.layout.margin.t, "b": 110})
-    return figure
+    return figure.update_layout(legend={"y": -0.1, "yanchor": "top"}, margin={"t": figure.layout.margin.t, "b": 110})
 
 
 # How well a score tells hidden positives from true negatives, whatever threshold one takes.
-
 
 FEW = 4  # curves whose names stand beside each other
 
@@ -191,23 +180,17 @@ def draw_roc(
     from sklearn.metrics import roc_auc_score, roc_curve
 
     figure = go.Figure()
-    dashed = {"color": GREY, "dash": "dash"}
-    figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=dashed, name="chance", hoverinfo="skip")
+    figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=DASHED, name="chance", hoverinfo="skip")
     both = bool(truth.any() and not truth.all())
     for index, (name, values) in enumerate(scores.items() if both else ()):
         false, true, _ = roc_curve(truth, values)
         along = np.concatenate([[0], np.cumsum(np.hypot(np.diff(false), np.diff(true)))])
         kept = np.unique(np.searchsorted(along, np.linspace(0, along[-1], points)).clip(0, len(along) - 1))
-        figure.add_scatter(
-            x=false[kept],
-            y=true[kept],
-            mode="lines",
-            name=f"{label(name)} (area {roc_auc_score(truth, values):.3f})",
-            line={"color": colour(index), "width": 3},
-            fill="tozeroy" if len(scores) == 1 else None,
-            fillcolor=translucent(colour(index), 0.08),
-            hovertemplate="%{y:.2f} of the hidden positives at %{x:.3f} of the true negatives<extra></extra>",
-        )
+        look = {"mode": "lines", "line": {"color": colour(index), "width": 3}}
+        under = {"fill": "tozeroy" if len(scores) == 1 else None, "fillcolor": translucent(colour(index), 0.08)}
+        named = f"{label(name)} (area {roc_auc_score(truth, values):.3f})"
+        hover = "%{y:.2f} of the hidden positives at %{x:.3f} of the true negatives<extra></extra>"
+        figure.add_scatter(x=false[kept], y=true[kept], name=named, hovertemplate=hover, **look, **under)
     figure.update_xaxes(title="share of true negatives above the threshold", range=[0, 1])
     figure.update_yaxes(title="share of hidden positives above it", range=[0, 1.005])
     counts = f"{int(truth.sum()):,} hidden positives, {int((~truth).sum()):,} true negatives"
@@ -218,7 +201,6 @@ def draw_roc(
 
 
 # Does a posterior mean what it says? The share of true pairs among those given each probability, against it.
-
 
 TICKS = (1e-4, 1e-3, 1e-2, 0.1, 0.5, 0.9, 0.99, 0.999)
 
@@ -240,49 +222,32 @@ def draw_calibration(
         np.array([of(which == index) for index in used])
         for of in (np.sum, lambda inside: truth[inside].sum(), lambda inside: odds[inside].mean())
     )
-    share, lower, upper = hits / count, *wilson(hits, count)
+    share = hits / count
+    lower, upper = statistics.wilson(share, count, quantile=1.959964)  # rounded, as in the committed figures
     shown, low, high = (_log_odds(np.clip(values, edge, 1 - edge)) for values in (share, lower, upper))
     figure = make_subplots(2, 1, shared_xaxes=True, vertical_spacing=0.04, row_heights=[0.74, 0.26])
-    measured, counted = {"row": 1, "col": 1}, {"row": 2, "col": 1}
+    measured = {"row": 1, "col": 1}
     ends = [_log_odds(np.array(edge / 2)), _log_odds(np.array(1 - edge / 2))]
-    dashed = {"color": GREY, "dash": "dash"}
-    figure.add_scatter(x=ends, y=ends, mode="lines", name="calibrated", line=dashed, **measured)
+    figure.add_scatter(x=ends, y=ends, mode="lines", name="calibrated", line=DASHED, **measured)
+    point, line = {"size": 10, "line": {"color": PAPER, "width": 1.5}}, {"color": POSTERIOR, "width": 3}
     figure.add_scatter(
         x=mean,
         y=shown,
         error_y={"array": high - shown, "arrayminus": shown - low, "thickness": 1.6, "width": 4, "color": POSTERIOR},
-        mode="lines+markers",
-        name="measured",
-        line={"color": POSTERIOR, "width": 3},
-        marker={"size": 10, "line": {"color": PAPER, "width": 1.5}},
+        **{"name": "measured", "mode": "lines+markers", "line": line, "marker": point},
         customdata=np.stack([1 / (1 + np.exp(-mean)), share, count], axis=-1),
         hovertemplate="P = %{customdata[0]:.3g}: %{customdata[1]:.3g} of %{customdata[2]} pairs true<extra></extra>",
         **measured,
     )
-    figure.add_bar(
-        x=(edges[used] + edges[used + 1]) / 2,
-        y=count,
-        width=0.92 * np.diff(edges)[used],
-        marker_color=GREY,
-        showlegend=False,
-        hovertemplate="%{y} pairs<extra></extra>",
-        **counted,
-    )
+    middles, widths = (edges[used] + edges[used + 1]) / 2, 0.92 * np.diff(edges)[used]
+    look = {"marker_color": GREY, "showlegend": False, "hovertemplate": "%{y} pairs<extra></extra>"}
+    figure.add_bar(x=middles, y=count, width=widths, **look, row=2, col=1)
     ticks = {"tickvals": _log_odds(np.array(TICKS)), "ticktext": [f"{tick:g}" for tick in TICKS], "range": ends}
     figure.update_xaxes(**ticks)
     figure.update_xaxes(title="posterior probability that the negative matches", row=2)
     figure.update_yaxes(**ticks, title="share that is true", row=1)
     figure.update_yaxes(title="pairs", type="log", dtick=1, tickfont={"color": MUTED}, row=2)
     return styled(figure, title, subtitle, height=600)
-
-
-def wilson(hits: Float[ndarray, "bin"], count: Float[ndarray, "bin"]) -> tuple[ndarray, ndarray]:
-    """Wilson's (1927) 95 % interval of `hits` of `count`, which stays inside [0, 1] for few and for extreme counts.
-
-    >>> [float(end.round(3)) for end in wilson(np.array(1), np.array(10))]
-    [0.018, 0.404]
-    """
-    return statistics.wilson(hits / count, count, quantile=1.959964)
 
 
 def _log_odds(probability: Float[ndarray, "*any"]) -> Float[ndarray, "*any"]:
@@ -324,14 +289,7 @@ def _curve(figure: go.Figure, name: str, values: Float[ndarray, "seed epoch"], s
         up = np.concatenate([values.max(axis=0), values.min(axis=0)[::-1]])
         band = {"fill": "toself", "fillcolor": translucent(shade, 0.18), "line": {"width": 0}}
         figure.add_scatter(x=across, y=up, **band, hoverinfo="skip", showlegend=False, **shared)
-    figure.add_scatter(
-        x=epochs,
-        y=values.mean(axis=0),
-        name=label(name),
-        mode="lines+markers",
-        line={"color": shade, "width": 3},
-        marker={"size": 6},
-        showlegend=column == 1,
-        hovertemplate=f"{label(name)}: %{{y:.4g}} after epoch %{{x}}<extra></extra>",
-        **shared,
-    )
+    look = {"mode": "lines+markers", "line": {"color": shade, "width": 3}, "marker": {"size": 6}}
+    hover = f"{label(name)}: %{{y:.4g}} after epoch %{{x}}<extra></extra>"
+    named = {"name": label(name), "showlegend": column == 1, "hovertemplate": hover}
+    figure.add_scatter(x=epochs, y=values.mean(axis=0), **named, **look, **shared)

@@ -67,12 +67,12 @@ class Canvas:
         place = {"x": x, "y": y, "xref": "x", "yref": "y", "xanchor": across, "yanchor": down, "align": across}
         self.annotations.append({"text": text, **place, "showarrow": False, "borderpad": 0, "font": font, **style})
 
-    def arrow(self, start: tuple[float, float], end: tuple[float, float], colour: str, *, clear: float) -> None:
-        """An arrow whose head stops `clear` pixels before `end`."""
+    def arrow(self, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
+        """An arrow from point to point."""
         ends = {"ax": start[0], "ay": start[1], "x": end[0], "y": end[1]}
         axes = {"xref": "x", "yref": "y", "axref": "x", "ayref": "y"}
         head = {"arrowhead": 2, "arrowsize": 1.1, "arrowwidth": 2, "arrowcolor": colour}
-        self.annotations.append({**ends, **axes, **head, "text": "", "standoff": clear, "startstandoff": 20})
+        self.annotations.append({**ends, **axes, **head, "text": "", "standoff": 0, "startstandoff": 0})
 
     def figure(self, title: str, subtitle: str, *, height: float) -> go.Figure:
         """All that was drawn, `height` pixels of it, under the title."""
@@ -122,23 +122,22 @@ def fill(canvas: Canvas, box: Box, colour: str, *, radius: float = 6) -> None:
     canvas.shapes.append({"type": "path", "path": path, "fillcolor": colour, "line": {"width": 0}, "layer": "below"})
 
 
-def chip_size(text: str, size: int, *, longest: float = 220) -> tuple[float, float]:
+def chip_size(text: str, size: int) -> tuple[float, float]:
     """Width and height of a chip with `text`."""
-    return min(text_width(text, size) * 1.07 + size * 1.3, longest), size * 1.9
+    return min(text_width(text, size) * 1.07 + size * 1.3, 220), size * 1.9
 
 
-def chip(canvas: Canvas, text: str, middle: tuple[float, float], colour: str, size: int, *, ink: str = PAPER) -> Box:
+def chip(canvas: Canvas, text: str, middle: tuple[float, float], colour: str, size: int) -> Box:
     """Bold `text`, cut where too long, in a rounded box about `middle`; gives the box."""
     width, height = chip_size(text, size)
     (x, y), short = middle, shortened(text, size * 1.07, width - size)
     box = Box(x - width / 2, y - height / 2, x + width / 2, y + height / 2)
     fill(canvas, box, colour, radius=height / 2.6)
-    canvas.words(f"<b>{label(short)}</b>", x, y, size=size, colour=ink, across="center", down="middle")
+    canvas.words(f"<b>{label(short)}</b>", x, y, size=size, colour=PAPER, across="center", down="middle")
     return box
 
 
 # Pictures with captions in a grid, each optionally framed and badged: the first look at any data or result.
-
 
 LINE = 18  # pixels from one line of caption to the next
 
@@ -152,20 +151,17 @@ def draw_gallery(
     columns: int = 4,
     frames: Sequence[str | None] | None = None,
     badges: Sequence[str | None] | None = None,
-    lines: int = 4,
 ) -> go.Figure:
     """Pictures in a grid of `columns`, each over its caption or captions.
 
     `frames` holds a #RRGGBB colour (or None) a picture and `badges` a short text on it, e.g. a rank or a score; a
-    caption longer than `lines` lines is cut.
+    caption longer than four lines is cut.
     """
     gap, side = 20, 16
     cell = (WIDTH - 2 * side - gap * (columns - 1)) / columns
     letters = max(10, int(cell / 6.9))
-    texts = [
-        [label(caption, width=letters, lines=lines) for caption in ([entry] if isinstance(entry, str) else entry)]
-        for entry in captions
-    ]
+    several = ([entry] if isinstance(entry, str) else entry for entry in captions)
+    texts = [[label(caption, width=letters, lines=4) for caption in entry] for entry in several]
     canvas, top = Canvas(), 6.0
     for start in range(0, len(pictures), columns):
         row = range(start, min(start + columns, len(pictures)))
@@ -205,9 +201,8 @@ def heat(picture: Image.Image, weights: Float[ndarray, "row column"], *, size: i
     level = (weights - weights.min()) / span if span > 0 else np.zeros_like(weights)
     smooth = Image.fromarray(level.astype(np.float32)).resize(base.size, Image.Resampling.BILINEAR)
     level = np.clip(np.asarray(smooth), 0, 1)[..., None]
-    pixels = np.asarray(base, dtype=np.float32)
+    pixels, opacity = np.asarray(base, dtype=np.float32), 0.15 + 0.6 * level
     grey = pixels.mean(axis=2, keepdims=True) * 0.55 + pixels * 0.25 + 30
-    opacity = 0.15 + 0.6 * level
     return Image.fromarray(((1 - opacity) * grey + opacity * _ramp(level[..., 0])).clip(0, 255).astype(np.uint8))
 
 
@@ -234,8 +229,7 @@ def _resized(mask: Bool[ndarray, "row column"], picture: Image.Image) -> Bool[nd
 
 def enlarged(picture: Image.Image, size: int) -> Image.Image:
     """`picture` as RGB with its longer side `size` pixels."""
-    scale = size / max(picture.size)
-    shape = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
+    shape = tuple(max(1, round(side * (size / max(picture.size)))) for side in picture.size)
     return picture.convert("RGB").resize(shape, Image.Resampling.BICUBIC)
 
 
@@ -256,7 +250,6 @@ def _ramp(level: Float[ndarray, "height width"]) -> Float[ndarray, "height width
 
 
 # One picture beside its captions, each with its score by several models.
-
 
 SIDE, PICTURE, ROW, NUMBER = 16, 220, 44, 118  # pixels
 

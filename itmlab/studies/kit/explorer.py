@@ -37,9 +37,7 @@ class Explorer:
         return ipywidgets.VBox([ipywidgets.Box(self.controls, layout=layout), *self.shown])
 
     def _changed(self, change: Any) -> None:
-        if not self.shown:
-            return
-        for widget, figure in zip(self.shown, self.figures(), strict=True):
+        for widget, figure in zip(self.shown, self.figures() if self.shown else (), strict=True):
             update_in_place(widget, figure)
 
     def _ipython_display_(self) -> None:
@@ -64,6 +62,5 @@ def update_in_place(widget: go.FigureWidget, figure: go.Figure) -> None:
 
 def front_end_listens() -> bool:
     """Whether a browser may be at the other end: a kernel, anywidget, and nobody who said otherwise."""
-    if os.environ.get("ITMLAB_STATIC") or find_spec("anywidget") is None:
-        return False
-    return getattr(get_ipython(), "kernel", None) is not None
+    still = os.environ.get("ITMLAB_STATIC") or find_spec("anywidget") is None
+    return not still and getattr(get_ipython(), "kernel", None) is not None

@@ -15,7 +15,7 @@ import platform
 import re
 import threading
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -116,9 +116,7 @@ def _plain(value: Any) -> Any:
         return [_plain(entry) for entry in value]
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
-    if value is None or isinstance(value, str | int):
-        return value
-    return str(value)
+    return value if value is None or isinstance(value, str | int) else str(value)
 
 
 def _versions() -> dict[str, str]:
@@ -128,19 +126,17 @@ def _versions() -> dict[str, str]:
 
 def committed(name: str) -> go.Figure:
     """The figure NAME of the checkout's `figures`; an unknown one is an ItmlabError that lists those there."""
-    root = project_directory()
-    if root is None:
+    if (root := project_directory()) is None:
         remedy = "git clone the project, then pip install -e ."
         raise ItmlabError("the figures are not beside the package", remedy=remedy)
-    directory = root / "figures"
-    if not (directory / f"{name}.json").is_file():
-        there = ", ".join(sorted(path.stem for path in directory.glob("*.json"))) or "none"
-        raise ItmlabError(f"no figure {name!r}", where=str(directory), remedy=f"there are: {there}")
-    return go.Figure(read_json(directory / f"{name}.json")["figure"])
+    there = {path.stem: path for path in sorted((root / "figures").glob("*.json"))}
+    if name not in there:
+        remedy = f"there are: {', '.join(there) or 'none'}"
+        raise ItmlabError(f"no figure {name!r}", where=str(root / "figures"), remedy=remedy)
+    return go.Figure(read_json(there[name])["figure"])
 
 
 # Interactive pages of saved figures around one shared plotly.min.js, and the page that lists them all.
-
 
 SCRIPT = "plotly.min.js"
 STYLE = f"""
@@ -180,8 +176,7 @@ def write_page(figure: go.Figure, provenance: Mapping[str, Any], path: Path) -> 
     """One figure as an interactive page beside the shared plotly.min.js, which is written if it is not there yet."""
     from plotly.offline import get_plotlyjs
 
-    script = path.parent / SCRIPT
-    library = get_plotlyjs().encode()
+    script, library = path.parent / SCRIPT, get_plotlyjs().encode()
     if not script.exists() or script.stat().st_size != len(library):
         write_bytes(script, library)
     config = {"displaylogo": False, "responsive": True, "toImageButtonOptions": {"scale": 2, "filename": path.stem}}
@@ -230,22 +225,19 @@ def _read(path: Path) -> dict[str, Any]:
 
 # One Chrome for the whole process, started at the first picture: 0.15 s a PNG instead of 2 s.
 
-
 PATIENCE = 90  # seconds: a Chrome that has not drawn a figure by then will not
 
 
 def draw(figure: go.Figure) -> bytes | str:
     """`figure` as PNG bytes, or in one line why there is none."""
     browser = shared_browser()
-    if isinstance(browser, str):
-        return browser
     try:
-        return browser.png(figure)
+        return browser if isinstance(browser, str) else browser.png(figure)
     except Exception as error:  # Chrome was killed, or hangs
         return _first_line(error)
 
 
-@lru_cache(maxsize=1)
+@cache
 def shared_browser() -> "Browser | str":
     """The process's browser, or in one line why there is none."""
     try:

@@ -76,14 +76,13 @@ def styled(figure: go.Figure, title: str, subtitle: str = "", *, height: int, le
     text = "<br>".join(filter(None, parts))
     further = text.count("<br>")
     first = 38 if further else 25  # plotly puts a line that is alone lower, by the height of its capitals
-    figure.update_layout(
+    return figure.update_layout(
         template=template(),
         title={"text": text, "y": 1, "yref": "container", "yanchor": "top", "pad": {"t": first}},
         height=height,
         showlegend=legend,
         margin={"l": 70, "r": 36, "t": 55 + 23 * further + (34 if legend else 6), "b": 62},
     )
-    return figure
 
 
 def template() -> go.layout.Template:

@@ -62,8 +62,7 @@ def word_to_patch(model: Any, picture: Image.Image, caption: str, word: str, *, 
 
     A word that is not in the caption is an ItmlabError that names those that are.
     """
-    number = find_word(tower_of(model), caption, word, occurrence)
-    return word_maps(model, picture, caption)[number]
+    return word_maps(model, picture, caption)[find_word(tower_of(model), caption, word, occurrence)]
 
 
 def spoken_words(model: DualEncoder, caption: str) -> list[tuple[str, list[int]]]:
@@ -167,8 +166,7 @@ def _target(model: DualEncoder, caption: str, word: str | None, occurrence: int)
 
 # Does a word's map land on the object that the word means? Measured on drawn scenes, whose masks are known.
 
-
-AT_ONCE = 64  # captions through the model
+BATCH_SIZE = 64  # captions through the model
 
 
 @dataclass(frozen=True)
@@ -187,8 +185,13 @@ class Pointing:
 
     def measures(self, *, resamples: int = 1000, seed: int = 0) -> dict[str, tuple[float, float, float]]:
         """ "accuracy" and "mass", each with a 95 % interval from resampling images (words of one belong together)."""
-        values = {"accuracy": self.hit.astype(float), "mass": self.mass}
-        return {name: _interval(each, self.image, resamples, seed) for name, each in values.items()}
+        _, group = np.unique(self.image, return_inverse=True)
+        counts, found = np.bincount(group), {}
+        for name, values in (("accuracy", self.hit.astype(float)), ("mass", self.mass)):
+            sums = np.bincount(group, values)
+            mean = lambda drawn, sums=sums: sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)  # noqa: E731
+            found[name] = tuple(bootstrap(float(values.mean()), mean, len(sums), draws=resamples, seed=seed))
+        return found
 
 
 @torch.no_grad()
@@ -205,8 +208,8 @@ def pointing(model: Any, data: CaptionSet, *, captions_per_image: int | None = 1
     captions = [caption for own in data.captions_of_image for caption in own[:captions_per_image].tolist()]
     entries: list[tuple[bool, float, float, int]] = []
     with evaluating(model):
-        for start in range(0, len(captions), AT_ONCE):
-            entries += _measured(model, data, captions[start : start + AT_ONCE])
+        for start in range(0, len(captions), BATCH_SIZE):
+            entries += _measured(model, data, captions[start : start + BATCH_SIZE])
     if not entries:
         raise ItmlabError("no word of these captions means a visible object", where=data.name)
     hit, mass, area, image = (np.array(column) for column in zip(*entries, strict=True))
@@ -242,16 +245,6 @@ def enlarge(weights: Float[ndarray, "row column"], height: int, width: int) -> F
     """
     patches = torch.from_numpy(weights)[None, None]
     return interpolate(patches, (height, width), mode="bilinear", align_corners=False)[0, 0].numpy()
-
-
-def _interval(
-    values: Float[ndarray, "word"], groups: Int[ndarray, "word"], resamples: int, seed: int
-) -> tuple[float, float, float]:
-    """The mean over words and the 95 % percentile interval of its bootstrap over groups."""
-    _, group = np.unique(groups, return_inverse=True)
-    sums, counts = np.bincount(group, values), np.bincount(group)
-    mean = lambda drawn: sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)  # noqa: E731
-    return tuple(bootstrap(float(values.mean()), mean, len(sums), draws=resamples, seed=seed))
 
 
 # What the words of a caption mean in its picture, and all their maps.

@@ -41,7 +41,6 @@ EPOCHS = 200  # of UMAP, as umap-learn itself takes above 10,000 points
 
 # Maps of features: every point on a plane near those that it resembles, computed once and kept.
 
-
 PACKAGE = {"tsne": "scikit-learn", "umap": "umap-learn"}
 LAYOUT = 1  # of what this module computes: a higher number leaves what was stored before unread
 
@@ -239,7 +238,6 @@ def neighbours_kept(features: Features, plane: Plane, k: int = 10, *, metric: Me
 
 # The maps of several models over one split.
 
-
 ROWS = 1024  # of a similarity matrix at once
 
 
@@ -374,20 +372,9 @@ def batch_neighbourhood(
     if data.world is not None:
         truth = data.world.truth(None, None)
         true = ((truth[anchor] if by_image else truth[:, anchor])[index] == 1) & ~positives
-    return BatchNeighbourhood(
-        anchor=anchor,
-        direction=direction,
-        index=index,
-        positives=positives,
-        hard=~positives & (scores > threshold),
-        true=true,
-        scores=scores,
-        synthetic_scores=made @ query,
-        threshold=threshold,
-        anchor_place=planes["anchor"],
-        places=planes["candidates"],
-        synthetic_places=planes["synthetic"],
-    )
+    hard = ~positives & (scores > threshold)
+    found = (index, positives, hard, true, scores, made @ query, threshold)
+    return BatchNeighbourhood(anchor, direction, *found, *planes.values())  # the places in the order of the groups
 
 
 def _members(

@@ -59,9 +59,6 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
 # Explorer of the common space: point at a feature and see its picture, click it and see where its captions lie.
 
 
-KINDS = ("pictures", "captions")
-
-
 def explore_embeddings(
     maps: Mapping[str, Embedded], data: CaptionSet, *, picture: int = 0, most: int = MOST
 ) -> Explorer:
@@ -128,13 +125,10 @@ class PointExplorer(Explorer):
 
 
 def _maps(maps: Mapping[str, Embedded], data: CaptionSet, picture: int, most: int) -> go.Figure:
-    def by_kind(*two: Any) -> dict[str, Any]:
-        return dict(zip(KINDS, two, strict=True))
-
     return draw_projection(
-        {name: by_kind(each.images, each.captions) for name, each in maps.items()},
-        ids=by_kind(data.image_ids, data.caption_ids),
-        picked=by_kind([picture], data.captions_of_image[picture].tolist()),
+        {name: {"pictures": each.images, "captions": each.captions} for name, each in maps.items()},
+        ids={"pictures": data.image_ids, "captions": data.caption_ids},
+        picked={"pictures": [picture], "captions": data.captions_of_image[picture].tolist()},
         title="The common space",
         subtitle=f"{len(data):,} pictures and {len(data.captions):,} captions of {data.name}",
         most=most,
@@ -143,9 +137,8 @@ def _maps(maps: Mapping[str, Embedded], data: CaptionSet, picture: int, most: in
 
 def _card(maps: Mapping[str, Embedded], data: CaptionSet, picture: int, caption: int | None) -> go.Figure:
     own = data.captions_of_image[picture]
-    scores = {
-        name: (each.features.captions[own] @ each.features.images[picture]).numpy() for name, each in maps.items()
-    }
+    features = {name: each.features for name, each in maps.items()}
+    scores = {name: (each.captions[own] @ each.images[picture]).numpy() for name, each in features.items()}
     return draw_captioned(
         data.images[picture],
         [data.captions[index] for index in own.tolist()],

@@ -9,27 +9,9 @@ from jaxtyping import Bool, Float, Int64
 from numpy import ndarray
 from plotly.subplots import make_subplots
 
+from ..kit import theme
 from ..kit.canvas import Canvas, data_uri, heat, outlined
-from ..kit.theme import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    LEGEND_LINE,
-    MATCH,
-    MISMATCH,
-    MUTED,
-    PAPER,
-    PURPLE,
-    RULE,
-    VERMILION,
-    WIDTH,
-    colour,
-    label,
-    styled,
-    translucent,
-    whiskers,
-)
+from ..kit.theme import colour, label, styled, translucent, whiskers
 
 if TYPE_CHECKING:
     from .attention import AttentionMap
@@ -51,7 +33,7 @@ def draw_attention_maps(
     words = max((len(row) for row in maps.values()), default=0)
     columns = min(words + 1, 6)
     side, gap, head = 16, 14, 26
-    cell = min(230.0, (WIDTH - 2 * side - gap * (columns - 1)) / columns)
+    cell = min(230.0, (theme.WIDTH - 2 * side - gap * (columns - 1)) / columns)
     canvas, top = Canvas(), 0.0
     for name, row in maps.items():
         canvas.words(f"<b>{label(name)}</b>", side, top + 4)
@@ -63,16 +45,15 @@ def draw_attention_maps(
             left, high = side + (column + 1) * (cell + gap), top + line * (tall + head + 4)
             painted = heat(attention.picture, attention.weights)
             if index < len(outlines) and outlines[index] is not None:
-                painted = outlined(painted, outlines[index], PAPER, rim=True)
+                painted = outlined(painted, outlines[index], theme.PAPER, rim=True)
             wide = tall * attention.picture.width / attention.picture.height  # a portrait leaves room on its right
-            canvas.words(label(attention.word), left + wide / 2, high + 4, colour=MUTED, across="center")
+            canvas.words(label(attention.word), left + wide / 2, high + 4, colour=theme.MUTED, across="center")
             canvas.picture(data_uri(painted, largest=288, photographic=True), left, high + head, cell, tall)
         top += max(1, -(-len(row) // max(columns - 1, 1))) * (tall + head + 4) + 12
     return canvas.figure(title, subtitle, height=top)
 
 
 # Does attention land on the object that the word means? Two measures of several checkpoints against chance.
-
 
 Interval = tuple[float, float, float]
 PANELS = {"accuracy": "map's peak is on the object", "mass": "mass of the map on the object"}
@@ -87,6 +68,7 @@ def draw_pointing_bars(
     """
     figure = make_subplots(1, 2, subplot_titles=tuple(PANELS.values()), horizontal_spacing=0.12)
     names = [label(name) for name in measures]
+    inside = {"textposition": "inside", "insidetextanchor": "start", "textfont": {"color": theme.PAPER, "size": 14}}
     for column, measure in enumerate(PANELS, start=1):
         values = [[100 * number for number in measures[name][measure]] for name in measures]
         figure.add_bar(
@@ -95,15 +77,12 @@ def draw_pointing_bars(
             error_y=whiskers(*zip(*values, strict=True), thickness=1.5, width=6),
             marker_color=[colour(index) for index in range(len(names))],
             text=[f"<b>{value:.1f}</b>" for value, _, _ in values],
-            textposition="inside",
-            insidetextanchor="start",
-            textfont={"color": PAPER, "size": 14},
+            **inside,
             hovertemplate="%{x}: %{y:.1f} %<extra></extra>",
-            row=1,
-            col=column,
+            **{"row": 1, "col": column},
         )
         note = {"text": f"chance {100 * chance:.1f} %", "font": {"size": 12}, "bgcolor": "rgba(255,255,255,0.85)"}
-        dashed = {"color": INK, "width": 1.5, "dash": "dash"}
+        dashed = {"color": theme.INK, "width": 1.5, "dash": "dash"}
         figure.add_hline(y=100 * chance, line=dashed, annotation=note, row=1, col=column)
     figure.update_yaxes(rangemode="tozero", ticksuffix=" %")
     figure = styled(figure, title, subtitle, height=430, legend=False)
@@ -111,7 +90,6 @@ def draw_pointing_bars(
 
 
 # Maps of features: several kinds of points in one plane, a panel a model, one picture and its captions picked out.
-
 
 SYMBOLS = ("square", "circle", "diamond", "triangle-up")
 DIGITS = 2  # behind the point of a place: a hundredth of a unit is less than a pixel
@@ -165,7 +143,7 @@ def draw_projection(
         frame(figure, list(groups.values()), place)
     if everything > most:
         subtitle = f"{subtitle}{'; ' if subtitle else ''}{most:,} of {everything:,} points drawn"
-    side = (WIDTH - 2 * SIDE) * (1 - GAP * (len(names) - 1)) / count
+    side = (theme.WIDTH - 2 * SIDE) * (1 - GAP * (len(names) - 1)) / count
     figure = styled(figure, title, subtitle, height=round(side))
     above, side = figure.layout.margin.t + 26, min(side, 640)
     margin = {"l": SIDE, "r": SIDE, "t": above, "b": 20}
@@ -180,7 +158,7 @@ def frame(figure: go.Figure, groups: Sequence[Float[ndarray, "point 2"]], place:
     lowest, highest = (points.min(axis=0), points.max(axis=0)) if len(points) else (np.zeros(2), np.ones(2))
     middle, reach = (lowest + highest) / 2, 0.54 * max(float((highest - lowest).max()), 1e-6)
     plain = {"showticklabels": False, "ticks": "", "showgrid": False, "constrain": "domain"}
-    border = {"showline": True, "mirror": True, "linecolor": RULE}
+    border = {"showline": True, "mirror": True, "linecolor": theme.RULE}
     across, up = ([each - reach, each + reach] for each in middle.tolist())
     figure.update_xaxes(range=across, **plain, **border, **place)
     column = place["col"]
@@ -208,28 +186,16 @@ def _pick(
     lines = [end for other in chosen[1:] for end in (chosen[0], other, (np.nan, np.nan))]
     ends, spots = np.array(lines).reshape(-1, 2), np.array(chosen).reshape(-1, 2)
     silent = {"hoverinfo": "skip", **place}
-    line = {"color": translucent(INK, 0.65), "width": 1.5}
+    line = {"color": translucent(theme.INK, 0.65), "width": 1.5}
     figure.add_scatter(x=ends[:, 0], y=ends[:, 1], mode="lines", line=line, showlegend=False, **silent)
     others = len(spots) - 1
-    figure.add_scatter(
-        x=spots[:, 0],
-        y=spots[:, 1],
-        mode="markers",
-        name="one picture and its captions",
-        marker={
-            "symbol": ["square"] + ["circle"] * others,
-            "size": ([13] + [10] * others)[: len(spots)],
-            "color": PURPLE,
-            "opacity": 1,
-            "line": {"color": PAPER, "width": 1.5},
-        },
-        showlegend=first and bool(chosen),
-        **silent,
-    )
+    shapes = {"symbol": ["square"] + ["circle"] * others, "size": ([13] + [10] * others)[: len(spots)]}
+    look = {"color": theme.PURPLE, "opacity": 1, "line": {"color": theme.PAPER, "width": 1.5}}
+    named = {"name": "one picture and its captions", "showlegend": first and bool(chosen)}
+    figure.add_scatter(x=spots[:, 0], y=spots[:, 1], mode="markers", marker=shapes | look, **named, **silent)
 
 
 # How similar pairs are that belong together and pairs that do not: two distributions, a panel a model.
-
 
 BINS = 60
 
@@ -252,21 +218,16 @@ def draw_similarities(
     titles, columns = [label(name) for name in negatives], max(len(negatives), 1)
     figure = make_subplots(1, columns, subplot_titles=titles, horizontal_spacing=0.06, shared_yaxes=True)
     for column, name in enumerate(negatives, start=1):
-        kinds = (("negatives", negatives[name], MISMATCH), ("positives", positives[name], MATCH))
+        kinds = (("negatives", negatives[name], theme.MISMATCH), ("positives", positives[name], theme.MATCH))
         for kind, values, shade in kinds:
+            line = {"color": shade, "width": 2.5, "shape": "hvh"}
             figure.add_scatter(
                 x=(edges[:-1] + edges[1:]) / 2,
                 y=100 * np.histogram(values, edges)[0] / max(len(values), 1),
-                name=kind,
-                legendgroup=kind,
-                showlegend=column == 1,
-                mode="lines",
-                line={"color": shade, "width": 2.5, "shape": "hvh"},
-                fill="tozeroy",
-                fillcolor=translucent(shade, 0.15),
+                **{"name": kind, "legendgroup": kind, "showlegend": column == 1},
+                **{"mode": "lines", "line": line, "fill": "tozeroy", "fillcolor": translucent(shade, 0.15)},
                 hovertemplate=f"%{{y:.1f}} % of {kind} near %{{x:.2f}}<extra></extra>",
-                row=1,
-                col=column,
+                **{"row": 1, "col": column},
             )
     figure.update_xaxes(title=label(quantity), range=[edges[0], edges[-1]])
     figure.update_yaxes(rangemode="tozero")
@@ -277,12 +238,11 @@ def draw_similarities(
 
 # A batch around one anchor on a map, and how its negatives' similarities are spread (ITContrast, Fig. 2).
 
-
 BIN = 0.05  # of cosine
 LOOKS = {
-    "easy negatives": {"color": translucent(GREY, 0.55), "size": 7},
-    "hard negatives": {"color": VERMILION, "size": 9},
-    "positives": {"color": BLUE, "size": 11, "symbol": "square"},
+    "easy negatives": {"color": translucent(theme.GREY, 0.55), "size": 7},
+    "hard negatives": {"color": theme.VERMILION, "size": 9},
+    "positives": {"color": theme.BLUE, "size": 11, "symbol": "square"},
 }
 ORDER = ("anchor", "positives", "hard negatives", "easy negatives", "synthesised")  # of the legend
 
@@ -303,47 +263,43 @@ def draw_batch_neighbourhood(
     shown = {"mode": "markers", "row": 1, "col": 1}
     for kind, chosen in kinds.items():
         numbers = batch.index.numpy()[chosen]
-        rims = [GREEN if batch.true is not None and batch.true[row] else PAPER for row in chosen.nonzero()[0].tolist()]
-        widths = [2.5 if rim == GREEN else 0.8 for rim in rims]
+        names = numbers.tolist() if ids is None else [label(ids[number]) for number in numbers.tolist()]
+        true = batch.true.numpy()[chosen] if batch.true is not None else np.zeros(len(numbers))
+        rims = {"color": np.where(true, theme.GREEN, theme.PAPER).tolist(), "width": np.where(true, 2.5, 0.8).tolist()}
         figure.add_scatter(
             x=places[chosen, 0],
             y=places[chosen, 1],
             name=f"{kind} ({chosen.sum()})",
             legendrank=ORDER.index(kind),
-            marker={"line": {"color": rims, "width": widths}, **LOOKS[kind]},
+            marker={"line": rims, **LOOKS[kind]},
             customdata=numbers,
-            text=[
-                f"{label(ids[n]) if ids is not None else n}: {s:.2f}"
-                for n, s in zip(numbers.tolist(), scores[chosen].tolist(), strict=True)
-            ],
+            text=[f"{name}: {score:.2f}" for name, score in zip(names, scores[chosen].tolist(), strict=True)],
             hovertemplate=f"%{{text}}<extra>{kind}</extra>",
             **shown,
         )
     if len(batch.synthetic_scores):
-        made, look = batch.synthetic_places, {"color": PURPLE, "size": 13, "symbol": "diamond-open"}
+        made, look = batch.synthetic_places, {"color": theme.PURPLE, "size": 13, "symbol": "diamond-open"}
+        x, y = made.T
         figure.add_scatter(
-            x=made[:, 0],
-            y=made[:, 1],
-            name=f"synthesised ({len(made)})",
-            legendrank=ORDER.index("synthesised"),
+            **{"x": x, "y": y, "name": f"synthesised ({len(made)})", "legendrank": ORDER.index("synthesised")},
             marker={**look, "line": {"width": 2.5}},
             text=[f"synthesised {n + 1}: {s:.2f}" for n, s in enumerate(batch.synthetic_scores.tolist())],
             hovertemplate="%{text}<extra></extra>",
             **shown,
         )
     x, y = batch.anchor_place.T
-    star = {"color": INK, "size": 17, "symbol": "star", "line": {"color": PAPER, "width": 1.5}}
+    star = {"color": theme.INK, "size": 17, "symbol": "star", "line": {"color": theme.PAPER, "width": 1.5}}
     named = {"name": "anchor", "legendrank": ORDER.index("anchor"), "hovertemplate": "the anchor<extra></extra>"}
     figure.add_scatter(x=x, y=y, marker=star, **named, **shown)
     if batch.true is not None and batch.true.any():
-        rim = {"color": PAPER, "size": 9, "line": {"color": GREEN, "width": 2.5}}
+        rim = {"color": theme.PAPER, "size": 9, "line": {"color": theme.GREEN, "width": 2.5}}
         said = {"name": "true, not annotated", "legendrank": len(ORDER)}
         figure.add_scatter(x=[None], y=[None], marker=rim, **said, **shown)
     frame(figure, [places, batch.anchor_place, batch.synthetic_places], {"row": 1, "col": 1})
     _similarities(figure, batch, {kind: scores[chosen] for kind, chosen in kinds.items()})
-    figure = styled(figure, title, subtitle, height=560 + LEGEND_LINE)
+    figure = styled(figure, title, subtitle, height=560 + theme.LEGEND_LINE)
     # in a notebook's width the legend takes a second line
-    margin = {"l": 30, "r": 30, "t": figure.layout.margin.t + LEGEND_LINE, "b": 56}
+    margin = {"l": 30, "r": 30, "t": figure.layout.margin.t + theme.LEGEND_LINE, "b": 56}
     return figure.update_layout(margin=margin, barmode="stack", legend_traceorder="normal")
 
 
@@ -351,7 +307,7 @@ def _similarities(figure: go.Figure, batch: "BatchNeighbourhood", scores: dict[s
     """The negatives as bars over their similarity, and below them every positive and every synthesised one."""
     everything = np.concatenate([*scores.values(), batch.synthetic_scores.numpy()]) - batch.threshold
     edges = batch.threshold + BIN * np.arange(np.floor(everything.min() / BIN), np.ceil(everything.max() / BIN) + 1)
-    for kind, shade in (("easy negatives", translucent(GREY, 0.7)), ("hard negatives", VERMILION)):
+    for kind, shade in (("easy negatives", translucent(theme.GREY, 0.7)), ("hard negatives", theme.VERMILION)):
         figure.add_bar(
             x=(edges[:-1] + edges[1:]) / 2,
             y=np.histogram(scores[kind], edges)[0],
@@ -362,9 +318,9 @@ def _similarities(figure: go.Figure, batch: "BatchNeighbourhood", scores: dict[s
             row=1,
             col=2,
         )
-    rows = [("positives", scores["positives"], {"color": translucent(BLUE, 0.8), "symbol": "square"})]
+    rows = [("positives", scores["positives"], {"color": translucent(theme.BLUE, 0.8), "symbol": "square"})]
     if len(batch.synthetic_scores):
-        look = {"color": translucent(PURPLE, 0.8), "symbol": "diamond-open"}
+        look = {"color": translucent(theme.PURPLE, 0.8), "symbol": "diamond-open"}
         rows.insert(0, ("synthesised", batch.synthetic_scores.numpy(), look))
     for height, (kind, values, look) in enumerate(rows):
         figure.add_scatter(
@@ -385,8 +341,9 @@ def _similarities(figure: go.Figure, batch: "BatchNeighbourhood", scores: dict[s
     most = max(np.histogram(scores[kind], edges)[0].max() for kind in ("easy negatives", "hard negatives"))
     figure.update_yaxes(range=[0, 1.14 * max(most, 1)], row=1, col=2)
     at, axes = batch.threshold, {"xref": "x2", "yref": "paper"}
-    figure.add_shape(type="line", x0=at, x1=at, y0=0, y1=1, **axes, line={"color": INK, "width": 1.5, "dash": "dash"})
+    dashed = {"color": theme.INK, "width": 1.5, "dash": "dash"}
+    figure.add_shape(type="line", x0=at, x1=at, y0=0, y1=1, **axes, line=dashed)
     right = at > edges.mean()  # the words stand where there is room
     side = {"xanchor": "right" if right else "left", "xshift": -5 if right else 5, "yanchor": "top"}
-    said = {"text": "mean positive − margin", "font": {"size": 13, "color": MUTED}, "showarrow": False}
+    said = {"text": "mean positive − margin", "font": {"size": 13, "color": theme.MUTED}, "showarrow": False}
     figure.add_annotation(x=at, y=1, **axes, **side, **said)

@@ -16,9 +16,10 @@ HOW = ("young", "little", "small", "large", "black", "white", "brown", "old", "t
 PLURALS = {"men": "man", "women": "woman", "people": "person", "children": "child", "dogs": "dog", "boys": "boy",
            "girls": "girl", "birds": "bird", "horses": "horse", "elephants": "elephant", "players": "player",
            "kids": "kid", "cows": "cow"}  # fmt: skip
-_NUMBER, _MUCH = ("NUM", "CD", "NumForm=Word|NumType=Card"), ("ADJ", "JJ", "Degree=Pos")
+ADJECTIVE, ARTICLE = ("ADJ", "JJ", "Degree=Pos"), ("a", "DET", "DT", "Definite=Ind|PronType=Art")
+_NUMBER = ("NUM", "CD", "NumForm=Word|NumType=Card")
 MANY = {"two": (_NUMBER, "nummod"), "three": (_NUMBER, "nummod"), "four": (_NUMBER, "nummod"),
-        "several": (_MUCH, "amod"), "some": (("DET", "DT", "_"), "det"), "many": (_MUCH, "amod")}  # fmt: skip
+        "several": (ADJECTIVE, "amod"), "some": (("DET", "DT", "_"), "det"), "many": (ADJECTIVE, "amod")}  # fmt: skip
 
 
 def without_final_stop(sentence: Sentence) -> Sentence:
@@ -27,22 +28,6 @@ def without_final_stop(sentence: Sentence) -> Sentence:
     while last and sentence[last].relation == "punct" and last not in {word.head for word in sentence}:
         sentence, last = sentence[:-1], last - 1
     return sentence
-
-
-def lower(sentence: Sentence) -> Sentence:
-    """The sentence in small letters, lemmas too."""
-    return tuple(replace(word, form=word.form.lower(), lemma=word.lemma.lower()) for word in sentence)
-
-
-def upper(sentence: Sentence) -> Sentence:
-    """The sentence in capitals; lemmas stay as they are."""
-    return tuple(replace(word, form=word.form.upper()) for word in sentence)
-
-
-def capitalised(sentence: Sentence) -> Sentence:
-    """The sentence with a capital at its beginning."""
-    first = sentence[0]
-    return (replace(first, form=first.form[:1].upper() + first.form[1:]), *sentence[1:])
 
 
 def with_stop(sentence: Sentence, spaced: bool) -> Sentence:
@@ -76,8 +61,7 @@ def participle_phrases(sentence: Sentence, chance: random.Random) -> Iterator[Se
             continue
         if sentence[subject].xpos in ("WP", "WDT", "EX") or sentence[subject].form.lower() in ("that", "this", "it"):
             continue
-        relations = {sentence[child].relation for child in children}
-        participle, relation = None, "acl"
+        relations, participle, relation = {sentence[child].relation for child in children}, None, "acl"
         if word.upos == "VERB":
             participle = _participle(word, "aux:pass" in relations)
         elif word.upos in ("NOUN", "PROPN") and "case" in relations:
@@ -91,9 +75,8 @@ def participle_phrases(sentence: Sentence, chance: random.Random) -> Iterator[Se
                 kept |= below[child]
         if not any(place > subject for place in kept - below[subject]):
             continue
-        words = list(sentence)
-        words[verb] = replace(participle, head=subject, relation=relation)
-        phrase = cut(tuple(words), subject, kept)
+        hung = replace(participle, head=subject, relation=relation)
+        phrase = cut((*sentence[:verb], hung, *sentence[verb + 1 :]), subject, kept)
         if sentence[subject].upos == "PRON":
             phrase = _someone_for_the_pronoun(phrase, chance)
         if 3 <= len(phrase) <= LONGEST:
@@ -124,7 +107,7 @@ def indefinite(sentence: Sentence, chance: random.Random) -> Sentence:
         definite = word.form.lower() in ("the", "my", "his", "our", "this", "that")
         if definite and head.xpos == "NN" and word.head > place and chance.random() < 0.5:
             article = "an" if sentence[place + 1].form[:1].lower() in "aeio" else "a"
-            words[place] = Word(article, "a", "DET", "DT", "Definite=Ind|PronType=Art", word.head, "det")
+            words[place] = Word(article, *ARTICLE, word.head, "det")
     return tuple(words)
 
 
@@ -138,27 +121,23 @@ def _someone_for_the_pronoun(phrase: Sentence, chance: random.Random) -> Sentenc
         head = Word(noun, PLURALS[noun], "NOUN", "NNS", "Number=Plur", 0, "root")
     else:
         noun = chance.choice(WHO)
-        someone = [Word("a", "a", "DET", "DT", "Definite=Ind|PronType=Art", 0, "det")] if chance.random() < 0.85 else []
+        someone = [Word("a", *ARTICLE, 0, "det")] if chance.random() < 0.85 else []
         if chance.random() < 0.4:
             how = chance.choice(HOW)
-            someone.append(Word(how, how, "ADJ", "JJ", "Degree=Pos", 0, "amod"))
+            someone.append(Word(how, how, *ADJECTIVE, 0, "amod"))
         if someone and someone[0].form == "a" and (*(word.form for word in someone[1:]), noun)[0][0] in "aeiou":
             someone[0] = replace(someone[0], form="an")
         head = Word(noun, noun, "NOUN", "NN", "Number=Sing", 0, "root")
-    longer = len(someone)
-    place_of_root = root + longer
-    moved = [replace(word, head=word.head + longer if word.head >= root else word.head) for word in phrase]
-    inserted = [replace(word, head=place_of_root) for word in someone]
-    return (*moved[:root], *inserted, replace(head, head=place_of_root), *moved[root + 1 :])
+    new = root + len(someone)
+    moved = [replace(word, head=word.head + len(someone) if word.head >= root else word.head) for word in phrase]
+    return (*moved[:root], *(replace(word, head=new) for word in (*someone, head)), *moved[root + 1 :])
 
 
 def _participle(word: Word, passive: bool) -> Word | None:
     """The participle of a verb form; None for the perfect and for verbs that captions do not put so."""
-    if passive:
-        return word if word.xpos == "VBN" else None
-    if word.xpos == "VBG":
+    if word.xpos == ("VBN" if passive else "VBG"):
         return word
-    if word.xpos not in ("VBZ", "VBD", "VBP") or not re.fullmatch("[a-z]{2,}", word.lemma):
+    if passive or word.xpos not in ("VBZ", "VBD", "VBP") or not re.fullmatch("[a-z]{2,}", word.lemma):
         return None
     return replace(word, form=ing(word.lemma), xpos="VBG", features="Tense=Pres|VerbForm=Part")
 

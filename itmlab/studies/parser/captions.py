@@ -40,9 +40,9 @@ Triples = list[tuple[str, ...]]
 
 
 def read_factual(path: str | Path) -> list[tuple[str, Triples]]:
-    """(caption, facts) of a FACTUAL table (.csv or .csv.gz); a fact is (subject, relation, object), "is" for attributes.
+    """(caption, facts) of a FACTUAL table (.csv or .csv.gz); a file without such columns is an ItmlabError.
 
-    A lone noun is a fact of one word. A file that is missing or without such columns is an ItmlabError.
+    A fact is (subject, relation, object), with the relation "is" for attributes, or one lone noun.
     """
     path = Path(path)
     opened = gzip.open if path.suffix == ".gz" else open
@@ -91,7 +91,7 @@ def _tree(tokens: list[str], triples: Triples, adjectives: Counter[str]) -> Sent
     if there and root == phrases[0].head:
         tree.put(0, ("there", "PRON", "EX", "_"), 1, "expl")
         tree.put(1, ("be", "VERB", *BE[tokens[1]]), 1, "")
-        tree.hang(root, 1, "nsubj")
+        tree.attach(root, 1, "nsubj")
         root = 1
     if None in tree.heads or not _projective(tree.heads):
         return None
@@ -167,7 +167,7 @@ def _possessives(tree: "Tree", phrases: list[Phrase]) -> list[Phrase]:
         before = joined[-1] if joined else None
         if before and phrase.start == before.end + 1 and tree.tokens[before.end] == "'s":
             tree.put(before.end, ("'s", "PART", "POS", "_"), before.head, "case")
-            tree.hang(before.head, phrase.head, "nmod:poss")
+            tree.attach(before.head, phrase.head, "nmod:poss")
             joined[-1] = Phrase(before.start, phrase.end)
         else:
             joined.append(phrase)
@@ -195,9 +195,9 @@ class Tree:
     def put(self, place: int, tag: Tag, head: int, relation: str) -> None:
         """Tag a word and hang it."""
         self.tags[place] = tag
-        self.hang(place, head, relation)
+        self.attach(place, head, relation)
 
-    def hang(self, place: int, head: int, relation: str) -> None:
+    def attach(self, place: int, head: int, relation: str) -> None:
         """Give a word its head and its relation to it."""
         self.heads[place], self.relations[place] = head, relation
 
@@ -213,7 +213,7 @@ class Tree:
         words = [self.tokens[place] for place in between]
         if words == ["and"]:
             self.put(between[0], ("and", "CCONJ", "CC", "_"), phrase.head, "cc")
-            self.hang(phrase.head, earlier[-1].head, "conj")
+            self.attach(phrase.head, earlier[-1].head, "conj")
             return
         be = bool(words) and words[0] in BE
         if be and (self.root != self.first or self.verbs):
@@ -227,7 +227,7 @@ class Tree:
             self.root = self._prepositions(between, phrase.head)
             self.put(auxiliary, be_tag(self.tokens[auxiliary]), self.root, "cop")
             self.heads[self.root] = self.root
-            self.hang(self.first, self.root, "nsubj")
+            self.attach(self.first, self.root, "nsubj")
         else:
             self._preposition(earlier, phrase, between)
 
@@ -246,7 +246,7 @@ class Tree:
             if subject != self.root or self.root != self.first or self.verbs:
                 raise Unexplained
             self.put(verb, tag, verb, "")
-            self.hang(subject, verb, "nsubj:pass" if passive else "nsubj")
+            self.attach(subject, verb, "nsubj:pass" if passive else "nsubj")
             self.root = verb
         else:
             self.put(verb, tag, subject, "acl")
@@ -259,7 +259,9 @@ class Tree:
         if passive and not between:
             raise Unexplained
         agent = passive and tokens[between[0]] == "by"
-        self.hang(self._prepositions(between, phrase.head), verb, "obl:agent" if agent else "obl" if between else "obj")
+        self.attach(
+            self._prepositions(between, phrase.head), verb, "obl:agent" if agent else "obl" if between else "obj"
+        )
 
     def _preposition(self, earlier: Sequence[Phrase], phrase: Phrase, between: list[int]) -> None:
         """ "a dog on the beach", by the only noun, by a noun before "of", or by what the graph joins it to."""
@@ -271,7 +273,7 @@ class Tree:
             target = self._joined_to(earlier, phrase)
         noun = self._prepositions(between, phrase.head)
         upright = self.tags[target][1] == "VERB" or (target == self.root and self.tags[target][1] != "NOUN")
-        self.hang(noun, target, "obl" if upright else "nmod")
+        self.attach(noun, target, "obl" if upright else "nmod")
 
     def _joined_to(self, earlier: Sequence[Phrase], phrase: Phrase) -> int:
         """The nearest earlier noun that the graph relates to this one, or its verb where the relation says that."""
@@ -312,7 +314,7 @@ class Tree:
                     raise Unexplained
                 self.put(between[1], (DETERMINERS[words[1]], *DETERMINER), place, "det")
             self.put(between[-1], ("of", *PREPOSITION), noun, "case")
-            self.hang(noun, place, "nmod")
+            self.attach(noun, place, "nmod")
             return place
         if words != ["next", "to"] and (len(words) > 2 or any(word not in PREPOSITIONS for word in words)):
             raise Unexplained
@@ -339,7 +341,7 @@ class Tree:
             return self.root
         self.put(last.end, be_tag(auxiliaries[0]), place, "cop" if tag[1] == "ADJ" else "aux")
         self.put(place, tag, place, "")
-        self.hang(self.root, place, "nsubj")
+        self.attach(self.root, place, "nsubj")
         return place
 
 

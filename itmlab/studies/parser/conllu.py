@@ -1,14 +1,23 @@
-"""Universal Dependencies treebanks (CoNLL-U, also gzipped): sentences of words with their heads."""
+"""Universal Dependencies treebanks (CoNLL-U, also gzipped): sentences of words with their heads, also for spaCy."""
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...errors import ItmlabError
 
+if TYPE_CHECKING:
+    from spacy import Vocab
+    from spacy.tokens import Doc
+
 COLUMNS = 10
+KEPT_FEATURES = {"Number": ("NOUN", "PROPN", "PRON"), "VerbForm": ("VERB", "AUX"), "Tense": ("VERB", "AUX"),
+                 "Voice": ("VERB",), "NumType": ("NUM", "ADJ"), "Degree": ("ADJ", "ADV"),
+                 "Poss": ("PRON",)}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -34,8 +43,19 @@ def read_conllu(path: str | Path) -> Iterator[Sentence]:
     A multiword token ("don't" over "do" and "n't") becomes its words without a blank between them where the words
     spell the token, and with the token's letters shared out otherwise; empty nodes (8.1) are left out.
     """
-    for lines in _blocks(Path(path)):
-        yield _sentence(lines, str(path))
+    path = Path(path)
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as file:
+            lines = [(number, line.rstrip("\r\n")) for number, line in enumerate(file, 1) if line[0] != "#"]
+    except FileNotFoundError:
+        raise ItmlabError("no such treebank", where=str(path), remedy="get it from universaldependencies.org") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise ItmlabError(f"cannot be read: {error}", where=str(path)) from None
+    except UnicodeDecodeError as error:
+        raise ItmlabError(f"not UTF-8 at byte {error.start}", where=str(path)) from None
+    for annotated, block in groupby(lines, key=lambda pair: bool(pair[1])):
+        if annotated:
+            yield _sentence(list(block), str(path))
 
 
 def text_of(sentence: Sentence) -> str:
@@ -43,34 +63,11 @@ def text_of(sentence: Sentence) -> str:
     return "".join(word.form + " " * word.space for word in sentence).strip()
 
 
-def _blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
-    """Each sentence's annotated lines, numbered."""
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-            lines: list[tuple[int, str]] = []
-            for number, line in enumerate(file, 1):
-                line = line.rstrip("\r\n")
-                if line and not line.startswith("#"):
-                    lines.append((number, line))
-                elif not line and lines:
-                    yield lines
-                    lines = []
-            if lines:
-                yield lines
-    except FileNotFoundError:
-        raise ItmlabError("no such treebank", where=str(path), remedy="get it from universaldependencies.org") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise ItmlabError(f"cannot be read: {error}", where=str(path)) from None
-    except UnicodeDecodeError as error:
-        raise ItmlabError(f"not UTF-8 at byte {error.start}", where=str(path)) from None
-
-
 def _sentence(lines: list[tuple[int, str]], path: str) -> Sentence:
     words, places = [], []  # and the line each word stands on
     merged: list[tuple[int, int, str, bool]] = []
     for number, line in lines:
-        columns = line.split("\t")
-        here = f"{path}:{number}"
+        columns, here = line.split("\t"), f"{path}:{number}"
         if len(columns) != COLUMNS:
             raise ItmlabError(f"{len(columns)} columns where CoNLL-U has {COLUMNS}", where=here)
         place, form, lemma, upos, xpos, features, head, relation, _, other = columns
@@ -84,9 +81,9 @@ def _sentence(lines: list[tuple[int, str]], path: str) -> Sentence:
         if _number(place, here) != len(words) + 1:
             raise ItmlabError(f"word {place} where {len(words) + 1} comes next", where=here)
         target = _number(head, here) - 1
-        target, lemma = len(words) if target < 0 else target, form if lemma == "_" else lemma
+        target = len(words) if target < 0 else target
         places.append(here)
-        words.append(Word(form, lemma, upos, xpos, features, target, relation, space))
+        words.append(Word(form, form if lemma == "_" else lemma, upos, xpos, features, target, relation, space))
     for here, word in zip(places, words, strict=True):
         if word.head >= len(words):
             raise ItmlabError(f"the head {word.head + 1} is not in the sentence", where=here)
@@ -106,12 +103,10 @@ def _share_out(token: str, forms: list[str]) -> list[str]:
     if "".join(forms) == token or len(token) < len(forms):
         return forms
     pieces = []
-    for place, form in enumerate(forms):
-        left = len(forms) - place - 1
-        size = len(token) if not left else max(1, min(len(form), len(token) - left))
-        pieces.append(token[:size])
-        token = token[size:]
-    return pieces
+    for left, form in zip(range(len(forms) - 1, 0, -1), forms, strict=False):
+        size = max(1, min(len(form), len(token) - left))
+        pieces, token = [*pieces, token[:size]], token[size:]
+    return [*pieces, token]
 
 
 def _number(text: str, where: str) -> int:
@@ -119,3 +114,33 @@ def _number(text: str, where: str) -> int:
         return int(text)
     except ValueError:
         raise ItmlabError(f"{text!r} is not a word's number", where=where) from None
+
+
+def doc_of(vocab: "Vocab", sentences: Sequence[Sentence]) -> "Doc":
+    """One spaCy document with the words, tags, heads and lemmas of sentences that follow each other."""
+    from spacy.tokens import Doc
+
+    starts = list(accumulate(map(len, sentences[:-1]), initial=0))
+    words = [word for sentence in sentences for word in sentence]
+    return Doc(
+        vocab,
+        words=[word.form for word in words],
+        spaces=[word.space for word in words],
+        tags=[word.xpos for word in words],
+        pos=[word.upos for word in words],
+        morphs=[kept_features(word.features, word.upos) for word in words],
+        lemmas=[word.lemma for word in words],
+        heads=[start + word.head for start, sentence in zip(starts, sentences, strict=True) for word in sentence],
+        deps=["ROOT" if word.relation == "root" else word.relation for word in words],
+        sent_starts=[place in set(starts) for place in range(len(words))],
+    )
+
+
+def kept_features(features: str, upos: str) -> str:
+    """The features that scene graphs ask for (number, verb form, voice …); fewer classes are learnt better.
+
+    >>> kept_features("Case=Nom|Number=Sing|Person=3", "PRON")
+    'Number=Sing'
+    """
+    pairs = (pair.partition("=") for pair in features.split("|") if "=" in pair)
+    return "|".join(f"{name}={value}" for name, _, value in pairs if upos in KEPT_FEATURES.get(name, ()))

@@ -57,17 +57,16 @@ def _deed(attribute: str) -> str:
 
 def learn(captions: list[str], gold: list[set[tuple[str, ...]]], docs: list) -> Knowledge:
     """The table, from captions, their hand-made tuples and their parses."""
-    known = Knowledge()
-    known = replace(known, **_tags(captions, gold))
-    known = replace(known, **_nouns(captions, gold))
+
+    def graphs(known: Knowledge) -> list[SceneGraph]:
+        return [scene_graph(doc, known) for doc in docs]
+
+    known = Knowledge(**_tags(captions, gold), **_nouns(captions, gold))
     known = replace(known, of=_of(docs, gold, known))
     for _ in range(2):
-        graphs = [scene_graph(doc, known) for doc in docs]
-        known = replace(known, objects=known.objects | _objects(graphs, gold))
-        graphs = [scene_graph(doc, known) for doc in docs]
-        known = replace(known, attributes=known.attributes | _attributes(graphs, gold))
-        plain = replace(known, relations={})
-        known = replace(known, relations=_relations([scene_graph(doc, plain) for doc in docs], gold))
+        known = replace(known, objects=known.objects | _objects(graphs(known), gold))
+        known = replace(known, attributes=known.attributes | _attributes(graphs(known), gold))
+        known = replace(known, relations=_relations(graphs(replace(known, relations={})), gold))
     return known
 
 
@@ -98,20 +97,16 @@ def _nouns(captions: list[str], gold: list[set[tuple[str, ...]]]) -> dict[str, d
             if is_preposition(first) or not first.isalpha():
                 continue
             second = noun_lemma(second)
-            kind = _kind(first, second, facts)
-            if kind:
+            if kind := _kind(first, second, facts):
                 pairs[f"{first} {second}"][kind] += 1
                 words[first][kind] += 1
-    modifiers = {}
-    for word, counts in words.items():
-        kind = counts.most_common(1)[0][0]
-        if kind != "drop" and counts.total() >= 3:
-            modifiers[word] = kind
+    usual = {word: counts.most_common(1)[0][0] for word, counts in words.items() if counts.total() >= 3}
+    modifiers = {word: kind for word, kind in usual.items() if kind != "drop"}
     compounds = {}
     for pair, counts in pairs.items():
         kind, count = counts.most_common(1)[0]
-        usual = modifiers.get(pair.split()[0], "attribute")
-        if set(counts) != {"drop"} and count >= 2 and count > counts.total() / 2 and kind != usual:
+        new = kind != modifiers.get(pair.split()[0], "attribute")
+        if set(counts) != {"drop"} and count >= 2 and count > counts.total() / 2 and new:
             compounds[pair] = kind
     names = {pair for pair, c in pairs.items() if c["object"] >= 3 and c["object"] >= 0.7 * c.total()}
     return {"compounds": compounds, "modifiers": modifiers, "names": frozenset(names)}
@@ -144,7 +139,7 @@ def _of(docs: Iterable, gold: Iterable[set[tuple[str, ...]]], known: Knowledge) 
             whole, part = graph.objects[link.subject].lemma, graph.objects[link.object].lemma
             if (whole,) not in facts:
                 continue
-            kind = next((f[1] for f in facts if len(f) == 3 and (f[0], f[2]) == (part, whole)), "")
+            kind = next((f[1] for f in facts if len(f) == 3 and (f[0], f[2]) == (part, whole)), "none")
             back = next((f[1] for f in facts if len(f) == 3 and (f[0], f[2]) == (whole, part)), "")
             if {(whole, part), (whole, f"{part} of"), (whole, part + "s")} & facts:
                 kind = "transparent attribute"
@@ -152,7 +147,7 @@ def _of(docs: Iterable, gold: Iterable[set[tuple[str, ...]]], known: Knowledge) 
                 kind = "transparent"
             elif back:
                 kind = "have" if back == "have" else "<" + back
-            counts[part][kind or "none"] += 1
+            counts[part][kind] += 1
     return {part: kind for part, kind in _majorities(counts, least=3, share=0.4) if kind != "have"}
 
 
@@ -168,7 +163,8 @@ def _objects(graphs: list[SceneGraph], gold: list[set[tuple[str, ...]]]) -> dict
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for graph, facts in zip(graphs, gold, strict=True):
         _compare({thing.lemma for thing in graph.objects}, {fact[0] for fact in facts if len(fact) == 1}, counts)
-    return {a: b for a, b in _renamed(counts, share=0.5) if not b or counts[a][b] >= 5}
+    renamed = _majorities(counts, least=3, share=0.5)
+    return {a: b for a, b in renamed if b not in (a, "?") and (not b or counts[a][b] >= 5)}
 
 
 def _attributes(graphs: list[SceneGraph], gold: list[set[tuple[str, ...]]]) -> dict[str, str]:
@@ -179,7 +175,8 @@ def _attributes(graphs: list[SceneGraph], gold: list[set[tuple[str, ...]]]) -> d
                 theirs = {fact[1] for fact in facts if len(fact) == 2 and fact[0] == thing.lemma}
                 mine = {attribute.lemma for attribute in thing.attributes}
                 _compare(mine, theirs, counts, ignored=str(thing.count))
-    return {a: b for a, b in _renamed(counts, share=0.6) if b or a not in verbs()}
+    renamed = _majorities(counts, least=3, share=0.6)
+    return {a: b for a, b in renamed if b not in (a, "?") and (b or a not in verbs())}
 
 
 def _compare(mine: set[str], theirs: set[str], counts: dict[str, Counter[str]], ignored: str = "") -> None:
@@ -194,10 +191,6 @@ def _compare(mine: set[str], theirs: set[str], counts: dict[str, Counter[str]], 
             counts[name]["" if not missing else "?"] += 1
 
 
-def _renamed(counts: dict[str, Counter[str]], share: float) -> Iterator[tuple[str, str]]:
-    return ((a, b) for a, b in _majorities(counts, least=3, share=share) if b not in (a, "?"))
-
-
 def _relations(graphs: list[SceneGraph], gold: list[set[tuple[str, ...]]]) -> dict[str, str]:
     """Names that the hand-made graphs write otherwise ("<" before a name turns the relation round)."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -207,9 +200,7 @@ def _relations(graphs: list[SceneGraph], gold: list[set[tuple[str, ...]]]) -> di
             subject, thing = graph.objects[link.subject].lemma, graph.objects[link.object].lemma
             names = {f[1] for f in facts if len(f) == 3 and (f[0], f[2]) == (subject, thing)}
             names |= {"<" + f[1] for f in facts if len(f) == 3 and (f[2], f[0]) == (subject, thing)}
-            if link.lemma in names:
-                names = {link.lemma}
-            for name in sorted(names)[:1]:
+            for name in [link.lemma] if link.lemma in names else sorted(names)[:1]:
                 counts[link.lemma][name] += 1
                 special[f"{link.lemma}|{thing}"][name] += 1
     table = {a: b for a, b in _majorities(counts, least=3, share=0.5) if a != b}
@@ -260,9 +251,8 @@ HABITS: dict[str, str] = {
 
 def faithful(known: Knowledge) -> Knowledge:
     """The table without `HABITS`: it costs 0.003 of the F-score and keeps what a caption says."""
-    kept = {}
-    for part, habits in HABITS.items():
-        kept[part] = {a: b for a, b in getattr(known, part).items() if a not in habits.split("|")}
+    habits = {part: set(words.split("|")) for part, words in HABITS.items()}
+    kept = {part: {a: b for a, b in getattr(known, part).items() if a not in habits[part]} for part in habits}
     return replace(known, **kept)
 
 
@@ -272,8 +262,8 @@ def write_table(known: Knowledge, verbs: str) -> None:
         name: dict(sorted(part.items())) if isinstance(part, dict) else "|".join(sorted(part))
         for name, part in vars(known).items()
     }
-    plain = {"source": SOURCE, "verbs": verbs, **parts}
-    write_bytes(TABLE, (json.dumps(plain, indent=0, ensure_ascii=False) + "\n").encode())
+    text = json.dumps({"source": SOURCE, "verbs": verbs, **parts}, indent=0, ensure_ascii=False)
+    write_bytes(TABLE, (text + "\n").encode())
 
 
 # spaCy's English tokeniser, told where the treebank ends its words: "e-mail", "T-shirt", "!!!", "555-1234", "etc.".

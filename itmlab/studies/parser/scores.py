@@ -1,11 +1,10 @@
 """How well a pipeline tags, parses and lemmatises a treebank: on its words, and from its raw text."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from .conllu import Sentence, text_of
+from .conllu import Sentence, doc_of, text_of
 
 if TYPE_CHECKING:
     from spacy import Language
@@ -34,8 +33,9 @@ Reading = dict[tuple[int, int], tuple[str, str, tuple[int, int] | None, str]]
 def parsing_scores(pipeline: "Language", sentences: Iterable[Sentence], *, raw_text: bool) -> ParsingScores:
     """The scores of a pipeline on sentences, one a document; `raw_text` lets it find the words itself."""
     sentences = [sentence for sentence in sentences if text_of(sentence)]
-    gold = [_gold_reading(sentence) for sentence in sentences]
-    docs = [text_of(sentence) for sentence in sentences] if raw_text else _docs(pipeline, sentences)
+    trees = [doc_of(pipeline.vocab, [sentence]) for sentence in sentences]
+    gold = [_reading(tree) for tree in trees]
+    docs = [text_of(sentence) if raw_text else _bare(tree) for sentence, tree in zip(sentences, trees, strict=True)]
     found = [_reading(doc) for doc in pipeline.pipe(docs, batch_size=256)]
     return ParsingScores(
         words=_f1(gold, found, lambda word: ()),
@@ -47,21 +47,10 @@ def parsing_scores(pipeline: "Language", sentences: Iterable[Sentence], *, raw_t
     )
 
 
-def _docs(pipeline: "Language", sentences: Iterable[Sentence]) -> Iterator["Doc"]:
-    from spacy.tokens import Doc
-
-    for sentence in sentences:
-        words, spaces = zip(*((word.form, word.space) for word in sentence), strict=True)
-        yield Doc(pipeline.vocab, words=words, spaces=[*spaces[:-1], False])
-
-
-def _gold_reading(sentence: Sentence) -> Reading:
-    starts = accumulate((len(word.form) + word.space for word in sentence), initial=0)
-    places = [(at, at + len(word.form)) for at, word in zip(starts, sentence, strict=False)]
-    return {
-        place: (word.upos, word.lemma, None if word.relation == "root" else places[word.head], word.relation.lower())
-        for place, word in zip(places, sentence, strict=True)
-    }
+def _bare(tree: "Doc") -> "Doc":
+    """The words alone; no blank after the last one."""
+    spaces = [bool(token.whitespace_) for token in tree]
+    return type(tree)(tree.vocab, words=[token.text for token in tree], spaces=[*spaces[:-1], False])
 
 
 def _reading(doc: "Doc") -> Reading:

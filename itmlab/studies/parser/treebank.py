@@ -4,7 +4,7 @@ import os
 import random
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,13 +15,13 @@ from ...storage import write_json
 from ...text.parsing import load_pipeline
 from . import captionlike
 from .captions import caption_trees, read_factual
-from .conllu import Sentence, read_conllu
+from .conllu import Sentence, doc_of, read_conllu
 from .learn_words import fit_tokenizer
 from .scores import parsing_scores
 
 if TYPE_CHECKING:
     from spacy import Language, Vocab
-    from spacy.tokens import Doc, DocBin
+    from spacy.tokens import DocBin
 
 app = typer.Typer(help="Train and score the pipeline that reads captions.", no_args_is_help=True)
 TRAINING = Path(__file__).parents[2] / "text" / "english" / "training.cfg"
@@ -32,9 +32,6 @@ ABOUT = {
     "description": "Captions: tags, heads, lemmas (UD English EWT and FACTUAL captions)",
     "license": "CC BY-SA 4.0",
 }
-KEPT_FEATURES = {"Number": ("NOUN", "PROPN", "PRON"), "VerbForm": ("VERB", "AUX"), "Tense": ("VERB", "AUX"),
-                 "Voice": ("VERB",), "NumType": ("NUM", "ADJ"), "Degree": ("ADJ", "ADV"),
-                 "Poss": ("PRON",)}  # fmt: skip
 
 
 @app.command()
@@ -103,41 +100,10 @@ def _file(treebank: Path, split: str) -> Path:
     return zipped if zipped.exists() else treebank / f"{split}.conllu"
 
 
-def doc_of(vocab: "Vocab", sentences: Sequence[Sentence]) -> "Doc":
-    """One spaCy document with the words, tags, heads and lemmas of sentences that follow each other."""
-    from spacy.tokens import Doc
-
-    starts = [sum(map(len, sentences[:number])) for number in range(len(sentences))]
-    words = [word for sentence in sentences for word in sentence]
-    return Doc(
-        vocab,
-        words=[word.form for word in words],
-        spaces=[word.space for word in words],
-        tags=[word.xpos for word in words],
-        pos=[word.upos for word in words],
-        morphs=[kept_features(word.features, word.upos) for word in words],
-        lemmas=[word.lemma for word in words],
-        heads=[start + word.head for start, sentence in zip(starts, sentences, strict=True) for word in sentence],
-        deps=["ROOT" if word.relation == "root" else word.relation for word in words],
-        sent_starts=[place in set(starts) for place in range(len(words))],
-    )
-
-
-def kept_features(features: str, upos: str) -> str:
-    """The features that scene graphs ask for (number, verb form, voice …); fewer classes are learnt better.
-
-    >>> kept_features("Case=Nom|Number=Sing|Person=3", "PRON")
-    'Number=Sing'
-    """
-    pairs = (pair.partition("=") for pair in features.split("|") if "=" in pair)
-    return "|".join(f"{name}={value}" for name, _, value in pairs if upos in KEPT_FEATURES.get(name, ()))
-
-
 def augmented(sentences: Iterable[Sentence], seed: int) -> Iterator[list[Sentence]]:
     """Training documents: the sentences themselves, one to three together, and caption-like versions of them."""
     chance = random.Random(seed)
-    waiting: list[Sentence] = []
-    size = 1
+    waiting, size = [], 1
     for sentence in sentences:
         waiting.append(sentence)
         if len(waiting) >= size:
@@ -159,11 +125,12 @@ def disguised(sentence: Sentence, chance: random.Random) -> Sentence:
     """The sentence in small letters or with a first capital, with or without its stop, rarely in capitals."""
     if chance.random() < 0.7:
         sentence = captionlike.without_final_stop(sentence)
-    sentence = captionlike.lower(sentence)
+    sentence = tuple(replace(word, form=word.form.lower(), lemma=word.lemma.lower()) for word in sentence)
     if chance.random() < 0.03:
-        return captionlike.upper(sentence)
+        return tuple(replace(word, form=word.form.upper()) for word in sentence)
     if chance.random() < 0.5:
-        sentence = captionlike.capitalised(sentence)
+        first = sentence[0].form
+        sentence = (replace(sentence[0], form=first[:1].upper() + first[1:]), *sentence[1:])
     if sentence[-1].relation != "punct" and chance.random() < 0.4:
         sentence = captionlike.with_stop(sentence, spaced=chance.random() < 0.3)
     return sentence

@@ -7,6 +7,7 @@ metric gives a caption and the captions of a picture: how much they have in comm
 from collections.abc import Mapping, Sequence
 from math import ceil
 from textwrap import shorten
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -16,7 +17,8 @@ from PIL import Image
 from plotly.colors import find_intermediate_color, hex_to_rgb
 from plotly.subplots import make_subplots
 
-from ..kit.bars import DIRECTIONS, wilson
+from ...metrics.statistics import wilson
+from ..kit.bars import DIRECTIONS
 from ..kit.canvas import Canvas, data_uri
 from ..kit.theme import GREEN, GREY, INK, MUTED, PANEL, PAPER, RULE, VERDICTS, WIDTH, colour, label, styled, translucent
 from .rankings import Interval, Ranking
@@ -24,7 +26,7 @@ from .rankings import Interval, Ranking
 # The ranked results of one query, each framed by how similar in meaning it is: the greener, the more.
 
 GREENS = ("#CBD2D9", "#A8D5C2", "#4DB892", "#007F5C", "#00563E")  # from nothing in common to the pool's best
-SIDE, GAP, LINE = 16, 18, 17
+SIDE, GAP, LINE, ACROSS = 16, 18, 17, 5  # pixels; pictures in a row
 ANNOTATED = "★"
 NOTES = {"left": ("  ", "top"), "right": ("<br>", "middle")}  # what φ and verdict have between them, and their anchor
 
@@ -37,7 +39,6 @@ def draw_ranked_pictures(
     title: str,
     captions: Sequence[str] | None = None,
     relevance: str = "CIDEr",
-    columns: int = 5,
 ) -> go.Figure:
     """The pictures that each method ranks first for the sentence `query`, one method above the other.
 
@@ -45,11 +46,11 @@ def draw_ranked_pictures(
     each. A frame's green is φ (named `relevance`) over the largest in the pool; a star marks ground truth.
     """
     canvas, top = Canvas(), 4.0
-    cell = (WIDTH - 2 * SIDE - GAP * (columns - 1)) / columns
+    cell = (WIDTH - 2 * SIDE - GAP * (ACROSS - 1)) / ACROSS
     for method, ranking in rankings.items():
         top = _heading(canvas, method, ranking, SIDE, top)
-        for start in range(0, len(ranking.index), columns):
-            places = range(start, min(start + columns, len(ranking.index)))
+        for start in range(0, len(ranking.index), ACROSS):
+            places = range(start, min(start + ACROSS, len(ranking.index)))
             lowest = top  # end of the longest text in this row of pictures
             for column, place in enumerate(places):
                 left, item = SIDE + column * (cell + GAP), int(ranking.index[place])
@@ -138,11 +139,9 @@ def _place(ranking: Ranking, place: int) -> str:
     return f"{place + 1} {ANNOTATED}" if starred else str(place + 1)
 
 
-def _note(
-    canvas: Canvas, ranking: Ranking, place: int, relevance: str, x: float, y: float, *, across: str = "left"
-) -> float:
+def _note(canvas: Canvas, ranking: Ranking, place: int, phi: str, x: float, y: float, across: str = "left") -> float:
     """φ and the world's verdict: on one line under a picture, on two at the right of a caption."""
-    text, (between, down) = f"{label(relevance)} {ranking.relevance[place]:.2f}", NOTES[across]
+    text, (between, down) = f"{label(phi)} {ranking.relevance[place]:.2f}", NOTES[across]
     if ranking.verdict is not None:
         shade, said = VERDICTS[int(ranking.verdict[place])]
         text += f"{between}<b style='color:{shade}'>{said}</b>"
@@ -211,16 +210,13 @@ def draw_measures_by_model(
 
 # What is found, and what is true, among the m most relevant candidates: curves over m (Figure 3).
 
+Curve = Float[ndarray, "m"]
+Curves = Mapping[str, Curve]  # by direction, or by sense
 SENSES = {"any": "found any of the m", "share": "share of the m found (SR)"}
 
 
 def draw_semantic_recall_by_m(
-    relevant: Sequence[int],
-    recalls: Mapping[str, Mapping[str, Mapping[str, Float[ndarray, "m"]]]],
-    *,
-    k: int,
-    title: str,
-    subtitle: str = "",
+    relevant: Sequence[int], recalls: Mapping[str, Mapping[str, Curves]], *, k: int, title: str, subtitle: str = ""
 ) -> go.Figure:
     """Percentages against m, `recalls[model][direction][sense]`: a row a direction, a column a sense, a line a model.
 
@@ -236,11 +232,11 @@ def draw_semantic_recall_by_m(
             place = {"row": row, "col": column}
             if sense == "share":
                 most = [100 * min(1.0, k / m) for m in relevant]
-                _ceiling(figure, relevant, most, f"the most that {k} places can hold", named=row == 1, **place)
+                _ceiling(figure, relevant, most, f"the most that {k} places can hold", showlegend=row == 1, **place)
             for index, (model, by_direction) in enumerate(recalls.items()):
-                hover = f"{label(model)}, m = %{{x}}: %{{y:.1f}} %<extra></extra>"
-                curve = by_direction[direction][sense]
-                _curve(figure, relevant, curve, model, index, hover, named=row == column == 1, **place)
+                legend = {"hovertemplate": f"{label(model)}, m = %{{x}}: %{{y:.1f}} %<extra></extra>"}
+                legend |= {"showlegend": row == column == 1}
+                _curve(figure, relevant, by_direction[direction][sense], model, index, **legend, **place)
     figure.update_xaxes(type="log", tickvals=list(relevant), ticktext=[str(m) for m in relevant])
     figure.update_xaxes(title="m: candidates that count as relevant", row=len(directions))
     for column, sense in enumerate(senses, start=1):
@@ -253,12 +249,7 @@ def draw_semantic_recall_by_m(
 
 
 def draw_truth_among_relevant(
-    relevant: Sequence[int],
-    shares: Mapping[str, Mapping[str, Float[ndarray, "m"]]],
-    most: Mapping[str, Float[ndarray, "m"]],
-    *,
-    title: str,
-    subtitle: str = "",
+    relevant: Sequence[int], shares: Mapping[str, Curves], most: Curves, *, title: str, subtitle: str = ""
 ) -> go.Figure:
     """How many (%) of the m candidates that each ranks first are true: a panel a direction, a line a ranking.
 
@@ -268,11 +259,11 @@ def draw_truth_among_relevant(
     titles = [DIRECTIONS[direction] for direction in most]
     figure = make_subplots(1, len(most), subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.06)
     for column, direction in enumerate(most, start=1):
-        place = {"named": column == 1, "row": 1, "col": column}
+        place = {"showlegend": column == 1, "row": 1, "col": column}
         _ceiling(figure, relevant, most[direction], "all true ones first", **place)
         for index, (name, by_direction) in enumerate(shares.items()):
             hover = f"{label(name)}, first %{{x}}: %{{y:.1f}} % true<extra></extra>"
-            _curve(figure, relevant, by_direction[direction], name, index, hover, **place)
+            _curve(figure, relevant, by_direction[direction], name, index, hovertemplate=hover, **place)
     figure.update_xaxes(type="log", tickvals=list(relevant), ticktext=[str(m) for m in relevant])
     figure.update_xaxes(title="m: unannotated candidates ranked first")
     figure.update_yaxes(range=[0, 102])
@@ -282,41 +273,25 @@ def draw_truth_among_relevant(
     return figure.update_layout(legend={"y": 1.1}, margin_t=figure.layout.margin.t + 28)
 
 
-def _ceiling(
-    figure: go.Figure, relevant: Sequence[int], most: Sequence[float], name: str, *, named: bool, **place: int
-) -> None:
+def _ceiling(figure: go.Figure, relevant: Sequence[int], most: Sequence[float], name: str, **place: Any) -> None:
     look = {"mode": "lines", "line": {"color": GREY, "width": 2, "dash": "dot"}, "legendgroup": "most"}
-    figure.add_scatter(x=list(relevant), y=list(most), name=name, showlegend=named, **look, **place)
+    figure.add_scatter(x=list(relevant), y=list(most), name=name, **look, **place)
 
 
-def _curve(
-    figure: go.Figure,
-    relevant: Sequence[int],
-    values: Float[ndarray, "m"],
-    name: str,
-    index: int,
-    hover: str,
-    *,
-    named: bool,
-    **place: int,
-) -> None:
+def _curve(figure: go.Figure, relevant: Sequence[int], values: Curve, name: str, index: int, **place: Any) -> None:
     dots = {"size": 8, "line": {"color": PAPER, "width": 1}}
     look = {"mode": "lines+markers", "line": {"color": colour(index), "width": 3}, "marker": dots}
-    place = {"name": label(name), "legendgroup": name, "showlegend": named, "hovertemplate": hover, **place}
-    figure.add_scatter(x=list(relevant), y=list(values), **look, **place)
+    figure.add_scatter(x=list(relevant), y=list(values), name=label(name), legendgroup=name, **look, **place)
 
 
 # What a captioning metric says of pairs that nobody annotated, and what the world that drew the pictures says.
 
+Phi = Float[ndarray, "pair"]
 BINS, FEW = 18, 10  # bins of fewer decided pairs tell nothing and are not drawn
 
 
 def draw_relevance_by_truth(
-    relevance: Mapping[str, Float[ndarray, "pair"]],
-    verdicts: Integer[ndarray, "pair"],
-    *,
-    title: str,
-    subtitle: str = "",
+    relevance: Mapping[str, Phi], verdicts: Integer[ndarray, "pair"], *, title: str, subtitle: str = ""
 ) -> go.Figure:
     """A column a metric: above, how φ is distributed over true, false and undecided pairs; below, how many are true.
 
@@ -340,7 +315,8 @@ def draw_relevance_by_truth(
             figure.add_scatter(x=middle, y=share, customdata=middle**2, hovertemplate=hover, **look, **place)
         decided = counts[1] + counts[0]
         some = decided >= FEW
-        shown, (lower, upper) = counts[1][some] / decided[some], wilson(counts[1][some], decided[some])
+        shown = counts[1][some] / decided[some]
+        lower, upper = wilson(shown, decided[some], quantile=1.959964)  # rounded, as in the committed figures
         figure.add_scatter(
             x=middle[some],
             y=100 * shown,

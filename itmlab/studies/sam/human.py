@@ -150,13 +150,12 @@ def _bare(pattern: str, name: str) -> str:
 
 # The correlations, in each reading of a pair's NCS: the paper gives none (METHODS 2.4).
 
+Readings = Mapping[str, Mapping[str, Mapping[str, Correlation]]]  # [reading][measure]["all" | "non-ground-truth"]
 READINGS = {"φ itself": "none", "φ / the picture's largest": "image", "φ / the caption's largest": "caption"}
 LEFT_OUT = "φ, caption not among its references"
 
 
-def human_correlation(
-    data: CaptionSet, ratings: Ratings, *, parser: str = "english"
-) -> dict[str, dict[str, dict[str, Correlation]]]:
+def human_correlation(data: CaptionSet, ratings: Ratings, *, parser: str = "english") -> Readings:
     """`[reading][measure]["all" | "non-ground-truth"]`: Pearson's r with the ratings of pairs of `data`.
 
     The paper does not say what one pair's NCS is: φ itself, or φ over the largest of its picture or of its caption,
@@ -175,22 +174,19 @@ def human_correlation(
 
 # Table 1 as a figure: how well each measure of a pair agrees with people, with intervals, beside the paper.
 
-TABLE_1 = {  # Biten et al., Table 1: the CxC test split, 44 thousand pairs
+Printed = Mapping[str, Mapping[str, float]]
+TABLE_1: Printed = {  # Biten et al., Table 1: the CxC test split, 44 thousand pairs
     "binary relevance": {"all": 0.711, "non-ground-truth": 0.0},
     "NCS with SPICE": {"all": 0.729, "non-ground-truth": 0.536},
     "NCS with CIDEr": {"all": 0.734, "non-ground-truth": 0.453},
 }
 PANELS = {"all": "all {pairs:,} rated pairs", "non-ground-truth": "the {pairs:,} that are no ground truth"}
 LINE = 27  # pixels
+Line = tuple[int, str, Mapping[str, Correlation | float]]  # number of the measure, name, values
 
 
 def draw_human_judgement(
-    readings: Mapping[str, Mapping[str, Mapping[str, Correlation]]],
-    *,
-    title: str,
-    subtitle: str = "",
-    paper: Mapping[str, Mapping[str, float]] | None = None,
-    paper_name: str = "the paper",
+    readings: Readings, *, title: str, subtitle: str = "", paper: Printed | None = None, paper_name: str = "the paper"
 ) -> go.Figure:
     """Pearson's r with people's ratings: a panel for all pairs and one without ground truth, a block a measure.
 
@@ -215,11 +211,9 @@ def draw_human_judgement(
     return figure.update_layout(margin_t=figure.layout.margin.t + 26)  # for the panels' titles
 
 
-def _lines(
-    readings: Mapping[str, Mapping[str, Mapping[str, Correlation]]], paper: Mapping[str, Mapping[str, float]], name: str
-) -> list[tuple[int, str, Mapping[str, Correlation | float]]]:
+def _lines(readings: Readings, paper: Printed, name: str) -> list[Line]:
     """Colour, name and values of each line: a heading without values, the readings of a measure, the paper's number."""
-    lines: list[tuple[int, str, Mapping[str, Correlation | float]]] = []
+    lines: list[Line] = []
     measures = dict.fromkeys(measure for table in readings.values() for measure in table)
     for index, measure in enumerate(measures):
         own = {reading: table[measure] for reading, table in readings.items() if measure in table}

@@ -44,7 +44,7 @@ def draw_adaptive_margins(
     """
     largest = max(fixed, float(max(margins, default=fixed)), 1e-6)
     top = float(max(relevance, default=0.0)) or 1.0
-    shades = [blueness(float(value) / top) for value in relevance]
+    shades = [mixed(float(value) / top, ALIKE) for value in relevance]
     canvas, middle, source = Canvas(), TOP + OUTER + 22, data_uri(picture)
     centres, points = (WIDTH * 0.26, WIDTH * 0.74), []
     asked = ("a fixed margin", "solid", [fixed] * len(negatives)), ("an adaptive margin", "dot", margins)
@@ -57,8 +57,9 @@ def draw_adaptive_margins(
             points.append((*_at(centre, middle, index, len(negatives), margin / largest), index, margin))
     key = "●  its own captions   ·   a number: a negative, as far outside their ring as it is to stay"
     canvas.words(key, WIDTH / 2, middle + OUTER + 20, size=13, colour=MUTED, across="center")
-    lines = _rows(canvas, negatives, relevance, margins, shades, fixed, largest, middle + OUTER + 62)
-    figure = canvas.figure(title, subtitle, height=lines + 8)
+    rows = list(zip(negatives, relevance, map(float, margins), shades, strict=True))
+    end = _rows(canvas, rows, fixed, largest, middle + OUTER + 62)
+    figure = canvas.figure(title, subtitle, height=end + 8)
     for centre in centres:  # the anchor's own captions, on the ring of margin 0
         places = [_at(centre, middle, place, len(positives), 0.0) for place in range(len(positives))]
         dots = {"size": 11, "color": INK, "line": {"color": PAPER, "width": 1.5}}
@@ -78,11 +79,6 @@ def draw_adaptive_margins(
     )
 
 
-def blueness(share: float) -> str:
-    """A colour from vermilion (0: nothing in common) through a muted middle to blue (1: the most alike)."""
-    return mixed(share, ALIKE)
-
-
 def _at(centre: float, middle: float, place: float, count: int, share: float) -> tuple[float, float]:
     """Clockwise from the top; `share` 0 is the ring of the matches, 1 the largest margin."""
     angle, radius = 2 * pi * (place + 0.5) / max(count, 1) - pi / 2, MATCH + share * (OUTER - MATCH)
@@ -96,38 +92,31 @@ def _circle(canvas: Canvas, x: float, y: float, radius: float, shade: str, dash:
 
 
 def _rows(
-    canvas: Canvas,
-    negatives: Sequence[str],
-    relevance: Float[ndarray, "negative"],
-    margins: Float[ndarray, "negative"],
-    shades: Sequence[str],
-    fixed: float,
-    largest: float,
-    top: float,
+    canvas: Canvas, rows: Sequence[tuple[str, float, float, str]], fixed: float, largest: float, top: float
 ) -> float:
     """A row a negative: number, words, φ, and its margin as a bar beside the fixed one; returns where they end."""
-    right, phi = WIDTH - SIDE, WIDTH - SIDE - 330
-    start, smallest = phi + 70, min(0.0, float(min(margins, default=0.0)))
+    right, beside = WIDTH - SIDE, WIDTH - SIDE - 330
+    start, smallest = beside + 70, min([0.0, *(margin for _, _, margin, _ in rows)])
     scale = (right - 64 - start) / (largest - smallest)
     zero = start - smallest * scale
-    for words, x in (("negative", SIDE + 44), ("φ", phi), ("its margin", zero)):
+    for words, x in (("negative", SIDE + 44), ("φ", beside), ("its margin", zero)):
         canvas.words(words, x, top, size=13, colour=MUTED)
     canvas.words(f"fixed {fixed:g}", zero + fixed * scale, top, size=13, colour=MUTED, across="center")
     top += 24
-    for index, text in enumerate(negatives):
+    for number, (text, phi, margin, shade) in enumerate(rows, start=1):
         middle = top + (ROW - 6) / 2
         canvas.rectangle(SIDE, top, right - SIDE, ROW - 6, fillcolor=PANEL, line={"color": RULE}, layer="below")
-        canvas.rectangle(SIDE, top, 30, ROW - 6, fillcolor=shades[index], line={"width": 0})
-        canvas.words(f"<b>{index + 1}</b>", SIDE + 15, middle, size=13, colour=PAPER, across="center", down="middle")
+        canvas.rectangle(SIDE, top, 30, ROW - 6, fillcolor=shade, line={"width": 0})
+        canvas.words(f"<b>{number}</b>", SIDE + 15, middle, size=13, colour=PAPER, across="center", down="middle")
         canvas.words(label(text, width=74, lines=2), SIDE + 44, middle, size=13, down="middle")
-        canvas.words(f"{relevance[index]:.2f}", phi, middle, size=13, down="middle")
-        ends = sorted((zero, zero + float(margins[index]) * scale))
-        canvas.rectangle(ends[0], middle - 7, ends[1] - ends[0], 14, fillcolor=shades[index], line={"width": 0})
-        said = f"{margins[index]:.2f}".replace("-", "−")
+        canvas.words(f"{phi:.2f}", beside, middle, size=13, down="middle")
+        left, end = sorted((zero, zero + margin * scale))
+        canvas.rectangle(left, middle - 7, end - left, 14, fillcolor=shade, line={"width": 0})
+        said = f"{margin:.2f}".replace("-", "−")
         canvas.words(said, right - 12, middle, size=13, across="right", down="middle")
         top += ROW
     for place, shade, dash in ((zero, INK, "solid"), (zero + fixed * scale, GREY, "dot")):
-        ends = {"x0": place, "x1": place, "y0": top - ROW * len(negatives) - 4, "y1": top - 4}
+        ends = {"x0": place, "x1": place, "y0": top - ROW * len(rows) - 4, "y1": top - 4}
         canvas.shapes.append({"type": "line", **ends, "line": {"color": shade, "width": 1.5, "dash": dash}})
     return top
 
@@ -135,7 +124,8 @@ def _rows(
 # With and without the adaptive margin when training data are few (Table 2), beside what the paper reports.
 
 MEASURES = ("RSum", "Nsum")
-PAPER_GAINS = {  # SAM, Tables 2 and 3, Flickr30K: (RSum, Nsum) with the margin minus without, by share of training data
+Gains = Mapping[str, Mapping[float, tuple[float, float]]]  # by share of training data, (RSum, Nsum) with minus without
+PAPER_GAINS: Gains = {  # SAM, Tables 2 and 3, Flickr30K
     "CVSE": {0.1: (164.5, 86.0), 0.25: (89.7, 50.3), 1.0: (7.3, 4.1)},  # Nsum at 1.0: the sum of its N; 387.9 is not
     "SGR": {0.1: (320.4, 223.9), 0.25: (269.4, 151.4), 1.0: (6.9, 4.7)},
 }
@@ -143,12 +133,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def draw_reduced_data(
-    rows: Rows,
-    differences: Rows,
-    *,
-    title: str,
-    subtitle: str = "",
-    paper: Mapping[str, Mapping[float, tuple[float, float]]] | None = PAPER_GAINS,
+    rows: Rows, differences: Rows, *, title: str, subtitle: str = "", paper: Gains | None = PAPER_GAINS
 ) -> go.Figure:
     """RSum and Nsum by share of training data, what the margin adds to them, and what it adds in the paper.
 

@@ -20,6 +20,7 @@ from torch import Tensor
 from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
 from ...metrics import Cider, SemanticRanking, Spice, ncs_of_each, semantic_recall_of_each
+from ...metrics.statistics import Interval, bootstrap
 from ...models.encoded import evaluating
 from ...models.pairs import compares_parts, looked_at
 from ...runs.scores import embed_captions, embed_images, similarity
@@ -126,8 +127,7 @@ class Retrievals:
         """Everything with the queries of one direction in rows."""
         if direction == "i2t":
             return Side(self.similarity, self.relevance, self.positives, self.truth, torch.arange(len(self.data)))
-        by_name = self.similarity, self.relevance
-        turned = ({name: matrix.T for name, matrix in of.items()} for of in by_name)
+        turned = ({name: matrix.T for name, matrix in of.items()} for of in (self.similarity, self.relevance))
         truth = None if self.truth is None else self.truth.T
         return Side(*turned, self.positives.T, truth, self.data.image_of_caption)
 
@@ -204,7 +204,6 @@ def retrievals(
 
 # Several measures of the same rankings, query by query, so that models can be compared on each of them.
 
-Interval = tuple[float, float, float]
 DRAWS = 1000  # of the bootstrap
 
 
@@ -234,13 +233,13 @@ class Measured:
     def _interval(self, values: Float[ndarray, "query"]) -> Interval:
         counted = ~np.isnan(values)
         if not counted.any():
-            return (float("nan"),) * 3
+            return Interval(np.nan, np.nan, np.nan)
         _, picture = np.unique(self.picture, return_inverse=True)
-        sums = np.bincount(picture, np.where(counted, values, 0.0))
-        counts = np.bincount(picture, counted)
-        drawn = np.random.default_rng(0).multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size=DRAWS)
-        lower, upper = np.percentile((drawn @ sums) / np.maximum(drawn @ counts, 1), [2.5, 97.5])
-        return float(values[counted].mean()), float(lower), float(upper)
+        sums, counts = np.bincount(picture, np.where(counted, values, 0.0)), np.bincount(picture, counted)
+        mean = values[counted].mean()
+        return bootstrap(
+            mean, lambda drawn: (drawn @ sums) / np.maximum(drawn @ counts, 1), len(sums), draws=DRAWS, counts=True
+        )
 
 
 def measured(retrieved: Retrievals, direction: Direction = "t2i", *, k: int = 5, relevant: int = 10) -> Measured:
@@ -250,9 +249,8 @@ def measured(retrieved: Retrievals, direction: Direction = "t2i", *, k: int = 5,
     is found.
     """
     side = retrieved.side(direction)
-    phis = dict(side.relevance)
-    if side.truth is not None:
-        phis["truth"] = (side.truth == 1).float()
+    phis = dict(side.relevance) if side.truth is None else {**side.relevance, "truth": (side.truth == 1).float()}
+    without = {"positives": side.positives, "keep_ground_truth": False}
     annotated, most = side.positives.float(), int(side.positives.sum(1).max())
     values = {}
     for model, scores in side.similarity.items():
@@ -261,11 +259,8 @@ def measured(retrieved: Retrievals, direction: Direction = "t2i", *, k: int = 5,
             found[f"Rⱽ@{k}"] = semantic_recall_of_each(scores, annotated, k, relevant=most, sense="any")
         for name, phi in side.relevance.items():
             found[f"SR@{k} {name}"] = semantic_recall_of_each(scores, phi, k, relevant=relevant)
-        for name, phi in phis.items():
-            found[f"NCS@{k} {name}"] = ncs_of_each(scores, phi, k)
-        for name, phi in phis.items():
-            without = ncs_of_each(scores, phi, k, positives=side.positives, keep_ground_truth=False)
-            found[f"NCS@{k} {name} (N)"] = without
+        found |= {f"NCS@{k} {name}": ncs_of_each(scores, phi, k) for name, phi in phis.items()}
+        found |= {f"NCS@{k} {name} (N)": ncs_of_each(scores, phi, k, **without) for name, phi in phis.items()}
         values[model] = {name: each.numpy() for name, each in found.items()}
     return Measured(values, side.picture.numpy())
 

@@ -1,7 +1,7 @@
 """Three explorers of TAGS-DC: masking a caption, its synthetic negatives, and which words of a sentence do not fit."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import ipywidgets
@@ -25,7 +25,6 @@ from .words import word_example
 
 # A caption's negatives: which picture and caption, and how the negatives are to be made.
 
-ROWS = 10  # negatives shown, the hardest
 FILTERS = {
     "with implied words": {"filtered": True, "implied": True},
     "the paper's": {"filtered": True, "implied": False},
@@ -40,7 +39,7 @@ def explore_negatives(
     picture: int = 0,
     caption: int = 0,
     generator: str = "tags",
-    rows: int = ROWS,
+    rows: int = 10,
     fluent: str | CausalModel | None = "scenes",
     drawn: int = 200,
 ) -> Explorer:
@@ -52,15 +51,14 @@ def explore_negatives(
     """
     late = {"continuous_update": False, **wide()}  # each drawing takes seconds: only when the slider is let go
     which = ipywidgets.IntSlider(picture, 0, len(data) - 1, description="picture", **late)
-    number = ipywidgets.IntSlider(caption, 0, 0, description="caption", **late)
+    last = max(len(data.captions_of_image[picture]) - 1, 0)
+    number = ipywidgets.IntSlider(min(caption, last), 0, last, description="caption", **late)
     way = ipywidgets.Dropdown(options=list(GENERATORS), value=generator, description="generator", **wide())
     maskings = ipywidgets.IntSlider(20, 1, 40, description="K maskings", **late)
     samples = ipywidgets.IntSlider(20, 1, 40, description="L fillings", **late)
     temperature = ipywidgets.FloatSlider(1.5, min=0.1, max=3, step=0.1, description="τ", **late)
     filtering = ipywidgets.Dropdown(options=list(FILTERS), description="filter", **wide())
     seed = ipywidgets.IntSlider(0, 0, 99, description="seed", **late)
-    number.max = max(len(data.captions_of_image[picture]) - 1, 0)
-    number.value = min(caption, number.max)
 
     def change_picture(change: Any) -> None:
         number.max = max(len(data.captions_of_image[change["new"]]) - 1, 0)
@@ -174,16 +172,17 @@ def explore_masking(
     probability = ipywidgets.FloatSlider(PROBABILITY, min=0, max=1, step=0.05, description="probability", **wide())
     seed = ipywidgets.IntSlider(0, 0, 99, description="seed", **wide())
     read = parse or partial(text.parse, parser=parser, cache=False)
-    parsed: dict[str, tuple[SceneGraph, str]] = {}  # of the last caption only, its graph or why there is none
+
+    @lru_cache(maxsize=1)  # the last caption only
+    def parsed(text: str) -> tuple[SceneGraph, str]:
+        """Its graph, or why there is none."""
+        try:
+            return read([text])[0], ""
+        except ItmlabError as error:
+            return SceneGraph(), str(error)
 
     def draw() -> list[go.Figure]:
-        if typed.value not in parsed:
-            parsed.clear()
-            try:
-                parsed[typed.value] = read([typed.value])[0], ""
-            except ItmlabError as error:
-                parsed[typed.value] = SceneGraph(), str(error)
-        graph, fault = parsed[typed.value]
+        graph, fault = parsed(typed.value)
         attributes = sum(len(thing.attributes) for thing in graph.objects)
         counts = f"objects: {len(graph.objects)}, attributes: {attributes}, relations: {len(graph.relations)}"
         above = draw_scene_graph(graph, title="What the caption says", subtitle=fault or counts)

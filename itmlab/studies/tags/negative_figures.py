@@ -44,8 +44,7 @@ class Example:
         """The hardest negative of the `at`-th caption by each named source; all were made of the same captions."""
         first = next(iter(made.values()))
         data, caption = first.data, first.captions[at]
-        found = {name: one.only(at).first(1) for name, one in made.items()}
-        found = {name: one for name, one in found.items() if len(one)}
+        found = {name: one for name, source in made.items() if len(one := source.only(at).first(1))}
         hardest = {name: one.negatives[0][0] for name, one in found.items()}
         scores = {name: one.scores[1].item() for name, one in found.items()}
         own = next((one.scores[0].item() for one in found.values()), None)
@@ -234,23 +233,21 @@ class Pairs:
         return cls(positive, negative, None if made.data.world is None else hardest.verdicts.numpy())
 
 
-def draw_score_scatter(
-    sources: Mapping[str, Pairs], *, title: str, subtitle: str = "", score: str = "s", gap: float = GAP
-) -> go.Figure:
+def draw_score_scatter(sources: Mapping[str, Pairs], *, title: str, subtitle: str = "") -> go.Figure:
     """A panel for each source, a dot for each triple: its caption's score across, its negative's upwards.
 
-    On the dotted line both are equal; on the solid one the negative is `gap` below. Above each panel stands the share
+    On the dotted line both are equal; on the solid one the negative is `GAP` below. Above each panel stands the share
     of dots left of the dotted and right of the solid line. Dots have the colour of the world's verdict where known.
     """
     figure = make_subplots(1, len(sources), shared_yaxes=True, horizontal_spacing=0.035)
-    values = np.concatenate([np.concatenate([pairs.positive, pairs.negative]) for pairs in sources.values()])
+    values = np.concatenate([side for pairs in sources.values() for side in (pairs.positive, pairs.negative)])
     if not len(values):
         raise ItmlabError("there is no pair to draw", remedy="make negatives of more captions")
     low, high = float(values.min()), float(values.max())
     pad = 0.04 * max(high - low, 1e-6)
     ends = [low - pad, high + pad]
     for column, (name, pairs) in enumerate(sources.items(), start=1):
-        for below, style in ((0.0, {"dash": "dot", "color": INK}), (gap, {"color": MUTED})):
+        for below, style in ((0.0, {"dash": "dot", "color": INK}), (GAP, {"color": MUTED})):
             where = {"x0": ends[0] + below, "y0": ends[0], "x1": ends[1], "y1": ends[1] - below, "layer": "above"}
             figure.add_shape(type="line", **where, line={"width": 1.5, **style}, row=1, col=column)
         for verdict, (shade, words, rank) in DOTS.items():
@@ -266,14 +263,14 @@ def draw_score_scatter(
             x, y = pairs.positive[chosen], pairs.negative[chosen]
             figure.add_scatter(x=x, y=y, hovertemplate=hover, **legend, **look)
         harder = 100 * float(np.mean(pairs.negative >= pairs.positive))
-        easy = 100 * float(np.mean(pairs.negative < pairs.positive - gap))
+        easy = 100 * float(np.mean(pairs.negative < pairs.positive - GAP))
         axis = f"x{'' if column == 1 else column} domain"
         place = {"x": 0, "xref": axis, "xanchor": "left", "y": 1.02, "yref": "paper", "yanchor": "bottom"}
-        text = f"<b>{label(name)}</b><br>{harder:.0f} % at least as high<br>{easy:.0f} % more than {gap:g} below"
+        text = f"<b>{label(name)}</b><br>{harder:.0f} % at least as high<br>{easy:.0f} % more than {GAP:g} below"
         figure.add_annotation(**place, text=text, align="left", showarrow=False, font={"size": 13, "color": INK})
-    figure.update_xaxes(title=f"{label(score)} of the caption", range=ends, showgrid=True, exponentformat="none")
+    figure.update_xaxes(title="s of the caption", range=ends, showgrid=True, exponentformat="none")
     figure.update_yaxes(range=ends, exponentformat="none")
-    figure.update_yaxes(title=f"{label(score)} of its negative", col=1)
+    figure.update_yaxes(title="s of its negative", col=1)
     shown = any(pairs.verdicts is not None for pairs in sources.values())
     figure = styled(figure, title, subtitle, height=540, legend=shown)
     return figure.update_layout(margin_t=figure.layout.margin.t + 66, legend_y=1.21)
@@ -331,9 +328,8 @@ def draw_difficulty(histories: Mapping[str, DifficultyHistory], *, title: str, s
 
 def _reach(histories: list[DifficultyHistory]) -> list[float]:
     """From the lowest to the highest bin that holds more than `RARE` of any run's negatives, zero always among them."""
-    lowest, highest = 0.0, 0.0
+    reach = [0.0]
     for history in histories:
         held = (history.counts.sum(axis=0) > RARE * history.counts.sum()).nonzero()[0]
-        if len(held):
-            lowest, highest = min(lowest, history.edges[held[0]]), max(highest, history.edges[held[-1] + 1])
-    return [lowest - 0.02, highest + 0.05]
+        reach += [*history.edges[held], *history.edges[held + 1]]
+    return [min(reach) - 0.02, max(reach) + 0.05]

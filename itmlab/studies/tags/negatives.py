@@ -4,7 +4,7 @@ TAGS-DC (Fan et al., 2022), Sec. 2.1 and 4, Algorithm 1: mask, refill, leave out
 largest s(I, T⁻). How hard a negative is, s(I, T⁻) − s(I, T) says (Sec. 4.1); of those long gone, a Run's record does.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -18,21 +18,18 @@ from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
 from ...metrics import CausalModel, TrueNegatives, fluency, true_negative_rate
 from ...models import CrossEncoder
-from ...synthesis import Negative, Retrieved, Tailored
-from ...synthesis.negative import Implied
+from ...synthesis import FilteredTopM, Negative, Retrieved
 from ...synthesis.tags import Tags, implied_in, vse_c
 from ...text import SceneGraph, parse
 from ..kit.scoring import Match, as_score, matching, model_of
-
-# Negatives that were made of captions, and what is asked of all of them: scores, difficulty, truth (Sec. 4).
 
 
 @dataclass(frozen=True, eq=False)
 class SyntheticNegatives:
     """Negatives of captions `captions[i]` of `data`: `negatives[i]`, best-scoring first where a model scored them.
 
-    `positive[i]` is the matching score of the caption itself. Scores are the scoring model's own numbers: a one
-    tower's logit, else a cosine; `scores` and `difficulty` are on the paper's scale (s of Eq. 3, between 0 and 1).
+    `positive[i]` is the matching score of the caption itself. Scores are the scoring model's own numbers: a
+    cross-encoder's logit, else a cosine; `scores` and `difficulty` are the paper's (s of Eq. 3, between 0 and 1).
     """
 
     data: CaptionSet
@@ -108,8 +105,8 @@ class SyntheticNegatives:
 Named = Literal["tags", "wm", "vse_c", "in_batch", "whole_set"]
 GENERATORS: tuple[Named, ...] = get_args(Named)
 REFILLED = ("tags", "wm")  # made, and chosen, by a tower
-TOGETHER = 32  # captions at a time, whose region embeddings and candidates are in memory at once
-Generator = Named | Callable[..., list[list[Negative]]]  # a name, or a function called as `Tailored.generate` is
+BATCH_SIZE = 32  # captions at a time, whose region embeddings and candidates are in memory at once
+Generator = Named | Callable[..., list[list[Negative]]]  # a name, or a function called as `FilteredTopM.generate` is
 Source = Callable[[Sequence[int], torch.Generator], list[list[Negative]]]  # numbers of captions → negatives of each
 
 
@@ -138,8 +135,8 @@ def synthetic_negatives(
     `generator`: "tags" (phrases masked and refilled by the cross-encoder `run`: K = `maskings`, L = `samples`, τ =
     `temperature`), "wm" (the same with single words), "vse_c" (swaps by rule), "in_batch" and "whole_set" (captions of
     other images: of `batch` of these captions, or of `drawn` of the whole set, None: all), or a function of your own
-    that is called as `synthesis.Tailored` calls. Copies, duplicates and, if `filtered`, false negatives go; `implied`
-    counts what said words imply as said too, where a world knows (the paper's filter does not). The `keep` best by the
+    that is called as `synthesis.FilteredTopM` calls. Copies, duplicates and, if `filtered`, false negatives go;
+    `implied` counts what said words imply as said too, where a world knows (the paper's filter does not). The `keep` best by the
     generating model stay, or by `scorer` if no model generates. `scorer` (default: `run`) scores what stays, Run or
     model of any kind; without both nothing is scored. `fluent` names the causal model of the perplexities (None: not
     asked).
@@ -151,9 +148,9 @@ def synthetic_negatives(
         raise ItmlabError(f"captions must be numbers from 0 to {len(data.captions) - 1}", where=data.name)
     scorer = run if scorer is None else scorer
     match = None if scorer is None else matching(scorer, data)
-    drawing = {"maskings": maskings, "samples": samples, "temperature": temperature, "drawn": drawn}
-    said_too = implied_in(data) if implied else None
-    make = source(generator, data, run, match, keep=keep, filtered=filtered, implied=said_too, **drawing)
+    left = {"keep": keep, "filtered": filtered, "implied": implied_in(data) if implied else None}
+    drawing = {"maskings": maskings, "samples": samples, "temperature": temperature}
+    make = source(generator, data, run, match, drawn, left, drawing)
     order = torch.Generator().manual_seed(seed)
     of_caption: dict[int, list[Negative]] = {}
     blocks = _blocks(numbers, generator, batch, order)
@@ -165,15 +162,19 @@ def synthetic_negatives(
     images = data.image_of_caption[numbers].tolist()
     rows = [[one.of(image, at) for one in of_caption[at]] for image, at in zip(images, numbers, strict=True)]
     positive = None if match is None else match(images, [data.captions[number] for number in numbers])
+    asked = [(one.image, one.sentence) for row in rows for one in row]
+    if fluent is not None:
+        rows = _with(rows, "fluency", fluency([sentence for _, sentence in asked], fluent).perplexity.tolist())
+    if truth and data.world is not None:
+        verdict = verdicts_of(data, asked)
+        rows = _with(rows, "truth", ({-1: None, 0: False, 1: True}[verdict[each]] for each in asked))
     name = generator if isinstance(generator, str) else getattr(generator, "__name__", type(generator).__name__)
-    result = SyntheticNegatives(data, name, tuple(numbers), rows, positive, scorer)
-    result = result if fluent is None else _with_fluency(result, fluent)
-    return _with_truth(result) if truth and data.world is not None else result
+    return SyntheticNegatives(data, name, tuple(numbers), rows, positive, scorer)
 
 
 def _blocks(numbers: list[int], generator: Generator, batch: int, order: torch.Generator) -> list[list[int]]:
     """Captions at a time; those that are each other's negatives stand together by chance."""
-    size = TOGETHER
+    size = BATCH_SIZE
     if generator == "in_batch":
         numbers, size = [numbers[at] for at in torch.randperm(len(numbers), generator=order).tolist()], batch
     if size < 1 or len(set(numbers)) < len(numbers):
@@ -184,22 +185,14 @@ def _blocks(numbers: list[int], generator: Generator, batch: int, order: torch.G
 def _scored(made: list[list[Negative]], images: Sequence[int], match: Match) -> list[list[Negative]]:
     """By a model other than the one that made them; best first again."""
     given = [image for image, row in zip(images, made, strict=True) for _ in row]
-    found = iter(match(given, [one.sentence for row in made for one in row]).tolist())
-    rows = [[replace(one, score=next(found)) for one in row] for row in made]
-    return [sorted(row, key=lambda one: -one.score) for row in rows]
+    scores = match(given, [one.sentence for row in made for one in row]).tolist()
+    return [sorted(row, key=lambda one: -one.score) for row in _with(made, "score", scores)]
 
 
-def _with_fluency(made: SyntheticNegatives, model: str | CausalModel) -> SyntheticNegatives:
-    said = iter(fluency([one.sentence for one in made.all()], model).perplexity.tolist())
-    return replace(made, negatives=[[replace(one, fluency=next(said)) for one in row] for row in made.negatives])
-
-
-def _with_truth(made: SyntheticNegatives) -> SyntheticNegatives:
-    """The world's verdicts, of all negatives of an image at once."""
-    verdict = verdicts_of(made.data, [(one.image, one.sentence) for one in made.all()])
-    said = {-1: None, 0: False, 1: True}
-    rows = [[replace(one, truth=said[verdict[one.image, one.sentence]]) for one in row] for row in made.negatives]
-    return replace(made, negatives=rows)
+def _with(rows: list[list[Negative]], name: str, values: Iterable[Any]) -> list[list[Negative]]:
+    """The negatives with one field set anew, values in their order."""
+    found = iter(values)
+    return [[replace(one, **{name: next(found)}) for one in row] for row in rows]
 
 
 def verdicts_of(data: CaptionSet, asked: Sequence[tuple[int, str]]) -> dict[tuple[int, str], int]:
@@ -221,12 +214,9 @@ def source(
     data: CaptionSet,
     run: Any,
     match: Match | None,
-    *,
-    keep: int | None,
-    filtered: bool,
-    implied: Implied | None,
     drawn: int | None,
-    **drawing: float,
+    left: dict[str, Any],
+    drawing: dict[str, float],
 ) -> Source:
     """A generator over captions of `data`, with Algorithm 1's filter and choice (see `synthetic_negatives`)."""
     if callable(generator):
@@ -235,12 +225,11 @@ def source(
         tower = model_of(run)
         if not isinstance(tower, CrossEncoder):
             raise ItmlabError(f"{generator} needs a cross-encoder to refill with", remedy="give run=, a trained `tags`")
-        left = {"keep": keep, "filtered": filtered, "implied": implied}
         generate = Tags(tower, data, words=generator == "wm", **left, **drawing)
     elif generator in GENERATORS:
-        number = keep if match is None else None  # without scores a few at random
+        number = left["keep"] if match is None else None  # without scores a few at random
         generate = {
-            "vse_c": lambda: vse_c(data, number, filtered=filtered),
+            "vse_c": lambda: vse_c(data, number, filtered=left["filtered"]),
             "in_batch": lambda: Retrieved(number=len(data.captions)),
             "whole_set": lambda: Retrieved(data.captions, number=len(data.captions) if drawn is None else drawn),
         }[generator]()
@@ -256,8 +245,7 @@ def source(
         def score(sentences: list[str], of: Int[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
             return match(images[of].tolist(), sentences)
 
-        tailored = Tailored(generate, score=score if match else None, keep=keep, filtered=filtered, implied=implied)
-        return tailored(*given, generator=order)
+        return FilteredTopM(generate, score=score if match else None, **left)(*given, generator=order)
 
     return made
 

@@ -4,8 +4,9 @@ Fan et al. (2022): fluency (Table 3), who tells captions from negatives (Table 4
 (Sec. 4.2), and what K, L, τ and the way of masking do (appendix A.1, Table 5). METHODS 3.8 says how each is measured.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil, floor, log10
 from typing import Any
 
@@ -17,7 +18,6 @@ from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
 from ...metrics import CausalModel, Fluency, TrueNegatives, discrimination, fluency
 from ...metrics.statistics import Interval, Share, interval
-from ...synthesis import Negative
 from ...synthesis.negative import Implied, without_false_negatives
 from ...synthesis.tags import implied_in
 from ..kit.bars import Dot, Row, interval_rows
@@ -82,12 +82,7 @@ def _perplexity(sentences: Sequence[str], images: Sequence[int], model: str | Ca
 
 
 def draw_perplexities(
-    table: Mapping[str, Perplexity],
-    *,
-    title: str,
-    subtitle: str = "",
-    model: str = "the causal model",
-    paper: Mapping[str, float] = TABLE_3,
+    table: Mapping[str, Perplexity], *, title: str, subtitle: str = "", model: str = "the causal model"
 ) -> go.Figure:
     """Table 3: the median and mean perplexity of each kind of sentence under `model`, and what the paper prints.
 
@@ -97,17 +92,15 @@ def draw_perplexities(
     rows: list[Row] = []
     captions = next(iter(table.values()))
     for kind, found in table.items():
-        dots: list[Dot | None] = [None, None, None]
-        for place, (one, first) in enumerate(((found.median, captions.median), (found.mean, captions.mean))):
-            text = f"{short(one.value)}{_times(one.value, first.value)}"
-            dots[place] = Dot(one.value, one.lower, one.upper, KINDS.get(kind, INK), text)
-        if kind in paper:
-            text = f"{paper[kind]:.1f}{_times(paper[kind], paper['positive'])}"
-            dots[2] = Dot(paper[kind], text=text, printed=True)
+        dots: list[Dot | None] = []
+        for one, first in ((found.median, captions.median), (found.mean, captions.mean)):
+            dots.append(Dot(*one, KINDS.get(kind, INK), f"{short(one.value)}{_times(one.value, first.value)}"))
+        if printed := TABLE_3.get(kind):
+            dots.append(Dot(printed, text=f"{printed:.1f}{_times(printed, TABLE_3['positive'])}", printed=True))
         rows.append((NAMES.get(kind, kind), dots))
     both = [one for found in table.values() for one in (found.mean, found.median)]
-    own = _logarithmic("perplexity", min(one.lower for one in both), max(one.upper for one in both))
-    axes = [own, own, _logarithmic("perplexity", min(paper.values()), max(paper.values()))]
+    own = _logarithmic(min(one.lower for one in both), max(one.upper for one in both))
+    axes = [own, own, _logarithmic(min(TABLE_3.values()), max(TABLE_3.values()))]
     panels = [f"median, {model}", f"mean, {model}", "the paper: GPT-2, Flickr30K"]
     return interval_rows(rows, axes=axes, title=title, subtitle=subtitle, panels=panels)
 
@@ -116,21 +109,15 @@ def _times(value: float, first: float) -> str:
     return "" if value == first else f" ({short(value / first)} ×)"
 
 
-def _logarithmic(title: str, least: float, most: float) -> dict[str, object]:
+def _logarithmic(least: float, most: float) -> dict[str, object]:
     """A logarithmic axis with plain numbers, and room for what is written behind the last value."""
     low, high = log10(least) - 0.12, log10(most)
     digits = (1,) if high - low > 2 else (1, 3)
     powers = range(floor(low), ceil(high) + 1, 1 if high - low < 3 else 2)
     ticks = [digit * 10**power for power in powers for digit in digits]
     shown = [tick for tick in ticks if low <= log10(tick) <= high + 0.2 * (high - low)]
-    return {
-        "title": title,
-        "type": "log",
-        "range": [low, high + 0.8 * (high - low)],
-        "tickvals": shown,
-        "ticktext": [f"{tick:,}" for tick in shown],
-        "tickangle": 0,
-    }
+    axis = {"title": "perplexity", "type": "log", "range": [low, high + 0.8 * (high - low)]}
+    return axis | {"tickvals": shown, "ticktext": [f"{tick:,}" for tick in shown], "tickangle": 0}
 
 
 # Who tells captions from sentences made of them: each model on each generator's negatives (Table 4).
@@ -163,13 +150,7 @@ def discriminated(made: Mapping[str, SyntheticNegatives], models: Mapping[str, A
     return table
 
 
-def draw_discrimination_table(
-    table: Mapping[str, Mapping[str, Share]],
-    *,
-    title: str,
-    subtitle: str = "",
-    paper: Mapping[str, Mapping[str, float]] = TABLE_4,
-) -> go.Figure:
+def draw_discrimination_table(table: Mapping[str, Mapping[str, Share]], *, title: str, subtitle: str = "") -> go.Figure:
     """Table 4: the share of pairs in which each model scores the caption above the negative, by generator.
 
     Beside it stand the paper's numbers for the same generator and model.
@@ -178,10 +159,10 @@ def draw_discrimination_table(
     for generator, by_model in table.items():
         rows.append((NAMES.get(generator, generator), [None, None]))
         for number, (model, found) in enumerate(by_model.items()):
-            own = Dot(found.percent, found.lower, found.upper, colour(number), f"{found.percent:.1f} %")
-            printed = paper.get(generator, {}).get(model)
-            beside = None if printed is None else Dot(printed, text=f"{printed:.1f} %", printed=True)
-            rows.append((MODELS.get(model, model), [own, beside]))
+            dots = [Dot(found.percent, found.lower, found.upper, colour(number), f"{found.percent:.1f} %")]
+            if (printed := TABLE_4.get(generator, {}).get(model)) is not None:
+                dots.append(Dot(printed, text=f"{printed:.1f} %", printed=True))
+            rows.append((MODELS.get(model, model), dots))
     axis = {"title": "the caption scores higher, %", "range": [-4, 124], "tickvals": [0, 25, 50, 75, 100]}
     panels = ["here", "the paper: base size, Flickr30K"]
     return interval_rows(rows, axes=[axis, axis], title=title, subtitle=subtitle, panels=panels)
@@ -207,21 +188,16 @@ def truth_by_filter(
     implied = implied_in(made.data) if implied is None else implied
     said = own_captions(made.data, made.data.image_of_caption[list(made.captions)])
 
-    def after(words: Implied | None) -> Callable[[list[Negative], list[str]], list[Negative]]:
-        return lambda row, captions: without_false_negatives(row, captions, words)
-
-    forms = {BEFORE: lambda row, captions: row, AFTER: after(None)} | ({IMPLIED: after(implied)} if implied else {})
+    forms = {BEFORE: lambda row, captions: row, AFTER: without_false_negatives}
+    if implied:
+        forms[IMPLIED] = partial(without_false_negatives, implied=implied)
     rows = list(zip(made.negatives, said, strict=True))
     left = {name: [form(row, own)[:keep] for row, own in rows] for name, form in forms.items()}
     return {name: replace(made, negatives=negatives).truth for name, negatives in left.items()}
 
 
 def draw_true_negative_rates(
-    table: Mapping[str, Mapping[str, TrueNegatives]],
-    *,
-    title: str,
-    subtitle: str = "",
-    paper: float = TRUE_NEGATIVES,
+    table: Mapping[str, Mapping[str, TrueNegatives]], *, title: str, subtitle: str = ""
 ) -> go.Figure:
     """Of each generator's negatives the share that is truly false, by form of the filter; the line is the paper's."""
     rows: list[Row] = []
@@ -231,15 +207,15 @@ def draw_true_negative_rates(
             one, shade = found.share, (GREY, PURPLE, BLUE)[number % 3]
             text = f"{one.percent:.1f} % of {one.of:,} decided"
             rows.append((form, [Dot(one.percent, one.lower, one.upper, shade, text, at=100)]))
-    lowest = min(found.share.lower for forms in table.values() for found in forms.values())
-    low = 10 * int(lowest // 10)
+    low = 10 * int(min(found.share.lower for forms in table.values() for found in forms.values()) // 10)
     ticks = [tick for tick in range(0, 101, 10 if low >= 50 else 20) if tick >= low]
     axis = {"title": "false of the picture, of those the world decides, %", "range": [low, 100 + 0.32 * (100 - low)]}
     figure = interval_rows(rows, axes=[{**axis, "tickvals": ticks}], title=title, subtitle=subtitle)
     figure.update_layout(margin_t=figure.layout.margin.t + 14)  # for what is written on the line
-    figure.add_vline(paper, line={"color": INK, "width": 1.5, "dash": "dash"})
-    words = {"text": f"the paper: {paper:g} %, by people", "font": {"size": 13, "color": INK}, "showarrow": False}
-    return figure.add_annotation(x=paper, xanchor="right", xshift=-4, y=1, yref="paper", yanchor="bottom", **words)
+    figure.add_vline(TRUE_NEGATIVES, line={"color": INK, "width": 1.5, "dash": "dash"})
+    words = {"text": f"the paper: {TRUE_NEGATIVES:g} %, by people", "font": {"size": 13, "color": INK}}
+    place = {"x": TRUE_NEGATIVES, "xanchor": "right", "xshift": -4, "y": 1, "yref": "paper", "yanchor": "bottom"}
+    return figure.add_annotation(**place, **words, showarrow=False)
 
 
 # What K, L, τ and the way of masking do: small panels of difficulty, perplexity and truth.
@@ -311,11 +287,7 @@ def _measured(value: float | str, made: SyntheticNegatives) -> Setting:
 
 
 def draw_synthesis_sweep(
-    settings: Mapping[str, Sequence[Setting]],
-    *,
-    title: str,
-    subtitle: str = "",
-    marked: Mapping[str, float | str] | None = None,
+    settings: Mapping[str, list[Setting]], *, title: str, subtitle: str = "", marked: Mapping[str, Any] | None = None
 ) -> go.Figure:
     """A column for each knob, a row for each measure, with 95 % intervals; `marked` values (the paper's) are ringed."""
     gaps = {"horizontal_spacing": 0.025, "vertical_spacing": 0.06}
@@ -343,8 +315,7 @@ def draw_synthesis_sweep(
         figure.update_xaxes(title=label(KNOBS.get(knob, knob)), row=len(MEASURES), col=column)
         figure.update_xaxes(type="category", range=[-0.5, len(values) - 0.5], col=column)
     figure.update_xaxes(showticklabels=True, ticks="", linecolor=MUTED)
-    for row in range(1, len(MEASURES)):
-        figure.update_xaxes(showticklabels=False, row=row)
     for row, (words, _) in enumerate(MEASURES.values(), start=1):
+        figure.update_xaxes(showticklabels=row == len(MEASURES), row=row)
         figure.update_yaxes(title=words, exponentformat="none", row=row, col=1)
     return styled(figure, title, subtitle, height=640, legend=False)

@@ -125,31 +125,30 @@ def word_study(model: Any, data: CaptionSet, negatives: Sequence[Negative]) -> W
             where=data.name,
             remedy="give those of a generator that replaces words, numbered by image and caption",
         )
-    kept, places = [one for one, _ in usable], [where for _, where in usable]
-    captions, image_of = [one.caption for one in kept], torch.tensor([one.image for one in kept])
+    kept, captions = [one for one, _ in usable], [one.caption for one, _ in usable]
+    image_of = torch.tensor([one.image for one in kept])
     images, rows = image_of.unique(return_inverse=True)
-    sentences = [one.sentence for one in kept]
     source = looked_at(tower, data)
-    answers = word_answers(tower, [source[image] for image in images.tolist()], sentences, rows.tolist())
-    texts, parsed = [data.captions[caption] for caption in captions], graphs(data, captions)
-    pieces = align(tower.tokenizer, texts, parsed, tower.config.maximum_tokens)
+    pictures = [source[image] for image in images.tolist()]
+    answers = word_answers(tower, pictures, [one.sentence for one in kept], rows.tolist())
+    parsed = graphs(data, captions)
+    pieces = align(tower.tokenizer, [data.captions[at] for at in captions], parsed, tower.config.maximum_tokens)
     length = answers.input_ids.shape[1]  # of a row, its caption has as many
-    kind = torch.full(answers.input_ids.shape, OTHER)
-    for row, graph in enumerate(parsed):
+    kind, place = (torch.full(answers.input_ids.shape, nothing) for nothing in (OTHER, -1))
+    for row, (graph, (_, inside)) in enumerate(zip(parsed, usable, strict=True)):
         of_word = torch.tensor([*_kinds(graph), OTHER])  # the last for pieces of no word
         kind[row] = of_word[pieces.first_word[row, :length].clamp(max=len(of_word) - 1)]
-    place = torch.full(answers.input_ids.shape, -1)
-    for row, (sentence, where) in enumerate(zip(sentences, places, strict=True)):
-        found = _places(tower, sentence, where)
-        place[row, : len(found)] = torch.tensor(found)
-    return WordStudy(
-        kept, answers, pieces.input_ids, answers.word_mask, kind, place, image_of, len(negatives) - len(kept)
-    )
+        place[row, : len(inside)] = torch.tensor(inside)
+    left_out = len(negatives) - len(kept)
+    return WordStudy(kept, answers, pieces.input_ids, answers.word_mask, kind, place, image_of, left_out)
 
 
-def _usable(tower: CrossEncoder, data: CaptionSet, negatives: Sequence[Negative]) -> list[tuple[Negative, list[Place]]]:
-    """The negatives whose pieces stand under those of their captions, and differ in the changed places only."""
-    found = []
+def _usable(tower: CrossEncoder, data: CaptionSet, negatives: Sequence[Negative]) -> list[tuple[Negative, list[int]]]:
+    """The negatives whose pieces stand under those of their captions, and differ in the changed places only.
+
+    With each, for every piece the number of the changed place that it stands in, or -1.
+    """
+    found, encode = [], tower.tokenizer.backend_tokenizer.encode
     for negative in negatives:
         if not 0 <= negative.caption < len(data.captions):
             raise ItmlabError(
@@ -159,23 +158,16 @@ def _usable(tower: CrossEncoder, data: CaptionSet, negatives: Sequence[Negative]
         where = changed_places(negative, caption)
         if where is None:
             continue
-        encode = tower.tokenizer.backend_tokenizer.encode
-        made, was = (encode(plain_text(text)).ids for text in (negative.sentence, caption))
-        if len(made) != len(was) or len(made) > tower.config.maximum_tokens:
+        made, was = (encode(plain_text(text)) for text in (negative.sentence, caption))
+        if len(made.ids) != len(was.ids) or len(made.ids) > tower.config.maximum_tokens:
             continue
-        inside = _places(tower, negative.sentence, where)
-        if all(one == other or at >= 0 for one, other, at in zip(made, was, inside, strict=True)):
-            found.append((negative, where))
+        inside = [
+            next((at for at, (start, end) in enumerate(where) if first < end and last > start), -1)
+            for first, last in made.offsets
+        ]
+        if all(one == other or at >= 0 for one, other, at in zip(made.ids, was.ids, inside, strict=True)):
+            found.append((negative, inside))
     return found
-
-
-def _places(tower: CrossEncoder, sentence: str, places: Sequence[Place]) -> list[int]:
-    """For each piece of the sentence the number of the changed place it stands in, or -1."""
-    offsets = tower.tokenizer.backend_tokenizer.encode(plain_text(sentence)).offsets
-    return [
-        next((at for at, (start, end) in enumerate(places) if first < end and last > start), -1)
-        for first, last in offsets
-    ]
 
 
 def _kinds(graph: SceneGraph) -> list[int]:
@@ -223,7 +215,10 @@ def word_truth(
     made = [one.sentence for one in study.negatives]
     captions = [data.captions[one.caption] for one in study.negatives]
     corrected = [each.corrected(above) for each in spelled(tower, made, study.answers)]
-    alone = _alone(study, captions)
+    alone = {}  # for each row and changed place the caption with only that change
+    for row, (negative, caption) in enumerate(zip(study.negatives, captions, strict=True)):
+        places = changed_places(negative, caption) or []
+        alone |= {(row, place): with_only(negative, places, place) for place in range(len(places))}
     whole = zip(images * len(SENTENCES), captions + made + corrected, strict=True)
     verdict = verdicts_of(data, [*whole, *((images[row], one) for (row, _), one in alone.items())])
     said = {
@@ -241,15 +236,6 @@ def word_truth(
         share(torch.tensor(restored), study.images),
         {kind: share(after[rows] == 1, study.images[rows]) for kind, rows in {"all": decided, **chosen}.items()},
     )
-
-
-def _alone(study: WordStudy, captions: Sequence[str]) -> dict[tuple[int, int], str]:
-    """For each row and changed place the caption with only that change."""
-    found = {}
-    for row, (negative, caption) in enumerate(zip(study.negatives, captions, strict=True)):
-        places = changed_places(negative, caption) or []
-        found |= {(row, place): with_only(negative, places, place) for place in range(len(places))}
-    return found
 
 
 def _mismatched(study: WordStudy, verdicts: Mapping[tuple[int, int], int], threshold: float) -> dict[str, Share]:

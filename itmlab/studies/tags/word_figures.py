@@ -4,10 +4,10 @@ TAGS-DC (Fan et al., 2022), Figure 4 and Sec. 4.4.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
-from plotly.colors import find_intermediate_color, hex_to_rgb
 from plotly.subplots import make_subplots
 
 from ...metrics.statistics import Share
@@ -31,18 +31,19 @@ from ..kit.theme import (
     styled,
     text_width,
 )
+from ..sam.figures import mixed
 from .word_accuracy import WordTruth
 from .words import Part, WordExample, WordRow
 
 # Sentences on a picture, each word the greener, the better it fits (Figure 4).
 
 FITS, MISFITS = "#5FBF8C", "#FFE14A"  # the paper's green and yellow; yellow is also much the lighter
-MARKS = {"restored": GREEN, "other": VERMILION, "missed": ORANGE, "rewritten": BLUE}
-LEGEND = {
-    "restored": "rewritten to the caption's word",
-    "other": "rewritten otherwise",
-    "missed": "missed",
-    "rewritten": "rewritten",
+blend = partial(mixed, shades=(FITS, MISFITS))  # the colour of a mismatch between 0 and 1
+MARKS = {
+    "restored": (GREEN, "rewritten to the caption's word"),
+    "other": (VERMILION, "rewritten otherwise"),
+    "missed": (ORANGE, "missed"),
+    "rewritten": (BLUE, "rewritten"),
 }
 SIDE, PICTURE, NAME, SCORE = 24, 156, 92, 78  # pixels: margin, picture, columns
 SIZE, LINE, DIGITS = 16, 39, 11  # pixels: letters, from line to line, letters of numbers under words
@@ -75,16 +76,6 @@ def draw_explained_words(examples: Sequence[WordExample], *, title: str, subtitl
     scored = any(row.name == "caption" and row.scores for row in every)
     end = _legend(canvas, [mark for mark in MARKS if mark in marks], scored, top + 10)
     return canvas.figure(title, subtitle, height=end)
-
-
-def blend(mismatch: float) -> str:
-    """The colour of a mismatch between 0 and 1.
-
-    >>> blend(0.0), blend(0.5)
-    ('#5FBF8C', '#AFD06B')
-    """
-    ends = map(hex_to_rgb, (FITS, MISFITS))
-    return f"#{bytes(map(round, find_intermediate_color(*ends, min(max(mismatch, 0.0), 1.0)))).hex().upper()}"
 
 
 def _row(
@@ -125,7 +116,7 @@ def _word(canvas: Canvas, place: _Place, top: float) -> None:
         if part.mismatch >= FLAGGED and text_width(number, DIGITS) < place.right - place.left + 8:
             canvas.words(number, middle, top + LINE - 5, size=DIGITS, colour=MUTED, across="center", down="middle")
     if part.mark is not None:
-        style = {"fillcolor": MARKS[part.mark], "line": {"width": 0}}
+        style = {"fillcolor": MARKS[part.mark][0], "line": {"width": 0}}
         canvas.rectangle(place.left, top + LINE - 13, place.right - place.left, 3, **style)
     canvas.words(label(place.text), middle, top + (LINE - 7) / 2, size=SIZE, across="center", down="middle")
 
@@ -158,11 +149,11 @@ def _legend(canvas: Canvas, marks: Sequence[str], scored: bool, top: float) -> f
         canvas.rectangle(at, top + 6, 9.5, 12, fillcolor=blend(step / (steps - 1)), line={"width": 0})
         at += 9
     at = _noted(canvas, "100 %, it does not", at + 8, middle) + 26
-    for mark in marks:
-        if at + 28 + text_width(LEGEND[mark], 12) > WIDTH - SIDE:
+    for shade, said in (MARKS[mark] for mark in marks):
+        if at + 28 + text_width(said, 12) > WIDTH - SIDE:
             at, middle = float(SIDE), middle + 22
-        canvas.rectangle(at, middle - 1, 22, 3, fillcolor=MARKS[mark], line={"width": 0})
-        at = _noted(canvas, LEGEND[mark], at + 28, middle) + 22
+        canvas.rectangle(at, middle - 1, 22, 3, fillcolor=shade, line={"width": 0})
+        at = _noted(canvas, said, at + 28, middle) + 22
     if scored:
         number, said = "00.00", "no lower than the caption"
         if at + text_width(f"{number} {said}", 12) > WIDTH - SIDE:
@@ -180,16 +171,13 @@ def _noted(canvas: Canvas, text: str, at: float, middle: float) -> float:
 
 # How well words are discriminated and corrected, by type of phrase (Sec. 4.4).
 
+Accuracies = Mapping[str, Mapping[str, WordAccuracy]]  # [task][words]
 PAPER_ACCURACY = {"word discrimination": 66.5, "word correction": 87.3}  # Sec. 4.4: Flickr30K, words not named
 SERIES = {"replaced": (VERMILION, "diamond"), "kept": (BLUE, "circle"), "all": (INK, "square")}
 
 
 def draw_word_accuracy(
-    accuracies: Mapping[str, Mapping[str, WordAccuracy]],
-    *,
-    title: str,
-    subtitle: str = "",
-    paper: Mapping[str, float] | None = PAPER_ACCURACY,
+    accuracies: Accuracies, *, title: str, subtitle: str = "", paper: Mapping[str, float] | None = PAPER_ACCURACY
 ) -> go.Figure:
     """A panel for each task of `accuracies[task][words]`, a row in it for each sort of words, with 95 % intervals.
 
@@ -203,17 +191,16 @@ def draw_word_accuracy(
     for column, task in enumerate(tasks, start=1):
         place = {"showlegend": column == 1, "row": 1, "col": column}
         for number, (name, (shade, symbol)) in enumerate(SERIES.items()):
-            shares = [(at, getattr(accuracies[task][row], name)) for at, row in enumerate(rows)]
-            shares = [(at, share) for at, share in shares if share.of]
+            shares = {at: one for at, row in enumerate(rows) if (one := getattr(accuracies[task][row], name)).of}
             figure.add_scatter(
-                x=[share.percent for _, share in shares],
-                y=[at + gap * (number - 1) for at, _ in shares],
-                error_x=error_bars([share for _, share in shares], shade),
+                x=[share.percent for share in shares.values()],
+                y=[at + gap * (number - 1) for at in shares],
+                error_x=error_bars(list(shares.values()), shade),
                 mode="markers",
                 name=f"{name} words",
                 legendgroup=name,
                 marker={"color": shade, "symbol": symbol, "size": 11},
-                customdata=[str(share) for _, share in shares],
+                customdata=list(map(str, shares.values())),
                 hovertemplate=f"{name} words: %{{customdata}}<extra></extra>",
                 cliponaxis=False,
                 **place,
@@ -234,13 +221,17 @@ def draw_word_accuracy(
     ticks = {"tickvals": list(range(len(rows))), "ticktext": [label(row) for row in rows]}
     figure.update_yaxes(**ticks, range=[len(rows) - 0.3, -0.5], showgrid=False)
     figure.update_yaxes(tickfont={"size": 14, "color": INK}, col=1)
-    figure = styled(figure, title, subtitle, height=170 + 78 * len(rows))
+    return _finished(figure, title, subtitle, 170 + 78 * len(rows), (26, 110), legend={"y": 1.09})
+
+
+def _finished(
+    figure: go.Figure, title: str, subtitle: str, height: int, more: tuple[int, int], **layout: Any
+) -> go.Figure:
+    """In the house style, with `more` = (pixels more above, pixels on the left) for long names of panels and rows."""
+    figure = styled(figure, title, subtitle, height=height)
     figure.update_annotations(selector={"yanchor": "bottom", "xref": "paper"}, font={"size": 15, "color": MUTED})
-    return figure.update_layout(
-        title={"x": 16 / WIDTH, "xref": "container"},
-        legend={"y": 1.09},
-        margin={"t": figure.layout.margin.t + 26, "l": 110},
-    )
+    margin = {"t": figure.layout.margin.t + more[0], "l": more[1]}
+    return figure.update_layout(title={"x": 16 / WIDTH, "xref": "container"}, margin=margin, **layout)
 
 
 # What a model says of words, and what it makes of sentences, against what the world says of them.
@@ -287,34 +278,22 @@ def draw_word_truth(
     figure.update_xaxes(title="said not to fit, %", range=[0, 1.2 * largest], row=1, col=1)
     figure.update_xaxes(title="sentences, %", range=[0, 100], row=1, col=2)
     figure.update_yaxes(autorange="reversed", showgrid=False, tickfont={"size": 13, "color": INK}, ticklabelstandoff=6)
-    figure = styled(figure, title, subtitle, height=440)
-    figure.update_annotations(selector={"yanchor": "bottom", "xref": "paper"}, font={"size": 15, "color": MUTED})
-    return figure.update_layout(
-        title={"x": 16 / WIDTH, "xref": "container"},
-        barmode="stack",
-        bargap=0.35,
-        legend={"y": 1.11, "x": 0.58, "traceorder": "normal"},
-        margin={"t": figure.layout.margin.t + 30, "l": 140},
-    )
+    look = {"barmode": "stack", "bargap": 0.35, "legend": {"y": 1.11, "x": 0.58, "traceorder": "normal"}}
+    return _finished(figure, title, subtitle, 440, (30, 140), **look)
 
 
 def _bars(
-    figure: go.Figure,
-    rows: Mapping[str, str],
-    shares: Sequence[Share],
-    place: tuple[float, float] | None,
-    *,
-    pale: bool = False,
+    figure: go.Figure, rows: dict[str, str], shares: Sequence[Share], at: tuple[float, float] | None, pale: bool = False
 ) -> None:
-    """A bar in each row of the left panel; `place`: where in its row it begins, and how high it is."""
-    (offset, width), ink = place or (None, None), MUTED if pale else INK
+    """A bar in each row of the left panel; `at`: where in its row it begins, and how high it is."""
+    (offset, width), ink = at or (None, None), MUTED if pale else INK
     figure.add_bar(
         x=[share.percent if share.of else 0 for share in shares],
         y=list(rows.values()),
         orientation="h",
         offset=offset,
         width=width,
-        base=None if place is None else 0,  # or the pale one would be stacked on the other
+        base=None if at is None else 0,  # or the pale one would be stacked on the other
         marker_color=[SHADES[name] for name in rows],
         marker_opacity=0.4 if pale else 1,
         error_x=error_bars(shares, ink),
@@ -324,9 +303,9 @@ def _bars(
         row=1,
         col=1,
     )
-    for at, share in enumerate(shares):
+    for row, share in enumerate(shares):
         if share.of:
             text = f"{share.percent:.0f} %" if pale else f"<b>{share.percent:.0f} %</b>"
             look = {"font": {"color": ink, "size": 12 if pale else 14}, "xanchor": "left", "xshift": 8}
-            middle = at if place is None else at + offset + width / 2
+            middle = row if at is None else row + offset + width / 2
             figure.add_annotation(x=share.upper, y=middle, text=text, showarrow=False, **look, row=1, col=1)

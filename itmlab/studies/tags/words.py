@@ -27,8 +27,6 @@ from ...synthesis.refill import Vocabulary
 from ...text.tokens import plain_text
 from ..kit.scoring import as_score, matching, model_of
 
-# A sentence on a picture: how little each word fits, what the model would write there, and the corrected sentence.
-
 
 @dataclass(frozen=True)
 class Word:
@@ -99,7 +97,7 @@ class ExplainedSentence:
 
 # A cross-encoder asked what it makes of sentences on pictures: every head that speaks of words, and the score.
 
-TOGETHER = 64  # sentences through the tower
+BATCH_SIZE = 64  # sentences through the tower
 
 
 @dataclass(frozen=True)
@@ -146,7 +144,7 @@ def word_answers(
     mismatch, written = torch.zeros(ids.shape), torch.zeros_like(ids)
     match, allowed = torch.zeros(len(ids)), Vocabulary(model.tokenizer).allowed
     with evaluating(model):
-        for some in torch.argsort(rows, stable=True).split(TOGETHER):  # sentences on one image stand together
+        for some in torch.argsort(rows, stable=True).split(BATCH_SIZE):  # sentences on one image stand together
             different, at = rows[some].unique(return_inverse=True)
             pictures = model.prepare_images([images[image] for image in different.tolist()])
             regions = model.embed_regions(**on_device(model, pictures))
@@ -188,11 +186,9 @@ def spelled(
     tower: CrossEncoder, sentences: Sequence[str], answers: WordAnswers, name: str = "model"
 ) -> list[ExplainedSentence]:
     """Answers on pieces as answers on the words of the sentences."""
-    vocabulary, found = Vocabulary(tower.tokenizer), []
-    for row, (sentence, score) in enumerate(zip(sentences, answers.match.sigmoid().tolist(), strict=True)):
-        words = _words(tower, vocabulary, sentence, answers.mismatch[row], answers.written[row])
-        found.append(ExplainedSentence(sentence, tuple(words), {name: score}))
-    return found
+    known, scores = Vocabulary(tower.tokenizer), answers.match.sigmoid().tolist()
+    words = (tuple(_words(tower, known, sentence, answers, row)) for row, sentence in enumerate(sentences))
+    return [ExplainedSentence(*one, {name: score}) for *one, score in zip(sentences, words, scores, strict=True)]
 
 
 def corrections(
@@ -209,16 +205,9 @@ def corrections(
     return [one.corrected(above) for one in explained(tower, pictures, sentences, image_of.tolist())]
 
 
-def _words(
-    tower: CrossEncoder,
-    vocabulary: Vocabulary,
-    sentence: str,
-    mismatch: Float[Tensor, "piece"],
-    written: Int[Tensor, "piece"],
-) -> Iterator[Word]:
+def _words(tower: CrossEncoder, known: Vocabulary, sentence: str, answers: WordAnswers, row: int) -> Iterator[Word]:
     """The words that the tower reads, each with what it says of its pieces."""
-    text = plain_text(sentence)
-    encoding = tower.tokenizer.backend_tokenizer.encode(text)
+    encoding = tower.tokenizer.backend_tokenizer.encode(plain_text(sentence))
     pieces: dict[int, list[int]] = {}
     last = min(len(encoding.ids), tower.config.maximum_tokens) - 1  # the closing piece
     for at, word in enumerate(encoding.word_ids[:last]):
@@ -227,13 +216,13 @@ def _words(
     for word, places in pieces.items():
         start, end = encoding.word_to_chars(word)
         own = sentence[start:end]
-        drawn = tuple(written[places].tolist())
+        drawn = tuple(answers.written[row, places].tolist())
         same = drawn == tuple(encoding.ids[place] for place in places)
-        correction = own if same else vocabulary.words(drawn)
+        correction = own if same else known.words(drawn)
         if not same and own[:1].isupper():
             correction = correction[:1].upper() + correction[1:]
-        joined = not same and not bool(vocabulary.beginning[drawn[0]]) and correction[:1].isalnum()
-        yield Word(own, start, end, float(mismatch[places].max()), correction, joined)
+        joined = not same and not bool(known.beginning[drawn[0]]) and correction[:1].isalnum()
+        yield Word(own, start, end, float(answers.mismatch[row, places].max()), correction, joined)
 
 
 # One picture's rows of Figure 4: a caption, the sentence made wrong, and what the model makes of it.
@@ -293,11 +282,10 @@ def word_example(
 
     def told(sentences: Sequence[str]) -> list[ExplainedSentence]:
         answers = explained(tower, [looked_at(tower, data)[image]], sentences, [0] * len(sentences), name=name)
-        for other, match in matches.items():
-            found = as_score(models[other], match([image] * len(sentences), sentences)).tolist()
-            for answer, score in zip(answers, found, strict=True):
-                answer.scores[other] = score
-        return [replace(one, scores={model: one.scores[model] for model in models}) for one in answers]
+        asked = [image] * len(sentences), sentences
+        found = {other: as_score(models[other], match(*asked)).tolist() for other, match in matches.items()}
+        before = [{other: scores[at] for other, scores in found.items()} for at in range(len(sentences))]
+        return [replace(one, scores=some | one.scores) for one, some in zip(answers, before, strict=True)]
 
     first = told([sentence] if caption is None else [sentence, caption])
     own = None if caption is None else [word.text.casefold() for word in first[1].words]

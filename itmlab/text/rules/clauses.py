@@ -34,10 +34,8 @@ class Subjects:
                     return self.together(child)
         if word.head >= 0 and word.label in _CLAUSES:
             return self._antecedent(number, depth)
-        if word.head < 0:
-            left = [c for c in word.children if c < number and self.is_thing(c) and self.words[c].preposition is None]
-            return self.together(left[-1]) if left else []
-        return []
+        left = [c for c in word.children if c < number and self.is_thing(c) and self.words[c].preposition is None]
+        return self.together(left[-1]) if left and word.head < 0 else []
 
     def _antecedent(self, number: int, depth: int) -> list[int]:
         """What the clause of word `number` hangs on, or what that is said of in turn."""
@@ -50,8 +48,7 @@ class Subjects:
             return self.together(head)
         if self.has_subject(head) and word.label in ("advcl", "parataxis", "dep"):
             return self.of(head, depth + 1)
-        bearer = self.bearer(head, depth + 1) if self.is_verb(number) else []
-        if bearer:
+        if self.is_verb(number) and (bearer := self.bearer(head, depth + 1)):
             return bearer
         return self.joined(head) if word.label in ("acl", "acl:relcl", "advcl") else self.together(head)
 
@@ -76,10 +73,9 @@ class Subjects:
             said = self.of(number) if self.has_subject(number) and not there else []
             return said or self.joined(number)
         word = self.words[number]
-        if word.verb == "be" or self.has_subject(number) or word.pos in ("ADJ", "VERB"):
-            found = self.of(number)
-            if found:
-                return found
+        says = word.verb == "be" or self.has_subject(number) or word.pos in ("ADJ", "VERB")
+        if says and (found := self.of(number)):
+            return found
         return self.referents(word.head, depth + 1)
 
     def together(self, number: int) -> list[int]:
@@ -224,8 +220,7 @@ class Clauses:
         head = self.phrases.find(word.head)
         if not own or head < 0 or any(self.words[child].label == "mark" for child in word.children):
             return False
-        left = self._left_behind(number)
-        if left is not None:
+        if (left := self._left_behind(number)) is not None:
             self._say(who, f"{word.verb} {left.text}", head, joint(word, left))
         elif not places:
             self._say(who, word.verb, head, word.span)

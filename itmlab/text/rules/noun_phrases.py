@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from ..graph import Span
 from .lexicon import Knowledge, noun_lemma, word_set
 from .repair import NOUNS
-from .tree import Word, hang
+from .tree import Word, attach
 
 NUMBERS = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
@@ -88,21 +88,17 @@ class Phrases:
 
     def _is_head(self, number: int) -> bool:
         word = self.words[number]
-        if word.pos == "PRON":
-            return word.text in _PEOPLE
         if word.pos not in NOUNS:
-            return False
+            return word.pos == "PRON" and word.text in _PEOPLE
         modifies = word.label in ("compound", "amod") and word.head == number + 1
         inside = modifies and self.words[word.head].pos in NOUNS
         return not inside and any(letter.isalpha() for letter in word.text)
 
     def _read(self, number: int) -> None:
-        word = self.words[number]
-        before = self._before(number)
+        word, before = self.words[number], self._before(number)
         name = noun_lemma(word.text) if word.pos in NOUNS else _PEOPLE[word.text]
-        thing = Thing(name, number, word.span)
-        thing.plural = (noun_lemma(word.text) != word.text and word.text != "glasses") or word.text in _PLURAL_FORMS
-        thing.count = None if thing.plural else 1
+        plural = (noun_lemma(word.text) != word.text and word.text != "glasses") or word.text in _PLURAL_FORMS
+        thing = Thing(name, number, word.span, count=None if plural else 1, plural=plural)
         joined = True
         for at in reversed(before):
             joined = self._modify(thing, at, joined)
@@ -131,9 +127,8 @@ class Phrases:
         word = self.words[at]
         if word.pos == "PART" and self._owner(at, number) >= 0:
             return True
-        if word.pos in ("ADP", "AUX", "PRON", "SCONJ") or (
-            word.pos == "VERB" and word.label not in ("amod", "advmod", "compound")
-        ):
+        acts = word.pos == "VERB" and word.label not in ("amod", "advmod", "compound")
+        if acts or word.pos in ("ADP", "AUX", "PRON", "SCONJ"):
             return word.label == "nmod:poss" and word.head == number
         climbed = at
         for _ in range(8):
@@ -142,9 +137,8 @@ class Phrases:
                 return False
             if here.head == number:
                 return here.label != "conj" or word.label in ("cc", "punct")
-            if here.head > number or (
-                here.head < at and (here.label != "conj" or here.pos not in ("ADJ", "VERB", "ADV"))
-            ):
+            joined = here.label == "conj" and here.pos in ("ADJ", "VERB", "ADV")
+            if here.head > number or (here.head < at and not joined):
                 return False
             climbed = here.head
         return False
@@ -208,9 +202,8 @@ class Phrases:
         if thing.attributes:
             last, span = thing.attributes[-1]
             first = last.partition(" ")[0]
-            if span.start == word.end and (
-                (word.text in _SHADES and first in _COLOURS) or (first in _SHAPES and " " not in last)
-            ):
+            one = (word.text in _SHADES and first in _COLOURS) or (first in _SHAPES and " " not in last)
+            if one and span.start == word.end:
                 thing.attributes[-1] = (f"{word.text} {last}", Span(word.start, span.end))
                 return
         thing.attributes.append((word.text, word.span))
@@ -259,7 +252,7 @@ def _replace(words: list[Word], outer: int, inner: int) -> None:
     head, label, preposition = words[outer].head, words[outer].label, words[outer].preposition
     for child in list(words[outer].children):
         if child != inner and (child > inner or words[child].label in ("nsubj", "cop", "expl", "nsubj:pass")):
-            hang(words, child, inner, words[child].label)
-    hang(words, inner, head, label)
-    hang(words, outer, inner, "det")
+            attach(words, child, inner, words[child].label)
+    attach(words, inner, head, label)
+    attach(words, outer, inner, "det")
     words[inner].preposition, words[outer].preposition = preposition, None

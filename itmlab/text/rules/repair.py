@@ -185,12 +185,8 @@ def join_subjects(nodes: list[Node], verb: int) -> None:
         return
     helpers = {nodes[child].text for child in below if nodes[child].label in _HELPERS}
     one = helpers & _ONE or (not helpers and nodes[verb].text.endswith("s"))
-    busy = any(
-        nodes[child].pos == "VERB" or nodes[child].label in ("nsubj", "expl")
-        for child in children_of(nodes, first)
-        if child != verb
-    )
-    if one or busy:
+    others = [nodes[child] for child in children_of(nodes, first) if child != verb]
+    if one or any(other.pos == "VERB" or other.label in ("nsubj", "expl") for other in others):
         return
     nodes[verb].head, nodes[verb].label = nodes[first].head, nodes[first].label
     nodes[first].head, nodes[first].label = verb, "nsubj"

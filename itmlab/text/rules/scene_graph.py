@@ -156,9 +156,8 @@ class Places:
         owners = [a for a, name, b, _ in self.links if b == part and name in ("with", "have")]
         whole = owners[0] if owners else before[0]
         if whole != part:
-            self.links = [
-                link for link in self.links if (link[0], link[2]) != (whole, part) or link[1] not in ("with", "have")
-            ]
+            said = {(whole, "with", part), (whole, "have", part)}
+            self.links = [link for link in self.links if link[:3] not in said]
             self._say([part], preposition.name, [whole], preposition.span)
 
     def _owners(self) -> None:

@@ -1,8 +1,7 @@
 """One form for every parser's trees: words with Universal-Dependencies labels, prepositions as marks on their nouns.
 
 Understood are Universal Dependencies (de Marneffe et al., 2021: a preposition is the `case` of its noun) and the
-ClearNLP labels of spaCy's English models (a preposition is a `prep` between a word and its `pobj`; "be" is the head of
-what it links).
+ClearNLP labels of spaCy's English models (a preposition is a `prep` between a word and its `pobj`; "be" is a head).
 """
 
 import bisect
@@ -80,12 +79,11 @@ def read(doc: "Doc", known: Knowledge) -> list[Word]:
             text = "".join(texts[start:end]) if "-" in texts[start:end] else " ".join(texts[start:end])
             if not name:
                 pos = "NOUN" if " " in text else pos
+        marked = label in ("case", "prep", "agent") and pos != "PART" and "'" not in text
         if name:
             units[number], pos, text = Preposition(name, start, end), "ADP", name
             outside[number] = [block_of[tree[at].head] for at in out if tree[at].head >= 0]
-        elif (label in ("case", "prep", "agent") and pos != "PART" and "'" not in text) or (
-            pos == "ADP" and is_preposition(text)
-        ):
+        elif marked or (pos == "ADP" and is_preposition(text)):
             units[number] = Preposition(text, start, end)
         label = _CLEARNLP.get(label, label)
         label = label if label in _KEPT else label.partition(":")[0]
@@ -102,8 +100,7 @@ def _blocks(texts: Sequence[str], spaced: Sequence[bool], known: Knowledge) -> l
     """(start, end, preposition name or ""): words joined by hyphens and prepositions of several words are one block."""
     blocks, at = [], 0
     while at < len(texts):
-        found = match(texts[at : at + LONGEST + 2], 0)
-        if found is not None:
+        if (found := match(texts[at : at + LONGEST + 2], 0)) is not None:
             blocks.append((at, at + found[0], found[1]))
             at += found[0]
             continue
@@ -167,14 +164,10 @@ def _noun_of(words: list[Word], thing: int) -> int:
         word = words[thing]
         if word.pos in NOUNS or thing + 1 >= len(words):
             return thing
+        noun = words[thing + 1]
         if word.label in _INSIDE_PHRASE and word.head > thing:
             thing = word.head
-        elif (
-            word.pos in ("ADJ", "VERB")
-            and words[thing + 1].pos in NOUNS
-            and words[thing + 1].head in (word.head, thing)
-        ):
-            noun = words[thing + 1]
+        elif word.pos in ("ADJ", "VERB") and noun.pos in NOUNS and noun.head in (word.head, thing):
             noun.head, noun.label = word.head, word.label
             word.head, word.label = thing + 1, "amod"
             thing += 1
@@ -209,9 +202,9 @@ def _lift_predicates(words: list[Word]) -> None:
         if not linked:
             continue
         for child in [child for child in word.children if child != linked[0]]:
-            hang(words, child, linked[0], words[child].label)
-        hang(words, linked[0], word.head, word.label)
-        hang(words, number, linked[0], "cop")
+            attach(words, child, linked[0], words[child].label)
+        attach(words, linked[0], word.head, word.label)
+        attach(words, number, linked[0], "cop")
 
 
 def _break_cycles(words: list[Word]) -> None:
@@ -237,7 +230,7 @@ def _link(words: list[Word]) -> None:
             words[word.head].children.append(number)
 
 
-def hang(words: list[Word], child: int, head: int, label: str) -> None:
+def attach(words: list[Word], child: int, head: int, label: str) -> None:
     """Give a word another head and label (-1: none)."""
     word = words[child]
     if word.head >= 0:
@@ -293,11 +286,9 @@ def match(words: Sequence[str], start: int) -> tuple[int, str] | None:
     >>> match("a dog on the side of the road".split(), 2)
     (6, 'on side of')
     """
-    first = words[start]
-    placed = _place(words, start) if first in _PLACES else None
-    if placed is not None:
+    if words[start] in _PLACES and (placed := _place(words, start)):
         return placed
-    for parts in _BY_FIRST.get(first, ()):
+    for parts in _BY_FIRST.get(words[start], ()):
         end = start + len(parts)
         if tuple(words[start:end]) == parts:
             name = " ".join(parts)

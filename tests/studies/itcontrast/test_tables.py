@@ -9,8 +9,7 @@ from itmlab.errors import ItmlabError
 from itmlab.studies.itcontrast.sweeps import TERMS, memory_sweep, shares_by_temperature, term_names, terms
 from itmlab.studies.itcontrast.tables import (
     COLOURS,
-    TABLE_3,
-    TABLE_4,
+    TABLES,
     draw_contrast_gains,
     draw_contrast_table,
     draw_denominator_shares,
@@ -37,7 +36,7 @@ def dots(figure, axis, symbol):
     return [trace.x[0] for trace in own if trace.marker.symbol == symbol]
 
 
-@pytest.mark.parametrize(("table", "paper"), [(3, TABLE_3), (4, TABLE_4)])
+@pytest.mark.parametrize(("table", "paper"), TABLES.items())
 def test_a_table_has_a_row_a_recipe_and_the_papers_numbers_as_diamonds(table, paper):
     found = comparison(list(paper))
     figure = draw_contrast_table(found, table, title="t")
@@ -55,9 +54,10 @@ def test_a_table_has_a_row_a_recipe_and_the_papers_numbers_as_diamonds(table, pa
 
 
 def test_the_papers_numbers_are_the_papers():
-    assert TABLE_3["scan"] == (61.1, 91.5, 43.3, 80.9) and TABLE_3["oscar+syn+info"] == (92.8, 99.3, 84.1, 98.1)
-    assert TABLE_4["scan"] == (67.4, 95.8, 48.6, 85.2) and TABLE_4["sgraf+syn+info"] == (80.7, 98.3, 62.2, 91.1)
-    assert (len(TABLE_3), len(TABLE_4)) == (7, 8)
+    table_3, table_4 = TABLES.values()
+    assert table_3["scan"] == (61.1, 91.5, 43.3, 80.9) and table_3["oscar+syn+info"] == (92.8, 99.3, 84.1, 98.1)
+    assert table_4["scan"] == (67.4, 95.8, 48.6, 85.2) and table_4["sgraf+syn+info"] == (80.7, 98.3, 62.2, 91.1)
+    assert (len(table_3), len(table_4)) == (7, 8)
 
 
 def test_gains_are_paired_differences_from_the_same_encoder():
@@ -87,7 +87,7 @@ def test_difference_takes_the_comparisons_baseline_unless_told():
 
 
 def test_a_control_stands_below_its_encoder_and_takes_its_place_in_the_gains():
-    found = comparison([*TABLE_4, "scan+features"])
+    found = comparison([*TABLES[4], "scan+features"])
     table = draw_contrast_table(found, 4, title="t")
     assert list(table.layout.yaxis.ticktext)[:3] == ["SCAN", "SCAN + global features", "SCAN + Syn"]
     assert dots(table, "x", "diamond")[:2] == [67.4, 68.5]
@@ -100,7 +100,7 @@ def test_a_control_stands_below_its_encoder_and_takes_its_place_in_the_gains():
 
 def test_a_table_of_what_was_not_compared_is_one_line():
     with pytest.raises(ItmlabError, match="not compared: sgraf, "):
-        draw_contrast_table(comparison([name for name in TABLE_4 if "scan" in name]), 4, title="t")
+        draw_contrast_table(comparison([name for name in TABLES[4] if "scan" in name]), 4, title="t")
 
 
 def test_the_kinds_of_terms_are_those_that_are_explained():

@@ -7,13 +7,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from itmlab.metrics.statistics import wilson
 from itmlab.studies.kit.bars import (
     draw_calibration,
     draw_false_negative_shares,
     draw_recall_bars,
     draw_roc,
     draw_training_curves,
-    wilson,
 )
 
 
@@ -22,7 +22,7 @@ from itmlab.studies.kit.bars import (
 def test_wilsons_interval_holds_the_shares_that_the_count_does_not_contradict(count: int, data):
     """Its ends are where the score test is just met: |observed − p| = z·sqrt(p(1−p)/n)."""
     hits = data.draw(st.integers(0, count))
-    lower, upper = (float(end) for end in wilson(np.array(hits), np.array(count)))
+    lower, upper = (float(end) for end in wilson(hits / count, count))
     for end in (lower, upper):
         assert -1e-12 <= end <= 1 + 1e-12
         end = min(max(end, 0), 1)

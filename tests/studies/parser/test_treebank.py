@@ -9,9 +9,9 @@ import pytest
 from itmlab.errors import ItmlabError
 from itmlab.studies.parser import captionlike
 from itmlab.studies.parser.captions import caption_trees, read_factual
-from itmlab.studies.parser.conllu import Sentence, Word, read_conllu, text_of
+from itmlab.studies.parser.conllu import Sentence, Word, doc_of, kept_features, read_conllu, text_of
 from itmlab.studies.parser.scores import parsing_scores
-from itmlab.studies.parser.treebank import augmented, doc_of, kept_features, prepare, train
+from itmlab.studies.parser.treebank import augmented, prepare, train
 from itmlab.text.parsing import load_pipeline
 
 SENTENCES = """\

@@ -99,7 +99,7 @@ def test_ground_truth_has_a_star_and_the_world_its_say(pictures):
 
 def test_more_than_a_row_of_pictures_goes_on_below(pictures):
     six = Ranking(np.arange(6), np.linspace(1, 0, 6), 1.0, None, None, {})
-    figure = draw_ranked_pictures("a dog", pictures, {"one": six}, title="best", columns=5)
+    figure = draw_ranked_pictures("a dog", pictures, {"one": six}, title="best")
     tops = [image.y for image in figure.layout.images]
     assert len(set(tops[:5])) == 1 and tops[5] > tops[0] + figure.layout.images[0].sizey
 

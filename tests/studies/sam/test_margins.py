@@ -5,7 +5,8 @@ import pytest
 from PIL import Image
 
 from itmlab.studies.kit.theme import BLUE, VERMILION, WIDTH
-from itmlab.studies.sam.margins import MATCH, OUTER, PAPER_GAINS, blueness, draw_adaptive_margins, draw_reduced_data
+from itmlab.studies.sam.figures import mixed
+from itmlab.studies.sam.margins import ALIKE, MATCH, OUTER, PAPER_GAINS, draw_adaptive_margins, draw_reduced_data
 
 RELEVANCE, MARGINS = np.array([2.0, 1.0, 0.0]), np.array([-0.05, 0.1, 0.25])
 
@@ -28,8 +29,8 @@ def test_the_farther_out_the_larger_the_margin_and_the_fixed_one_is_a_circle():
 
 
 def test_blue_is_alike_and_red_is_not():
-    assert (blueness(1.0), blueness(0.0)) == (BLUE, VERMILION)
-    assert blueness(1.3) == BLUE and blueness(-1) == VERMILION
+    assert (mixed(1.0, ALIKE), mixed(0.0, ALIKE)) == (BLUE, VERMILION)
+    assert mixed(1.3, ALIKE) == BLUE and mixed(-1, ALIKE) == VERMILION
     colours = drawn().data[-1].marker.color
     assert colours[0] == colours[3] == BLUE and colours[2] == VERMILION
 

@@ -13,7 +13,7 @@ from itmlab.studies.kit.theme import GREEN, INK, VERMILION, text_width
 from itmlab.studies.tags.word_accuracy import WordTruth
 from itmlab.studies.tags.word_figures import (
     FITS,
-    LEGEND,
+    MARKS,
     MISFITS,
     SIZE,
     blend,
@@ -163,7 +163,7 @@ def test_lines_say_what_corrections_are_and_the_legend_what_lines_are():
     lines = [shape.fillcolor for shape in figure.layout.shapes if shape.type == "rect" and shape.y1 - shape.y0 == 3]
     assert lines == [GREEN, VERMILION] * 2  # under the words, then in the legend
     found = words(figure)
-    assert LEGEND["restored"] in found and LEGEND["other"] in found and LEGEND["rewritten"] not in found
+    assert [MARKS[mark][1] in found for mark in ("restored", "other", "rewritten")] == [True, True, False]
 
 
 def test_a_wrong_sentence_that_scores_no_lower_than_its_caption_is_red():
