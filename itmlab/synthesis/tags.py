@@ -205,9 +205,9 @@ def vse_c(data: CaptionSet, number: int | None = None, *, filtered: bool = True)
 class Retrieved:
     """`number` captions of other images for each caption, drawn at random without replacement from a pool.
 
-    The pool is `pool` (the whole set), or the captions of the call (the batch) if that is None. With
-    `FilteredTopM` on top its hardest are kept: TAGS draws 399 and keeps 31 (A.1, METHODS 3.5). Nothing is replaced in them, so the filter of
-    false negatives lets them pass. A caption that also describes the image is never taken.
+    The pool is `pool` (the whole set), or the captions of the call (the batch) if that is None. With `FilteredTopM` on
+    top its hardest are kept: TAGS draws 399 and keeps 31 (A.1, METHODS 3.5). Nothing is replaced in them, so the filter
+    of false negatives lets them pass. A caption that also describes the image is never taken.
     """
 
     def __init__(self, pool: Sequence[str] | None = None, *, number: int = 399):

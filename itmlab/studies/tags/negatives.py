@@ -136,10 +136,10 @@ def synthetic_negatives(
     `temperature`), "wm" (the same with single words), "vse_c" (swaps by rule), "in_batch" and "whole_set" (captions of
     other images: of `batch` of these captions, or of `drawn` of the whole set, None: all), or a function of your own
     that is called as `synthesis.FilteredTopM` calls. Copies, duplicates and, if `filtered`, false negatives go;
-    `implied` counts what said words imply as said too, where a world knows (the paper's filter does not). The `keep` best by the
-    generating model stay, or by `scorer` if no model generates. `scorer` (default: `run`) scores what stays, Run or
-    model of any kind; without both nothing is scored. `fluent` names the causal model of the perplexities (None: not
-    asked).
+    `implied` counts what said words imply as said too, where a world knows (the paper's filter does not). The `keep`
+    best by the generating model stay, or by `scorer` if no model generates. `scorer` (default: `run`) scores what
+    stays, Run or model of any kind; without both nothing is scored. `fluent` names the causal model of the perplexities
+    (None: not asked).
     """
     from tqdm.auto import tqdm
 
