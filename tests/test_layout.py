@@ -1,6 +1,7 @@
 """The house as `CONTRIBUTING.md` draws it: rooms, who may import whom, sizes, names. Read from the source, not run."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -172,6 +173,12 @@ def test_the_core_brings_neither_scenes_nor_studies_nor_plotly(name: str) -> Non
     code = f"import sys, itmlab.{name}; print([name for name in sys.modules if name.startswith({unwanted})])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert result.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "itmlab/METHODS.md"])
+def test_files_named_on_a_page_are_there(page: str) -> None:
+    named = set(re.findall(r"`((?:\w+/)+\w+\.(?:py|md|txt))`", (ROOT / page).read_text(encoding="utf-8")))
+    assert named and {name for name in named if not ((PACKAGE / name).exists() or (ROOT / name).exists())} == set()
 
 
 @pytest.mark.slow
