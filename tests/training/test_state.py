@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 
 from itmlab.errors import ItmlabError
 from itmlab.training.loop import train
+from itmlab.training.state import rank_slice
 from tests.training import two_processes
 
 
