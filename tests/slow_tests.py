@@ -1,6 +1,6 @@
 """Which tests are slow: `python tests/slow_tests.py REPORT.xml` writes slow_tests.txt from pytest's --junitxml report.
 
-A test (with all its parameters together) is slow from half a second on. Take the report of a quiet machine.
+A test (with all its parameters together) is slow from a tenth of a second on. Take the report of a quiet machine.
 """
 
 import sys
@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
 
-FROM = 0.5  # seconds
+FROM = 0.1  # seconds
 HERE = Path(__file__).resolve().parent
 
 
