@@ -20,7 +20,7 @@ class Progress:
 
     def __init__(self, name: str, steps: int, done: int, *, shown: bool = True, out: TextIO | None = None):
         self.name, self.steps, self.done, self.shown = name, steps, done, shown
-        self.out = out or (sys.stdout if "ipykernel" in sys.modules else sys.stderr)  # a notebook frames errors in red
+        self.out = out or (sys.stdout if in_notebook() else sys.stderr)  # a notebook frames errors in red
         self.recall = "–"
         self._began, self._begun_at, self._said = time.monotonic(), done, time.monotonic()
         self._bar = None
@@ -53,6 +53,16 @@ class Progress:
         pace = (self._said - self._began) / max(self.done - self._begun_at, 1)
         left = pace * (self.steps - self.done)
         print(f"{self.name}: step {self.done}/{self.steps}, {what}, {clock(left)} left", file=self.out, flush=True)
+
+
+def in_notebook() -> bool:
+    """Whether this process is a notebook's kernel; IPython is only asked where something has imported it.
+
+    >>> in_notebook()
+    False
+    """
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
 
 
 def clock(seconds: float) -> str:

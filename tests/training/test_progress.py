@@ -1,6 +1,7 @@
 """Progress is a bar on a terminal and plain lines elsewhere."""
 
 import io
+import sys
 
 import pytest
 
@@ -44,3 +45,12 @@ def test_nothing_when_nothing_is_wanted():
 @pytest.mark.parametrize(("seconds", "shown"), [(0, "0:00"), (42.4, "0:42"), (187, "3:07"), (3753, "1:02:33")])
 def test_time_is_read_as_on_a_clock(seconds, shown):
     assert clock(seconds) == shown
+
+
+def test_lines_go_to_stdout_in_a_kernel_alone(monkeypatch):
+    import IPython
+    import ipykernel  # noqa: F401  imported, as another test or a tool may have, is not yet a notebook
+
+    assert Progress("fne", 4, 0).out is sys.stderr
+    monkeypatch.setattr(IPython, "get_ipython", lambda: type("Shell", (), {"kernel": object()})())
+    assert Progress("fne", 4, 0).out is sys.stdout
