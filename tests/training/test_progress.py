@@ -48,8 +48,8 @@ def test_time_is_read_as_on_a_clock(seconds, shown):
 
 
 def test_lines_go_to_stdout_in_a_kernel_alone(monkeypatch):
-    import IPython
     import ipykernel  # noqa: F401  imported, as another test or a tool may have, is not yet a notebook
+    import IPython
 
     assert Progress("fne", 4, 0).out is sys.stderr
     monkeypatch.setattr(IPython, "get_ipython", lambda: type("Shell", (), {"kernel": object()})())
