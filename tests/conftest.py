@@ -1,6 +1,10 @@
 """What tests in several folders ask for."""
 
 import os
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # `-n 2`: processes share the cores, so each computes on one; before torch asks
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +17,12 @@ SLOW_TESTS = set((Path(__file__).parent / "slow_tests.txt").read_text(encoding="
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks `slow` what `pytest -m "not slow"`, the quick selection, leaves out (`tests/slow_tests.py` measures it)."""
+    """Marks `slow` what `pytest -m "not slow"`, the quick selection, leaves out (`tests/slow_tests.py` measures it).
+
+    The tour, one piece of many minutes, comes first, so that with `-n 2` the other process does all else beside it;
+    the browser's tests, which wait for pages against a clock, come last, when the tour is over.
+    """
+    items.sort(key=lambda item: (not item.nodeid.startswith("tests/notebooks/"), "tests/browser/" in item.nodeid))
     for item in items:
         test = item.nodeid.partition("[")[0]
         if test in SLOW_TESTS or SLOW_FOLDERS.intersection(Path(test).parts):
