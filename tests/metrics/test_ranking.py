@@ -226,7 +226,6 @@ def test_nothing_is_written_to_the_matrix():
         (torch.rand(4, 5), {"ks": (1,), "positives": torch.eye(4, 5).bool()}, "first is caption 4"),
         (torch.full((4, 8), torch.nan), {"ks": (1,)}, "NaN"),
     ],
-    ids=str,
 )  # fmt: skip
 def test_a_table_that_cannot_be_made_is_said(similarity, options, said):
     with pytest.raises(ItmlabError, match=said):

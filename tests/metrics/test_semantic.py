@@ -256,7 +256,6 @@ def test_candidates_that_score_minus_infinity_stand_before_what_is_left_out():
          r"k=5 of 4 candidates \(after up to 2 of ground truth are left out\)"),
         (torch.rand(2, 6), torch.rand(2, 6), {"keep_ground_truth": False, "positives": torch.ones(2, 6)}, "larger"),
     ],
-    ids=str,
 )  # fmt: skip
 def test_a_recall_that_cannot_be_answered_is_said(similarity, relevance, options, said):
     with pytest.raises(ItmlabError, match=said):

@@ -38,7 +38,9 @@ def semi_hard(allowed, positive, margin=0.25):
 
 
 @pytest.mark.parametrize(
-    ("sampler", "rule"), [(Hardest(), hardest), (Softest(), softest), (SemiHard(0.25), semi_hard)], ids=str
+    ("sampler", "rule"),
+    [(Hardest(), hardest), (Softest(), softest), (SemiHard(0.25), semi_hard)],
+    ids=("hardest", "softest", "semi_hard"),
 )
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), anchors=st.integers(1, 6), candidates=st.integers(1, 12), share=st.floats(0, 1))
