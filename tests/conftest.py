@@ -13,20 +13,23 @@ import pytest
 from itmlab.workbench import chrome_path
 
 SLOW_FOLDERS = {"benchmarks", "browser", "notebooks", "real"}
+ORDER = {"notebooks": 0, "browser": 2, "text": 3, "training": 3}  # all else 1
 SLOW_TESTS = set((Path(__file__).parent / "slow_tests.txt").read_text(encoding="utf-8").split())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks `slow` what `pytest -m "not slow"`, the quick selection, leaves out (`tests/slow_tests.py` measures it).
 
-    The tour, one piece of many minutes, comes first, so that with `-n 2` the other process does all else beside it;
-    the browser's tests, which wait for pages against a clock, come last, when the tour is over.
+    With `-n 2` the tests of a file stay in one process. The tour, one piece of many minutes, comes first. The browser's
+    tests, which wait for pages against a clock, come when it is over, in one process; the other then has the training.
     """
-    items.sort(key=lambda item: (not item.nodeid.startswith("tests/notebooks/"), "tests/browser/" in item.nodeid))
+    items.sort(key=lambda item: ORDER.get(Path(item.nodeid).parts[1], 1))
     for item in items:
         test = item.nodeid.partition("[")[0]
         if test in SLOW_TESTS or SLOW_FOLDERS.intersection(Path(test).parts):
             item.add_marker(pytest.mark.slow)
+        file = Path(test.partition("::")[0])
+        item.add_marker(pytest.mark.xdist_group("browser" if "browser" in file.parts else "/".join(file.parts[-2:])))
 
 
 REPOSITORY = Path(__file__).resolve().parents[1]
