@@ -7,12 +7,14 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # `-n 2`: processes share the cores, so
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from itmlab.workbench import chrome_path
 
 SLOW_FOLDERS = {"benchmarks", "browser", "notebooks", "real"}
+REPOSITORY = Path(__file__).resolve().parents[1]
 ORDER = {"notebooks": 0, "browser": 2, "text": 3, "training": 3}  # all else 1
 SLOW_TESTS = set((Path(__file__).parent / "slow_tests.txt").read_text(encoding="utf-8").split())
 
@@ -20,19 +22,27 @@ SLOW_TESTS = set((Path(__file__).parent / "slow_tests.txt").read_text(encoding="
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks `slow` what `pytest -m "not slow"`, the quick selection, leaves out (`tests/slow_tests.py` measures it).
 
-    With `-n 2` the tests of a file stay in one process. The tour, one piece of many minutes, comes first. The browser's
-    tests, which wait for pages against a clock, come when it is over, in one process; the other then has the training.
+    The tour, one piece of many minutes, comes first. The browser's tests, which wait for pages against a clock, come
+    when it is over; with `-n 2` the other process then has the training.
     """
     items.sort(key=lambda item: ORDER.get(Path(item.nodeid).parts[1], 1))
     for item in items:
         test = item.nodeid.partition("[")[0]
         if test in SLOW_TESTS or SLOW_FOLDERS.intersection(Path(test).parts):
             item.add_marker(pytest.mark.slow)
-        file = Path(test.partition("::")[0])
-        item.add_marker(pytest.mark.xdist_group("browser" if "browser" in file.parts else "/".join(file.parts[-2:])))
 
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `-n 2` the tests of a file stay in one process, for what they share; so do all of the browser's."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return "browser" if file.startswith("tests/browser/") else file
+
+    return ByFile(config, log)
 
 
 @pytest.fixture(scope="session")
