@@ -17,7 +17,7 @@ from .wording import Chooser, Sentence, text
 
 
 class Caption(NamedTuple):
-    """A sentence, its scene graph, and for each object of the graph the things of the scene that it means."""
+    """A sentence, its scene graph, and for each object of the graph the entities of the scene that it means."""
 
     text: str
     graph: SceneGraph
@@ -46,8 +46,8 @@ def write_captions(facts: Facts, *, seed: int, index: int, unannotated: float, c
         graph = sentence.graph(stop=dice.random() < stop, capital=dice.random() < capital)
         written = text(graph.tokens)
         # one that only names things of one sort ("A man.") should not be written often
-        says_more = graph.relations or any(thing.attributes for thing in graph.objects)
-        thin = not says_more and len({thing.lemma for thing in graph.objects}) == 1 and dice.random() < 0.8
+        says_more = graph.relations or any(entity.attributes for entity in graph.objects)
+        thin = not says_more and len({entity.lemma for entity in graph.objects}) == 1 and dice.random() < 0.8
         if not thin and written not in found and entails(facts, graph) == TRUE:
             found[written] = Caption(written, graph, tuple(sentence.means))
             if tries < 60:
@@ -101,7 +101,7 @@ def setting_first(chooser: Chooser, sentence: Sentence) -> None:
     sentence.say(",")
     subject = chooser.say(sentence, at)
     sentence.relate(subject, preposition, place, span)
-    done, pose = _deeds(chooser, at), chooser.things[at].pose
+    done, pose = _deeds(chooser, at), chooser.entities[at].pose
     if done:
         _action(chooser, sentence, subject, at, *chooser.dice.choice(done), chooser.dice.choice((PROGRESSIVE, SIMPLE)))
     elif pose in _POSES:
@@ -114,24 +114,24 @@ def passive(chooser: Chooser, sentence: Sentence) -> None:
         fact
         for fact in chooser.facts.scene.facts
         if fact.relation in ("ride", "hold", "chase", "kick", "fly", "play", "walk", "lead")
-        or (fact.relation == "wear" and chooser.things[fact.object].kind != "trousers" and chooser.chance(0.25))
+        or (fact.relation == "wear" and chooser.entities[fact.object].kind != "trousers" and chooser.chance(0.25))
     ]
     if not known:
         return plain(chooser, sentence)
     fact = chooser.dice.choice(known)
-    thing = chooser.say(sentence, fact.object)
+    entity = chooser.say(sentence, fact.object)
     if chooser.chance(0.4):
         sentence.say(chooser.dice.choice(("being", "is being")))
     span = sentence.say(relations()[fact.relation].forms[2])
     sentence.say("by")
-    sentence.relate(chooser.say(sentence, fact.subject), fact.relation, thing, span)
+    sentence.relate(chooser.say(sentence, fact.subject), fact.relation, entity, span)
     if chooser.chance(chooser.between(0.4, 0.1)):
         _setting(chooser, sentence, len(sentence.objects) - 1, fact.subject)
 
 
 def inventory(chooser: Chooser, sentence: Sentence) -> None:
     """As in “A man, a dog and a tree”."""
-    firsts = list({chooser.things[at].kind: at for at in chooser.mains}.values())
+    firsts = list({chooser.entities[at].kind: at for at in chooser.mains}.values())
     count = min(len(firsts), chooser.dice.choice((1, 2, 2, 2, 3)))
     told = chooser.dice.sample(firsts, count)
     for step, at in enumerate(told):
@@ -170,14 +170,14 @@ def _subject(chooser: Chooser) -> int:
     """A main thing to talk about; those who do something first."""
     kinds = {"person": 3.0, "animal": 2.6, "vehicle": 1.4}
     weights = [
-        kinds.get(chooser.things[at].category, 0.5) * (2.0 if _deeds(chooser, at) else 1.0) for at in chooser.mains
+        kinds.get(chooser.entities[at].category, 0.5) * (2.0 if _deeds(chooser, at) else 1.0) for at in chooser.mains
     ]
     return chooser.dice.choices(chooser.mains, weights)[0]
 
 
 def _predicate(chooser: Chooser, sentence: Sentence, subject: int, at: int, form: str) -> None:
     """What the subject does or where it is, and sometimes a second thing and the setting."""
-    done, near, pose = _deeds(chooser, at), _neighbours(chooser, at), chooser.things[at].pose
+    done, near, pose = _deeds(chooser, at), _neighbours(chooser, at), chooser.entities[at].pose
     said = True
     if done and chooser.chance(0.85):
         chooser.dice.shuffle(done)
@@ -207,19 +207,19 @@ def _predicate(chooser: Chooser, sentence: Sentence, subject: int, at: int, form
 
 def _while(chooser: Chooser, sentence: Sentence) -> None:
     """A second subject that does something at the same time."""
-    told = {thing for means in sentence.means for thing in means}
-    others = [other for other in chooser.mains if other not in told and chooser.things[other].pose in _POSES]
+    told = {entity for means in sentence.means for entity in means}
+    others = [other for other in chooser.mains if other not in told and chooser.entities[other].pose in _POSES]
     if others:
         other, joint = chooser.dice.choice(others), chooser.dice.choice(("while", "and", "as"))
         sentence.say(joint)
         number = chooser.say(sentence, other)
-        _pose(sentence, number, PROGRESSIVE if joint != "and" else PARTICIPLE, chooser.things[other].pose)
+        _pose(sentence, number, PROGRESSIVE if joint != "and" else PARTICIPLE, chooser.entities[other].pose)
 
 
 def _group_tail(chooser: Chooser, sentence: Sentence, subject: int, group: tuple[int, ...], form: str) -> None:
     """What all of a group do, and where they are if they are in one place."""
     facts, first = chooser.facts, group[0]
-    poses = {chooser.things[at].pose for at in group}
+    poses = {chooser.entities[at].pose for at in group}
     pose = poses.pop() if len(poses) == 1 else ""
     together = len({(facts.ground(at), facts.root(at) == at) for at in group}) == 1
     if pose in attributes() and chooser.chance(chooser.between(0.85, 0.6)):
@@ -246,25 +246,25 @@ _OTHER_WORDS = {
 
 
 def _deeds(chooser: Chooser, at: int) -> list[tuple[str, int]]:
-    """The composed (relation, thing) of which `at` is the subject, apart from clothes and the ground."""
+    """The composed (relation, entity) of which `at` is the subject, apart from clothes and the ground."""
     return [
         (fact.relation, fact.object)
         for fact in chooser.facts.scene.facts
-        if fact.subject == at and fact.relation in _SAID and chooser.things[fact.object].category != "stuff"
+        if fact.subject == at and fact.relation in _SAID and chooser.entities[fact.object].category != "stuff"
     ]
 
 
 def _neighbours(chooser: Chooser, at: int) -> list[tuple[str, int]]:
-    """(relation, thing) that hold by position; nobody says "a box next to a box"."""
-    thing = chooser.things[at]
+    """(relation, entity) that hold by position; nobody says "a box next to a box"."""
+    entity = chooser.entities[at]
     return [
         (name, other)
         for other in chooser.mains
         if other != at and not chooser.facts.between(at, other)
-        if chooser.things[other].kind != thing.kind or thing.category == "person"
+        if chooser.entities[other].kind != entity.kind or entity.category == "person"
         for name in _NEXT
         if chooser.facts.holds(at, name, other)
-        and not (name == "under" and chooser.things[other].category in ("animal", "person"))
+        and not (name == "under" and chooser.entities[other].category in ("animal", "person"))
     ]
 
 
@@ -290,13 +290,13 @@ def _pose(sentence: Sentence, subject: int, form: str, lemma: str) -> None:
 def _relative(chooser: Chooser, sentence: Sentence, form: str, at: int) -> None:
     """The pronoun of a relative clause."""
     if form == RELATIVE:
-        sentence.say("who" if chooser.things[at].category == "person" else "that")
+        sentence.say("who" if chooser.entities[at].category == "person" else "that")
 
 
-def _action(chooser: Chooser, sentence: Sentence, subject: int, at: int, relation: str, thing: int, form: str) -> None:
+def _action(chooser: Chooser, sentence: Sentence, subject: int, at: int, relation: str, entity: int, form: str) -> None:
     """A relation said of the subject, its object's noun phrase included."""
     _relative(chooser, sentence, form, at)
-    placed, pose = relation in ("on", "in", *_NEXT), chooser.things[at].pose
+    placed, pose = relation in ("on", "in", *_NEXT), chooser.entities[at].pose
     if placed:  # with the pose ("sits on a bench") or without ("is on a bench")
         posed = pose in _POSES and pose != "jump"
         if posed and chooser.chance(chooser.between(0.75, 0.4)):
@@ -304,12 +304,12 @@ def _action(chooser: Chooser, sentence: Sentence, subject: int, at: int, relatio
         elif form != PARTICIPLE:
             _be(sentence, subject)
     lemma = chooser.dice.choice(_OTHER_WORDS.get(relation, (relation,)))
-    if relation == "hold" and chooser.things[thing].kind in ("bag", "ball", "umbrella") and chooser.chance(0.3):
+    if relation == "hold" and chooser.entities[entity].kind in ("bag", "ball", "umbrella") and chooser.chance(0.3):
         lemma = "carry"
     if relation == "chase" and chooser.chance(0.3):
         lemma = "run after"
     span = sentence.say(lemma if placed else _verb(sentence, subject, form, lemma, relations()[lemma].forms))
-    sentence.relate(subject, lemma, chooser.say(sentence, thing), span)
+    sentence.relate(subject, lemma, chooser.say(sentence, entity), span)
 
 
 def _setting(chooser: Chooser, sentence: Sentence, subject: int, at: int) -> None:
@@ -324,18 +324,18 @@ def _say_place(chooser: Chooser, sentence: Sentence, options: Sequence[tuple[str
     """One of some places: its preposition, where that is said, the place's number among the objects."""
     preposition, words, lemma = chooser.dice.choice(options)
     span, (article, noun) = sentence.say(preposition), words.split()
-    stuff = tuple(number for number, thing in enumerate(chooser.things) if thing.kind == lemma)
-    return preposition, span, sentence.thing(lemma, noun, stuff or (chooser.facts.scene.place,), before=article)
+    stuff = tuple(number for number, entity in enumerate(chooser.entities) if entity.kind == lemma)
+    return preposition, span, sentence.entity(lemma, noun, stuff or (chooser.facts.scene.place,), before=article)
 
 
 def _clothes(chooser: Chooser, sentence: Sentence, subject: int, at: int) -> None:
     """Something that a person wears: "in a red shirt", "wearing a hat"."""
-    worn = [number for number, thing in enumerate(chooser.things) if thing.wearer == at]
+    worn = [number for number, entity in enumerate(chooser.entities) if entity.wearer == at]
     if not worn or not chooser.chance(chooser.between(0.55, 0.1)):
         return
     garment = chooser.dice.choice(worn)
     words = chooser.dice.choice(("in", "wearing", "with"))
-    if chooser.things[garment].kind == "backpack":
+    if chooser.entities[garment].kind == "backpack":
         words = chooser.dice.choice(("with", "carrying", "wearing"))
     lemma = {"wearing": "wear", "carrying": "carry"}.get(words, words)
     span = sentence.say(words)

@@ -1,6 +1,6 @@
 """Is what a sentence says true of a scene? The parser's reading in the world's words, then a three-valued search.
 
-Verdicts are numbers while they are combined: 2 true, 1 undecided, 0 false; "and" is the least, "some" the greatest.
+Truth labels are numbers while they are combined: 2 true, 1 undecided, 0 false; "and" is the least, "some" the greatest.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from ..text.graph import Attribute, Relation, SceneGraph, SceneObject, Span
 from ..text.rules.lexicon import word_set
 from .lexicon import ATTRIBUTES, NOUNS, RELATIONS, Noun, attributes, nouns, relations
 from .relations import Facts
-from .scene import KINDS, Scene, Thing
+from .scene import KINDS, Entity, Scene
 
 TRUE, OPEN, FALSE = 2, 1, 0
 _LEVEL = {True: TRUE, None: OPEN, False: FALSE}
@@ -23,7 +23,7 @@ _UNKNOWN, _SCENERY = -2, -1  # stand for what an unknown word may mean, and for 
 def entails(facts: Facts, graph: SceneGraph) -> int:
     """TRUE, OPEN or FALSE: is what `graph` says true of the scene of `facts`?
 
-    >>> facts = Facts(Scene("field", (Thing("dog", colour="brown", pose="run"), Thing("grass"), Thing("field")), ()))
+    >>> facts = Facts(Scene("field", (Entity("dog", colour="brown", pose="run"), Entity("grass"), Entity("field")), ()))
     >>> [entails(facts, SceneGraph((SceneObject(word, (), 1),))) for word in ("animal", "cat", "philosophy")]
     [2, 0, 1]
     """
@@ -34,11 +34,11 @@ def entails(facts: Facts, graph: SceneGraph) -> int:
 
 
 def candidates(scene: Scene, wanted: SceneObject) -> list[tuple[int, int]]:
-    """(thing, level) of everything that an object of a graph may mean, best first."""
+    """(entity, level) of everything that an object of a graph may mean, best first."""
     entries = nouns().get(wanted.lemma)
     if entries is None:
         return [(_UNKNOWN, OPEN)]
-    found = [(number, level) for number, thing in enumerate(scene.objects) if (level := suits(wanted, thing))]
+    found = [(number, level) for number, entity in enumerate(scene.objects) if (level := suits(wanted, entity))]
     if scene.backdrop and any(scene.backdrop & (entry.means | entry.perhaps) for entry in entries):
         found.append((_SCENERY, OPEN))
     return sorted(found, key=lambda pair: -pair[1])
@@ -50,7 +50,7 @@ def is_group(wanted: SceneObject) -> bool:
 
 
 class Search:
-    """Gives each single object of a graph its own thing, counts the groups, and keeps the best verdict."""
+    """Gives each single object of a graph its own entity, counts the groups, and keeps the best truth label."""
 
     def __init__(self, facts: Facts, graph: SceneGraph, choices: list[list[tuple[int, int]]]):
         self.facts, self.graph, self.choices = facts, graph, choices
@@ -61,7 +61,7 @@ class Search:
         self.found, self.steps = FALSE, 0
 
     def best(self) -> int:
-        """The greatest verdict over all ways to choose."""
+        """The greatest truth label over all ways to choose."""
         self._choose(0, TRUE)
         return self.found
 
@@ -77,36 +77,38 @@ class Search:
             return
         at = self.singles[depth]
         used = self.chosen.values()
-        for thing, fit in self.choices[at]:
-            if thing >= 0 and thing in used:
+        for entity, fit in self.choices[at]:
+            if entity >= 0 and entity in used:
                 continue
-            self.chosen[at] = thing
+            self.chosen[at] = entity
             self._choose(depth + 1, min(level, fit, self._links(at)))
             del self.chosen[at]
             if self.found == TRUE:
                 return
 
     def _links(self, at: int) -> int:
-        """The least verdict of the relations between the object just chosen and those chosen before."""
+        """The least truth label of the relations between the object just chosen and those chosen before."""
         level = TRUE
         for link in self.graph.relations:
             if at in (link.subject, link.object) and link.subject in self.chosen and link.object in self.chosen:
                 level = min(level, self._link(self.chosen[link.subject], link.lemma, self.chosen[link.object]))
         return level
 
-    def _link(self, subject: int, lemma: str, thing: int) -> int:
-        if _SCENERY in (subject, thing) and lemma in relations() and relations()[lemma].category == "action":
+    def _link(self, subject: int, lemma: str, entity: int) -> int:
+        if _SCENERY in (subject, entity) and lemma in relations() and relations()[lemma].category == "action":
             return FALSE  # nobody holds or rides the background
-        return OPEN if subject < 0 or thing < 0 else related(self.facts, subject, lemma, thing)
+        return OPEN if subject < 0 or entity < 0 else related(self.facts, subject, lemma, entity)
 
     def _groups(self) -> int:
         level, taken = TRUE, []
         for at in self.groups:
-            free = [(thing, fit) for thing, fit in self.choices[at] if thing < 0 or thing not in self.chosen.values()]
-            levels = {thing: min(fit, self._member(at, thing)) for thing, fit in free}
+            free = [
+                (entity, fit) for entity, fit in self.choices[at] if entity < 0 or entity not in self.chosen.values()
+            ]
+            levels = {entity: min(fit, self._member(at, entity)) for entity, fit in free}
             ghost = max(levels.pop(_UNKNOWN, FALSE), levels.pop(_SCENERY, FALSE))
             level = min(level, max(ghost, _count(self.graph.objects[at], list(levels.values()))))
-            sure = {thing for thing, fit in levels.items() if fit == TRUE}
+            sure = {entity for entity, fit in levels.items() if fit == TRUE}
             if any(sure & other for other in taken):
                 level = min(level, OPEN)  # two groups that may share members
             taken.append(sure)
@@ -114,21 +116,21 @@ class Search:
                 return FALSE
         return level
 
-    def _member(self, at: int, thing: int) -> int:
-        """How surely a thing belongs to group `at`, by the group's relations to what is chosen and to other groups."""
+    def _member(self, at: int, entity: int) -> int:
+        """How surely an entity belongs to group `at`, by its relations to what is chosen and to other groups."""
         level = TRUE
         for link in self.graph.relations:
             if at not in (link.subject, link.object) or link.subject == link.object:
                 continue
             other = link.object if link.subject == at else link.subject
             partners = [self.chosen[other]] if other in self.chosen else [number for number, _ in self.choices[other]]
-            pairs = [(thing, one) if link.subject == at else (one, thing) for one in partners if one != thing]
+            pairs = [(entity, one) if link.subject == at else (one, entity) for one in partners if one != entity]
             level = min(level, max((self._link(one, link.lemma, two) for one, two in pairs), default=FALSE))
         return level
 
 
 def _count(wanted: SceneObject, levels: list[int]) -> int:
-    """Whether as many things fit as were said: exactly a number, or at least two for a bare plural."""
+    """Whether as many entities fit as were said: exactly a number, or at least two for a bare plural."""
     sure, possible = levels.count(TRUE), len(levels) - levels.count(FALSE)
     if wanted.count is None:
         return TRUE if sure >= 2 else OPEN if possible >= 2 else FALSE
@@ -137,64 +139,64 @@ def _count(wanted: SceneObject, levels: list[int]) -> int:
     return TRUE if sure == wanted.count else OPEN if possible >= wanted.count else FALSE
 
 
-def suits(wanted: SceneObject, thing: Thing) -> int:
-    """Whether a thing can be what a graph's object speaks of, relations apart."""
-    level = named(wanted.lemma, thing)
+def suits(wanted: SceneObject, entity: Entity) -> int:
+    """Whether an entity can be what a graph's object speaks of, relations apart."""
+    level = named(wanted.lemma, entity)
     if not level:
         return level
     said = tuple(attribute.lemma for attribute in wanted.attributes)
-    return min([level, *(described(lemma, thing, said) for lemma in said)])
+    return min([level, *(described(lemma, entity, said) for lemma in said)])
 
 
-def named(lemma: str, thing: Thing) -> int:
-    """Whether `lemma` names a thing."""
+def named(lemma: str, entity: Entity) -> int:
+    """Whether `lemma` names an entity."""
     entries = nouns().get(lemma)
-    return OPEN if entries is None else max(_named(entry, thing) for entry in entries)
+    return OPEN if entries is None else max(_named(entry, entity) for entry in entries)
 
 
-def _named(noun: Noun, thing: Thing) -> int:
-    if thing.kind in noun.perhaps or thing.kind not in noun.means:
-        return OPEN if thing.kind in noun.perhaps else FALSE
-    name, wanted = noun.needs or ("kind", thing.kind)
-    value = getattr(thing, name)
+def _named(noun: Noun, entity: Entity) -> int:
+    if entity.kind in noun.perhaps or entity.kind not in noun.means:
+        return OPEN if entity.kind in noun.perhaps else FALSE
+    name, wanted = noun.needs or ("kind", entity.kind)
+    value = getattr(entity, name)
     return OPEN if not value else TRUE if value == wanted else FALSE
 
 
-def described(lemma: str, thing: Thing, others: tuple[str, ...] = ()) -> int:
-    """Whether the attribute `lemma` is true of a thing; `others` are attributes said of it in the same breath."""
+def described(lemma: str, entity: Entity, others: tuple[str, ...] = ()) -> int:
+    """Whether the attribute `lemma` is true of an entity; `others` are attributes said of it in the same breath."""
     entry = attributes().get(lemma)
-    if entry is None or thing.category in ("stuff", "place"):
+    if entry is None or entity.category in ("stuff", "place"):
         return OPEN
     found = []
     for name in {**entry.means, **entry.perhaps}:
-        value = getattr(thing, name)
+        value = getattr(entity, name)
         if name == "pattern" and not value:
-            found.append(FALSE if KINDS[thing.kind].patterns else OPEN)
+            found.append(FALSE if KINDS[entity.kind].patterns else OPEN)
         elif not value:
             continue
         elif value in entry.means.get(name, ()):
             return TRUE
         elif value in entry.perhaps.get(name, ()):
             found.append(OPEN)
-        elif name == "colour" and thing.second in entry.means.get(name, ()):
-            found.append(TRUE if thing.colour in others else OPEN)  # "black and white", or only "black"
+        elif name == "colour" and entity.second in entry.means.get(name, ()):
+            found.append(TRUE if entity.colour in others else OPEN)  # "black and white", or only "black"
         else:
             found.append(FALSE)
     return max(found, default=OPEN)
 
 
-def related(facts: Facts, subject: int, lemma: str, thing: int) -> int:
-    """Whether the relation word `lemma` is true of two things; "sit on" is "sit" and "on"."""
+def related(facts: Facts, subject: int, lemma: str, entity: int) -> int:
+    """Whether the relation word `lemma` is true of two entities; "sit on" is "sit" and "on"."""
     level, rest = TRUE, lemma
     while rest:
         entry = relations().get(rest)
         if entry is not None:
-            return min(level, max(_LEVEL[facts.holds(subject, name, thing)] for name in entry.means))
+            return min(level, max(_LEVEL[facts.holds(subject, name, entity)] for name in entry.means))
         first, _, rest = rest.partition(" ")
         if first in attributes():
-            level = min(level, described(first, facts.things[subject]))
+            level = min(level, described(first, facts.entities[subject]))
         elif first in relations():  # "ride on": the shorter word decides what it can
-            level = min(level, related(facts, subject, first, thing))
+            level = min(level, related(facts, subject, first, entity))
         else:
             level = min(level, OPEN)
         if not level:
@@ -212,61 +214,62 @@ SMALL_WORDS = word_set(  # leaving them out changes nothing of what a sentence s
 )
 
 
-class Spoken(NamedTuple):
-    """What a sentence says; `whole` is false where some of its words found no place in the graph.
+class Parsed(NamedTuple):
+    """What a sentence says; `covered` is false where some of its words found no place in the graph.
 
-    >>> Spoken(SceneGraph(), whole=False).judged(TRUE) == OPEN, Spoken(SceneGraph(), whole=False).judged(FALSE) == FALSE
+    >>> partly = Parsed(SceneGraph(), covered=False)
+    >>> partly.truth_label(TRUE) == OPEN, partly.truth_label(FALSE) == FALSE
     (True, True)
     """
 
     graph: SceneGraph
-    whole: bool
+    covered: bool
 
-    def judged(self, level: int) -> int:
-        """The verdict on the sentence, given that on its graph: true only if all of it was understood."""
-        return level if self.whole or level != TRUE else OPEN
+    def truth_label(self, level: int) -> int:
+        """The truth label of the sentence, given that of its graph: true only if all of it was understood."""
+        return level if self.covered or level != TRUE else OPEN
 
 
-def spoken(sentences: Sequence[str], *, cache: bool = True) -> list[Spoken]:
+def parsed(sentences: Sequence[str], *, cache: bool = True) -> list[Parsed]:
     """What each sentence says, by the shipped parser and the world's own words.
 
     A sentence that denies something ("without a hat") is beyond the graph: it is empty. "No dogs" is a count of 0.
     """
     from ..text.parsing import parse
 
-    return [_spoken(graph) for graph in parse(sentences, cache=cache)]
+    return [_parsed(graph) for graph in parse(sentences, cache=cache)]
 
 
 @lru_cache(maxsize=4096)
-def understood(sentence: str) -> Spoken:
+def parsed_sentence(sentence: str) -> Parsed:
     """What one sentence says, remembered: it is often asked of picture after picture."""
-    return spoken([sentence])[0]
+    return parsed([sentence])[0]
 
 
-def _spoken(graph: SceneGraph) -> Spoken:
+def _parsed(graph: SceneGraph) -> Parsed:
     said = [token.lower() for token in graph.tokens]
     if _DENIALS & set(said):
-        return Spoken(SceneGraph(tokens=graph.tokens), whole=False)
-    objects = tuple(_object(graph, thing) for thing in graph.objects)
+        return Parsed(SceneGraph(tokens=graph.tokens), covered=False)
+    objects = tuple(_object(graph, entity) for entity in graph.objects)
     links = tuple(replace(link, lemma=_relation(graph, link)) for link in graph.relations)
-    parts = (*links, *(part for thing in objects for part in (thing, *thing.attributes)))
-    covered = {at for part in parts if part.span for at in range(part.span.start, part.span.end)}
-    whole = bool(objects) and not any(_meant(word) for at, word in enumerate(said) if at not in covered)
-    return Spoken(SceneGraph(objects, links, graph.tokens), whole)
+    parts = (*links, *(part for entity in objects for part in (entity, *entity.attributes)))
+    spanned = {at for part in parts if part.span for at in range(part.span.start, part.span.end)}
+    covered = bool(objects) and not any(_meant(word) for at, word in enumerate(said) if at not in spanned)
+    return Parsed(SceneGraph(objects, links, graph.tokens), covered)
 
 
-def _object(graph: SceneGraph, thing: SceneObject) -> SceneObject:
+def _object(graph: SceneGraph, entity: SceneObject) -> SceneObject:
     """The object under the world's name for the words that say it; "the mountains" are one place."""
-    words = graph.text(thing.span).lower().split() if thing.span else thing.lemma.split()
-    lemma, more = _NOUN_OF.get(" ".join(words), thing.lemma), ()
-    if lemma not in nouns() and len(words) > 1 and words[-1] in _NOUN_OF and thing.span:
+    words = graph.text(entity.span).lower().split() if entity.span else entity.lemma.split()
+    lemma, more = _NOUN_OF.get(" ".join(words), entity.lemma), ()
+    if lemma not in nouns() and len(words) > 1 and words[-1] in _NOUN_OF and entity.span:
         before = words[:-1]
         if all(word in _ATTRIBUTE_OF for word in before):  # "blond boy" read as one name
             lemma = _NOUN_OF[words[-1]]
-            start = thing.span.start
+            start = entity.span.start
             more = tuple(Attribute(_ATTRIBUTE_OF[w], Span(start + at, start + at + 1)) for at, w in enumerate(before))
-    described = tuple(_attribute(graph, one) for one in thing.attributes if one.lemma not in ("group of", "pair of"))
-    plain = replace(thing, lemma=lemma, attributes=more + described)
+    described = tuple(_attribute(graph, one) for one in entity.attributes if one.lemma not in ("group of", "pair of"))
+    plain = replace(entity, lemma=lemma, attributes=more + described)
     if lemma in nouns() and all(entry.category in ("place", "stuff") for entry in nouns()[lemma]):
         return replace(plain, count=1, plural=False) if plain.count is None else plain
     return plain

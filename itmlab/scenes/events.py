@@ -39,7 +39,7 @@ def someone(draft: Draft, **how) -> int:
 
 def put_in_hand(draft: Draft, person: int, kind: str, **chosen) -> int:
     """Add a thing of `kind` in a person's near hand; the hands must already be posed."""
-    who = draft.things[person]
+    who = draft.entities[person]
     x, y = hand(who.kind, who.pose, who.hands, x=who.x, base=who.base, height=who.height, flip=who.flip)
     held = draft.add(kind, base=who.base, **chosen)
     drop = _DROPS.get(kind, 0.0)
@@ -47,22 +47,22 @@ def put_in_hand(draft: Draft, person: int, kind: str, **chosen) -> int:
         x = who.x + (-0.1 if who.flip else 0.1) * who.height
     if kind == "ball":
         x += (-0.05 if who.flip else 0.05) * who.height
-    draft.change(held, x=x, base=y + drop * draft.things[held].height, layer=who.base + 0.002, flip=who.flip)
+    draft.change(held, x=x, base=y + drop * draft.entities[held].height, layer=who.base + 0.002, flip=who.flip)
     return held
 
 
 def stand_apart(draft: Draft, first: int, second: int, gap: float, way: int) -> None:
     """Put the second `gap` beside the first, to the right for `way` 1."""
-    a, b = draft.things[first].extent, draft.things[second].extent
+    a, b = draft.entities[first].extent, draft.entities[second].extent
     shift = a[2] + gap - b[0] if way > 0 else a[0] - gap - b[2]
-    draft.change(second, x=draft.things[second].x + shift)
+    draft.change(second, x=draft.entities[second].x + shift)
 
 
 def seated(draft: Draft, seat: int, kind: str, *, side: float = 0.0, hands: str = "front") -> int:
     """Add a person of `kind` sitting on a seat, `side` of its heights from its middle."""
-    it = draft.things[seat]
+    it = draft.entities[seat]
     person = draft.add(kind, base=it.base, pose="sit", hands=hands, flip=it.flip, scale=0.95)
-    who = draft.things[person]
+    who = draft.entities[person]
     hip = body(who.kind, "sit", hands).hip[1] - 0.05
     base = it.base - SEATS[it.kind] * it.height + hip * who.height
     draft.change(person, x=it.x + side * it.height, base=min(base, it.base + 0.02), layer=it.base + 0.001)
@@ -89,7 +89,7 @@ def hold(draft: Draft) -> None:
         draft.change(person, hands="lead")
     draft.fact(person, "hold", put_in_hand(draft, person, kind, size=""))
     if kind in ("umbrella", "book"):
-        draft.fact(person, "under" if kind == "umbrella" else "read", len(draft.things) - 1)
+        draft.fact(person, "under" if kind == "umbrella" else "read", len(draft.entities) - 1)
 
 
 def play_guitar(draft: Draft) -> None:
@@ -212,14 +212,14 @@ def ride(draft: Draft) -> None:
     animal = KINDS[kind].category == "animal"
     pose = draft.dice.choice(("walk", "run", "stand")) if animal else ""
     mount = draft.add(kind, base=base, flip=flip, pose=pose, size="")
-    it, way = draft.things[mount], -1 if flip else 1
+    it, way = draft.entities[mount], -1 if flip else 1
     if kind == "skateboard":
         rider = someone(draft, base=base - 0.8 * it.height, pose="stand", hands="swing", flip=flip)
     else:
         forward, up = _SADDLES[kind]
         pose = "mount" if animal else "cycle"
         rider = someone(draft, base=base, scale=0.86, pose=pose, hands="grip", flip=flip)
-        who = draft.things[rider]
+        who = draft.entities[rider]
         hip = body(who.kind, pose, "grip").hip[1] - 0.02
         draft.change(rider, x=it.x + way * forward * it.height, base=base - up * it.height + hip * who.height)
     draft.change(rider, layer=base + 0.001)
@@ -231,7 +231,7 @@ def sail(draft: Draft) -> None:
     """A boat on the water, with someone in it or nobody."""
     base = draft.dice.uniform(0.53, 0.57) if draft.setting == "beach" else draft.dice.uniform(0.68, 0.78)
     boat = draft.add("boat", base=base, flip=facing(draft), scale=0.92)
-    it = draft.things[boat]
+    it = draft.entities[boat]
     if draft.chance(0.6):
         side = draft.dice.choice((-0.24, 0.26))
         person = someone(draft, base=base - 0.24 * it.height, scale=0.8, pose="aboard", flip=it.flip)
@@ -256,7 +256,7 @@ def jump_over(draft: Draft) -> None:
     base, flip = ground(draft), facing(draft)
     below = draft.add(draft.dice.choice(("box", "fence")), base=base, size="", scale=0.85)
     kind = "dog" if draft.setting in INDOORS else draft.dice.choice(("dog", "dog", "horse"))
-    lift = 0.72 * draft.things[below].height
+    lift = 0.72 * draft.entities[below].height
     animal = draft.add(kind, base=base - lift, pose="jump", flip=flip, size="", layer=base - 0.01)
     draft.fact(animal, "over", below)
 
@@ -274,22 +274,22 @@ def sit(draft: Draft) -> None:
     side = draft.dice.uniform(-0.4, 0.4) if wide else 0.0
     if draft.chance(0.3):
         animal = draft.add(draft.dice.choice(("cat", "dog", "cat", "bird")), pose="sit", flip=facing(draft), scale=0.85)
-        if draft.things[animal].kind == "bird":
+        if draft.entities[animal].kind == "bird":
             draft.change(animal, pose="stand")
         elif wide and draft.chance(0.4):
             draft.change(animal, pose="lie")
-        it = draft.things[seat]
+        it = draft.entities[seat]
         draft.change(animal, x=side * it.height, base=base - SEATS[kind] * it.height, layer=base + 0.001)
         draft.fact(animal, "on", seat)
         return
     person = seated(draft, seat, draft.dice.choice(PEOPLE), side=side)
     if draft.chance(0.4):
-        thing = put_in_hand(draft, person, draft.dice.choice(("book", "book", "cup", "flower")), size="")
-        draft.fact(person, "hold", thing)
-        if draft.things[thing].kind == "book":
-            draft.fact(person, "read", thing)
+        entity = put_in_hand(draft, person, draft.dice.choice(("book", "book", "cup", "flower")), size="")
+        draft.fact(person, "hold", entity)
+        if draft.entities[entity].kind == "book":
+            draft.fact(person, "read", entity)
     elif wide and draft.chance(0.45):
-        draft.change(person, x=-0.5 * draft.things[seat].height)
+        draft.change(person, x=-0.5 * draft.entities[seat].height)
         seated(draft, seat, draft.dice.choice(PEOPLE), side=0.45)
 
 
@@ -297,7 +297,7 @@ def table(draft: Draft) -> None:
     """Something on a table, perhaps an animal or a thing under it."""
     base = ground(draft)
     number = draft.add("table", base=base)
-    height = draft.things[number].height
+    height = draft.entities[number].height
     kind = draft.dice.choice(("cup", "flower", "book", "cat", "cup", "bag"))
     top = draft.add(kind, draft.dice.uniform(-0.16, 0.16), base, size="")
     if kind == "cat":
@@ -317,10 +317,10 @@ def beside(draft: Draft) -> None:
     """Someone beside an animal, a vehicle or a thing."""
     base, flip = ground(draft), facing(draft)
     person = someone(draft, base=base, pose="stand", flip=flip)
-    things = ("dog", "cat", "bicycle", "box", "chair", "rabbit")
+    entities = ("dog", "cat", "bicycle", "box", "chair", "rabbit")
     if draft.setting not in INDOORS:
-        things += ("horse", "motorcycle", "sheep", "cow", "elephant")
-    kind = "snowman" if draft.setting == "winter" and draft.chance(0.5) else draft.dice.choice(things)
+        entities += ("horse", "motorcycle", "sheep", "cow", "elephant")
+    kind = "snowman" if draft.setting == "winter" and draft.chance(0.5) else draft.dice.choice(entities)
     poses = [name for name, _, _ in KINDS[kind].poses if name in ("stand", "sit", "lie")]
     base -= draft.dice.uniform(0, 0.015)
     pose = draft.dice.choice(poses) if poses else ""

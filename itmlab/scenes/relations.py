@@ -1,4 +1,4 @@
-"""When each relation holds between two things: one rule a name, True, False or None at the border.
+"""When each relation holds between two entities: one rule a name, True, False or None at the border.
 
 What was composed is known; what is only a matter of position is decided where it is clear and left open at the border.
 """
@@ -8,7 +8,7 @@ from functools import cached_property
 
 from .scene import Scene
 
-Verdict = bool | None
+TruthLabel = bool | None
 MOVING = ("walk", "run", "mount", "cycle")
 _TOUCHING = frozenset({"ride", "hold", "wear", "on", "in", "under", "over", "read", "play"})
 _NONE: frozenset[str] = frozenset()
@@ -21,47 +21,47 @@ _AT_PLACE = {"park": ("in", "at"), "beach": ("on", "at"), "street": ("on", "in")
 class Facts:
     """The relations of one scene, each worked out once.
 
-    >>> from itmlab.scenes.scene import Fact, Thing
-    >>> things = Thing("man", 0.5, 0.7, 0.4), Thing("horse", 0.5, 0.9, 0.5), Thing("grass"), Thing("field")
-    >>> facts = Facts(Scene("field", things, (Fact(0, "ride", 1), Fact(1, "on", 2))))
+    >>> from itmlab.scenes.scene import Fact, Entity
+    >>> entities = Entity("man", 0.5, 0.7, 0.4), Entity("horse", 0.5, 0.9, 0.5), Entity("grass"), Entity("field")
+    >>> facts = Facts(Scene("field", entities, (Fact(0, "ride", 1), Fact(1, "on", 2))))
     >>> facts.holds(0, "on", 1), facts.holds(1, "ride", 0), facts.holds(0, "near", 1), facts.ground(0)
     (True, False, None, ('on', 'grass'))
     """
 
     def __init__(self, scene: Scene):
-        self.scene, self.things = scene, scene.objects
+        self.scene, self.entities = scene, scene.objects
         self.linked: dict[tuple[int, int], set[str]] = {}
         self.support: dict[int, int] = {}
         for fact in scene.facts:
             self.linked.setdefault((fact.subject, fact.object), set()).add(fact.relation)
-            if self.things[fact.object].category != "stuff":
+            if self.entities[fact.object].category != "stuff":
                 if fact.relation in ("on", "ride", "in"):
                     self.support[fact.subject] = fact.object
                 elif fact.relation in ("hold", "wear"):
                     self.support.setdefault(fact.object, fact.subject)
-        self.worked_out: dict[tuple[int, str, int], Verdict] = {}
+        self.worked_out: dict[tuple[int, str, int], TruthLabel] = {}
 
-    def holds(self, subject: int, relation: str, thing: int) -> Verdict:
-        """Whether thing number `subject` stands in `relation` (a name of RULES) to thing number `thing`."""
-        key = subject, relation, thing
+    def holds(self, subject: int, relation: str, entity: int) -> TruthLabel:
+        """Whether entity number `subject` stands in `relation` (a name of RULES) to entity number `entity`."""
+        key = subject, relation, entity
         if key not in self.worked_out:
             self.worked_out[key] = self._decide(*key)
         return self.worked_out[key]
 
-    def _decide(self, subject: int, relation: str, thing: int) -> Verdict:
-        if subject == thing:
+    def _decide(self, subject: int, relation: str, entity: int) -> TruthLabel:
+        if subject == entity:
             return False
-        if self.things[subject].category in ("stuff", "place"):
+        if self.entities[subject].category in ("stuff", "place"):
             return None
-        category = self.things[thing].category
+        category = self.entities[entity].category
         if category == "place":
             return self._at_place(subject, relation)
         if category == "stuff":
-            return self._at_stuff(subject, relation, thing)
-        return RULES[relation](Pair(self, subject, thing))
+            return self._at_stuff(subject, relation, entity)
+        return RULES[relation](Pair(self, subject, entity))
 
     def between(self, one: int, other: int) -> set[str]:
-        """The composed relations between two things, whichever way they go."""
+        """The composed relations between two entities, whichever way they go."""
         return self.linked.get((one, other), set()) | self.linked.get((other, one), set())
 
     def root(self, number: int) -> int:
@@ -74,11 +74,11 @@ class Facts:
         """How the root of a thing stands on stuff: ("on", "grass"), ("in", "water"), ("", "") for things in the air."""
         root = self.root(number)
         for fact in self.scene.facts:
-            if fact.subject == root and self.things[fact.object].category == "stuff":
-                return fact.relation, self.things[fact.object].kind
+            if fact.subject == root and self.entities[fact.object].category == "stuff":
+                return fact.relation, self.entities[fact.object].kind
         return "", ""
 
-    def _at_place(self, subject: int, relation: str) -> Verdict:
+    def _at_place(self, subject: int, relation: str) -> TruthLabel:
         setting, (_, stuff) = self.scene.setting, self.ground(subject)
         if setting == "lake":  # the word means the water: one who stands on its shore is near it and not in it
             if relation in ("in", "on"):
@@ -87,11 +87,11 @@ class Facts:
         if stuff in ("sky", "water", "") and relation != "in":
             return None
         if relation == "across":
-            return True if self.things[subject].pose in MOVING else None
+            return True if self.entities[subject].pose in MOVING else None
         return True if relation in _AT_PLACE[setting] else None
 
-    def _at_stuff(self, subject: int, relation: str, thing: int) -> Verdict:
-        kind, (how, stuff) = self.things[thing].kind, self.ground(subject)
+    def _at_stuff(self, subject: int, relation: str, entity: int) -> TruthLabel:
+        kind, (how, stuff) = self.entities[entity].kind, self.ground(subject)
         if relation in ("on", "in"):
             if kind != stuff:
                 return False if stuff and kind in ("water", "sky", *_GROUNDS) else None
@@ -100,23 +100,23 @@ class Facts:
                 return True if direct and (relation == "on" or kind in ("snow", "grass", "sand")) else None
             return True if how == relation or kind == "water" else None
         if relation == "across":
-            return True if kind == stuff and self.things[subject].pose in MOVING else None
+            return True if kind == stuff and self.entities[subject].pose in MOVING else None
         return True if relation == "near" and kind == "water" and stuff not in ("water", "sky") else None
 
 
 class Pair:
-    """Two things of a scene as the rules see them: `a` is the subject, `said` what was composed of `a` and `b`."""
+    """Two entities of a scene as the rules see them: `a` is the subject, `said` what was composed of `a` and `b`."""
 
-    def __init__(self, facts: Facts, subject: int, thing: int):
-        self.facts, self.subject, self.thing = facts, subject, thing
-        self.a, self.b = facts.things[subject], facts.things[thing]
-        self.said = facts.linked.get((subject, thing), _NONE)
-        self.said_back = facts.linked.get((thing, subject), _NONE)
+    def __init__(self, facts: Facts, subject: int, entity: int):
+        self.facts, self.subject, self.entity = facts, subject, entity
+        self.a, self.b = facts.entities[subject], facts.entities[entity]
+        self.said = facts.linked.get((subject, entity), _NONE)
+        self.said_back = facts.linked.get((entity, subject), _NONE)
 
     @property
     def turned(self) -> "Pair":
         """The same two, the object first."""
-        return Pair(self.facts, self.thing, self.subject)
+        return Pair(self.facts, self.entity, self.subject)
 
     @cached_property
     def touching(self) -> set[str]:
@@ -137,13 +137,13 @@ class Pair:
     @cached_property
     def nearer(self) -> float:
         """How much nearer to us `a` stands, or what carries it, in picture heights."""
-        things, root = self.facts.things, self.facts.root
-        return things[root(self.subject)].base - things[root(self.thing)].base
+        entities, root = self.facts.entities, self.facts.root
+        return entities[root(self.subject)].base - entities[root(self.entity)].base
 
     @property
     def afoot(self) -> bool:
         """Whether both stand on something rather than hang in the air."""
-        return all(self.facts.ground(number)[1] not in ("", "sky") for number in (self.subject, self.thing))
+        return all(self.facts.ground(number)[1] not in ("", "sky") for number in (self.subject, self.entity))
 
     @property
     def towards(self) -> bool:
@@ -151,7 +151,7 @@ class Pair:
         return (self.b.x < self.a.x) == self.a.flip
 
 
-def _hold(p: Pair) -> Verdict:
+def _hold(p: Pair) -> TruthLabel:
     if p.said & {"hold", "read", "play"}:
         return True
     if p.said & {"fly", "wear"}:
@@ -161,7 +161,7 @@ def _hold(p: Pair) -> Verdict:
     return None if p.gap < 0 and p.b.height < 0.3 else False
 
 
-def _composed(names: str, border: Callable[[Pair], bool] = lambda p: False) -> Callable[[Pair], Verdict]:
+def _composed(names: str, border: Callable[[Pair], bool] = lambda p: False) -> Callable[[Pair], TruthLabel]:
     """The rule of an action: true if composed by one of `names`, open where `border` lets it look so, else false."""
     known = frozenset(names.split())
     return lambda p: True if p.said & known else None if border(p) else False
@@ -177,19 +177,19 @@ def _walk_together(p: Pair) -> bool:
     return (p.a.category, p.b.category, p.a.pose, p.b.pose) == ("person", "animal", "walk", "walk") and p.gap < 0.2
 
 
-def _follow(p: Pair) -> Verdict:
+def _follow(p: Pair) -> TruthLabel:
     together = p.a.pose in MOVING and p.b.pose in MOVING and p.a.flip == p.b.flip and p.towards
     chase = _chase(p)
     return None if together and chase is False else chase
 
 
-def _on(p: Pair) -> Verdict:
+def _on(p: Pair) -> TruthLabel:
     if p.said & {"on", "ride"} or "wear" in p.said_back:
         return True
     return None if p.said & {"in", "over"} else False
 
 
-def _in(p: Pair) -> Verdict:
+def _in(p: Pair) -> TruthLabel:
     if p.said & {"in", "wear"}:
         return True
     if "on" in p.said:
@@ -197,7 +197,7 @@ def _in(p: Pair) -> Verdict:
     return None if p.b.kind == "tree" and p.gap < 0 else False
 
 
-def _above(p: Pair) -> Verdict:
+def _above(p: Pair) -> TruthLabel:
     if p.touching - {"over"}:
         return None
     if "over" in p.said:
@@ -208,7 +208,7 @@ def _above(p: Pair) -> Verdict:
     return None if bottom < low - 0.15 and p.gap < 0 else False
 
 
-def _under(p: Pair) -> Verdict:
+def _under(p: Pair) -> TruthLabel:
     if "under" in p.said or "under" in p.said_back:
         return "under" in p.said
     above = _above(p.turned)
@@ -217,7 +217,7 @@ def _under(p: Pair) -> Verdict:
     return above
 
 
-def _next_to(p: Pair) -> Verdict:
+def _next_to(p: Pair) -> TruthLabel:
     if p.touching or "worn" in (p.a.category, p.b.category):
         return None
     if p.gap > 0.3:
@@ -225,7 +225,7 @@ def _next_to(p: Pair) -> Verdict:
     return True if -0.3 * p.narrow < p.gap < 0.08 and abs(p.nearer) < 0.07 and p.afoot else None
 
 
-def _near(p: Pair) -> Verdict:
+def _near(p: Pair) -> TruthLabel:
     if p.touching:
         return None
     if _next_to(p):
@@ -235,7 +235,7 @@ def _near(p: Pair) -> Verdict:
     return True if p.gap < 0.14 and abs(p.nearer) < 0.12 and p.afoot else None
 
 
-def _in_front_of(p: Pair) -> Verdict:
+def _in_front_of(p: Pair) -> TruthLabel:
     if p.touching or not p.afoot:
         return None
     if p.gap < -0.4 * p.narrow and abs(p.nearer) > 0.05:
@@ -243,13 +243,13 @@ def _in_front_of(p: Pair) -> Verdict:
     return False if p.gap > 0.3 and abs(p.nearer) < 0.03 else None
 
 
-def _left(p: Pair) -> Verdict:
+def _left(p: Pair) -> TruthLabel:
     (left, _, right, _), (c, _, d, _) = p.a.extent, p.b.extent
     return True if right <= c + 0.02 else False if d <= left + 0.02 else None
 
 
 _play_with = _composed("kick fly", lambda p: p.gap < 0.2)
-RULES: dict[str, Callable[[Pair], Verdict]] = {
+RULES: dict[str, Callable[[Pair], TruthLabel]] = {
     **{name: _composed(name) for name in ("wear", "read", "play", "fly")},
     "leap": _composed("over"),
     "ride": lambda p: None if "in" in p.said else "ride" in p.said,

@@ -1,4 +1,4 @@
-"""What one picture shows, written down: its things, how they relate, and where they are. Drawing reads only this."""
+"""What one picture shows, written down: its entities, how they relate, and where they are. Drawing reads only this."""
 
 import json
 import random
@@ -141,8 +141,8 @@ _LEMMAS = {"over": "jump over"}
 
 
 @dataclass(frozen=True)
-class Thing:
-    """One drawn thing. Lengths are in picture heights, x to the right, y down; `base` is where it stands."""
+class Entity:
+    """One drawn entity. Lengths are in picture heights, x to the right, y down; `base` is where it stands."""
 
     kind: str
     x: float = 0.5
@@ -187,7 +187,7 @@ class Thing:
 
 @dataclass(frozen=True)
 class Fact:
-    """Thing number `subject` stands in `relation` to thing number `object`, as the picture was made."""
+    """Entity number `subject` stands in `relation` to entity number `object`, as the picture was made."""
 
     subject: int
     relation: str
@@ -196,15 +196,15 @@ class Fact:
 
 @dataclass(frozen=True)
 class Scene:
-    """A whole picture: things first, then what they wear, then the ground, the sky and the setting itself.
+    """A whole picture: entities first, then what they wear, then the ground, the sky and the setting itself.
 
-    >>> scene = Scene("field", (Thing("dog", pose="run"), Thing("grass"), Thing("field")), (Fact(0, "on", 1),))
+    >>> scene = Scene("field", (Entity("dog", pose="run"), Entity("grass"), Entity("field")), (Fact(0, "on", 1),))
     >>> sorted(scene.graph.tuples(), key=len)[-2:], Scene.from_json(scene.to_json()) == scene
     ([('dog', 'run'), ('dog', 'on', 'grass')], True)
     """
 
     setting: str
-    objects: tuple[Thing, ...]
+    objects: tuple[Entity, ...]
     facts: tuple[Fact, ...]
     horizon: float = 0.5
     shade: float = 0.5
@@ -212,7 +212,7 @@ class Scene:
     @cached_property
     def place(self) -> int:
         """The number of the object that is the setting."""
-        return next(number for number, thing in enumerate(self.objects) if thing.kind == self.setting)
+        return next(number for number, entity in enumerate(self.objects) if entity.kind == self.setting)
 
     @cached_property
     def backdrop(self) -> frozenset[str]:
@@ -223,8 +223,8 @@ class Scene:
     def graph(self) -> SceneGraph:
         """All that was composed as one scene graph: object `i` is `objects[i]`, the ground, sky and place included."""
         objects = tuple(
-            SceneObject(thing.kind, tuple(Attribute(word) for word in thing.seen if word in _SAID), 1)
-            for thing in self.objects
+            SceneObject(entity.kind, tuple(Attribute(word) for word in entity.seen if word in _SAID), 1)
+            for entity in self.objects
         )
         links = tuple(Relation(f.subject, _LEMMAS.get(f.relation, f.relation), f.object) for f in self.facts)
         return SceneGraph(objects, links)
@@ -233,8 +233,8 @@ class Scene:
         """One line of JSON without what has its default."""
         plain = {name: getattr(self, name) for name in ("setting", "horizon", "shade")}
         plain["objects"] = [
-            {name: value for name, value in vars(thing).items() if name == "kind" or value != getattr(Thing, name)}
-            for thing in self.objects
+            {name: value for name, value in vars(entity).items() if name == "kind" or value != getattr(Entity, name)}
+            for entity in self.objects
         ]
         plain["facts"] = [[fact.subject, fact.relation, fact.object] for fact in self.facts]
         return json.dumps(plain, separators=(",", ":"))
@@ -243,9 +243,9 @@ class Scene:
     def from_json(cls, text: str) -> "Scene":
         """The scene that `to_json` wrote down."""
         plain = json.loads(text)
-        things = tuple(Thing(**thing) for thing in plain["objects"])
+        entities = tuple(Entity(**entity) for entity in plain["objects"])
         facts = tuple(Fact(*fact) for fact in plain["facts"])
-        return cls(plain["setting"], things, facts, plain["horizon"], plain["shade"])
+        return cls(plain["setting"], entities, facts, plain["horizon"], plain["shade"])
 
 
 # A picture while it is being made up: things added with chance attributes, moved in clusters, then frozen.
@@ -255,7 +255,7 @@ _HAIR = (("blond", "brown", "black", "red"), ("brown", "black"))
 
 
 class Draft:
-    """Things and facts so far; positions are relative until a cluster is moved to its place.
+    """Entities and facts so far; positions are relative until a cluster is moved to its place.
 
     What is random is drawn from `dice` in a fixed order, which is part of the world's version.
     """
@@ -263,7 +263,7 @@ class Draft:
     def __init__(self, dice: random.Random, setting: str):
         self.dice, self.setting = dice, setting
         self.horizon = {"beach": 0.42, "lake": 0.4}.get(setting, dice.uniform(0.48, 0.58))
-        self.things: list[Thing] = []
+        self.entities: list[Entity] = []
         self.facts: list[Fact] = []
 
     def chance(self, share: float) -> bool:
@@ -289,8 +289,8 @@ class Draft:
             looks["second"] = self._second(kind, looks["colour"])
         grown = {"big": 1.22, "small": 0.76}.get(looks.get("size", ""), 1.0)
         height = table.height * grown * scale * (0.86 + 0.3 * (base - 0.5)) * dice.uniform(0.96, 1.05)
-        self.things.append(Thing(kind, x, base, round(height, 4), **looks))
-        return len(self.things) - 1
+        self.entities.append(Entity(kind, x, base, round(height, 4), **looks))
+        return len(self.entities) - 1
 
     def _second(self, kind: str, colour: str) -> str:
         if kind in _COATS:
@@ -301,30 +301,30 @@ class Draft:
 
     def change(self, number: int, **values: Any) -> None:
         """Give a thing other values."""
-        self.things[number] = replace(self.things[number], **values)
+        self.entities[number] = replace(self.entities[number], **values)
 
-    def fact(self, subject: int, relation: str, thing: int) -> None:
+    def fact(self, subject: int, relation: str, entity: int) -> None:
         """Note that a relation holds."""
-        self.facts.append(Fact(subject, relation, thing))
+        self.facts.append(Fact(subject, relation, entity))
 
     def span(self, first: int, last: int | None = None) -> tuple[float, float]:
         """Left and right end of all things from number `first` to `last` (excluded)."""
-        lefts, _, rights, _ = zip(*(thing.extent for thing in self.things[first:last]), strict=True)
+        lefts, _, rights, _ = zip(*(entity.extent for entity in self.entities[first:last]), strict=True)
         return min(lefts), max(rights)
 
     def move(self, first: int, last: int, shift: float) -> None:
         """Move things `first` to `last` (excluded) sideways."""
         for number in range(first, last):
-            self.change(number, x=self.things[number].x + shift)
+            self.change(number, x=self.entities[number].x + shift)
 
     def discard(self, first: int) -> None:
         """Take back all things from number `first` on, and what was noted about them."""
-        del self.things[first:]
+        del self.entities[first:]
         self.facts = [fact for fact in self.facts if max(fact.subject, fact.object) < first]
 
     def dress(self) -> None:
         """Put clothes on everyone."""
-        for number, person in enumerate(tuple(self.things)):
+        for number, person in enumerate(tuple(self.entities)):
             if person.kind not in PEOPLE:
                 continue
             cold = self.setting in ("winter", "mountain") or self.chance(0.06)
@@ -337,32 +337,34 @@ class Draft:
                     self._wear(number, kind)
 
     def _wear(self, number: int, kind: str) -> None:
-        garment, who = self.add(kind), self.things[number]
+        garment, who = self.add(kind), self.entities[number]
         self.change(garment, wearer=number, x=who.x, base=who.base, height=who.height, flip=who.flip)
         self.fact(number, "wear", garment)
 
     def freeze(self) -> Scene:
         """The finished scene, with its stuff and its place as its last objects."""
         setting = SETTINGS[self.setting]
-        first = len(self.things)
-        things = [
-            replace(thing, x=round(thing.x, 4), base=round(thing.base, 4), layer=round(thing.layer or thing.base, 5))
-            for thing in self.things
+        first = len(self.entities)
+        entities = [
+            replace(
+                entity, x=round(entity.x, 4), base=round(entity.base, 4), layer=round(entity.layer or entity.base, 5)
+            )
+            for entity in self.entities
         ]
         stuff = (setting.ground, *setting.around)
-        things += map(Thing, (*stuff, self.setting))
+        entities += map(Entity, (*stuff, self.setting))
         carried = {fact.subject for fact in self.facts if fact.relation in ("on", "ride", "in", "over")}
         carried |= {fact.object for fact in self.facts if fact.relation in ("hold", "wear", "fly")}
-        for number, thing in enumerate(self.things):
-            afloat = thing.kind == "balloon" and thing.base >= self.horizon  # it hangs in the air, before the ground
-            if number in carried or thing.category == "worn" or afloat:
+        for number, entity in enumerate(self.entities):
+            afloat = entity.kind == "balloon" and entity.base >= self.horizon  # it hangs in the air, before the ground
+            if number in carried or entity.category == "worn" or afloat:
                 continue
-            if thing.pose == "fly" or thing.base < self.horizon:
+            if entity.pose == "fly" or entity.base < self.horizon:
                 self.fact(number, "in", first + stuff.index("sky")) if "sky" in stuff else None
-            elif thing.pose == "swim" or thing.kind == "boat":
+            elif entity.pose == "swim" or entity.kind == "boat":
                 self.fact(number, "in", first + stuff.index("water"))
             else:
                 self.fact(number, "on", first)
         return Scene(
-            self.setting, tuple(things), tuple(self.facts), round(self.horizon, 4), round(self.dice.random(), 6)
+            self.setting, tuple(entities), tuple(self.facts), round(self.horizon, 4), round(self.dice.random(), 6)
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from ..text.graph import Attribute, Relation, SceneGraph, SceneObject, Span
 from .lexicon import NOUNS, Noun
 from .relations import Facts
-from .scene import Thing
+from .scene import Entity
 
 _NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")  # from 2 on
 
@@ -26,7 +26,7 @@ class Sentence:
         self.tokens += words.split()
         return Span(start, len(self.tokens))
 
-    def thing(
+    def entity(
         self,
         lemma: str,
         surface: str,
@@ -52,9 +52,9 @@ class Sentence:
         entry = self.objects[number]
         self.objects[number] = replace(entry, attributes=(*entry.attributes, Attribute(lemma, self.say(surface))))
 
-    def relate(self, subject: int, lemma: str, thing: int, span: Span) -> None:
+    def relate(self, subject: int, lemma: str, entity: int, span: Span) -> None:
         """Note a relation whose words have been said at `span`."""
-        self.relations.append(Relation(subject, lemma, thing, span))
+        self.relations.append(Relation(subject, lemma, entity, span))
 
     def graph(self, *, stop: bool, capital: bool) -> SceneGraph:
         """The finished graph; its tokens are those of `text`."""
@@ -98,8 +98,10 @@ class Chooser:
     """Chance choices for one caption; `generic` in 0..1 moves them from specific words to general ones."""
 
     def __init__(self, facts: Facts, dice: random.Random, generic: float):
-        self.facts, self.things, self.dice, self.generic = facts, facts.things, dice, generic
-        self.mains = [at for at, thing in enumerate(self.things) if thing.category not in ("worn", "stuff", "place")]
+        self.facts, self.entities, self.dice, self.generic = facts, facts.entities, dice, generic
+        self.mains = [
+            at for at, entity in enumerate(self.entities) if entity.category not in ("worn", "stuff", "place")
+        ]
 
     def chance(self, share: float) -> bool:
         """True with probability `share`."""
@@ -109,55 +111,55 @@ class Chooser:
         """A probability that goes from `specific` to `general` with the knob."""
         return specific + (general - specific) * self.generic
 
-    def noun(self, *things: Thing) -> Noun:
+    def noun(self, *entities: Entity) -> Noun:
         """A name for one thing, or for several things at once: its own, or one of wider meaning."""
 
-        def names(noun: Noun, thing: Thing) -> bool:
-            return thing.kind in noun.means and (not noun.needs or getattr(thing, noun.needs[0]) == noun.needs[1])
+        def names(noun: Noun, entity: Entity) -> bool:
+            return entity.kind in noun.means and (not noun.needs or getattr(entity, noun.needs[0]) == noun.needs[1])
 
-        nouns = [noun for noun in NOUNS if noun.general < 9 and all(names(noun, thing) for thing in things)]
+        nouns = [noun for noun in NOUNS if noun.general < 9 and all(names(noun, entity) for entity in entities)]
         weights = (self.between(1.0, 0.35), self.between(0.3, 0.35), self.between(0.06, 0.6), self.between(0.02, 0.75))
         return self.dice.choices(nouns, [weights[noun.general] for noun in nouns])[0]
 
-    def adjectives(self, thing: Thing, noun: Noun) -> tuple[str, ...]:
+    def adjectives(self, entity: Entity, noun: Noun) -> tuple[str, ...]:
         """Some of what can be seen of a thing, in English order."""
         share = self.between(0.85, 0.12)
         words: list[str] = []
-        if thing.size and noun.needs is None and self.chance(share):
-            words.append(self.dice.choice(("big", "large") if thing.size == "big" else ("small", "little")))
-        if thing.age == "old" and self.chance(share * 0.7):
+        if entity.size and noun.needs is None and self.chance(share):
+            words.append(self.dice.choice(("big", "large") if entity.size == "big" else ("small", "little")))
+        if entity.age == "old" and self.chance(share * 0.7):
             words.append(self.dice.choice(("old", "old", "elderly")))
-        elif thing.age == "child" and noun.lemma != "person" and self.chance(share * 0.45):
+        elif entity.age == "child" and noun.lemma != "person" and self.chance(share * 0.45):
             words.append(self.dice.choice(("little", "young")))
-        if thing.hair == "blond" and thing.age != "old" and self.chance(share * 0.3):
+        if entity.hair == "blond" and entity.age != "old" and self.chance(share * 0.3):
             words.append("blond")
-        colours = thing.colour and self.chance(share)
-        patterned = thing.pattern and thing.kind not in ("zebra", "giraffe") and self.chance(share * 0.8)
-        if thing.kind in ("zebra", "giraffe", "elephant", "snowman") and self.chance(0.8):
+        colours = entity.colour and self.chance(share)
+        patterned = entity.pattern and entity.kind not in ("zebra", "giraffe") and self.chance(share * 0.8)
+        if entity.kind in ("zebra", "giraffe", "elephant", "snowman") and self.chance(0.8):
             colours = False
         if colours and patterned and self.chance(0.5):
-            return (*words, thing.colour, "and", thing.second, thing.pattern)
+            return (*words, entity.colour, "and", entity.second, entity.pattern)
         if patterned and self.chance(0.3):
-            return (*words, thing.pattern, thing.colour) if colours else (*words, thing.pattern)
-        words += [thing.colour] if colours else []
-        return (*words, thing.pattern) if patterned else tuple(words)
+            return (*words, entity.pattern, entity.colour) if colours else (*words, entity.pattern)
+        words += [entity.colour] if colours else []
+        return (*words, entity.pattern) if patterned else tuple(words)
 
     def say(self, sentence: Sentence, at: int, *, bare: bool = False) -> int:
         """A noun phrase for one thing; `bare` leaves the article out."""
-        thing = self.things[at]
-        noun = self.noun(thing)
-        adjectives = self.adjectives(thing, noun)
+        entity = self.entities[at]
+        noun = self.noun(entity)
+        adjectives = self.adjectives(entity, noun)
         pair = noun.lemma in ("trousers", "pants")
         before = "" if bare or pair else "a"
         if before and sentence.tokens and sentence.tokens[0] != "there" and self.chance(0.1):
             before = "the"
         surface = noun.plural if pair else noun.lemma
-        return sentence.thing(noun.lemma, surface, (at,), before=before, adjectives=adjectives)
+        return sentence.entity(noun.lemma, surface, (at,), before=before, adjectives=adjectives)
 
     def say_group(self, sentence: Sentence, group: tuple[int, ...], *, bare: bool = False) -> int:
         """A noun phrase for all things of a sort, with their number or without."""
-        noun, first = self.noun(*(self.things[at] for at in group)), self.things[group[0]]
-        alike = first.colour and len({self.things[at].colour for at in group}) == 1
+        noun, first = self.noun(*(self.entities[at] for at in group)), self.entities[group[0]]
+        alike = first.colour and len({self.entities[at].colour for at in group}) == 1
         adjectives = (first.colour,) if alike and self.chance(self.between(0.8, 0.1)) else ()
         count: int | None = len(group)
         before = number_word(len(group))
@@ -166,13 +168,13 @@ class Chooser:
             before = "" if bare else before
         elif len(group) == 2 and self.chance(0.15):
             before = self.dice.choice(("a pair of", "a couple of"))
-        return sentence.thing(noun.lemma, noun.plural, group, before=before, adjectives=adjectives, count=count)
+        return sentence.entity(noun.lemma, noun.plural, group, before=before, adjectives=adjectives, count=count)
 
     def groups(self) -> list[tuple[int, ...]]:
         """Sets of two and more main things of one kind, or people of any."""
-        kinds = {self.things[at].kind for at in self.mains}
-        found = {tuple(at for at in self.mains if self.things[at].kind == kind) for kind in kinds}
-        found.add(tuple(at for at in self.mains if self.things[at].category == "person"))
+        kinds = {self.entities[at].kind for at in self.mains}
+        found = {tuple(at for at in self.mains if self.entities[at].kind == kind) for kind in kinds}
+        found.add(tuple(at for at in self.mains if self.entities[at].category == "person"))
         return sorted(group for group in found if len(group) > 1)
 
     def places(self, at: int) -> tuple[tuple[str, str, str], ...]:

@@ -1,7 +1,7 @@
 """The truth behind `scenes`: what each picture shows, pixel by pixel, and which sentences are true of it.
 
-`World` answers for a set of images and captions; `Verdicts` judges many sentences on many scenes; `SceneRegions` gives
-the regions that a detector would.
+`World` answers for a set of images and captions; `TruthLabels` does for many graphs on many scenes; `SceneRegions`
+gives the regions that a detector would.
 """
 
 import io
@@ -22,16 +22,16 @@ from ..data.regions import RegionFeatures, with_area
 from ..errors import ItmlabError
 from ..text.graph import SceneGraph, SceneObject
 from .categories import implied_words, noun_swaps, relation_swaps
-from .entail import FALSE, OPEN, TRUE, Search, Spoken, candidates, entails, is_group, spoken, understood
+from .entail import FALSE, OPEN, TRUE, Parsed, Search, candidates, entails, is_group, parsed, parsed_sentence
 from .lexicon import nouns
 from .relations import Facts
-from .scene import Scene, Thing
+from .scene import KINDS, Entity, Scene
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
 
-_VERDICT = {TRUE: True, OPEN: None, FALSE: False}
+_TRUTH_LABEL = {TRUE: True, OPEN: None, FALSE: False}
 
 
 class Unannotated(NamedTuple):
@@ -91,36 +91,36 @@ class World:
         A string is parsed by `text.parse` with the shipped pipeline; what names nothing that can be seen is None.
         """
         facts = self._facts(self._images[image])
-        said = Spoken(sentence, whole=True) if isinstance(sentence, SceneGraph) else understood(sentence)
-        return _VERDICT[said.judged(entails(facts, said.graph))]
+        said = Parsed(sentence, covered=True) if isinstance(sentence, SceneGraph) else parsed_sentence(sentence)
+        return _TRUTH_LABEL[said.truth_label(entails(facts, said.graph))]
 
     def truth(
         self,
         images: Int64[Tensor, "image"] | None = None,
         captions: Int64[Tensor, "caption"] | Sequence[str | SceneGraph] | None = None,
     ) -> Int8[Tensor, "image caption"]:
-        """Verdicts of captions on images (all of them by default): 1 true, 0 false, -1 undecided.
+        """Truth labels of captions on images (all of them by default): 1 true, 0 false, -1 undecided.
 
         `captions` are numbers of the world's own captions, or any sentences and graphs, judged as by `entails`.
         """
         rows = self._images if images is None else [self._images[int(at)] for at in images]
-        verdicts = Verdicts([self._facts(row) for row in rows])
+        labels = TruthLabels([self._facts(row) for row in rows])
         said = self._said(captions)
         found = np.zeros((len(rows), len(said)), dtype=np.int8)
         for column, one in enumerate(said):
-            found[:, column] = [one.judged(level) for level in verdicts.column(one.graph)]
+            found[:, column] = [one.truth_label(level) for level in labels.column(one.graph)]
         return torch.from_numpy(np.array([0, -1, 1], dtype=np.int8)[found])
 
-    def _said(self, captions: Int64[Tensor, "caption"] | Sequence[str | SceneGraph] | None) -> list[Spoken]:
+    def _said(self, captions: Int64[Tensor, "caption"] | Sequence[str | SceneGraph] | None) -> list[Parsed]:
         """What captions say; graphs, and the world's own captions, are taken at their word."""
         if captions is None:
             captions = range(len(self._captions))
         if isinstance(captions, str):
             raise ItmlabError("captions is one string, not a list", remedy="write truth(images, [caption])")
         strings = [one for one in captions if isinstance(one, str)]
-        parsed = iter(spoken(strings) if strings else ())
+        readings = iter(parsed(strings) if strings else ())
         graphs = ((one if isinstance(one, (str, SceneGraph)) else self.graphs[int(one)]) for one in captions)
-        return [next(parsed) if isinstance(one, str) else Spoken(one, whole=True) for one in graphs]
+        return [next(readings) if isinstance(one, str) else Parsed(one, covered=True) for one in graphs]
 
     def unannotated(
         self, images: Int64[Tensor, "image"] | None = None, captions: Int64[Tensor, "caption"] | None = None
@@ -129,26 +129,26 @@ class World:
         rows = torch.tensor(self._images if images is None else [self._images[int(at)] for at in images])
         chosen = range(len(self._captions)) if captions is None else [int(at) for at in captions]
         own = torch.tensor([self._captions[at][0] for at in chosen])
-        verdicts = self.truth(images, captions)
-        true, count = verdicts == 1, max(len(chosen), 1)
+        labels = self.truth(images, captions)
+        true, count = labels == 1, max(len(chosen), 1)
         more = int((true & (rows[:, None] != own[None, :])).sum())
-        undecided, sure = int((verdicts == -1).sum()), max(int(true.sum()), 1)
+        undecided, sure = int((labels == -1).sum()), max(int(true.sum()), 1)
         return Unannotated(more / count, more / max(true.numel(), 1), undecided / count, more / sure)
 
-    def objects(self, image: int) -> tuple[Thing, ...]:
+    def objects(self, image: int) -> tuple[Entity, ...]:
         """What the image shows, with `kind`, `category`, `attributes` and more."""
         return self.scenes[image].objects
 
     def masks(self, image: int) -> Bool[Tensor, "object height width"]:
         """The visible pixels of each object; a person's include what they wear, a setting's all ground and sky."""
         marks = torch.from_numpy(self._pixels(self._images[image]).astype(np.int64))
-        things = self.objects(image)
-        masks = marks[None] == torch.arange(1, len(things) + 1)[:, None, None]
-        stuff = [number for number, thing in enumerate(things) if thing.category == "stuff"]
-        for number, thing in enumerate(things):
-            if thing.wearer is not None:
-                masks[thing.wearer] |= masks[number]
-            elif thing.category == "place":
+        entities = self.objects(image)
+        masks = marks[None] == torch.arange(1, len(entities) + 1)[:, None, None]
+        stuff = [number for number, entity in enumerate(entities) if entity.category == "stuff"]
+        for number, entity in enumerate(entities):
+            if entity.wearer is not None:
+                masks[entity.wearer] |= masks[number]
+            elif entity.category == "place":
                 masks[number] = masks[stuff].any(dim=0)
         return masks
 
@@ -203,8 +203,8 @@ def _graphs(cells: list[str]) -> list[tuple[SceneGraph, tuple[tuple[int, ...], .
     return [(SceneGraph.from_dict(graph), tuple(map(tuple, means))) for graph, means in plain]
 
 
-class Verdicts:
-    """Verdicts (entail.TRUE, OPEN, FALSE) of graphs on a fixed list of scenes; equal graphs are judged once.
+class TruthLabels:
+    """Truth labels (entail.TRUE, OPEN, FALSE) of graphs on a fixed list of scenes; equal graphs are judged once.
 
     Every object of a graph rules out scenes by whole arrays before anything is searched, for most captions are false of
     most pictures.
@@ -214,29 +214,29 @@ class Verdicts:
         self.facts = scenes
         self.shown: dict[str, np.ndarray] = {}  # of each kind, the scenes that show one or may seem to
         for at, facts in enumerate(scenes):
-            for kind in {thing.kind for thing in facts.things} | facts.scene.backdrop:
+            for kind in {entity.kind for entity in facts.entities} | facts.scene.backdrop:
                 self.shown.setdefault(kind, np.zeros(len(scenes), dtype=bool))[at] = True
         self.objects: dict[SceneObject, tuple[np.ndarray, dict[int, list[tuple[int, int]]]]] = {}
         self.columns: dict[SceneGraph, Int8[np.ndarray, scene]] = {}
 
     def column(self, graph: SceneGraph) -> Int8[np.ndarray, "scene"]:
-        """The verdict of one graph on every scene."""
+        """The truth label of one graph on every scene."""
         meaning = graph.meaning()
         if meaning not in self.columns:
-            self.columns[meaning] = self._judge(meaning)
+            self.columns[meaning] = self._labels(meaning)
         return self.columns[meaning]
 
-    def _judge(self, graph: SceneGraph) -> Int8[np.ndarray, "scene"]:
-        verdicts = np.full(len(self.facts), TRUE, dtype=np.int8)
+    def _labels(self, graph: SceneGraph) -> Int8[np.ndarray, "scene"]:
+        labels = np.full(len(self.facts), TRUE, dtype=np.int8)
         fits = [self._object(wanted) for wanted in graph.objects]
         for levels, _ in fits:
-            np.minimum(verdicts, levels, out=verdicts)
+            np.minimum(labels, levels, out=labels)
         if len(graph.objects) == 1 and not graph.relations and not is_group(graph.objects[0]):
-            return verdicts
-        for at in np.flatnonzero(verdicts):
+            return labels
+        for at in np.flatnonzero(labels):
             choices = [chosen.get(int(at), []) for _, chosen in fits]
-            verdicts[at] = Search(self.facts[at], graph, choices).best()
-        return verdicts
+            labels[at] = Search(self.facts[at], graph, choices).best()
+        return labels
 
     def _object(self, wanted: SceneObject) -> tuple[Int8[np.ndarray, "scene"], dict[int, list[tuple[int, int]]]]:
         """The best level of an object on every scene, and its candidates where there are any."""
@@ -263,13 +263,14 @@ class Verdicts:
 
 SIDE = 8  # a feature is the region's picture at SIDE × SIDE pixels, RGB in 0..1
 _LEAST = 4  # pixels a side that a region has at least
+_SEEN = sorted(name for name, kind in KINDS.items() if kind.category not in ("stuff", "place"))
 
 
 class SceneRegions(Sequence[RegionFeatures]):
     """The regions of each image: a slightly displaced box for every visible thing, then `spurious` boxes at random.
 
     Features are Float["region 192"], boxes shares of the image as in `Regions`, confidences higher for true ones on
-    the whole. Each image's are a function of its own id.
+    the whole, tags what the objects are. Each image's are a function of its own id.
     """
 
     def __init__(self, images: Sequence[Image.Image], image_ids: Sequence[str], world: World, *, spurious: int = 3):
@@ -282,13 +283,17 @@ class SceneRegions(Sequence[RegionFeatures]):
     def __getitem__(self, index: int) -> RegionFeatures:
         row = self._rows[index]
         picture = self._images[row]
-        boxes, confidence, _ = self._boxes(row, picture.width)
+        boxes, confidence, numbers = self._boxes(row, picture.width)
         crops = [picture.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box=tuple(box)) for box in boxes]
         pixels = np.stack([np.asarray(crop, dtype=np.float32).reshape(-1) / 255 for crop in crops])
         shares = boxes / np.array([picture.width, picture.height] * 2, dtype=np.float32)
-        return RegionFeatures(
-            torch.from_numpy(pixels), torch.from_numpy(with_area(shares)), torch.tensor(confidence, dtype=torch.float32)
-        )
+        boxes, confidence = torch.from_numpy(with_area(shares)), torch.tensor(confidence, dtype=torch.float32)
+        return RegionFeatures(torch.from_numpy(pixels), boxes, confidence, self._tags(row, numbers))
+
+    def _tags(self, row: int, numbers: list[int]) -> tuple[str, ...]:
+        """The kind of each region's object, and of a spurious one any."""
+        dice, shown = random.Random(f"tags/{self._ids[row]}"), self._world.objects(row)
+        return tuple(shown[number].kind if number >= 0 else dice.choice(_SEEN) for number in numbers)
 
     def objects(self, index: int) -> Int64[Tensor, "region"]:
         """The number of the object that each region is around, -1 for a spurious one."""
@@ -304,10 +309,10 @@ class SceneRegions(Sequence[RegionFeatures]):
     def _boxes(self, row: int, size: int) -> tuple[np.ndarray, list[float], list[int]]:
         dice = random.Random(f"regions/{self._ids[row]}")
         found: list[tuple[list[float], float, int]] = []
-        things = self._world.objects(row)
+        entities = self._world.objects(row)
         for number, box in enumerate(self._world.boxes(row).tolist()):
             wide, high = box[2] - box[0], box[3] - box[1]
-            if min(wide, high) < _LEAST or things[number].category in ("stuff", "place"):
+            if min(wide, high) < _LEAST or entities[number].category in ("stuff", "place"):
                 continue
             shift = [dice.uniform(-0.05, 0.05) * side for side in (wide, high, wide, high)]
             moved = [min(max(edge + by, 0.0), float(size)) for edge, by in zip(box, shift, strict=True)]

@@ -44,7 +44,7 @@ def draw_scene_graph(graph: "SceneGraph", *, title: str, subtitle: str = "") -> 
         links = tuple(link for link in graph.relations if max(link.subject, link.object) < MOST_NODES)
         graph = replace(graph, objects=graph.objects[:MOST_NODES], relations=links)
     canvas, columns = Canvas(), _columns(graph)
-    sizes = [_size(thing) for thing in graph.objects]
+    sizes = [_size(entity) for entity in graph.objects]
     heights = [sum(sizes[number][1] + ROW for number in column) for column in columns]
     tallest, across = max(heights, default=0), min((theme.WIDTH - 260) / max(len(columns) - 1, 1), FARTHEST)
     places: dict[int, tuple[Box, Box]] = {}  # of an object's name, and of it with its attributes
@@ -66,7 +66,7 @@ def draw_scene_graph(graph: "SceneGraph", *, title: str, subtitle: str = "") -> 
         else:
             ends = _facing(places[subject], places[target]), _facing(places[target], places[subject])
             _arrow(canvas, *ends, words, beside=(target, subject) in said)
-    there = {"object": graph.objects, "attribute": any(thing.attributes for thing in graph.objects)}
+    there = {"object": graph.objects, "attribute": any(entity.attributes for entity in graph.objects)}
     kinds = [kind for kind, any_of in {**there, "relation": graph.relations}.items() if any_of]
     _legend(canvas, kinds, 16.0, 10, (12, 13, 22), {"width": 1, "color": theme.PAPER})
     return canvas.figure(title, subtitle, height=max(bottom, 120) + 10)
@@ -114,28 +114,28 @@ def _columns(graph: "SceneGraph") -> list[list[int]]:
     return columns
 
 
-def _size(thing: "SceneObject") -> tuple[float, float]:
+def _size(entity: "SceneObject") -> tuple[float, float]:
     """Width and height of an object with its attributes."""
-    width, height = chip_size(_name(thing), NAME)
-    for row in _rows(thing):
+    width, height = chip_size(_name(entity), NAME)
+    for row in _rows(entity):
         width = max(width, sum(chip_size(said, SAID)[0] + 4 for said in row))
         height += chip_size("", SAID)[1] + 4
     return width, height
 
 
-def _rows(thing: "SceneObject") -> list[list[str]]:
+def _rows(entity: "SceneObject") -> list[list[str]]:
     """The attributes in lines of at most three."""
-    said = [attribute.lemma for attribute in thing.attributes]
+    said = [attribute.lemma for attribute in entity.attributes]
     return [said[start : start + 3] for start in range(0, len(said), 3)]
 
 
-def _node(canvas: Canvas, thing: "SceneObject", x: float, top: float) -> tuple[Box, Box]:
+def _node(canvas: Canvas, entity: "SceneObject", x: float, top: float) -> tuple[Box, Box]:
     """The object with its attributes below; gives the box of its name and that of both."""
-    size = _size(thing)
-    line = chip_size(_name(thing), NAME)[1]
-    name = chip(canvas, _name(thing), (x, top + line / 2), theme.BLUE, NAME)
+    size = _size(entity)
+    line = chip_size(_name(entity), NAME)[1]
+    name = chip(canvas, _name(entity), (x, top + line / 2), theme.BLUE, NAME)
     below = top + line + 4
-    for row in _rows(thing):
+    for row in _rows(entity):
         widths = [chip_size(said, SAID)[0] for said in row]
         left, line = x - (sum(widths) + 4 * (len(row) - 1)) / 2, chip_size("", SAID)[1]
         for said, width in zip(row, widths, strict=True):
@@ -145,8 +145,8 @@ def _node(canvas: Canvas, thing: "SceneObject", x: float, top: float) -> tuple[B
     return name, Box(min(name.left, x - size[0] / 2), top, max(name.right, x + size[0] / 2), top + size[1])
 
 
-def _name(thing: "SceneObject") -> str:
-    return thing.lemma if thing.count in (None, 1) else f"{thing.count} × {thing.lemma}"
+def _name(entity: "SceneObject") -> str:
+    return entity.lemma if entity.count in (None, 1) else f"{entity.count} × {entity.lemma}"
 
 
 def _facing(own: tuple[Box, Box], other: tuple[Box, Box]) -> Box:

@@ -50,12 +50,12 @@ class FactualParser:
         if isinstance(captions, str):
             raise ItmlabError("one caption where a list is expected", remedy="write parse([caption])")
         tokens = [tokenise(plain_text(caption)) for caption in captions]
-        spoken = [row for row, own in enumerate(tokens) if any(token[0].isalnum() for token in own)]
-        spoken.sort(key=lambda row: (len(captions[row]), row))  # alike in length: little padding
+        worded = [row for row, own in enumerate(tokens) if any(token[0].isalnum() for token in own)]
+        worded.sort(key=lambda row: (len(captions[row]), row))  # alike in length: little padding
         graphs = [SceneGraph(tokens=own) for own in tokens]
         unread: list[tuple[int, str]] = []
-        for start in range(0, len(spoken), batch_size):
-            rows = spoken[start : start + batch_size]
+        for start in range(0, len(worded), batch_size):
+            rows = worded[start : start + batch_size]
             for row, text in zip(rows, self.write([captions[row] for row in rows]), strict=True):
                 graphs[row], faults = factual_graph(text, tokens[row])
                 if not faults and not graphs[row].objects:
@@ -140,7 +140,7 @@ def read_tuples(text: str) -> Reading:
 
 @dataclass
 class _Draft:
-    """What a string says of one thing."""
+    """What a string says of one entity."""
 
     attributes: list[str] = field(default_factory=list)
     count: int | None = None
@@ -150,7 +150,7 @@ class _Draft:
 def factual_graph(text: str, tokens: Sequence[str]) -> tuple[SceneGraph, list[str]]:
     """The scene graph of a FACTUAL string, its spans found among the caption's `tokens`, and what was not read.
 
-    Things of one name are one object. "is" makes an attribute, "is" with a number the count. Objects are singular
+    Entities of one name are one object. "is" makes an attribute, "is" with a number the count. Objects are singular
     lemmas; attributes and relations stay as written. What has no counterpart in the caption has no span.
 
     >>> said = "( dogs , is , 2 ) , ( dogs , sit on , grass )"
@@ -192,23 +192,23 @@ def factual_graph(text: str, tokens: Sequence[str]) -> tuple[SceneGraph, list[st
 
 
 class _Spans:
-    """Where each part of a graph is said. No word is said for two things; relations may share theirs."""
+    """Where each part of a graph is said. No word is said for two entities; relations may share theirs."""
 
     def __init__(self, tokens: Sequence[str]):
         self.tokens, self.taken = [token.lower() for token in tokens], [False] * len(tokens)
 
     def object(self, name: str) -> Span | None:
-        """The first place of the name (or of as many of its last words as are there) that no other thing has."""
+        """The first place of the name (or of as many of its last words as are there) that no other entity has."""
         words = name.lower().split()
         endings = [words[at:] for at in range(len(words))]
         return self._place(endings, lambda span: span.start, take=True)
 
     def attribute(self, said: str, owner: Span | None) -> Span | None:
-        """The free place nearest to the thing that it is said of."""
+        """The free place nearest to the entity that it is said of."""
         return self._place(_runs(said), lambda span: _distance(span, owner), take=True)
 
     def relation(self, said: str, subject: Span | None, target: Span | None) -> Span | None:
-        """The place nearest to both things, not within either of them."""
+        """The place nearest to both entities, not within either of them."""
         return self._place(_runs(said), lambda span: _distance(span, subject) + _distance(span, target), take=False)
 
     def _place(self, parts: list[list[str]], far: Callable[[Span], float], *, take: bool) -> Span | None:

@@ -40,7 +40,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class SceneObject:
-    """A thing that a sentence speaks of; `count` is the number said, None for a plural without one ("some dogs")."""
+    """An entity that a sentence speaks of; `count` is the number said, None for a plural without one ("some dogs")."""
 
     lemma: str
     attributes: tuple[Attribute, ...] = ()
@@ -88,17 +88,17 @@ class SceneGraph:
 
         A number of two or more that was said is an attribute too ("two dogs": ("dog", "2")), as in FACTUAL and SPICE.
         """
-        names = [thing.lemma for thing in self.objects]
+        names = [entity.lemma for entity in self.objects]
         found: set[tuple[str, ...]] = {(name,) for name in names}
-        found |= {(thing.lemma, attribute.lemma) for thing in self.objects for attribute in thing.attributes}
-        found |= {(thing.lemma, str(thing.count)) for thing in self.objects if (thing.count or 0) > 1}
+        found |= {(entity.lemma, attribute.lemma) for entity in self.objects for attribute in entity.attributes}
+        found |= {(entity.lemma, str(entity.count)) for entity in self.objects if (entity.count or 0) > 1}
         return found | {(names[link.subject], link.lemma, names[link.object]) for link in self.relations}
 
     def meaning(self) -> "SceneGraph":
         """The same graph without tokens and spans: equal for two sentences that say the same in other places."""
         objects = tuple(
-            replace(thing, span=None, attributes=tuple(Attribute(attribute.lemma) for attribute in thing.attributes))
-            for thing in self.objects
+            replace(entity, span=None, attributes=tuple(Attribute(attribute.lemma) for attribute in entity.attributes))
+            for entity in self.objects
         )
         return SceneGraph(objects, tuple(replace(link, span=None) for link in self.relations))
 
@@ -108,9 +108,11 @@ class SceneGraph:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists for JSON; `from_dict` restores an equal graph."""
-        things = [[o.lemma, [[a.lemma, a.span] for a in o.attributes], o.count, o.plural, o.span] for o in self.objects]
+        entities = [
+            [o.lemma, [[a.lemma, a.span] for a in o.attributes], o.count, o.plural, o.span] for o in self.objects
+        ]
         links = [[r.subject, r.lemma, r.object, r.span] for r in self.relations]
-        return {"objects": things, "relations": links, "tokens": list(self.tokens)}
+        return {"objects": entities, "relations": links, "tokens": list(self.tokens)}
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> "SceneGraph":
@@ -120,7 +122,7 @@ class SceneGraph:
                 SceneObject(lemma, tuple(Attribute(name, _span(at)) for name, at in said), count, plural, _span(place))
                 for lemma, said, count, plural, place in plain["objects"]
             ),
-            tuple(Relation(subject, lemma, thing, _span(at)) for subject, lemma, thing, at in plain["relations"]),
+            tuple(Relation(subject, lemma, entity, _span(at)) for subject, lemma, entity, at in plain["relations"]),
             tuple(plain["tokens"]),
         )
 

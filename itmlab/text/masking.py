@@ -38,8 +38,8 @@ def phrases(graph: SceneGraph) -> list[Phrase]:
     >>> [(phrase.kind, phrase.span.start) for phrase in phrases(SceneGraph((dog,), (), ("a", "brown", "dog")))]
     [('attribute', 1), ('object', 2)]
     """
-    said: list[tuple[PhraseKind, Span | None]] = [("object", thing.span) for thing in graph.objects]
-    said += [("attribute", attribute.span) for thing in graph.objects for attribute in thing.attributes]
+    said: list[tuple[PhraseKind, Span | None]] = [("object", entity.span) for entity in graph.objects]
+    said += [("attribute", attribute.span) for entity in graph.objects for attribute in entity.attributes]
     said += [("relation", link.span) for link in graph.relations]
     first: dict[Span, PhraseKind] = {}
     for kind, span in said:

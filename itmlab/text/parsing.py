@@ -28,12 +28,12 @@ SHIPPED_DIRECTORY = Path(__file__).parent / "english" / "model"
 SEQUENCE_PARSER = "factual"
 MAXIMUM_CHARACTERS = 200_000  # of one caption: what passes it is a file given by mistake
 _UNPRINTED = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
-_KEPT_TOGETHER = 4096  # captions between two writes to the cache
+_CAPTIONS_PER_WRITE = 4096  # to the cache
 
 TABLE = "CREATE TABLE IF NOT EXISTS graphs (key BLOB PRIMARY KEY, graph TEXT) WITHOUT ROWID"
 LAYOUT = "1"  # of the stored JSON: a higher number leaves what was stored before unread
 PATIENCE = 60.0  # seconds that one process waits for another to finish writing
-AT_ONCE = 500  # keys a query
+KEYS_PER_QUERY = 500
 SPOILT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}  # the last: another table's columns
 
 
@@ -63,7 +63,7 @@ def parse(
     parsed = _parsed(missing, parser, batch_size)
     bar = tqdm(parsed, total=len(missing), desc="parsing captions", disable=not progress)
     fresh = zip(missing, bar, strict=True)
-    while some := dict(islice(fresh, _KEPT_TOGETHER)):
+    while some := dict(islice(fresh, _CAPTIONS_PER_WRITE)):
         graphs |= some
         if store is not None:
             store.put_many(list(some), some.values())
@@ -206,7 +206,7 @@ class GraphCache:
         def read(connection: sqlite3.Connection) -> dict[bytes, str]:
             found: dict[bytes, str] = {}
             wanted = iter(dict.fromkeys(keys))
-            while some := list(islice(wanted, AT_ONCE)):
+            while some := list(islice(wanted, KEYS_PER_QUERY)):
                 places = ",".join("?" * len(some))
                 found.update(connection.execute(f"SELECT key, graph FROM graphs WHERE key IN ({places})", some))
             return found

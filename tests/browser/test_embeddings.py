@@ -1,26 +1,19 @@
 """The explorer of the common space in a browser: click a point and see its picture."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.browser.conftest import Lab
-from tests.browser.test_lab import PATIENCE, ROOT, open_and_run, screenshot, write_notebook
+from tests.browser.test_lab import PATIENCE, open_and_run, screenshot
 
 pytestmark = pytest.mark.browser
 
 POINTS = ".js-plotly-plot >> nth=0 >> .scatterlayer .trace >> nth=0 >> .point"
 
 
-def embeddings_notebook(path: Path) -> None:
-    """A notebook with nothing but the explorer, over squares and models that have learnt nothing."""
-    code = f"""import sys
-sys.path.insert(0, {str(ROOT)!r})
-from itmlab.studies import maps
+CODE = """from itmlab.studies import maps
 from tests.studies.small_maps import small_maps
 from tests.studies.small_world import small_set
 maps.explore_embeddings(small_maps(), small_set(), picture=3)"""
-    write_notebook(path, code)
 
 
 def shown_picture(page, other_than: str = "") -> str:
@@ -32,8 +25,7 @@ def shown_picture(page, other_than: str = "") -> str:
 
 
 def test_pointing_shows_a_picture_and_a_click_picks_it(page, lab: Lab) -> None:
-    embeddings_notebook(lab.folder / "embeddings.ipynb")
-    open_and_run(page, lab, "embeddings.ipynb")
+    open_and_run(page, lab, "embeddings.ipynb", CODE)
     page.locator(POINTS).first.wait_for(timeout=PATIENCE)
     before = shown_picture(page)
     assert before == "Picture image 3"

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.browser.conftest import Lab
-from tests.browser.test_lab import PATIENCE, open_and_run, press, screenshot, write_notebook
+from tests.browser.test_lab import PATIENCE, open_and_run, press, screenshot
 from tests.browser.test_masking import annotations
 
 pytestmark = pytest.mark.browser
@@ -18,8 +18,7 @@ PICTURES = ".js-plotly-plot .layer-above image, .js-plotly-plot .imagelayer imag
 
 
 def test_sigma_spreads_the_weights_and_captions_bring_pictures(page, lab: Lab) -> None:
-    write_notebook(lab.folder / "memory.ipynb", CODE)
-    open_and_run(page, lab, "memory.ipynb")
+    open_and_run(page, lab, "memory.ipynb", CODE)
     figures = page.locator(".js-plotly-plot")
     figures.locator(".annotation-text").first.wait_for(timeout=PATIENCE)
     before = annotations(page)

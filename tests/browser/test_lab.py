@@ -19,34 +19,27 @@ pytestmark = pytest.mark.browser
 
 
 def write_notebook(path: Path, code: str) -> None:
+    """A notebook of one cell, which may import from `tests`."""
+    code = f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{code}"
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)], metadata=kernel), path)
 
 
-def small_notebook(path: Path) -> None:
-    """A notebook with nothing but the explorer, over invented scores."""
-    code = f"""import sys
-sys.path.insert(0, {str(ROOT)!r})
-from itmlab.studies import fne
+FNE = """from itmlab.studies import fne
 from tests.studies.synthetic import synthetic_study
 fne.explore_false_negatives(synthetic_study())"""
-    write_notebook(path, code)
-
-
-def attention_notebook(path: Path) -> None:
-    """A notebook with nothing but the attention explorer, over a model that has learnt nothing."""
-    code = f"""import sys
-sys.path.insert(0, {str(ROOT)!r})
-from itmlab import models
+ATTENTION = """from itmlab import models
 from itmlab.studies import maps
 from tests.studies.small_world import small_set
 data = small_set()
 model = models.build_model(models.DualEncoderConfig.tiny(), data.captions, seed=0).eval()
-maps.explore_attention({{"one": model}}, data)"""
-    write_notebook(path, code)
+maps.explore_attention({"one": model}, data)"""
 
 
-def open_and_run(page, lab: Lab, name: str) -> None:
+def open_and_run(page, lab: Lab, name: str, code: str | None = None) -> None:
+    """Open the notebook of this name, written first where there is `code`, and run all its cells."""
+    if code is not None:
+        write_notebook(lab.folder / name, code)
     page.goto(lab.address(name))
     page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for(timeout=60_000)
     page.get_by_text("| Idle").wait_for(timeout=120_000)  # the status bar: earlier, running asks for a kernel
@@ -98,9 +91,7 @@ def test_a_slider_moves_the_curves(page, lab: Lab, notebook: Path | None) -> Non
     target = lab.folder / (notebook.name if notebook else "explorer.ipynb")
     if notebook:
         shutil.copyfile(notebook, target)
-    else:
-        small_notebook(target)
-    open_and_run(page, lab, target.name)
+    open_and_run(page, lab, target.name, None if notebook else FNE)
     page.locator(".widget-slider", has_text="prior p").first.wait_for(timeout=PATIENCE)
     explorer = page.locator(".jp-OutputArea-output", has=page.locator(".widget-slider", has_text="prior p")).first
     explorer.locator(CURVES).first.wait_for(timeout=60_000)
@@ -120,8 +111,7 @@ def test_a_slider_moves_the_curves(page, lab: Lab, notebook: Path | None) -> Non
 
 
 def test_another_picture_brings_other_maps(page, lab: Lab) -> None:
-    attention_notebook(lab.folder / "attention.ipynb")
-    open_and_run(page, lab, "attention.ipynb")
+    open_and_run(page, lab, "attention.ipynb", ATTENTION)
     pictures = page.locator(".js-plotly-plot .imagelayer image, .js-plotly-plot .layer-above image")
     pictures.first.wait_for(timeout=PATIENCE)
     before = pictures.first.get_attribute("href") or pictures.first.get_attribute("xlink:href")

@@ -1,30 +1,22 @@
 """Type a sentence into the retrieval explorer and see other pictures come."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.browser.conftest import Lab
-from tests.browser.test_lab import PATIENCE, ROOT, open_and_run, screenshot, write_notebook
+from tests.browser.test_lab import PATIENCE, open_and_run, screenshot
 
 pytestmark = pytest.mark.browser
 
 PICTURES = "figure => Array.from(figure.querySelectorAll('image'), each => each.getAttribute('href')).join()"
 
 
-def retrieval_notebook(path: Path) -> None:
-    """A notebook with nothing but the explorer, over squares and models that have learnt nothing."""
-    code = f"""import sys
-sys.path.insert(0, {str(ROOT)!r})
-from itmlab.studies import sam
+CODE = """from itmlab.studies import sam
 from tests.studies.small_retrievals import small_retrievals
 sam.explore_retrieval(small_retrievals())"""
-    write_notebook(path, code)
 
 
 def test_a_typed_sentence_brings_other_pictures(page, lab: Lab) -> None:
-    retrieval_notebook(lab.folder / "retrieval.ipynb")
-    open_and_run(page, lab, "retrieval.ipynb")
+    open_and_run(page, lab, "retrieval.ipynb", CODE)
     figure = page.locator(".js-plotly-plot").first
     figure.locator("image").first.wait_for(timeout=PATIENCE)
     before = figure.evaluate(PICTURES)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.browser.conftest import Lab
-from tests.browser.test_lab import PATIENCE, open_and_run, press, screenshot, write_notebook
+from tests.browser.test_lab import PATIENCE, open_and_run, press, screenshot
 from tests.browser.test_masking import annotations, wait_for_change
 
 pytestmark = pytest.mark.browser
@@ -14,14 +14,13 @@ import itmlab
 from itmlab.studies import tags
 from itmlab.models import CrossEncoderConfig, build_cross_encoder
 data = itmlab.load("scenes", images=30)
-tower = build_cross_encoder(CrossEncoderConfig.tiny(visual="patches"), data.captions, seed=0).eval()
-tags.explore_negatives(tower, data, generator="vse_c")
+cross_encoder = build_cross_encoder(CrossEncoderConfig.tiny(visual="patches"), data.captions, seed=0).eval()
+tags.explore_negatives(cross_encoder, data, generator="vse_c")
 """
 
 
 def test_another_generator_another_temperature_and_another_picture_bring_other_negatives(page, lab: Lab) -> None:
-    write_notebook(lab.folder / "synthetic.ipynb", CELL)
-    open_and_run(page, lab, "synthetic.ipynb")
+    open_and_run(page, lab, "synthetic.ipynb", CELL)
     page.locator(".js-plotly-plot .annotation-text").first.wait_for(timeout=PATIENCE)
     rules = annotations(page)
     screenshot(page, "synthetic_rules")

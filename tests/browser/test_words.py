@@ -3,22 +3,19 @@
 import pytest
 
 from tests.browser.conftest import Lab
-from tests.browser.test_lab import PATIENCE, ROOT, open_and_run, press, screenshot, write_notebook
+from tests.browser.test_lab import PATIENCE, open_and_run, press, screenshot
 from tests.browser.test_masking import annotations, wait_for_change
 
 pytestmark = pytest.mark.browser
 
-CODE = f"""import sys
-sys.path.insert(0, {str(ROOT)!r})
-from itmlab.studies import tags
-from tests.studies.colour_tower import ColourTower, judging_set
+CODE = """from itmlab.studies import tags
+from tests.studies.colour_cross_encoder import ColourCrossEncoder, judging_set
 data = judging_set()
-tags.explore_words({{"tower": ColourTower(data.captions)}}, data)"""
+tags.explore_words({"cross-encoder": ColourCrossEncoder(data.captions)}, data)"""
 
 
 def test_a_typed_sentence_is_explained_word_by_word(page, lab: Lab) -> None:
-    write_notebook(lab.folder / "words.ipynb", CODE)
-    open_and_run(page, lab, "words.ipynb")
+    open_and_run(page, lab, "words.ipynb", CODE)
     page.locator(".js-plotly-plot .annotation-text").first.wait_for(timeout=PATIENCE)
     before = annotations(page)
     assert "red" in before and "95" not in before

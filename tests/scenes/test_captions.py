@@ -33,11 +33,11 @@ def test_tokens_are_those_of_the_text(written):
 def test_spans_spell_what_they_name(written):
     for _, caption in written:
         graph = caption.graph
-        for thing in graph.objects:
-            said = graph.text(thing.span).lower()
-            assert said in {name for noun in nouns()[thing.lemma] for name in (noun.lemma, noun.plural)}
-            assert (said != thing.lemma) <= (thing.plural or thing.lemma in ("trousers", "pants", "mountain"))
-            for attribute in thing.attributes:
+        for entity in graph.objects:
+            said = graph.text(entity.span).lower()
+            assert said in {name for noun in nouns()[entity.lemma] for name in (noun.lemma, noun.plural)}
+            assert (said != entity.lemma) <= (entity.plural or entity.lemma in ("trousers", "pants", "mountain"))
+            for attribute in entity.attributes:
                 said = graph.text(attribute.span).lower()
                 assert said in (attribute.lemma, *attributes()[attribute.lemma].forms)
         for link in graph.relations:
@@ -47,10 +47,10 @@ def test_spans_spell_what_they_name(written):
 def test_words_point_at_things_they_name(written):
     for facts, caption in written:
         assert len(caption.means) == len(caption.graph.objects)
-        for thing, numbers in zip(caption.graph.objects, caption.means, strict=True):
-            kinds = {facts.things[number].kind for number in numbers}
-            assert kinds and any(kinds <= noun.means for noun in nouns()[thing.lemma])
-            assert thing.count in (None, len(numbers))
+        for entity, numbers in zip(caption.graph.objects, caption.means, strict=True):
+            kinds = {facts.entities[number].kind for number in numbers}
+            assert kinds and any(kinds <= noun.means for noun in nouns()[entity.lemma])
+            assert entity.count in (None, len(numbers))
 
 
 def test_five_captions_of_an_image_differ(many):
@@ -73,7 +73,7 @@ def test_captions_read_as_if_many_people_wrote_them(written):
 def test_a_kind_that_is_absent_makes_a_caption_false(written):
     dice, false = random.Random(0), 0
     for facts, caption in written:
-        shown = {thing.kind for thing in facts.things} | facts.scene.backdrop
+        shown = {entity.kind for entity in facts.entities} | facts.scene.backdrop
         absent = [noun for noun in NOUNS if noun.means and noun.category == "animal"]
         absent = [noun.lemma for noun in absent if not shown & (noun.means | noun.perhaps)]
         at = dice.randrange(len(caption.graph.objects))
@@ -88,13 +88,13 @@ def test_a_colour_that_is_absent_makes_a_caption_false(written):
     colours = [entry.lemma for entry in ATTRIBUTES if entry.category == "colour" and not any(entry.perhaps["colour"])]
     checked = 0
     for facts, caption in written:
-        seen = {colour for thing in facts.things for colour in (thing.colour, thing.second)}
+        seen = {colour for entity in facts.entities for colour in (entity.colour, entity.second)}
         absent = [colour for colour in colours if not seen & attributes()[colour].means["colour"]]
-        for at, thing in enumerate(caption.graph.objects):
-            scenery = any(facts.scene.backdrop & noun.means for noun in nouns()[thing.lemma])
-            if absent and not scenery and any(attribute.lemma in colours for attribute in thing.attributes):
+        for at, entity in enumerate(caption.graph.objects):
+            scenery = any(facts.scene.backdrop & noun.means for noun in nouns()[entity.lemma])
+            if absent and not scenery and any(attribute.lemma in colours for attribute in entity.attributes):
                 objects = list(caption.graph.objects)
-                objects[at] = SceneObject(thing.lemma, (Attribute(absent[0]),), thing.count, thing.plural)
+                objects[at] = SceneObject(entity.lemma, (Attribute(absent[0]),), entity.count, entity.plural)
                 assert entails(facts, SceneGraph(tuple(objects), caption.graph.relations)) == FALSE
                 checked += 1
     assert checked > 50
@@ -102,3 +102,9 @@ def test_a_colour_that_is_absent_makes_a_caption_false(written):
 
 def test_every_count_that_a_scene_can_show_has_its_word() -> None:
     assert [number_word(count) for count in range(2, 13)] == list(NUMBERS[2:13])
+
+
+def test_no_caption_tells_left_from_right_so_that_a_mirrored_picture_keeps_its_captions(written):
+    """`data.flip` costs nothing on `scenes`."""
+    sides = {"left", "right", "leftmost", "rightmost", "left-hand", "right-hand", "clockwise"}
+    assert not any(sides & set(caption.graph.tokens) for _, caption in written)

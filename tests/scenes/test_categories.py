@@ -1,51 +1,50 @@
 """Swaps contradict, implications hold, and both keep the form of a word."""
 
+import pytest
+
 from itmlab.scenes.categories import implied_words, noun_swaps, relation_swaps
 
+NOUNS, RELATIONS, IMPLIED = noun_swaps(), relation_swaps(), implied_words()
 
-def test_nouns_are_swapped_within_a_category_number_and_kind():
-    swaps = noun_swaps()
-    assert {"cat", "horse"} <= set(swaps["dog"]) and {"cats", "horses"} <= set(swaps["dogs"])
-    assert not {"dog", "puppy", "animal", "pet", "man", "dogs"} & set(swaps["dog"])
-    assert "child" not in swaps["boy"] and "woman" in swaps["boy"]
+
+@pytest.mark.parametrize(
+    "table, word, held, absent",
+    [  # nouns are swapped within a category, a number and a kind
+        (NOUNS, "dog", "cat horse", "dog puppy animal pet man dogs"),
+        (NOUNS, "dogs", "cats horses", "dogs cat"),
+        (NOUNS, "boy", "woman", "child"),
+        # relations keep their form and never become what is true beside them
+        (RELATIONS, "riding", "chasing holding", ""),
+        (RELATIONS, "rides", "chases", ""),
+        (RELATIONS, "on", "under", "in atop near with"),
+        (RELATIONS, "holding", "", "carrying having"),
+        # words imply wider ones and not the other way round, places what they are made of, and all what says nothing
+        (IMPLIED, "boy", "child person people kids", ""),
+        (IMPLIED, "person", "", "boy"),
+        (IMPLIED, "blue", "", "red"),
+        (IMPLIED, "holding", "carrying", ""),
+        (IMPLIED, "park", "grass sky", ""),
+        (IMPLIED, "beach", "sand water", "grass"),
+        (IMPLIED, "grass", "", "park"),
+        (IMPLIED, "dog", "near with and some being who", "under behind three grass"),
+        (IMPLIED, "red", "and some being who", ""),
+        (IMPLIED, "riding", "and some being who", ""),
+    ],
+)
+def test_what_a_word_is_swapped_for_or_implies(table, word, held, absent):
+    assert {*held.split()} <= {*table[word]} and not {*absent.split()} & {*table[word]}
+
+
+def test_shades_of_one_colour_imply_each_other():
+    assert {"gray", "dark"} & IMPLIED["grey"]
 
 
 def test_no_noun_is_swapped_for_one_that_may_mean_the_same():
-    swaps = noun_swaps()
-    for word in swaps:
-        assert word not in swaps[word]
-    assert not any("duck" in swaps[word] or word in swaps["duck"] for word in ("bird", "animal") if word in swaps)
-
-
-def test_relations_keep_their_form_and_never_become_what_is_true_beside_them():
-    swaps = relation_swaps()
-    assert {"chasing", "holding"} <= set(swaps["riding"]) and "chases" in swaps["rides"]
-    assert not {"in", "atop", "near", "with"} & set(swaps["on"]) and "under" in swaps["on"]
-    assert not {"carrying", "having"} & set(swaps["holding"])
-
-
-def test_words_imply_wider_ones_and_not_the_other_way_round():
-    implied = implied_words()
-    assert {"child", "person", "people", "kids"} <= implied["boy"] and "boy" not in implied["person"]
-    assert {"gray", "dark"} & implied["grey"] and "red" not in implied["blue"]
-    assert {"near", "with"} <= implied["dog"] and "carrying" in implied["holding"]
+    assert not any(word in others for word, others in NOUNS.items())
+    assert not any("duck" in NOUNS[word] or word in NOUNS["duck"] for word in ("bird", "animal") if word in NOUNS)
 
 
 def test_what_is_implied_is_never_a_swap():
-    implied = implied_words()
-    for swaps in (noun_swaps(), relation_swaps()):
+    for swaps in (NOUNS, RELATIONS):
         for word, others in swaps.items():
-            assert not implied.get(word, frozenset()) & set(others), word
-
-
-def test_words_that_say_nothing_are_implied_and_place_words_are_not():
-    implied = implied_words()
-    for word in ("dog", "red", "riding"):
-        assert {"and", "some", "being", "who"} <= implied[word]
-    assert not {"under", "behind", "three"} & implied["dog"]
-
-
-def test_places_imply_what_they_are_made_of():
-    implied = implied_words()
-    assert {"grass", "sky"} <= implied["park"] and {"sand", "water"} <= implied["beach"]
-    assert "grass" not in implied["beach"] and "park" not in implied["grass"] and "grass" not in implied["dog"]
+            assert not IMPLIED.get(word, frozenset()) & set(others), word

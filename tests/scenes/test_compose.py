@@ -9,18 +9,20 @@ from itmlab.scenes.scene import Scene
 
 def test_the_world_is_rich_enough(many):
     scenes = [facts.scene for facts in many]
-    things = [thing for scene in scenes for thing in scene.objects]
-    drawn = Counter(thing.kind for thing in things if thing.category not in ("stuff", "place"))
+    entities = [entity for scene in scenes for entity in scene.objects]
+    drawn = Counter(entity.kind for entity in entities if entity.category not in ("stuff", "place"))
     assert len(drawn) >= 40 and min(drawn.values()) >= 3
-    assert len({thing.colour for thing in things} - {""}) >= 11
-    properties = {word for thing in things for word in (thing.size, thing.pattern, thing.pose, thing.age, thing.hair)}
+    assert len({entity.colour for entity in entities} - {""}) >= 11
+    properties = {
+        word for entity in entities for word in (entity.size, entity.pattern, entity.pose, entity.age, entity.hair)
+    }
     assert len(properties) >= 20
     assert len({fact.relation for scene in scenes for fact in scene.facts}) >= 12
     assert len({scene.setting for scene in scenes}) == 10
 
 
 def test_several_of_a_kind_are_common(many):
-    most = [max(Counter(t.kind for t in each.things if t.category != "worn").values()) for each in many]
+    most = [max(Counter(t.kind for t in each.entities if t.category != "worn").values()) for each in many]
     assert 0.1 < sum(count > 1 for count in most) / len(many) < 0.7
 
 
@@ -31,9 +33,9 @@ def test_a_scene_depends_on_its_seed_and_number_only():
 
 def test_one_to_a_few_main_things_and_none_tiny(many):
     for facts in many:
-        main = [thing for thing in facts.scene.objects if thing.category not in ("stuff", "place", "worn")]
+        main = [entity for entity in facts.scene.objects if entity.category not in ("stuff", "place", "worn")]
         assert 1 <= len(main) <= 12
-        left, top, right, bottom = zip(*(thing.extent for thing in main), strict=True)
+        left, top, right, bottom = zip(*(entity.extent for entity in main), strict=True)
         assert max(max(b - t, r - w) for w, t, r, b in zip(left, top, right, bottom, strict=True)) > 0.15
         assert min(left) > -0.06 and max(right) < 1.06 and max(bottom) <= 1.0
 
@@ -41,8 +43,8 @@ def test_one_to_a_few_main_things_and_none_tiny(many):
 def test_everyone_wears_something_and_facts_name_things_that_are_there(many):
     for facts in many:
         scene = facts.scene
-        for number, thing in enumerate(scene.objects):
-            if thing.category == "person":
+        for number, entity in enumerate(scene.objects):
+            if entity.category == "person":
                 assert any(garment.wearer == number for garment in scene.objects)
         assert all(0 <= fact.subject < len(scene.objects) > fact.object >= 0 for fact in scene.facts)
 

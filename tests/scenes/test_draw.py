@@ -5,17 +5,17 @@ import pytest
 
 from itmlab.scenes.compose import compose
 from itmlab.scenes.draw import DRAWERS, render
-from itmlab.scenes.scene import KINDS, PEOPLE, SETTINGS, Thing
+from itmlab.scenes.scene import KINDS, PEOPLE, SETTINGS, Entity
 from tests.scenes.make import facts
 
-CLOTHES = (Thing("coat", colour="red", wearer=0), Thing("trousers", colour="blue", wearer=0))
+CLOTHES = (Entity("coat", colour="red", wearer=0), Entity("trousers", colour="blue", wearer=0))
 
 
 def drawn(kind: str, pose: str):
     colours = KINDS[kind].colours
     height = min(0.5, 0.85 / max(wide for _, wide, _ in KINDS[kind].poses or [("", KINDS[kind].wide, 1)]))
-    thing = Thing(kind, 0.5, 0.9, height, colour=colours[0] if colours else "", hair="brown", pose=pose)
-    return facts(thing, *(CLOTHES if kind in PEOPLE else ())).scene
+    entity = Entity(kind, 0.5, 0.9, height, colour=colours[0] if colours else "", hair="brown", pose=pose)
+    return facts(entity, *(CLOTHES if kind in PEOPLE else ())).scene
 
 
 @pytest.mark.parametrize("kind", [*DRAWERS, *PEOPLE])
@@ -23,7 +23,7 @@ def test_every_kind_is_drawn_in_every_pose_about_where_its_extent_says(kind):
     for pose in [name for name, _, _ in KINDS[kind].poses] or [""]:
         scene = drawn(kind, pose)
         _, marks = render(scene, 96)
-        own = [number + 1 for number, thing in enumerate(scene.objects) if number == 0 or thing.wearer == 0]
+        own = [number + 1 for number, entity in enumerate(scene.objects) if number == 0 or entity.wearer == 0]
         ys, xs = np.nonzero(np.isin(np.asarray(marks), own))
         left, top, right, bottom = (edge * 96 for edge in scene.objects[0].extent)
         slack = 2 + 0.25 * 96 * scene.objects[0].height  # a quarter of the thing's height
@@ -51,6 +51,6 @@ def test_any_size_shows_the_same_picture(size):
 
 
 def test_what_is_nearer_hides_what_is_behind():
-    house, dog = Thing("house", 0.5, 0.7, 0.6, colour="red"), Thing("dog", 0.5, 0.9, 0.3, colour="black", layer=0.9)
+    house, dog = Entity("house", 0.5, 0.7, 0.6, colour="red"), Entity("dog", 0.5, 0.9, 0.3, colour="black", layer=0.9)
     _, marks = render(facts(house, dog).scene, 96)
     assert np.asarray(marks)[76, 48] == 2

@@ -7,7 +7,7 @@ import torch
 
 from itmlab.errors import ItmlabError
 from itmlab.scenes.captions import write_captions
-from itmlab.scenes.entail import FALSE, OPEN, TRUE, entails, spoken
+from itmlab.scenes.entail import FALSE, OPEN, TRUE, entails, parsed
 from itmlab.scenes.lexicon import NOUNS, attributes, nouns
 
 SCENES, OTHERS = 120, 4
@@ -22,31 +22,31 @@ def read(many):
         for knob in (0.0, 0.5, 1.0)
         for caption in write_captions(many[at], seed=0, index=at, unannotated=knob)
     ]
-    said = spoken([caption.text for _, caption in rows], cache=False)
+    said = parsed([caption.text for _, caption in rows], cache=False)
     return [(at, caption, one) for (at, caption), one in zip(rows, said, strict=True)]
 
 
-def judged(facts, one):
-    return one.judged(entails(facts, one.graph))
+def label_of(facts, one):
+    return one.truth_label(entails(facts, one.graph))
 
 
 def test_captions_are_true_of_their_own_picture(read, many, capsys):
-    verdicts = [judged(many[at], one) for at, _, one in read]
-    decided = len(verdicts) - verdicts.count(OPEN)
-    true = verdicts.count(TRUE) / decided
+    labels = [label_of(many[at], one) for at, _, one in read]
+    decided = len(labels) - labels.count(OPEN)
+    true = labels.count(TRUE) / decided
     with capsys.disabled():
-        print(f"\nown picture: {decided / len(verdicts):.1%} decided, {true:.2%} of them true")
-    assert decided >= 0.90 * len(verdicts)
-    assert verdicts.count(TRUE) >= 0.99 * decided
+        print(f"\nown picture: {decided / len(labels):.1%} decided, {true:.2%} of them true")
+    assert decided >= 0.90 * len(labels)
+    assert labels.count(TRUE) >= 0.99 * decided
 
 
-def test_verdicts_are_those_of_the_graph_a_caption_was_written_from(read, many, capsys):
+def test_labels_are_those_of_the_graph_a_caption_was_written_from(read, many, capsys):
     """7,200 pairs with other pictures and 1,800 with their own."""
     dice = random.Random(0)
     agree = decided = decidable = 0
     for at, caption, one in read:
         for other in [at, *(dice.randrange(SCENES) for _ in range(OTHERS))]:
-            known, said = entails(many[other], caption.graph), judged(many[other], one)
+            known, said = entails(many[other], caption.graph), label_of(many[other], one)
             decidable += known != OPEN
             decided += OPEN not in (known, said)
             agree += known == said != OPEN
@@ -63,23 +63,23 @@ def test_a_swapped_word_makes_a_caption_false(read, many):
         if swapped:
             texts.append(swapped)
             scenes.append(many[at])
-    verdicts = [judged(facts, one) for facts, one in zip(scenes, spoken(texts, cache=False), strict=True)]
-    decided = len(verdicts) - verdicts.count(OPEN)
+    labels = [label_of(facts, one) for facts, one in zip(scenes, parsed(texts, cache=False), strict=True)]
+    decided = len(labels) - labels.count(OPEN)
     assert len(texts) > 1000 and decided > 0.85 * len(texts)
-    assert verdicts.count(FALSE) >= 0.99 * decided
+    assert labels.count(FALSE) >= 0.99 * decided
 
 
 def swap(caption, facts, dice) -> str:
     """The caption with one animal or plain colour that the scene lacks in another's place; "" if there is none."""
-    shown = {thing.kind for thing in facts.things} | facts.scene.backdrop
-    seen = {colour for thing in facts.things for colour in (thing.colour, thing.second)}
+    shown = {entity.kind for entity in facts.entities} | facts.scene.backdrop
+    seen = {colour for entity in facts.entities for colour in (entity.colour, entity.second)}
     tokens, places = list(caption.graph.tokens), []
-    for thing in caption.graph.objects:
-        if nouns()[thing.lemma][0].category == "animal" and not thing.plural:
+    for entity in caption.graph.objects:
+        if nouns()[entity.lemma][0].category == "animal" and not entity.plural:
             animals = [noun for noun in NOUNS if noun.category == "animal" and noun.general == 0]
-            places += [(thing.span.start, noun.lemma) for noun in animals if not {noun.lemma} & shown]
-        for attribute in thing.attributes:
-            if attributes()[attribute.lemma].category == "colour" and not facts.scene.backdrop & {thing.lemma}:
+            places += [(entity.span.start, noun.lemma) for noun in animals if not {noun.lemma} & shown]
+        for attribute in entity.attributes:
+            if attributes()[attribute.lemma].category == "colour" and not facts.scene.backdrop & {entity.lemma}:
                 colours = ("red", "blue", "green", "yellow", "pink", "black", "white")
                 places += [(attribute.span.start, colour) for colour in colours if colour not in seen]
     meant = {word: {kind for n in nouns().get(word, ()) for kind in n.means | n.perhaps} for _, word in places}
@@ -98,10 +98,10 @@ def world(scenes):
 
 def test_entails_and_truth_take_sentences_and_agree(world, scenes):
     sentences = [scenes.captions[at] for at in range(0, 60, 7)]
-    verdicts = world.truth(torch.arange(20), sentences)
+    labels = world.truth(torch.arange(20), sentences)
     code = {True: 1, False: 0, None: -1}
     for column, sentence in enumerate(sentences):
-        assert verdicts[:, column].tolist() == [code[world.entails(image, sentence)] for image in range(20)]
+        assert labels[:, column].tolist() == [code[world.entails(image, sentence)] for image in range(20)]
     graphs = [world.graphs[at] for at in range(5)]
     assert torch.equal(world.truth(None, graphs), world.truth(None, torch.arange(5)))
 

@@ -1,4 +1,4 @@
-"""The world's answers: verdicts, pixels, words and regions agree with one another, and follow a selection."""
+"""The world's answers: truth labels, pixels, words and regions agree with one another, and follow a selection."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from itmlab.errors import ItmlabError
 from itmlab.scenes import load
 from itmlab.scenes.captions import write_captions
 from itmlab.scenes.entail import TRUE, entails
-from itmlab.scenes.world import Verdicts
+from itmlab.scenes.world import TruthLabels
 from itmlab.text.graph import SceneGraph, SceneObject
 
 
@@ -38,6 +38,13 @@ def test_three_are_spurious_and_the_others_lie_on_their_objects(regions):
                 assert (box[:4] - boxes[number]).abs().max() < 0.1
 
 
+def test_tags_name_the_object_of_each_region(regions):
+    for at in range(30):
+        numbers, tags, shown = regions.regions.objects(at), regions.regions[at].tags, regions.world.objects(at)
+        assert len(tags) == len(numbers) and tags == regions.regions[at].tags
+        assert all(tag == shown[number].kind for tag, number in zip(tags, numbers.tolist(), strict=True) if number >= 0)
+
+
 def test_regions_follow_their_images(regions):
     part = regions.select([7, 2])
     assert torch.equal(part.regions[0].features, regions.regions[7].features)
@@ -45,18 +52,18 @@ def test_regions_follow_their_images(regions):
     assert torch.equal(part.select([1]).regions[0].boxes, regions.regions[2].boxes)
 
 
-def test_columns_are_the_verdicts_one_by_one(many):
+def test_columns_are_the_labels_one_by_one(many):
     scenes = many[:60]
-    verdicts = Verdicts(scenes)
+    labels = TruthLabels(scenes)
     for index in range(60):
         for caption in write_captions(many[index], seed=0, index=index, unannotated=0.8):
             one_by_one = [entails(facts, caption.graph) for facts in scenes]
-            assert verdicts.column(caption.graph).tolist() == one_by_one
+            assert labels.column(caption.graph).tolist() == one_by_one
 
 
 def test_the_knob_turns_the_share_of_true_pairs_that_nobody_annotated(many):
     scenes = many[:150]
-    verdicts = Verdicts(scenes)
+    labels = TruthLabels(scenes)
     shares = []
     for knob in (0.0, 0.25, 0.5, 0.75, 1.0):
         captions = [
@@ -64,7 +71,7 @@ def test_the_knob_turns_the_share_of_true_pairs_that_nobody_annotated(many):
             for index, facts in enumerate(scenes)
             for caption in write_captions(facts, seed=0, index=index, unannotated=knob)
         ]
-        true = np.stack([verdicts.column(caption.graph) for caption in captions]) == TRUE
+        true = np.stack([labels.column(caption.graph) for caption in captions]) == TRUE
         shares.append(true.sum(axis=1).mean() - 1)
     assert shares == sorted(shares)
     assert shares[-1] > 3 * shares[0] > 0
@@ -72,12 +79,12 @@ def test_the_knob_turns_the_share_of_true_pairs_that_nobody_annotated(many):
 
 def test_own_captions_are_true_and_truth_agrees_with_entails(scenes):
     world = scenes.world
-    verdicts = world.truth()
-    assert verdicts.shape == (120, 600) and verdicts.dtype == torch.int8
-    assert (verdicts[scenes.image_of_caption, torch.arange(600)] == 1).all()
+    labels = world.truth()
+    assert labels.shape == (120, 600) and labels.dtype == torch.int8
+    assert (labels[scenes.image_of_caption, torch.arange(600)] == 1).all()
     code = {True: 1, False: 0, None: -1}
     for image, caption in ((0, 0), (3, 100), (50, 7), (119, 599), (7, 350)):
-        assert verdicts[image, caption] == code[world.entails(image, world.graphs[caption])]
+        assert labels[image, caption] == code[world.entails(image, world.graphs[caption])]
 
 
 def test_unknown_words_are_undecided(scenes):
@@ -87,8 +94,8 @@ def test_unknown_words_are_undecided(scenes):
 def test_every_pixel_belongs_to_something_and_masks_lie_in_their_boxes(scenes):
     for image in range(40):
         masks, boxes = scenes.world.masks(image), scenes.world.boxes(image)
-        things = scenes.world.objects(image)
-        assert masks.shape == (len(things), 96, 96) and boxes.shape == (len(things), 4)
+        entities = scenes.world.objects(image)
+        assert masks.shape == (len(entities), 96, 96) and boxes.shape == (len(entities), 4)
         assert masks.any(dim=0).all()
         for mask, (left, top, right, bottom) in zip(masks, boxes.tolist(), strict=True):
             assert mask.sum() == mask[top:bottom, left:right].sum()
@@ -98,18 +105,18 @@ def test_every_pixel_belongs_to_something_and_masks_lie_in_their_boxes(scenes):
 
 def test_main_things_are_well_visible(scenes):
     for image in range(120):
-        for thing, mask in zip(scenes.world.objects(image), scenes.world.masks(image), strict=True):
-            if thing.category in ("person", "animal", "vehicle"):
-                assert mask.sum() > 60, (image, thing.kind)
+        for entity, mask in zip(scenes.world.objects(image), scenes.world.masks(image), strict=True):
+            if entity.category in ("person", "animal", "vehicle"):
+                assert mask.sum() > 60, (image, entity.kind)
 
 
 def test_a_person_is_seen_with_what_they_wear_and_a_place_is_all_its_ground_and_sky(scenes):
     for image in range(40):
-        things, masks = scenes.world.objects(image), scenes.world.masks(image)
-        for number, thing in enumerate(things):
-            if thing.wearer is not None:
-                assert (masks[thing.wearer] | ~masks[number]).all()
-            if thing.category == "stuff":
+        entities, masks = scenes.world.objects(image), scenes.world.masks(image)
+        for number, entity in enumerate(entities):
+            if entity.wearer is not None:
+                assert (masks[entity.wearer] | ~masks[number]).all()
+            if entity.category == "stuff":
                 assert (masks[scenes.world.scenes[image].place] | ~masks[number]).all()
 
 
@@ -121,8 +128,8 @@ def test_words_point_at_objects_of_their_own_image(scenes):
             for number in scenes.world.object_of_word(caption, token):
                 assert number < len(scenes.world.objects(image))
                 pointed += 1
-        for thing in graph.objects:
-            assert scenes.world.object_of_word(caption, thing.span.start)
+        for entity in graph.objects:
+            assert scenes.world.object_of_word(caption, entity.span.start)
     assert pointed > 400
     with pytest.raises(ItmlabError, match="no token 99"):
         scenes.world.object_of_word(0, 99)
@@ -141,10 +148,10 @@ def test_select_renumbers_everything(scenes):
 
 
 def test_the_share_nobody_annotated_is_reported(scenes):
-    found, verdicts = scenes.world.unannotated(), scenes.world.truth()
-    own = int((verdicts[scenes.image_of_caption, torch.arange(600)] == 1).sum())
-    extra = int((verdicts == 1).sum()) - own
+    found, labels = scenes.world.unannotated(), scenes.world.truth()
+    own = int((labels[scenes.image_of_caption, torch.arange(600)] == 1).sum())
+    extra = int((labels == 1).sum()) - own
     assert found.per_caption == pytest.approx(extra / 600)
-    assert found.share == pytest.approx(extra / verdicts.numel())
+    assert found.share == pytest.approx(extra / labels.numel())
     assert found.true_share == pytest.approx(extra / (extra + own))
-    assert found.undecided == pytest.approx(int((verdicts == -1).sum()) / 600)
+    assert found.undecided == pytest.approx(int((labels == -1).sum()) / 600)

@@ -18,4 +18,4 @@ def synthetic_study(count: int = 64) -> Study:
     diagonal = scores[:, ::2]
     sampler.observe(diagonal, torch.eye(count, dtype=torch.bool))
     matched, hardest = trusted_scores(diagonal, torch.eye(count, dtype=torch.bool))
-    return Study(data, scores, positives, truth, sampler, matched.numpy(), hardest.numpy())
+    return Study(data, scores, positives, truth, sampler, matched.numpy(), hardest.flatten().numpy())

@@ -18,6 +18,7 @@ from itmlab.studies.scene_graphs import (
 )
 from itmlab.text.graph import Attribute, Relation, SceneGraph, SceneObject, Span
 from itmlab.text.masking import Phrase
+from tests.studies.reading import words
 
 GRAPH = SceneGraph(
     objects=(
@@ -143,11 +144,6 @@ SENTENCE = SceneGraph(
     (Relation(0, "next to", 1, Span(3, 5)),),
     ("a", "red", "dog", "next", "to", "a", "cat", "."),
 )
-
-
-def words(figure):
-    """Every annotation, an arrow's too."""
-    return [annotation.text for annotation in figure.layout.annotations]
 
 
 def painted(figure):

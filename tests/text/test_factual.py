@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import T5Config, T5ForConditionalGeneration
 
-from itmlab.errors import ItmlabError
 from itmlab.text.factual import FactualParser, factual_graph, read_tuples, spot
 from itmlab.text.graph import tokenise
+from tests.refusals import refused
 from tests.text.fast_tokenizers import tokenizer
 
 CAPTIONS = ["two brown dogs on the grass", "", "a man in a red shirt is riding a horse", "🐕"]
@@ -29,7 +29,8 @@ def test_a_random_model_writes_nonsense_which_is_counted_and_told_in_one_line(fo
     parser = FactualParser(folder, maximum_new_tokens=12, device="cpu")
     with pytest.warns(UserWarning, match="could not be read; the first, for caption 0") as lines:
         graphs = parser.parse(CAPTIONS)
-    assert len(lines) == 1 and parser.faults >= 2
+    told = [line for line in lines if "could not be read" in str(line.message)]  # others may warn when first imported
+    assert len(told) == 1 and parser.faults >= 2
     assert [graph.tokens for graph in graphs] == [tokenise(caption) for caption in CAPTIONS]
 
 
@@ -62,8 +63,7 @@ def test_a_caption_too_long_for_the_model_is_counted(folder):
 def test_nothing_is_loaded_before_it_is_needed_and_a_missing_model_is_one_line(tmp_path):
     parser = FactualParser(tmp_path / "nowhere")
     assert parser.parse(["", "!"])[0].objects == ()
-    with pytest.raises(ItmlabError, match="cannot load the pretrained model"):
-        parser.parse(["a dog"])
+    refused("cannot load the pretrained model", parser.parse, ["a dog"])
 
 
 def test_weights_that_need_code_or_are_not_whole_are_refused(folder, tmp_path):
@@ -75,18 +75,15 @@ def test_weights_that_need_code_or_are_not_whole_are_refused(folder, tmp_path):
     weights = load_file(torn / "model.safetensors")
     weights.pop("encoder.final_layer_norm.weight")
     save_file(weights, torn / "model.safetensors", {"format": "pt"})
-    with pytest.raises(ItmlabError, match=r"lacks encoder\.final_layer_norm\.weight"):
-        FactualParser(torn).parse(["a dog"])
+    refused(r"lacks encoder\.final_layer_norm\.weight", FactualParser(torn).parse, ["a dog"])
     pickled = shutil.copytree(folder, tmp_path / "pickled")
     torch.save(weights, pickled / "pytorch_model.bin")
     (pickled / "model.safetensors").unlink()
-    with pytest.raises(ItmlabError, match="cannot load"):
-        FactualParser(pickled).parse(["a dog"])
+    refused("cannot load", FactualParser(pickled).parse, ["a dog"])
 
 
 def test_one_caption_instead_of_a_list_is_refused(folder):
-    with pytest.raises(ItmlabError, match=r"parse\(\[caption\]\)"):
-        FactualParser(folder).parse("a dog")
+    refused(r"parse\(\[caption\]\)", FactualParser(folder).parse, "a dog")
 
 
 def graph(caption: str, text: str):
@@ -98,8 +95,8 @@ def graph(caption: str, text: str):
 def said(caption: str, text: str) -> dict[str, str | None]:
     """Every lemma of the graph with the words that its span covers."""
     read = graph(caption, text)
-    places = [(thing.lemma, thing.span) for thing in read.objects]
-    places += [(one.lemma, one.span) for thing in read.objects for one in thing.attributes]
+    places = [(entity.lemma, entity.span) for entity in read.objects]
+    places += [(one.lemma, one.span) for entity in read.objects for one in entity.attributes]
     places += [(link.lemma, link.span) for link in read.relations]
     return {lemma: None if span is None else read.text(span) for lemma, span in places}
 
@@ -115,7 +112,7 @@ def test_objects_attributes_counts_and_relations_are_read():
 
 def test_a_thing_named_twice_is_one_object():
     read = graph("a red ball and a dog", "( ball , is , red ) , ( ball , near , dog ) , ( ball , near , dog )")
-    assert [thing.lemma for thing in read.objects] == ["ball", "dog"] and len(read.relations) == 1
+    assert [entity.lemma for entity in read.objects] == ["ball", "dog"] and len(read.relations) == 1
 
 
 @pytest.mark.parametrize(
@@ -139,13 +136,13 @@ def test_each_part_is_found_where_it_is_said(caption, text, wanted):
 
 def test_the_same_word_said_of_two_things_is_found_beside_each():
     read = graph("a red ball and a red hat", "( hat , is , red ) , ( ball , is , red )")
-    places = {thing.lemma: thing.attributes[0].span.start for thing in read.objects}
+    places = {entity.lemma: entity.attributes[0].span.start for entity in read.objects}
     assert places == {"ball": 1, "hat": 5}
 
 
 def test_no_word_is_the_name_of_two_things():
     read = graph("a dog sees dogs", "( dog , see , dogs )")
-    assert [thing.span.start for thing in read.objects] == [1, 3]
+    assert [entity.span.start for entity in read.objects] == [1, 3]
 
 
 @pytest.mark.parametrize(
@@ -170,8 +167,8 @@ def test_what_can_be_read_is_read_and_the_rest_is_counted(text, tuples, faults):
 def test_no_output_at_all_stops_the_reading(text, caption):
     read, faults = factual_graph(text, tokenise(caption))
     assert read.objects or faults or not text.strip(" ,\n")
-    for thing in read.objects:
-        assert thing.span is None or 0 <= thing.span.start < thing.span.end <= len(read.tokens)
+    for entity in read.objects:
+        assert entity.span is None or 0 <= entity.span.start < entity.span.end <= len(read.tokens)
 
 
 def test_a_word_letter_for_letter_is_better_than_a_form_of_it():

@@ -11,8 +11,16 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from itmlab.errors import ItmlabError
-from itmlab.text.tokens import caption_words, encode_captions, load_tokenizer, save_tokenizer, train_wordpiece
+from itmlab.text.tokens import (
+    caption_words,
+    cleaned,
+    encode_captions,
+    load_tokenizer,
+    load_words,
+    save_tokenizer,
+    train_wordpiece,
+)
+from tests.refusals import refused
 
 ANIMALS, PEOPLE = ["dog", "dogs", "cat", "cats"], ["man", "men", "woman"]
 WORDS = [*ANIMALS, *PEOPLE, "a", "the", "red", "green", "small", "tree", "trees", "rides", "riding", "under", "next"]
@@ -62,10 +70,8 @@ def test_the_vocabulary_keeps_to_its_size_whatever_the_alphabet():
 
 
 def test_captions_without_a_word_and_a_vocabulary_without_room_are_refused():
-    with pytest.raises(ItmlabError, match="no word"):
-        train_wordpiece(["", "  "])
-    with pytest.raises(ItmlabError, match="no room"):
-        train_wordpiece(CAPTIONS, 6)
+    refused("no word", train_wordpiece, ["", "  "])
+    refused("no room", train_wordpiece, CAPTIONS, 6)
 
 
 def test_reloading_gives_the_same_tokens_and_runs_no_code(tmp_path):
@@ -91,10 +97,8 @@ def test_saving_twice_writes_the_same_bytes(tmp_path):
 def test_a_spoilt_file_is_one_error_with_its_name(tmp_path):
     save_tokenizer(TOKENIZER, tmp_path)
     (tmp_path / "tokenizer.json").write_text('{"version": "1.0"}')
-    with pytest.raises(ItmlabError, match=r"tokenizer\.json: not a tokeniser"):
-        load_tokenizer(tmp_path)
-    with pytest.raises(ItmlabError, match="no such file"):
-        load_tokenizer(tmp_path / "elsewhere")
+    refused(r"tokenizer\.json: not a tokeniser", load_tokenizer, tmp_path)
+    refused("no such file", load_tokenizer, tmp_path / "elsewhere")
 
 
 def test_masks_tell_words_from_the_frame_and_from_padding():
@@ -123,8 +127,7 @@ def test_special_tokens_spelled_in_a_caption_are_text():
 
 
 def test_no_caption_is_refused():
-    with pytest.raises(ItmlabError, match="no caption"):
-        encode_captions(TOKENIZER, [], 8)
+    refused("no caption", encode_captions, TOKENIZER, [], 8)
 
 
 def test_words_come_with_the_positions_of_their_pieces():
@@ -151,3 +154,66 @@ def test_any_text_at_all_is_encoded_and_every_word_position_is_a_word(captions, 
 def test_a_lone_surrogate_does_not_stop_the_tokeniser():
     tokens, _ = encode_captions(TOKENIZER, ["dog \ud800 cat"], 16)
     assert tokens["word_mask"].sum() >= 3
+
+
+@pytest.mark.parametrize(
+    ("caption", "read"),  # what `pre_caption(caption, 4)` of LuminosityX/FNE's data.py gave
+    [
+        ("A dog.", "a dog"),
+        ("", ""),
+        ("   ", ""),
+        ("...", ""),
+        ("A man's T-shirt, (red/white)!", "a mans t shirt"),
+        ("<person> on <PERSON>'s bike", "person on persons bike"),
+        ("<per.son> <person", "person <person"),
+        ("two  blanks\tand a tab\t\tor two", "two blanks\tand a tab"),
+        ("\n new line \n", "new line"),
+        (" a\n", "a"),
+        ("a \n\n", "a"),
+        (",\n,", ""),
+        ("a , b", "a b"),
+        ("a - b / c", "a b c"),
+        ("-- dashes --", "dashes"),
+        ('say "hi": "yes" ~ #1 *', "say hi yes 1"),
+        ("É CAFÉ İ ẞ", "é café i̇ ß"),
+        ("a\u00a0\u00a0b\u00a0c", "a b\u00a0c"),
+        ("semi;colon&ampersand [brackets] {x} $5 50%", "semicolon&ampersand [brackets] {x} $5"),
+        ("…‘quotes’ “typographic”", "…‘quotes’ “typographic”"),
+        ("\ud800 lone", "\ud800 lone"),
+        ("one two three four five six", "one two three four"),
+        ("one-two-three-four-five-six", "one two three four"),
+    ],
+)
+def test_captions_are_cleaned_as_in_public_code(caption, read):
+    assert cleaned(caption, 4) == read
+    assert read.startswith(cleaned(caption, 1)) and cleaned(caption, 30).startswith(read)
+
+
+FRAME, WORDS_OF_IT = ["<pad>", "<start>", "<end>", "<unk>"], "a dog do n't 's t-shirt man wearing . , `` '' cafe"
+PUBLIC = [*FRAME, *WORDS_OF_IT.split()]
+
+
+@pytest.mark.parametrize(
+    ("caption", "words"),
+    [
+        ("A dog.", "a dog ."),
+        ("A man wearing a T-shirt , don't", "a man wearing a t-shirt , do n't"),
+        ('dog\'s, "cafe"', "dog 's , `` cafe ''"),
+        ("a <end> [SEP]", "a <unk> <unk> <unk> <unk> <unk> <unk>"),
+        ("", ""),
+    ],
+)
+def test_words_of_the_public_vocabularies_are_cut_as_their_code_cuts_them(caption, words, tmp_path):
+    (tmp_path / "vocab.json").write_text(json.dumps({"word2idx": {word: i for i, word in enumerate(PUBLIC)}}))
+    tokenizer = load_words(tmp_path / "vocab.json")
+    save_tokenizer(tokenizer, tmp_path)
+    for each in (tokenizer, load_tokenizer(tmp_path)):
+        tokens, _ = encode_captions(each, [caption], 16)
+        assert [PUBLIC[number] for number in tokens["input_ids"][0]] == ["<start>", *words.split(), "<end>"]
+        assert tokens["word_mask"][0].tolist() == [False, *[True] * len(words.split()), False]
+
+
+def test_a_file_without_words_by_number_is_refused(tmp_path):
+    for content in ({}, [], {"word2idx": {"dog": 0}}, {"word2idx": dict.fromkeys(PUBLIC, 7)}):
+        (tmp_path / "vocab.json").write_text(json.dumps(content))
+        refused("no vocabulary of words by number: it lacks", load_words, tmp_path / "vocab.json")

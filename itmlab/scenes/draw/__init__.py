@@ -2,7 +2,7 @@
 
 from PIL import Image
 
-from ..scene import COLOURS, SETTINGS, Scene, Thing
+from ..scene import COLOURS, SETTINGS, Entity, Scene
 from .animals import ANIMALS
 from .canvas import Canvas, Colour, Pen
 from .people import draw_person, hand
@@ -32,11 +32,11 @@ def render(scene: Scene, size: int) -> tuple[Image.Image, Image.Image]:
     ('RGB', (32, 32), 'L', True)
     """
     canvas = Canvas(size)
-    marks = {thing.kind: number + 1 for number, thing in enumerate(scene.objects) if thing.category == "stuff"}
+    marks = {entity.kind: number + 1 for number, entity in enumerate(scene.objects) if entity.category == "stuff"}
     paint_setting(canvas, scene, marks, bands(scene))
-    for number, thing in sorted(enumerate(scene.objects), key=lambda entry: entry[1].layer):
-        if thing.category not in ("stuff", "place", "worn"):
-            _draw(canvas, scene, number, thing)
+    for number, entity in sorted(enumerate(scene.objects), key=lambda entry: entry[1].layer):
+        if entity.category not in ("stuff", "place", "worn"):
+            _draw(canvas, scene, number, entity)
     for fact in scene.facts:
         if fact.relation in _ENDS:
             who, what = scene.objects[fact.subject], scene.objects[fact.object]
@@ -54,7 +54,7 @@ def bands(scene: Scene) -> list[tuple[str, float, float]]:
     return [(above, 0.0, horizon), ("water", horizon, shore), (setting.ground, shore, 1.0)]
 
 
-def _line(canvas: Canvas, who: Thing, what: Thing, up: float, mark: int) -> None:
+def _line(canvas: Canvas, who: Entity, what: Entity, up: float, mark: int) -> None:
     """A string from a person's near hand to the kite or the animal's neck."""
     start = hand(who.kind, who.pose, who.hands, x=who.x, base=who.base, height=who.height, flip=who.flip)
     neck = _NECKS.get(what.kind, 0.0) * what.height
@@ -66,16 +66,16 @@ def _line(canvas: Canvas, who: Thing, what: Thing, up: float, mark: int) -> None
     canvas.mark.line(path, fill=mark, width=wide)
 
 
-def _draw(canvas: Canvas, scene: Scene, number: int, thing: Thing) -> None:
-    raised = thing.pose in ("fly", "swim", "mount", "cycle", "aboard", "sit", "jump")
-    if thing.base > scene.horizon and not raised and thing.kind not in _ALOFT:
-        left, _, right, _ = thing.extent
-        canvas.shadow(thing.x, thing.base, (right - left) * 0.42)
-    pen = Pen(canvas, thing.x, thing.base, thing.height, thing.flip, number + 1)
-    if thing.category == "person":
+def _draw(canvas: Canvas, scene: Scene, number: int, entity: Entity) -> None:
+    raised = entity.pose in ("fly", "swim", "mount", "cycle", "aboard", "sit", "jump")
+    if entity.base > scene.horizon and not raised and entity.kind not in _ALOFT:
+        left, _, right, _ = entity.extent
+        canvas.shadow(entity.x, entity.base, (right - left) * 0.42)
+    pen = Pen(canvas, entity.x, entity.base, entity.height, entity.flip, number + 1)
+    if entity.category == "person":
         garments = enumerate(scene.objects, 1)
-        draw_person(pen, thing, {worn.kind: (mark, worn) for mark, worn in garments if worn.wearer == number})
+        draw_person(pen, entity, {worn.kind: (mark, worn) for mark, worn in garments if worn.wearer == number})
     else:
-        colour = _OWN_SHADES.get(thing.kind, {}).get(thing.colour) or COLOURS[thing.colour]
-        DRAWERS[thing.kind](pen, thing, colour)
+        colour = _OWN_SHADES.get(entity.kind, {}).get(entity.colour) or COLOURS[entity.colour]
+        DRAWERS[entity.kind](pen, entity, colour)
     pen.done()

@@ -5,7 +5,7 @@ Coordinates are the pen's: x forward, y up from where the animal stands, 1 is it
 
 from collections.abc import Callable
 
-from ..scene import COLOURS, Thing
+from ..scene import COLOURS, Entity
 from .canvas import Colour, Pen, darker, lighter, mix
 
 _EYE = (30, 26, 32)
@@ -39,18 +39,18 @@ def _spots(pen: Pen, spots: list[tuple[float, float, float]], colour: Colour) ->
         pen.blob(patch, colour, rim=False)
 
 
-def _dog(pen: Pen, thing: Thing, colour: Colour) -> None:
+def _dog(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A dog with hanging ears and a raised tail."""
     colour = mix(colour, (150, 110, 70), 0.12)
-    dark = darker(colour, 0.3) if thing.colour != "black" else (28, 28, 34)
+    dark = darker(colour, 0.3) if entity.colour != "black" else (28, 28, 34)
     head = (0.42, 0.78)
-    if thing.pose == "lie":
+    if entity.pose == "lie":
         pen.limb([(-0.42, 0.1), (-0.62, 0.16)], 0.1, colour, end=0.05)
         pen.limb([(-0.3, 0.2), (0.2, 0.2)], 0.36, colour, end=0.34)
         pen.limb([(0.2, 0.06), (0.55, 0.06)], 0.11, colour)
         pen.limb([(-0.35, 0.07), (-0.05, 0.06)], 0.13, darker(colour, 0.12))
         head = (0.38, 0.38)
-    elif thing.pose == "sit":
+    elif entity.pose == "sit":
         pen.limb([(-0.24, 0.1), (-0.44, 0.2), (-0.46, 0.36)], 0.09, colour, end=0.05)
         pen.limb([(-0.12, 0.2), (0.14, 0.56)], 0.42, colour, end=0.3)
         pen.ellipse(-0.1, 0.15, 0.2, 0.15, darker(colour, 0.1))
@@ -59,34 +59,34 @@ def _dog(pen: Pen, thing: Thing, colour: Colour) -> None:
         pen.limb([(-0.04, 0.05), (0.1, 0.05)], 0.1, darker(colour, 0.1))
         head = (0.24, 0.8)
     else:
-        lift = 0.1 if thing.pose == "jump" else 0.0
+        lift = 0.1 if entity.pose == "jump" else 0.0
         pen.limb([(-0.36, 0.54), (-0.54, 0.72), (-0.56, 0.88)], 0.09, colour, end=0.05)
-        _legs(pen, -0.3, 0.24, 0.42, 0.11, colour, thing.pose, colour)
+        _legs(pen, -0.3, 0.24, 0.42, 0.11, colour, entity.pose, colour)
         pen.limb([(-0.27, 0.48), (0.2, 0.5 + lift)], 0.32, colour, end=0.36)
         pen.limb([(0.24, 0.55 + lift), (0.38, 0.74)], 0.22, colour)
-    if thing.pattern == "spotted":
-        x, y = {"lie": (-0.1, 0.22), "sit": (0.0, 0.36)}.get(thing.pose, (-0.05, 0.5))
+    if entity.pattern == "spotted":
+        x, y = {"lie": (-0.1, 0.22), "sit": (0.0, 0.36)}.get(entity.pose, (-0.05, 0.5))
         spots = [(x - 0.16, y + 0.04, 0.1), (x + 0.08, y - 0.05, 0.09), (x + 0.2, y + 0.07, 0.06)]
-        _spots(pen, spots, COLOURS[thing.second])
+        _spots(pen, spots, COLOURS[entity.second])
     x, y = head
-    pen.ellipse(x + 0.17, y - 0.06, 0.13, 0.085, lighter(colour, 0.25) if thing.colour != "white" else (226, 222, 216))
+    pen.ellipse(x + 0.17, y - 0.06, 0.13, 0.085, lighter(colour, 0.25) if entity.colour != "white" else (226, 222, 216))
     pen.ellipse(x, y, 0.18, 0.17, colour)
     pen.ellipse(x + 0.285, y - 0.03, 0.045, 0.036, (30, 26, 30))
-    pen.ellipse(x + 0.08, y + 0.04, 0.026, 0.032, _EYE if thing.colour != "black" else (240, 240, 240), rim=False)
-    pen.ellipse(x - 0.12, y - 0.02, 0.07, 0.16, dark if thing.colour != "white" else (120, 92, 74), angle=-14)
-    if thing.shade > 0.6:
+    pen.ellipse(x + 0.08, y + 0.04, 0.026, 0.032, _EYE if entity.colour != "black" else (240, 240, 240), rim=False)
+    pen.ellipse(x - 0.12, y - 0.02, 0.07, 0.16, dark if entity.colour != "white" else (120, 92, 74), angle=-14)
+    if entity.shade > 0.6:
         pen.limb([(x - 0.06, y - 0.17), (x + 0.06, y - 0.19)], 0.05, (206, 60, 60))
 
 
-def _cat(pen: Pen, thing: Thing, colour: Colour) -> None:
+def _cat(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A cat with pointed ears, whiskers and a long tail."""
-    stripe = COLOURS[thing.second] if thing.pattern else None
-    if thing.pose == "lie":
+    stripe = COLOURS[entity.second] if entity.pattern else None
+    if entity.pose == "lie":
         pen.limb([(-0.4, 0.12), (-0.62, 0.08), (-0.5, 0.05)], 0.09, colour, end=0.07)
         pen.limb([(-0.26, 0.19), (0.2, 0.19)], 0.36, colour, end=0.34)
         pen.limb([(0.1, 0.06), (0.45, 0.06)], 0.1, colour)
         x, y, back = 0.34, 0.36, [(-0.26, 0.35), (-0.1, 0.36), (0.06, 0.35)]
-    elif thing.pose == "sit":
+    elif entity.pose == "sit":
         pen.limb([(-0.12, 0.08), (-0.4, 0.08), (-0.46, 0.28), (-0.36, 0.4)], 0.09, colour, end=0.07)
         sat = [(-0.26, 0.14), (-0.16, 0.44), (0.06, 0.64), (0.24, 0.6), (0.26, 0.2), (0.22, 0.02), (-0.14, 0.02)]
         pen.blob(sat, colour)
@@ -95,7 +95,7 @@ def _cat(pen: Pen, thing: Thing, colour: Colour) -> None:
         x, y, back = 0.16, 0.76, [(-0.2, 0.36), (-0.13, 0.47), (-0.24, 0.24)]
     else:
         pen.limb([(-0.3, 0.46), (-0.5, 0.56), (-0.52, 0.82), (-0.44, 0.95)], 0.085, colour, end=0.07)
-        _legs(pen, -0.24, 0.22, 0.36, 0.09, colour, thing.pose, lighter(colour, 0.2))
+        _legs(pen, -0.24, 0.22, 0.36, 0.09, colour, entity.pose, lighter(colour, 0.2))
         pen.limb([(-0.24, 0.44), (0.2, 0.46)], 0.3, colour, end=0.29)
         x, y, back = 0.36, 0.7, [(-0.24, 0.57), (-0.1, 0.58), (0.04, 0.58)]
     if stripe:
@@ -109,7 +109,7 @@ def _cat(pen: Pen, thing: Thing, colour: Colour) -> None:
     if stripe:
         for shift in (-0.05, 0.0, 0.05):
             pen.limb([(x + shift, y + 0.15), (x + shift * 0.8, y + 0.08)], 0.025, stripe, rim=False)
-    iris = (150, 200, 80) if thing.colour != "orange" else (70, 110, 70)
+    iris = (150, 200, 80) if entity.colour != "orange" else (70, 110, 70)
     for side in (-0.07, 0.09):
         pen.ellipse(x + side, y + 0.02, 0.034, 0.042, iris, rim=False)
         pen.ellipse(x + side, y + 0.02, 0.014, 0.038, _EYE, rim=False)
@@ -119,20 +119,20 @@ def _cat(pen: Pen, thing: Thing, colour: Colour) -> None:
             pen.limb([(x + side * 0.09, y - 0.06), (x + side * 0.26, y + lift)], 0.012, lighter(colour, 0.6), rim=False)
 
 
-def _horse(pen: Pen, thing: Thing, colour: Colour) -> None:
+def _horse(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A horse, or a zebra."""
-    zebra = thing.kind == "zebra"
-    mane = {"brown": (40, 36, 42), "gray": (40, 36, 42), "white": (214, 200, 176)}.get(thing.colour, (24, 22, 28))
+    zebra = entity.kind == "zebra"
+    mane = {"brown": (40, 36, 42), "gray": (40, 36, 42), "white": (214, 200, 176)}.get(entity.colour, (24, 22, 28))
     mane = (40, 36, 42) if zebra else mane
     pen.limb([(-0.34, 0.58), (-0.46, 0.5), (-0.48, 0.26)], 0.09, mane, end=0.05)
-    _legs(pen, -0.26, 0.2, 0.46, 0.075, colour, thing.pose, (52, 44, 44))
+    _legs(pen, -0.26, 0.2, 0.46, 0.075, colour, entity.pose, (52, 44, 44))
     pen.limb([(-0.24, 0.53), (0.2, 0.54)], 0.27, colour, end=0.28)
     pen.limb([(0.2, 0.58), (0.36, 0.84)], 0.22, colour, end=0.14)
     pen.blob([(0.08, 0.66), (0.2, 0.8), (0.28, 0.98), (0.38, 0.96), (0.3, 0.82), (0.2, 0.68)], mane)
     pen.limb([(0.36, 0.87), (0.52, 0.74)], 0.16, colour, end=0.11)
     pen.polygon([(0.3, 0.92), (0.32, 1.01), (0.39, 0.93)], colour)
     pen.ellipse(0.53, 0.725, 0.055, 0.05, darker(colour, 0.35))
-    pen.ellipse(0.4, 0.88, 0.02, 0.024, _EYE if thing.colour != "black" else (235, 235, 235), rim=False)
+    pen.ellipse(0.4, 0.88, 0.02, 0.024, _EYE if entity.colour != "black" else (235, 235, 235), rim=False)
     if zebra:
         for x in (-0.28, -0.17, -0.06, 0.05, 0.16):
             pen.limb([(x, 0.66), (x + 0.025, 0.54), (x + 0.005, 0.43)], 0.048, mane, end=0.02, rim=False)
@@ -144,8 +144,8 @@ def _horse(pen: Pen, thing: Thing, colour: Colour) -> None:
         pen.limb([(0.44, 0.86), (0.48, 0.74)], 0.025, mane, rim=False)
 
 
-def _cow(pen: Pen, thing: Thing, colour: Colour) -> None:
-    down = thing.pose == "lie"
+def _cow(pen: Pen, entity: Entity, colour: Colour) -> None:
+    down = entity.pose == "lie"
     y = 0.26 if down else 0.58
     pen.limb([(-0.46, y + 0.1), (-0.58, y), (-0.57, y - 0.22)], 0.05, colour)
     pen.ellipse(-0.57, y - 0.24, 0.045, 0.06, (60, 48, 44))
@@ -153,11 +153,11 @@ def _cow(pen: Pen, thing: Thing, colour: Colour) -> None:
         pen.limb([(0.2, 0.08), (0.45, 0.07)], 0.12, darker(colour, 0.15))
         pen.limb([(-0.4, 0.08), (-0.12, 0.07)], 0.13, darker(colour, 0.15))
     else:
-        _legs(pen, -0.36, 0.28, 0.42, 0.11, colour, thing.pose, (60, 50, 48))
+        _legs(pen, -0.36, 0.28, 0.42, 0.11, colour, entity.pose, (60, 50, 48))
         pen.ellipse(-0.22, 0.36, 0.1, 0.07, (244, 176, 176))
     pen.box(-0.5, y - 0.2, 0.4, y + 0.22, colour, round=0.17)
-    if thing.pattern == "spotted":
-        _spots(pen, [(-0.3, y + 0.05, 0.13), (0.02, y - 0.04, 0.12), (0.24, y + 0.1, 0.09)], COLOURS[thing.second])
+    if entity.pattern == "spotted":
+        _spots(pen, [(-0.3, y + 0.05, 0.13), (0.02, y - 0.04, 0.12), (0.24, y + 0.1, 0.09)], COLOURS[entity.second])
     hx, hy = 0.5, y + 0.18
     for side in (-1, 1):
         pen.limb([(hx + side * 0.08, hy + 0.12), (hx + side * 0.15, hy + 0.23)], 0.05, (238, 226, 196), end=0.03)
@@ -166,14 +166,16 @@ def _cow(pen: Pen, thing: Thing, colour: Colour) -> None:
     pen.ellipse(hx + 0.01, hy - 0.16, 0.14, 0.09, (244, 184, 180))
     for side in (-0.05, 0.07):
         pen.ellipse(hx + side, hy - 0.15, 0.018, 0.024, (150, 84, 90), rim=False)
-        pen.ellipse(hx + side, hy + 0.05, 0.022, 0.028, _EYE if thing.colour != "black" else (240, 240, 240), rim=False)
+        pen.ellipse(
+            hx + side, hy + 0.05, 0.022, 0.028, _EYE if entity.colour != "black" else (240, 240, 240), rim=False
+        )
 
 
-def _sheep(pen: Pen, thing: Thing, colour: Colour) -> None:
-    face = (84, 76, 80) if thing.colour != "black" else (36, 34, 40)
-    y = 0.34 if thing.pose == "lie" else 0.56
-    if thing.pose != "lie":
-        _legs(pen, -0.26, 0.2, 0.36, 0.1, face, thing.pose, (40, 36, 38))
+def _sheep(pen: Pen, entity: Entity, colour: Colour) -> None:
+    face = (84, 76, 80) if entity.colour != "black" else (36, 34, 40)
+    y = 0.34 if entity.pose == "lie" else 0.56
+    if entity.pose != "lie":
+        _legs(pen, -0.26, 0.2, 0.36, 0.1, face, entity.pose, (40, 36, 38))
     pen.ellipse(0, y, 0.44, 0.27, colour)
     for a, b in _CURLS:
         pen.ellipse(a, y + b, 0.14, 0.12, colour)
@@ -189,11 +191,11 @@ def _sheep(pen: Pen, thing: Thing, colour: Colour) -> None:
         pen.ellipse(hx + side + 0.006, hy + 0.03, 0.012, 0.018, _EYE, rim=False)
 
 
-def _elephant(pen: Pen, thing: Thing, colour: Colour) -> None:
+def _elephant(pen: Pen, entity: Entity, colour: Colour) -> None:
     """An elephant with trunk, tusk and big ear."""
     colour = (150, 154, 166)
     pen.limb([(-0.52, 0.66), (-0.6, 0.4)], 0.04, darker(colour, 0.2))
-    _legs(pen, -0.34, 0.2, 0.42, 0.19, colour, thing.pose if thing.pose != "run" else "walk", lighter(colour, 0.2))
+    _legs(pen, -0.34, 0.2, 0.42, 0.19, colour, entity.pose if entity.pose != "run" else "walk", lighter(colour, 0.2))
     pen.ellipse(-0.08, 0.63, 0.46, 0.3, colour)
     pen.limb([(0.42, 0.74), (0.6, 0.6), (0.6, 0.3), (0.68, 0.2)], 0.17, colour, end=0.08)
     pen.ellipse(0.36, 0.76, 0.22, 0.22, colour)
@@ -204,10 +206,10 @@ def _elephant(pen: Pen, thing: Thing, colour: Colour) -> None:
     pen.ellipse(0.45, 0.82, 0.026, 0.032, _EYE, rim=False)
 
 
-def _giraffe(pen: Pen, thing: Thing, colour: Colour) -> None:
+def _giraffe(pen: Pen, entity: Entity, colour: Colour) -> None:
     colour, patch = (246, 206, 112), (176, 108, 48)
     pen.limb([(-0.27, 0.46), (-0.33, 0.28)], 0.03, colour)
-    _legs(pen, -0.2, 0.1, 0.38, 0.06, colour, "walk" if thing.pose != "stand" else "stand", (96, 66, 44))
+    _legs(pen, -0.2, 0.1, 0.38, 0.06, colour, "walk" if entity.pose != "stand" else "stand", (96, 66, 44))
     pen.limb([(-0.19, 0.43), (0.08, 0.47)], 0.18, colour, end=0.2)
     pen.limb([(0.09, 0.5), (0.2, 0.88)], 0.14, colour, end=0.085)
     _spots(pen, _PATCHES, patch)
@@ -220,9 +222,9 @@ def _giraffe(pen: Pen, thing: Thing, colour: Colour) -> None:
     pen.ellipse(0.225, 0.92, 0.014, 0.018, _EYE, rim=False)
 
 
-def _rabbit(pen: Pen, thing: Thing, colour: Colour) -> None:
-    stretch, lift = (0.12, 0.1) if thing.pose == "run" else (0.0, 0.0)
-    tail = lighter(colour, 0.5) if thing.colour != "white" else (228, 226, 228)
+def _rabbit(pen: Pen, entity: Entity, colour: Colour) -> None:
+    stretch, lift = (0.12, 0.1) if entity.pose == "run" else (0.0, 0.0)
+    tail = lighter(colour, 0.5) if entity.colour != "white" else (228, 226, 228)
     pen.ellipse(-0.4 - stretch, 0.26 + lift, 0.1, 0.1, tail)
     pen.ellipse(-0.12, 0.26 + lift, 0.3 + stretch, 0.24, colour)
     pen.limb([(-0.2 - stretch, 0.08 + lift * 0.3), (0.0 - 2 * stretch, 0.06)], 0.13, darker(colour, 0.1))
@@ -241,10 +243,10 @@ def _rabbit(pen: Pen, thing: Thing, colour: Colour) -> None:
 _BEAK = (246, 166, 44)
 
 
-def _bird(pen: Pen, thing: Thing, colour: Colour) -> None:
+def _bird(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A small bird, standing or with wings spread."""
-    wing = darker(colour, 0.25) if thing.colour != "black" else lighter(colour, 0.18)
-    if thing.pose == "fly":
+    wing = darker(colour, 0.25) if entity.colour != "black" else lighter(colour, 0.18)
+    if entity.pose == "fly":
         y = 0.42
         pen.blob([(-0.1, y + 0.02), (-0.3, y + 0.5), (-0.08, y + 0.56), (0.16, y + 0.1)], wing)
         pen.polygon([(-0.3, y), (-0.72, y + 0.12), (-0.66, y - 0.1), (-0.3, y - 0.12)], wing)
@@ -253,7 +255,7 @@ def _bird(pen: Pen, thing: Thing, colour: Colour) -> None:
         pen.ellipse(0.44, y + 0.12, 0.18, 0.17, colour)
         near = [(-0.14, y), (-0.5, y + 0.4), (-0.36, y + 0.52), (0.04, y + 0.34), (0.2, y + 0.04)]
         pen.blob(near, lighter(wing, 0.12))
-        pen.ellipse(0.5, y + 0.16, 0.035, 0.042, _EYE if thing.colour != "black" else (245, 245, 245), rim=False)
+        pen.ellipse(0.5, y + 0.16, 0.035, 0.042, _EYE if entity.colour != "black" else (245, 245, 245), rim=False)
         return
     for x in (-0.04, 0.1):
         pen.limb([(x, 0.25), (x, 0.03), (x + 0.09, 0.03)], 0.045, _BEAK)
@@ -263,12 +265,12 @@ def _bird(pen: Pen, thing: Thing, colour: Colour) -> None:
     pen.ellipse(0.27, 0.76, 0.22, 0.21, colour)
     pen.ellipse(0.14, 0.36, 0.18, 0.12, lighter(colour, 0.45), rim=False)
     pen.ellipse(-0.1, 0.44, 0.24, 0.14, wing, angle=24)
-    pen.ellipse(0.34, 0.8, 0.04, 0.05, _EYE if thing.colour != "black" else (245, 245, 245), rim=False)
+    pen.ellipse(0.34, 0.8, 0.04, 0.05, _EYE if entity.colour != "black" else (245, 245, 245), rim=False)
 
 
-def _duck(pen: Pen, thing: Thing, colour: Colour) -> None:
+def _duck(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A duck, standing or swimming."""
-    low = 0.2 if thing.pose == "swim" else 0.0
+    low = 0.2 if entity.pose == "swim" else 0.0
     if not low:
         for x in (-0.08, 0.08):
             pen.limb([(x, 0.24), (x, 0.04)], 0.05, _BEAK)
@@ -277,7 +279,7 @@ def _duck(pen: Pen, thing: Thing, colour: Colour) -> None:
     hull = [(-0.58, 0.2), (-0.36, 0.06), (0.1, 0.14), (0.3, 0), (0.2, -0.2), (-0.2, -0.22), (-0.46, -0.06)]
     pen.blob([(a, y + b) for a, b in hull], colour)
     pen.limb([(0.2, y), (0.26, y + 0.34)], 0.2, colour)
-    head = (120, 170, 110) if thing.colour == "brown" else colour
+    head = (120, 170, 110) if entity.colour == "brown" else colour
     pen.ellipse(0.46, y + 0.38, 0.13, 0.055, _BEAK, angle=-6)
     pen.ellipse(0.28, y + 0.42, 0.18, 0.17, head)
     wing = [(-0.4, y + 0.06), (-0.1, y + 0.08), (0.1, y), (-0.06, y - 0.12), (-0.3, y - 0.08)]
@@ -287,6 +289,6 @@ def _duck(pen: Pen, thing: Thing, colour: Colour) -> None:
         pen.limb([(-0.5, 0.0), (0.45, 0.0)], 0.05, (214, 236, 246), rim=False)
 
 
-ANIMALS: dict[str, Callable[[Pen, Thing, Colour], None]] = {
+ANIMALS: dict[str, Callable[[Pen, Entity, Colour], None]] = {
     drawer.__name__[1:]: drawer for drawer in (_dog, _cat, _horse, _cow, _sheep, _elephant, _giraffe, _rabbit)
 } | {"zebra": _horse, "bird": _bird, "duck": _duck}

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..scene import COLOURS, Thing
+from ..scene import COLOURS, Entity
 from .canvas import Colour, Pen, Point, darker, lighter
 
 
@@ -93,32 +93,32 @@ def hand(kind: str, pose: str, hands: str, *, x: float, base: float, height: flo
 SKINS: tuple[Colour, ...] = ((253, 214, 180), (240, 190, 150), (205, 148, 104), (152, 100, 66), (106, 68, 46))
 HAIR: dict[str, Colour] = {"blond": (236, 198, 98), "brown": (104, 66, 38), "black": (38, 32, 36),
                            "red": (190, 84, 38), "gray": (205, 206, 212)}  # fmt: skip
-Worn = Mapping[str, tuple[int, Thing]]
+Worn = Mapping[str, tuple[int, Entity]]
 
 
-def draw_person(pen: Pen, thing: Thing, worn: Worn) -> None:
-    """A person with `worn` {kind: (mark, thing)} on."""
-    joints = body(thing.kind, thing.pose or "stand", thing.hands)
-    skin = SKINS[int(thing.shade * 4.999)]
-    hair = HAIR[thing.hair]
+def draw_person(pen: Pen, entity: Entity, worn: Worn) -> None:
+    """A person with `worn` {kind: (mark, entity)} on."""
+    joints = body(entity.kind, entity.pose or "stand", entity.hands)
+    skin = SKINS[int(entity.shade * 4.999)]
+    hair = HAIR[entity.hair]
     top = worn.get("coat") or worn.get("shirt") or worn["dress"]
     sleeve, sleeve_mark = COLOURS[top[1].colour], top[0]
-    child = thing.kind in _CHILDREN
+    child = entity.kind in _CHILDREN
     thick = 0.078 if child else 0.066
     if "backpack" in worn:
         _backpack(pen, joints, *worn["backpack"])
-    if thing.kind in ("woman", "girl"):
+    if entity.kind in ("woman", "girl"):
         _long_hair(pen, joints, hair, child)
     _arm(pen, joints, 1, thick, skin, darker(sleeve, 0.18), sleeve_mark, "coat" in worn)
-    if thing.pose != "aboard":  # in a boat the legs are behind its side
+    if entity.pose != "aboard":  # in a boat the legs are behind its side
         _legs(pen, joints, skin, worn, child)
     _torso(pen, joints, worn, child)
     pen.limb([joints.neck, joints.head], 0.07, darker(skin, 0.12))
-    _head(pen, thing, joints, skin, hair)
+    _head(pen, entity, joints, skin, hair)
     if "scarf" in worn:
         _scarf(pen, joints, *worn["scarf"])
     if "hat" in worn:
-        _hat(pen, joints, *worn["hat"], brim=thing.shade > 0.5)
+        _hat(pen, joints, *worn["hat"], brim=entity.shade > 0.5)
     _arm(pen, joints, 0, thick, skin, sleeve, sleeve_mark, "coat" in worn)
 
 
@@ -160,12 +160,12 @@ _BEARD = ((-0.5, -0.28), (0.1, -0.34), (0.8, -0.2), (0.6, -0.9), (0.1, -1.08), (
 _DOWN = ((-0.9, 0.6), (0.7, 0.7), (1.0, -0.2), (0.95, -1.25), (0.2, -1.5), (-0.8, -1.55), (-1.2, -1.1), (-1.1, -0.2))
 
 
-def _head(pen: Pen, thing: Thing, joints: Body, skin: Colour, hair: Colour) -> None:
+def _head(pen: Pen, entity: Entity, joints: Body, skin: Colour, hair: Colour) -> None:
     (x, y), r = joints.head, joints.radius
     pen.ellipse(x, y, r * 0.9, r, skin)
     pen.ellipse(x - r * 0.62, y - r * 0.08, r * 0.18, r * 0.22, darker(skin, 0.1))
-    pen.blob(_on_head(joints, _CAPS["man" if thing.kind in ("man", "boy") else "woman"]), hair)
-    if thing.kind == "man" and (thing.shade * 7) % 1 > 0.5:
+    pen.blob(_on_head(joints, _CAPS["man" if entity.kind in ("man", "boy") else "woman"]), hair)
+    if entity.kind == "man" and (entity.shade * 7) % 1 > 0.5:
         pen.blob(_on_head(joints, _BEARD), darker(hair, 0.1), rim=False)
         pen.ellipse(x + r * 0.3, y - r * 0.52, r * 0.2, r * 0.07, (190, 90, 84), rim=False)
     else:
@@ -173,10 +173,10 @@ def _head(pen: Pen, thing: Thing, joints: Body, skin: Colour, hair: Colour) -> N
         pen.limb(smile, r * 0.11, (186, 76, 76), rim=False)
     for eye in (0.08, 0.56):
         pen.ellipse(x + r * eye, y + r * 0.06, r * 0.1, r * 0.14, (36, 30, 38), rim=False)
-    blush = (240, 150, 140) if thing.shade < 0.5 else skin
+    blush = (240, 150, 140) if entity.shade < 0.5 else skin
     for cheek in (-0.18, 0.74):
         pen.ellipse(x + r * cheek, y - r * 0.24, r * 0.14, r * 0.1, blush, rim=False)
-    if thing.age == "old":
+    if entity.age == "old":
         for eye in (0.08, 0.56):
             brow = _on_head(joints, ((eye - 0.16, 0.32), (eye + 0.16, 0.34)))
             pen.limb(brow, r * 0.1, lighter(hair), rim=False)
@@ -194,7 +194,7 @@ def _long_hair(pen: Pen, joints: Body, hair: Colour, child: bool) -> None:
 # What people wear, drawn on their joints; each garment leaves its own marks.
 
 
-def weave(garment: Thing) -> tuple[str, Colour] | None:
+def weave(garment: Entity) -> tuple[str, Colour] | None:
     """The pattern over a thing's colour, if it has one."""
     return (garment.pattern, COLOURS[garment.second]) if garment.pattern and garment.second else None
 
@@ -223,7 +223,7 @@ def _torso(pen: Pen, joints: Body, worn: Worn, child: bool) -> None:
             pen.ellipse(x, y, 0.012, 0.012, lighter(colour, 0.6), rim=False, mark=mark)
 
 
-def _scarf(pen: Pen, joints: Body, mark: int, garment: Thing) -> None:
+def _scarf(pen: Pen, joints: Body, mark: int, garment: Entity) -> None:
     """A scarf around the neck with one end hanging."""
     (x, y), r, colour = joints.neck, joints.radius, COLOURS[garment.colour]
     end = [(x + r * 0.5, y - 0.01), (x + r * 0.62, y - 0.16)]
@@ -231,7 +231,7 @@ def _scarf(pen: Pen, joints: Body, mark: int, garment: Thing) -> None:
     pen.ellipse(x, y + 0.005, r * 0.95, 0.042, colour, mark=mark)
 
 
-def _hat(pen: Pen, joints: Body, mark: int, garment: Thing, *, brim: bool) -> None:
+def _hat(pen: Pen, joints: Body, mark: int, garment: Entity, *, brim: bool) -> None:
     """A hat with a brim all around, or a cap with a peak."""
     (x, y), r, colour = joints.head, joints.radius, COLOURS[garment.colour]
     if brim:
@@ -245,7 +245,7 @@ def _hat(pen: Pen, joints: Body, mark: int, garment: Thing, *, brim: bool) -> No
         pen.ellipse(x + r * 1.05, y + r * 0.42, r * 0.62, r * 0.14, darker(colour, 0.2), angle=-6, mark=mark)
 
 
-def _backpack(pen: Pen, joints: Body, mark: int, garment: Thing) -> None:
+def _backpack(pen: Pen, joints: Body, mark: int, garment: Entity) -> None:
     """A backpack behind the trunk."""
     (x, y), colour = joints.shoulder, COLOURS[garment.colour]
     pen.box(x - 0.24, y - 0.27, x - 0.02, y + 0.03, colour, round=0.06, mark=mark)

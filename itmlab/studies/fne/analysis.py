@@ -66,16 +66,16 @@ class Curves:
 
 @dataclass(frozen=True)
 class Judgement:
-    """One anchor's negatives, the best-scoring first: index in the data set, score, posterior, weight, verdict.
+    """One anchor's negatives, the best-scoring first: index in the data set, score, posterior, weight, truth label.
 
-    `drawn` counts how often the sampler took each; `verdict` is None without a world.
+    `drawn` counts how often the sampler took each; `truth_label` is None without a world.
     """
 
     index: Int[ndarray, "negative"]
     score: Float[ndarray, "negative"]
     posterior: Float[ndarray, "negative"]
     weight: Float[ndarray, "negative"]
-    verdict: Int[ndarray, "negative"] | None
+    truth_label: Int[ndarray, "negative"] | None
     drawn: Int[ndarray, "negative"]
     positive_score: float
 
@@ -90,8 +90,8 @@ def study(
 ) -> Study:
     """Score a split and gather FNE's statistics from it as an epoch of training would.
 
-    Batches of `batch_size` shuffled images, each with one of its captions drawn, are observed in both directions; the
-    last batch may be smaller. `run` is a Run or a model; where the data have a world, it judges every pair. A model so
+    Batches of `batch_size` shuffled images, each with one of its captions drawn, are observed; the last batch may be
+    smaller. `run` is a Run or a model; where the data have a world, it judges every pair. A model so
     poor that no positive counts is an ItmlabError.
     """
     model = model_of(run)
@@ -106,11 +106,10 @@ def study(
     for images in order.split(batch_size):
         block = scores[images][:, caption_of[images]]
         same = torch.eye(len(images), dtype=torch.bool)
-        for one_way in (block, block.T):
-            sampler.observe(one_way, same)
-            positives, hardest = trusted_scores(one_way, same)  # of pairs that are the best of row and column
-            matched.append(positives)
-            mismatched.append(hardest if statistics == "hardest" else one_way[~same])
+        sampler.observe(block, same)
+        positives, hardest = trusted_scores(block, same)  # of pairs that are the best of row and column
+        matched.append(positives)
+        mismatched.append(hardest.flatten() if statistics == "hardest" else block[~same])
     if not sampler.ready:
         raise ItmlabError(
             "no pair is the best of its row and column, so nothing is known of how positives score",
@@ -192,7 +191,7 @@ def judge(
         score=scores[order].numpy(),
         posterior=posterior(scores[order], sampler.statistics, prior=prior).numpy(),
         weight=weights[order].numpy(),
-        verdict=None if study.truth is None else by_anchor(study.truth)[order].numpy(),
+        truth_label=None if study.truth is None else by_anchor(study.truth)[order].numpy(),
         drawn=drawn[order].numpy(),
         positive_score=float(positive_score),
     )
@@ -216,10 +215,11 @@ def negatives_taken(
     for name, sampler in samplers.items():
         if isinstance(sampler, FalseNegativeEliminating):
             sampler.load_state_dict(study.sampler.state_dict())
+            sampler.minimum_positives = study.sampler.minimum_positives  # all there are
         generator = torch.Generator().manual_seed(seed)
         chosen = sampler(study.scores, study.positives, matches, generator=generator)
-        verdicts = study.truth.gather(1, chosen.clamp(min=0)[:, None]).squeeze(1)
-        decided = verdicts[(chosen >= 0) & (verdicts >= 0)]
+        truth_labels = study.truth.gather(1, chosen.clamp(min=0)[:, None]).squeeze(1)
+        decided = truth_labels[(chosen >= 0) & (truth_labels >= 0)]
         if not len(decided):
             raise ItmlabError(f"no negative that {name} takes is decided", where=study.data.name)
         found = share(decided == 1)

@@ -26,7 +26,7 @@ def explore_false_negatives(
     """The explorer over one split: `run` is a Run or model with `data`, or a Study made before.
 
     It shows densities, posterior and weights with the anchor's negatives on them; below, one by one, its `best`
-    best-scoring negatives and up to `drawn` others that the sampler took in `draws` draws, with the world's verdict
+    best-scoring negatives and up to `drawn` others that the sampler took in `draws` draws, with the world's truth label
     where the data have a world. `anchor` and `prior` are where those two controls begin.
     """
     studied = run if isinstance(run, Study) else study(run, data)
@@ -72,7 +72,7 @@ def _figures(
         subtitle=said.format(**settings),
         scores=judged.score,
         weights=judged.weight,
-        verdicts=judged.verdict,
+        truth_labels=judged.truth_label,
         drawn=judged.drawn.nonzero()[0],
     )
     others = judged.drawn.nonzero()[0]
@@ -82,13 +82,13 @@ def _figures(
     columns = {
         "title": f"Its {best} best-scoring negatives, and {len(others)} more that were drawn ({draws} draws in all)",
         "weights": judged.weight[listed],
-        "verdicts": None if judged.verdict is None else judged.verdict[listed],
+        "truth_labels": None if judged.truth_label is None else judged.truth_label[listed],
         "drawn": judged.drawn[listed],
     }
     shown = judged.posterior[listed]
     if direction == "caption":
         pictures = [data.images[image] for image in index]
         return [probability, draw_negative_pictures(data.captions[anchor], pictures, shown, **columns)]
-    own = [data.captions[caption] for caption in data.captions_of_image[anchor].tolist()]
+    own = data.captions_of([anchor])[0]
     texts = [data.captions[caption] for caption in index]
     return [probability, draw_negative_captions(data.images[anchor], own, texts, shown, **columns)]

@@ -1,5 +1,5 @@
 """Figures of FNE (Li et al. 2023): where a negative's probability of being false comes from (Fig. 2), the negatives of
-one anchor with the world's verdict (Fig. 6), and how much truth nobody annotated.
+one anchor with the world's truth label (Fig. 6), and how much truth nobody annotated.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,15 +33,15 @@ def draw_false_negative_probability(
     subtitle: str = "",
     scores: Float[ndarray, "candidate"] | None = None,
     weights: Float[ndarray, "candidate"] | None = None,
-    verdicts: Integer[ndarray, "candidate"] | None = None,
+    truth_labels: Integer[ndarray, "candidate"] | None = None,
     drawn: Sequence[int] = (),
 ) -> go.Figure:
     """Three panels over one axis of similarity, the regions easy, hard and false negative shaded behind them.
 
     Top: histograms of observed positives and negatives and the two normals fitted to them, μ marked, σ as a bar.
     Middle: posterior, raw (Eq. 9, dashed) and monotone. Bottom: sampling weight (Eq. 13), s⁺ marked; with `scores`,
-    `weights` and the world's `verdicts` (1 true, 0 false, −1 undecided) one anchor's candidates on it, those `drawn`
-    ringed. The number of traces does not depend on the values, so that a widget can update them in place.
+    `weights` and `truth_labels` (1 true, 0 false, −1 undecided) one anchor's candidates on it, those `drawn` ringed.
+    The number of traces does not depend on the values, so that a widget can update them in place.
     """
     figure = make_subplots(3, 1, shared_xaxes=True, vertical_spacing=0.035, row_heights=[0.42, 0.29, 0.29])
     x = curves.similarity
@@ -50,7 +50,7 @@ def draw_false_negative_probability(
     _line(figure, x, curves.monotone, "posterior", {"color": theme.POSTERIOR, "width": 3.2}, row=2)
     _line(figure, x, curves.raw, "raw posterior", {"color": theme.INK, "width": 1.8, "dash": "dot"}, row=2)
     _line(figure, x, curves.weight, "sampling weight", {"color": theme.WEIGHT, "width": 3.2}, row=3)
-    _candidates(figure, scores, weights, verdicts, drawn)
+    _candidates(figure, scores, weights, truth_labels, drawn)
     _regions(figure, curves, low, high)
     at, dashed = curves.positive_score, {"color": theme.MATCH, "width": 1.5, "dash": "dash"}
     figure.add_shape(type="line", xref="x", yref="y3 domain", x0=at, x1=at, y0=0, y1=1, line=dashed)
@@ -111,21 +111,21 @@ def _candidates(
     figure: go.Figure,
     scores: Float[ndarray, "candidate"] | None,
     weights: Float[ndarray, "candidate"] | None,
-    verdicts: Integer[ndarray, "candidate"] | None,
+    truth_labels: Integer[ndarray, "candidate"] | None,
     drawn: Sequence[int],
 ) -> None:
-    """One trace a verdict and one for the drawn negatives, empty when there is nothing to draw."""
+    """One trace a truth label and one for the drawn negatives, empty when there is nothing to draw."""
     panel = {"mode": "markers", "row": 3, "col": 1}
     if scores is None or weights is None:
         scores = weights = np.zeros(0)
     best = np.argsort(-scores, kind="stable")[:SHOWN]
-    said = np.full(len(scores), -1) if verdicts is None else verdicts
-    for verdict, (shade, name) in theme.VERDICTS.items():
-        among = best[said[best] == verdict]
+    said = np.full(len(scores), -1) if truth_labels is None else truth_labels
+    for truth_label, (shade, name) in theme.TRUTH_LABELS.items():
+        among = best[said[best] == truth_label]
         figure.add_scatter(
             x=scores[among],
             y=weights[among],
-            name="negative" if verdicts is None else name.split(" ", 1)[1],  # without its sign
+            name="negative" if truth_labels is None else name.split(" ", 1)[1],  # without its sign
             marker={"size": 7, "color": shade, "opacity": 0.8},
             showlegend=bool(len(among)),
             customdata=among,
@@ -166,7 +166,7 @@ def _crossing(curves: "Curves", level: float, otherwise: float) -> float:
     return float(curves.similarity[reached[0]]) if len(reached) else otherwise
 
 
-# The negatives of one anchor, each with its probability of being false and the world's verdict (FNE, Fig. 6).
+# The negatives of one anchor, each with its probability of being false and the world's truth label (FNE, Fig. 6).
 
 ROW = 56  # pixels a negative takes
 
@@ -180,12 +180,12 @@ def draw_negative_captions(
     title: str,
     subtitle: str = "",
     weights: Float[ndarray, "negative"] | None = None,
-    verdicts: Integer[ndarray, "negative"] | None = None,
+    truth_labels: Integer[ndarray, "negative"] | None = None,
     drawn: Integer[ndarray, "negative"] | None = None,
 ) -> go.Figure:
     """An anchor picture with its own captions, beside it negative captions as rows in the order given.
 
-    A row shows the posterior as a bar, the sampling weight, the world's verdict (1 true, 0 false, −1 undecided) and how
+    A row shows the posterior as a bar, the sampling weight, the truth label (1 true, 0 false, −1 undecided) and how
     often the sampler has `drawn` it; a negative that was drawn has a dark rim.
     """
     side, anchor = 16, 250
@@ -200,7 +200,7 @@ def draw_negative_captions(
     left, bar, right = side + anchor + 30, theme.WIDTH - side - 290, theme.WIDTH - side
     canvas.words("negative", left + 10, 0, size=13, colour=theme.MUTED)
     canvas.words("false-negative probability", bar, 0, size=13, colour=theme.MUTED)
-    if verdicts is not None:
+    if truth_labels is not None:
         canvas.words("the world says", right, 0, size=13, colour=theme.MUTED, across="right")
     for index, caption in enumerate(captions):
         top, middle = 26 + ROW * index, 26 + ROW * index + (ROW - 6) / 2
@@ -212,8 +212,8 @@ def draw_negative_captions(
         if weights is not None:
             note = f"weight {weights[index]:.2f}" + (f" · <b>drawn {drawn[index]} ×</b>" if taken else "")
             canvas.words(note, bar, middle + 12, size=12, colour=theme.INK if taken else theme.MUTED, down="middle")
-        if verdicts is not None:
-            shade, said = theme.VERDICTS[int(verdicts[index])]
+        if truth_labels is not None:
+            shade, said = theme.TRUTH_LABELS[int(truth_labels[index])]
             canvas.words(f"<b>{said}</b>", right, middle, size=13, colour=shade, across="right", down="middle")
     return canvas.figure(title, subtitle, height=max(ROW * len(captions) + 34, below + 8))
 
@@ -225,11 +225,11 @@ def draw_negative_pictures(
     *,
     title: str,
     weights: Float[ndarray, "negative"] | None = None,
-    verdicts: Integer[ndarray, "negative"] | None = None,
+    truth_labels: Integer[ndarray, "negative"] | None = None,
     drawn: Integer[ndarray, "negative"] | None = None,
     columns: int = 5,
 ) -> go.Figure:
-    """Negative pictures of an anchor caption in the order given, framed in the colour of the world's verdict."""
+    """Negative pictures of an anchor caption in the order given, framed in the colour of the world's truth label."""
     notes = []
     for index, posterior in enumerate(posteriors):
         lines = [f"FN probability {percent(float(posterior))}"]
@@ -237,7 +237,7 @@ def draw_negative_pictures(
             times = f" · drawn {drawn[index]} ×" if drawn is not None and drawn[index] else ""
             lines.append(f"weight {weights[index]:.2f}{times}")
         notes.append(lines)
-    said = None if verdicts is None else [theme.VERDICTS[int(verdict)] for verdict in verdicts]
+    said = None if truth_labels is None else [theme.TRUTH_LABELS[int(truth_label)] for truth_label in truth_labels]
     return draw_gallery(
         pictures,
         notes,

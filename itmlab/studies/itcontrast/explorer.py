@@ -16,7 +16,7 @@ def explore_kernel_memory(run: Any, data: CaptionSet, *, anchor: int = 0, pairs:
     """The explorer over a batch of `pairs` of a split: its pictures or its captions are the anchors.
 
     Above, the map and the cosines of `draw_kernel_memory`; below, what the hardest synthetic negatives are made of,
-    with the world's verdict where the data have a world. `run` is a Run or a model with one feature a side.
+    with the world's truth label where the data have a world. `run` is a Run or a model with one feature a side.
     """
     batches: dict[str, SynthesisBatch] = {}
     direction = ipywidgets.Dropdown(options=["image", "caption"], description="anchor", **wide())

@@ -34,7 +34,7 @@ LEGEND = {
 
 
 def draw_kernel_memory(
-    recollection: ReadOut, names: Sequence[str], *, title: str, subtitle: str = "", match: int | None = None
+    read_out: ReadOut, names: Sequence[str], *, title: str, subtitle: str = "", match: int | None = None
 ) -> go.Figure:
     """Left a map: the anchor in its middle, every candidate as far out as the angle between the two says.
 
@@ -43,35 +43,35 @@ def draw_kernel_memory(
     the candidates; `match` is the anchor's own. The number of traces is always the same.
     """
     figure = make_subplots(1, 2, column_widths=[0.53, 0.47], horizontal_spacing=0.12)
-    hardness = np.nan_to_num(recollection.hardness.numpy(), nan=-2.0)  # empty clusters last
+    hardness = np.nan_to_num(read_out.hardness.numpy(), nan=-2.0)  # empty clusters last
     order = [int(cluster) for cluster in np.argsort(-hardness, kind="stable")]
-    _map(figure, recollection, names, match)
-    _strips(figure, recollection, names, order)
+    _map(figure, read_out, names, match)
+    _strips(figure, read_out, names, order)
     for name, marker in LEGEND.items():  # without colours of their own: colours are clusters
         figure.add_scatter(x=[None], y=[None], mode="markers", name=name, marker=marker, showlegend=True, row=1, col=1)
     figure = styled(figure, title, subtitle, height=MAP)
     margin = {"l": 16, "r": 20, "t": figure.layout.margin.t + 8, "b": 56}
     figure.update_layout(width=theme.WIDTH, legend_y=1.03, bargap=0, margin=margin)
     if match is not None:
-        _match_line(figure, float(recollection.score[match]), len(order))
-    _rows(figure, recollection, order)
+        _match_line(figure, float(read_out.score[match]), len(order))
+    _rows(figure, read_out, order)
     return figure.update_layout(height=figure.layout.margin.t + MAP + figure.layout.margin.b)
 
 
-def _map(figure: go.Figure, recollection: ReadOut, names: Sequence[str], match: int | None) -> None:
-    place, made = recollection.place.numpy(), recollection.points_place.numpy()
+def _map(figure: go.Figure, read_out: ReadOut, names: Sequence[str], match: int | None) -> None:
+    place, made = read_out.place.numpy(), read_out.points_place.numpy()
     extent = 1.04 * float(np.nanmax(np.linalg.norm(np.concatenate([place, made]), axis=1)))
     for cosine in RINGS:
         _ring(figure, cosine, extent)
-    membership, kernel = recollection.membership.numpy(), recollection.kernel.numpy()
+    membership, kernel = read_out.membership.numpy(), read_out.kernel.numpy()
     tied = np.flatnonzero((membership >= 0) & (kernel >= LINKED))
     gap = np.full((len(tied), 2), np.nan)  # the line from one pair of ends does not go on to the next
     lines = np.stack([made[membership[tied]], place[tied], gap], axis=1).reshape(-1, 2)
     thin = {"color": translucent(theme.INK, 0.3), "width": 1.2}
     _points(figure, lines, 1, mode="lines", line=thin, hoverinfo="skip")
-    shown = _shown(recollection)
-    _points(figure, place[shown], 1, **_prototypes(recollection, names, shown))
-    _points(figure, made, 1, **_synthetic(recollection, range(len(made))))
+    shown = _shown(read_out)
+    _points(figure, place[shown], 1, **_prototypes(read_out, names, shown))
+    _points(figure, made, 1, **_synthetic(read_out, range(len(made))))
     own = place[[match]] if match is not None else np.zeros((0, 2))
     ring = {"size": 13, "symbol": "circle", "color": theme.PAPER, "line": {"color": theme.INK, "width": 3}}
     _points(figure, own, 1, marker=ring, hovertemplate="its match<extra></extra>")
@@ -94,28 +94,28 @@ def _ring(figure: go.Figure, cosine: float, extent: float) -> None:
     figure.add_annotation(text=text, x=0, y=radius, xref="x", yref="y", **look)
 
 
-def _strips(figure: go.Figure, recollection: ReadOut, names: Sequence[str], order: Sequence[int]) -> None:
-    membership, score = recollection.membership.numpy(), recollection.score.numpy()
-    shown = _shown(recollection)
+def _strips(figure: go.Figure, read_out: ReadOut, names: Sequence[str], order: Sequence[int]) -> None:
+    membership, score = read_out.membership.numpy(), read_out.score.numpy()
+    shown = _shown(read_out)
     rows = np.argsort(order)[membership[shown]]  # the row of each cluster is its place in the order
-    _points(figure, np.stack([score[shown], rows], axis=1), 2, **_prototypes(recollection, names, shown))
-    hardness = recollection.hardness.numpy()
+    _points(figure, np.stack([score[shown], rows], axis=1), 2, **_prototypes(read_out, names, shown))
+    hardness = read_out.hardness.numpy()
     diamonds = np.stack([hardness[order], np.arange(len(order), dtype=float)], axis=1)
-    _points(figure, diamonds, 2, **_synthetic(recollection, order))
+    _points(figure, diamonds, 2, **_synthetic(read_out, order))
     low = float(np.nanmin(np.concatenate([score[shown], hardness, [0.0]])))
     figure.update_xaxes(title="cosine with the anchor", range=[low - 0.06, 1.02], showgrid=True, col=2)
     figure.update_yaxes(range=[len(order) - 0.45, -0.75], showgrid=False, showticklabels=False, col=2)
 
 
-def _shown(recollection: ReadOut) -> Int[ndarray, "prototype"]:
+def _shown(read_out: ReadOut) -> Int[ndarray, "prototype"]:
     """The prototypes, the heaviest first: the small ones lie above."""
-    prototypes = np.flatnonzero(recollection.membership.numpy() >= 0)
-    return prototypes[np.argsort(-recollection.kernel.numpy()[prototypes], kind="stable")]
+    prototypes = np.flatnonzero(read_out.membership.numpy() >= 0)
+    return prototypes[np.argsort(-read_out.kernel.numpy()[prototypes], kind="stable")]
 
 
-def _prototypes(recollection: ReadOut, names: Sequence[str], shown: Sequence[int]) -> dict:
-    clusters, kernel = recollection.membership.numpy()[shown], recollection.kernel.numpy()[shown]
-    said = _digits(recollection.score.numpy()[shown], kernel, recollection.coefficients.numpy()[shown])
+def _prototypes(read_out: ReadOut, names: Sequence[str], shown: Sequence[int]) -> dict:
+    clusters, kernel = read_out.membership.numpy()[shown], read_out.kernel.numpy()[shown]
+    said = _digits(read_out.score.numpy()[shown], kernel, read_out.coefficients.numpy()[shown])
     return {
         "marker": {
             "size": SMALLEST + (LARGEST - SMALLEST) * np.sqrt(kernel),
@@ -131,8 +131,8 @@ def _prototypes(recollection: ReadOut, names: Sequence[str], shown: Sequence[int
     }
 
 
-def _synthetic(recollection: ReadOut, clusters: Sequence[int]) -> dict:
-    hardness, lengths = recollection.hardness.numpy(), recollection.points.norm(dim=1).numpy()
+def _synthetic(read_out: ReadOut, clusters: Sequence[int]) -> dict:
+    hardness, lengths = read_out.hardness.numpy(), read_out.points.norm(dim=1).numpy()
     listed = list(clusters)
     shades = [colour(cluster % 8) for cluster in listed]
     return {
@@ -155,12 +155,12 @@ def _match_line(figure: go.Figure, score: float, rows: int) -> None:
     figure.add_annotation(text="its match", x=score, y=-0.62, xref="x2", yref="y2", **look)
 
 
-def _rows(figure: go.Figure, recollection: ReadOut, order: Sequence[int]) -> None:
+def _rows(figure: go.Figure, read_out: ReadOut, order: Sequence[int]) -> None:
     """Left of each strip how many prototypes the cluster has, and how many of them share the weight."""
     place = {"x": 0, "xref": "x2 domain", "xanchor": "right", "xshift": -8, "yref": "y2", "showarrow": False}
     for row, cluster in enumerate(order):
-        number = len(recollection.prototypes(cluster))
-        text = f"{number} · <b>{recollection.effective(cluster):.1f}</b>" if number else "empty"
+        number = len(read_out.prototypes(cluster))
+        text = f"{number} · <b>{read_out.effective(cluster):.1f}</b>" if number else "empty"
         shade = colour(cluster % 8) if number else theme.MUTED
         figure.add_annotation(text=text, y=row, **place, font={"size": 12, "color": shade})
     font = {"size": 11, "color": theme.MUTED}
@@ -190,7 +190,7 @@ def draw_prototypes(
     """A row a synthetic negative in the order given: its cosine, then its heaviest prototypes with kernel weights.
 
     `candidates` are all captions or all pictures of the batch, `anchor` an anchor's picture, shown on the left, `match`
-    the cosine of its match. The world's verdict, where there is one, says whether a prototype is in truth a match.
+    the cosine of its match. The world's truth label, where there is one, says whether a prototype is in truth a match.
     """
     canvas, left = Canvas(), SIDE
     if anchor is not None:
@@ -212,16 +212,16 @@ def draw_prototypes(
         if beyond:
             canvas.words("above the match", left + 20, middle + 14, size=11, colour=theme.MUTED, down="middle")
         for column, index in enumerate(one.prototypes[:columns]):
-            verdict = None if one.verdicts is None else int(one.verdicts[column])
-            _cell(canvas, candidates[index], one.weights[column], verdict, first + column * room, top, room)
+            truth_label = None if one.truth_labels is None else int(one.truth_labels[column])
+            _cell(canvas, candidates[index], one.weights[column], truth_label, first + column * room, top, room)
     height = max(24 + PROTOTYPES_ROW * len(made), 190 if anchor is not None else 60) + 8
     return canvas.figure(title, subtitle, height=height)
 
 
 def _cell(
-    canvas: Canvas, shown: str | Image.Image, weight: float, verdict: int | None, x: float, top: float, room: float
+    canvas: Canvas, shown: str | Image.Image, weight: float, truth_label: int | None, x: float, top: float, room: float
 ) -> None:
-    """One prototype: its picture or caption, its weight as a bar and in percent, and the verdict."""
+    """One prototype: its picture or caption, its weight as a bar and in percent, and the truth label."""
     left, width = x, room - 14
     if isinstance(shown, str):
         lines = label(shown, width=max(int(width / 6.6), 8), lines=2)
@@ -234,8 +234,8 @@ def _cell(
     for length, shade in ((bar, theme.RULE), (bar * weight, theme.INK)):
         canvas.rectangle(left, y - 4, length, 8, fillcolor=shade, line={"width": 0})
     canvas.words(f"{100 * weight:.0f} %", left + bar + 6, y, size=12, down="middle")
-    if verdict is not None:
-        shade, said = theme.VERDICTS[verdict]
+    if truth_label is not None:
+        shade, said = theme.TRUTH_LABELS[truth_label]
         place = (left + bar + 48, y) if isinstance(shown, str) else (left, y + 22)
         canvas.words(f"<b>{shortened(said, 12, 100)}</b>", *place, size=12, colour=shade, down="middle")
 

@@ -180,27 +180,27 @@ LEAST = 0.005  # kernel weight below which a prototype is not worth showing
 class Attribution:
     """One synthetic negative: its cluster's number, its cosine with the anchor, its prototypes with their weights.
 
-    `prototypes` are numbers of candidates, the heaviest first; `verdicts` the world's (1, 0, −1), None without one.
+    `prototypes` are numbers of candidates, the heaviest first; `truth_labels` the world's (1, 0, −1), None without one.
     """
 
     cluster: int
     hardness: float
     prototypes: Sequence[int]
     weights: Sequence[float]
-    verdicts: Sequence[int] | None = None
+    truth_labels: Sequence[int] | None = None
 
 
 def attribution(
-    batch: SynthesisBatch, recollection: ReadOut, *, first: int = 6, prototypes: int = 3
+    batch: SynthesisBatch, read_out: ReadOut, *, first: int = 6, prototypes: int = 3
 ) -> list[Attribution]:
     """The `first` hardest synthetic negatives of an anchor, each with its heaviest prototypes; empty clusters none."""
-    hardness = np.nan_to_num(recollection.hardness.numpy(), nan=-2.0)
+    hardness = np.nan_to_num(read_out.hardness.numpy(), nan=-2.0)
     order = [int(cluster) for cluster in np.argsort(-hardness, kind="stable") if hardness[cluster] > -2]
     rows = []
     for cluster in order[:first]:
-        heaviest = recollection.prototypes(cluster)[:prototypes]
-        heaviest = heaviest[(recollection.kernel[heaviest] >= LEAST) | (heaviest == heaviest[0])]
-        verdicts = None if batch.truth is None else batch.truth[recollection.anchor, heaviest].tolist()
-        weights = recollection.kernel[heaviest].tolist()
-        rows.append(Attribution(cluster, float(hardness[cluster]), heaviest.tolist(), weights, verdicts))
+        heaviest = read_out.prototypes(cluster)[:prototypes]
+        heaviest = heaviest[(read_out.kernel[heaviest] >= LEAST) | (heaviest == heaviest[0])]
+        truth_labels = None if batch.truth is None else batch.truth[read_out.anchor, heaviest].tolist()
+        weights = read_out.kernel[heaviest].tolist()
+        rows.append(Attribution(cluster, float(hardness[cluster]), heaviest.tolist(), weights, truth_labels))
     return rows

@@ -114,13 +114,13 @@ def true_prototypes(
     found, points = _recalled(batch, membership, clusters=clusters, sigma=sigma, weights=weights)
     mine = membership[:, None] == torch.arange(clusters)[:, None]
     heaviest = found.kernel[:, None].masked_fill(~mine, -1).max(dim=2).indices
-    verdicts = batch.truth.gather(1, heaviest).masked_fill(~mine.any(2), -1)
+    truth_labels = batch.truth.gather(1, heaviest).masked_fill(~mine.any(2), -1)
     cosines = torch.cosine_similarity(points, batch.anchors[:, None], dim=-1).masked_fill(~mine.any(2), -2)
     nearest = batch.scores.masked_fill(batch.positives, -2).max(dim=1, keepdim=True).indices
     kinds = {
         "hardest negative of the batch": batch.truth.gather(1, nearest),
-        "main part of the hardest synthetic": verdicts.gather(1, cosines.max(dim=1, keepdim=True).indices),
-        "main part of any synthetic": verdicts,
+        "main part of the hardest synthetic": truth_labels.gather(1, cosines.max(dim=1, keepdim=True).indices),
+        "main part of any synthetic": truth_labels,
     }
     shares = {}
     for kind, said in kinds.items():

@@ -223,7 +223,7 @@ def draw_calibration(
         for of in (np.sum, lambda inside: truth[inside].sum(), lambda inside: odds[inside].mean())
     )
     share = hits / count
-    lower, upper = statistics.wilson(share, count, quantile=1.959964)  # rounded, as in the committed figures
+    lower, upper = statistics.wilson(share, count)
     shown, low, high = (_log_odds(np.clip(values, edge, 1 - edge)) for values in (share, lower, upper))
     figure = make_subplots(2, 1, shared_xaxes=True, vertical_spacing=0.04, row_heights=[0.74, 0.26])
     measured = {"row": 1, "col": 1}

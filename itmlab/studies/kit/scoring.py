@@ -1,6 +1,7 @@
 """How well sentences match pictures by any model, in the model's own numbers and as the score s of TAGS Eq. (3)."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -10,8 +11,9 @@ from torch import Tensor
 from ...data.captionset import CaptionSet
 from ...models import CrossEncoder
 from ...models.encoded import evaluating
-from ...models.pairs import compares_parts, looked_at, on_device
+from ...models.pairs import compares_parts, looked_at, on_device, pieces_read
 from ...runs.scores import embed_captions, embed_images
+from ...synthesis.negative import Readable
 from ...synthesis.tags import tower_score
 
 Match = Callable[[Sequence[int], Sequence[str]], Float[Tensor, "sentence"]]  # image numbers and a sentence for each
@@ -22,6 +24,12 @@ Direction = Literal["image", "caption"]  # which of the two is the anchor
 def model_of(run: Any) -> Any:
     """The model of a Run, or the model itself."""
     return getattr(run, "model", run)
+
+
+def readable_by(run: Any) -> Readable | None:
+    """What leaves out negatives that a Run or a model reads as their captions; None for what has no tokeniser."""
+    model = model_of(run)
+    return Readable(partial(pieces_read, model)) if hasattr(model, "captions_cut") else None
 
 
 def matching(run: Any, data: CaptionSet) -> Match:

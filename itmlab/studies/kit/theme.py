@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import combining, east_asian_width
 
 import plotly.graph_objects as go
+from plotly.colors import find_intermediate_color, hex_to_rgb
 
 if TYPE_CHECKING:
     from ...metrics.statistics import Share
@@ -22,7 +23,7 @@ BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#AA4499", "
 VERMILION, GREY = "#D55E00", "#8A94A0"
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, "#44546A", "#C9B400")
 MATCH, MISMATCH, POSTERIOR, WEIGHT = BLUE, VERMILION, PURPLE, GREEN
-VERDICTS = {1: (GREEN, "✓ true"), 0: (VERMILION, "✗ false"), -1: (GREY, "? undecided")}  # the world's three answers
+TRUTH_LABELS = {1: (GREEN, "✓ true"), 0: (VERMILION, "✗ false"), -1: (GREY, "? undecided")}  # the world's three answers
 TITLE = f"font-size:20px;font-weight:700;color:{INK}"
 SUBTITLE = f"font-size:14px;font-weight:400;color:{MUTED}"
 LEGEND_LINE = 22  # pixels
@@ -51,6 +52,18 @@ def _literal(text: str) -> str:
 def colour(index: int) -> str:
     """The palette's colour of the index-th series; after the last it begins again."""
     return PALETTE[index % len(PALETTE)]
+
+
+def mixed(share: float, shades: Sequence[str]) -> str:
+    """The colour at `share` (0 to 1, beyond it the nearer end) of a scale of evenly spaced #RRGGBB `shades`.
+
+    >>> mixed(0.25, ("#000000", "#FF8000", "#FFFFFF")), mixed(7, ("#000000", "#FF8000"))
+    ('#804000', '#FF8000')
+    """
+    at = min(max(share, 0.0), 1.0) * (len(shades) - 1)
+    lower = min(int(at), len(shades) - 2)
+    ends = map(hex_to_rgb, shades[lower : lower + 2])
+    return f"#{bytes(map(round, find_intermediate_color(*ends, at - lower))).hex().upper()}"
 
 
 def translucent(colour: str, opacity: float) -> str:

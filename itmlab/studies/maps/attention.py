@@ -44,7 +44,7 @@ def word_maps(model: Any, picture: Image.Image | Path, caption: str) -> list[Att
     A weight is the cosine, in [−1, 1], of the word's feature (the mean over its pieces) and the patch's, both in the
     common space before pooling. The weights do not depend on any other picture or caption.
     """
-    model = tower_of(model)
+    model = dual_encoder_of(model)
     picture = read_image(picture) if isinstance(picture, Path) else picture
     with evaluating(model):
         pixels = on_device(model, model.prepare_images([picture]))
@@ -62,7 +62,7 @@ def word_to_patch(model: Any, picture: Image.Image, caption: str, word: str, *, 
 
     A word that is not in the caption is an ItmlabError that names those that are.
     """
-    return word_maps(model, picture, caption)[find_word(tower_of(model), caption, word, occurrence)]
+    return word_maps(model, picture, caption)[find_word(dual_encoder_of(model), caption, word, occurrence)]
 
 
 def spoken_words(model: DualEncoder, caption: str) -> list[tuple[str, list[int]]]:
@@ -88,7 +88,7 @@ def patch_similarity(
     return cosine_similarity(patches, word[None], dim=-1).reshape(grid).float().cpu().numpy()
 
 
-def tower_of(model: Any) -> DualEncoder:
+def dual_encoder_of(model: Any) -> DualEncoder:
     """The model itself, or the model of a Run; one without patch and word features is an ItmlabError."""
     model = model_of(model)
     if not hasattr(model, "caption_words"):
@@ -106,7 +106,7 @@ def covered_part(model: DualEncoder, picture: Image.Image, pixels: Float[Tensor,
     return Image.fromarray(values.round().byte().permute(1, 2, 0).numpy())
 
 
-# Which patches the score of a pair hangs on: gradient times activation inside the image tower.
+# Which patches the score of a pair depends on: gradient times activation inside the image tower.
 
 
 def relevance(
@@ -119,7 +119,7 @@ def relevance(
     so that nothing would remain. Unlike the similarity of word and patch it sees what attention carries among patches.
     `model` is a dual encoder or a Run; its gradients are left as they were.
     """
-    model = tower_of(model)
+    model = dual_encoder_of(model)
     with evaluating(model), torch.enable_grad():
         pixels = on_device(model, model.prepare_images([picture]))
         hidden, pooled = _hidden_and_pooled(model, pixels, layer)
@@ -204,7 +204,7 @@ def pointing(model: Any, data: CaptionSet, *, captions_per_image: int | None = 1
     """
     if data.world is None:
         raise ItmlabError("pointing needs masks of the objects", where=data.name, remedy="use the data set scenes")
-    model = tower_of(model)
+    model = dual_encoder_of(model)
     captions = [caption for own in data.captions_of_image for caption in own[:captions_per_image].tolist()]
     entries: list[tuple[bool, float, float, int]] = []
     with evaluating(model):
@@ -273,7 +273,7 @@ def word_masks(model: Any, data: CaptionSet, caption: int) -> list[Bool[ndarray,
 
     Without a world all are None.
     """
-    model, text = tower_of(model), data.captions[caption]
+    model, text = dual_encoder_of(model), data.captions[caption]
     words = spoken_words(model, text)
     if data.world is None:
         return [None] * len(words)

@@ -75,8 +75,8 @@ def participle_phrases(sentence: Sentence, chance: random.Random) -> Iterator[Se
                 kept |= below[child]
         if not any(place > subject for place in kept - below[subject]):
             continue
-        hung = replace(participle, head=subject, relation=relation)
-        phrase = cut((*sentence[:verb], hung, *sentence[verb + 1 :]), subject, kept)
+        attached = replace(participle, head=subject, relation=relation)
+        phrase = cut((*sentence[:verb], attached, *sentence[verb + 1 :]), subject, kept)
         if sentence[subject].upos == "PRON":
             phrase = _someone_for_the_pronoun(phrase, chance)
         if 3 <= len(phrase) <= LONGEST:

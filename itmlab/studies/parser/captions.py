@@ -1,8 +1,8 @@
 """Trees of short captions whose scene graphs are known: what the graph says leaves one way to read the words.
 
 FACTUAL (Li et al., ACL Findings 2023) gives captions with hand-made graphs. First the noun phrases are found by the
-graph's names, then the words between them (verbs, prepositions) are hung where the graph says; a caption with a word
-that neither explains is left out, so that what is left is reliable.
+graph's names, then the words between them (verbs, prepositions) are attached where the graph says; a caption with a
+word that neither explains is left out, so that what is left is reliable.
 """
 
 import csv
@@ -77,7 +77,7 @@ def _tree(tokens: list[str], triples: Triples, adjectives: Counter[str]) -> Sent
     stop = tokens[-1] == "."
     tokens = tokens[:-1] if stop else tokens
     names = {noun_lemma(subject) for subject, _, _ in triples}
-    names |= {noun_lemma(thing) for _, relation, thing in triples if relation != "is"}
+    names |= {noun_lemma(entity) for _, relation, entity in triples if relation != "is"}
     said = {word for _, relation, value in triples if relation == "is" for word in value.split()} - {"of"} - COLLECTIVES
     tree = Tree(tokens, triples)
     phrases = noun_phrases(tree, names, said, adjectives)
@@ -193,7 +193,7 @@ class Tree:
         self.related = sorted({(noun_lemma(first), relation, noun_lemma(last)) for first, relation, last in triples})
 
     def put(self, place: int, tag: Tag, head: int, relation: str) -> None:
-        """Tag a word and hang it."""
+        """Tag a word and attach it."""
         self.tags[place] = tag
         self.attach(place, head, relation)
 
@@ -303,7 +303,7 @@ class Tree:
         return self._collective_above(above) if shared else noun
 
     def _prepositions(self, between: list[int], noun: int) -> int:
-        """Hang prepositions on their noun; the noun that the phrase hangs by ("top" in "on top of the table")."""
+        """Attach prepositions to their noun; the noun that attaches the phrase ("top" in "on top of the table")."""
         words = [self.tokens[place] for place in between]
         if len(words) in (3, 4) and words[-1] == "of" and words[-2] in PLACES and words[0] in PREPOSITIONS:
             place = between[-2]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from ...storage import write_bytes
 from ...text.graph import SceneGraph
-from ...text.rules.lexicon import TABLE, Knowledge, noun_lemma, verb_lemma, verbs
+from ...text.rules.lexicon import TABLE, Lexicon, noun_lemma, verb_lemma, verbs
 from ...text.rules.scene_graph import scene_graph
 from ...text.rules.tree import is_preposition
 from .captions import Triples, read_factual
@@ -55,32 +55,32 @@ def _deed(attribute: str) -> str:
     return base if attribute.endswith("ing") and base in verbs() else attribute
 
 
-def learn(captions: list[str], gold: list[set[tuple[str, ...]]], docs: list) -> Knowledge:
+def learn(captions: list[str], gold: list[set[tuple[str, ...]]], docs: list) -> Lexicon:
     """The table, from captions, their hand-made tuples and their parses."""
 
-    def graphs(known: Knowledge) -> list[SceneGraph]:
-        return [scene_graph(doc, known) for doc in docs]
+    def graphs(lexicon: Lexicon) -> list[SceneGraph]:
+        return [scene_graph(doc, lexicon) for doc in docs]
 
-    known = Knowledge(**_tags(captions, gold), **_nouns(captions, gold))
-    known = replace(known, of=_of(docs, gold, known))
+    lexicon = Lexicon(**_tags(captions, gold), **_nouns(captions, gold))
+    lexicon = replace(lexicon, of=_of(docs, gold, lexicon))
     for _ in range(2):
-        known = replace(known, objects=known.objects | _objects(graphs(known), gold))
-        known = replace(known, attributes=known.attributes | _attributes(graphs(known), gold))
-        known = replace(known, relations=_relations(graphs(replace(known, relations={})), gold))
-    return known
+        lexicon = replace(lexicon, objects=lexicon.objects | _objects(graphs(lexicon), gold))
+        lexicon = replace(lexicon, attributes=lexicon.attributes | _attributes(graphs(lexicon), gold))
+        lexicon = replace(lexicon, relations=_relations(graphs(replace(lexicon, relations={})), gold))
+    return lexicon
 
 
 def _tags(captions: list[str], gold: list[set[tuple[str, ...]]]) -> dict[str, frozenset[str]]:
     """Forms that nearly always say a thing, and forms that nearly always say a deed."""
-    seen, things, deeds = Counter(), Counter(), Counter()
+    seen, entities, deeds = Counter(), Counter(), Counter()
     for caption, facts in zip(captions, gold, strict=True):
         heads = {fact[0].rpartition(" ")[2] for fact in facts if len(fact) == 1}
         verbs = {fact[1].partition(" ")[0] for fact in facts if len(fact) == 3}
         for word in set(re.findall(r"[a-z]{2,}", caption.lower())):
             seen[word] += 1
-            things[word] += noun_lemma(word) in heads
+            entities[word] += noun_lemma(word) in heads
             deeds[word] += not is_preposition(word) and verb_lemma(word) in verbs
-    nouns = {word for word, count in things.items() if count >= 3 and count >= 0.85 * seen[word]}
+    nouns = {word for word, count in entities.items() if count >= 3 and count >= 0.85 * seen[word]}
     actions = {word for word, count in deeds.items() if count >= 3 and count >= 0.8 * seen[word]}
     worn = Counter(fact[2] for facts in gold for fact in facts if len(fact) == 3 and fact[1] == "wear")
     clothes = {name for name, count in worn.items() if count >= 2}
@@ -127,10 +127,10 @@ def _kind(first: str, second: str, facts: set[tuple[str, ...]]) -> str:
     return "" if owner in names else "drop"
 
 
-def _of(docs: Iterable, gold: Iterable[set[tuple[str, ...]]], known: Knowledge) -> dict[str, str]:
+def _of(docs: Iterable, gold: Iterable[set[tuple[str, ...]]], lexicon: Lexicon) -> dict[str, str]:
     """What the first noun of "N of M" is to the second."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    unseen = replace(known, of=_Opaque())
+    unseen = replace(lexicon, of=_Opaque())
     for doc, facts in zip(docs, gold, strict=True):
         graph = scene_graph(doc, unseen)
         for link in graph.relations:
@@ -162,7 +162,7 @@ def _objects(graphs: list[SceneGraph], gold: list[set[tuple[str, ...]]]) -> dict
     """Names that the hand-made graphs write otherwise, or ("") leave out."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for graph, facts in zip(graphs, gold, strict=True):
-        _compare({thing.lemma for thing in graph.objects}, {fact[0] for fact in facts if len(fact) == 1}, counts)
+        _compare({entity.lemma for entity in graph.objects}, {fact[0] for fact in facts if len(fact) == 1}, counts)
     renamed = _majorities(counts, least=3, share=0.5)
     return {a: b for a, b in renamed if b not in (a, "?") and (not b or counts[a][b] >= 5)}
 
@@ -170,11 +170,11 @@ def _objects(graphs: list[SceneGraph], gold: list[set[tuple[str, ...]]]) -> dict
 def _attributes(graphs: list[SceneGraph], gold: list[set[tuple[str, ...]]]) -> dict[str, str]:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for graph, facts in zip(graphs, gold, strict=True):
-        for thing in graph.objects:
-            if (thing.lemma,) in facts:
-                theirs = {fact[1] for fact in facts if len(fact) == 2 and fact[0] == thing.lemma}
-                mine = {attribute.lemma for attribute in thing.attributes}
-                _compare(mine, theirs, counts, ignored=str(thing.count))
+        for entity in graph.objects:
+            if (entity.lemma,) in facts:
+                theirs = {fact[1] for fact in facts if len(fact) == 2 and fact[0] == entity.lemma}
+                mine = {attribute.lemma for attribute in entity.attributes}
+                _compare(mine, theirs, counts, ignored=str(entity.count))
     renamed = _majorities(counts, least=3, share=0.6)
     return {a: b for a, b in renamed if b not in (a, "?") and (b or a not in verbs())}
 
@@ -197,12 +197,12 @@ def _relations(graphs: list[SceneGraph], gold: list[set[tuple[str, ...]]]) -> di
     special: dict[str, Counter[str]] = defaultdict(Counter)  # of a relation with its object, "relation|object"
     for graph, facts in zip(graphs, gold, strict=True):
         for link in graph.relations:
-            subject, thing = graph.objects[link.subject].lemma, graph.objects[link.object].lemma
-            names = {f[1] for f in facts if len(f) == 3 and (f[0], f[2]) == (subject, thing)}
-            names |= {"<" + f[1] for f in facts if len(f) == 3 and (f[2], f[0]) == (subject, thing)}
+            subject, entity = graph.objects[link.subject].lemma, graph.objects[link.object].lemma
+            names = {f[1] for f in facts if len(f) == 3 and (f[0], f[2]) == (subject, entity)}
+            names |= {"<" + f[1] for f in facts if len(f) == 3 and (f[2], f[0]) == (subject, entity)}
             for name in [link.lemma] if link.lemma in names else sorted(names)[:1]:
                 counts[link.lemma][name] += 1
-                special[f"{link.lemma}|{thing}"][name] += 1
+                special[f"{link.lemma}|{entity}"][name] += 1
     table = {a: b for a, b in _majorities(counts, least=3, share=0.5) if a != b}
     for key, name in _majorities(special, least=3, share=0.6):
         plain = key.partition("|")[0]
@@ -233,7 +233,7 @@ def main(factual: str, conllu: str) -> None:
 
     rows = read_factual(factual)
     verbs = common_verbs(conllu, [facts for _, facts in rows])
-    write_table(Knowledge(), verbs)
+    write_table(Lexicon(), verbs)
     captions = [caption for caption, _ in rows]
     docs = list(load_pipeline().pipe(captions, batch_size=256))
     write_table(faithful(learn(captions, [gold_tuples(facts) for _, facts in rows], docs)), verbs)
@@ -249,18 +249,18 @@ HABITS: dict[str, str] = {
 }
 
 
-def faithful(known: Knowledge) -> Knowledge:
+def faithful(lexicon: Lexicon) -> Lexicon:
     """The table without `HABITS`: it costs 0.003 of the F-score and keeps what a caption says."""
     habits = {part: set(words.split("|")) for part, words in HABITS.items()}
-    kept = {part: {a: b for a, b in getattr(known, part).items() if a not in habits[part]} for part in habits}
-    return replace(known, **kept)
+    kept = {part: {a: b for a, b in getattr(lexicon, part).items() if a not in habits[part]} for part in habits}
+    return replace(lexicon, **kept)
 
 
-def write_table(known: Knowledge, verbs: str) -> None:
+def write_table(lexicon: Lexicon, verbs: str) -> None:
     """Write caption_words.json."""
     parts = {
         name: dict(sorted(part.items())) if isinstance(part, dict) else "|".join(sorted(part))
-        for name, part in vars(known).items()
+        for name, part in vars(lexicon).items()
     }
     text = json.dumps({"source": SOURCE, "verbs": verbs, **parts}, indent=0, ensure_ascii=False)
     write_bytes(TABLE, (text + "\n").encode())

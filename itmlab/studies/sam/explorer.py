@@ -61,7 +61,7 @@ def _figure(
     data, shown = retrieved.data, {"relevance": options["by"]}
     find = {"sentence": retrieved.of_sentence, "caption": retrieved.of_caption, "picture": retrieved.of_picture}[ask]
     rankings = {model: find(model, query, **options) for model in models}
-    own = [[data.captions[caption] for caption in captions.tolist()] for captions in data.captions_of_image]
+    own = data.captions_of()
     if ask == "picture":
         shown |= {"title": f"Captions for picture {data.image_ids[query]}", "own_captions": own[query]}
         return draw_ranked_captions(data.images[query], data.captions, rankings, **shown)

@@ -14,13 +14,27 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Integer
 from numpy import ndarray
 from PIL import Image
-from plotly.colors import find_intermediate_color, hex_to_rgb
 from plotly.subplots import make_subplots
 
 from ...metrics.statistics import wilson
 from ..kit.bars import DIRECTIONS
 from ..kit.canvas import Canvas, data_uri
-from ..kit.theme import GREEN, GREY, INK, MUTED, PANEL, PAPER, RULE, VERDICTS, WIDTH, colour, label, styled, translucent
+from ..kit.theme import (
+    GREEN,
+    GREY,
+    INK,
+    MUTED,
+    PANEL,
+    PAPER,
+    RULE,
+    TRUTH_LABELS,
+    WIDTH,
+    colour,
+    label,
+    mixed,
+    styled,
+    translucent,
+)
 from .rankings import Interval, Ranking
 
 # The ranked results of one query, each framed by how similar in meaning it is: the greener, the more.
@@ -28,7 +42,10 @@ from .rankings import Interval, Ranking
 GREENS = ("#CBD2D9", "#A8D5C2", "#4DB892", "#007F5C", "#00563E")  # from nothing in common to the pool's best
 SIDE, GAP, LINE, ACROSS = 16, 18, 17, 5  # pixels; pictures in a row
 ANNOTATED = "★"
-NOTES = {"left": ("  ", "top"), "right": ("<br>", "middle")}  # what φ and verdict have between them, and their anchor
+NOTES = {
+    "left": ("  ", "top"),
+    "right": ("<br>", "middle"),
+}  # what φ and truth label have between them, and their anchor
 
 
 def draw_ranked_pictures(
@@ -115,18 +132,6 @@ def greenness(ranking: Ranking, place: int) -> str:
     return mixed(float(ranking.relevance[place]) / ranking.best if ranking.best > 0 else 0.0, GREENS)
 
 
-def mixed(share: float, shades: Sequence[str]) -> str:
-    """The colour at `share` (0 to 1, beyond it the nearer end) of a scale of evenly spaced #RRGGBB `shades`.
-
-    >>> mixed(0.25, ("#000000", "#FF8000", "#FFFFFF")), mixed(7, ("#000000", "#FF8000"))
-    ('#804000', '#FF8000')
-    """
-    at = min(max(share, 0.0), 1.0) * (len(shades) - 1)
-    lower = min(int(at), len(shades) - 2)
-    ends = map(hex_to_rgb, shades[lower : lower + 2])
-    return f"#{bytes(map(round, find_intermediate_color(*ends, at - lower))).hex().upper()}"
-
-
 def _heading(canvas: Canvas, method: str, ranking: Ranking, left: float, top: float) -> float:
     """The method's name and its scores for this query; returns where the results begin."""
     scores = " · ".join(f"{label(name)} {value:.0f} %" for name, value in ranking.measures.items())
@@ -140,10 +145,10 @@ def _place(ranking: Ranking, place: int) -> str:
 
 
 def _note(canvas: Canvas, ranking: Ranking, place: int, phi: str, x: float, y: float, across: str = "left") -> float:
-    """φ and the world's verdict: on one line under a picture, on two at the right of a caption."""
+    """φ and the world's truth label: on one line under a picture, on two at the right of a caption."""
     text, (between, down) = f"{label(phi)} {ranking.relevance[place]:.2f}", NOTES[across]
-    if ranking.verdict is not None:
-        shade, said = VERDICTS[int(ranking.verdict[place])]
+    if ranking.truth_label is not None:
+        shade, said = TRUTH_LABELS[int(ranking.truth_label[place])]
         text += f"{between}<b style='color:{shade}'>{said}</b>"
     canvas.words(text, x, y, size=13, across=across, down=down)
     return y + LINE + 3
@@ -162,7 +167,7 @@ def _key(canvas: Canvas, rankings: Mapping[str, Ranking], relevance: str, top: f
     words = f"{best:.2f}, the largest of all candidates"
     if any(ranking.annotated is not None for ranking in rankings.values()):
         words += f"   ·   {ANNOTATED} ground truth"
-    if any(ranking.verdict is not None for ranking in rankings.values()):
+    if any(ranking.truth_label is not None for ranking in rankings.values()):
         words += "   ·   ✓ ✗ ? what the world says"
     canvas.words(words, x + 8, top + 14, size=12, colour=MUTED, down="middle")
 
@@ -291,11 +296,11 @@ BINS, FEW = 18, 10  # bins of fewer decided pairs tell nothing and are not drawn
 
 
 def draw_relevance_by_truth(
-    relevance: Mapping[str, Phi], verdicts: Integer[ndarray, "pair"], *, title: str, subtitle: str = ""
+    relevance: Mapping[str, Phi], truth_labels: Integer[ndarray, "pair"], *, title: str, subtitle: str = ""
 ) -> go.Figure:
     """A column a metric: above, how φ is distributed over true, false and undecided pairs; below, how many are true.
 
-    `verdicts` are 1 true, 0 false, −1 undecided. Bins are equally wide in √φ, since most pairs have little in common.
+    `truth_labels`: 1 true, 0 false, −1 undecided. Bins are equally wide in √φ, since most pairs have little in common.
     Below, the share of true ones among the decided pairs of a bin with Wilson's 95 % interval.
     """
     shape = {"row_heights": [0.55, 0.45], "vertical_spacing": 0.07, "horizontal_spacing": 0.09}
@@ -305,10 +310,12 @@ def draw_relevance_by_truth(
         root = np.sqrt(np.maximum(values, 0))
         edges = np.linspace(0, float(root.max()) or 1.0, BINS + 1)
         middle = (edges[:-1] + edges[1:]) / 2
-        counts = {verdict: np.histogram(root[verdicts == verdict], edges)[0] for verdict in VERDICTS}
-        for verdict, (shade, said) in VERDICTS.items():
-            share = 100 * counts[verdict] / max(counts[verdict].sum(), 1)
-            line = {"color": shade, "width": 3, "dash": "dot" if verdict < 0 else "solid", "shape": "hvh"}
+        counts = {
+            truth_label: np.histogram(root[truth_labels == truth_label], edges)[0] for truth_label in TRUTH_LABELS
+        }
+        for truth_label, (shade, said) in TRUTH_LABELS.items():
+            share = 100 * counts[truth_label] / max(counts[truth_label].sum(), 1)
+            line = {"color": shade, "width": 3, "dash": "dot" if truth_label < 0 else "solid", "shape": "hvh"}
             hover = f"{said}: %{{y:.1f}} % of them near {label(name)} %{{customdata:.2f}}<extra></extra>"
             look = {"mode": "lines", "line": line, "fill": "tozeroy", "fillcolor": translucent(shade, 0.08)}
             place = {"name": said, "legendgroup": said, "showlegend": column == 1, "row": 1, "col": column}
@@ -316,7 +323,7 @@ def draw_relevance_by_truth(
         decided = counts[1] + counts[0]
         some = decided >= FEW
         shown = counts[1][some] / decided[some]
-        lower, upper = wilson(shown, decided[some], quantile=1.959964)  # rounded, as in the committed figures
+        lower, upper = wilson(shown, decided[some])
         figure.add_scatter(
             x=middle[some],
             y=100 * shown,
@@ -337,7 +344,9 @@ def draw_relevance_by_truth(
     figure.update_yaxes(title="pairs of a kind, %", row=1, col=1)
     figure.update_yaxes(title="true among them, %", range=[0, 102], row=2)
     figure.update_yaxes(title=None, row=2, col=2)
-    counted = " · ".join(f"{int((verdicts == verdict).sum()):,} {said}" for verdict, (_, said) in VERDICTS.items())
+    counted = " · ".join(
+        f"{int((truth_labels == truth_label).sum()):,} {said}" for truth_label, (_, said) in TRUTH_LABELS.items()
+    )
     figure = styled(figure, title, f"{subtitle} · {counted}" if subtitle else counted, height=620)
     return figure.update_layout(legend={"y": 1.06}, margin_t=figure.layout.margin.t + 26)
 

@@ -162,7 +162,7 @@ def human_correlation(data: CaptionSet, ratings: Ratings, *, parser: str = "engl
     which is NCS@1 of that query. In the last reading a caption is compared with the *other* captions of its picture.
     An image without captions is an ItmlabError.
     """
-    references = [[data.captions[caption] for caption in captions.tolist()] for captions in data.captions_of_image]
+    references = data.captions_of()
     fitted = {"NCS with SPICE": Spice(references, parser=parser), "NCS with CIDEr": Cider(references)}
     kept = {name: phi.matrix(data.captions) for name, phi in fitted.items()}
     rated = (data.positives, ratings.captions, ratings.images, ratings.scores)

@@ -16,8 +16,7 @@ from PIL import Image
 from plotly.subplots import make_subplots
 
 from ..kit.canvas import Canvas, data_uri
-from ..kit.theme import BLUE, GREY, INK, MUTED, PANEL, PAPER, RULE, VERMILION, WIDTH, colour, label, styled
-from .figures import mixed
+from ..kit.theme import BLUE, GREY, INK, MUTED, PANEL, PAPER, RULE, VERMILION, WIDTH, colour, label, mixed, styled
 
 # A fixed margin and the adaptive one around an anchor picture.
 

@@ -34,15 +34,15 @@ class Ranking:
     """One query's best `k` candidates, best first.
 
     `relevance` is φ of each with the query and `best` the largest φ that any candidate has; `annotated` marks ground
-    truth (None: the query was typed and has none); `verdict` what a world says (1 true, 0 false, −1 undecided; None:
-    no world). `measures` in percent, by name.
+    truth (None: the query was typed and has none); `truth_label` what a world says (1 true, 0 false, −1 undecided;
+    None: no world). `measures` in percent, by name.
     """
 
     index: Int[ndarray, "k"]
     relevance: Float[ndarray, "k"]
     best: float
     annotated: Bool[ndarray, "k"] | None
-    verdict: Int[ndarray, "k"] | None
+    truth_label: Int[ndarray, "k"] | None
     measures: dict[str, float]
 
 
@@ -162,7 +162,7 @@ class Retrievals:
         relevance = self.fitted[by].matrix([sentence])[0].float()
         truth = None
         if self.data.world is not None:
-            with contextlib.suppress(ItmlabError):  # a sentence that the world cannot read has no verdict
+            with contextlib.suppress(ItmlabError):  # a sentence that the world cannot read has no truth label
                 truth = self.data.world.truth(None, [sentence])[:, 0]
         return rank(self._scores(model, sentence), relevance, k=k, truth=truth, relevant=relevant)
 
@@ -195,7 +195,7 @@ def retrievals(
         model = model_of(run)
         with evaluating(model):
             scores[name] = similarity(model, data)
-    references = [[data.captions[caption] for caption in own.tolist()] for own in data.captions_of_image]
+    references = data.captions_of()
     fitted = {name: known[name](references) for name in by}
     relevance = {name: phi.matrix(data.captions).T.float() for name, phi in fitted.items()}
     truth = None if data.world is None else data.world.truth()

@@ -183,7 +183,7 @@ def explore_masking(
 
     def draw() -> list[go.Figure]:
         graph, fault = parsed(typed.value)
-        attributes = sum(len(thing.attributes) for thing in graph.objects)
+        attributes = sum(len(entity.attributes) for entity in graph.objects)
         counts = f"objects: {len(graph.objects)}, attributes: {attributes}, relations: {len(graph.relations)}"
         above = draw_scene_graph(graph, title="What the caption says", subtitle=fault or counts)
         return [above, _masked(graph, probability.value, seed.value)]

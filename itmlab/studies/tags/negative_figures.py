@@ -21,7 +21,7 @@ from ...synthesis import Negative
 from ...text.alignment import token_characters
 from ...text.graph import tokenise
 from ..kit.canvas import Canvas, data_uri
-from ..kit.theme import BLUE, INK, MUTED, ORANGE, PANEL, PURPLE, RULE, VERDICTS, WIDTH, label, styled, translucent
+from ..kit.theme import BLUE, INK, MUTED, ORANGE, PANEL, PURPLE, RULE, TRUTH_LABELS, WIDTH, label, styled, translucent
 from .negatives import DifficultyHistory, SyntheticNegatives
 
 # Negatives of one caption as a list, and the hardest of several captions (Figure 1b).
@@ -65,7 +65,7 @@ def draw_negative_list(
     """A picture with its caption, beside it negatives as rows in the order given, changed words underlined.
 
     `score` and `scores` are the model's for the caption (the thin line on each bar) and for each negative. Fluency is
-    a perplexity; the verdict is the world's on the negative.
+    a perplexity; the truth label is the world's on the negative.
     """
     canvas, size = Canvas(), 220
     canvas.picture(data_uri(picture), SIDE, 0, size, size)
@@ -86,14 +86,14 @@ def draw_negative_list(
             _bar(canvas, scores[at], score, ends, bar, middle)
         fluent = "" if negative.fluency is None else short(negative.fluency)
         canvas.words(fluent, perplexity, middle, size=13, across="right", down="middle")
-        _verdict(canvas, negative, right, middle)
+        _truth_label(canvas, negative, right, middle)
     if not negatives:
         canvas.words("no negative came out of it", left + 10, 34, size=14, colour=MUTED)
     return canvas.figure(title, subtitle, height=max(26 + ROW * len(negatives) + 8, below + 8))
 
 
 def draw_synthetic_examples(examples: Sequence[Example], *, title: str, subtitle: str = "") -> go.Figure:
-    """Pictures with their caption (P) and their named negatives below it, each with score and verdict (Figure 1b)."""
+    """Pictures with their caption (P), below it their named negatives, each with score and truth label (Figure 1b)."""
     canvas, size, top = Canvas(), 170, 26.0
     left, right = SIDE + size + 24, WIDTH - SIDE
     score = right - 140
@@ -108,7 +108,7 @@ def draw_synthetic_examples(examples: Sequence[Example], *, title: str, subtitle
             line = _line(canvas, name, marked(negative, width=70), PURPLE, left, line)
             if name in example.scores:
                 canvas.words(f"{example.scores[name]:.3f}", score, line - 30, size=14, across="right", down="middle")
-            _verdict(canvas, negative, right, line - 30)
+            _truth_label(canvas, negative, right, line - 30)
         top = max(top + size, line) + 18
     return canvas.figure(title, subtitle, height=top)
 
@@ -145,8 +145,8 @@ def _bar(canvas: Canvas, value: float, mark: float | None, ends: tuple[float, fl
     canvas.words(f"<b>{value:.3f}</b>", x + BAR + 8, y, size=13, down="middle")
 
 
-def _verdict(canvas: Canvas, negative: Negative, right: float, y: float) -> None:
-    shade, words = VERDICTS[-1 if negative.truth is None else int(negative.truth)]
+def _truth_label(canvas: Canvas, negative: Negative, right: float, y: float) -> None:
+    shade, words = TRUTH_LABELS[-1 if negative.truth is None else int(negative.truth)]
     canvas.words(f"<b>{words}</b>", right, y, size=13, colour=shade, across="right", down="middle")
 
 
@@ -161,7 +161,7 @@ def short(perplexity: float) -> str:
 
 # Sentences with the words that were changed in colour and underlined.
 
-ELLIPSIS, CHANGED = " …", VERDICTS[0][0]
+ELLIPSIS, CHANGED = " …", TRUTH_LABELS[0][0]
 
 
 def changed_parts(negative: Negative) -> list[tuple[str, bool]]:
@@ -209,35 +209,35 @@ def _changed(letter: str, letters: Iterator[tuple[str, bool]]) -> tuple[str, boo
 # Matching scores of captions and of their hardest negatives, by where the negatives come from (Figure 1a).
 
 GAP = 0.05  # the paper's solid line: the negative that much below
-DOTS = {  # by verdict, in the order of drawing: colour, name, place in the legend
+DOTS = {  # by truth label, in the order of drawing: colour, name, place in the legend
     None: (PURPLE, "negatives", 0),
-    -1: (VERDICTS[-1][0], "undecided", 3),
+    -1: (TRUTH_LABELS[-1][0], "undecided", 3),
     0: (PURPLE, "false of the picture: a true negative", 1),
-    1: (VERDICTS[1][0], "true: a false negative", 2),
+    1: (TRUTH_LABELS[1][0], "true: a false negative", 2),
 }
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """A source of negatives: score of each caption, of its negative, and the world's verdict (1, 0, −1 undecided)."""
+    """A source of negatives: score of each caption, of its negative, and the truth label (1, 0, −1 undecided)."""
 
     positive: Float[ndarray, "pair"]
     negative: Float[ndarray, "pair"]
-    verdicts: Integer[ndarray, "pair"] | None = None
+    truth_labels: Integer[ndarray, "pair"] | None = None
 
     @classmethod
     def of(cls, made: SyntheticNegatives, *, logits: bool = False) -> "Pairs":
         """The hardest negative of each caption that has one, by s or by the logits that models rank by."""
         hardest = made.first(1)
         positive, negative = (values.numpy() for values in (hardest.matched if logits else hardest.scores))
-        return cls(positive, negative, None if made.data.world is None else hardest.verdicts.numpy())
+        return cls(positive, negative, None if made.data.world is None else hardest.truth_labels.numpy())
 
 
 def draw_score_scatter(sources: Mapping[str, Pairs], *, title: str, subtitle: str = "") -> go.Figure:
     """A panel for each source, a dot for each triple: its caption's score across, its negative's upwards.
 
     On the dotted line both are equal; on the solid one the negative is `GAP` below. Above each panel stands the share
-    of dots left of the dotted and right of the solid line. Dots have the colour of the world's verdict where known.
+    of dots left of the dotted and right of the solid line. Dots have the colour of the world's truth label where known.
     """
     figure = make_subplots(1, len(sources), shared_yaxes=True, horizontal_spacing=0.035)
     values = np.concatenate([side for pairs in sources.values() for side in (pairs.positive, pairs.negative)])
@@ -250,12 +250,12 @@ def draw_score_scatter(sources: Mapping[str, Pairs], *, title: str, subtitle: st
         for below, style in ((0.0, {"dash": "dot", "color": INK}), (GAP, {"color": MUTED})):
             where = {"x0": ends[0] + below, "y0": ends[0], "x1": ends[1], "y1": ends[1] - below, "layer": "above"}
             figure.add_shape(type="line", **where, line={"width": 1.5, **style}, row=1, col=column)
-        for verdict, (shade, words, rank) in DOTS.items():
-            judged = pairs.verdicts is not None
-            chosen = pairs.verdicts == verdict if judged else np.ones(len(pairs.positive), bool)
-            if judged == (verdict is None) or (judged and not chosen.any()):
+        for truth_label, (shade, words, rank) in DOTS.items():
+            judged = pairs.truth_labels is not None
+            chosen = pairs.truth_labels == truth_label if judged else np.ones(len(pairs.positive), bool)
+            if judged == (truth_label is None) or (judged and not chosen.any()):
                 continue
-            named = verdict is not None and not any(trace.name == words for trace in figure.data)
+            named = truth_label is not None and not any(trace.name == words for trace in figure.data)
             legend = {"name": words, "legendgroup": words, "legendrank": rank, "showlegend": named}
             dots = {"color": translucent(shade, 0.55), "size": 5.5, "line": {"color": shade, "width": 0.5}}
             look = {"mode": "markers", "marker": dots, "row": 1, "col": column}
@@ -271,7 +271,7 @@ def draw_score_scatter(sources: Mapping[str, Pairs], *, title: str, subtitle: st
     figure.update_xaxes(title="s of the caption", range=ends, showgrid=True, exponentformat="none")
     figure.update_yaxes(range=ends, exponentformat="none")
     figure.update_yaxes(title="s of its negative", col=1)
-    shown = any(pairs.verdicts is not None for pairs in sources.values())
+    shown = any(pairs.truth_labels is not None for pairs in sources.values())
     figure = styled(figure, title, subtitle, height=540, legend=shown)
     return figure.update_layout(margin_t=figure.layout.margin.t + 66, legend_y=1.21)
 

@@ -1,4 +1,4 @@
-"""Negatives of captions from any generator in one call: their scores, changed words, fluency, and the world's verdict.
+"""Negatives of captions from any generator in one call: their scores, changed words, fluency, truth labels.
 
 TAGS-DC (Fan et al., 2022), Sec. 2.1 and 4, Algorithm 1: mask, refill, leave out false negatives, keep those of the
 largest s(I, T⁻). How hard a negative is, s(I, T⁻) − s(I, T) says (Sec. 4.1); of those long gone, a Run's record does.
@@ -19,9 +19,10 @@ from ...errors import ItmlabError
 from ...metrics import CausalModel, TrueNegatives, fluency, true_negative_rate
 from ...models import CrossEncoder
 from ...synthesis import FilteredTopM, Negative, Retrieved
+from ...synthesis.negative import Readable
 from ...synthesis.tags import Tags, implied_in, vse_c
 from ...text import SceneGraph, parse
-from ..kit.scoring import Match, as_score, matching, model_of
+from ..kit.scoring import Match, as_score, matching, model_of, readable_by
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,14 +81,14 @@ class SyntheticNegatives:
         return negative - positive
 
     @property
-    def verdicts(self) -> Int8[Tensor, "negative"]:
-        """The world's verdict on each: 1 true (a false negative), 0 false, -1 undecided or not asked."""
+    def truth_labels(self) -> Int8[Tensor, "negative"]:
+        """The world's truth label on each: 1 true (a false negative), 0 false, -1 undecided or not asked."""
         found = [-1 if negative.truth is None else int(negative.truth) for negative in self.all()]
         return torch.tensor(found, dtype=torch.int8)
 
     @property
     def truth(self) -> TrueNegatives:
-        """How many are truly negative by the world's verdict."""
+        """How many are truly negative by the world's truth label."""
         return true_negative_rate([negative.truth for negative in self.all()], self.images)
 
     def only(self, at: int) -> "SyntheticNegatives":
@@ -104,7 +105,7 @@ class SyntheticNegatives:
 
 Named = Literal["tags", "wm", "vse_c", "in_batch", "whole_set"]
 GENERATORS: tuple[Named, ...] = get_args(Named)
-REFILLED = ("tags", "wm")  # made, and chosen, by a tower
+REFILLED = ("tags", "wm")  # made, and chosen, by a cross-encoder
 BATCH_SIZE = 32  # captions at a time, whose region embeddings and candidates are in memory at once
 Generator = Named | Callable[..., list[list[Negative]]]  # a name, or a function called as `FilteredTopM.generate` is
 Source = Callable[[Sequence[int], torch.Generator], list[list[Negative]]]  # numbers of captions → negatives of each
@@ -130,7 +131,7 @@ def synthetic_negatives(
     seed: int = 0,
     progress: bool = False,
 ) -> SyntheticNegatives:
-    """Negatives of the captions with these numbers, each with score, changed places and, on `scenes`, verdict.
+    """Negatives of the captions with these numbers, each with score, changed places and, on `scenes`, truth label.
 
     `generator`: "tags" (phrases masked and refilled by the cross-encoder `run`: K = `maskings`, L = `samples`, τ =
     `temperature`), "wm" (the same with single words), "vse_c" (swaps by rule), "in_batch" and "whole_set" (captions of
@@ -150,7 +151,7 @@ def synthetic_negatives(
     match = None if scorer is None else matching(scorer, data)
     left = {"keep": keep, "filtered": filtered, "implied": implied_in(data) if implied else None}
     drawing = {"maskings": maskings, "samples": samples, "temperature": temperature}
-    make = source(generator, data, run, match, drawn, left, drawing)
+    make = source(generator, data, run, match, drawn, left, drawing, readable_by(scorer))
     order = torch.Generator().manual_seed(seed)
     of_caption: dict[int, list[Negative]] = {}
     blocks = _blocks(numbers, generator, batch, order)
@@ -166,8 +167,8 @@ def synthetic_negatives(
     if fluent is not None:
         rows = _with(rows, "fluency", fluency([sentence for _, sentence in asked], fluent).perplexity.tolist())
     if truth and data.world is not None:
-        verdict = verdicts_of(data, asked)
-        rows = _with(rows, "truth", ({-1: None, 0: False, 1: True}[verdict[each]] for each in asked))
+        truth_label = truth_labels_of(data, asked)
+        rows = _with(rows, "truth", ({-1: None, 0: False, 1: True}[truth_label[each]] for each in asked))
     name = generator if isinstance(generator, str) else getattr(generator, "__name__", type(generator).__name__)
     return SyntheticNegatives(data, name, tuple(numbers), rows, positive, scorer)
 
@@ -195,8 +196,8 @@ def _with(rows: list[list[Negative]], name: str, values: Iterable[Any]) -> list[
     return [[replace(one, **{name: next(found)}) for one in row] for row in rows]
 
 
-def verdicts_of(data: CaptionSet, asked: Sequence[tuple[int, str]]) -> dict[tuple[int, str], int]:
-    """The world's verdict (1, 0, −1) on each sentence on its image, all sentences of an image at once."""
+def truth_labels_of(data: CaptionSet, asked: Sequence[tuple[int, str]]) -> dict[tuple[int, str], int]:
+    """The world's truth label (1, 0, −1) on each sentence on its image, all sentences of an image at once."""
     by_image: dict[int, dict[str, None]] = {}
     for image, sentence in asked:
         by_image.setdefault(image, {})[sentence] = None
@@ -217,15 +218,16 @@ def source(
     drawn: int | None,
     left: dict[str, Any],
     drawing: dict[str, float],
+    readable: Readable | None = None,
 ) -> Source:
     """A generator over captions of `data`, with Algorithm 1's filter and choice (see `synthetic_negatives`)."""
     if callable(generator):
         generate = generator
     elif generator in REFILLED:
-        tower = model_of(run)
-        if not isinstance(tower, CrossEncoder):
+        cross_encoder = model_of(run)
+        if not isinstance(cross_encoder, CrossEncoder):
             raise ItmlabError(f"{generator} needs a cross-encoder to refill with", remedy="give run=, a trained `tags`")
-        generate = Tags(tower, data, words=generator == "wm", **left, **drawing)
+        generate = Tags(cross_encoder, data, words=generator == "wm", **left, **drawing)
     elif generator in GENERATORS:
         number = left["keep"] if match is None else None  # without scores a few at random
         generate = {
@@ -238,14 +240,15 @@ def source(
 
     def made(numbers: Sequence[int], order: torch.Generator) -> list[list[Negative]]:
         images = data.image_of_caption[list(numbers)]
-        given = [data.captions[number] for number in numbers], graphs(data, numbers), own_captions(data, images)
+        given = [data.captions[number] for number in numbers], graphs(data, numbers), data.captions_of(images.tolist())
         if isinstance(generate, Tags):
             return generate(*given, generator=order, numbers=numbers)
 
         def score(sentences: list[str], of: Int[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
             return match(images[of].tolist(), sentences)
 
-        return FilteredTopM(generate, score=score if match else None, **left)(*given, generator=order)
+        choice = {**left, "score": score if match else None, "readable": readable}
+        return FilteredTopM(generate, **choice)(*given, generator=order)
 
     return made
 
@@ -257,11 +260,6 @@ def graphs(data: CaptionSet, numbers: Sequence[int]) -> list[SceneGraph]:
     return parse([data.captions[number] for number in numbers])
 
 
-def own_captions(data: CaptionSet, images: Int[Tensor, "row"]) -> list[list[str]]:
-    """All captions of each image."""
-    return [[data.captions[other] for other in data.captions_of_image[image].tolist()] for image in images.tolist()]
-
-
 # How difficult negatives were while a model learnt: s(I, T⁻) − s(I, T) over the steps of a run (Figure 3).
 
 
@@ -270,8 +268,8 @@ class DifficultyHistory:
     """How many negatives of each recorded step fell into each bin of difficulty, all equally wide over [-1, 1].
 
     >>> history = DifficultyHistory(np.array([10]), np.array([[1, 0, 2, 1]]))
-    >>> history.quantile(0.5).tolist(), history.as_hard().tolist()
-    ([0.25], [0.75])
+    >>> history.quantile(0.5).tolist()
+    [0.25]
     """
 
     steps: Int[ndarray, "step"]
@@ -292,11 +290,6 @@ class DifficultyHistory:
             within = (share - below[bin_of]) / max(below[bin_of + 1] - below[bin_of], 1e-12)
             found[row] = self.edges[bin_of] + within * (self.edges[bin_of + 1] - self.edges[bin_of])
         return found
-
-    def as_hard(self) -> Float[ndarray, "step"]:
-        """The share of a step's negatives that scored at least as high as the caption; NaN where there was none."""
-        totals, above = self.counts.sum(axis=1), self.counts[:, self.counts.shape[1] // 2 :].sum(axis=1)
-        return np.where(totals > 0, above / np.maximum(totals, 1), np.nan)
 
     def grouped(self, groups: int) -> "DifficultyHistory":
         """At most so many columns: neighbouring steps added up, each group at its mean step."""

@@ -1,7 +1,7 @@
 """TAGS-DC's tables and its sweep over made negatives: each as numbers, and as a figure beside the printed ones.
 
 Fan et al. (2022): fluency (Table 3), who tells captions from negatives (Table 4), how many negatives are truly false
-(Sec. 4.2), and what K, L, τ and the way of masking do (appendix A.1, Table 5). METHODS 3.8 says how each is measured.
+(Sec. 4.2), and what K, L, τ and the way of masking do (A.1 gives values alone). METHODS 3.8 says how each is measured.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,10 +21,10 @@ from ...metrics.statistics import Interval, Share, interval
 from ...synthesis.negative import Implied, without_false_negatives
 from ...synthesis.tags import implied_in
 from ..kit.bars import Dot, Row, interval_rows
-from ..kit.scoring import matching
+from ..kit.scoring import matching, readable_by
 from ..kit.theme import BLUE, GREEN, GREY, INK, MUTED, ORANGE, PURPLE, colour, label, styled, whiskers
 from .negative_figures import short
-from .negatives import SyntheticNegatives, own_captions, synthetic_negatives
+from .negatives import SyntheticNegatives, synthetic_negatives
 from .words import corrections
 
 KINDS = {"positive": BLUE, "tags": PURPLE, "wm": "#44546A", "corrected": GREEN, "vse_c": ORANGE}
@@ -133,20 +133,21 @@ def discriminated(made: Mapping[str, SyntheticNegatives], models: Mapping[str, A
     """`[generator][model]`: the share of pairs (T, T⁻) of a generator in which the model matches T better.
 
     Every negative that `made` holds is a pair with the caption that it was made of; `.first(1)` leaves the hardest of
-    each. Models are Runs or models of any kind, asked for logits or cosines, so that nothing ties by saturating.
+    each; a pair of which a model reads the same pieces is left out for it, and counted in a warning. Models are Runs or
+    models of any kind, asked for logits or cosines, so that nothing ties by saturating.
     """
     table: dict[str, dict[str, Share]] = {}
     for generator, one in made.items():
-        images = one.images
         captions = [one.data.captions[number] for number in one.captions]
         of_caption = one.data.image_of_caption[list(one.captions)].tolist()
-        repeated = [at for at, row in enumerate(one.negatives) for _ in row]
         table[generator] = {}
         for name, model in models.items():
-            match = matching(model, one.data)
+            match, readable = matching(model, one.data), readable_by(model)
+            read = one if readable is None else replace(one, negatives=readable(captions, one.negatives))
+            repeated = [at for at, row in enumerate(read.negatives) for _ in row]
             positive = match(of_caption, captions)[repeated]
-            negative = match(images.tolist(), [negative.sentence for negative in one.all()])
-            table[generator][name] = discrimination(positive, negative, images)
+            negative = match(read.images.tolist(), [negative.sentence for negative in read.all()])
+            table[generator][name] = discrimination(positive, negative, read.images)
     return table
 
 
@@ -164,7 +165,7 @@ def draw_discrimination_table(table: Mapping[str, Mapping[str, Share]], *, title
                 dots.append(Dot(printed, text=f"{printed:.1f} %", printed=True))
             rows.append((MODELS.get(model, model), dots))
     axis = {"title": "the caption scores higher, %", "range": [-4, 124], "tickvals": [0, 25, 50, 75, 100]}
-    panels = ["here", "the paper: base size, Flickr30K"]
+    panels = ["here", "the paper, Table 4"]
     return interval_rows(rows, axes=[axis, axis], title=title, subtitle=subtitle, panels=panels)
 
 
@@ -181,12 +182,12 @@ def truth_by_filter(
 
     `made` holds all candidates (`filtered=False, keep=None`), so that each form chooses from the same ones: none, the
     paper's, and the one that counts what said words imply as said too (`implied`, by default what the world's lexicon
-    says; empty: left out). Negatives without verdicts are an ItmlabError.
+    says; empty: left out). Negatives without truth labels are an ItmlabError.
     """
     if made.data.world is None:
         raise ItmlabError("nobody says what is true of these pictures", where=made.data.name, remedy="take scenes")
     implied = implied_in(made.data) if implied is None else implied
-    said = own_captions(made.data, made.data.image_of_caption[list(made.captions)])
+    said = made.data.captions_of(made.data.image_of_caption[list(made.captions)].tolist())
 
     forms = {BEFORE: lambda row, captions: row, AFTER: without_false_negatives}
     if implied:

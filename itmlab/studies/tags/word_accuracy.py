@@ -24,7 +24,7 @@ from ...text import SceneGraph, phrases
 from ...text.alignment import align, token_characters
 from ...text.graph import tokenise
 from ...text.tokens import plain_text
-from .negatives import graphs, verdicts_of
+from .negatives import graphs, truth_labels_of
 from .words import WordAnswers, cross_encoder_of, spelled, word_answers
 
 # Where a synthetic negative was changed, letter for letter: to put any of its places back as they were.
@@ -71,7 +71,7 @@ OTHER = KINDS.index("other")
 
 @dataclass(frozen=True)
 class WordStudy:
-    """A tower's answers on the words of sentences that were made wrong, piece under piece with their captions.
+    """A cross-encoder's answers on the words of sentences that were made wrong, piece under piece with their captions.
 
     `original` holds the caption's pieces, `kind` the type of phrase that a piece stands in (a number into `KINDS`),
     `place` the changed place that it stands in (-1: none), `counted` is true at pieces of words. `images` are the
@@ -117,8 +117,8 @@ def word_study(model: Any, data: CaptionSet, negatives: Sequence[Negative]) -> W
     They carry the numbers of their image and caption (`Negative.of`), and must have been made word by word: those with
     another number of pieces than their caption, or cut, are left out and counted. None left is an ItmlabError.
     """
-    tower = cross_encoder_of(model)
-    usable = _usable(tower, data, negatives)
+    cross_encoder = cross_encoder_of(model)
+    usable = _usable(cross_encoder, data, negatives)
     if not usable:
         raise ItmlabError(
             f"none of {len(negatives)} negatives has its caption's words in its places",
@@ -128,11 +128,13 @@ def word_study(model: Any, data: CaptionSet, negatives: Sequence[Negative]) -> W
     kept, captions = [one for one, _ in usable], [one.caption for one, _ in usable]
     image_of = torch.tensor([one.image for one in kept])
     images, rows = image_of.unique(return_inverse=True)
-    source = looked_at(tower, data)
+    source = looked_at(cross_encoder, data)
     pictures = [source[image] for image in images.tolist()]
-    answers = word_answers(tower, pictures, [one.sentence for one in kept], rows.tolist())
+    answers = word_answers(cross_encoder, pictures, [one.sentence for one in kept], rows.tolist())
     parsed = graphs(data, captions)
-    pieces = align(tower.tokenizer, [data.captions[at] for at in captions], parsed, tower.config.maximum_tokens)
+    pieces = align(
+        cross_encoder.tokenizer, [data.captions[at] for at in captions], parsed, cross_encoder.config.maximum_tokens
+    )
     length = answers.input_ids.shape[1]  # of a row, its caption has as many
     kind, place = (torch.full(answers.input_ids.shape, nothing) for nothing in (OTHER, -1))
     for row, (graph, (_, inside)) in enumerate(zip(parsed, usable, strict=True)):
@@ -143,12 +145,14 @@ def word_study(model: Any, data: CaptionSet, negatives: Sequence[Negative]) -> W
     return WordStudy(kept, answers, pieces.input_ids, answers.word_mask, kind, place, image_of, left_out)
 
 
-def _usable(tower: CrossEncoder, data: CaptionSet, negatives: Sequence[Negative]) -> list[tuple[Negative, list[int]]]:
+def _usable(
+    cross_encoder: CrossEncoder, data: CaptionSet, negatives: Sequence[Negative]
+) -> list[tuple[Negative, list[int]]]:
     """The negatives whose pieces stand under those of their captions, and differ in the changed places only.
 
     With each, for every piece the number of the changed place that it stands in, or -1.
     """
-    found, encode = [], tower.tokenizer.backend_tokenizer.encode
+    found, encode = [], cross_encoder.tokenizer.backend_tokenizer.encode
     for negative in negatives:
         if not 0 <= negative.caption < len(data.captions):
             raise ItmlabError(
@@ -159,7 +163,7 @@ def _usable(tower: CrossEncoder, data: CaptionSet, negatives: Sequence[Negative]
         if where is None:
             continue
         made, was = (encode(plain_text(text)) for text in (negative.sentence, caption))
-        if len(made.ids) != len(was.ids) or len(made.ids) > tower.config.maximum_tokens:
+        if len(made.ids) != len(was.ids) or len(made.ids) > cross_encoder.config.maximum_tokens:
             continue
         inside = [
             next((at for at, (start, end) in enumerate(where) if first < end and last > start), -1)
@@ -189,7 +193,7 @@ class WordTruth:
     """What the world says of the sentences and words of a study.
 
     `mismatched[words]` is the share of them that the model says do not fit; a replaced word is true or false as the
-    caption is with only that place changed. `sentences[stage]` counts verdicts: 1 true, 0 false, -1 undecided.
+    caption is with only that place changed. `sentences[stage]` counts truth labels: 1 true, 0 false, -1 undecided.
     `restored` is the share of corrections that give the caption again, `true` that of those decided that are true of
     the picture, by the kind of the only place that was changed ("all": of all sentences).
     """
@@ -211,25 +215,25 @@ def word_truth(
     if data.world is None:
         remedy = "use the data set scenes"
         raise ItmlabError("only a world says which sentences are true", where=data.name, remedy=remedy)
-    tower, images = cross_encoder_of(model), study.images.tolist()
+    cross_encoder, images = cross_encoder_of(model), study.images.tolist()
     made = [one.sentence for one in study.negatives]
     captions = [data.captions[one.caption] for one in study.negatives]
-    corrected = [each.corrected(above) for each in spelled(tower, made, study.answers)]
+    corrected = [each.corrected(above) for each in spelled(cross_encoder, made, study.answers)]
     alone = {}  # for each row and changed place the caption with only that change
     for row, (negative, caption) in enumerate(zip(study.negatives, captions, strict=True)):
         places = changed_places(negative, caption) or []
         alone |= {(row, place): with_only(negative, places, place) for place in range(len(places))}
     whole = zip(images * len(SENTENCES), captions + made + corrected, strict=True)
-    verdict = verdicts_of(data, [*whole, *((images[row], one) for (row, _), one in alone.items())])
+    truth_label = truth_labels_of(data, [*whole, *((images[row], one) for (row, _), one in alone.items())])
     said = {
-        stage: torch.tensor([verdict[pair] for pair in zip(images, sentences, strict=True)])
+        stage: torch.tensor([truth_label[pair] for pair in zip(images, sentences, strict=True)])
         for stage, sentences in zip(SENTENCES, (captions, made, corrected), strict=True)
     }
     after, decided = said["corrected"], said["corrected"] >= 0
     kinds = [one.kind[0] if len(one.kind) == 1 else "" for one in study.negatives]
     chosen = {kind: decided & torch.tensor([each == kind for each in kinds]) for kind in KINDS if kind in kinds}
     restored = [new.casefold() == old.casefold() for new, old in zip(corrected, captions, strict=True)]
-    of_place = {place: verdict[images[place[0]], one] for place, one in alone.items()}
+    of_place = {place: truth_label[images[place[0]], one] for place, one in alone.items()}
     return WordTruth(
         _mismatched(study, of_place, threshold),
         {stage: {sort: int((found == sort).sum()) for sort in (1, 0, -1)} for stage, found in said.items()},
@@ -238,12 +242,12 @@ def word_truth(
     )
 
 
-def _mismatched(study: WordStudy, verdicts: Mapping[tuple[int, int], int], threshold: float) -> dict[str, Share]:
+def _mismatched(study: WordStudy, truth_labels: Mapping[tuple[int, int], int], threshold: float) -> dict[str, Share]:
     """How many pieces of words of each sort are said not to fit."""
     said, owners = 1 - study.answers.mismatch < threshold, study.images[:, None].expand(study.counted.shape)
     sort: Int[Tensor, "row piece"] = torch.full(study.counted.shape, WORDS.index("kept"))
-    number = {1: 1, -1: 2, 0: 3}  # of WORDS, by verdict
+    number = {1: 1, -1: 2, 0: 3}  # of WORDS, by truth label
     for row, piece in study.replaced.nonzero().tolist():
-        sort[row, piece] = number[verdicts[row, int(study.place[row, piece])]]
+        sort[row, piece] = number[truth_labels[row, int(study.place[row, piece])]]
     masks = {name: study.counted & (sort == number) for number, name in enumerate(WORDS)}
     return {name: share(said[mask], owners[mask]) for name, mask in masks.items()}

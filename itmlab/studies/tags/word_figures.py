@@ -22,16 +22,16 @@ from ..kit.theme import (
     ORANGE,
     PAPER,
     RULE,
-    VERDICTS,
+    TRUTH_LABELS,
     VERMILION,
     WIDTH,
     error_bars,
     label,
+    mixed,
     shortened,
     styled,
     text_width,
 )
-from ..sam.figures import mixed
 from .word_accuracy import WordTruth
 from .words import Part, WordExample, WordRow
 
@@ -51,7 +51,7 @@ LINES, FLAGGED = 6, 0.5  # a longer sentence is cut; from this mismatch on it is
 
 
 def draw_explained_words(examples: Sequence[WordExample], *, title: str, subtitle: str = "") -> go.Figure:
-    """Each example's picture and beside it its sentences, with their scores (%) by model and the world's verdicts.
+    """Each example's picture and beside it its sentences, with their scores (%) by model and the world's truth labels.
 
     Backgrounds go from green (fits) to yellow (does not); from a mismatch of 50 % on it stands under the word. In
     corrected sentences words are underlined: see the legend below. A wrong sentence's score is red where it is not
@@ -81,12 +81,12 @@ def draw_explained_words(examples: Sequence[WordExample], *, title: str, subtitl
 def _row(
     canvas: Canvas, row: WordRow, models: Sequence[str], caption: Mapping[str, float], top: float, right: float
 ) -> float:
-    """One sentence with its name, verdict and scores; returns where it ends."""
+    """One sentence with its name, truth label and scores; returns where it ends."""
     left, middle = SIDE + PICTURE + 22, top + (LINE - 7) / 2
-    upper = middle - (8 if row.verdict is not None else 0)
+    upper = middle - (8 if row.truth_label is not None else 0)
     canvas.words(label(row.name), left, upper, size=13, colour=MUTED, down="middle")
-    if row.verdict is not None:
-        shade, said = VERDICTS[row.verdict]
+    if row.truth_label is not None:
+        shade, said = TRUTH_LABELS[row.truth_label]
         canvas.words(f"<b>{said}</b>", left, middle + 10, size=13, colour=shade, down="middle")
     places = _lay_out(row.parts, left + NAME, right - 14)
     for place in places:
@@ -242,8 +242,8 @@ SHADES = {"kept": BLUE, "replaced, true": GREEN, "replaced, undecided": GREY, "r
 def draw_word_truth(
     truth: WordTruth, *, title: str, subtitle: str = "", control: Mapping[str, Share] | None = None
 ) -> go.Figure:
-    """Left: how often words are said not to fit, by what the world says of them, with 95 % intervals. Right: verdicts
-    on captions, on the sentences made of them and on the corrected ones, in percent.
+    """Left: how often words are said not to fit, by what the world says of them, with 95 % intervals. Right: truth
+    labels of captions, of the sentences made of them and of the corrected ones, in percent.
 
     `control`, the shares of the same words asked in another way, stands pale under each bar.
     """
@@ -253,9 +253,9 @@ def draw_word_truth(
     counted = (f"<br><span style='color:{MUTED}'>{share.of:,} words</span>" for share in shares)
     rows = {name: label(name) + words for name, words in zip(names, counted, strict=True)}
     _bars(figure, rows, shares, None if control is None else (-0.36, 0.4))
-    for verdict, (shade, said) in VERDICTS.items():
+    for truth_label, (shade, said) in TRUTH_LABELS.items():
         stages = truth.sentences.values()
-        values = [100 * counts[verdict] / max(sum(counts.values()), 1) for counts in stages]
+        values = [100 * counts[truth_label] / max(sum(counts.values()), 1) for counts in stages]
         figure.add_bar(
             x=values,
             y=list(truth.sentences),

@@ -97,12 +97,12 @@ class ExplainedSentence:
 
 # A cross-encoder asked what it makes of sentences on pictures: every head that speaks of words, and the score.
 
-BATCH_SIZE = 64  # sentences through the tower
+BATCH_SIZE = 64  # sentences through the cross-encoder
 
 
 @dataclass(frozen=True)
 class WordAnswers:
-    """What a tower says of each piece of some sentences, each on its picture; on the CPU, padded to the longest.
+    """What a cross-encoder says of each piece of sentences, each on its picture; on the CPU, padded to the longest.
 
     `mismatch` is the probability of "replaced" (H_WoD), `written` the piece that H_WoC would write there, special ones
     never. `word_mask` is false at special pieces and padding, `match` the matching logit.
@@ -175,19 +175,19 @@ def explained(
     model: Any, pictures: Sequence[Any], sentences: Sequence[str], image_of: Sequence[int], *, name: str = "model"
 ) -> list[ExplainedSentence]:
     """The same for sentences on several pictures, sentence s on picture `image_of[s]`."""
-    tower = cross_encoder_of(model)
+    cross_encoder = cross_encoder_of(model)
     for number, sentence in enumerate(sentences):
         if not sentence.strip():
             raise ItmlabError(f"sentence {number} has no words", remedy="write what the picture may show")
-    return spelled(tower, sentences, word_answers(tower, pictures, sentences, image_of), name)
+    return spelled(cross_encoder, sentences, word_answers(cross_encoder, pictures, sentences, image_of), name)
 
 
 def spelled(
-    tower: CrossEncoder, sentences: Sequence[str], answers: WordAnswers, name: str = "model"
+    cross_encoder: CrossEncoder, sentences: Sequence[str], answers: WordAnswers, name: str = "model"
 ) -> list[ExplainedSentence]:
     """Answers on pieces as answers on the words of the sentences."""
-    known, scores = Vocabulary(tower.tokenizer), answers.match.sigmoid().tolist()
-    words = (tuple(_words(tower, known, sentence, answers, row)) for row, sentence in enumerate(sentences))
+    known, scores = Vocabulary(cross_encoder.tokenizer), answers.match.sigmoid().tolist()
+    words = (tuple(_words(cross_encoder, known, sentence, answers, row)) for row, sentence in enumerate(sentences))
     return [ExplainedSentence(*one, {name: score}) for *one, score in zip(sentences, words, scores, strict=True)]
 
 
@@ -198,18 +198,20 @@ def corrections(
 
     Only words whose mismatch is `above` or more are rewritten; capital letters and punctuation stay as they were.
     """
-    tower = cross_encoder_of(model)
+    cross_encoder = cross_encoder_of(model)
     different, image_of = torch.as_tensor(images).unique(return_inverse=True)
-    source = looked_at(tower, data)
+    source = looked_at(cross_encoder, data)
     pictures = [source[image] for image in different.tolist()]
-    return [one.corrected(above) for one in explained(tower, pictures, sentences, image_of.tolist())]
+    return [one.corrected(above) for one in explained(cross_encoder, pictures, sentences, image_of.tolist())]
 
 
-def _words(tower: CrossEncoder, known: Vocabulary, sentence: str, answers: WordAnswers, row: int) -> Iterator[Word]:
-    """The words that the tower reads, each with what it says of its pieces."""
-    encoding = tower.tokenizer.backend_tokenizer.encode(plain_text(sentence))
+def _words(
+    cross_encoder: CrossEncoder, known: Vocabulary, sentence: str, answers: WordAnswers, row: int
+) -> Iterator[Word]:
+    """The words that the cross-encoder reads, each with what it says of its pieces."""
+    encoding = cross_encoder.tokenizer.backend_tokenizer.encode(plain_text(sentence))
     pieces: dict[int, list[int]] = {}
-    last = min(len(encoding.ids), tower.config.maximum_tokens) - 1  # the closing piece
+    last = min(len(encoding.ids), cross_encoder.config.maximum_tokens) - 1  # the closing piece
     for at, word in enumerate(encoding.word_ids[:last]):
         if word is not None:
             pieces.setdefault(word, []).append(at)
@@ -244,12 +246,12 @@ class Part:
 
 @dataclass(frozen=True)
 class WordRow:
-    """A sentence in parts, its score by each model in [0, 1], and the world's verdict (1, 0, -1) where there is one."""
+    """A sentence in parts, its score by each model in [0, 1], and its truth label (1, 0, -1) where there is one."""
 
     name: str
     parts: tuple[Part, ...]
     scores: dict[str, float] = field(default_factory=dict)
-    verdict: int | None = None
+    truth_label: int | None = None
 
 
 @dataclass(frozen=True)
@@ -272,16 +274,18 @@ def word_example(
     """A sentence on an image of `data` as the last of the `models` (Runs or models), a cross-encoder, explains it.
 
     All of them score it, whatever their kinds. `caption` is what it was made of, if anything. Words are rewritten from
-    a mismatch of `above` on. Where the data have a world, each sentence has its verdict.
+    a mismatch of `above` on. Where the data have a world, each sentence has its truth label.
     """
     if not models:
         raise ItmlabError("no model to explain words", remedy="give one or more by name")
     *others, name = models
-    tower = cross_encoder_of(models[name])
+    cross_encoder = cross_encoder_of(models[name])
     matches = {other: matching(models[other], data) for other in others}
 
     def told(sentences: Sequence[str]) -> list[ExplainedSentence]:
-        answers = explained(tower, [looked_at(tower, data)[image]], sentences, [0] * len(sentences), name=name)
+        answers = explained(
+            cross_encoder, [looked_at(cross_encoder, data)[image]], sentences, [0] * len(sentences), name=name
+        )
         asked = [image] * len(sentences), sentences
         found = {other: as_score(models[other], match(*asked)).tolist() for other, match in matches.items()}
         before = [{other: scores[at] for other, scores in found.items()} for at in range(len(sentences))]
@@ -298,8 +302,8 @@ def word_example(
     ]
     if data.world is not None:
         said = ([] if caption is None else [caption]) + [sentence, better]
-        verdicts = data.world.truth([image], said)[0].tolist()
-        rows = [replace(row, verdict=verdict) for row, verdict in zip(rows, verdicts, strict=True)]
+        truth_labels = data.world.truth([image], said)[0].tolist()
+        rows = [replace(row, truth_label=truth_label) for row, truth_label in zip(rows, truth_labels, strict=True)]
     return WordExample(data.images[image], tuple(rows))
 
 

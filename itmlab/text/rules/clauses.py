@@ -1,28 +1,28 @@
-"""Deeds and predicates: who does what to whom, what is done by whom, what is said of a thing behind its noun."""
+"""Deeds and predicates: who does what to whom, what is done by whom, what is said of an entity behind its noun."""
 
 from ..graph import Span
-from .lexicon import Knowledge, word_set
+from .lexicon import Lexicon, word_set
 from .noun_phrases import Phrases
 from .tree import Preposition, Word
 
 _RELATIVE = word_set("that which who whom what where")
 _CLAUSES = word_set("acl acl:relcl advcl xcomp ccomp parataxis conj dep appos amod")
 _NO_VERBS = word_set("aux aux:pass cop case compound det")
-_MOST_TOGETHER = 24  # things in one list: what passes it is no caption, and every pair of them may be related
+_MOST_TOGETHER = 24  # entities in one list: what passes it is no caption, and every pair of them may be related
 _DEEPEST = 12  # clauses inside clauses
 
 
 class Subjects:
     """Who a word of a caption is said of: subjects, the nouns of participles and relative clauses, all joined by "and".
 
-    Words and things are given and told by the number of their word.
+    Words and entities are given and told by the number of their word.
     """
 
-    def __init__(self, words: list[Word], phrases: Phrases, known: Knowledge):
-        self.words, self.phrases, self.known = words, phrases, known
+    def __init__(self, words: list[Word], phrases: Phrases, lexicon: Lexicon):
+        self.words, self.phrases, self.lexicon = words, phrases, lexicon
 
     def of(self, number: int, depth: int = 0) -> list[int]:
-        """The things of which word `number` is said."""
+        """The entities of which word `number` is said."""
         if number < 0 or depth > _DEEPEST:
             return []
         word = self.words[number]
@@ -34,15 +34,15 @@ class Subjects:
                     return self.together(child)
         if word.head >= 0 and word.label in _CLAUSES:
             return self._antecedent(number, depth)
-        left = [c for c in word.children if c < number and self.is_thing(c) and self.words[c].preposition is None]
+        left = [c for c in word.children if c < number and self.is_entity(c) and self.words[c].preposition is None]
         return self.together(left[-1]) if left and word.head < 0 else []
 
     def _antecedent(self, number: int, depth: int) -> list[int]:
-        """What the clause of word `number` hangs on, or what that is said of in turn."""
+        """What the clause of word `number` is attached to, or what that is said of in turn."""
         word, head = self.words[number], self.words[number].head
         if head < 0:
             return []
-        if not self.is_thing(head) or (word.label == "conj" and not self.is_verb(number)):
+        if not self.is_entity(head) or (word.label == "conj" and not self.is_verb(number)):
             return self.of(head, depth + 1)
         if word.label == "conj":
             return self.together(head)
@@ -54,21 +54,21 @@ class Subjects:
 
     def bearer(self, number: int, depth: int = 0) -> list[int]:
         """Who wears a garment: in "a man in a hat riding a horse" no hat rides."""
-        thing = self.phrases.things.get(self.phrases.find(number))
+        entity = self.phrases.entities.get(self.phrases.find(number))
         word = self.words[number]
-        if thing is None or thing.name not in self.known.worn or word.head < 0:
+        if entity is None or entity.name not in self.lexicon.worn or word.head < 0:
             return []
         if word.preposition is not None and word.preposition.name in ("in", "with"):
-            return self.together(word.head) if self.is_thing(word.head) else self.of(word.head, depth)
+            return self.together(word.head) if self.is_entity(word.head) else self.of(word.head, depth)
         if word.label == "obj" and self.words[word.head].verb == "wear":
             return self.of(word.head, depth)
         return []
 
     def referents(self, number: int, depth: int = 0) -> list[int]:
-        """What a word that governs a preposition speaks of: itself, or the things that it is said of."""
+        """What a word that governs a preposition speaks of: itself, or the entities that it is said of."""
         if number < 0 or depth > _DEEPEST:
             return []
-        if self.is_thing(number):
+        if self.is_entity(number):
             there = any(self.words[child].label == "expl" for child in self.words[number].children)
             said = self.of(number) if self.has_subject(number) and not there else []
             return said or self.joined(number)
@@ -79,11 +79,11 @@ class Subjects:
         return self.referents(word.head, depth + 1)
 
     def together(self, number: int) -> list[int]:
-        """The thing of a word and those joined to it by "and", in the order of the caption."""
+        """The entity of a word and those joined to it by "and", in the order of the caption."""
         found, waiting = [], [number]
         while waiting and len(found) < _MOST_TOGETHER:
             one = waiting.pop()
-            if self.is_thing(one) and self.phrases.find(one) not in found:
+            if self.is_entity(one) and self.phrases.find(one) not in found:
                 found.append(self.phrases.find(one))
             waiting += [child for child in reversed(self.words[one].children) if self._is_joined(child)]
         return found
@@ -91,15 +91,15 @@ class Subjects:
     def joined(self, number: int) -> list[int]:
         """Also what stands before "and": "leaves and branches of a tree" are both the tree's."""
         head = self.words[number].head
-        return self.together(head if head < number and self._is_joined(number) and self.is_thing(head) else number)
+        return self.together(head if head < number and self._is_joined(number) and self.is_entity(head) else number)
 
     def _is_joined(self, number: int) -> bool:
         word = self.words[number]
         plain = word.label == "conj" and word.head >= 0 and word.preposition is None
-        return plain and self.is_thing(number) and not self.has_subject(number)
+        return plain and self.is_entity(number) and not self.has_subject(number)
 
-    def is_thing(self, number: int) -> bool:
-        """Whether a word stands for a thing."""
+    def is_entity(self, number: int) -> bool:
+        """Whether a word stands for an entity."""
         return self.phrases.find(number) >= 0
 
     def has_subject(self, number: int) -> bool:
@@ -119,12 +119,12 @@ Link = tuple[int, str, int, Span]  # (word of the subject, name of the relation,
 _INVERTED_WITH = frozenset({"cover", "surround"})  # "covered with snow" is as good as "by snow"
 _HELPERS = word_set("try get prepare start begin go appear seem look attempt use want need let keep")
 _PARTICLES = word_set("up down out off away over back through around")
-_PASSIVE_PLACES = word_set("acl root advcl conj amod dep xcomp")
+_PASSIVE_LABELS = word_set("acl root advcl conj amod dep xcomp")
 _RELATIVE_CLAUSE = ("acl", "acl:relcl")
 
 
 class Clauses:
-    """What verbs and predicates say: `links`, attributes put on the things themselves, and what is `claimed`."""
+    """What verbs and predicates say: `links`, attributes put on the entities themselves, and what is `claimed`."""
 
     def __init__(self, words: list[Word], phrases: Phrases, subjects: Subjects):
         self.words, self.phrases, self.subjects = words, phrases, subjects
@@ -134,7 +134,7 @@ class Clauses:
             if subjects.is_verb(number):
                 self._verb(number)
         for number in range(len(words)):
-            if number not in phrases.used and not subjects.is_verb(number) and not subjects.is_thing(number):
+            if number not in phrases.used and not subjects.is_verb(number) and not subjects.is_entity(number):
                 self._predicate(number)
 
     def _verb(self, number: int) -> None:
@@ -142,24 +142,24 @@ class Clauses:
         who, children = self.subjects.of(number), [(child, self.words[child].label) for child in word.children]
         direct = [child for child, label in children if label in ("obj", "iobj")]
         objects = [one for child in direct for one in self.subjects.together(child)]
-        places = [c for c in word.children if self.words[c].preposition is not None and self.subjects.is_thing(c)]
+        attachments = [c for c in word.children if self.words[c].preposition is not None and self.subjects.is_entity(c)]
         leads_on = any(label in ("xcomp", "ccomp") and self.subjects.is_verb(child) for child, label in children)
         if leads_on and not objects and word.verb in _HELPERS:
             return  # "trying to catch": the deed is the other verb's
-        if word.label in _RELATIVE_CLAUSE and not objects and self._missing(number, who, places):
+        if word.label in _RELATIVE_CLAUSE and not objects and self._missing(number, who, attachments):
             return
         if self._is_passive(number):
-            self._passive(number, who, places)
+            self._passive(number, who, attachments)
             return
         particle = self._particle(number)
         name, span = word.verb, word.span
-        if particle is not None and (particle.label == "compound:prt" or not (objects or places)):
+        if particle is not None and (particle.label == "compound:prt" or not (objects or attachments)):
             name, span = f"{name} {particle.text}", joint(word, particle)
         for one in objects:
             self._say(who, name, one, span)
-        for rank, place in enumerate(places):
-            self._place(number, who, place, with_verb=not rank and not objects)
-        if not objects and not places:
+        for rank, attachment in enumerate(attachments):
+            self._attachment(number, who, attachment, with_verb=not rank and not objects)
+        if not objects and not attachments:
             self._attribute(who, name, span)
 
     def _particle(self, number: int) -> Word | None:
@@ -171,13 +171,13 @@ class Clauses:
                 return word
         return None
 
-    def _place(self, number: int, who: list[int], place: int, *, with_verb: bool) -> None:
+    def _attachment(self, number: int, who: list[int], attachment: int, *, with_verb: bool) -> None:
         """A noun behind a preposition: the first says its relation with the verb ("sit on"), others alone ("in")."""
-        word, preposition = self.words[number], self.words[place].preposition
+        word, preposition = self.words[number], self.words[attachment].preposition
         name, span = preposition.name, preposition.span
         if with_verb:
             name, span = f"{word.verb} {name}", joint(word, preposition)
-        for one in self.subjects.together(place):
+        for one in self.subjects.together(attachment):
             self._say(who, name, one, span)
             self.claimed.add(one)
 
@@ -196,35 +196,37 @@ class Clauses:
         if "nsubj" in labels:
             auxiliaries = [c for c in word.children if self.words[c].label in ("aux", "cop")]
             return any(self.words[child].verb == "be" for child in auxiliaries)
-        return word.label in _PASSIVE_PLACES and word.text != word.verb and "obj" not in labels
+        return word.label in _PASSIVE_LABELS and word.text != word.verb and "obj" not in labels
 
-    def _passive(self, number: int, who: list[int], places: list[int]) -> None:
+    def _passive(self, number: int, who: list[int], attachments: list[int]) -> None:
         """ "a road covered by snow": the snow covers the road; other prepositions leave the subject what it is."""
         word, span = self.words[number], self.words[number].span
-        for rank, place in enumerate(places):
-            name = self.words[place].preposition.name
+        for rank, attachment in enumerate(attachments):
+            name = self.words[attachment].preposition.name
             if name == "by" or (word.verb in _INVERTED_WITH and name in ("with", "in")):
-                for one in self.subjects.together(place):
+                for one in self.subjects.together(attachment):
                     self.claimed.add(one)
                     for patient in who:
                         self._say([one], word.verb, patient, span)
             else:
-                self._place(number, who, place, with_verb=not rank)
-        if not places:
+                self._attachment(number, who, attachment, with_verb=not rank)
+        if not attachments:
             self._attribute(who, word.text, span)
 
-    def _missing(self, number: int, who: list[int], places: list[int]) -> bool:
+    def _missing(self, number: int, who: list[int], attachments: list[int]) -> bool:
         """In "the sofa the man is sitting on" the clause has its own subject, and its noun is what it lacks."""
         word = self.words[number]
-        own = [c for c in word.children if self.words[c].label in ("nsubj", "nsubj:pass") and self.subjects.is_thing(c)]
+        own = [
+            c for c in word.children if self.words[c].label in ("nsubj", "nsubj:pass") and self.subjects.is_entity(c)
+        ]
         head = self.phrases.find(word.head)
         if not own or head < 0 or any(self.words[child].label == "mark" for child in word.children):
             return False
         if (left := self._left_behind(number)) is not None:
             self._say(who, f"{word.verb} {left.text}", head, joint(word, left))
-        elif not places:
+        elif not attachments:
             self._say(who, word.verb, head, word.span)
-        return left is not None or not places
+        return left is not None or not attachments
 
     def _left_behind(self, number: int) -> Word | None:
         """The preposition without a noun behind a verb."""
@@ -252,12 +254,12 @@ class Clauses:
     def _governs(self, number: int) -> bool:
         return any(self.words[child].preposition is not None for child in self.words[number].children)
 
-    def _say(self, who: list[int], name: str, thing: int, span: Span) -> None:
-        self.links += [(one, name, thing, span) for one in who if one != thing]
+    def _say(self, who: list[int], name: str, entity: int, span: Span) -> None:
+        self.links += [(one, name, entity, span) for one in who if one != entity]
 
     def _attribute(self, who: list[int], name: str, span: Span) -> None:
         for one in who:
-            attributes = self.phrases.things[one].attributes
+            attributes = self.phrases.entities[one].attributes
             if name not in [said for said, _ in attributes]:
                 attributes.append((name, span))
 

@@ -13,7 +13,7 @@ TABLE = Path(__file__).parents[1] / "caption_words.json"
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class Lexicon:
     """The table's parts, all in lower-case lemmas; each may be empty.
 
     `compounds`: "tree trunk" → how the first noun goes with the second ("object": one name; "attribute"; "have": the
@@ -45,11 +45,11 @@ def verbs() -> frozenset[str]:
 
 
 @cache
-def knowledge() -> Knowledge:
+def shipped_lexicon() -> Lexicon:
     """The table that ships with the package."""
-    plain, parts = _table(), Knowledge.__dataclass_fields__
+    plain, parts = _table(), Lexicon.__dataclass_fields__
     lists = {name: frozenset(plain.get(name, "").split("|")) - {""} for name in ("names", "nouns", "actions", "worn")}
-    return Knowledge(**{name: lists[name] if name in lists else plain.get(name, {}) for name in parts})
+    return Lexicon(**{name: lists[name] if name in lists else plain.get(name, {}) for name in parts})
 
 
 def word_set(words: str) -> frozenset[str]:

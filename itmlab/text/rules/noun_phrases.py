@@ -1,9 +1,9 @@
-"""Noun phrases: which things a caption speaks of, under which names, with which attributes and how many of them."""
+"""Noun phrases: which entities a caption speaks of, under which names, with which attributes and how many of them."""
 
 from dataclasses import dataclass, field
 
 from ..graph import Span
-from .lexicon import Knowledge, noun_lemma, word_set
+from .lexicon import Lexicon, noun_lemma, word_set
 from .repair import NOUNS
 from .tree import Word, attach
 
@@ -35,8 +35,8 @@ _PARTS = {
     "handled": "handle", "necked": "neck",
 }  # fmt: skip
 _DONE_BY = {"covered": "cover", "filled": "fill", "lined": "line"}
-# Nouns to look through: in "a group of people" the thing is the people, in "bits of ice" the ice.
-_TRANSPARENT = word_set(
+# Heads of partitives: in "a group of people" the entity is the people, in "bits of ice" the ice.
+_PARTITIVE_NOUNS = word_set(
     "group pair couple bunch row set lot pile piece bit slice stack crowd herd flock line number series collection "
     "variety amount plenty kind type sort array cluster patch pack dozen team assortment bundle strip chunk handful "
     "body batch range pieces"
@@ -46,7 +46,7 @@ _WORN_IN_PAIRS = word_set("pants jeans shorts trousers scissors glass sunglasses
 
 
 @dataclass(slots=True)
-class Thing:
+class Entity:
     """An object under construction; `head` is the word it stands on."""
 
     name: str
@@ -62,29 +62,29 @@ class Thing:
 
 
 class Phrases:
-    """All things of a caption, by the number of their head word.
+    """All entities of a caption, by the number of their head word.
 
     Phrases are read from the last word to the first, so that a noun takes in its modifiers before they can be heads.
     """
 
-    def __init__(self, words: list[Word], known: Knowledge):
-        self.words, self.known = words, known
-        self.things: dict[int, Thing] = {}
+    def __init__(self, words: list[Word], lexicon: Lexicon):
+        self.words, self.lexicon = words, lexicon
+        self.entities: dict[int, Entity] = {}
         self.stands_for: dict[int, int] = {}  # "group" in "group of people" → the word "people"
         self.used: set[int] = set()
         self.spoken_for: set[int] = set()  # words that the word behind them has taken in
         for number in range(len(words) - 1, -1, -1):
             if number not in self.used and self._is_head(number):
                 self._read(number)
-        see_through(words, self.things, self.stands_for, known)
+        resolve_partitives(words, self.entities, self.stands_for, lexicon)
 
     def find(self, number: int) -> int:
-        """The head word of the thing that a word stands for, -1 for none."""
+        """The head word of the entity that a word stands for, -1 for none."""
         seen = set()
         while number in self.stands_for and number not in seen:
             seen.add(number)
             number = self.stands_for[number]
-        return number if number in self.things else -1
+        return number if number in self.entities else -1
 
     def _is_head(self, number: int) -> bool:
         word = self.words[number]
@@ -98,13 +98,13 @@ class Phrases:
         word, before = self.words[number], self._before(number)
         name = noun_lemma(word.text) if word.pos in NOUNS else _PEOPLE[word.text]
         plural = (noun_lemma(word.text) != word.text and word.text != "glasses") or word.text in _PLURAL_FORMS
-        thing = Thing(name, number, word.span, count=None if plural else 1, plural=plural)
+        entity = Entity(name, number, word.span, count=None if plural else 1, plural=plural)
         joined = True
         for at in reversed(before):
-            joined = self._modify(thing, at, joined)
-        self._quantify(thing, number, before)
-        thing.attributes.reverse()
-        self.things[number] = thing
+            joined = self._modify(entity, at, joined)
+        self._quantify(entity, number, before)
+        entity.attributes.reverse()
+        self.entities[number] = entity
 
     def _before(self, number: int) -> list[int]:
         """The words of the phrase before its head, from left to right."""
@@ -143,7 +143,7 @@ class Phrases:
             climbed = here.head
         return False
 
-    def _modify(self, thing: Thing, at: int, joined: bool) -> bool:
+    def _modify(self, entity: Entity, at: int, joined: bool) -> bool:
         """Let a word before the noun have its say; whether the next one can still be a part of the name."""
         word = self.words[at]
         self.used.add(at)
@@ -151,40 +151,40 @@ class Phrases:
             return False
         helps = word.pos in ("DET", "PUNCT", "CCONJ", "NUM", "SYM", "PART", "PRON") or word.text in _QUANTIFIERS
         if word.label == "nmod:poss":
-            thing.owner = at
+            entity.owner = at
             if not helps:
-                self.used.discard(at)  # "the man's hat": the owner is a thing of its own
+                self.used.discard(at)  # "the man's hat": the owner is an entity of its own
         if helps or word.label == "nmod:poss":
             return False
         if word.pos == "ADV" and word.text not in _SHADES and self.words[word.head].pos in ("ADV", "VERB"):
             return False
-        kind = self._kind(thing, at) if joined else "attribute"
+        kind = self._kind(entity, at) if joined else "attribute"
         if kind == "object":
-            thing.name = f"{word.text} {thing.name}"
-            thing.span = Span(word.start, thing.span.end)
+            entity.name = f"{word.text} {entity.name}"
+            entity.span = Span(word.start, entity.span.end)
             return True
         if kind == "have":
-            thing.owner, thing.owner_name = at, noun_lemma(word.text)
+            entity.owner, entity.owner_name = at, noun_lemma(word.text)
             return False
-        if kind == "attribute" and not self._compound_adjective(thing, at):
-            self._describe(thing, word)
+        if kind == "attribute" and not self._compound_adjective(entity, at):
+            self._describe(entity, word)
         return False
 
-    def _compound_adjective(self, thing: Thing, at: int) -> bool:
-        """ "long haired" gives the thing hair, "snow covered" says that snow covers it."""
+    def _compound_adjective(self, entity: Entity, at: int) -> bool:
+        """ "long haired" gives the entity hair, "snow covered" says that snow covers it."""
         word = self.words[at]
         first, _, last = word.text.rpartition("-")
         before = self.words[at - 1] if at else None
         span = word.span
         fits = before is not None and (before.pos in NOUNS or (last in _PARTS and before.pos in ("ADJ", "VERB")))
-        if not first and fits and self._belongs(at - 1, thing.head):
+        if not first and fits and self._belongs(at - 1, entity.head):
             first, span = before.text, Span(before.start, word.end)
         if not first:
             return False
         if last in _PARTS:
-            thing.parts.append((_PARTS[last], first, span))
+            entity.parts.append((_PARTS[last], first, span))
         elif last in _DONE_BY:
-            thing.covers.append((_DONE_BY[last], noun_lemma(first), span))
+            entity.covers.append((_DONE_BY[last], noun_lemma(first), span))
         else:
             return False
         if span.start != word.start:
@@ -192,57 +192,59 @@ class Phrases:
             self.spoken_for.add(at - 1)
         return True
 
-    def _kind(self, thing: Thing, at: int) -> str:
-        """How a noun before the noun goes with it, as `Knowledge.compounds` says."""
-        said, compounds = self.words[at].text, self.known.compounds
-        last = compounds.get(f"{said} {thing.name.rpartition(' ')[2]}", self.known.modifiers.get(said, "attribute"))
-        return compounds.get(f"{said} {thing.name}", last)
+    def _kind(self, entity: Entity, at: int) -> str:
+        """How a noun before the noun goes with it, as `Lexicon.compounds` says."""
+        said, compounds = self.words[at].text, self.lexicon.compounds
+        last = compounds.get(f"{said} {entity.name.rpartition(' ')[2]}", self.lexicon.modifiers.get(said, "attribute"))
+        return compounds.get(f"{said} {entity.name}", last)
 
-    def _describe(self, thing: Thing, word: Word) -> None:
-        if thing.attributes:
-            last, span = thing.attributes[-1]
+    def _describe(self, entity: Entity, word: Word) -> None:
+        if entity.attributes:
+            last, span = entity.attributes[-1]
             first = last.partition(" ")[0]
             one = (word.text in _SHADES and first in _COLOURS) or (first in _SHAPES and " " not in last)
             if one and span.start == word.end:
-                thing.attributes[-1] = (f"{word.text} {last}", Span(word.start, span.end))
+                entity.attributes[-1] = (f"{word.text} {last}", Span(word.start, span.end))
                 return
-        thing.attributes.append((word.text, word.span))
+        entity.attributes.append((word.text, word.span))
 
-    def _quantify(self, thing: Thing, number: int, before: list[int]) -> None:
+    def _quantify(self, entity: Entity, number: int, before: list[int]) -> None:
         for at in before:
             word = self.words[at]
             count = NUMBERS.get(word.text)
             if count is None and word.text.isdecimal() and len(word.text) < 4:
                 count = int(word.text)
             if count is not None and word.pos in ("NUM", "NOUN", "DET", "ADJ"):
-                thing.count, thing.plural = count, count != 1
+                entity.count, entity.plural = count, count != 1
                 if count > 1:
-                    thing.attributes = [pair for pair in thing.attributes if pair[0] != word.text]
+                    entity.attributes = [pair for pair in entity.attributes if pair[0] != word.text]
             elif word.text in ("one", "a", "an") and word.pos in ("NUM", "DET"):
-                thing.count, thing.plural = 1, False
+                entity.count, entity.plural = 1, False
             elif word.text == "no":
-                thing.count, thing.plural = 0, False
-            elif word.text in _PLURAL_WORDS and thing.plural:
-                thing.count = None
+                entity.count, entity.plural = 0, False
+            elif word.text in _PLURAL_WORDS and entity.plural:
+                entity.count = None
 
 
-def see_through(words: list[Word], things: dict[int, Thing], stands_for: dict[int, int], known: Knowledge) -> None:
-    """Put what a group consists of in its place, among the things and in the tree, and note it in `stands_for`."""
-    for number, thing in list(things.items()):
-        kind = known.of.get(thing.name, "transparent" if thing.name in _TRANSPARENT else "")
-        behind = [at for at in words[number].children if at > number and at in things and words[at].preposition]
+def resolve_partitives(
+    words: list[Word], entities: dict[int, Entity], stands_for: dict[int, int], lexicon: Lexicon
+) -> None:
+    """Put what a partitive speaks of in its place, among the entities and in the tree, and note it in `stands_for`."""
+    for number, entity in list(entities.items()):
+        kind = lexicon.of.get(entity.name, "transparent" if entity.name in _PARTITIVE_NOUNS else "")
+        behind = [at for at in words[number].children if at > number and at in entities and words[at].preposition]
         inner = next((at for at in behind if words[at].preposition.name == "of"), -1)
         if inner < 0 or not kind.startswith("transparent"):
             continue
-        content = things[inner]
-        content.attributes = [*thing.attributes, *content.attributes]
+        content = entities[inner]
+        content.attributes = [*entity.attributes, *content.attributes]
         if kind == "transparent attribute":
-            content.attributes.insert(0, ("group of" if thing.name == "group" else thing.name, thing.span))
-        if content.plural and content.count is None and thing.name in _TWO and not thing.plural:
+            content.attributes.insert(0, ("group of" if entity.name == "group" else entity.name, entity.span))
+        if content.plural and content.count is None and entity.name in _TWO and not entity.plural:
             content.count = None if content.name in _WORN_IN_PAIRS else 2
         if content.owner < 0:
-            content.owner = thing.owner
-        del things[number]
+            content.owner = entity.owner
+        del entities[number]
         stands_for[number] = inner
         _replace(words, number, inner)
 

@@ -1,12 +1,12 @@
-"""Mends trees of captions where the words say better than the tagger what is a thing and what is done.
+"""Mends trees of captions where the words say better than the tagger what is a noun and what is done.
 
 A tagger trained on running text takes "shadow across a wall" for an order and "thumb touching pizza" for three nouns.
-Words that captions nearly always use as a thing, or as a deed, are known from a table (`lexicon.knowledge`).
+Words that captions nearly always use as a noun, or as a verb, are known from a table (`lexicon.shipped_lexicon`).
 """
 
 from dataclasses import dataclass
 
-from .lexicon import Knowledge, noun_lemma, verb_lemma, verbs, word_set
+from .lexicon import Lexicon, noun_lemma, verb_lemma, verbs, word_set
 
 NOUNS = word_set("NOUN PROPN")
 _RELATIVE_PRONOUNS = word_set("who that which")
@@ -29,14 +29,14 @@ class Node:
     head: int
 
 
-def repair(nodes: list[Node], known: Knowledge) -> None:
+def repair(nodes: list[Node], lexicon: Lexicon) -> None:
     """Change tags, heads and labels in place."""
     for at, node in enumerate(nodes):
-        if node.text in known.nouns and node.pos in ("ADJ", "ADV", "VERB", "X", "INTJ", "SCONJ", "NUM"):
+        if node.text in lexicon.nouns and node.pos in ("ADJ", "ADV", "VERB", "X", "INTJ", "SCONJ", "NUM"):
             if not _acts(nodes, at):
                 node.pos = "NOUN"
         elif node.pos in ("NOUN", "PROPN", "ADJ", "X", "ADV", "ADP"):
-            if node.text in known.actions or _must_act(nodes, at):
+            if node.text in lexicon.actions or _must_act(nodes, at):
                 _make_verb(nodes, at)
         elif node.label == "aux" and node.text in ("has", "have", "had"):
             if node.head >= 0 and nodes[node.head].pos in NOUNS:
@@ -86,9 +86,9 @@ def _make_verb(nodes: list[Node], at: int) -> None:
     if node.label in ("amod", "compound") and node.head > at and owner != at and node.head != owner:
         return
     if owner == at and node.label in ("amod", "compound") and node.head > at:
-        thing = node.head
-        node.head, node.label = nodes[thing].head, nodes[thing].label
-        nodes[thing].head, nodes[thing].label = at, "obj"
+        noun = node.head
+        node.head, node.label = nodes[noun].head, nodes[noun].label
+        nodes[noun].head, nodes[noun].label = at, "obj"
     if owner == at and nodes[left].label in ("compound", "amod", "nmod", "obl", "dep", "nsubj"):
         below = [child for child in children_of(nodes, at) if child < left and nodes[child].label in _BEFORE_NOUN]
         for child in below:
@@ -119,12 +119,12 @@ def _make_verb(nodes: list[Node], at: int) -> None:
 
 def _make_owner(nodes: list[Node], at: int) -> None:
     """ "the shirt has a collar" with "has" taken for an auxiliary of the collar."""
-    node, thing = nodes[at], nodes[at].head
-    for child in children_of(nodes, thing):
+    node, noun = nodes[at], nodes[at].head
+    for child in children_of(nodes, noun):
         if nodes[child].label in ("nsubj", "advmod", "punct", "expl") and child != at:
             nodes[child].head = at
-    node.pos, node.head, node.label = "VERB", nodes[thing].head, nodes[thing].label
-    nodes[thing].head, nodes[thing].label = at, "obj"
+    node.pos, node.head, node.label = "VERB", nodes[noun].head, nodes[noun].label
+    nodes[noun].head, nodes[noun].label = at, "obj"
 
 
 def _make_modifier(nodes: list[Node], at: int) -> None:
@@ -132,17 +132,17 @@ def _make_modifier(nodes: list[Node], at: int) -> None:
     before = [nodes[child] for child in children_of(nodes, at) if child < at]
     if any(child.label not in ("det", "amod", "advmod", "nummod", "punct", "compound") for child in before):
         return
-    thing = next((c for c in children_of(nodes, at) if c > at and nodes[c].label in ("obj", "dobj")), -1)
-    if thing < 0 or thing > at + 3 or any(nodes[c].pos in ("DET", "ADP", "PRON") for c in range(at + 1, thing)):
+    noun = next((c for c in children_of(nodes, at) if c > at and nodes[c].label in ("obj", "dobj")), -1)
+    if noun < 0 or noun > at + 3 or any(nodes[c].pos in ("DET", "ADP", "PRON") for c in range(at + 1, noun)):
         return
     node = nodes[at]
     for child in children_of(nodes, at):
-        if child != thing:
-            nodes[child].head = thing
+        if child != noun:
+            nodes[child].head = noun
             if nodes[child].label == "obl":
                 nodes[child].label = "nmod"
-    nodes[thing].head, nodes[thing].label = node.head, node.label
-    node.head, node.label = thing, "amod"
+    nodes[noun].head, nodes[noun].label = node.head, node.label
+    node.head, node.label = noun, "amod"
 
 
 def give_object(nodes: list[Node], at: int) -> None:
@@ -157,17 +157,17 @@ def give_object(nodes: list[Node], at: int) -> None:
         return
     if any(all(nodes[below].label != "nsubj" for below in children_of(nodes, child)) for child in own):
         return  # it has something of its own, and that is no clause
-    thing = at + 1
-    while thing < len(nodes) and nodes[thing].pos in ("DET", "ADJ", "NUM", "NOUN", "PROPN", "CCONJ", "VERB"):
-        verb = nodes[thing].head
-        if nodes[thing].label == "nsubj" and nodes[thing].pos in NOUNS and verb > thing:
+    noun = at + 1
+    while noun < len(nodes) and nodes[noun].pos in ("DET", "ADJ", "NUM", "NOUN", "PROPN", "CCONJ", "VERB"):
+        verb = nodes[noun].head
+        if nodes[noun].label == "nsubj" and nodes[noun].pos in NOUNS and verb > noun:
             break
-        thing += 1
+        noun += 1
     else:
         return
     if verb in (who, at) or not (nodes[who].head in (-1, verb) or nodes[verb].head in (who, at)):
         return
-    nodes[thing].head, nodes[thing].label = at, "obj"
+    nodes[noun].head, nodes[noun].label = at, "obj"
     if nodes[verb].head in (who, at):
         nodes[verb].head, nodes[verb].label = (-1 if nodes[who].head == verb else nodes[who].head), nodes[who].label
     nodes[who].head, nodes[who].label = verb, "nsubj"

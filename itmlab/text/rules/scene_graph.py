@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ..graph import Attribute, Relation, SceneGraph, SceneObject, Span
 from .clauses import Clauses, Link, Subjects, joint
-from .lexicon import Knowledge, knowledge, word_set
-from .noun_phrases import Phrases, Thing
+from .lexicon import Lexicon, shipped_lexicon, word_set
+from .noun_phrases import Entity, Phrases
 from .tree import Preposition, Word, read
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ _MUTUAL = frozenset({("each", "other"), ("one", "another")})
 _NEARBY = 20  # words in which a pronoun's noun is looked for
 
 
-def scene_graph(doc: "Doc", known: Knowledge | None = None) -> SceneGraph:
+def scene_graph(doc: "Doc", lexicon: Lexicon | None = None) -> SceneGraph:
     """The scene graph of a parsed caption, by rules over its dependency tree; spans index the tokens of `doc`.
 
-    `known` is what words usually mean, by default the table that ships with the package.
+    `lexicon` is what words usually mean, by default the table that ships with the package.
 
     >>> import spacy
     >>> english = spacy.blank("en").vocab
@@ -34,54 +34,58 @@ def scene_graph(doc: "Doc", known: Knowledge | None = None) -> SceneGraph:
     >>> sorted(scene_graph(doc).tuples())
     [('ball',), ('ball', 'red')]
     """
-    known = knowledge() if known is None else known
-    words = read(doc, known)  # one form for all parsers, mended
-    phrases = Phrases(words, known)  # the things
-    subjects = Subjects(words, phrases, known)  # who a word is said of
+    lexicon = shipped_lexicon() if lexicon is None else lexicon
+    words = read(doc, lexicon)  # one form for all parsers, mended
+    phrases = Phrases(words, lexicon)  # the entities
+    subjects = Subjects(words, phrases, lexicon)  # who a word is said of
     clauses = Clauses(words, phrases, subjects)  # what verbs say
-    spoken = Places(words, phrases, subjects, clauses, known).links  # and what prepositions and possessives do
+    attached = PrepositionalAttachments(
+        words, phrases, subjects, clauses, lexicon
+    ).links  # and what prepositions and possessives do
     # An object that the table renames to nothing ("front") is left out with all that is said of it.
-    things = {at: thing for at, thing in sorted(phrases.things.items()) if known.objects.get(thing.name, thing.name)}
-    order = {number: at for at, number in enumerate(things)}
-    objects = [_object(thing, known) for thing in things.values()]
-    links = [(order[a], name, order[b], span) for a, name, b, span in spoken if a in order and b in order]
-    for number, thing in things.items():
-        if thing.owner_name:
-            span = words[thing.owner].span
+    entities = {
+        at: entity for at, entity in sorted(phrases.entities.items()) if lexicon.objects.get(entity.name, entity.name)
+    }
+    order = {number: at for at, number in enumerate(entities)}
+    objects = [_object(entity, lexicon) for entity in entities.values()]
+    links = [(order[a], name, order[b], span) for a, name, b, span in attached if a in order and b in order]
+    for number, entity in entities.items():
+        if entity.owner_name:
+            span = words[entity.owner].span
             links.append((len(objects), "have", order[number], span))
-            objects.append(SceneObject(known.objects.get(thing.owner_name) or thing.owner_name, (), 1, False, span))
-        for part, said, span in thing.parts:
+            objects.append(SceneObject(lexicon.objects.get(entity.owner_name) or entity.owner_name, (), 1, False, span))
+        for part, said, span in entity.parts:
             links.append((order[number], "have", len(objects), span))
             objects.append(SceneObject(part, (Attribute(said, span),), None, True, span))
-        for name, doer, span in thing.covers:
+        for name, doer, span in entity.covers:
             links.append((len(objects), name, order[number], span))
-            objects.append(SceneObject(known.objects.get(doer) or doer, (), 1, False, span))
-    relations = dict.fromkeys(found for link in links if (found := _relation(link, objects, known)).lemma)
+            objects.append(SceneObject(lexicon.objects.get(doer) or doer, (), 1, False, span))
+    relations = dict.fromkeys(found for link in links if (found := _relation(link, objects, lexicon)).lemma)
     return SceneGraph(tuple(objects), tuple(relations), tuple(token.text for token in doc))
 
 
-def _object(thing: Thing, known: Knowledge) -> SceneObject:
-    said = tuple(Attribute(known.attributes.get(name, name), span) for name, span in thing.attributes)
+def _object(entity: Entity, lexicon: Lexicon) -> SceneObject:
+    said = tuple(Attribute(lexicon.attributes.get(name, name), span) for name, span in entity.attributes)
     said = tuple(attribute for attribute in said if attribute.lemma)
-    return SceneObject(known.objects.get(thing.name, thing.name), said, thing.count, thing.plural, thing.span)
+    return SceneObject(lexicon.objects.get(entity.name, entity.name), said, entity.count, entity.plural, entity.span)
 
 
-def _relation(link: tuple[int, str, int, Span], objects: list[SceneObject], known: Knowledge) -> Relation:
-    subject, name, thing, span = link
-    renamed = known.relations.get(f"{name}|{objects[thing].lemma}", known.relations.get(name, name))
+def _relation(link: tuple[int, str, int, Span], objects: list[SceneObject], lexicon: Lexicon) -> Relation:
+    subject, name, entity, span = link
+    renamed = lexicon.relations.get(f"{name}|{objects[entity].lemma}", lexicon.relations.get(name, name))
     if renamed.startswith("<"):
-        subject, thing, renamed = thing, subject, renamed[1:]
-    return Relation(subject, renamed, thing, span)
+        subject, entity, renamed = entity, subject, renamed[1:]
+    return Relation(subject, renamed, entity, span)
 
 
-class Places:
+class PrepositionalAttachments:
     """Nouns behind prepositions that no verb claims, possessives, and the pronouns of "a table with a meal on it".
 
     `links` are those of `clauses` and these; one of `clauses` gives way where a pronoun says it better.
     """
 
-    def __init__(self, words: list[Word], phrases: Phrases, subjects: Subjects, clauses: Clauses, known: Knowledge):
-        self.words, self.phrases, self.subjects, self.known = words, phrases, subjects, known
+    def __init__(self, words: list[Word], phrases: Phrases, subjects: Subjects, clauses: Clauses, lexicon: Lexicon):
+        self.words, self.phrases, self.subjects, self.lexicon = words, phrases, subjects, lexicon
         self.claimed = clauses.claimed
         self.links: list[Link] = list(clauses.links)
         for number, word in enumerate(words):
@@ -97,7 +101,7 @@ class Places:
         texts = [word.text for word in self.words[max(number - 1, 0) : number + 2]]
         if any(pair in _MUTUAL for pair in itertools.pairwise(texts)):
             self._mutual(governor, preposition)
-        if not self.subjects.is_thing(number):
+        if not self.subjects.is_entity(number):
             return
         if self.subjects.has_subject(number):  # "the dog is on the table"
             said = self.subjects.of(number)
@@ -109,27 +113,32 @@ class Places:
             governor = self.words[governor].head
         if governor < 0:
             return
-        things = [one for one in self.subjects.together(number) if one not in self.claimed]
+        entities = [one for one in self.subjects.together(number) if one not in self.claimed]
         if self.subjects.is_verb(governor):
             if joined:
-                self._say(self.subjects.of(governor), preposition.name, things, span)
+                self._say(self.subjects.of(governor), preposition.name, entities, span)
         elif preposition.name == "of":
-            self._of(self.subjects.referents(governor), things, span)
+            self._of(self.subjects.referents(governor), entities, span)
         else:
             who = self.subjects.bearer(governor) or self._doer(governor, number) or self.subjects.referents(governor)
-            self._say(who, preposition.name, things, span)
+            self._say(who, preposition.name, entities, span)
 
     def _doer(self, governor: int, number: int) -> list[int]:
         """In "a man holding a bag on the beach" it is the man who is on the beach."""
-        word, place = self.words[governor], self.phrases.things[self.phrases.find(number)]
-        if place.name not in _SETTINGS or word.label != "obj" or word.head < 0 or not self.subjects.is_verb(word.head):
+        word, setting = self.words[governor], self.phrases.entities[self.phrases.find(number)]
+        if (
+            setting.name not in _SETTINGS
+            or word.label != "obj"
+            or word.head < 0
+            or not self.subjects.is_verb(word.head)
+        ):
             return []
         return self.subjects.of(word.head)
 
     def _of(self, parts: list[int], wholes: list[int], span: Span) -> None:
         """ "leg of the man": the man has a leg; what else "of" may mean is known noun by noun."""
         for part, whole in itertools.product(parts, wholes):
-            how = self.known.of.get(self.phrases.things[part].name, "have")
+            how = self.lexicon.of.get(self.phrases.entities[part].name, "have")
             if how == "have":
                 self._say([whole], "have", [part], span)
             elif how.startswith("<"):
@@ -149,7 +158,7 @@ class Places:
 
     def _pronoun(self, number: int, preposition: Preposition) -> None:
         """ "a table with a meal on it": the meal is on the table, and "with" says no more than that."""
-        before = [one for one in range(max(number - _NEARBY, 0), number) if one in self.phrases.things]
+        before = [one for one in range(max(number - _NEARBY, 0), number) if one in self.phrases.entities]
         if len(before) < 2:
             return
         part = before[-1]
@@ -162,9 +171,9 @@ class Places:
 
     def _owners(self) -> None:
         """ "the man's hat": the man has it."""
-        for number, thing in self.phrases.things.items():
-            if thing.owner >= 0 and self.subjects.is_thing(thing.owner):
-                self._say([self.phrases.find(thing.owner)], "have", [number], self.words[thing.owner].span)
+        for number, entity in self.phrases.entities.items():
+            if entity.owner >= 0 and self.subjects.is_entity(entity.owner):
+                self._say([self.phrases.find(entity.owner)], "have", [number], self.words[entity.owner].span)
 
-    def _say(self, who: list[int], name: str, things: list[int], span: Span) -> None:
-        self.links += [(one, name, thing, span) for one in who for thing in things if one != thing]
+    def _say(self, who: list[int], name: str, entities: list[int], span: Span) -> None:
+        self.links += [(one, name, entity, span) for one in who for entity in entities if one != entity]

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ..graph import Span
-from .lexicon import Knowledge, noun_lemma, verb_lemma, word_set
+from .lexicon import Lexicon, noun_lemma, verb_lemma, word_set
 from .repair import NOUNS, Node, repair
 
 if TYPE_CHECKING:
@@ -60,19 +60,19 @@ class Word:
         return verb_lemma(self.text)
 
 
-def read(doc: "Doc", known: Knowledge) -> list[Word]:
-    """The words of a parsed caption in one form; a caption without a parse gives words that hang on nothing."""
+def read(doc: "Doc", lexicon: Lexicon) -> list[Word]:
+    """The words of a parsed caption in one form; a caption without a parse gives words that are attached to nothing."""
     heads = [-1 if token.head.i == token.i else token.head.i for token in doc]
     tree = [Node(token.lower_, token.pos_, token.dep_, head) for token, head in zip(doc, heads, strict=True)]
-    repair(tree, known)
+    repair(tree, lexicon)
     texts = [node.text for node in tree]
     # a block is what becomes one word: a preposition of several words, words joined by hyphens, a known name
-    blocks = _blocks(texts, [bool(token.whitespace_) for token in doc], known)
+    blocks = _blocks(texts, [bool(token.whitespace_) for token in doc], lexicon)
     block_of = [number for number, (start, end, _) in enumerate(blocks) for _ in range(start, end)]
     words, units, outside = [], {}, {}
     for number, (start, end, name) in enumerate(blocks):
         out = [at for at in range(start, end) if tree[at].head < 0 or block_of[tree[at].head] != number]
-        token = tree[out[-1] if out else end - 1]  # the block hangs where its last token does that leaves it
+        token = tree[out[-1] if out else end - 1]  # the block is attached where its last token is that leaves it
         head = number if token.head < 0 else block_of[token.head]
         text, pos, label = texts[start], token.pos, token.label
         if end > start + 1:
@@ -89,14 +89,14 @@ def read(doc: "Doc", known: Knowledge) -> list[Word]:
         label = label if label in _KEPT else label.partition(":")[0]
         words.append(Word(start, end, text, pos, label, -1 if head == number else head))
     _attach_prepositions(words, units, outside)
-    _link(words)  # only now: what hangs words elsewhere afterwards keeps the children up to date itself
+    _link(words)  # only now: what attaches words elsewhere afterwards keeps the children up to date itself
     _lift_predicates(words)
     _break_cycles(words)
     _link(words)
     return words
 
 
-def _blocks(texts: Sequence[str], spaced: Sequence[bool], known: Knowledge) -> list[tuple[int, int, str]]:
+def _blocks(texts: Sequence[str], spaced: Sequence[bool], lexicon: Lexicon) -> list[tuple[int, int, str]]:
     """(start, end, preposition name or ""): words joined by hyphens and prepositions of several words are one block."""
     blocks, at = [], 0
     while at < len(texts):
@@ -107,7 +107,7 @@ def _blocks(texts: Sequence[str], spaced: Sequence[bool], known: Knowledge) -> l
         end = at + 1
         while end + 1 < len(texts) and texts[end] == "-" and not spaced[end - 1] and not spaced[end]:
             end += 2
-        if end == at + 1 and end < len(texts) and f"{texts[at]} {noun_lemma(texts[end])}" in known.names:
+        if end == at + 1 and end < len(texts) and f"{texts[at]} {noun_lemma(texts[end])}" in lexicon.names:
             end += 1
         blocks.append((at, end, ""))
         at = end
@@ -115,9 +115,9 @@ def _blocks(texts: Sequence[str], spaced: Sequence[bool], known: Knowledge) -> l
 
 
 def _attach_prepositions(words: list[Word], units: dict[int, Preposition], outside: dict[int, list[int]]) -> None:
-    """Mark each preposition's noun with it and hang the noun on what the preposition joins it to.
+    """Mark each preposition's noun with it and attach the noun to what the preposition joins it to.
 
-    `outside` are, for each preposition of several words, the words that its tokens hang on.
+    `outside` are, for each preposition of several words, the words that its tokens are attached to.
     """
     children: dict[int, list[int]] = {}
     for number, word in enumerate(words):
@@ -125,55 +125,55 @@ def _attach_prepositions(words: list[Word], units: dict[int, Preposition], outsi
     for number in reversed(units):
         unit, word = units[number], words[number]
         below = [child for child in children.get(number, ()) if child > number and words[child].label != "punct"]
-        thing = next((child for child in below if words[child].label in ("obl", "nmod", "obj")), -1)
-        if thing < 0 and word.head > number and word.label in ("case", "mark", "fixed", "advmod"):
-            thing = word.head
-        if thing < 0 and number in outside:
-            thing = next((head for head in outside[number] if head > number), -1)
-            if thing < 0:
-                thing = next((child for child in below if words[child].pos in NOUNS), _noun_after(words, number))
-        if thing < 0:
+        complement = next((child for child in below if words[child].label in ("obl", "nmod", "obj")), -1)
+        if complement < 0 and word.head > number and word.label in ("case", "mark", "fixed", "advmod"):
+            complement = word.head
+        if complement < 0 and number in outside:
+            complement = next((head for head in outside[number] if head > number), -1)
+            if complement < 0:
+                complement = next((child for child in below if words[child].pos in NOUNS), _noun_after(words, number))
+        if complement < 0:
             continue  # a particle, or a preposition left behind ("the sofa he sits on")
-        hangs_on_noun = word.head == thing
-        thing = _noun_of(words, thing)
-        noun = words[thing]
+        attached_to_noun = word.head == complement
+        complement = _noun_of(words, complement)
+        noun = words[complement]
         if noun.preposition is not None:
             if noun.preposition.end == unit.start or unit.end == noun.preposition.start:  # "from behind"
                 first, second = sorted((noun.preposition, unit), key=lambda one: one.start)
                 noun.preposition = Preposition(f"{first.name} {second.name}", first.start, second.end)
-                word.head, word.label = thing, "case"
+                word.head, word.label = complement, "case"
             continue
         noun.preposition = unit
-        governor = noun.head if hangs_on_noun else word.head
+        governor = noun.head if attached_to_noun else word.head
         if number in outside:
-            governor = next((head for head in outside[number] if head != thing and head < number), governor)
-        if governor in (number, thing):
-            governor = noun.head if noun.head not in (number, thing) else -1
+            governor = next((head for head in outside[number] if head != complement and head < number), governor)
+        if governor in (number, complement):
+            governor = noun.head if noun.head not in (number, complement) else -1
         if word.label in ("prep", "root") or number in outside:
             label = word.label if word.label == "root" or governor < 0 else "obl"
             noun.head, noun.label = governor, "conj" if noun.label == "conj" and word.label == "case" else label
         for child in children.get(number, ()):
-            if child != thing:
-                words[child].head = thing
-        word.head, word.label = thing, "case"
+            if child != complement:
+                words[child].head = complement
+        word.head, word.label = complement, "case"
 
 
-def _noun_of(words: list[Word], thing: int) -> int:
+def _noun_of(words: list[Word], complement: int) -> int:
     """The noun that a preposition goes with, where the tree has it with an adjective before the noun."""
     for _ in range(4):
-        word = words[thing]
-        if word.pos in NOUNS or thing + 1 >= len(words):
-            return thing
-        noun = words[thing + 1]
-        if word.label in _INSIDE_PHRASE and word.head > thing:
-            thing = word.head
-        elif word.pos in ("ADJ", "VERB") and noun.pos in NOUNS and noun.head in (word.head, thing):
+        word = words[complement]
+        if word.pos in NOUNS or complement + 1 >= len(words):
+            return complement
+        noun = words[complement + 1]
+        if word.label in _INSIDE_PHRASE and word.head > complement:
+            complement = word.head
+        elif word.pos in ("ADJ", "VERB") and noun.pos in NOUNS and noun.head in (word.head, complement):
             noun.head, noun.label = word.head, word.label
-            word.head, word.label = thing + 1, "amod"
-            thing += 1
+            word.head, word.label = complement + 1, "amod"
+            complement += 1
         else:
-            return thing
-    return thing
+            return complement
+    return complement
 
 
 def _noun_after(words: list[Word], number: int) -> int:
@@ -208,7 +208,7 @@ def _lift_predicates(words: list[Word]) -> None:
 
 
 def _break_cycles(words: list[Word]) -> None:
-    """Re-hanging may close a ring in a faulty tree: its first word becomes a root."""
+    """Attaching words anew may close a ring in a faulty tree: its first word becomes a root."""
     state = [0] * len(words)
     for number in range(len(words)):
         path, at = [], number
@@ -240,9 +240,9 @@ def attach(words: list[Word], child: int, head: int, label: str) -> None:
         bisect.insort(words[head].children, child)
 
 
-# Prepositions of several words, each under one name: fixed ones, and those with a place ("on the left side of").
+# Prepositions of several words, each under one name: fixed, or with a locative noun ("on the left side of").
 _DETERMINERS = word_set("the a an its his her their one")
-_PLACES = {
+_LOCATIVE_NOUNS = {
     "on": word_set("side back edge bottom end front top face corner middle center left right inside outside rim"),
     "in": word_set("middle center front back corner side end top rear bottom"),
     "at": word_set("end edge back top rear left right bottom base corner front foot side center"),
@@ -286,7 +286,7 @@ def match(words: Sequence[str], start: int) -> tuple[int, str] | None:
     >>> match("a dog on the side of the road".split(), 2)
     (6, 'on side of')
     """
-    if words[start] in _PLACES and (placed := _place(words, start)):
+    if words[start] in _LOCATIVE_NOUNS and (placed := _locative(words, start)):
         return placed
     for parts in _BY_FIRST.get(words[start], ()):
         end = start + len(parts)
@@ -296,8 +296,8 @@ def match(words: Sequence[str], start: int) -> tuple[int, str] | None:
     return None
 
 
-def _place(words: Sequence[str], start: int) -> tuple[int, str] | None:
-    """As in "on the right hand side of": preposition, determiner, side, place, "of"."""
+def _locative(words: Sequence[str], start: int) -> tuple[int, str] | None:
+    """As in "on the right hand side of": preposition, determiner, side, locative noun, "of"."""
     first, at, said = words[start], start + 1, []
     if at < len(words) and words[at] in _DETERMINERS:
         at += 1
@@ -308,7 +308,7 @@ def _place(words: Sequence[str], start: int) -> tuple[int, str] | None:
         at += 1
     if at + 1 >= len(words):
         return None
-    place = words[at].removesuffix("s") if words[at] in ("sides", "edges", "ends") else words[at]
-    if place not in _PLACES[first] or words[at + 1] != "of":
+    noun = words[at].removesuffix("s") if words[at] in ("sides", "edges", "ends") else words[at]
+    if noun not in _LOCATIVE_NOUNS[first] or words[at + 1] != "of":
         return None
     return at + 2, " ".join([first, *said, words[at], "of"])

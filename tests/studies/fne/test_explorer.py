@@ -6,16 +6,13 @@ import pytest
 
 from itmlab.samplers import PRESETS
 from itmlab.studies.fne.explorer import explore_false_negatives
+from tests.studies.reading import controls, opened
 from tests.studies.synthetic import synthetic_study
 
 
 @pytest.fixture(scope="module")
 def studied():
     return synthetic_study(24)
-
-
-def controls(explorer):
-    return {control.description: control for control in explorer.controls}
 
 
 def test_it_begins_with_the_papers_values(studied):
@@ -25,8 +22,7 @@ def test_it_begins_with_the_papers_values(studied):
 
 
 def test_the_prior_moves_posterior_and_weight_but_no_density(studied):
-    explorer = explore_false_negatives(studied)
-    explorer.widget()
+    explorer = opened(explore_false_negatives(studied))
     live = explorer.shown[0]
     before = {trace.name: list(trace.y) for trace in live.data if trace.type == "scatter" and trace.mode == "lines"}
     controls(explorer)["prior p"].value = 0.1
@@ -43,8 +39,7 @@ def test_a_preset_brings_its_threshold(studied):
 
 
 def test_a_caption_can_be_the_anchor(studied):
-    explorer = explore_false_negatives(studied, best=3, drawn=2)
-    explorer.widget()
+    explorer = opened(explore_false_negatives(studied, best=3, drawn=2))
     made = controls(explorer)
     made["number"].value = 23
     made["anchor"].value = "caption"

@@ -16,6 +16,7 @@ from itmlab.studies.fne.figures import (
     draw_truth_by_knob,
     percent,
 )
+from tests.studies.reading import words
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ def test_probabilities_keep_the_digits_that_tell_something(probability, shown):
     assert percent(probability) == shown
 
 
-def test_each_caption_has_its_probability_weight_and_verdict(pictures):
+def test_each_caption_has_its_probability_weight_and_truth_label(pictures):
     figure = draw_negative_captions(
         pictures[0],
         ["own <one>"],
@@ -34,10 +35,10 @@ def test_each_caption_has_its_probability_weight_and_verdict(pictures):
         np.array([0.83, 0.002]),
         title="t",
         weights=np.array([0.43, 0.9]),
-        verdicts=np.array([1, 0]),
+        truth_labels=np.array([1, 0]),
         drawn=np.array([0, 3]),
     )
-    texts = [annotation.text for annotation in figure.layout.annotations]
+    texts = words(figure)
     for expected in ("own &lt;one&gt;", "a &lt;script&gt;", "<b>83 %</b>", "<b>✓ true</b>", "<b>✗ false</b>"):
         assert expected in texts
     assert "weight 0.90 · <b>drawn 3 ×</b>" in texts
@@ -45,15 +46,17 @@ def test_each_caption_has_its_probability_weight_and_verdict(pictures):
     assert rims == [1, 2]
 
 
-def test_without_a_world_there_are_no_verdicts(pictures):
+def test_without_a_world_there_are_no_truth_labels(pictures):
     figure = draw_negative_captions(pictures[0], [], ["a dog"], np.array([0.5]), title="t")
     assert not any("world" in annotation.text for annotation in figure.layout.annotations)
     assert len(draw_negative_pictures("a dog", pictures[:2], np.array([0.5, 0.1]), title="t").layout.images) == 2
 
 
-def test_pictures_are_framed_by_verdict(pictures):
-    verdicts = np.array([1, 0, -1])
-    figure = draw_negative_pictures("a <dog>", pictures[:3], np.array([0.9, 0.2, 0.0]), title="t", verdicts=verdicts)
+def test_pictures_are_framed_by_truth_label(pictures):
+    truth_labels = np.array([1, 0, -1])
+    figure = draw_negative_pictures(
+        "a <dog>", pictures[:3], np.array([0.9, 0.2, 0.0]), title="t", truth_labels=truth_labels
+    )
     assert [shape.line.color for shape in figure.layout.shapes] == ["#009E73", "#D55E00", "#8A94A0"]
     assert "anchor: “a &lt;dog&gt;”" in figure.layout.title.text
 
@@ -82,18 +85,18 @@ def test_the_number_of_traces_and_shapes_never_changes(options):
     """So a widget can update the figure in place."""
     _, usual = drawn()
     _, other = drawn(**options)
-    few = {"scores": np.array([0.5]), "weights": np.array([1.0]), "verdicts": np.array([1]), "drawn": [0]}
+    few = {"scores": np.array([0.5]), "weights": np.array([1.0]), "truth_labels": np.array([1]), "drawn": [0]}
     figures = usual(), other(**few)
     assert len({len(figure.data) for figure in figures}) == 1
     assert len({len(figure.layout.shapes) for figure in figures}) == 1
     assert len({len(figure.layout.annotations) for figure in figures}) == 1
 
 
-def test_candidates_are_coloured_by_verdict_and_capped():
+def test_candidates_are_coloured_by_truth_label_and_capped():
     _, figure = drawn()
     scores = np.linspace(-1, 1, 3 * SHOWN)
-    verdicts = np.tile([1, 0, -1], SHOWN)
-    made = figure(scores=scores, weights=np.ones_like(scores), verdicts=verdicts, drawn=[7, 7, 0])
+    truth_labels = np.tile([1, 0, -1], SHOWN)
+    made = figure(scores=scores, weights=np.ones_like(scores), truth_labels=truth_labels, drawn=[7, 7, 0])
     points = {trace.name: trace for trace in made.data if trace.type == "scatter" and trace.mode == "markers"}
     assert sum(len(points[name].x) for name in ("true", "false", "undecided")) == SHOWN
     assert min(min(points[name].x) for name in ("true", "false")) >= np.sort(scores)[-SHOWN]

@@ -4,22 +4,13 @@ import pytest
 
 from itmlab import studies
 from tests.studies.conftest import ColourModel
+from tests.studies.reading import controls, opened, words
 from tests.studies.small_world import small_set
 
 
 @pytest.fixture
 def explorer():
-    made = studies.itcontrast.explore_kernel_memory(ColourModel(), small_set(16), anchor=3, pairs=12)
-    made.widget()
-    return made
-
-
-def controls(explorer):
-    return {control.description: control for control in explorer.controls}
-
-
-def words(figure):
-    return [annotation.text for annotation in figure.layout.annotations]
+    return opened(studies.itcontrast.explore_kernel_memory(ColourModel(), small_set(16), anchor=3, pairs=12))
 
 
 def subtitles(explorer):
@@ -60,8 +51,7 @@ def test_a_caption_as_anchor_has_pictures_for_prototypes(explorer):
 
 
 def test_a_batch_smaller_than_asked_for_has_a_last_anchor():
-    made = studies.itcontrast.explore_kernel_memory(ColourModel(), small_set(4), pairs=128)
-    made.widget()
+    made = opened(studies.itcontrast.explore_kernel_memory(ColourModel(), small_set(4), pairs=128))
     assert controls(made)["number"].max == 3
     controls(made)["number"].value = 3
     assert len(made.shown[0].data[3].x) == 1

@@ -14,6 +14,7 @@ from itmlab.studies.itcontrast.figures import (
 )
 from itmlab.studies.itcontrast.memory import Attribution, read_out
 from itmlab.studies.kit.theme import BLUE, GREEN, PALETTE, VERMILION, colour
+from tests.studies.reading import words
 from tests.studies.synthesis_batches import small_batch
 
 SCORES = {"matches": np.array([0.5, 0.7]), "<b>odd</b>": np.linspace(-0.5, 0.2, 50), "none": np.zeros(0)}
@@ -34,7 +35,7 @@ def test_known_kinds_have_their_colours_and_others_those_of_the_palette():
 
 
 def test_names_counts_and_means_are_written_and_nothing_is_markup():
-    notes = [note.text for note in draw_hardness(SCORES, title="Hardness").layout.annotations]
+    notes = words(draw_hardness(SCORES, title="Hardness"))
     assert "<b>&lt;b&gt;odd&lt;/b&gt;</b>" in notes and "2, mean 0.60" in notes and "50, mean −0.15" in notes
     assert "0, none" in notes
 
@@ -49,26 +50,26 @@ def found(**settings):
     return read_out(small_batch(), 4, **{"clusters": 3, "sigma": 0.3, **settings})
 
 
-def drawn(recollection, names=None, match=4):
-    return draw_kernel_memory(recollection, names or [f"caption {at}" for at in range(16)], title="Memory", match=match)
+def drawn(read_out, names=None, match=4):
+    return draw_kernel_memory(read_out, names or [f"caption {at}" for at in range(16)], title="Memory", match=match)
 
 
 LINES, PROTOTYPES, MADE, MATCH, ANCHOR, STRIP, DIAMONDS = range(7)
 
 
 def test_every_negative_and_every_synthetic_one_is_on_the_map_and_in_its_row():
-    recollection = found()
-    data = drawn(recollection).data
+    read_out = found()
+    data = drawn(read_out).data
     assert len(data[PROTOTYPES].x) == len(data[STRIP].x) == 15 and len(data[MADE].x) == len(data[DIAMONDS].x) == 3
-    np.testing.assert_allclose(np.hypot(data[MADE].x, data[MADE].y), recollection.hardness.arccos().numpy(), atol=1e-3)
+    np.testing.assert_allclose(np.hypot(data[MADE].x, data[MADE].y), read_out.hardness.arccos().numpy(), atol=1e-3)
     assert (data[ANCHOR].x[0], data[ANCHOR].y[0]) == (0, 0)
-    np.testing.assert_allclose([data[MATCH].x[0], data[MATCH].y[0]], recollection.place[4].numpy())
-    np.testing.assert_allclose(sorted(data[STRIP].x), sorted(np.delete(recollection.score.numpy(), 4)))
+    np.testing.assert_allclose([data[MATCH].x[0], data[MATCH].y[0]], read_out.place[4].numpy())
+    np.testing.assert_allclose(sorted(data[STRIP].x), sorted(np.delete(read_out.score.numpy(), 4)))
 
 
 def test_rows_go_from_the_hardest_to_the_easiest_and_hold_their_own_clusters():
-    recollection = found()
-    data = drawn(recollection).data
+    read_out = found()
+    data = drawn(read_out).data
     assert list(data[DIAMONDS].y) == [0, 1, 2] and (np.diff(data[DIAMONDS].x) <= 0).all()
     for row, shade in zip(data[DIAMONDS].y, data[DIAMONDS].marker.color, strict=True):
         red, green, blue = (int(shade[start : start + 2], 16) for start in (1, 3, 5))
@@ -77,9 +78,9 @@ def test_rows_go_from_the_hardest_to_the_easiest_and_hold_their_own_clusters():
 
 
 def test_a_dot_is_as_large_as_its_kernel_weight_says_and_heavy_ones_are_tied():
-    recollection = found(sigma=0.2)
-    data = drawn(recollection).data
-    kernel = np.sort(np.delete(recollection.kernel.numpy(), 4))[::-1]
+    read_out = found(sigma=0.2)
+    data = drawn(read_out).data
+    kernel = np.sort(np.delete(read_out.kernel.numpy(), 4))[::-1]
     np.testing.assert_allclose(data[PROTOTYPES].marker.size, SMALLEST + (LARGEST - SMALLEST) * np.sqrt(kernel))
     assert np.isnan(np.array(data[LINES].x, dtype=float)).sum() == (kernel >= LINKED).sum()
 
@@ -92,10 +93,10 @@ def test_rings_are_where_the_cosine_is_what_they_say():
 
 
 def test_the_left_of_a_row_says_how_many_and_how_many_effectively():
-    recollection = found()
-    notes = [note.text for note in drawn(recollection).layout.annotations]
+    read_out = found()
+    notes = words(drawn(read_out))
     for cluster in range(3):
-        assert f"{len(recollection.prototypes(cluster))} · <b>{recollection.effective(cluster):.1f}</b>" in notes
+        assert f"{len(read_out.prototypes(cluster))} · <b>{read_out.effective(cluster):.1f}</b>" in notes
 
 
 @pytest.mark.parametrize("settings", [{"clusters": 1}, {"clusters": 16}, {"clusters": 16, "sigma": 10.0}])
@@ -104,9 +105,9 @@ def test_the_number_of_traces_is_always_the_same(settings):
 
 
 def test_empty_clusters_and_no_match_are_drawn_too():
-    recollection = read_out(small_batch(pairs=4), 0, clusters=6)
-    figure = draw_kernel_memory(recollection, ["a", "b", "c", "d"], title="few")
-    assert [note.text for note in figure.layout.annotations].count("empty") == 3
+    few = read_out(small_batch(pairs=4), 0, clusters=6)
+    figure = draw_kernel_memory(few, ["a", "b", "c", "d"], title="few")
+    assert words(figure).count("empty") == 3
     assert len(figure.data[MATCH].x) == 0 and not any(note.text == "its match" for note in figure.layout.annotations)
     assert len(figure.data) == len(drawn(found()).data)
 
@@ -120,18 +121,14 @@ ROWS = [Attribution(2, 0.81, [3, 0], [0.75, 0.25], [1, 0]), Attribution(0, -0.12
 CAPTIONS = ["a dog", "two dogs", "<b>a cat</b>", "a $bird$"]
 
 
-def words(figure):
-    return [note.text for note in figure.layout.annotations]
-
-
-def test_a_row_says_the_cosine_and_each_prototype_with_its_weight_and_verdict():
+def test_a_row_says_the_cosine_and_each_prototype_with_its_weight_and_truth_label():
     figure = draw_prototypes(ROWS, CAPTIONS, title="Made of", match=0.5)
     said = words(figure)
     assert "<b>0.81</b>" in said and "<b>−0.12</b>" in said
     assert [text for text in said if text.endswith(" %")] == ["75 %", "25 %", "100 %"]
     assert [text for text in said if "dog" in text or "bird" in text] == ["a &#36;bird&#36;", "a dog", "two dogs"]
-    verdicts = {note.text: note.font.color for note in figure.layout.annotations if "true" in note.text}
-    assert verdicts == {"<b>✓ true</b>": GREEN}
+    truth_labels = {note.text: note.font.color for note in figure.layout.annotations if "true" in note.text}
+    assert truth_labels == {"<b>✓ true</b>": GREEN}
     assert any(note.text == "<b>✗ false</b>" and note.font.color == VERMILION for note in figure.layout.annotations)
 
 
@@ -153,7 +150,7 @@ def test_pictures_are_shown_where_the_candidates_are_pictures(pictures):
     assert len(draw_prototypes(ROWS, pictures, title="Made of", anchor=anchor).layout.images) == 4
 
 
-def test_no_world_no_verdicts_and_no_negative_no_rows():
+def test_no_world_no_truth_labels_and_no_negative_no_rows():
     unjudged = [Attribution(0, 0.5, [0, 1], [0.6, 0.4])]
     assert not any("true" in text or "false" in text for text in words(draw_prototypes(unjudged, CAPTIONS, title="x")))
     assert draw_prototypes([], CAPTIONS, title="x").layout.height > 0

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from itmlab.errors import ItmlabError
 from itmlab.models import (
     LateInteractionConfig,
     OscarDualEncoderConfig,
@@ -16,6 +15,7 @@ from itmlab.models import (
 from itmlab.scenes import load as load_scenes
 from itmlab.studies.itcontrast.memory import LEAST, attribution, read_out, synthesis_batch
 from itmlab.synthesis import SynHNC
+from tests.refusals import refused
 from tests.studies.small_world import small_set
 from tests.studies.synthesis_batches import small_batch
 from tests.synthesis.memory_by_loops import kernel_weights, synthetic
@@ -86,16 +86,16 @@ def test_an_empty_cluster_has_no_hardness_no_place_and_no_prototypes():
     assert len(found.prototypes(5)) == 0 and attribution(small_batch(pairs=4), found, first=6)[-1].cluster < 3
 
 
-def test_what_a_negative_is_made_of_comes_hardest_first_with_the_worlds_verdicts():
+def test_what_a_negative_is_made_of_comes_hardest_first_with_the_worlds_truth_labels():
     batch = small_batch()
     found = read_out(batch, 4, **SETTINGS)
     rows = attribution(batch, found, first=2, prototypes=3)
     assert [row.hardness for row in rows] == sorted(found.hardness.tolist(), reverse=True)[:2]
     for row in rows:
         assert list(row.prototypes) == found.prototypes(row.cluster)[: len(row.prototypes)].tolist()
-        assert list(row.verdicts) == [int(batch.truth[4, at]) for at in row.prototypes]
+        assert list(row.truth_labels) == [int(batch.truth[4, at]) for at in row.prototypes]
         assert all(weight >= LEAST for weight in row.weights[1:])
-    assert attribution(small_batch(world=False), found)[0].verdicts is None
+    assert attribution(small_batch(world=False), found)[0].truth_labels is None
 
 
 @pytest.mark.parametrize("direction", ["image", "caption"])
@@ -138,7 +138,5 @@ def test_its_hardest_is_the_nearest_that_is_not_its_own():
 
 
 def test_what_cannot_be_made_a_batch_is_one_line(colour_model):
-    with pytest.raises(ItmlabError, match="1 pictures have no negatives"):
-        synthesis_batch(colour_model, small_set(1))
-    with pytest.raises(ItmlabError, match="Linear has no features of pictures alone"):
-        synthesis_batch(torch.nn.Linear(1, 1), small_set(4))
+    refused("1 pictures have no negatives", synthesis_batch, colour_model, small_set(1))
+    refused("Linear has no features of pictures alone", synthesis_batch, torch.nn.Linear(1, 1), small_set(4))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from itmlab.errors import ItmlabError
 from itmlab.losses import gaussian_noise, info_cmr
 from itmlab.studies.itcontrast.sweeps import (
     ROUNDING,
@@ -18,6 +17,7 @@ from itmlab.studies.itcontrast.sweeps import (
 )
 from itmlab.synthesis import SynHNC
 from itmlab.synthesis.synhnc import kmeans, squared_distances
+from tests.refusals import refused
 from tests.studies.synthesis_batches import small_batch
 from tests.synthesis.memory_by_loops import kernel_weights, synthetic
 
@@ -150,8 +150,8 @@ def test_synthetic_negatives_of_false_negatives_are_counted():
     batch = small_batch()
     shares = true_prototypes(batch, clusters=1, sigma=0.005)
     hardest = batch.scores.masked_fill(batch.positives, -2).argmax(1)
-    verdicts = batch.truth[torch.arange(16), hardest]
-    expected = 100 * float((verdicts == 1).sum()) / float((verdicts >= 0).sum())
+    truth_labels = batch.truth[torch.arange(16), hardest]
+    expected = 100 * float((truth_labels == 1).sum()) / float((truth_labels >= 0).sum())
     for value, low, high in shares.values():  # one cluster and a narrow kernel: the hardest negative, three times
         assert value == pytest.approx(expected) and low <= value <= high
     many = true_prototypes(batch, clusters=4, sigma=0.3)
@@ -167,9 +167,6 @@ def test_empty_clusters_count_for_nothing():
 
 
 def test_what_cannot_be_asked_is_one_line():
-    with pytest.raises(ItmlabError, match="no sweep over 0 values"):
-        memory_sweep(small_batch(), "sigma", [])
-    with pytest.raises(ItmlabError, match="take sigma or clusters"):
-        memory_sweep(small_batch(), "tau", [1.0])
-    with pytest.raises(ItmlabError, match="no world"):
-        true_prototypes(small_batch(world=False))
+    refused("no sweep over 0 values", memory_sweep, small_batch(), "sigma", [])
+    refused("take sigma or clusters", memory_sweep, small_batch(), "tau", [1.0])
+    refused("no world", true_prototypes, small_batch(world=False))

@@ -41,29 +41,19 @@ def test_updating_leaves_the_figure_as_if_made_anew():
         assert live.layout[name] == wanted.layout[name]
 
 
-@pytest.mark.parametrize("reason", ["ITMLAB_STATIC", "no kernel", "no anywidget"])
-def test_without_a_front_end_the_figures_are_shown_still(simple, monkeypatch, reason):
+@pytest.mark.parametrize("reason", ["ITMLAB_STATIC", "no kernel", "no anywidget", None])
+def test_without_a_front_end_the_figures_are_shown_still_and_with_one_the_widget(simple, monkeypatch, reason):
     shell = type("Shell", (), {"kernel": None if reason == "no kernel" else object()})()
     monkeypatch.setattr(explorer, "get_ipython", lambda: shell)
+    monkeypatch.delenv("ITMLAB_STATIC", raising=False)
     if reason == "ITMLAB_STATIC":
         monkeypatch.setenv("ITMLAB_STATIC", "1")
-    else:
-        monkeypatch.delenv("ITMLAB_STATIC", raising=False)
     if reason == "no anywidget":
         monkeypatch.setattr(explorer, "find_spec", lambda name: None)
     shown = []
-    monkeypatch.setattr(explorer, "display", lambda *things: shown.extend(things))
+    monkeypatch.setattr(explorer, "display", lambda *given: shown.extend(given))
     simple._ipython_display_()
-    assert [type(thing) for thing in shown] == [go.Figure]
-
-
-def test_with_a_front_end_the_widget_is_shown(simple, monkeypatch):
-    monkeypatch.delenv("ITMLAB_STATIC", raising=False)
-    monkeypatch.setattr(explorer, "get_ipython", lambda: type("Shell", (), {"kernel": object()})())
-    shown = []
-    monkeypatch.setattr(explorer, "display", lambda *things: shown.extend(things))
-    simple._ipython_display_()
-    assert [type(thing) for thing in shown] == [ipywidgets.VBox]
+    assert [type(one) for one in shown] == [go.Figure if reason else ipywidgets.VBox]
 
 
 def test_explorers_are_a_name_away():

@@ -8,11 +8,11 @@ import plotly.graph_objects as go
 import pytest
 from PIL import Image
 
-from itmlab.errors import ItmlabError
 from itmlab.studies.kit import saving
 from itmlab.studies.kit.canvas import draw_gallery
 from itmlab.studies.kit.saving import committed, save, write_figure, write_pages
 from itmlab.studies.kit.theme import styled
+from tests.refusals import refused
 
 
 @pytest.fixture
@@ -42,14 +42,12 @@ def test_a_committed_figure_is_read_back(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(saving, "project_directory", lambda: tmp_path)
     save(go.Figure(go.Bar(x=["a"], y=[2.5])), "bars", {"seed": 0}, directory=tmp_path / "figures")
     assert list(committed("bars").data[0].y) == [2.5]
-    with pytest.raises(ItmlabError, match="there are: bars"):
-        committed("lines")
+    refused("there are: bars", committed, "lines")
 
 
 def test_an_installed_copy_has_none(monkeypatch) -> None:
     monkeypatch.setattr(saving, "project_directory", lambda: None)
-    with pytest.raises(ItmlabError, match="git clone"):
-        committed("bars")
+    refused("git clone", committed, "bars")
 
 
 def test_every_page_and_the_index_can_be_made_from_the_json_alone(tmp_path, monkeypatch, pictures):
@@ -67,8 +65,7 @@ def test_every_page_and_the_index_can_be_made_from_the_json_alone(tmp_path, monk
 
 def test_json_that_is_no_figure_is_named(tmp_path):
     (tmp_path / "other.json").write_text("[1]")
-    with pytest.raises(ItmlabError, match=r"other\.json: not a saved figure"):
-        write_pages(tmp_path)
+    refused(r"other\.json: not a saved figure", write_pages, tmp_path)
 
 
 def test_a_folder_without_figures_has_an_index_that_says_so(tmp_path):
@@ -142,14 +139,11 @@ def test_the_quick_profile_has_a_folder_of_its_own(tmp_path, no_chrome, monkeypa
 
 @pytest.mark.parametrize("name", ["", "../a", "a/b", "a b", ".a", "a.png"])
 def test_names_that_are_no_file_names_are_refused(tmp_path, name):
-    with pytest.raises(ItmlabError, match="name for a figure"):
-        save(figure(), name, PROVENANCE, directory=tmp_path)
+    refused("name for a figure", save, figure(), name, PROVENANCE, directory=tmp_path)
 
 
 def test_one_figure_goes_to_a_file_by_its_ending(tmp_path, no_chrome):
     assert "plotly" in write_figure(figure(), tmp_path / "a.html").read_text()
     assert json.loads(write_figure(figure(), tmp_path / "a.json").read_text())["figure"]["data"]
-    with pytest.raises(ItmlabError, match="no PNG without a Chrome"):
-        write_figure(figure(), tmp_path / "a.png")
-    with pytest.raises(ItmlabError, match="kind of figure file"):
-        write_figure(figure(), tmp_path / "a.pdf")
+    refused("no PNG without a Chrome", write_figure, figure(), tmp_path / "a.png")
+    refused("kind of figure file", write_figure, figure(), tmp_path / "a.pdf")

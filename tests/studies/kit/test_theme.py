@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from itmlab.metrics.statistics import share
 from itmlab.studies.kit.theme import (
     PALETTE,
-    VERDICTS,
+    TRUTH_LABELS,
     colour,
     error_bars,
     label,
@@ -28,26 +28,19 @@ def test_bars_reach_from_the_lower_to_the_upper_end():
     assert bars["arrayminus"] == [pytest.approx(shares[0].percent - shares[0].lower), 0] and bars["color"] == "#123456"
 
 
-def test_markup_is_shown_not_obeyed():
-    assert label("<a href='javascript:x'>dog</a>") == "&lt;a href=&#x27;javascript:x&#x27;&gt;dog&lt;/a&gt;"
-
-
-def test_quotes_are_written_as_plotly_reads_them():
-    assert label('statistics="all"') == "statistics=&#34;all&#34;"
-
-
-def test_no_formula_reaches_mathjax():
-    assert "$" not in label("a $5$ dog")
-    assert html.unescape(label("a $5$ dog")) == "a $5$ dog"
-
-
-def test_long_text_is_wrapped_between_words_and_cut():
-    assert label("a brown dog runs", width=8) == "a brown<br>dog runs"
-    assert label("a brown dog runs over the green grass", width=9, lines=2) == "a brown<br>dog …"
-
-
-def test_control_characters_become_spaces():
-    assert label("a\x00dog\nruns\u202eback") == "a dog runs back"
+@pytest.mark.parametrize(
+    ("said", "options", "shown"),
+    [
+        ("<a href='javascript:x'>dog</a>", {}, "&lt;a href=&#x27;javascript:x&#x27;&gt;dog&lt;/a&gt;"),
+        ('statistics="all"', {}, "statistics=&#34;all&#34;"),  # as Plotly reads quotes
+        ("a $5$ dog", {}, "a &#36;5&#36; dog"),  # no formula reaches MathJax
+        ("a brown dog runs", {"width": 8}, "a brown<br>dog runs"),
+        ("a brown dog runs over the green grass", {"width": 9, "lines": 2}, "a brown<br>dog …"),
+        ("a\x00dog\nruns\u202eback", {}, "a dog runs back"),
+    ],
+)
+def test_a_label_is_letters_wrapped_between_words_and_cut(said, options, shown):
+    assert label(said, **options) == shown
 
 
 @settings(deadline=None, max_examples=40)
@@ -103,11 +96,11 @@ def luminance(shade: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-@pytest.mark.parametrize("shade", [*PALETTE, *(shade for shade, _ in VERDICTS.values())])
+@pytest.mark.parametrize("shade", [*PALETTE, *(shade for shade, _ in TRUTH_LABELS.values())])
 def test_every_colour_stands_out_from_white(shade: str):
     assert 1.05 / (luminance(shade) + 0.05) > 1.7
 
 
-def test_verdicts_differ_by_sign_as_well_as_by_colour():
-    signs = [words[0] for _, words in VERDICTS.values()]
+def test_truth_labels_differ_by_sign_as_well_as_by_colour():
+    signs = [words[0] for _, words in TRUTH_LABELS.values()]
     assert len(set(signs)) == 3

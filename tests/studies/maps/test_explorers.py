@@ -7,6 +7,7 @@ import pytest
 from itmlab.models import DualEncoderConfig, build_model
 from itmlab.studies.kit.theme import title_and_subtitle
 from itmlab.studies.maps.explorers import explore_attention, explore_embeddings
+from tests.studies.reading import controls, opened
 from tests.studies.small_maps import small_maps
 from tests.studies.small_world import small_set
 
@@ -15,13 +16,7 @@ from tests.studies.small_world import small_set
 def explorer():
     data = small_set(8)
     models = {name: build_model(DualEncoderConfig.tiny(), data.captions, seed=seed) for seed, name in enumerate("ab")}
-    made = explore_attention(models, data)
-    made.widget()
-    return made
-
-
-def controls(explorer):
-    return {control.description: control for control in explorer.controls}
+    return opened(explore_attention(models, data))
 
 
 def words(explorer):
@@ -52,9 +47,7 @@ def maps():
 
 @pytest.fixture
 def space(maps):
-    made = explore_embeddings(maps, small_set(), picture=3)
-    made.widget()
-    return made
+    return opened(explore_embeddings(maps, small_set(), picture=3))
 
 
 def title(space) -> str:

@@ -13,6 +13,7 @@ from itmlab.studies.maps.figures import (
     draw_projection,
     draw_similarities,
 )
+from tests.studies.reading import words
 
 
 def maps(picture, words):
@@ -23,7 +24,7 @@ def test_one_row_a_checkpoint_one_column_a_word(pictures):
     rows = {"w/o FNE": maps(pictures[0], ["dog", "<b>"]), "FNE": maps(pictures[0], ["dog", "<b>"])}
     figure = draw_attention_maps(rows, title="t")
     assert len(figure.layout.images) == 2 * 3
-    assert [a.text for a in figure.layout.annotations][:3] == ["<b>w/o FNE</b>", "dog", "&lt;b&gt;"]
+    assert words(figure)[:3] == ["<b>w/o FNE</b>", "dog", "&lt;b&gt;"]
     assert len({image.y for image in figure.layout.images}) == 2
 
 

@@ -3,7 +3,7 @@
 import gzip
 
 from itmlab.studies.parser.learn_words import gold_tuples, learn, read_factual
-from itmlab.text.rules.lexicon import TABLE, Knowledge, knowledge
+from itmlab.text.rules.lexicon import TABLE, Lexicon, shipped_lexicon
 from itmlab.text.rules.scene_graph import scene_graph
 from tests.text.trees import tree
 
@@ -37,17 +37,17 @@ def test_names_of_things_and_relations_are_learnt():
         {("man",), ("robe",), ("man", "wear", "robe")},
         {("stone",)},
     ] * 4
-    known = learn([caption for caption, _, _ in ROWS], gold, docs)
-    assert "swivel chair" in known.names
-    assert known.attributes["iron"] == "metal"
-    assert known.of["heap"] == "transparent"
-    assert known.relations["clad in"] == "wear"
-    assert [scene_graph(doc, known).tuples() for doc in docs[:4]] == gold[:4]
-    assert scene_graph(docs[1], Knowledge()).tuples() != gold[1]
+    lexicon = learn([caption for caption, _, _ in ROWS], gold, docs)
+    assert "swivel chair" in lexicon.names
+    assert lexicon.attributes["iron"] == "metal"
+    assert lexicon.of["heap"] == "transparent"
+    assert lexicon.relations["clad in"] == "wear"
+    assert [scene_graph(doc, lexicon).tuples() for doc in docs[:4]] == gold[:4]
+    assert scene_graph(docs[1], Lexicon()).tuples() != gold[1]
 
 
 def test_the_shipped_table_is_small_and_tells_its_source():
     text = TABLE.read_text("utf-8")
     assert TABLE.stat().st_size < 60_000
     assert "FACTUAL" in text and "CC BY 4.0" in text and "CC BY-SA 4.0" in text
-    assert "tennis racket" in knowledge().names
+    assert "tennis racket" in shipped_lexicon().names

@@ -4,18 +4,13 @@ import pytest
 
 from itmlab import studies
 from itmlab.studies.kit.theme import title_and_subtitle
+from tests.studies.reading import controls, opened
 from tests.studies.small_retrievals import small_retrievals
 
 
 @pytest.fixture
 def explorer():
-    made = studies.sam.explore_retrieval(small_retrievals(), sentence="a red square", k=3)
-    made.widget()
-    return made
-
-
-def controls(explorer):
-    return {control.description: control for control in explorer.controls}
+    return opened(studies.sam.explore_retrieval(small_retrievals(), sentence="a red square", k=3))
 
 
 def words(explorer):

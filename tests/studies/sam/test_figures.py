@@ -16,6 +16,8 @@ from itmlab.studies.sam.figures import (
     greenness,
 )
 from itmlab.studies.sam.rankings import Ranking
+from tests.studies.kit.test_theme import luminance
+from tests.studies.reading import words
 
 MEASURES = {
     "one": {"R@5": (30.0, 25.0, 36.0), "NCS@5": (50.0, 48.0, 52.0)},
@@ -45,21 +47,13 @@ def test_many_measures_take_two_rows():
 HOSTILE = "<img src=x onerror=alert(1)> $x$ " + "word " * 4000
 
 
-def ranking(relevance=(2.0, 0.0, 1.0), annotated=(False, True, False), verdict=(1, 0, -1)) -> Ranking:
-    given = [None if values is None else np.array(values) for values in (annotated, verdict)]
+def ranking(relevance=(2.0, 0.0, 1.0), annotated=(False, True, False), truth_label=(1, 0, -1)) -> Ranking:
+    given = [None if values is None else np.array(values) for values in (annotated, truth_label)]
     return Ranking(np.array([2, 0, 1]), np.array(relevance), 4.0, *given, {"R@3": 100.0, "SR@3": 40.0, "NCS@3": 61.2})
-
-
-def words(figure) -> list[str]:
-    return [annotation.text for annotation in figure.layout.annotations]
 
 
 def frames(figure) -> list[str]:
     return [shape.line.color for shape in figure.layout.shapes if (shape.line.width or 0) > 2]
-
-
-def luminance(shade: str) -> float:
-    return sum(w * int(shade[at : at + 2], 16) for w, at in ((0.2126, 1), (0.7152, 3), (0.0722, 5)))
 
 
 def test_the_greener_the_more_similar_and_darker_too():
@@ -93,7 +87,9 @@ def test_ground_truth_has_a_star_and_the_world_its_say(pictures):
     said = words(draw_ranked_pictures("a dog", pictures, {"one": ranking()}, title="best"))
     assert "<b>2 ★</b>" in said and "<b>1</b>" in said
     assert any("✓ true" in text for text in said) and any("★ ground truth" in text for text in said)
-    bare = words(draw_ranked_pictures("a dog", pictures, {"one": ranking(annotated=None, verdict=None)}, title="best"))
+    bare = words(
+        draw_ranked_pictures("a dog", pictures, {"one": ranking(annotated=None, truth_label=None)}, title="best")
+    )
     assert not any("★" in text or "✓" in text for text in bare)
 
 
@@ -163,32 +159,32 @@ def test_what_k_places_can_hold_at_most_is_drawn_for_shares_only():
 
 
 random = np.random.default_rng(0)
-VERDICTS = random.choice([1, 0, -1], 4000, p=[0.2, 0.75, 0.05])
-RELEVANCE = np.abs(random.normal(0, 1, 4000)) + (VERDICTS == 1)
+TRUTH_LABELS = random.choice([1, 0, -1], 4000, p=[0.2, 0.75, 0.05])
+RELEVANCE = np.abs(random.normal(0, 1, 4000)) + (TRUTH_LABELS == 1)
 
 
 def in_row(figure, axis):
     return [trace for trace in figure.data if trace.yaxis == axis]
 
 
-def test_each_verdict_is_a_distribution_of_its_own():
-    figure = draw_relevance_by_truth({"CIDEr": RELEVANCE}, VERDICTS, title="t")
+def test_each_truth_label_is_a_distribution_of_its_own():
+    figure = draw_relevance_by_truth({"CIDEr": RELEVANCE}, TRUTH_LABELS, title="t")
     upper = in_row(figure, "y")
     assert [trace.name for trace in upper] == ["✓ true", "✗ false", "? undecided"]
     assert [sum(trace.y) for trace in upper] == pytest.approx([100, 100, 100])
-    assert f"{(VERDICTS == 1).sum():,} ✓ true" in figure.layout.title.text
+    assert f"{(TRUTH_LABELS == 1).sum():,} ✓ true" in figure.layout.title.text
 
 
 def test_the_share_of_true_ones_is_counted_among_the_decided():
-    figure = draw_relevance_by_truth({"CIDEr": RELEVANCE}, VERDICTS, title="t")
+    figure = draw_relevance_by_truth({"CIDEr": RELEVANCE}, TRUTH_LABELS, title="t")
     (lower,) = in_row(figure, "y2")
     true, decided = lower.customdata[:, 1], lower.customdata[:, 2]
     assert lower.y == pytest.approx(100 * true / decided) and (decided >= 10).all()
-    assert decided.sum() <= (VERDICTS >= 0).sum()
+    assert decided.sum() <= (TRUTH_LABELS >= 0).sum()
 
 
 def test_two_metrics_stand_beside_each_other_and_share_a_legend():
-    figure = draw_relevance_by_truth({"CIDEr": RELEVANCE, "<i>SPICE</i>": RELEVANCE / 9}, VERDICTS, title="t")
+    figure = draw_relevance_by_truth({"CIDEr": RELEVANCE, "<i>SPICE</i>": RELEVANCE / 9}, TRUTH_LABELS, title="t")
     assert sum(bool(trace.showlegend) for trace in figure.data) == 3
     assert not any("<i>" in (note.text or "") for note in figure.layout.annotations)
 

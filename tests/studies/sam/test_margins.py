@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from itmlab.studies.kit.theme import BLUE, VERMILION, WIDTH
-from itmlab.studies.sam.figures import mixed
+from itmlab.studies.kit.theme import BLUE, VERMILION, WIDTH, mixed
 from itmlab.studies.sam.margins import ALIKE, MATCH, OUTER, PAPER_GAINS, draw_adaptive_margins, draw_reduced_data
+from tests.studies.reading import words
 
 RELEVANCE, MARGINS = np.array([2.0, 1.0, 0.0]), np.array([-0.05, 0.1, 0.25])
 
@@ -37,7 +37,7 @@ def test_blue_is_alike_and_red_is_not():
 
 def test_captions_are_words_not_markup():
     figure = drawn()
-    said = [note.text for note in figure.layout.annotations] + [*figure.data[-1].customdata]
+    said = [*words(figure), *figure.data[-1].customdata]
     assert not any("<b>a cat" in text or "$bird" in text for text in said)
     assert sum("&lt;b&gt;a cat" in text for text in said) == 3  # its row, and both of its dots
     assert "φ 2.00, margin -0.05" in figure.data[-1].hovertext
@@ -57,15 +57,8 @@ ROWS = [
     for seed in range(3)
 ]
 DIFFERENCES = [
-    {
-        "share": share,
-        "recipe": "hardest + SAM",
-        "baseline": "hardest",
-        "measure": measure,
-        "difference": -4.0,
-        "lower": -9.0,
-        "upper": 2.0,
-    }
+    {"share": share, "recipe": "hardest + SAM", "baseline": "hardest", "measure": measure}
+    | {"difference": -4.0, "lower": -9.0, "upper": 2.0}
     for share in (0.1, 1.0)
     for measure in ("RSum", "Nsum")
 ]

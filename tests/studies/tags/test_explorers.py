@@ -8,8 +8,9 @@ from itmlab.studies.kit.theme import title_and_subtitle
 from itmlab.studies.tags.explorers import explore_masking, explore_negatives, explore_words
 from itmlab.studies.tags.negatives import synthetic_negatives
 from itmlab.text.graph import SceneGraph, SceneObject, Span, tokenise
-from tests.studies.colour_tower import ColourTower, judging_set
-from tests.studies.small_tower import small_tower
+from tests.studies.colour_cross_encoder import ColourCrossEncoder, judging_set
+from tests.studies.reading import controls, opened, words
+from tests.studies.small_cross_encoder import small_cross_encoder
 
 NOUNS = {"dog", "man", "ball"}
 
@@ -25,17 +26,7 @@ def parse(captions):
 
 @pytest.fixture
 def of_masking():
-    made = explore_masking("a man and a dog play with a ball", parse=parse)
-    made.widget()
-    return made
-
-
-def controls(explorer):
-    return {control.description: control for control in explorer.controls}
-
-
-def words(figure):
-    return [annotation.text for annotation in figure.layout.annotations]
+    return opened(explore_masking("a man and a dog play with a ball", parse=parse))
 
 
 def test_it_shows_the_graph_the_phrases_and_three_draws_of_each_masking(of_masking):
@@ -97,20 +88,18 @@ def data(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def tower(data):
-    return small_tower(data.captions)
+def model(data):
+    return small_cross_encoder(data.captions)
 
 
 @pytest.fixture
-def of_negatives(data, tower):
-    made = explore_negatives(tower, data, picture=1, rows=4, drawn=6)
-    made.widget()
-    return made
+def of_negatives(data, model):
+    return opened(explore_negatives(model, data, picture=1, rows=4, drawn=6))
 
 
-def test_it_shows_the_hardest_negatives_of_the_caption(of_negatives, data, tower):
+def test_it_shows_the_hardest_negatives_of_the_caption(of_negatives, data, model):
     chosen = int(data.captions_of_image[1][0])
-    made = synthetic_negatives(data, [chosen], "tags", run=tower, keep=4, fluent="scenes")
+    made = synthetic_negatives(data, [chosen], "tags", run=model, keep=4, fluent="scenes")
     (figure,) = of_negatives.shown
     assert f"Negatives of caption {data.caption_ids[chosen]}" in figure.layout.title.text
     assert {f"<b>{score:.3f}</b>" for score in made.scores[1].tolist()} <= set(words(figure))
@@ -133,8 +122,8 @@ def test_fewer_maskings_another_temperature_and_another_seed_are_seen(of_negativ
         assert words(of_negatives.shown[0]) != before, name
 
 
-def test_each_filter_lets_more_through_than_the_one_before(data, tower):
-    explorer = explore_negatives(tower, data, generator="wm", rows=1000, fluent=None)
+def test_each_filter_lets_more_through_than_the_one_before(data, model):
+    explorer = explore_negatives(model, data, generator="wm", rows=1000, fluent=None)
     found = []
     for name in ("with implied words", "the paper's", "none"):
         controls(explorer)["filter"].value = name
@@ -163,9 +152,7 @@ def squares():
 
 @pytest.fixture
 def of_words(squares):
-    made = explore_words({"tower": ColourTower(squares.captions)}, squares)
-    made.widget()
-    return made
+    return opened(explore_words({"cross-encoder": ColourCrossEncoder(squares.captions)}, squares))
 
 
 def test_it_begins_with_a_caption_of_the_picture_and_nothing_to_correct(of_words):
@@ -194,7 +181,9 @@ def test_another_picture_brings_its_captions(of_words):
 
 
 def test_it_can_begin_with_a_sentence(squares):
-    made = explore_words({"tower": ColourTower(squares.captions)}, squares, picture=3, sentence="A red square.")
+    made = explore_words(
+        {"cross-encoder": ColourCrossEncoder(squares.captions)}, squares, picture=3, sentence="A red square."
+    )
     assert controls(made)["picture"].value == 3 and controls(made)["sentence"].value == "A red square."
 
 

@@ -26,6 +26,7 @@ from itmlab.synthesis.negative import Change, edited
 from itmlab.text import Span
 from itmlab.text.alignment import token_characters
 from itmlab.text.graph import tokenise
+from tests.studies.reading import words
 from tests.studies.small_world import small_set
 
 CAPTION = "A man and a dog sit on a red bench near a dog."
@@ -85,10 +86,6 @@ def test_long_and_odd_sentences_are_cut(sentence):
     assert written.count("<br>") <= 1 and len(written) < 80
 
 
-def words(figure):
-    return [note.text for note in figure.layout.annotations]
-
-
 def negative(word, score, truth=None, fluency=None):
     spans = {"spans": (Span(1, 2),), "source": ("red",), "replacement": (word,), "kind": ("attribute",)}
     return Negative(f"A {word} square.", 0, 0, score=score, truth=truth, fluency=fluency, **spans)
@@ -97,7 +94,7 @@ def negative(word, score, truth=None, fluency=None):
 NEGATIVES = [negative("blue", 0.7, False, 12.34), negative("<i>", 0.2, True, 4321.0), negative("odd", 0.1)]
 
 
-def test_each_negative_is_a_row_with_score_perplexity_and_verdict(pictures):
+def test_each_negative_is_a_row_with_score_perplexity_and_truth_label(pictures):
     figure = draw_negative_list(
         pictures[0], "A red square.", NEGATIVES, title="t", score=0.5, scores=[0.7, 0.2, 0.1], own_captions=["Red."]
     )
@@ -152,7 +149,7 @@ def test_a_dot_a_triple_and_shares_beside_the_lines():
     assert not dots.showlegend and figure.layout.xaxis.range == figure.layout.yaxis.range
 
 
-def test_dots_have_the_colour_of_the_verdict_and_each_is_named_once():
+def test_dots_have_the_colour_of_the_truth_label_and_each_is_named_once():
     pairs = Pairs(np.full(3, 0.5), np.array([0.1, 0.2, 0.3]), np.array([0, 1, 0]))
     figure = draw_score_scatter({"one": pairs, "two": pairs}, title="t")
     named = [(trace.name, trace.showlegend, list(trace.y)) for trace in figure.data]
@@ -170,7 +167,9 @@ def test_the_hardest_of_each_caption_that_has_negatives():
     rows = [[Negative("a", 0, 0, score=0.9, truth=True), Negative("b", 0, 0, score=0.1, truth=False)], []]
     made = SyntheticNegatives(data, "vse_c", (0, 2), rows, torch.tensor([0.5, 0.6]), object())
     pairs = Pairs.of(made)
-    assert pairs.positive.tolist() == [0.5] and np.allclose(pairs.negative, [0.9]) and pairs.verdicts.tolist() == [1]
+    assert (
+        pairs.positive.tolist() == [0.5] and np.allclose(pairs.negative, [0.9]) and pairs.truth_labels.tolist() == [1]
+    )
     assert np.allclose(Pairs.of(made, logits=True).negative, [0.9])
 
 

@@ -7,7 +7,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from itmlab.errors import ItmlabError
 from itmlab.scenes import load
 from itmlab.studies.tags.negatives import synthetic_negatives
 from itmlab.studies.tags.word_accuracy import (
@@ -26,8 +25,9 @@ from itmlab.synthesis.negative import Change, edited
 from itmlab.text import Span, phrases
 from itmlab.text.alignment import token_characters
 from itmlab.text.graph import tokenise
-from tests.studies.colour_tower import NAMES, ColourTower, judging_set
-from tests.studies.small_tower import small_tower
+from tests.refusals import refused
+from tests.studies.colour_cross_encoder import NAMES, ColourCrossEncoder, judging_set
+from tests.studies.small_cross_encoder import small_cross_encoder
 
 CAPTION = "A red dog, next to two cats, sleeps."
 
@@ -63,16 +63,20 @@ def test_any_change_alone_is_the_edit_with_that_change_alone(data):
     assert put_back(negative, places, range(len(places))) == caption
 
 
-@pytest.mark.parametrize(
-    "negative",
-    [
-        pytest.param(Negative("a cat on a mat"), id="retrieved"),
-        pytest.param(Negative("A cat.", spans=(Span(1, 2),), source=("dog",), replacement=("cow",)), id="other words"),
-        pytest.param(Negative("A cat.", spans=(Span(7, 8),), source=("dog",), replacement=("cat",)), id="outside"),
-        pytest.param(Negative("A cat.", spans=(Span(1, 2),), source=("cow",), replacement=("cat",)), id="other"),
-        pytest.param(Negative("A cat.", spans=(Span(1, 1),), source=("dog",), replacement=("cat",)), id="no words"),
-    ],
-)
+def of_a_word(start: int, end: int, source: str, replacement: str) -> Negative:
+    return Negative("A cat.", spans=(Span(start, end),), source=(source,), replacement=(replacement,))
+
+
+STRANGE = {
+    "retrieved": Negative("a cat on a mat"),
+    "other words": of_a_word(1, 2, "dog", "cow"),
+    "outside": of_a_word(7, 8, "dog", "cat"),
+    "other": of_a_word(1, 2, "cow", "cat"),
+    "no words": of_a_word(1, 1, "dog", "cat"),
+}
+
+
+@pytest.mark.parametrize("negative", STRANGE.values(), ids=list(STRANGE))
 def test_what_was_not_made_of_the_caption_word_by_word_has_no_places(negative):
     assert changed_places(negative, "A dog.") is None
 
@@ -93,12 +97,12 @@ def squares():
     data = judging_set()
     others = {name: NAMES[(at + 1) % 4] for at, name in enumerate(NAMES)}
     wrong = [recoloured(data, caption, others[NAMES[caption // 2 % 4]]) for caption in range(len(data.captions))]
-    return data, ColourTower(data.captions), wrong
+    return data, ColourCrossEncoder(data.captions), wrong
 
 
-def test_a_tower_that_knows_colours_is_right_about_every_word(squares):
-    data, tower, wrong = squares
-    study = word_study(tower, data, wrong)
+def test_a_cross_encoder_that_knows_colours_is_right_about_every_word(squares):
+    data, model, wrong = squares
+    study = word_study(model, data, wrong)
     assert study.left_out == 0 and len(study.negatives) == 16 and int(study.replaced.sum()) == 16
     for found in (study.discrimination(), study.correction()):
         assert found.all.percent == found.replaced.percent == found.kept.percent == 100 and found.replaced.count == 16
@@ -107,43 +111,46 @@ def test_a_tower_that_knows_colours_is_right_about_every_word(squares):
 
 
 def test_a_replaced_word_may_fit_and_then_it_is_missed(squares):
-    _, tower, _ = squares
+    _, model, _ = squares
     lied = judging_set()
     lied.captions[0] = "A blue square."  # of a red one
     negative = Negative("A red square.", 0, 0, (Span(1, 2),), ("blue",), ("red",), ("attribute",))
-    found = word_study(tower, lied, [negative]).discrimination()
+    found = word_study(model, lied, [negative]).discrimination()
     assert (found.replaced.count, found.replaced.of, found.kept.count) == (0, 1, 3)
 
 
 def test_captions_without_a_world_are_parsed(squares):
-    _, tower, wrong = squares
+    _, model, wrong = squares
     data = judging_set()
     data.world = None
-    study = word_study(tower, data, wrong[:2])
+    study = word_study(model, data, wrong[:2])
     assert study.discrimination("attribute").replaced.of == 2 and study.correction("object").all.of == 2
 
 
 def test_what_does_not_stand_piece_under_piece_is_left_out_and_counted(squares):
-    data, tower, wrong = squares
+    data, model, wrong = squares
     longer = replace(wrong[0], sentence="A blue red square.", replacement=("blue red",), spans=(Span(1, 3),))
     retrieved = Negative("there is a square that is blue").of(0, 0)
-    study = word_study(tower, data, [*wrong[:2], longer, retrieved])
+    study = word_study(model, data, [*wrong[:2], longer, retrieved])
     assert study.left_out == 2 and study.negatives == wrong[:2] and study.images.tolist() == [0, 0]
-    with pytest.raises(ItmlabError, match="none of 2 negatives has its caption's words"):
-        word_study(tower, data, [longer, retrieved])
-    with pytest.raises(ItmlabError, match="is of no caption of the data"):
-        word_study(tower, data, [Negative("a dog")])
-    with pytest.raises(ItmlabError, match="no kind of phrase 'noun'"):
-        study.correction("noun")
+    refused("none of 2 negatives has its caption's words", word_study, model, data, [longer, retrieved])
+    refused("is of no caption of the data", word_study, model, data, [Negative("a dog")])
+    refused("no kind of phrase 'noun'", study.correction, "noun")
+
+
+def rewritten_scenes(folder, **settings):
+    """Six scenes, a model of them, and what it makes of each one's first caption."""
+    data = load(images=6, cache=folder)
+    model = small_cross_encoder(data.captions)
+    captions = [int(own[0]) for own in data.captions_of_image]
+    made = synthetic_negatives(data, captions, run=model, samples=3, truth=False, **settings).all()
+    return data, model, made
 
 
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory):
-    data = load(images=6, cache=tmp_path_factory.mktemp("scenes"))
-    tower = small_tower(data.captions)
-    captions = [int(own[0]) for own in data.captions_of_image]
-    made = synthetic_negatives(data, captions, run=tower, keep=4, maskings=3, samples=3, truth=False).all()
-    return data, tower, made, word_study(tower, data, made)
+    data, model, made = rewritten_scenes(tmp_path_factory.mktemp("scenes"), keep=4, maskings=3)
+    return data, model, made, word_study(model, data, made)
 
 
 def shortest_kind(data, caption: int, first: int, last: int) -> str:
@@ -157,24 +164,24 @@ def shortest_kind(data, caption: int, first: int, last: int) -> str:
 
 @pytest.mark.parametrize("kind", [None, *KINDS])
 def test_accuracies_are_those_of_counting_by_hand(scenes, kind):
-    data, tower, made, study = scenes
+    data, model, made, study = scenes
     counts = {name: [0, 0] for name in ("discriminated", "found", "corrected", "restored")}
     assert len(study.negatives) + study.left_out == len(made) and len(study.negatives) > 12
     for negative in study.negatives:
         now, was = (
-            tower.tokenizer.backend_tokenizer.encode(text)
+            model.tokenizer.backend_tokenizer.encode(text)
             for text in (negative.sentence, data.captions[negative.caption])
         )
         with torch.no_grad():
-            said = tower(
+            said = model(
                 torch.tensor([now.ids]),
                 torch.ones(1, len(now.ids)),
                 heads=("wod", "woc"),
-                **tower.prepare_images([data.images[negative.image]]),
+                **model.prepare_images([data.images[negative.image]]),
             )
-        said.woc[..., tower.tokenizer.all_special_ids] = -torch.inf
+        said.woc[..., model.tokenizer.all_special_ids] = -torch.inf
         for at, (one, other) in enumerate(zip(now.ids, was.ids, strict=True)):
-            if one in (tower.tokenizer.cls_token_id, tower.tokenizer.sep_token_id):
+            if one in (model.tokenizer.cls_token_id, model.tokenizer.sep_token_id):
                 continue
             if kind not in (None, shortest_kind(data, negative.caption, *was.offsets[at])):
                 continue
@@ -207,10 +214,10 @@ def test_places_are_where_the_changes_are(scenes):
 
 def test_of_squares_every_new_colour_is_false_and_every_correction_true():
     data = judging_set()
-    tower = ColourTower(data.captions)
+    model = ColourCrossEncoder(data.captions)
     wrong = [recoloured(data, caption, "blue" if caption % 8 < 2 else "red") for caption in (0, 1, 2, 3, 5)]
-    study = word_study(tower, data, wrong)
-    found = word_truth(tower, data, study)
+    study = word_study(model, data, wrong)
+    found = word_truth(model, data, study)
     assert tuple(found.mismatched) == WORDS and tuple(found.sentences) == SENTENCES
     assert (found.mismatched["replaced, false"].count, found.mismatched["replaced, false"].of) == (5, 5)
     assert found.mismatched["kept"].count == 0 and found.mismatched["replaced, true"].of == 0
@@ -218,23 +225,22 @@ def test_of_squares_every_new_colour_is_false_and_every_correction_true():
         "caption": {1: 5, 0: 0, -1: 0}, "made wrong": {1: 0, 0: 5, -1: 0}, "corrected": {1: 5, 0: 0, -1: 0}
     }  # fmt: skip
     assert found.restored.percent == 100 and found.true["all"].percent == found.true["attribute"].percent == 100
-    assert word_truth(tower, data, study, threshold=0.01).mismatched["replaced, false"].count == 0
-    assert word_truth(tower, data, study, above=1.01).sentences["corrected"] == found.sentences["made wrong"]
+    assert word_truth(model, data, study, threshold=0.01).mismatched["replaced, false"].count == 0
+    assert word_truth(model, data, study, above=1.01).sentences["corrected"] == found.sentences["made wrong"]
 
 
-def test_of_scenes_the_verdicts_are_those_of_asking_one_by_one(tmp_path):
-    data = load(images=6, cache=tmp_path)
-    tower = small_tower(data.captions)
-    captions = [int(own[0]) for own in data.captions_of_image]
-    made = synthetic_negatives(data, captions, run=tower, keep=3, maskings=3, samples=3, truth=False).all()
-    study = word_study(tower, data, made)
-    found = word_truth(tower, data, study)
+def test_of_scenes_the_truth_labels_are_those_of_asking_one_by_one(tmp_path):
+    data, model, made = rewritten_scenes(tmp_path, keep=3, maskings=3)
+    study = word_study(model, data, made)
+    found = word_truth(model, data, study)
     code = {True: 1, False: 0, None: -1}
     sentences = {"made wrong": [one.sentence for one in study.negatives]}
-    sentences["corrected"] = corrections(tower, data, study.images.tolist(), sentences["made wrong"])
+    sentences["corrected"] = corrections(model, data, study.images.tolist(), sentences["made wrong"])
     for stage, texts in sentences.items():
-        verdicts = [code[data.world.entails(one.image, text)] for one, text in zip(study.negatives, texts, strict=True)]
-        assert found.sentences[stage] == {verdict: verdicts.count(verdict) for verdict in (1, 0, -1)}
+        truth_labels = [
+            code[data.world.entails(one.image, text)] for one, text in zip(study.negatives, texts, strict=True)
+        ]
+        assert found.sentences[stage] == {truth_label: truth_labels.count(truth_label) for truth_label in (1, 0, -1)}
     decided = len(study.negatives) - found.sentences["corrected"][-1]
     assert (found.true["all"].count, found.true["all"].of) == (found.sentences["corrected"][1], decided)
     assert sum(share.of for share in found.mismatched.values()) == int(study.counted.sum())
@@ -242,13 +248,10 @@ def test_of_scenes_the_verdicts_are_those_of_asking_one_by_one(tmp_path):
 
 
 def test_a_word_is_judged_by_the_caption_with_that_word_alone(tmp_path):
-    data = load(images=6, cache=tmp_path)
-    tower = small_tower(data.captions)
-    captions = [int(own[0]) for own in data.captions_of_image]
-    made = synthetic_negatives(data, captions, run=tower, keep=None, maskings=4, samples=3, truth=False).all()
+    data, model, made = rewritten_scenes(tmp_path, keep=None, maskings=4)
     single, double = ([one for one in made if len(one.spans) == changes] for changes in (1, 2))
     for some in (single, double):
-        study = word_study(tower, data, some)
+        study = word_study(model, data, some)
         expected = dict.fromkeys(WORDS[1:], 0)
         for row, negative in enumerate(study.negatives):
             for piece in study.replaced[row].nonzero().flatten().tolist():
@@ -259,16 +262,15 @@ def test_a_word_is_judged_by_the_caption_with_that_word_alone(tmp_path):
                     span = negative.spans[other]
                     words[span.start : span.end] = [negative.source[other]]
                     sentence = " ".join(words)
-                verdict = data.world.entails(negative.image, sentence)
-                expected[{True: WORDS[1], None: WORDS[2], False: WORDS[3]}[verdict]] += 1
-        found = word_truth(tower, data, study)
+                truth_label = data.world.entails(negative.image, sentence)
+                expected[{True: WORDS[1], None: WORDS[2], False: WORDS[3]}[truth_label]] += 1
+        found = word_truth(model, data, study)
         assert {name: found.mismatched[name].of for name in expected} == expected and sum(expected.values()) > 10
 
 
 def test_only_a_world_judges():
     data = judging_set()
-    tower = ColourTower(data.captions)
-    study = word_study(tower, data, [recoloured(data, 0, "blue")])
+    model = ColourCrossEncoder(data.captions)
+    study = word_study(model, data, [recoloured(data, 0, "blue")])
     data.world = None
-    with pytest.raises(ItmlabError, match="only a world says which sentences are true"):
-        word_truth(tower, data, study)
+    refused("only a world says which sentences are true", word_truth, model, data, study)

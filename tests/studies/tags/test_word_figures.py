@@ -22,6 +22,7 @@ from itmlab.studies.tags.word_figures import (
     draw_word_truth,
 )
 from itmlab.studies.tags.words import Part, WordExample, WordRow
+from tests.studies.reading import words
 
 NONE = share(torch.zeros(0).bool())
 
@@ -89,7 +90,7 @@ def test_bars_are_the_shares_with_the_number_of_words():
     assert words.error_x.array[0] == pytest.approx(TRUTH.mismatched["kept"].upper - 10) and words.error_x.array[1] == 0
 
 
-def test_verdicts_of_each_stage_add_up_to_a_hundred():
+def test_truth_labels_of_each_stage_add_up_to_a_hundred():
     figure = draw_word_truth(TRUTH, title="t")
     by_name = {bar.name: list(bar.x) for bar in figure.data[1:]}
     assert by_name == {"✓ true": [100, 25, 75], "✗ false": [0, 50, 25], "? undecided": [0, 25, 0]}
@@ -111,14 +112,14 @@ def test_the_control_is_a_pale_bar_below_each_that_does_not_touch_it():
     assert [note.text for note in figure.layout.annotations].count("25 %") == 4
 
 
-def row(name: str, sentence: str, scores=None, verdict=None, **parts) -> WordRow:
+def row(name: str, sentence: str, scores=None, truth_label=None, **parts) -> WordRow:
     """`word=0.7` gives a word its mismatch, `word="other"` its mark."""
     made = []
     for word in sentence.split():
         said = parts.get(word)
         kind = "mark" if isinstance(said, str) else "mismatch"
         made.append(Part(word, blank=bool(made), **({kind: said} if said is not None else {})))
-    return WordRow(name, tuple(made), scores or {}, verdict)
+    return WordRow(name, tuple(made), scores or {}, truth_label)
 
 
 CAPTION = row("caption", "a red dog sleeps", {"uniter": 0.9, "tags": 0.99}, 1)
@@ -130,15 +131,11 @@ def drawn(*rows: WordRow, count: int = 1):
     return draw_explained_words([WordExample(Image.new("RGB", (48, 48)), rows)] * count, title="t")
 
 
-def words(figure) -> list[str]:
-    return [annotation.text for annotation in figure.layout.annotations]
-
-
 def colours(figure) -> list[str]:
     return [shape.fillcolor for shape in figure.layout.shapes if shape.type == "path"]
 
 
-def test_every_word_name_score_and_verdict_is_there():
+def test_every_word_name_score_and_truth_label_is_there():
     found = words(drawn(CAPTION, WRONG, BETTER, count=2))
     for name in ("caption", "made wrong", "corrected", "<b>✓ true</b>", "<b>✗ false</b>", "<b>? undecided</b>"):
         assert found.count(name) == 2

@@ -8,7 +8,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from itmlab.errors import ItmlabError
 from itmlab.models import CrossEncoder, DualEncoder, LateInteractionConfig, build_late_interaction
 from itmlab.runs.scores import similarity
 from itmlab.scenes import load
@@ -25,8 +24,9 @@ from itmlab.studies.tags.words import (
     word_example,
 )
 from tests.models.cross_encoders import build, records
-from tests.studies.colour_tower import SURE, ColourTower, judging_set
-from tests.studies.small_tower import small_tower
+from tests.refusals import refused
+from tests.studies.colour_cross_encoder import SURE, ColourCrossEncoder, judging_set
+from tests.studies.small_cross_encoder import small_cross_encoder
 from tests.studies.small_world import small_set
 
 
@@ -41,30 +41,27 @@ def rewritten(sentence: str, **corrections: str) -> ExplainedSentence:
     return ExplainedSentence(sentence, tuple(words), {"one": 0.5, "other": 0.934})
 
 
-def test_without_corrections_it_is_the_sentence_to_the_letter():
-    sentence = " A dog,  two\ncats\tand <b>one</b>. "
-    assert rewritten(sentence).corrected() == sentence
+LETTERS = " A dog,  two\ncats\tand <b>one</b>. "
 
 
-def test_corrected_words_stand_where_the_words_stood():
-    found = rewritten("A dog  on a sofa.", dog="cat", sofa="chair")
-    assert found.corrected() == "A cat  on a chair."
-    assert [text for text, new in found.parts() if new] == ["cat", "chair"]
-
-
-def test_only_words_with_enough_mismatch_are_rewritten():
-    found = rewritten("A dog on a sofa.", dog="cat")
-    assert found.corrected(0.75) == "A cat on a sofa." and found.corrected(0.76) == "A dog on a sofa."
-
-
-def test_a_correction_that_goes_on_with_the_word_before_has_no_blank():
-    assert rewritten("a foot ball.", ball="##path").corrected() == "a footpath."
-    assert rewritten("ball games", ball="##path").corrected() == "path games"  # nothing to go on with
-
-
-def test_two_words_do_not_run_into_one():
-    assert rewritten("a dog.", **{".": "and"}).corrected() == "a dog and"
-    assert rewritten("a dog.", dog="cat").corrected() == "a cat."
+@pytest.mark.parametrize(
+    ("sentence", "corrections", "above", "corrected"),
+    [
+        (LETTERS, {}, 0.5, LETTERS),
+        ("A dog  on a sofa.", {"dog": "cat", "sofa": "chair"}, 0.5, "A cat  on a chair."),
+        ("A dog on a sofa.", {"dog": "cat"}, 0.75, "A cat on a sofa."),
+        ("A dog on a sofa.", {"dog": "cat"}, 0.76, "A dog on a sofa."),  # not enough mismatch
+        ("a foot ball.", {"ball": "##path"}, 0.5, "a footpath."),  # goes on with the word before, if there is one
+        ("ball games", {"ball": "##path"}, 0.5, "path games"),
+        ("a dog.", {".": "and"}, 0.5, "a dog and"),  # two words do not run into one
+        ("a dog.", {"dog": "cat"}, 0.5, "a cat."),
+    ],
+)
+def test_corrected_words_stand_where_the_words_stood(sentence, corrections, above, corrected):
+    found = rewritten(sentence, **corrections)
+    assert found.corrected(above) == corrected
+    new = [word.removeprefix("##") for word in corrections.values()] if above < 0.76 else []
+    assert [text for text, is_new in found.parts(above) if is_new] == new
 
 
 def test_it_reads_as_scores_and_words_in_doubt():
@@ -112,69 +109,69 @@ def squares():
 
 
 @pytest.fixture(scope="module")
-def tower(squares) -> ColourTower:
-    return ColourTower([*squares.captions, "big ones", "<b>A</b> & — Red and Green"])
+def model(squares) -> ColourCrossEncoder:
+    return ColourCrossEncoder([*squares.captions, "big ones", "<b>A</b> & — Red and Green"])
 
 
 def text(row) -> str:
     return "".join((" " if part.blank else "") + part.text for part in row.parts)
 
 
-def test_a_sentence_made_wrong_stands_between_its_caption_and_its_correction(squares, tower, tiny):
-    example = word_example({"tiny": tiny, "tower": tower}, squares, 0, "A white square.", caption="A red square.")
-    names, verdicts = [row.name for row in example.rows], [row.verdict for row in example.rows]
-    assert names == ["caption", "made wrong", "corrected"] and verdicts == [1, 0, 1]
+def test_a_sentence_made_wrong_stands_between_its_caption_and_its_correction(squares, model, tiny):
+    example = word_example(
+        {"tiny": tiny, "cross-encoder": model}, squares, 0, "A white square.", caption="A red square."
+    )
+    names, truth_labels = [row.name for row in example.rows], [row.truth_label for row in example.rows]
+    assert names == ["caption", "made wrong", "corrected"] and truth_labels == [1, 0, 1]
     assert [text(row) for row in example.rows] == ["A red square.", "A white square.", "A red square."]
     mismatch = [part.mismatch for part in example.rows[1].parts]
     assert mismatch == pytest.approx([SURE[False], SURE[True], SURE[False], SURE[False]])
     assert [(part.text, part.mark) for part in example.rows[2].parts if part.mark] == [("red", "restored")]
-    right, wrong, better = (row.scores["tower"] for row in example.rows)
+    right, wrong, better = (row.scores["cross-encoder"] for row in example.rows)
     assert wrong < 0.1 < 0.8 < right == better
     cosine = matching(tiny, squares)([0], ["A white square."]).item()
     assert example.rows[1].scores["tiny"] == pytest.approx(cosine, abs=1e-5)
-    assert list(example.rows[0].scores) == ["tiny", "tower"] and example.picture.size == (48, 48)
+    assert list(example.rows[0].scores) == ["tiny", "cross-encoder"] and example.picture.size == (48, 48)
 
 
-def test_a_word_that_is_not_the_captions_is_marked_as_missed_if_it_was_left(squares, tower):
-    example = word_example({"tower": tower}, squares, 0, "A white ones.", caption="A red square.")
-    assert [part.mark for part in example.rows[2].parts] == [None, "restored", "missed", None]
+@pytest.mark.parametrize(
+    ("sentence", "caption", "marks"),
+    [
+        ("A white ones.", "A red square.", [None, "restored", "missed", None]),  # missed: not the caption's, but left
+        ("A white square.", "A big square.", [None, "other", None, None]),  # other: rewritten, not to the caption's
+        ("A big ones white square", "A red square", [None, "missed", "missed", "restored", None]),  # in order
+    ],
+)
+def test_words_of_the_correction_are_marked_by_the_captions(squares, model, sentence, caption, marks):
+    example = word_example({"cross-encoder": model}, squares, 0, sentence, caption=caption)
+    assert [part.mark for part in example.rows[2].parts] == marks
 
 
-def test_a_rewritten_word_that_is_not_the_captions_either_is_marked_so(squares, tower):
-    example = word_example({"tower": tower}, squares, 0, "A white square.", caption="A big square.")
-    assert [part.mark for part in example.rows[2].parts] == [None, "other", None, None]
-
-
-def test_of_a_sentence_of_another_length_the_words_are_matched_in_order(squares, tower):
-    example = word_example({"tower": tower}, squares, 0, "A big ones white square", caption="A red square")
-    assert [part.mark for part in example.rows[2].parts] == [None, "missed", "missed", "restored", None]
-
-
-def test_of_a_typed_sentence_only_the_rewriting_is_known(squares, tower):
-    example = word_example({"tower": tower}, squares, 0, " A blue  square.")
+def test_of_a_typed_sentence_only_the_rewriting_is_known(squares, model):
+    example = word_example({"cross-encoder": model}, squares, 0, " A blue  square.")
     assert [row.name for row in example.rows] == ["sentence", "corrected"]
     assert [(part.text, part.blank, part.mark) for part in example.rows[1].parts] == [
         ("A", True, None), ("red", True, "rewritten"), ("square", True, None), (".", False, None)
     ]  # fmt: skip
-    kept = word_example({"tower": tower}, squares, 0, "A blue square.", above=0.96)
+    kept = word_example({"cross-encoder": model}, squares, 0, "A blue square.", above=0.96)
     assert text(kept.rows[1]) == "A blue square."
 
 
-def test_without_a_world_there_is_no_verdict(tower):
+def test_without_a_world_there_is_no_truth_label(model):
     data = judging_set()
     data.world = None
-    assert [row.verdict for row in word_example({"tower": tower}, data, 0, "a square").rows] == [None, None]
+    example = word_example({"cross-encoder": model}, data, 0, "a square")
+    assert [row.truth_label for row in example.rows] == [None, None]
 
 
-def test_what_the_tower_does_not_read_has_no_mismatch(squares, tower):
+def test_what_the_cross_encoder_does_not_read_has_no_mismatch(squares, model):
     with pytest.warns(UserWarning, match="cut to 30"):
-        row = word_example({"tower": tower}, squares, 0, "square " * 40).rows[0]
+        row = word_example({"cross-encoder": model}, squares, 0, "square " * 40).rows[0]
     assert sum(part.mismatch is not None for part in row.parts) == 28 and len(row.parts) == 40
 
 
 def test_there_must_be_a_model(squares):
-    with pytest.raises(ItmlabError, match="no model to explain words"):
-        word_example({}, squares, 0, "a square")
+    refused("no model to explain words", word_example, {}, squares, 0, "a square")
 
 
 SENTENCES = ["A red square.", "there is a square that is blue", "square", "A green and white square, a red one."]
@@ -182,35 +179,37 @@ SENTENCES = ["A red square.", "there is a square that is blue", "square", "A gre
 
 @pytest.fixture(scope="module")
 def learnt_nothing() -> CrossEncoder:
-    return small_tower([*small_set().captions, "unfootballed grey horses"])
+    return small_cross_encoder([*small_set().captions, "unfootballed grey horses"])
 
 
-def test_a_wrong_colour_does_not_fit_and_is_rewritten_to_the_right_one(squares, tower):
-    red, blue = explain_words(tower, squares.images[0], SENTENCES[:2], name="tower")  # picture 0 shows a red square
+def test_a_wrong_colour_does_not_fit_and_is_rewritten_to_the_right_one(squares, model):
+    red, blue = explain_words(
+        model, squares.images[0], SENTENCES[:2], name="cross-encoder"
+    )  # picture 0 shows a red square
     assert [word.text for word in red.words] == ["A", "red", "square", "."]
     assert [word.mismatch for word in red.words] == pytest.approx([SURE[False]] * 4)
     assert not any(word.rewritten for word in red.words) and red.corrected() == red.sentence
     assert [word.correction for word in blue.words if word.mismatch > 0.5] == ["red"]
     assert blue.corrected() == "there is a square that is red"
-    assert red.scores == {"tower": pytest.approx(1 / (1 + math.exp(-2)))}
-    assert blue.scores == {"tower": pytest.approx(1 / (1 + math.exp(3)))}
+    assert red.scores == {"cross-encoder": pytest.approx(1 / (1 + math.exp(-2)))}
+    assert blue.scores == {"cross-encoder": pytest.approx(1 / (1 + math.exp(3)))}
 
 
-def test_sentences_of_a_set_are_corrected_on_their_own_images(squares, tower):
-    made = corrections(tower, squares, [1, 0, 1], ["A red square.", "A red square.", "Red & WHITE square"])
+def test_sentences_of_a_set_are_corrected_on_their_own_images(squares, model):
+    made = corrections(model, squares, [1, 0, 1], ["A red square.", "A red square.", "Red & WHITE square"])
     assert made == ["A blue square.", "A red square.", "Blue & Blue square"]
-    run = SimpleNamespace(model=tower)
+    run = SimpleNamespace(model=model)
     assert corrections(run, squares, [1], ["Red square"], above=0.96) == ["Red square"]
 
 
-def test_letters_positions_and_capitals_are_the_sentences(tower, squares):
+def test_letters_positions_and_capitals_are_the_sentences(model, squares):
     sentence = "  A <b>RED</b>  squäre — and GREEN"
-    (found,) = explain_words(tower, squares.images[3], [sentence])
+    (found,) = explain_words(model, squares.images[3], [sentence])
     assert all(sentence[word.start : word.end] == word.text for word in found.words)
     assert found.corrected() == "  A <b>White</b>  squäre — and White"
 
 
-def test_answers_are_the_heads_of_the_tower_asked_for_one_sentence_at_a_time(learnt_nothing):
+def test_answers_are_the_heads_of_the_cross_encoder_asked_for_one_sentence_at_a_time(learnt_nothing):
     model, data = learnt_nothing, small_set()
     rows = [2, 0, 2, 1]
     answers = word_answers(model, data.images, SENTENCES, rows)
@@ -261,8 +260,8 @@ def test_evaluation_mode_is_used_and_left_as_it_was(learnt_nothing):
     learnt_nothing.eval()
 
 
-def test_a_run_explains_a_sentence_on_a_picture_or_its_file(squares, tower, tmp_path):
-    run = SimpleNamespace(model=tower, recipe=SimpleNamespace(name="tags_dc"))
+def test_a_run_explains_a_sentence_on_a_picture_or_its_file(squares, model, tmp_path):
+    run = SimpleNamespace(model=model, recipe=SimpleNamespace(name="tags_dc"))
     squares.images[1].save(tmp_path / "blue.png")
     for picture in (squares.images[1], tmp_path / "blue.png"):
         (found,) = explain_words(run, picture, ["a green square"])
@@ -275,17 +274,12 @@ def test_a_model_of_regions_explains_records_of_regions():
     alone = explained(model, records([3, 5])[1:], ["a man"], [0])
     together, apart = ([word.mismatch for word in one.words] for one in (found[2], alone[0]))
     assert together == pytest.approx(apart, abs=1e-5)
-    with pytest.raises(ItmlabError, match="looks at regions, not at pictures"):
-        explain_words(model, small_set().images[0], ["a dog"])
+    refused("looks at regions, not at pictures", explain_words, model, small_set().images[0], ["a dog"])
 
 
-def test_what_cannot_be_explained_is_one_line(squares, tower, tiny):
+def test_what_cannot_be_explained_is_one_line(squares, model, tiny):
     assert isinstance(tiny, DualEncoder)
-    with pytest.raises(ItmlabError, match="DualEncoder has no heads"):
-        cross_encoder_of(SimpleNamespace(model=tiny))
-    with pytest.raises(ItmlabError, match="sentence 1 has no words"):
-        explain_words(tower, squares.images[0], ["a", " \n"])
-    with pytest.raises(ItmlabError, match="2 sentences on 1 images"):
-        word_answers(tower, squares.images[:1], ["a", "b"])
-    with pytest.raises(ItmlabError, match="0 sentences on 1 images"):
-        explain_words(tower, squares.images[0], [])
+    refused("DualEncoder has no heads", cross_encoder_of, SimpleNamespace(model=tiny))
+    refused("sentence 1 has no words", explain_words, model, squares.images[0], ["a", " \n"])
+    refused("2 sentences on 1 images", word_answers, model, squares.images[:1], ["a", "b"])
+    refused("0 sentences on 1 images", explain_words, model, squares.images[0], [])

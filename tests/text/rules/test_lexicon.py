@@ -14,14 +14,10 @@ carries carry, swimming swim, grazing graze, parked park, lying lay, laying lay,
 """
 
 
-@pytest.mark.parametrize("pair", NOUNS.split(","))
-def test_nouns(pair):
+@pytest.mark.parametrize(
+    ("lemma_of", "before", "pair"),
+    [(noun_lemma, "tall ", one) for one in NOUNS.split(",")] + [(verb_lemma, "", one) for one in VERBS.split(",")],
+)
+def test_forms_have_their_lemma(lemma_of, before, pair):
     form, lemma = pair.split()
-    assert noun_lemma(form) == noun_lemma(lemma) == lemma
-    assert noun_lemma(f"tall {form}") == f"tall {lemma}"
-
-
-@pytest.mark.parametrize("pair", VERBS.split(","))
-def test_verbs(pair):
-    form, lemma = pair.split()
-    assert verb_lemma(form) == verb_lemma(lemma) == lemma
+    assert lemma_of(form) == lemma_of(lemma) == lemma and lemma_of(before + form) == before + lemma

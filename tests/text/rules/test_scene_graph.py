@@ -1,5 +1,7 @@
 """What the rules make of parses written by hand, with Universal-Dependencies and with ClearNLP labels."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,148 +20,102 @@ def facts(*lines: str) -> set[tuple[str, ...]]:
     return found | {(fact[2],) for fact in found if len(fact) == 3}
 
 
-UNIVERSAL = {
-    "red bench": ("a DET det 3, red ADJ amod 3, bench NOUN root 0", facts("bench | red")),
-    "verb and preposition": (
-        "a DET det 2, man NOUN nsubj 4, is AUX aux 4, sitting VERB root 0, on ADP case 7, "
-        "a DET det 7, bench NOUN obl 4",
-        facts("man | sit on | bench"),
-    ),
-    "several words as one preposition": (
-        "a DET det 2, dog NOUN root 0, in ADP case 4, front NOUN nmod 2, of ADP case 7, "
-        "two NUM nummod 7, houses NOUN nmod 4",
-        facts("dog | in front of | house", "house | 2"),
-    ),
-    "copula and preposition": (
-        "the DET det 2, dog NOUN nsubj 6, is AUX cop 6, on ADP case 6, the DET det 6, table NOUN root 0",
-        facts("dog | on | table"),
-    ),
-    "predicate adjective": ("the DET det 2, dog NOUN nsubj 4, is AUX cop 4, brown ADJ root 0", facts("dog | brown")),
-    "intransitive verb": ("a DET det 2, dog NOUN nsubj 4, is AUX aux 4, running VERB root 0", facts("dog | run")),
-    "passive, stored active": (
-        "road NOUN root 0, covered VERB acl 1, by ADP case 4, snow NOUN obl 2",
-        facts("snow | cover | road"),
-    ),
-    "passive with its auxiliary": (
-        "a DET det 2, horse NOUN nsubj:pass 4, is AUX aux:pass 4, ridden VERB root 0, by ADP case 7, a DET det 7, "
-        "man NOUN obl:agent 4",
-        facts("man | ride | horse"),
-    ),
-    "participle and preposition": (
-        "boats NOUN root 0, tied VERB acl 1, to ADP case 5, a DET det 5, dock NOUN obl 2",
-        facts("boat | tie to | dock"),
-    ),
-    "relative clause": (
-        "a DET det 2, woman NOUN root 0, who PRON nsubj 5, is AUX aux 5, holding VERB acl:relcl 2, an DET det 7, "
-        "umbrella NOUN obj 5",
-        facts("woman | hold | umbrella"),
-    ),
-    "relative clause without its object": (
-        "the DET det 2, sofa NOUN root 0, the DET det 4, man NOUN nsubj 6, is AUX aux 6, sitting VERB acl:relcl 2, "
-        "on ADP obl 6",
-        facts("man | sit on | sofa"),
-    ),
-    "possessive": (
-        "the DET det 3, young ADJ amod 3, man NOUN nmod:poss 5, 's PART case 3, hat NOUN root 0",
-        facts("man | have | hat", "man | young"),
-    ),
-    "part of a whole": (
-        "leg NOUN root 0, of ADP case 4, the DET det 4, man NOUN nmod 1",
-        facts("man | have | leg"),
-    ),
-    "a group is what it consists of": (
-        "a DET det 2, group NOUN nsubj 5, of ADP case 4, people NOUN nmod 2, walking VERB root 0, down ADP case 8, "
-        "the DET det 8, street NOUN obl 5",
-        facts("people | walk down | street", "people | group of"),
-    ),
-    "there is": (
-        "there PRON expl 2, are VERB root 0, two NUM nummod 4, dogs NOUN nsubj 2, next ADV case 8, to ADP case 8, "
-        "a DET det 8, tree NOUN obl 2",
-        facts("dog | 2", "dog | next to | tree"),
-    ),
-    "shared relation": (
-        "a DET det 2, man NOUN root 0, and CCONJ cc 5, two NUM nummod 5, dogs NOUN conj 2, on ADP case 8, a DET det 8, "
-        "beach NOUN nmod 5",
-        facts("man | on | beach", "dog | on | beach", "dog | 2"),
-    ),
-    "two verbs": (
-        "a DET det 2, boy NOUN root 0, holding VERB acl 2, a DET det 5, bat NOUN obj 3, "
-        "and CCONJ cc 7, wearing VERB conj 3, "
-        "gloves NOUN obj 7",
-        facts("boy | hold | bat", "boy | wear | glove"),
-    ),
-    "two adjectives": (
-        "black ADJ amod 4, and CCONJ cc 3, white ADJ conj 1, cat NOUN root 0",
-        facts("cat | black", "cat | white"),
-    ),
-    "the wearer rides, not the hat": (
-        "a DET det 2, man NOUN root 0, with ADP case 5, a DET det 5, hat NOUN nmod 2, riding VERB acl 5, a DET det 8, "
-        "horse NOUN obj 6",
-        facts("man | with | hat", "man | ride | horse"),
-    ),
-    "a meal on it": (
-        "a DET det 2, table NOUN root 0, with ADP case 5, a DET det 5, meal NOUN nmod 2, on ADP case 7, it PRON nmod 5",
-        facts("meal | on | table"),
-    ),
-    "a name of two words": (
-        "a DET det 3, tennis NOUN compound 3, racket NOUN root 0",
-        facts("tennis racket"),
-    ),
-    "no dog": ("no DET det 2, dogs NOUN root 0", facts("dog")),
-    "nothing to see": ("hello INTJ root 0", set()),
-}  # fmt: skip
+def cases(text: str) -> dict[str, tuple[str, set[tuple[str, ...]]]]:
+    """By name the cells of a tree, which are the indented lines, and the facts behind the name."""
+    found = {}
+    for name, said, cells in re.findall(r"^(\S.*?):(.*)\n((?: +.*\n)+)", text, re.MULTILINE):
+        found[name] = " ".join(cells.split()), facts(*filter(None, said.strip().split("; ")))
+    return found
 
-CLEARNLP = {
-    "verb and preposition": (
-        "a DET det 2, man NOUN nsubj 4, is AUX aux 4, sitting VERB ROOT 0, on ADP prep 4, a DET det 8, red ADJ amod 8, "
-        "bench NOUN pobj 5",
-        facts("man | sit on | bench", "bench | red"),
-    ),
-    "several words as one preposition": (
-        "a DET det 2, dog NOUN ROOT 0, in ADP prep 2, front NOUN pobj 3, of ADP prep 4, "
-        "two NUM nummod 7, houses NOUN pobj 5",
-        facts("dog | in front of | house", "house | 2"),
-    ),
-    "copula and preposition": (
-        "the DET det 2, dog NOUN nsubj 3, is AUX ROOT 0, on ADP prep 3, the DET det 6, table NOUN pobj 4",
-        facts("dog | on | table"),
-    ),
-    "predicate adjective": ("the DET det 2, dog NOUN nsubj 3, is AUX ROOT 0, brown ADJ acomp 3", facts("dog | brown")),
-    "object": (
-        "a DET det 2, girl NOUN nsubj 3, holds VERB ROOT 0, a DET det 6, blue ADJ amod 6, kite NOUN dobj 3",
-        facts("girl | hold | kite", "kite | blue"),
-    ),
-    "passive, stored active": (
-        "road NOUN ROOT 0, covered VERB acl 1, by ADP agent 2, snow NOUN pobj 3",
-        facts("snow | cover | road"),
-    ),
-    "passive with its auxiliary": (
-        "a DET det 2, horse NOUN nsubjpass 4, is AUX auxpass 4, ridden VERB ROOT 0, by ADP agent 4, a DET det 7, "
-        "man NOUN pobj 5",
-        facts("man | ride | horse"),
-    ),
-    "there is": (
-        "there PRON expl 2, are VERB ROOT 0, two NUM nummod 4, dogs NOUN attr 2, in ADP prep 4, "
-        "a DET det 7, park NOUN pobj 5",
-        facts("dog | 2", "dog | in | park"),
-    ),
-    "relative clause": (
-        "a DET det 2, man NOUN ROOT 0, who PRON nsubj 4, wears VERB relcl 2, a DET det 6, hat NOUN dobj 4",
-        facts("man | wear | hat"),
-    ),
-    "possessive": (
-        "the DET det 2, man NOUN poss 4, 's PART case 2, hat NOUN ROOT 0",
-        facts("man | have | hat"),
-    ),
-    "particle": (
-        "a DET det 2, man NOUN ROOT 0, picking VERB acl 2, up ADP prt 3, a DET det 6, ball NOUN dobj 3",
-        facts("man | pick up | ball"),
-    ),
-    "a group is what it consists of": (
-        "group NOUN ROOT 0, of ADP prep 1, people NOUN pobj 2, riding VERB acl 3, bikes NOUN dobj 4",
-        facts("people | ride | bike", "people | group of"),
-    ),
-}  # fmt: skip
+
+UNIVERSAL = cases("""
+red bench: bench | red
+    a DET det 3, red ADJ amod 3, bench NOUN root 0
+verb and preposition: man | sit on | bench
+    a DET det 2, man NOUN nsubj 4, is AUX aux 4, sitting VERB root 0, on ADP case 7, a DET det 7, bench NOUN obl 4
+several words as one preposition: dog | in front of | house; house | 2
+    a DET det 2, dog NOUN root 0, in ADP case 4, front NOUN nmod 2, of ADP case 7, two NUM nummod 7,
+    houses NOUN nmod 4
+copula and preposition: dog | on | table
+    the DET det 2, dog NOUN nsubj 6, is AUX cop 6, on ADP case 6, the DET det 6, table NOUN root 0
+predicate adjective: dog | brown
+    the DET det 2, dog NOUN nsubj 4, is AUX cop 4, brown ADJ root 0
+intransitive verb: dog | run
+    a DET det 2, dog NOUN nsubj 4, is AUX aux 4, running VERB root 0
+passive, stored active: snow | cover | road
+    road NOUN root 0, covered VERB acl 1, by ADP case 4, snow NOUN obl 2
+passive with its auxiliary: man | ride | horse
+    a DET det 2, horse NOUN nsubj:pass 4, is AUX aux:pass 4, ridden VERB root 0, by ADP case 7, a DET det 7,
+    man NOUN obl:agent 4
+participle and preposition: boat | tie to | dock
+    boats NOUN root 0, tied VERB acl 1, to ADP case 5, a DET det 5, dock NOUN obl 2
+relative clause: woman | hold | umbrella
+    a DET det 2, woman NOUN root 0, who PRON nsubj 5, is AUX aux 5, holding VERB acl:relcl 2, an DET det 7,
+    umbrella NOUN obj 5
+relative clause without its object: man | sit on | sofa
+    the DET det 2, sofa NOUN root 0, the DET det 4, man NOUN nsubj 6, is AUX aux 6, sitting VERB acl:relcl 2,
+    on ADP obl 6
+possessive: man | have | hat; man | young
+    the DET det 3, young ADJ amod 3, man NOUN nmod:poss 5, 's PART case 3, hat NOUN root 0
+part of a whole: man | have | leg
+    leg NOUN root 0, of ADP case 4, the DET det 4, man NOUN nmod 1
+a group is what it consists of: people | walk down | street; people | group of
+    a DET det 2, group NOUN nsubj 5, of ADP case 4, people NOUN nmod 2, walking VERB root 0, down ADP case 8,
+    the DET det 8, street NOUN obl 5
+there is: dog | 2; dog | next to | tree
+    there PRON expl 2, are VERB root 0, two NUM nummod 4, dogs NOUN nsubj 2, next ADV case 8, to ADP case 8,
+    a DET det 8, tree NOUN obl 2
+shared relation: man | on | beach; dog | on | beach; dog | 2
+    a DET det 2, man NOUN root 0, and CCONJ cc 5, two NUM nummod 5, dogs NOUN conj 2, on ADP case 8, a DET det 8,
+    beach NOUN nmod 5
+two verbs: boy | hold | bat; boy | wear | glove
+    a DET det 2, boy NOUN root 0, holding VERB acl 2, a DET det 5, bat NOUN obj 3, and CCONJ cc 7,
+    wearing VERB conj 3, gloves NOUN obj 7
+two adjectives: cat | black; cat | white
+    black ADJ amod 4, and CCONJ cc 3, white ADJ conj 1, cat NOUN root 0
+the wearer rides, not the hat: man | with | hat; man | ride | horse
+    a DET det 2, man NOUN root 0, with ADP case 5, a DET det 5, hat NOUN nmod 2, riding VERB acl 5, a DET det 8,
+    horse NOUN obj 6
+a meal on it: meal | on | table
+    a DET det 2, table NOUN root 0, with ADP case 5, a DET det 5, meal NOUN nmod 2, on ADP case 7, it PRON nmod 5
+a name of two words: tennis racket
+    a DET det 3, tennis NOUN compound 3, racket NOUN root 0
+no dog: dog
+    no DET det 2, dogs NOUN root 0
+nothing to see:
+    hello INTJ root 0
+""")
+
+CLEARNLP = cases("""
+verb and preposition: man | sit on | bench; bench | red
+    a DET det 2, man NOUN nsubj 4, is AUX aux 4, sitting VERB ROOT 0, on ADP prep 4, a DET det 8, red ADJ amod 8,
+    bench NOUN pobj 5
+several words as one preposition: dog | in front of | house; house | 2
+    a DET det 2, dog NOUN ROOT 0, in ADP prep 2, front NOUN pobj 3, of ADP prep 4, two NUM nummod 7,
+    houses NOUN pobj 5
+copula and preposition: dog | on | table
+    the DET det 2, dog NOUN nsubj 3, is AUX ROOT 0, on ADP prep 3, the DET det 6, table NOUN pobj 4
+predicate adjective: dog | brown
+    the DET det 2, dog NOUN nsubj 3, is AUX ROOT 0, brown ADJ acomp 3
+object: girl | hold | kite; kite | blue
+    a DET det 2, girl NOUN nsubj 3, holds VERB ROOT 0, a DET det 6, blue ADJ amod 6, kite NOUN dobj 3
+passive, stored active: snow | cover | road
+    road NOUN ROOT 0, covered VERB acl 1, by ADP agent 2, snow NOUN pobj 3
+passive with its auxiliary: man | ride | horse
+    a DET det 2, horse NOUN nsubjpass 4, is AUX auxpass 4, ridden VERB ROOT 0, by ADP agent 4, a DET det 7,
+    man NOUN pobj 5
+there is: dog | 2; dog | in | park
+    there PRON expl 2, are VERB ROOT 0, two NUM nummod 4, dogs NOUN attr 2, in ADP prep 4, a DET det 7,
+    park NOUN pobj 5
+relative clause: man | wear | hat
+    a DET det 2, man NOUN ROOT 0, who PRON nsubj 4, wears VERB relcl 2, a DET det 6, hat NOUN dobj 4
+possessive: man | have | hat
+    the DET det 2, man NOUN poss 4, 's PART case 2, hat NOUN ROOT 0
+particle: man | pick up | ball
+    a DET det 2, man NOUN ROOT 0, picking VERB acl 2, up ADP prt 3, a DET det 6, ball NOUN dobj 3
+a group is what it consists of: people | ride | bike; people | group of
+    group NOUN ROOT 0, of ADP prep 1, people NOUN pobj 2, riding VERB acl 3, bikes NOUN dobj 4
+""")
 
 
 @pytest.mark.parametrize("cells, wanted", UNIVERSAL.values(), ids=list(UNIVERSAL))
@@ -196,30 +152,21 @@ def test_spans_are_the_tokens_that_say_each_part():
     ],
 )
 def test_counts(cells, count, plural):
-    (thing,) = scene_graph(tree(cells)).objects
-    assert (thing.lemma, thing.count, thing.plural) == ("dog", count, plural)
+    (entity,) = scene_graph(tree(cells)).objects
+    assert (entity.lemma, entity.count, entity.plural) == ("dog", count, plural)
 
 
-FAULTS = {
-    "a noun taken for an order": (
-        "shadow VERB root 0, across ADP case 4, a DET det 4, wall NOUN obl 1",
-        facts("shadow | across | wall"),
-    ),
-    "a verb taken for a noun": (
-        "a DET det 3, kid NOUN compound 3, kicks NOUN root 0, a DET det 5, ball NOUN obj 3",
-        facts("kid | kick | ball"),
-    ),
-    "a participle taken for an order": (
-        "chopped VERB root 0, onions NOUN obj 1, on ADP case 5, a DET det 5, plate NOUN obl 1",
-        facts("onion | chopped", "onion | on | plate"),
-    ),
-    "two subjects": (
-        "a DET det 2, man NOUN root 0, wearing VERB acl 2, a DET det 5, hat NOUN nsubj 6, "
-        "holds VERB ccomp 3, a DET det 8, "
-        "bag NOUN obj 6",
-        facts("man | wear | hat", "man | hold | bag"),
-    ),
-}  # fmt: skip
+FAULTS = cases("""
+a noun taken for an order: shadow | across | wall
+    shadow VERB root 0, across ADP case 4, a DET det 4, wall NOUN obl 1
+a verb taken for a noun: kid | kick | ball
+    a DET det 3, kid NOUN compound 3, kicks NOUN root 0, a DET det 5, ball NOUN obj 3
+a participle taken for an order: onion | chopped; onion | on | plate
+    chopped VERB root 0, onions NOUN obj 1, on ADP case 5, a DET det 5, plate NOUN obl 1
+two subjects: man | wear | hat; man | hold | bag
+    a DET det 2, man NOUN root 0, wearing VERB acl 2, a DET det 5, hat NOUN nsubj 6, holds VERB ccomp 3, a DET det 8,
+    bag NOUN obj 6
+""")
 
 
 @pytest.mark.parametrize("cells, wanted", FAULTS.values(), ids=list(FAULTS))
@@ -245,13 +192,13 @@ LABELS = st.sampled_from(
 
 @given(st.lists(st.tuples(WORDS, TAGS, LABELS), min_size=1, max_size=14), st.data())
 def test_any_tree_gives_a_graph_with_spans_inside_the_sentence(rows, data):
-    """Labels and heads at random: rings after re-hanging, prepositions of nothing, relative clauses of themselves."""
+    """Labels and heads at random: rings after attaching, prepositions of nothing, relative clauses of themselves."""
     order = data.draw(st.permutations(range(len(rows))))
     heads = [0] * len(rows)
-    for rank, at in enumerate(order):  # any tree: each word hangs on one before it in some order
+    for rank, at in enumerate(order):  # any tree: each word is attached to one before it in some order
         heads[at] = order[data.draw(st.integers(0, rank - 1))] if rank else at
     words, tags, labels = zip(*rows, strict=True)
     deps = ["ROOT" if heads[at] == at else label for at, label in enumerate(labels)]
     graph = scene_graph(Doc(VOCABULARY, list(words), pos=list(tags), deps=deps, heads=heads))
-    parts = [part for thing in graph.objects for part in (thing, *thing.attributes)] + list(graph.relations)
+    parts = [part for entity in graph.objects for part in (entity, *entity.attributes)] + list(graph.relations)
     assert all(0 <= part.span.start < part.span.end <= len(words) and part.lemma for part in parts)

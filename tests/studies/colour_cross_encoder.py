@@ -17,7 +17,7 @@ NAMES = list(COLOURS)
 SURE = {True: 0.95, False: 0.125}  # the mismatch of a wrong colour, and of any other word
 
 
-class ColourTower(CrossEncoder):
+class ColourCrossEncoder(CrossEncoder):
     """Finds a colour that is not the picture's a mismatch of 0.95, writes the picture's; all else fits and stays.
 
     The matching logit is 2 minus 5 for each wrong colour.
@@ -61,9 +61,9 @@ class JudgingWorld(SmallWorld):
         return [_graph(caption) for caption in self.captions]
 
     def truth(self, images=None, captions=None):
-        return torch.tensor([[self.verdict(int(image), each) for each in captions] for image in images])
+        return torch.tensor([[self.truth_label(int(image), each) for each in captions] for image in images])
 
-    def verdict(self, image: int, sentence: str) -> int:
+    def truth_label(self, image: int, sentence: str) -> int:
         named = {word for word in tokenise(sentence.lower()) if word in NAMES}
         return -1 if not named else int(named == {NAMES[self.images[image] % 4]})
 

@@ -6,7 +6,7 @@ from itmlab.models import CrossEncoder, CrossEncoderConfig
 from itmlab.text.tokens import train_wordpiece
 
 
-def small_tower(captions: list[str], seed: int = 0, **changes) -> CrossEncoder:
+def small_cross_encoder(captions: list[str], seed: int = 0, **changes) -> CrossEncoder:
     tokenizer = train_wordpiece(captions, 200)
     sizes = dict(hidden=24, layers=1, heads=3, intermediate=40, region_dimension=16, maximum_tokens=30, positions=40,
                  image_size=32, patch_size=8)  # fmt: skip
