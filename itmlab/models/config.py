@@ -1,45 +1,48 @@
 """What the four kinds of models are made of, as plain values that go to JSON and back without loading torch."""
 
-import sys
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Literal, Self
 
 from ..errors import ItmlabError
+from ..fields import ABOVE_0, BELOW_1, FINITE, FROM_1, LATER, check_ranges, from_plain, hints_of, to_plain, typed
 
 Kind = Literal["scan_t2i", "scan_i2t", "sgr", "saf", "sgraf", "vsrn", "vsepp"]
 Form = Literal["uniter", "oscar"]
-Good = Callable[[float], bool]
 
 TOWERS = {"vit": "bert", "clip": "clip"}  # which text tower belongs to which image tower
 BOX_NUMBERS = {"uniter": 7, "oscar": 6}  # x1, y1, x2, y2, width, height, and UNITER's area
+CLIP_MEAN, CLIP_STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
 VOCABULARY = {"uniter": 28996, "oscar": 30522}  # pieces of bert-base-cased and of bert-base-uncased
 
-# What a number that is not whole may be: a share in [0, 1), such as dropout, unless its field says otherwise.
-SHARE: dict[str, Good] = {"good": lambda number: 0 <= number < 1}
-ANY: dict[str, Good] = {"good": lambda number: True}
-POSITIVE: dict[str, Good] = {"good": lambda number: number > 0}
+# What SCAN's authors take image-to-text on Flickr30K (their README; λ₂ = 20 on COCO).
+IMAGE_TO_TEXT = {"lambda_softmax": 4.0, "lambda_lse": 5.0}
+# What of a matcher is its method and no size.
+METHOD = ("aggregation", "lambda_softmax", "lambda_lse", "reasoning_steps", "graph_layers", "batch_norm", "dropout")
+# What the released code sets besides: VSRN's writer, and the batch normalisation of its Flickr30K model.
+RELEASED_VSRN = {"dropout": 0.2, "writer_dimension": 512, "batch_norm": True}
 
-# Fields whose name changed after files had been published: in files they keep the name that they had.
-PUBLISHED = {"std": "deviation", "region_std": "region_deviation"}
+# What a number may be unless its field's metadata say otherwise: whole ones are sizes, others shares, such as dropout.
+RANGES = {int: FROM_1, float: BELOW_1}
 
 
 class PlainConfig:
     """Base of a frozen dataclass of plain values; a value that does not fit its field is an ItmlabError of one line."""
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
-        for item in fields(self):
-            try:
-                value = _fitting(hints[item.name], getattr(self, item.name), (item.metadata or SHARE)["good"])
-            except ValueError as fault:
-                raise self.refused(f"{item.name} {fault}") from None
-            object.__setattr__(self, item.name, value)  # the dataclass is frozen
+        hints = hints_of(type(self))
+        try:
+            for item in fields(self):
+                value = typed(hints[item.name], getattr(self, item.name), item.name)
+                object.__setattr__(self, item.name, value)  # the dataclass is frozen
+                kind = type(value[0] if isinstance(value, tuple) else value)
+                if kind in RANGES:
+                    check_ranges(self, "", **{item.name: item.metadata.get("range", RANGES[kind])})
+        except ItmlabError as fault:
+            raise self.refused(fault.what, fault.remedy) from None
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON values."""
-        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-        return {PUBLISHED.get(name, name): value for name, value in plain.items()}
+        return to_plain(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -48,44 +51,15 @@ class PlainConfig:
         >>> LateInteractionConfig.from_dict({"kind": "sgraf", "dropout": 0.4}).dropout
         0.4
         """
-        names = {PUBLISHED.get(item.name, item.name): item.name for item in fields(cls)}
-        names |= {item.name: item.name for item in fields(cls)}
-        unknown = sorted(set(values) - set(names))
-        if unknown:
-            raise cls.refused(f"unknown setting {', '.join(map(repr, unknown))}")
-        return cls(**{names[name]: value for name, value in values.items()})
+        try:
+            return from_plain(cls, values, "")
+        except ItmlabError as fault:
+            raise cls.refused(fault.what, fault.remedy) from None
 
     @classmethod
-    def refused(cls, what: str) -> ItmlabError:
+    def refused(cls, what: str, remedy: str | None = None) -> ItmlabError:
         """The error that says what is wrong with a configuration of this class."""
-        return ItmlabError(what, where="model configuration", remedy=f"see itmlab.models.{cls.__name__}")
-
-
-def _fitting(hint: Any, value: Any, good: Good) -> Any:
-    """`value` if it fits the annotation `hint`, int made float and list made tuple where that says so; or ValueError.
-
-    Whole numbers are sizes, so they begin at 1; others are finite and `good`.
-    """
-    kind, options = get_origin(hint) or hint, get_args(hint)
-    if type(None) in options:
-        return None if value is None else _fitting(options[0], value, good)
-    if kind is Literal:
-        if value not in options:
-            raise ValueError(f"is {value!r}, not one of {', '.join(map(repr, options))}")
-        return value
-    if kind is tuple:
-        three = value if isinstance(value, list | tuple) else ()
-        try:
-            return tuple(_fitting(one, item, good) for one, item in zip(options, three, strict=True))
-        except ValueError:
-            raise ValueError(f"is {value!r}, not three numbers") from None
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if kind is float and number and abs(value) <= sys.float_info.max and good(value):  # no NaN, no 10**400
-        return float(value)
-    whole = kind is int and number and isinstance(value, int) and value > 0
-    if whole or (kind in (bool, str, dict) and isinstance(value, kind)):
-        return value
-    raise ValueError(f"cannot be {value!r}")
+        return ItmlabError(what, where="model configuration", remedy=remedy or f"see itmlab.models.{cls.__name__}")
 
 
 @dataclass(frozen=True)
@@ -95,6 +69,9 @@ class DualEncoderConfig(PlainConfig):
     `image_pretrained` and `text_pretrained` are hub names or local directories; sizes, dropout and picture preparation
     then come from the checkpoint, whose own configuration is kept in `image_settings` and `text_settings` so that a
     saved model needs nothing else. `activation` is taken from a checkpoint unless given, and then the two must agree.
+    `preparation="given"` prepares pictures for a checkpoint by `shortest_edge`, `interpolation`, `mean` and `std` of
+    this configuration. With `maximum_words` captions are cleaned, and cut to so many words, before they are tokenised.
+    Without a `projection` the towers' own features are compared, both of size `dimension`.
     """
 
     image_tower: Literal["vit", "clip"] = "vit"
@@ -120,10 +97,13 @@ class DualEncoderConfig(PlainConfig):
     attention: Literal["sdpa", "eager"] = "sdpa"
     shortest_edge: int | None = None
     interpolation: Literal["bilinear", "bicubic", "lanczos"] = "bilinear"
-    mean: tuple[float, float, float] = field(default=(0.5, 0.5, 0.5), metadata=ANY)
-    std: tuple[float, float, float] = field(default=(0.5, 0.5, 0.5), metadata=ANY)
+    mean: tuple[float, float, float] = field(default=(0.5, 0.5, 0.5), metadata={"range": FINITE})
+    std: tuple[float, float, float] = field(default=(0.5, 0.5, 0.5), metadata={"range": FINITE})
     image_settings: dict[str, Any] | None = None
     text_settings: dict[str, Any] | None = None
+    projection: Literal["linear", "none"] = field(default="linear", metadata=LATER)
+    preparation: Literal["checkpoint", "given"] = field(default="checkpoint", metadata=LATER)
+    maximum_words: int | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,6 +115,14 @@ class DualEncoderConfig(PlainConfig):
             raise self.refused("a convolutional stem is for a ViT trained from scratch")
         if self.image_size % self.patch_size:
             raise self.refused(f"{self.image_size} px do not divide into patches of {self.patch_size} px")
+        if self.projection == "none":
+            if self.image_tower == "clip":
+                raise self.refused("CLIP's towers have projections of their own")
+            for side in ("image", "text"):  # a checkpoint's width is known once its settings are
+                width, ahead = getattr(self, f"{side}_hidden"), getattr(self, f"{side}_pretrained") is not None
+                if width != self.dimension and not (ahead and getattr(self, f"{side}_settings") is None):
+                    what = f"without a projection the {side} tower's {width} dimensions are the common space's"
+                    raise self.refused(f"{what}, which has {self.dimension}")
 
     @classmethod
     def tiny(cls) -> "DualEncoderConfig":
@@ -142,11 +130,19 @@ class DualEncoderConfig(PlainConfig):
         return cls(stem="convolutional", image_layers=4)
 
     @classmethod
-    def base(cls) -> "DualEncoderConfig":
-        """The FNE paper's encoders: vit-base-patch16 and bert-base-uncased (appendix A.2)."""
+    def base(cls, preset: Literal["paper", "released"] = "paper") -> "DualEncoderConfig":
+        """The FNE paper's encoders: vit-base-patch16 and bert-base-uncased (appendix A.2).
+
+        Those of its released code see 384 px in CLIP's colours, read 30 cleaned words, and have no linear maps.
+        """
         image, text = "google/vit-base-patch16-224-in21k", "google-bert/bert-base-uncased"
         sizes = {"dimension": 768, "image_size": 224, "patch_size": 16, "maximum_tokens": 64}
-        return cls(image_pretrained=image, text_pretrained=text, **sizes)
+        paper = cls(image_pretrained=image, text_pretrained=text, **sizes)
+        if preset == "paper":
+            return paper
+        read = {"image_size": 384, "maximum_tokens": 512, "maximum_words": 30, "projection": "none"}
+        colours = {"preparation": "given", "interpolation": "bicubic", "mean": CLIP_MEAN, "std": CLIP_STD}
+        return replace(paper, image_pretrained="google/vit-base-patch16-384", **read, **colours)
 
     @classmethod
     def large(cls) -> "DualEncoderConfig":
@@ -171,6 +167,13 @@ class LateInteractionConfig(PlainConfig):
     `region_std`, `region_layers` above the papers' one linear map, and `boxes` as 7 further numbers.
     `batch_norm=True` restores SGRAF's batch normalisation in its filtration, by which a pair's score in training
     depends on the other pairs.
+
+    `preset="released"` computes what the authors' public code does where that is not what their paper says (METHODS 5);
+    SGR and SAF then read at most `region_count` regions, and VSRN's `batch_norm` makes it the model of Flickr30K, not
+    of COCO. `writer_dimension` is the width of VSRN's caption writer, the matcher's own unless given.
+
+    >>> LateInteractionConfig.base("scan_i2t", preset="released").lambda_softmax
+    4.0
     """
 
     visual: ClassVar[str] = "regions"  # what it looks at, as a cross-encoder's configuration says it
@@ -178,26 +181,53 @@ class LateInteractionConfig(PlainConfig):
     kind: Kind = "scan_t2i"
     aggregation: Literal["lse", "mean"] = "lse"
     region_dimension: int = 2048
-    region_mean: float = field(default=0.0, metadata=ANY)
-    region_std: float = field(default=1.0, metadata=POSITIVE)
+    region_mean: float = field(default=0.0, metadata={"range": FINITE})
+    region_std: float = field(default=1.0, metadata={"range": ABOVE_0})
     region_layers: int = 1
     boxes: bool = False
     dimension: int = 1024
     word_dimension: int = 300
     vocabulary_size: int = 10000
     maximum_tokens: int = 64
-    lambda_softmax: float = field(default=9.0, metadata=POSITIVE)
-    lambda_lse: float = field(default=6.0, metadata=POSITIVE)
+    lambda_softmax: float = field(default=9.0, metadata={"range": ABOVE_0})
+    lambda_lse: float = field(default=6.0, metadata={"range": ABOVE_0})
     similarity_dimension: int = 256
     reasoning_steps: int = 3
     graph_layers: int = 4
     batch_norm: bool = False
     dropout: float = 0.0
+    preset: Literal["paper", "released"] = field(default="paper", metadata=LATER)
+    region_count: int = field(default=36, metadata=LATER)
+    writer_dimension: int | None = field(default=None, metadata=LATER)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.released and self.kind == "sgraf":
+            remedy = "train sgr and saf, and take itmlab.runs.ensemble of both runs"
+            raise self.refused("the released SGRAF is two models trained apart", remedy)
+        if self.released and self.kind == "vsepp":
+            raise self.refused("vsepp has no preset 'released'", "there are scan_t2i, scan_i2t, sgr, saf and vsrn")
+
+    @property
+    def released(self) -> bool:
+        """Whether it computes what the public code does."""
+        return self.preset == "released"
+
+    @property
+    def compares_parts(self) -> bool:
+        """Whether regions are compared with words, and not one feature with one."""
+        return self.kind not in ("vsrn", "vsepp")
 
     @property
     def box_dimension(self) -> int:
         """Numbers of a box that are read beside its features."""
         return 7 if self.boxes else 0
+
+    def of_kind(self, kind: str) -> dict[str, float]:
+        """The λ that another kind wants instead, as far as this one's are its authors' own."""
+        usual = {"lambda_softmax": 9.0, "lambda_lse": 6.0}
+        ours, theirs = (usual | (IMAGE_TO_TEXT if each == "scan_i2t" else {}) for each in (self.kind, kind))
+        return {name: theirs[name] for name in usual if getattr(self, name) == ours[name]}
 
     @classmethod
     def tiny(cls, kind: Kind = "scan_t2i", **changes: Any) -> "LateInteractionConfig":
@@ -205,13 +235,27 @@ class LateInteractionConfig(PlainConfig):
         regions = {"region_dimension": 192, "region_mean": 0.5, "region_std": 0.25, "region_layers": 2}
         words = {"word_dimension": 64, "vocabulary_size": 1000, "maximum_tokens": 48}
         sizes = {"boxes": True, "dimension": 96, "similarity_dimension": 32}
-        return cls(**({"kind": kind} | regions | words | sizes | changes))
+        own = IMAGE_TO_TEXT if kind == "scan_i2t" else {}
+        return cls(**({"kind": kind} | own | regions | words | sizes | changes))
 
     @classmethod
     def base(cls, kind: Kind = "scan_t2i", **changes: Any) -> "LateInteractionConfig":
         """The papers' sizes over 36 × 2048 region features: 1024 dimensions, 300 a word, VSRN's 2048."""
-        own = {"vsrn": {"dimension": 2048}, "sgr": {"dropout": 0.4}, "saf": {"dropout": 0.4}, "sgraf": {"dropout": 0.4}}
-        return cls(**({"kind": kind} | own.get(kind, {}) | changes))
+        own = {"vsrn": {"dimension": 2048}, "scan_i2t": IMAGE_TO_TEXT}
+        own |= {each: {"dropout": 0.4} for each in ("sgr", "saf", "sgraf")}
+        released = RELEASED_VSRN if kind == "vsrn" and changes.get("preset") == "released" else {}
+        return cls(**({"kind": kind} | own.get(kind, {}) | released | changes))
+
+    @classmethod
+    def of_size(cls, size: str, **changes: Any) -> "LateInteractionConfig":
+        """`tiny`, or `base`, which is the only other size that was published."""
+        return cls.tiny(**changes) if size == "tiny" else cls.base(**changes)
+
+    def with_sizes_of(self, before: "LateInteractionConfig", after: "LateInteractionConfig") -> "LateInteractionConfig":
+        """`after` with what is no size as it is here, where that is not what `before` has."""
+        return replace(
+            after, **{name: getattr(self, name) for name in METHOD if getattr(self, name) != getattr(before, name)}
+        )
 
 
 @dataclass(frozen=True)
@@ -219,9 +263,11 @@ class CrossEncoderConfig(PlainConfig):
     """Sizes of a single-stream transformer over tokens and regions or patches (METHODS 3 and 5).
 
     `form` says how the picture enters: "uniter" adds a feature and a box embedding, "oscar" embeds both together and
-    reads the object tags as further tokens, placed at positions from `maximum_tokens` on, as OSCAR's fine-tuning does
-    (40 there). With `visual="patches"` the regions are patches of a prepared picture and `region_dimension` is the
-    width of the patch stem.
+    reads object tags as further tokens; with `object_tags` those of the regions, else only tags that are given. By
+    `tag_positions` they stand "after_caption", sharing its `maximum_tokens` places (OSCAR's retrieval: 70), or "padded"
+    on `maximum_tags` places of their own from `maximum_tokens` on (its captioning: 30 from 40 on). With
+    `visual="patches"` the regions are patches of a prepared picture and `region_dimension` is the width of the patch
+    stem.
 
     >>> CrossEncoderConfig.tiny("oscar").box_dimension
     6
@@ -244,6 +290,8 @@ class CrossEncoderConfig(PlainConfig):
     layer_norm_epsilon: float = 1e-12
     image_size: int = 96
     patch_size: int = 12
+    object_tags: bool = field(default=False, metadata=LATER)
+    tag_positions: Literal["after_caption", "padded"] = field(default="after_caption", metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -255,6 +303,8 @@ class CrossEncoderConfig(PlainConfig):
             raise self.refused(f"{self.positions} positions do not hold {self.longest_text} tokens")
         if self.types < 2:
             raise self.refused("text and picture (or tags) need 2 types")
+        if self.object_tags and self.form != "oscar":
+            raise self.refused("only the OSCAR form reads object tags")
 
     @property
     def box_dimension(self) -> int:
@@ -264,19 +314,24 @@ class CrossEncoderConfig(PlainConfig):
     @property
     def longest_text(self) -> int:
         """Positions that a caption, and in OSCAR's form the tags behind it, may take."""
-        return self.maximum_tokens + (self.maximum_tags if self.form == "oscar" else 0)
+        apart = self.form == "oscar" and self.tag_positions == "padded"
+        return self.maximum_tokens + (self.maximum_tags if apart else 0)
 
     @classmethod
     def tiny(cls, form: Form = "uniter", visual: Literal["regions", "patches"] = "patches") -> "CrossEncoderConfig":
         """A tower of 4 layers and 96 dimensions that trains from scratch on two CPU cores in minutes."""
         tower = {"hidden": 96, "layers": 4, "heads": 4, "intermediate": 192, "region_dimension": 96, "dropout": 0.0}
         text = {"vocabulary_size": 1000, "maximum_tokens": 48, "maximum_tags": 24, "positions": 96}
-        return cls(form, visual, **tower, **text)
+        return cls(form, visual, **tower, **text, object_tags=form == "oscar")
 
     @classmethod
     def base(cls, form: Form = "uniter") -> "CrossEncoderConfig":
-        """The TAGS paper's base size (appendix A.1): 12 layers, 768 dimensions, 12 heads, 2048-number regions."""
-        return cls(form, vocabulary_size=VOCABULARY[form])
+        """The TAGS paper's base size (appendix A.1): 12 layers, 768 dimensions, 12 heads, 2048-number regions.
+
+        In OSCAR's form with its tags, and the 70 places that its retrieval has for caption and tags.
+        """
+        oscar = {"maximum_tokens": 70, "object_tags": True} if form == "oscar" else {}
+        return cls(form, vocabulary_size=VOCABULARY[form], **oscar)
 
     @classmethod
     def large(cls, form: Form = "uniter") -> "CrossEncoderConfig":
@@ -286,6 +341,24 @@ class CrossEncoderConfig(PlainConfig):
 
 @dataclass(frozen=True)
 class OscarDualEncoderConfig(CrossEncoderConfig):
-    """A cross-encoder's sizes, marked as one that `encodes` images and captions separately."""
+    """A cross-encoder's sizes, marked as one that `encodes` images and captions separately.
+
+    A `matcher` of SGRAF compares its regions with its word pieces (ITContrast, Table 1, "Ours (SGRAF)"), of
+    `similarity_dimension` numbers a likeness and with a dropout of its own; else it is one feature with one.
+    """
 
     encodes: Literal["separately"] = "separately"
+    matcher: Literal["sgr", "saf", "sgraf"] | None = field(default=None, metadata=LATER)
+    similarity_dimension: int = field(default=256, metadata=LATER)
+    matcher_dropout: float = field(default=0.4, metadata=LATER)
+
+    @property
+    def compares_parts(self) -> bool:
+        """Whether regions are compared with words, and not one feature with one."""
+        return self.matcher is not None
+
+    @property
+    def matching(self) -> LateInteractionConfig:
+        """The configuration of its matcher."""
+        sizes = {"dimension": self.hidden, "similarity_dimension": self.similarity_dimension}
+        return LateInteractionConfig(self.matcher, **sizes, dropout=self.matcher_dropout)

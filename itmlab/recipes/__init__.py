@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import ItmlabError
+from ..fields import did_you_mean
 from ..losses.tags import PAPER_WEIGHTS, LossWeights
 from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
-from .fields import did_you_mean
 from .recipe import Recipe
 from .settings import (
     AdaptiveMarginSettings,
@@ -26,8 +26,8 @@ from .settings import (
     TagsSettings,
 )
 
-# Dual encoders: base is FNE's Sec. 4.1 and A.2 (METHODS 1.5): ViT-base and BERT-base, B = 32, K = 8192, Adam 2e-5, a
-# tenth of it from epochs 5 and 15 of 25, clip 2.
+# Dual encoders: base is FNE's A.2 (METHODS 1.5): ViT-base and BERT-base, B = 32, K = 8192, Adam 2e-5, a tenth of it
+# from epochs 5 and 15 of 25. The released code clips at 2 the gradient of the mean over the batch, as ours is.
 PAPER: dict[str, Any] = {
     "memory": MemorySettings(length=8192, momentum=0.995),
     "optimiser": OptimiserSettings(),
@@ -53,11 +53,12 @@ TINY_FNE = SamplerSettings("false_negative_eliminating", {"prior": 0.01, "preset
 
 # Cross-encoder recipes: pretraining, the baseline UNITER, TAGS and TAGS-DC, and its ablations WM and SG.
 #
-# Base and large carry the paper's numbers for Flickr30K (appendix A.1, Table 5); the batch, which it does not give,
-# and the weight decay are UNITER's habits, as is all of the pretraining. They begin from fresh weights unless `start`
-# names a folder: a public checkpoint read by `models.load_public` and saved is one. The tiny ones begin where the one
-# before left off.
+# Base and large carry the paper's numbers (appendix A.1, Table 5) for Flickr30K, with "+coco" for COCO. The batch, ε of
+# Adam and the weight decay, which it does not give, are its released code's and UNITER's, as is all of the pretraining.
+# They begin from fresh weights unless `start` names a folder: a public checkpoint read by `models.load_public` and
+# saved is one. The tiny ones begin where the one before left off.
 CROSS_ENCODER = ("uniter_pretraining", "uniter", "tags", "tags_dc", "wm", "sg")
+CROSS_ENCODER += tuple(f"{name}+coco" for name in CROSS_ENCODER[2:])
 CROSS_ENCODER_TINY = CrossEncoderConfig(
     **{"visual": "regions", "region_dimension": 192, "hidden": 80, "layers": 3, "heads": 4, "intermediate": 160},
     **{"vocabulary_size": 1000, "maximum_tokens": 48, "maximum_tags": 24, "positions": 96, "dropout": 0.0},
@@ -66,18 +67,18 @@ CONFIGURATIONS = {"tiny": CROSS_ENCODER_TINY, "base": CrossEncoderConfig.base(),
 STARTS = {"tags_dc": "tags", **dict.fromkeys(("uniter", "tags", "wm", "sg"), "uniter_pretraining")}
 
 PRETRAINING = LossWeights(retrieved=0.5, masked_language=1.0, synthetic=0.0, discrimination=0.0, correction=0.0)
-WEIGHTS = {
-    "tiny": LossWeights(1.0, 0.1, 0.5, 0.1, 0.1),
-    "base": PAPER_WEIGHTS["flickr30k", "base"],
-    "large": PAPER_WEIGHTS["flickr30k", "large"],
-}
+TINY_WEIGHTS = LossWeights(1.0, 0.1, 0.5, 0.1, 0.1)
 
-# Learning rate, steps and pictures a batch by size: of the pretraining, of a fine-tuning (NSG), of the second stage
-# (NSGDC).
+# Learning rate, steps, pictures a batch and batches a step by size: of the pretraining, of a fine-tuning (NSG), of the
+# second stage (NSGDC). In the released scripts a step has 8 processes' 16 (first, base, Flickr30K) or 32 pictures.
 STAGES = {
-    "tiny": {"uniter_pretraining": (2e-3, 3000, 64), "first": (3e-4, 500, 32), "second": (3e-4, 250, 32)},
-    "base": {"uniter_pretraining": (5e-5, 200_000, 64), "first": (5e-5, 5000, 32), "second": (1e-5, 1500, 32)},
-    "large": {"uniter_pretraining": (5e-5, 200_000, 64), "first": (4e-5, 5000, 32), "second": (1e-5, 1500, 32)},
+    "tiny": {"uniter_pretraining": (2e-3, 3000, 64, 1), "first": (3e-4, 500, 32, 1), "second": (3e-4, 250, 32, 1)},
+    "base": {"uniter_pretraining": (5e-5, 200_000, 64, 2), "first": (5e-5, 5000, 32, 4), "second": (1e-5, 1500, 32, 8)},
+    "large": {
+        "uniter_pretraining": (5e-5, 200_000, 64, 2),
+        "first": (4e-5, 5000, 32, 8),
+        "second": (1e-5, 1500, 32, 8),
+    },
 }
 # How many negatives are drawn and kept, how many sentences made and kept.
 PAPER_NUMBERS = {"candidates": 399, "top_k": 31, "maskings": 20, "samples": 20, "hardest": 31, "trained_maskings": 20}
@@ -103,10 +104,13 @@ TINY_WORDS: dict[str, Any] = {"correction": "replaced", "kept_weight": 0.3}
 
 def cross_encoder_recipe(name: str, size: str) -> Recipe:
     """One of `CROSS_ENCODER` at a size."""
-    scratch = name == "uniter_pretraining"
+    method, _, data = name.partition("+")
+    scratch = method == "uniter_pretraining"
     # in tiny each picture once an epoch, and now and then a look at a few pictures held out
     served = {"captions_per_image": 1, "validation": 50, "validate_every": 10 if scratch else 1}
-    rate, steps, batch = STAGES[size][name if scratch else "second" if name == "tags_dc" else "first"]
+    rate, steps, batch, together = STAGES[size][method if scratch else "second" if method == "tags_dc" else "first"]
+    if data and size != "tiny":
+        together = 8
     return Recipe(
         name=name,
         size=size,
@@ -121,24 +125,26 @@ def cross_encoder_recipe(name: str, size: str) -> Recipe:
             betas=(0.9, 0.98),
             clip=2.0,
             weight_decay=0.05 if size == "tiny" else 0.01,
+            epsilon=1e-8 if size == "tiny" else 1e-6,
         ),
-        data=DataSettings(batch_size=batch, steps=steps, **(served if size == "tiny" else {})),
-        tags=tags_settings(name, size),
-        start=STARTS.get(name) if size == "tiny" else None,
+        data=DataSettings(batch_size=batch, accumulate=together, steps=steps, **(served if size == "tiny" else {})),
+        tags=tags_settings(method, size, data or "flickr30k"),
+        start=STARTS.get(method) if size == "tiny" else None,
     )
 
 
-def tags_settings(name: str, size: str) -> TagsSettings:
-    """What a recipe minimises, of which size the numbers are."""
-    full, numbers = WEIGHTS[size], {**NUMBERS[size], "implied": size == "tiny"}
+def tags_settings(name: str, size: str, data: str = "flickr30k") -> TagsSettings:
+    """What a recipe minimises, of which size and data the numbers are."""
+    full = TINY_WEIGHTS if size == "tiny" else PAPER_WEIGHTS[data, size]
+    numbers = {**NUMBERS[size], "implied": size == "tiny"}
     if name == "uniter_pretraining":
         return TagsSettings(PRETRAINING, **{**numbers, **FROM_SCRATCH, "trained_maskings": 1})
     if name == "uniter":
-        return TagsSettings(full.matching_only(), **numbers)
+        return TagsSettings(full.irtm_only(), **numbers)
     if name == "tags_dc":
         return TagsSettings(full, **numbers, **(TINY_WORDS if size == "tiny" else {}))
     return TagsSettings(
-        full.without_words(),
+        full.nsg_only(),
         masking="word" if name == "wm" else "phrase",
         generator="static" if name == "sg" else "dynamic",
         **numbers,
@@ -164,14 +170,24 @@ FRAGMENTS = {"scan": "scan_t2i", "sgraf": "sgraf", "vsrn": "vsrn", "vsepp": "vse
 ENCODERS = (*FRAGMENTS, "oscar")
 PARTS = ("", "+syn", "+info", "+syn+info")
 CONTROLS = ("scan+features", "sgraf+features")
-CONTRAST = (*(encoder + parts for encoder in ENCODERS for parts in PARTS), *CONTROLS, "itcontrast")
+# Besides, alone: the other kinds of SCAN and SGRAF, and SGRAF on OSCAR's features ("Ours (SGRAF)" of Tables 1 and 2).
+ALONE = {"scan_i2t": "scan_i2t", "sgr": "sgr", "saf": "saf"}
+CONTRAST = (
+    *(encoder + parts for encoder in ENCODERS for parts in PARTS),
+    *CONTROLS,
+    "itcontrast",
+    *ALONE,
+    "oscar_sgraf",
+)
 
-# L = L_M + L_G of VSRN: its released code adds hinges summed over a batch of 128 to the mean (as such code has it; that
-# file was not to be had) of what writing costs. Ours are means both: hence the share.
-WRITING = 1 / 128
+# The released code of VSE++, SCAN, SGRAF and VSRN sums hinges over a batch of 128, to which VSRN adds the mean of what
+# writing costs, and clips at 2 the gradient of that. Ours are means: hence a 128th of the clip, and of the writing.
+SUMMED = 128
+WRITING, CLIP = 1 / SUMMED, 2.0 / SUMMED
 TINY_OSCAR = OscarDualEncoderConfig(**CROSS_ENCODER_TINY.to_dict())
 # Epochs, and when the rate falls to a tenth.
-EPOCHS = {"scan": (30, 15), "sgraf": (40, 30), "vsrn": (30, 15), "vsepp": (30, 15)}
+EPOCHS = {"sgraf": (40, 30), "sgr": (40, 30), "saf": (30, 20)}
+USUAL_EPOCHS = (30, 15)
 
 
 def contrast_recipe(name: str, size: str) -> Recipe:
@@ -187,22 +203,21 @@ def contrast_recipe(name: str, size: str) -> Recipe:
             writing=WRITING if encoder == "vsrn" else 0.0,
         ),
         synthesis=SynthesisSettings(detach=False) if "syn" in parts else None,
-        start="uniter_pretraining" if encoder == "oscar" and size == "tiny" else None,
+        start={"tiny": "uniter_pretraining"}.get(size, f"oscar_{size}") if encoder.startswith("oscar") else None,
         **(_published(encoder) if size != "tiny" else TINY_BY_ENCODER.get(encoder, CONTRAST_TINY)),
     )
 
 
 def _model(encoder: str, size: str) -> LateInteractionConfig | OscarDualEncoderConfig:
-    if encoder != "oscar":
-        return (
-            LateInteractionConfig.tiny(FRAGMENTS[encoder])
-            if size == "tiny"
-            else LateInteractionConfig.base(FRAGMENTS[encoder])
-        )
-    if size == "tiny":
-        return TINY_OSCAR
-    sizes = CrossEncoderConfig.base("oscar") if size == "base" else CrossEncoderConfig.large("oscar")
-    return OscarDualEncoderConfig(**sizes.to_dict())
+    if not encoder.startswith("oscar"):
+        of_size = LateInteractionConfig.tiny if size == "tiny" else LateInteractionConfig.base
+        return of_size((FRAGMENTS | ALONE)[encoder])
+    sizes = {"tiny": TINY_OSCAR, "base": CrossEncoderConfig.base("oscar"), "large": CrossEncoderConfig.large("oscar")}
+    model = OscarDualEncoderConfig(**sizes[size].to_dict())
+    if encoder == "oscar":
+        return model
+    small = {"similarity_dimension": 32, "matcher_dropout": 0.0} if size == "tiny" else {}
+    return replace(model, matcher="sgraf", **small)
 
 
 # InfoNCE first, as all tiny recipes do.
@@ -221,17 +236,20 @@ PRETRAINED = {
     "optimiser": replace(CONTRAST_TINY["optimiser"], learning_rate=3e-4),
     "data": replace(CONTRAST_TINY["data"], epochs=6, warm_up_epochs=0, validate_every=1),
 }
-TINY_BY_ENCODER = {"scan": SMALL_BATCHES, "sgraf": SMALL_BATCHES, "vsrn": SMALL_BATCHES, "oscar": PRETRAINED}
+TINY_BY_ENCODER = {
+    **dict.fromkeys(("scan", "sgraf", "vsrn", *ALONE), SMALL_BATCHES),
+    **{"oscar": PRETRAINED, "oscar_sgraf": {**PRETRAINED, "data": replace(PRETRAINED["data"], batch_size=32)}},
+}
 
 
 def _published(encoder: str) -> dict[str, Any]:
-    if encoder == "oscar":
+    if encoder.startswith("oscar"):
         optimiser = OptimiserSettings(
             kind="adamw", learning_rate=2e-5, schedule="linear", milestones=(), weight_decay=0.05
         )
         return {"optimiser": optimiser, "data": DataSettings(batch_size=128, epochs=20)}
-    epochs, falls = EPOCHS[encoder]
-    optimiser = OptimiserSettings(kind="adam", learning_rate=2e-4, schedule="step", milestones=(falls,), clip=2.0)
+    epochs, falls = EPOCHS.get(encoder, USUAL_EPOCHS)
+    optimiser = OptimiserSettings(kind="adam", learning_rate=2e-4, schedule="step", milestones=(falls,), clip=CLIP)
     return {"optimiser": optimiser, "data": DataSettings(batch_size=128, epochs=epochs)}
 
 
@@ -256,8 +274,66 @@ def names() -> list[str]:
     return list(METHODS)
 
 
-def get(name: str, size: str = "tiny") -> Recipe:
-    """The recipe of that name and size; an unknown one is an ItmlabError with the nearest name."""
+# TAGS' released scripts (LibertFan/TAGS, `run_cmds`): learning rate, steps, batches of 32 a step, τ, how many retrieved
+# and made negatives are kept, λ of MLM, of ISTM, and of WoD and WoC; and its losses of words.
+SCRIPTS = {
+    ("tags", "base"): (5e-5, 5000, 4, 2.0, 31, 0.05, 5e-4, 0.0),
+    ("tags", "large"): (5e-5, 5000, 8, 2.0, 23, 0.05, 1e-3, 0.0),
+    ("tags_dc", "base"): (1e-5, 1500, 8, 1.5, 31, 0.1, 5e-4, 5e-4),
+    ("tags_dc", "large"): (1e-5, 5000, 8, 1.5, 23, 0.05, 5e-4, 5e-4),
+    ("tags+coco", "base"): (5e-5, 5000, 8, 1.5, 31, 0.01, 5e-5, 0.0),
+    ("tags+coco", "large"): (4e-5, 5000, 8, 1.5, 23, 0.05, 1e-3, 0.0),
+    ("tags_dc+coco", "base"): (1e-5, 1500, 8, 1.5, 31, 0.05, 1e-4, 5e-4),
+    ("tags_dc+coco", "large"): (1e-5, 1500, 8, 1.5, 31, 0.05, 1e-4, 5e-4),
+}
+RELEASED_WORDS = {
+    **{"tags__correction": "masked", "tags__kept_weight": 0.11, "tags__word_means": "captions"},
+    "tags__filtered": False,
+}
+
+
+def _script(rate: float, steps: int, together: int, temperature: float, kept: int, *weights: float) -> dict[str, Any]:
+    """One of SCRIPTS as changes of a recipe."""
+    steps = {"optimiser__learning_rate": rate, "data__steps": steps, "data__accumulate": together}
+    words = {"tags__temperature": temperature, "tags__weights": LossWeights(1.0, *weights, weights[-1])}
+    return {**steps, **words, "tags__top_k": kept, "tags__hardest": kept, **RELEASED_WORDS}
+
+
+# What the authors' released code has and their paper does not say, or says otherwise (the tables of METHODS).
+RELEASED: dict[tuple[str, str], dict[str, Any]] = {
+    ("fne", "base"): {
+        "model": DualEncoderConfig.base("released"),
+        "sampler__preset": "released",
+        "memory__length": 8224,
+        "optimiser__precision": "float32",
+        **{"data__crop": (0.5, 1.0), "data__flip": 0.5, "data__randaugment": (2, 7)},
+    },
+    **{("sam", size): {"adaptive_margin__preset": "released", "adaptive_margin__weight": 5.0} for size in SIZES},
+    **{
+        (name, "base"): {"model": LateInteractionConfig.base(kind, preset="released")}
+        for name, kind in {"scan": "scan_t2i", **ALONE}.items()
+    },
+    ("vsrn", "base"): {
+        "model": LateInteractionConfig.base("vsrn", preset="released"),
+        "optimiser__milestones": (10, 20),  # on Flickr30K
+    },
+    **{name: _script(*values) for name, values in SCRIPTS.items()},
+}
+
+
+def get(name: str, size: str = "tiny", preset: str = "paper") -> Recipe:
+    """The recipe of that name and size; an unknown one is an ItmlabError with the nearest name.
+
+    `preset="released"` is the authors' released code, of those in RELEASED.
+
+    >>> get("fne", "base", preset="released").data.randaugment
+    (2, 7)
+    """
+    if preset != "paper":
+        if preset != "released" or (name, size) not in RELEASED:
+            there = ", ".join(" ".join(one) for one in RELEASED)
+            raise ItmlabError(f"no preset {preset!r} of {name} in size {size}", remedy=f"'released' is of {there}")
+        return get(name, size).replace(**RELEASED[name, size])
     if name not in METHODS:
         raise ItmlabError(f"no recipe {name!r}", remedy=did_you_mean(name, METHODS))
     if size not in SIZES:
@@ -277,8 +353,9 @@ def get(name: str, size: str = "tiny") -> Recipe:
 def family(model: Any) -> str:
     """The named recipe whose sizes one of another name with such a model takes."""
     if isinstance(model, LateInteractionConfig):
-        own = {kind: name for name, kind in FRAGMENTS.items()}
-        return own.get(model.kind, "scan" if model.kind.startswith("scan") else "sgraf")
+        return {kind: name for name, kind in (FRAGMENTS | ALONE).items()}[model.kind]
+    if isinstance(model, OscarDualEncoderConfig) and model.compares_parts:
+        return "oscar_sgraf"
     return {OscarDualEncoderConfig: "oscar", CrossEncoderConfig: "uniter"}.get(type(model), "fne")
 
 

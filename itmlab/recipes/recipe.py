@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import ItmlabError
+from ..fields import LATER, check, did_you_mean, from_plain, replaced, to_plain
 from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
 from ..storage import read_json, write_json
 from . import settings
-from .fields import LATER, check, did_you_mean, from_plain, replaced, to_plain
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,21 @@ class Recipe:
         check(bool(self.name), "name", self.name, "a name")
         check(0 <= self.seed < 2**31, "seed", self.seed, "0 to 2147483647")
         check(self.start != "", "start", self.start, "a run's name, a directory, or null")
+        for name in ("crop", "flip", "randaugment"):
+            given, seen = getattr(self.data, name), getattr(self.model, "visual", "pictures")
+            check(seen != "regions" or not given, f"data.{name}", given, "none, as the model sees regions, no pictures")
         if type(self.model) is CrossEncoderConfig:
             self._check_cross_encoder()
             return
         check(self.tags is None, "tags", self.tags, "null, as the model is no cross-encoder")
         check(self.loss is not None, "loss", self.loss, "an object with fields, as the model is no cross-encoder")
-        parts = isinstance(self.model, LateInteractionConfig) and self.model.kind not in ("vsrn", "vsepp")
+        parts = getattr(self.model, "compares_parts", False)
         writes = isinstance(self.model, LateInteractionConfig) and self.model.kind == "vsrn"
         check(writes or not self.loss.writing, "loss.writing", self.loss.writing, "0, as only VSRN writes captions")
         check(not parts or self.memory is None, "memory", self.memory, "null, as the model compares parts")
+        released = self.adaptive_margin is not None and self.adaptive_margin.preset == "released"
+        without = not released or self.memory is None
+        check(without, "memory", self.memory, "null, as adaptive_margin.preset is 'released'")
         sampled, kind = self.loss.kind == "sampled_triplet", self.sampler and self.sampler.kind
         check(not sampled or kind is not None, "sampler", kind, "one, as loss.kind is 'sampled_triplet'")
         check(sampled or kind is None, "sampler", kind, f"null, as loss.kind {self.loss.kind!r} takes all negatives")
@@ -73,7 +79,8 @@ class Recipe:
     def sized(self, size: str) -> "Recipe":
         """The same method (sampler, losses, seed) with the model, optimiser, memory and data settings of another size.
 
-        A named recipe's own sampler, TAGS settings and start become that size's; those changed stay as they are.
+        A named recipe's own sampler, TAGS settings and start become that size's; those changed stay as they are, and so
+        does what was changed of how a model of regions and words compares them.
         """
         from . import METHODS, SIZES, family, get
 
@@ -83,8 +90,9 @@ class Recipe:
         theirs, ours = get(known, size), get(known, self.size)
         changes = {name: getattr(theirs, name) for name in ("model", "optimiser", "data")}
         if isinstance(self.model, LateInteractionConfig):
-            kept = {name: getattr(self.model, name) for name in ("kind", "aggregation")}
-            changes["model"] = replace(theirs.model, **kept)
+            own = {"kind": self.model.kind, "preset": self.model.preset}
+            before, after = (LateInteractionConfig.of_size(each, **own) for each in (self.size, size))
+            changes["model"] = self.model.with_sizes_of(before, after)
         changes["memory"] = None if self.memory is None else SIZES[size]["memory"]
         for name in ("sampler", "tags", "start"):
             if self.name in METHODS and getattr(self, name) == getattr(ours, name):

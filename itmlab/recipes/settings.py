@@ -5,35 +5,16 @@ JSON of an older recipe, and with it the digest of its runs' folders, stays as i
 """
 
 import inspect
-import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .. import samplers
+from ..data.pictures import Augmentation
 from ..errors import ItmlabError
+from ..fields import ABOVE_0, BELOW_1, FROM_0, FROM_1, LATER, check, check_ranges, did_you_mean, typed
 from ..losses.contrastive import NOISE
 from ..losses.tags import LossWeights
-from .fields import LATER, check, did_you_mean, typed
-
-# What a number may be, and the words for it.
-FROM_1 = (lambda value: value >= 1), "1 or more"
-FROM_0 = (lambda value: value >= 0), "0 or more"
-FINITE_FROM_0 = (lambda value: 0 <= value < math.inf), "0 or more"
-ABOVE_0 = (lambda value: value > 0), "more than 0"
-FINITE_ABOVE_0 = (lambda value: 0 < value < math.inf), "more than 0"
-BELOW_1 = (lambda value: 0 <= value < 1), "0 to below 1"
-
-
-def check_ranges(settings: Any, prefix: str, **ranges: tuple[Callable[[Any], bool], str]) -> None:
-    """An ItmlabError naming the first field that is not in its range; null passes where a field may be null.
-
-    >>> check_ranges(MemorySettings(), "memory", length=FROM_1, momentum=BELOW_1)
-    """
-    for name, (holds, wanted) in ranges.items():
-        value = getattr(settings, name)
-        check(value is None or holds(value), f"{prefix}.{name}", value, wanted)
-
+from ..synthesis.synhnc import SIGMAS
 
 SAMPLERS = {
     "random": samplers.Random,
@@ -88,8 +69,8 @@ class LossSettings:
     writing: float = field(default=0.0, metadata=LATER)
 
     def __post_init__(self) -> None:
-        check_ranges(self, "loss", margin=FINITE_FROM_0, temperature=FINITE_ABOVE_0)
-        check_ranges(self, "loss", noise=FROM_0, writing=FINITE_FROM_0)
+        check_ranges(self, "loss", margin=FROM_0, temperature=ABOVE_0)
+        check_ranges(self, "loss", noise=FROM_0, writing=FROM_0)
 
 
 @dataclass(frozen=True)
@@ -98,7 +79,12 @@ class AdaptiveMarginSettings:
 
     Their margins are differences of φ over `temperature` τ, at most `ceiling`; φ is CIDEr-D from the document
     frequencies of what is trained on. `negatives` of their own: the farthest from the anchor ("SN"), the nearest ("HN")
-    or any ("RS").
+    or any ("RS"), with `rank` others before it. `weight` is that of their loss beside the recipe's.
+
+    `reading` of Eq. 7, by what is subtracted in a margin: φ of the "pairs" that the hinges hold, φ(G_p, c_m) and
+    φ(G_l, c_p); "corrected" φ(G_p, c_m) and φ(G_p, c_l); as "printed", φ(G_p, c_l) and φ(G_p, c_m). The `preset`
+    "released" does what the public code does (METHODS 2.5): its own reading, and "softest" and "hardest" are its `soft`
+    and `hard`, at rank 1.
     """
 
     temperature: float = 10.0
@@ -107,9 +93,15 @@ class AdaptiveMarginSettings:
     ceiling: float = 1.0
     relevance: Literal["cider"] = "cider"
     tokenise: Literal["whitespace", "penn"] = "whitespace"
+    weight: float = field(default=1.0, metadata=LATER)
+    rank: int | None = field(default=None, metadata=LATER)  # the preset's: 0, released 1
+    reading: Literal["pairs", "corrected", "printed"] = field(default="pairs", metadata=LATER)
+    preset: Literal["paper", "released"] = field(default="paper", metadata=LATER)
 
     def __post_init__(self) -> None:
-        check_ranges(self, "adaptive_margin", temperature=FINITE_ABOVE_0, ceiling=FINITE_ABOVE_0)
+        check_ranges(self, "adaptive_margin", temperature=ABOVE_0, ceiling=ABOVE_0, weight=ABOVE_0, rank=FROM_0)
+        own = self.preset == "paper" or self.reading == "pairs"
+        check(own, "adaptive_margin.reading", self.reading, "'pairs', as adaptive_margin.preset has its own")
 
 
 @dataclass(frozen=True)
@@ -127,7 +119,7 @@ class MemorySettings:
 class OptimiserSettings:
     """How weights move. `milestones` and `warm_up` are in epochs; `step` leaves a tenth of the rate at each.
 
-    `warm_up_share` gives the warm-up as a share of all steps instead. `betas` are Adam's.
+    `warm_up_share` gives the warm-up as a share of all steps instead. `betas` and `epsilon` are Adam's.
     """
 
     kind: Literal["adam", "adamw"] = "adam"
@@ -140,15 +132,16 @@ class OptimiserSettings:
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     warm_up_share: float = field(default=0.0, metadata=LATER)
     betas: tuple[float, float] = field(default=(0.9, 0.999), metadata=LATER)
+    epsilon: float = field(default=1e-8, metadata=LATER)
 
     def __post_init__(self) -> None:
-        check_ranges(self, "optimiser", learning_rate=FINITE_ABOVE_0, warm_up_share=BELOW_1, clip=ABOVE_0)
+        check_ranges(self, "optimiser", learning_rate=ABOVE_0, warm_up_share=BELOW_1, clip=ABOVE_0)
         check(all(item > 0 for item in self.milestones), "optimiser.milestones", self.milestones, "epochs from 1 on")
-        check(self.warm_up >= 0, "optimiser.warm_up", self.warm_up, "0 or more epochs")
+        check_ranges(self, "optimiser", warm_up=(FROM_0[0], "0 or more epochs"))
         both = self.warm_up > 0 and self.warm_up_share > 0
         check(not both, "optimiser.warm_up_share", self.warm_up_share, "0, as optimiser.warm_up is given")
         check(all(0 <= beta < 1 for beta in self.betas), "optimiser.betas", self.betas, "numbers from 0 to below 1")
-        check_ranges(self, "optimiser", weight_decay=FROM_0)
+        check_ranges(self, "optimiser", weight_decay=FROM_0, epsilon=ABOVE_0)
 
 
 @dataclass(frozen=True)
@@ -162,6 +155,10 @@ class DataSettings:
     `steps` ends the run after so many steps of the optimiser instead of `epochs`. `validation` limits what is looked at
     after every `validate_every`-th epoch, and the last, to so many pictures of the split "val" (0: nothing is, and the
     last weights are kept).
+
+    Augmentation, of pictures in training alone: `crop` takes a random box with a share of the area in this range,
+    `flip` mirrors this share of the pictures, `randaugment` changes by so many operations of a magnitude 0 to 10
+    (`data.pictures.Augmentation`). A mirrored picture makes "left" and "right" of a caption wrong; `scenes` has none.
     """
 
     batch_size: int = 32
@@ -172,6 +169,9 @@ class DataSettings:
     steps: int | None = field(default=None, metadata=LATER)
     validation: int | None = field(default=None, metadata=LATER)
     validate_every: int = field(default=1, metadata=LATER)
+    crop: tuple[float, float] | None = field(default=None, metadata=LATER)
+    flip: float = field(default=0.0, metadata=LATER)
+    randaugment: tuple[int, int] | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         check_ranges(self, "data", batch_size=FROM_1, epochs=FROM_1, warm_up_epochs=FROM_0, accumulate=FROM_1)
@@ -179,6 +179,18 @@ class DataSettings:
         check(many, "data.captions_per_image", self.captions_per_image, "1 or more, or 'all'")
         check_ranges(self, "data", validate_every=FROM_1, steps=(FROM_1[0], "1 or more, or null"))
         check_ranges(self, "data", validation=(FROM_0[0], "0 or more, or null"))
+        check_ranges(self, "data", flip=((lambda share: 0 <= share <= 1), "0 to 1"))
+        low, high = self.crop or (1, 1)
+        check(0 < low <= high <= 1, "data.crop", self.crop, "two shares of the area, such as [0.5, 1.0], or null")
+        number, magnitude = self.randaugment or (1, 0)
+        wanted = "how many operations and a magnitude of 0 to 10, such as [2, 7], or null"
+        check(number >= 1 and 0 <= magnitude <= 10, "data.randaugment", self.randaugment, wanted)
+
+    @property
+    def augmentation(self) -> Augmentation | None:
+        """What changes pictures in training, if anything does."""
+        found = Augmentation(self.crop, self.flip, self.randaugment)
+        return None if found == Augmentation() else found
 
 
 @dataclass(frozen=True)
@@ -195,7 +207,9 @@ class SynthesisSettings:
     detach: bool = True
 
     def __post_init__(self) -> None:
-        check_ranges(self, "synthesis", clusters=FROM_1, sigma=FINITE_ABOVE_0)
+        check_ranges(self, "synthesis", clusters=FROM_1, sigma=ABOVE_0)
+        least, most = SIGMAS
+        check(least <= self.sigma <= most, "synthesis.sigma", self.sigma, f"{least:g} to {most:g}")
 
 
 @dataclass(frozen=True)
@@ -226,13 +240,15 @@ class TagsSettings:
     apart: a network from scratch learns nothing from matching alone. The paper begins from pretrained weights.
 
     A caption's `masking` hides phrases or words with `probability`; the masked language loss looks at
-    `trained_maskings` of them. Sentences come from `maskings` (K) × `samples` (L) fillings at `temperature` (τ) by the
-    tower itself ("dynamic") or a frozen copy of where it started ("static"), from VSE-C's rules, or from the file of
-    the recipe's `extra_negatives`; the `hardest` (m) are trained on. `implied` adds to the filter of false negatives
-    what words imply, where the data are `scenes` (other data have no such lexicon: there it changes nothing).
+    `trained_maskings` of them (the paper: at all K). Sentences come from `maskings` (K) × `samples` (L) fillings at
+    `temperature` (τ) by the tower itself ("dynamic") or a frozen copy of where it started ("static"), from VSE-C's
+    rules, or from the file of the recipe's `extra_negatives`; the `hardest` (m) are trained on. Those that are made are
+    `filtered` of false negatives (Sec. 2.1.2), to which `implied` adds what words imply, where the data are `scenes`
+    (other data have no such lexicon: there it changes nothing).
 
     Words count by `replaced_weight` and `kept_weight` in the discrimination, and at `correction` positions in the
-    correction.
+    correction. The three losses of words are means over the `word_means` of a batch: its tokens, by their weights, or,
+    as in the released code, its captions, of each the mean over its tokens, [CLS] and [SEP] too in the discrimination.
     """
 
     weights: LossWeights = field(default=LossWeights())
@@ -254,7 +270,9 @@ class TagsSettings:
     implied: bool = False
     replaced_weight: float = 1.0
     kept_weight: float = 1.0
-    correction: Literal["all", "replaced"] = "all"
+    correction: Literal["all", "replaced", "masked"] = "all"
+    word_means: Literal["tokens", "captions"] = field(default="tokens", metadata=LATER)
+    filtered: bool = field(default=True, metadata=LATER)
 
     def __post_init__(self) -> None:
         check(bool(self.weights.wanted), "tags.weights", self.weights.named(), "one of them above 0")

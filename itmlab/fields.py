@@ -1,14 +1,14 @@
-"""Settings as frozen dataclasses: strict reading from JSON, nested replacement, one line for whatever is wrong."""
+"""Settings of recipes and models as frozen dataclasses: strict reading from JSON, ranges, nested replacement."""
 
 import dataclasses
 import difflib
+import math
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from ..errors import ItmlabError
-from ..models.config import PUBLISHED as MODEL_NAMES
+from .errors import ItmlabError
 
 T = TypeVar("T")
 hints_of = cache(get_type_hints)  # evaluating the annotations anew takes a millisecond a recipe
@@ -18,14 +18,37 @@ LATER = {"later": True}
 
 # Python's name of a field → its name in files: what was published under an older name keeps it there, so that recipes,
 # and with them the digests of runs' folders, stay as they are. Both names are read, also in `replace` and `--set`.
-PUBLISHED = {**MODEL_NAMES, "candidates": "drawn", "top_k": "kept"}
+PUBLISHED = {"candidates": "drawn", "top_k": "kept", "std": "deviation", "region_std": "region_deviation"}
 NOW = {old: name for name, old in PUBLISHED.items()}
+
+# What a number may be, and the words for it.
+Range = tuple[Callable[[Any], bool], str]
+FROM_1: Range = (lambda value: value >= 1), "1 or more"
+FROM_0: Range = (lambda value: value >= 0), "0 or more"
+ABOVE_0: Range = (lambda value: value > 0), "more than 0"
+BELOW_1: Range = (lambda value: 0 <= value < 1), "0 to below 1"
+FINITE: Range = (lambda value: True), "a finite number"
 
 
 def check(condition: bool, field: str, value: Any, wanted: str) -> None:
     """An ItmlabError naming the field unless `condition` holds."""
     if not condition:
         raise ItmlabError(f"{field} is {value!r}, wanted {wanted}", where="recipe")
+
+
+def check_ranges(settings: Any, prefix: str, **ranges: Range) -> None:
+    """An ItmlabError naming the first field that is not finite and in its range; null passes where a field may be null.
+
+    >>> from types import SimpleNamespace as Settings
+    >>> check_ranges(Settings(clip=float("inf")), "optimiser", clip=ABOVE_0)
+    Traceback (most recent call last):
+    itmlab.errors.ItmlabError: recipe: optimiser.clip is inf, wanted a finite number
+    """
+    for name, (holds, wanted) in ranges.items():
+        value, field = getattr(settings, name), join(prefix, name)
+        for number in value if isinstance(value, tuple) else (value,):
+            check(not isinstance(number, float) or math.isfinite(number), field, value, "a finite number")
+            check(number is None or holds(number), field, value, wanted)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -53,7 +76,7 @@ def to_plain(value: Any) -> Any:
 def from_plain(kind: type[T], value: Any, field: str) -> T:
     """`value` read from JSON as the dataclass `kind`; an unknown, missing or ill-typed field is one ItmlabError."""
     if not isinstance(value, Mapping):
-        raise ItmlabError(f"{field} is {value!r}, wanted an object with fields", where="recipe")
+        raise ItmlabError(f"{field or 'it'} is {value!r}, wanted an object with fields", where="recipe")
     hints = hints_of(kind)
     fields = {item.name: item for item in dataclasses.fields(kind)}
     value = {NOW[name] if NOW.get(name) in fields else name: item for name, item in value.items()}
@@ -69,6 +92,8 @@ def from_plain(kind: type[T], value: Any, field: str) -> T:
 
 def typed(hint: Any, value: Any, field: str) -> Any:
     """`value` if it is of the type `hint` (an int passes for a float, a list for a tuple), else an ItmlabError.
+
+    A number is finite: JSON has no other, so a recipe with one could not be saved.
 
     >>> typed(tuple[float, ...], [1, 0.5], "betas")
     (1.0, 0.5)
@@ -95,6 +120,7 @@ def typed(hint: Any, value: Any, field: str) -> Any:
         return value if isinstance(value, hint) else from_plain(hint, value, field)
     if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
+            check(math.isfinite(value), field, value, "a finite number")
             return float(value)
         except OverflowError:  # a whole number beyond the floats, which JSON may hold
             raise ItmlabError(f"{field} is too large a number", where="recipe") from None
@@ -121,7 +147,9 @@ def name_of(hint: Any) -> str:
     names = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
     if get_origin(hint) in (Union, types.UnionType):
         return " or ".join("null" if item is type(None) else name_of(item) for item in get_args(hint))
-    return names.get(hint) or ("a list" if get_origin(hint) is tuple else getattr(hint, "__name__", str(hint)))
+    if get_origin(hint) is tuple:
+        return "a list" if Ellipsis in get_args(hint) else f"a list of {len(get_args(hint))}"
+    return names.get(hint) or getattr(hint, "__name__", str(hint))
 
 
 def join(field: str, name: str) -> str:
@@ -132,13 +160,16 @@ def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
     """A copy of a dataclass with `changes`: `a__b=1` or `"a.b": 1` reach into a nested one.
 
     A name that is no field goes into the dataclass's `options` if it has them, so that `sampler__prior` needs no
-    more words than `sampler__kind`. A new `kind` starts without the options of the old one.
+    more words than `sampler__kind`. A new `kind` starts without the options of the old one, and with what `of_kind` of
+    the dataclass, if it has that, gives of the new one.
     """
     nested: dict[str, dict[str, Any]] = {}
     plain: dict[str, Any] = {}
     names = [item.name for item in dataclasses.fields(settings)]
     if {"kind", "options"} <= set(names) and changes.get("kind", settings.kind) != settings.kind:
         changes = {"options": {}, **changes}
+    elif hasattr(settings, "of_kind") and changes.get("kind", settings.kind) != settings.kind:
+        changes = {**settings.of_kind(changes["kind"]), **changes}
     for key, value in changes.items():
         name, _, rest = key.replace("__", ".").partition(".")
         name = NOW[name] if NOW.get(name) in names else name
