@@ -1,12 +1,13 @@
-"""Synonyms from an installed WordNet (Miller 1995): words in a common synset. Read from its `index.*` files alone."""
+"""An installed WordNet (Miller 1995): words in a common synset (synonyms, for SPICE), and the senses of its nouns."""
 
 import os
 import re
 import sys
 import zipfile
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from ..errors import ItmlabError, MissingPart
 
@@ -90,10 +91,89 @@ class WordNet:
             self._synsets[cells[0]] = held | {part + offset for offset in offsets}
 
 
+class Synset(NamedTuple):
+    """Words of one meaning: the file of lexicographers that it is in ("05": animals) and the synsets right above it."""
+
+    offset: int
+    file: str
+    words: frozenset[str]
+    above: tuple[int, ...]
+
+
+class Nouns:
+    """The senses of WordNet's nouns by their frequency, and what lies above each.
+
+    `directory` holds `index.noun`, `data.noun` and, for counts, `cntlist.rev` (wndb(5WN), cntlist(5WN)), or is nltk's
+    zip file; by default the installed one. MissingPart: no WordNet there; ItmlabError: files of another format.
+    """
+
+    def __init__(self, directory: str | Path | None = None):
+        places = [Path(directory)] if directory else wordnet_places()
+        self.place = next((each for each in places if _has(each, "index.noun") and _has(each, "data.noun")), None)
+        if self.place is None:
+            raise MissingPart("WordNet", COMMAND, needed_for="swapping nouns by WordNet")
+        lines = enumerate(_lines(self.place, "index.noun"), start=1)
+        self._index = {line.partition(b" ")[0].decode("utf-8", "replace"): (number, line) for number, line in lines}
+        self._data = _bytes(self.place, "data.noun")
+        self._counts: dict[tuple[str, int], int] = {}
+        for line in _lines(self.place, "cntlist.rev") if _has(self.place, "cntlist.rev") else ():
+            key, _, rest = line.partition(b"%1:")  # sense key, number of the sense, how often it was met
+            if rest:
+                _, number, count = rest.split()
+                self._counts[key.decode("utf-8", "replace"), int(number)] = int(count)
+        self.synset, self.above = cache(self._synset), cache(self._above)
+
+    def senses(self, word: str) -> list[tuple[Synset, int]]:
+        """The synsets of a noun in the singular, most frequent first, and how often each was met in WordNet's texts."""
+        number, line = self._index.get("_".join(word.split()), (0, b""))
+        if not number:
+            return []
+        cells = line.split()
+        try:  # the offsets stand last, as many as the third cell says
+            offsets = list(map(int, cells[-int(cells[2]) :]))
+        except (IndexError, ValueError):
+            raise ItmlabError("not a line of a WordNet index", where=f"{self.place / 'index.noun'}:{number}") from None
+        counts = [self._counts.get((cells[0].decode("utf-8", "replace"), at), 0) for at in range(1, len(offsets) + 1)]
+        return [(self.synset(offset), count) for offset, count in zip(offsets, counts, strict=True)]
+
+    def _synset(self, offset: int) -> Synset:
+        """A line of data.noun: its offset, file, type, words with numbers (in hexadecimal), pointers, gloss."""
+        line = self._data[offset : self._data.find(b"\n", offset)].decode("utf-8", "replace")
+        cells = line.split(" | ")[0].split()
+        try:
+            if int(cells[0]) != offset:
+                raise ValueError
+            count = int(cells[3], 16)
+            pointers = cells[4 + 2 * count + 1 :]
+            starts = range(0, 4 * int(cells[4 + 2 * count]), 4)
+            above = tuple(int(pointers[at + 1]) for at in starts if pointers[at] in ("@", "@i"))
+            return Synset(offset, cells[1], frozenset(word.lower() for word in cells[4 : 4 + 2 * count : 2]), above)
+        except (IndexError, ValueError):
+            where = str(self.place / "data.noun")
+            raise ItmlabError(f"no synset begins at byte {offset}", where=where) from None
+
+    def _above(self, offset: int) -> dict[int, int]:
+        """The synset itself and all above it, each with the fewest steps up to it, nearest first."""
+        found, level = {offset: 0}, [offset]
+        while level:
+            level = [up for below in level for up in self.synset(below).above if up not in found]
+            found |= {up: max(found.values()) + 1 for up in level}
+        return found
+
+
+def _has(place: Path, name: str) -> bool:
+    folder = zipfile.Path(place, "wordnet/") if place.suffix == ".zip" and _holds(place) else place
+    return (folder / name).is_file()
+
+
 def _lines(place: Path, name: str) -> list[bytes]:
+    return _bytes(place, name).splitlines()
+
+
+def _bytes(place: Path, name: str) -> bytes:
     try:
         folder = zipfile.Path(place, "wordnet/") if place.suffix == ".zip" else place
-        return (folder / name).read_bytes().splitlines()
+        return (folder / name).read_bytes()
     except (OSError, KeyError, zipfile.BadZipFile) as error:
         raise ItmlabError(f"cannot be read ({error})", where=str(place / name)) from None
 

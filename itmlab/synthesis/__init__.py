@@ -3,11 +3,12 @@
 import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
+    "caption_swaps": "CaptionSwaps wordnet_swaps",
     "export": "Exported export_negatives",
     "negative": "Negative",
     "read": "NegativeFile read_negatives",
     "refill": "MaskedRefill",
-    "rules": "RuleSwaps wordnet_swaps",
+    "rules": "RuleSwaps",
     "synhnc": "FeatureNegatives SynHNC",
     "tags": "Retrieved FilteredTopM",
 }

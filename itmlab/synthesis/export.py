@@ -134,7 +134,7 @@ class RowMaker:
         # random numbers of their own for these captions, whatever was made before them (or before a kill)
         digest = hashlib.sha256(f"{self.seed}:{numbers.start}".encode()).digest()
         generator = torch.Generator().manual_seed(int.from_bytes(digest[:8], "little") >> 1)
-        others = [[data.captions[other] for other in data.captions_of_image[image].tolist()] for image in images]
+        others = data.captions_of(images)
         more = {"numbers": numbers} if self.conditioned else {}
         made = self.generate(captions, graphs, others, generator=generator, **more)
         if len(made) != len(captions):

@@ -3,8 +3,9 @@
 Fan et al. (2022), Sec. 2.1.2, Eq. 6 and criterion C1 of Algorithm 1, put together in `tags.FilteredTopM` (METHODS 3.3).
 """
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import torch
@@ -14,6 +15,11 @@ from torch import Tensor
 from ..errors import ItmlabError
 from ..text import SceneGraph, Span
 from ..text.graph import tokenise
+from ..text.rules.lexicon import word_set
+
+
+class UnreadNegatives(UserWarning):
+    """Negatives that a model reads as their captions were left out."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +29,8 @@ class Negative:
     `spans` are the changed places in the order of the sentence, as tokens of the new sentence; place p said `source[p]`
     and says `replacement[p]` now, and is a phrase of `kind[p]` (object, attribute, relation, word, or number).
     `score` is a model's match with the image, `fluency` a perplexity, `truth` the world's verdict on the new sentence
-    (false: truly negative): each None where it was not asked or is not known.
+    (false: truly negative): each None where it was not asked or is not known. `masked` are the places of the caption's
+    word pieces that a model was asked to refill, changed or not.
     """
 
     sentence: str
@@ -36,6 +43,7 @@ class Negative:
     score: float | None = None
     fluency: float | None = None
     truth: bool | None = None
+    masked: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     def of(self, image: int, caption: int) -> "Negative":
         """The same for this image and caption."""
@@ -55,8 +63,13 @@ def one_each(captions: Sized, graphs: Sized, image_captions: Sized) -> None:
         raise ItmlabError(what, remedy="give one graph and the image's captions for each caption")
 
 
-def own_generators(number: int, generator: torch.Generator) -> list[torch.Generator]:
-    """Random numbers for each of `number` captions, seeded by one draw: what one gets depends on no other caption."""
+def own_generators(number: int, generator: torch.Generator | Sequence[torch.Generator]) -> list[torch.Generator]:
+    """Random numbers for each of `number` captions, seeded by one draw: what one gets depends on no other caption.
+
+    Where each has been given its own already, they are these.
+    """
+    if not isinstance(generator, torch.Generator):
+        return list(generator)
     seeds = torch.randint(2**62, (number,), generator=generator, device=generator.device).tolist()
     return [torch.Generator().manual_seed(seed) for seed in seeds]
 
@@ -124,9 +137,10 @@ def without_false_negatives(
 ) -> list[Negative]:
     """The negatives of which at least one replaced-in token occurs in no caption of the image (TAGS Sec. 2.1.2).
 
-    A heuristic: a synonym that no caption uses passes, and so does a true word that nobody wrote. Where a lexicon says
-    what words imply ("boy": "child", "person"), `implied` counts those as said too, which the paper does not. A
-    sentence in which nothing was replaced passes.
+    A heuristic: a synonym that no caption uses passes, and so does a true word that nobody wrote. Words that name
+    nothing (articles, "is", "and") and signs that are no word (".", an emoji) do not count as put in. Where a lexicon
+    says what words imply ("boy": "person"), `implied` counts those as said too. The paper does neither. A sentence in
+    which nothing was replaced passes.
 
     >>> made = [Negative("a cat runs", replacement=("cat",)), Negative("a cow runs", replacement=("cow",))]
     >>> [one.sentence for one in without_false_negatives(made, ["a dog runs", "a dog chases a cat"])]
@@ -135,9 +149,49 @@ def without_false_negatives(
     said = {token for caption in image_captions for token in tokenise(caption.lower())}
     if implied:
         said = said.union(*(implied.get(token, ()) for token in said))
-    said |= {"a", "an"}  # they follow the word behind them and say nothing themselves
-    put_in = ({token for words in one.replacement for token in tokenise(words.lower())} for one in negatives)
+    put_in = (naming(" ".join(one.replacement)) for one in negatives)
     return [one for one, new in zip(negatives, put_in, strict=True) if not one.replacement or new - said]
+
+
+NAMING_NOTHING = word_set("a an the this that these those some any and or of as is are was were be been being am")
+
+
+def naming(words: str) -> set[str]:
+    """The words, in lower case, that name something: neither small words nor signs without a letter or a figure.
+
+    >>> sorted(naming("The 🐎 is brown."))
+    ['brown']
+    """
+    return {token for token in tokenise(words.lower()) if any(map(str.isalnum, token))} - NAMING_NOTHING
+
+
+class Readable:
+    """Leaves out negatives that a model reads as it reads their caption: their change lies behind its cut.
+
+    `pieces` gives what the model reads of sentences. `left_out` counts, and a warning tells it once per power of ten.
+    """
+
+    def __init__(self, pieces: Callable[[Sequence[str]], Sequence[tuple[int, ...]]]):
+        self.pieces, self.left_out = pieces, 0
+
+    def __call__(self, captions: Captions, rows: Sequence[Sequence[Negative]]) -> list[list[Negative]]:
+        """Of each caption's negatives those that are read otherwise.
+
+        >>> cut = Readable(lambda sentences: [tuple(map(ord, sentence[:5])) for sentence in sentences])
+        >>> [[one.sentence for one in row] for row in cut(["a dog"], [[Negative("a cat"), Negative("a dog")]])]
+        [['a cat']]
+        """
+        sentences = [one.sentence for row in rows for one in row]
+        if not sentences:
+            return [list(row) for row in rows]
+        read = self.pieces([*captions, *sentences])
+        own, left = read[: len(captions)], iter(read[len(captions) :])
+        found = [[one for one in row if next(left) != mine] for mine, row in zip(own, rows, strict=True)]
+        before, self.left_out = self.left_out, self.left_out + len(sentences) - sum(map(len, found))
+        if len(str(before)) < len(str(self.left_out)) or (self.left_out and not before):
+            what = f"{self.left_out} so far left out: cut to what the model reads, they are their captions"
+            warnings.warn(f"negatives: {what}", UnreadNegatives, stacklevel=2)
+        return found
 
 
 # (sentences, for each the number of its caption in the call) -> how well each matches that caption's image

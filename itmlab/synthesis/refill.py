@@ -9,6 +9,7 @@ masking once, the maskings of several captions together, and L pieces are drawn 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,7 +22,9 @@ from ..errors import ItmlabError
 from ..models.encoded import evaluating
 from ..text import PhraseMasking, SceneGraph, Span
 from ..text.alignment import Pieces, align, mask_pieces, token_characters
+from ..text.graph import tokenise
 from ..text.masking import Masking, Phrase
+from ..text.tokens import plain_text
 from .negative import Captions, Change, Graphs, Negative, distinct, edited, own_generators
 
 if TYPE_CHECKING:
@@ -133,6 +136,7 @@ class MaskedRefill:
         characters = token_characters(caption, graph.tokens)
         for parts, fillings in zip(groups, filled, strict=True):
             said = [caption[characters[span.start][0] : characters[span.end - 1][1]].lower() for _, _, span in parts]
+            masked = tuple(position for group in parts for position in group.positions)
             for filling in dict.fromkeys(map(tuple, fillings.T.tolist())):
                 drawn, changes = iter(filling), []
                 for group, old in zip(parts, said, strict=True):
@@ -140,7 +144,7 @@ class MaskedRefill:
                     if words.lower() != old:
                         changes.append(Change(group.span, words, group.kind))
                 if changes:
-                    yield edited(caption, graph.tokens, characters, changes)
+                    yield replace(edited(caption, graph.tokens, characters, changes), masked=masked)
 
 
 class Group(NamedTuple):
@@ -172,6 +176,27 @@ def _groups(hidden: Sequence[Phrase], positions: Sequence[int], pieces: Pieces, 
             groups.append((phrase, [position]))
         reached = last
     return [Group(phrase.kind, own, Span(first_word[own[0]], last_word[own[-1]])) for phrase, own in groups]
+
+
+# Of the words of Flickr30K, COCO and Flickr8k the vocabulary of `scenes` holds 0.65, 0.63 and 0.69, of its own all; one
+# of 1,000 pieces learnt on Flickr30K holds 0.80 there, 0.75 of COCO's.
+COVERED = 0.72
+
+
+def refuse_unknown_words(tokenizer: "PreTrainedTokenizerFast", captions: Captions, *, where: str | None = None) -> None:
+    """An ItmlabError if less than `COVERED` of the captions' words are whole pieces: refillings would be word salad."""
+    words = [word for caption in captions for word in tokenise(plain_text(caption)) if word[0].isalnum()]
+    if not words:
+        return
+    unknown, backend = tokenizer.unk_token_id, tokenizer.backend_tokenizer
+    pieces = {word: backend.encode(word, add_special_tokens=False).ids for word in set(words)}
+    share = sum(len(pieces[word]) == 1 and pieces[word] != [unknown] for word in words) / len(words)
+    if share < COVERED:
+        raise ItmlabError(
+            f"the refiller's vocabulary holds {share:.0%} of the captions' words, and {COVERED:.0%} are needed",
+            where=where,
+            remedy="train its language model on captions like these (recipe uniter_pretraining), or use vse_c",
+        )
 
 
 _UNUSED = re.compile(r"\[unused\d+\]")  # BERT's spare entries

@@ -35,6 +35,7 @@ REGULARISATION = 1e-3  # ε: with it K has an inverse, and a condition of at mos
 ITERATIONS = 20  # of Lloyd's, at most: those of a batch of 128 settle in about eight
 MOST = 400  # steps of conjugate gradients; the condition asks for fewer
 EQUAL = 1e-12  # squared distance of two unit vectors that differ by rounding only
+SIGMAS = 1e-6, 1e6  # unit vectors are 2 apart at most, and nearer than 1e-6 they count as equal
 SHORTEST = 1e-6  # a point this near to the origin has no direction
 
 
@@ -97,9 +98,11 @@ class SynHNC:
     ):
         if clusters < 1 or iterations < 1:
             raise ItmlabError(f"SynHNC needs at least one cluster and one iteration, not {clusters} and {iterations}")
-        for name, value in (("sigma", sigma), ("regularisation", regularisation)):
-            if not 0 < value < math.inf:
-                raise ItmlabError(f"SynHNC's {name} must be above 0, not {value}")
+        least, most = SIGMAS
+        if not least <= sigma <= most:
+            raise ItmlabError(f"SynHNC's sigma must be between {least:g} and {most:g}, not {sigma}")
+        if not 0 < regularisation < math.inf:
+            raise ItmlabError(f"SynHNC's regularisation must be above 0, not {regularisation}")
         known = get_args(Weights)
         if weights not in known:
             raise ItmlabError(f"no weights {weights!r} of SynHNC", remedy=f"choose one of {', '.join(known)}")

@@ -15,6 +15,7 @@ C1 is read as: T_kl is neither T nor in T⁻ yet, and some word that was put in 
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import torch
 from jaxtyping import Float, Int, Int64
@@ -22,17 +23,20 @@ from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
+from ..metrics.wordnet import Nouns
 from ..models import CrossEncoder, EmbeddedRegions
 from ..models.encoded import evaluating
-from ..models.pairs import ImageInputs, Tokens, pair_logits
-from ..text import PhraseMasking, WordMasking, tokenise
+from ..models.pairs import ImageInputs, Tokens, pair_logits, pieces_read
+from ..text import PhraseMasking, WordMasking, parse
 from ..text.masking import PROBABILITY
+from .caption_swaps import CaptionSwaps, Kinds, Usage
 from .negative import (
     Captions,
     Generate,
     Graphs,
     Implied,
     Negative,
+    Readable,
     Score,
     best,
     distinct,
@@ -41,8 +45,8 @@ from .negative import (
     scored,
     without_false_negatives,
 )
-from .refill import MaskedRefill
-from .rules import RuleSwaps, wordnet_swaps
+from .refill import MaskedRefill, refuse_unknown_words
+from .rules import Fluency, RuleSwaps
 
 Judge = Callable[[list[str], int], Sequence[bool | None]]  # sentences and the number of their caption → verdicts
 
@@ -51,8 +55,8 @@ class FilteredTopM:
     """Algorithm 1 on the candidates of any generator: `MaskedRefill` for T_kl, `RuleSwaps`, a function called alike.
 
     Copies, duplicates and, if `filtered`, false negatives (with `implied`, see `without_false_negatives`) go before
-    `score` sees a sentence; then the `keep` best stay (m; None: all). Without a `score` the first `keep` stay. `judge`
-    gives each that stayed its truth, where it is known.
+    `score` sees a sentence, and what is not `readable`; then the `keep` best stay (m; None: all). Without a `score` the
+    first `keep` stay. `judge` gives each that stayed its truth, where it is known.
     """
 
     def __init__(
@@ -64,11 +68,12 @@ class FilteredTopM:
         filtered: bool = True,
         implied: Implied | None = None,
         judge: Judge | None = None,
+        readable: Readable | None = None,
     ):
         if keep is not None and keep < 1:
             raise ItmlabError(f"{keep} negatives cannot be kept", remedy="give 1 or more, or None for all")
         self.generate, self.score, self.keep, self.judge = generate, score, keep, judge
-        self.filtered, self.implied = filtered, implied
+        self.filtered, self.implied, self.readable = filtered, implied, readable
 
     def __call__(
         self, captions: Captions, graphs: Graphs, image_captions: Sequence[Captions], *, generator: torch.Generator
@@ -82,6 +87,8 @@ class FilteredTopM:
         if self.filtered:
             said = [[caption, *others] for caption, others in zip(captions, image_captions, strict=True)]
             found = [without_false_negatives(row, own, self.implied) for row, own in zip(found, said, strict=True)]
+        if self.readable is not None:
+            found = self.readable(captions, found)
         # lines 9 and 15: s(I, T_kl) of all that is left, and the m greatest
         if self.score is not None:
             found = [best(row, len(row)) for row in scored(found, self.score)]
@@ -92,13 +99,18 @@ class FilteredTopM:
         return found
 
 
+LOOKED_THROUGH = 1_000  # captions, spread over a set, for words that a vocabulary does not hold
+
+
 class Tags:
     """Algorithm 1 with a cross-encoder that looks at the image: its H_MLM refills, its H_ITM scores.
 
     K = `maskings`, L = `samples`, τ = `temperature`, m = `keep` (None: all). `words` masks single words (the ablation
     "WM"), phrases or words are hidden with `probability`; `implied` and `filtered` are as in `FilteredTopM`. The model
-    looks at pictures or regions, as it was made to; data without these are an ItmlabError. A `refiller` of the same
-    vocabulary refills instead of `model`, which still scores (the ablation "SG"); `inputs` are the images, kept.
+    looks at pictures or regions, as it was made to; data without these are an ItmlabError, and so are captions of whose
+    words its vocabulary holds too few (`refill.COVERED`), unless it is `fresh`: random weights that begin to learn.
+    A `refiller` of the same vocabulary refills instead of `model`, which still scores (the ablation "SG"); `inputs` are
+    the images, kept.
     """
 
     def __init__(
@@ -116,11 +128,16 @@ class Tags:
         probability: float = PROBABILITY,
         refiller: CrossEncoder | None = None,
         inputs: ImageInputs | None = None,
+        fresh: bool = False,
     ):
+        if not fresh:
+            step = max(-(-len(data.captions) // LOOKED_THROUGH), 1)
+            refuse_unknown_words(model.tokenizer, data.captions[::step], where=data.name)
         self.model, self.data, self.keep = model, data, keep
         self.implied, self.filtered = implied, filtered
         self.inputs = ImageInputs(model, data) if inputs is None else inputs
         self.refiller = model if refiller is None else refiller
+        self.readable = Readable(partial(pieces_read, model))
         self._refill = MaskedRefill(
             self.refiller,
             model.tokenizer,
@@ -161,7 +178,8 @@ class Tags:
                 return matched(model, sentences, regions, image_of[captions])
 
             self._refill.fill = h_mlm  # other images with each call; the vocabulary behind it is read only once
-            tailored = FilteredTopM(self._refill, score=s, keep=self.keep, implied=self.implied, filtered=self.filtered)
+            choice = {"keep": self.keep, "implied": self.implied, "filtered": self.filtered, "readable": self.readable}
+            tailored = FilteredTopM(self._refill, score=s, **choice)
             return tailored(captions, graphs, image_captions, generator=generator)
 
 
@@ -194,12 +212,30 @@ def implied_in(data: CaptionSet) -> Implied | None:
     return None if data.world is None else data.world.implied_words()
 
 
-def vse_c(data: CaptionSet, number: int | None = None, *, filtered: bool = True) -> RuleSwaps:
-    """VSE-C's swaps, by the lexicon of the data's world or else by an installed WordNet; `number` a caption, or all."""
+LEARNT = 30_000  # captions, spread over a set, that say how its words are used
+
+
+def vse_c(
+    data: CaptionSet,
+    number: int | None = None,
+    *,
+    filtered: bool = True,
+    graphs: Graphs | None = None,
+    fluency: Fluency | None = None,
+) -> RuleSwaps:
+    """VSE-C's swaps, by the lexicon of the data's world, or else by WordNet and how the set's captions use their words.
+
+    `number` are drawn of each caption's (None: all), or those that a language model's `fluency` (sentences →
+    perplexities) finds likeliest. `graphs` are the captions', else parsed. MissingPart: no world and no WordNet.
+    """
     if data.world is not None:
-        return RuleSwaps(*data.world.swaps(), number=number, filtered=filtered)
-    nouns = wordnet_swaps({word.lower() for caption in data.captions for word in tokenise(caption)})
-    return RuleSwaps(nouns, number=number, filtered=filtered)
+        return RuleSwaps(*data.world.swaps(), number=number, filtered=filtered, fluency=fluency)
+    kinds = Kinds(Nouns())
+    step = -(-len(data.captions) // LEARNT)  # whole images, so that all captions of each are there
+    rows = [at for image in range(0, len(data), max(step, 1)) for at in data.captions_of_image[image].tolist()]
+    used = parse([data.captions[at] for at in rows]) if graphs is None else [graphs[at] for at in rows]
+    usage = Usage(used, data.image_of_caption[rows].tolist())
+    return CaptionSwaps(usage, kinds, number=number, filtered=filtered, fluency=fluency)
 
 
 class Retrieved:

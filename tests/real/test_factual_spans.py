@@ -23,8 +23,8 @@ def test_every_gold_string_reads_and_its_words_are_found(real_data, split):
         assert not reading.faults and written.split() == text.split(), text
         graph, faults = factual_graph(text, tokens)
         assert not faults
-        found["objects"] += [thing.span is not None for thing in graph.objects]
-        found["attributes"] += [one.span is not None for thing in graph.objects for one in thing.attributes]
+        found["objects"] += [entity.span is not None for entity in graph.objects]
+        found["attributes"] += [one.span is not None for entity in graph.objects for one in entity.attributes]
         found["relations"] += [link.span is not None for link in graph.relations]
     shares = {name: sum(flags) / len(flags) for name, flags in found.items()}
     print({name: f"{100 * share:.1f} %" for name, share in shares.items()}, f"of {len(rows)} captions of {split}")

@@ -17,6 +17,7 @@ from itmlab.synthesis import Negative
 from itmlab.synthesis.export import export_negatives
 from itmlab.synthesis.read import read_negatives
 from itmlab.text import Span
+from tests.refusals import refused
 from tests.synthesis.negatives_data import HOSTILE, caption_set, hostile_set, swaps
 
 FORMATS = ("jsonl", "tsv", "parquet")
@@ -191,8 +192,7 @@ def test_what_was_made_otherwise_is_not_mixed(tmp_path, finished, change, said):
         with pytest.raises(Stopped):
             export_negatives(data, stopping(swaps, 2), out, header=HEADER, batch=2)
     other = {"header": HEADER, "batch": 2, **change}
-    with pytest.raises(ItmlabError, match=said):
-        export_negatives(data, swaps, out, **other)
+    refused(said, export_negatives, data, swaps, out, **other)
     export_negatives(data, swaps, out, **other, resume=False)
     anew = export_negatives(data, swaps, tmp_path / "anew.jsonl", **other)
     assert out.read_bytes() == anew.path.read_bytes()
@@ -210,8 +210,7 @@ def test_only_one_process_writes(tmp_path):
     data, out = hostile_set(), tmp_path / "x.jsonl"
 
     def at_once(*given, **more):
-        with pytest.raises(ItmlabError, match="another process is writing here"):
-            export_negatives(data, never, out, header=HEADER)
+        refused("another process is writing here", export_negatives, data, never, out, header=HEADER)
         return swaps(*given, **more)
 
     assert export_negatives(data, at_once, out, header=HEADER).negatives

@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from itmlab.errors import ItmlabError
 from itmlab.synthesis import Negative
-from itmlab.synthesis.negative import best, distinct, scored, without_false_negatives
+from itmlab.synthesis.negative import Readable, UnreadNegatives, best, distinct, scored, without_false_negatives
 from itmlab.synthesis.tags import FilteredTopM
 from itmlab.text import SceneGraph
 
 WORDS = st.sampled_from(["dog", "cat", "red", "blue", "An", "a"])
+SMALL_ONES = st.sampled_from(["a", "an", "The", "this", "some", "is", "are", "and", "of", ".", ",", "🐎", "🐕", "…"])
 
 
 def put_in(*words: str) -> Negative:
@@ -29,6 +30,24 @@ def test_dropped_if_and_only_if_all_that_was_put_in_is_said_of_the_image(words, 
     reference = all(word.lower() in said for word in words if word not in ("a", "An"))
     kept = without_false_negatives([put_in(*words)], [" ".join(caption) for caption in captions])
     assert (kept == []) == reference
+
+
+@given(st.lists(SMALL_ONES, min_size=1, max_size=4), st.lists(st.lists(WORDS | SMALL_ONES, max_size=3), max_size=3))
+def test_small_words_and_signs_make_no_negative_whatever_the_captions_say(words, captions):
+    said = [" ".join(caption) for caption in captions]
+    assert without_false_negatives([put_in(*words)], said) == []
+    assert without_false_negatives([put_in(*words, "zebra")], said) == [put_in(*words, "zebra")]
+
+
+def test_what_a_model_reads_as_its_caption_is_left_out_and_counted():
+    cut = Readable(lambda sentences: [tuple(sentence.split()[:3]) for sentence in sentences])
+    rows = [[Negative("a red dog sits"), Negative("a red cat runs")], [], [Negative("a cow eats hay")]]
+    with pytest.warns(UnreadNegatives, match="2 so far left out"):
+        found = cut(["a red dog runs", "a cat", "a cow eats grass"], rows)
+    assert [[one.sentence for one in row] for row in found] == [["a red cat runs"], [], []] and cut.left_out == 2
+    tailored = FilteredTopM(lambda *given, generator: rows, readable=cut, score=lambda sentences, of: torch.ones(1))
+    made = tailored(["a red dog runs", "a cat", "a cow eats grass"], [SceneGraph()] * 3, [[]] * 3, generator=None)
+    assert list(map(len, made)) == [1, 0, 0] and cut.left_out == 4
 
 
 def test_one_word_that_nobody_said_saves_a_sentence():

@@ -413,7 +413,7 @@ def test_in_every_precision_it_is_finite_and_of_unit_length(dtype, weights, sigm
     anchors=st.integers(1, 6),
     candidates=st.integers(0, 24),
     clusters=st.integers(1, 16),
-    sigma=st.floats(0.01, 10),
+    sigma=st.floats(0.01, 10) | st.sampled_from([1e-6, 1e6]),
     weights=st.sampled_from(["least_squares", "identity"]),
     dtype=st.sampled_from([torch.float32, torch.bfloat16]),
     equals=st.booleans(),
@@ -438,6 +438,18 @@ def test_finite_always(seed, anchors, candidates, clusters, sigma, weights, dtyp
         assert found.allowed[anchor].sum() <= min(different, clusters)
         if not zeros and sigma < 0.1:  # wide kernels may recall opposite prototypes that cancel
             assert found.allowed[anchor].any() == bool(different)
+
+
+@BOTH_WEIGHTS
+@pytest.mark.parametrize("sigma", [1e-6, 1e-3, 1e6])
+def test_at_the_ends_of_sigma_there_are_negatives_and_gradients_are_finite(sigma, weights):
+    queries, points, positives = batch(6)
+    points[3] = points[4]  # equals, and one that is almost the same
+    points[5] = normalize(points[4] + 2e-6, dim=0)
+    given = queries.requires_grad_(), points.requires_grad_()
+    found = made(SynHNC(3, sigma, weights, detach=False), *given, positives)
+    found.scores(queries).square().sum().backward()
+    assert found.allowed.all() and all(side.grad.isfinite().all() for side in given)
 
 
 def test_the_same_generator_gives_the_same_negatives_and_leaves_the_global_one_alone():
@@ -500,8 +512,10 @@ def test_on_a_gpu_it_is_what_it_is_on_a_processor(dtype):
     [
         ({"clusters": 0}, "at least one cluster"),
         ({"iterations": 0}, "one iteration"),
-        ({"sigma": 0.0}, "sigma must be above 0, not 0"),
-        ({"sigma": float("nan")}, "sigma must be above 0, not nan"),
+        ({"sigma": 0.0}, "sigma must be between 1e-06 and 1e[+]06, not 0"),
+        ({"sigma": float("nan")}, "sigma must be between 1e-06 and 1e[+]06, not nan"),
+        ({"sigma": 1e-30}, "sigma must be between 1e-06 and 1e[+]06, not 1e-30"),
+        ({"sigma": 1e200}, "sigma must be between 1e-06 and 1e[+]06, not 1e[+]200"),
         ({"regularisation": 0.0}, "regularisation must be above 0"),
         ({"weights": "pinv"}, "no weights 'pinv'.*least_squares, identity"),
     ],

@@ -3,8 +3,10 @@
 import pytest
 import torch
 
+from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.models import CrossEncoder, CrossEncoderConfig
+from itmlab.models.pairs import pieces_read
 from itmlab.scenes import load
 from itmlab.synthesis import FilteredTopM, Retrieved
 from itmlab.synthesis.export import export_negatives
@@ -61,11 +63,26 @@ def test_the_same_again(tmp_path, data, tower):
 
 
 def test_a_tower_of_regions_needs_regions(data):
-    tokenizer = train_wordpiece(data.captions, 100)
+    tokenizer = train_wordpiece(data.captions, 150)
     config = CrossEncoderConfig(form="uniter", visual="regions", vocabulary_size=len(tokenizer), hidden=24, layers=1,
                             heads=3, intermediate=40, region_dimension=16, positions=80)  # fmt: skip
     with pytest.raises(ItmlabError, match="looks at regions and the data have none"):
         Tags(CrossEncoder(config, tokenizer), data)
+
+
+def test_captions_of_other_words_are_refused_before_anything_is_made(data, tower):
+    said = ["A hairy snowboarder photographs her grandmother's trombone beside skyscrapers."]
+    other = CaptionSet(name="mine", images=[data.images[0]], image_ids=["a"], captions=said, caption_ids=["0"],
+                       image_of_caption=[0], splits={})  # fmt: skip
+    with pytest.raises(ItmlabError, match=r"mine: the refiller's vocabulary holds \d+% .*recipe uniter_pretraining"):
+        Tags(tower, other)
+    assert Tags(tower, other, fresh=True).data is other  # which is to learn them
+
+
+def test_a_negative_that_differs_behind_the_cut_is_none(data, tower):
+    long = " ".join(["a red dog"] * 20)
+    assert pieces_read(tower, [f"{long} runs", f"{long} sits"])[0] == pieces_read(tower, [f"{long} sits"])[0]
+    assert tower.captions_cut == 0 and len(pieces_read(tower, [long])[0]) == tower.config.maximum_tokens
 
 
 def read_back(done, data):

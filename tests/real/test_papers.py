@@ -1,0 +1,134 @@
+"""The papers' numbers that figures and notebooks print, and what may be cited, against the papers' text.
+
+They lie beside the real data (`../papers`). Decimal points are left out on both sides: of one paper the text was read
+by machine, which lost some.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from itmlab.losses.tags import PAPER_WEIGHTS
+from itmlab.studies.itcontrast.tables import TABLES
+from itmlab.studies.sam.human import TABLE_1
+from itmlab.studies.sam.margins import PAPER_GAINS
+from itmlab.studies.tags.tables import TABLE_3, TABLE_4, TRUE_NEGATIVES
+from itmlab.studies.tags.word_figures import PAPER_ACCURACY
+from tests.test_methods import PAPERS
+
+pytestmark = pytest.mark.real
+FILES = {"FNE": "fne", "SAM": "ncs_sam", "TAGS-DC": "tags_dc", "ITContrast": "itcontrast"}
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+Paper = Callable[[str], str]
+
+
+@pytest.fixture
+def paper(real_data) -> Paper:
+    """The text of a paper by its name."""
+    return lambda name: real_data(f"../papers/{FILES[name]}.txt").read_text(encoding="utf-8")
+
+
+def digits(value: float) -> str:
+    return f"{value:.1f}".replace(".", "")
+
+
+def lines(content: str) -> list[list[str]]:
+    """The numbers of each line, without their points."""
+    return [re.findall(r"\d+", re.sub(r"(?<=\d)\.(?=\d)", "", line)) for line in content.splitlines()]
+
+
+def printed_in_a_line(content: str, values: list[float]) -> bool:
+    wanted = [digits(value) for value in values]
+    return any(line[at : at + len(wanted)] == wanted for line in lines(content) for at in range(len(line)))
+
+
+def notebook_table(name: str) -> dict[str, dict[str, tuple[float, ...]]]:
+    """What a notebook's cell calls `paper`."""
+    cells = json.loads(next(NOTEBOOKS.glob(name)).read_text(encoding="utf-8"))["cells"]
+    (cell,) = ("".join(each["source"]) for each in cells if "".join(each["source"]).startswith("paper = {"))
+    return ast.literal_eval(ast.parse(cell).body[0].value)
+
+
+@pytest.mark.parametrize(("name", "notebook"), [("FNE", "04*.ipynb"), ("TAGS-DC", "10*.ipynb")])
+def test_recall_beside_the_notebooks_bars_is_the_papers(paper, name, notebook):
+    for recipe, recall in notebook_table(notebook).items():
+        assert printed_in_a_line(paper(name), [*recall["i2t"], *recall["t2i"]]), recipe
+
+
+def test_notebook_10_tells_the_papers_sums_and_their_order(paper):
+    table = notebook_table("10*.ipynb")
+    rsum = {name: round(sum(recall["i2t"]) + sum(recall["t2i"]), 1) for name, recall in table.items()}
+    assert rsum == {"uniter": 542.7, "wm": 545.9, "sg": 543.7, "tags": 547.8, "tags_dc": 549.4}
+    told = next(NOTEBOOKS.glob("10*.ipynb")).read_text(encoding="utf-8")
+    assert all(f"{rsum[name]}" in told for name in ("uniter", "wm", "tags"))
+    for name in ("wm", "tags", "tags_dc"):
+        assert f"{rsum[name] - rsum['uniter']:.1f} for" in told, name
+
+
+def test_tables_of_tags_dc_are_the_papers(paper):
+    content = paper("TAGS-DC")
+    order = ("positive", "tags", "corrected", "vse_c")
+    assert re.search(r"Perplexity 51.1 +\| *3 +87.63 +\| 70.87 +\| 292.76", content)  # 51.1|3 is a slip of the text
+    assert [TABLE_3[kind] for kind in order] == [51.13, 87.63, 70.87, 292.76]
+    cells = [[digits(TABLE_4[kind][of]) for of in ("tags", "uniter")] for kind in TABLE_4]
+    found = re.findall(r"TAGS1<br>UNITER \| ([\d.]+)%<br>([\d.]+)%|TAGS1\s+UNITER \| ([\d.]+)%", content)
+    assert cells and len(found) == 3
+    assert [[value.replace(".", "") for value in pair if value] for pair in found] == cells
+    assert f"{TRUE_NEGATIVES}%" in content
+    assert all(f"{value}%" in content for value in PAPER_ACCURACY.values())
+
+
+def test_the_weights_of_tags_dc_are_those_of_its_table_5(paper):
+    rows = [line for line in paper("TAGS-DC").splitlines() if "NSGDC(" in line]
+    found = [[float(cell) for cell in row.split("|")[-6:-1]] for row in rows]
+    order = [(data, size) for data in ("flickr30k", "coco") for size in ("base", "large")]
+    assert found == [list(PAPER_WEIGHTS[each].named().values()) for each in order]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_tables_of_itcontrast_are_the_papers(paper, table):
+    content = paper("ITContrast")
+    for recipe, values in TABLES[table].items():
+        assert printed_in_a_line(content.replace("<b>", "").replace("</b>", ""), list(values)), recipe
+
+
+def test_table_1_of_sam_is_the_papers(paper):
+    content = re.sub(r"</?b>", "", paper("SAM"))
+    names = {"binary relevance": "Binary relevance (GT)"}
+    for measure, values in TABLE_1.items():
+        row = next(line for line in content.splitlines() if line.strip().startswith(names.get(measure, measure)))
+        assert [float(cell) for cell in row.split("\t") if re.fullmatch(r"[\d.]+", cell)] == list(values.values())
+
+
+def test_gains_of_sam_are_differences_of_its_tables_2_and_3(paper):
+    """RSum and Nsum stand seventh and last in a row; where the six N do not add up to Nsum, their sum is taken."""
+    content, gains = re.sub(r"</?b>", "", paper("SAM")), {}
+    table_3 = re.split(r"^Flickr30K\t", content, flags=re.MULTILINE)[1]
+    parts = {0.1: content.split("F-10%", 1)[1], 0.25: content.split("F-25%", 1)[1], 1.0: table_3}
+    for model in ("CVSE", "SGR"):
+        for share, part in parts.items():
+            sums = []
+            for row in re.findall(rf"^\W*{model} ?(?:\[|\+).*$", part, re.MULTILINE)[:2]:
+                values = [float(cell) for cell in row.split("\t") if re.fullmatch(r"\d+\.\d+|\d+", cell)]
+                assert len(values) == 14, row
+                nsum = values[13] if abs(sum(values[7:13]) - values[13]) < 1 else sum(values[7:13])
+                sums.append((values[6], nsum))
+            gains.setdefault(model, {})[share] = tuple(round(b - a, 1) for a, b in zip(*sums, strict=True))
+    assert gains == PAPER_GAINS
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_what_may_be_cited_is_in_the_paper(paper, name):
+    content, has = paper(name), PAPERS[name]
+    for kind in ("Table", "Figure"):
+        captions = {int(number) for number in re.findall(rf"^{kind} (\d+)[:.]", content, re.MULTILINE)}
+        assert captions == set(range(1, has[kind] + 1)), kind
+    equations = {int(number) for number in re.findall(r"\((\d{1,2})\)(?:\s*$|,\s*$|\$\$)", content, re.MULTILINE)}
+    assert has["Eq"] in equations and has["Eq"] + 1 not in equations
+    heading = r"^(?:#+ )?(?:\*\*)?(\d(?:\.\d)*|A(?:\.\d)+)\.?(?:\*\*)? +[A-Z]"
+    headings = set(re.findall(heading, content, re.MULTILINE))
+    assert set(has["Sec"].split()) <= headings
