@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ from torch import Tensor
 
 from ..errors import ItmlabError
 from .captionset import CaptionSet
+from .pictures import Augmentation
 
 AHEAD = 2  # batches beyond those that the workers are at
 
@@ -47,6 +49,10 @@ class PairBatches:
     are kept as long as they fit into `keep_bytes`, so that a small set is decoded once. `waited_seconds` adds up the
     time that the consumer stood still. `images` is what the batches bring: "pictures", "regions" or nothing.
 
+    With an `augmentation`, `prepare_images` is given a second argument: a list with each picture's change, a function
+    of the picture and of what fits it to the model's size. A change is a function of (seed, epoch, the picture's first
+    caption in the batch) only, so neither the workers nor a run taken up again alters it.
+
     >>> data = CaptionSet(name="four", images=range(4), image_ids="abcd", captions="abcd", caption_ids="abcd",
     ...     image_of_caption=range(4), splits={})
     >>> [batch.captions for batch in PairBatches(data, batch_size=2, seed=0, images=None).epoch(0)]
@@ -61,21 +67,25 @@ class PairBatches:
         seed: int,
         captions_per_image: int | Literal["all"] = 1,
         workers: int = 0,
-        prepare_images: Callable[[list[Image.Image]], Any] | None = None,
+        prepare_images: Callable[..., Any] | None = None,
         prepare_captions: Callable[[list[str]], Any] | None = None,
         keep_bytes: int = 2**29,
         images: Literal["pictures", "regions"] | None = "pictures",
+        augmentation: Augmentation | None = None,
     ):
         if batch_size < 1 or workers < 0 or seed < 0:
             raise ItmlabError(f"batch_size={batch_size}, workers={workers}, seed={seed}: sizes and seeds are positive")
         if captions_per_image != "all" and not (isinstance(captions_per_image, int) and captions_per_image >= 1):
             raise ItmlabError(f"captions_per_image={captions_per_image!r}", remedy='use 1 or more, or "all"')
+        if augmentation is not None and (images != "pictures" or prepare_images is None):
+            raise ItmlabError("augmentation is for pictures that are prepared, and there are none", where=data.name)
         self.data, self.batch_size, self.seed = data, batch_size, seed
         self.captions_per_image = captions_per_image
         self._together = 1 if captions_per_image == "all" else captions_per_image
         self.waited_seconds = 0.0
         self._workers = max(1, workers)
         self._prepare_images, self._prepare_captions = prepare_images, prepare_captions
+        self._augmentation = augmentation
         self._tokenising = threading.Lock()  # fast tokenizers refuse to be used by two threads at once
         self._shown: Any = None
         if images is not None:
@@ -114,7 +124,7 @@ class PairBatches:
         try:
             while rows or coming:
                 while rows and len(coming) < self._workers + AHEAD:
-                    coming.append(threads.submit(self._make, rows.popleft()))
+                    coming.append(threads.submit(self._make, number, rows.popleft()))
                 started = time.perf_counter()
                 batch = coming.popleft().result()
                 self.waited_seconds += time.perf_counter() - started
@@ -123,19 +133,25 @@ class PairBatches:
             threads.shutdown(wait=True, cancel_futures=True)
             torch.set_num_threads(torch.get_num_threads())  # what any new thread begins with, which ours have set to 1
 
-    def _make(self, captions: Int64[Tensor, "pair"]) -> Batch:
+    def _make(self, epoch: int, captions: Int64[Tensor, "pair"]) -> Batch:
         images = self.data.image_of_caption[captions]
         texts = [self.data.captions[index] for index in captions.tolist()]
         pictures = tokens = None
         if self._shown is not None:
             pictures = [self._shown[index] for index in images[:: self._together].tolist()]
             if self._prepare_images is not None:
-                pictures = self._prepare_images(pictures)
+                changes = () if self._augmentation is None else (self._changes(epoch, captions[:: self._together]),)
+                pictures = self._prepare_images(pictures, *changes)
         if self._prepare_captions is not None:
             with self._tokenising:
                 tokens = self._prepare_captions(texts)
         rows = torch.arange(len(captions)) // self._together
         return Batch(images, captions, rows, pictures, texts, tokens)
+
+    def _changes(self, epoch: int, captions: Int64[Tensor, "picture"]) -> list[Callable[..., Image.Image]]:
+        # one more than the caption, as numbers that end in 0 would be those of the epoch's order
+        numbers = ([self.seed, epoch, 1 + caption] for caption in captions.tolist())
+        return [partial(self._augmentation, generator=np.random.default_rng(each)) for each in numbers]
 
 
 def shown(data: CaptionSet, images: Literal["pictures", "regions"]) -> Sequence[Any]:
@@ -165,7 +181,7 @@ class KeptRegions:
             return self._unpacked(kept)
         found = self._found[index]
         arrays = self._packed(found)
-        size = sum(array.nbytes for array in arrays if array is not None)
+        size = sum(getattr(array, "nbytes", 0) for array in arrays)
         with self._lock:  # threads that read the same image at once count it once
             if index not in self._kept and size <= self._left:
                 self._left -= size

@@ -2,7 +2,7 @@
 
 import copy
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -30,8 +30,8 @@ class CaptionSet:
     ...     caption_ids=["0", "1", "2"], image_of_caption=[0, 0, 1], splits={"test": [1]})
     >>> data.positives.tolist()
     [[True, True, False], [False, False, True]]
-    >>> data.split("test").captions
-    ['blue']
+    >>> data.split("test").captions, data.captions_of([1, 0])
+    (['blue'], [['blue'], ['red', 'a red one']])
     """
 
     def __init__(
@@ -91,6 +91,12 @@ class CaptionSet:
         order = torch.argsort(self.image_of_caption, stable=True)
         counts = torch.bincount(self.image_of_caption, minlength=len(self))
         return list(torch.split(order, counts.tolist()))
+
+    def captions_of(self, images: Iterable[int] | None = None) -> list[list[str]]:
+        """The captions of each of these images (of all, if nothing is said), in words."""
+        owned = self.captions_of_image
+        rows = owned if images is None else [owned[image] for image in images]
+        return [[self.captions[caption] for caption in own.tolist()] for own in rows]
 
     @property
     def positives(self) -> Bool[Tensor, "image caption"]:

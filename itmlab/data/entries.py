@@ -1,6 +1,7 @@
 """What every loader reads its files into, and the one place where ids, captions and splits are checked."""
 
 import csv
+import difflib
 import gzip
 import io
 import json
@@ -19,7 +20,10 @@ from .captionset import CaptionSet, proportional_splits
 from .faults import Faults, one_line
 from .pictures import Pictures, check_picture_files
 
-SPLIT_NAMES = {"training": "train", "validation": "val", "valid": "val", "dev": "val", "testing": "test"}
+SPLIT_NAMES = {
+    **{"train": "train", "training": "train", "val": "val", "validation": "val", "valid": "val", "dev": "val"},
+    **{"test": "test", "testing": "test"},
+}
 SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz")
 LONGEST_CELL = 2**24  # characters; the csv module's own limit is 131,072
 
@@ -116,6 +120,8 @@ def _sound(entries: list[Entry], faults: Faults) -> list[Entry]:
             what = f"the image id {entry.image_id!r} is already that of row {first.row}"
         elif splits_used and not entry.split:
             what = f"the image {entry.image_id!r} has no split, while others have one"
+        elif near := misspelt(entry.split):
+            what = f"the split {entry.split!r} is unknown, did you mean {near!r}?"
         elif not entry.captions:
             what = f"the image {entry.image_id!r} has no captions"
         else:
@@ -127,6 +133,18 @@ def _sound(entries: list[Entry], faults: Faults) -> list[Entry]:
         else:
             faults.add(entry.file, entry.row, what)
     return sound
+
+
+def misspelt(split: str | None) -> str | None:
+    """The usual split that a name all but says: unseen, a "tset" would be a split of its own, which nothing reads.
+
+    >>> misspelt("tset"), misspelt("Val"), misspelt("testA")
+    ('test', None, None)
+    """
+    name = (split or "").strip().lower()
+    own = name.startswith(tuple(SPLIT_NAMES))
+    near = () if own else difflib.get_close_matches(name, SPLIT_NAMES, n=1, cutoff=0.75)
+    return SPLIT_NAMES[near[0]] if near else None
 
 
 def _sound_captions(entry: Entry, seen: dict[str, str], faults: Faults) -> list[Caption]:

@@ -2,10 +2,13 @@
 
 SCAN's (Lee et al., 2018) are arrays `{split}_ims.npy` of shape (image, region, feature) beside `{split}_caps.txt`.
 UNITER's (Chen et al., 2020) are one .npz file an image, with boxes of 4 to 7 numbers and confidences (METHODS 5).
+Object tags, which OSCAR (Li et al., 2020) reads, come with these files or from a table like VinVL's.
 """
 
+import json
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,15 +25,22 @@ from .faults import Faults, one_line
 from .folder import read_captions
 from .pictures import NoPictures, decodes, each_checked, locate
 
+VOCABULARY = "objects_vocab.txt"
+OBJECTS = {"objects": "US", "objects_id": "iuf"}  # arrays that name objects, with their kinds of values
+SLACK = 0.05  # a box may reach so far over the edge, as shares of the image
 LARGEST_MEMBER = 2**30  # bytes of one array in an .npz: 2**30 is 60,000 regions of 2,048 numbers twice over
 
 
 class RegionFeatures(NamedTuple):
-    """The regions of one image; boxes are x1, y1, x2, y2, width, height and area as shares of the image."""
+    """The regions of one image; boxes are x1, y1, x2, y2, width, height and area as shares of the image.
+
+    `tags` name the objects seen, in the order of the regions; None where nobody says.
+    """
 
     features: Float[Tensor, "region feature"]
     boxes: Float[Tensor, "region 7"] | None
     confidence: Float[Tensor, "region"] | None
+    tags: tuple[str, ...] | None = None
 
 
 class ArrayRow(NamedTuple):
@@ -46,6 +56,7 @@ def load_regions(
     *,
     captions: str | Path | None = None,
     features: str | Path | None = None,
+    tags: str | Path | None = None,
     captions_per_image: int | None = None,
     confidence: float = 0.2,
     fewest: int = 10,
@@ -60,9 +71,20 @@ def load_regions(
     counts say (five in the published files; where an array repeats each image once a caption, `captions_per_image`
     says how often, 5 if the rows repeat so). Otherwise `root` has a table of captions (as load("folder")) and
     `regions/NAME.npz` for each image NAME, its suffix replaced; `features` names another folder. Of those files the
-    regions above `confidence` are kept, at least `fewest` and at most `most`.
+    regions above `confidence` are kept, at least `fewest` and at most `most`. Their tags are the `objects` of these
+    files, names or, as `objects_id`, lines of `objects_vocab.txt` in their folder or in `root` (Anderson et al., 2018);
+    or those of the file `tags`, see `read_tags`. A file without a region, or with boxes in pixels, is a fault of its
+    row; numbers that are not finite are one where a set is checked to the last value (`verify`).
     """
+    if min(fewest, most) < 1:
+        raise ItmlabError(f"fewest={fewest} and most={most} regions", remedy="an image has at least one region")
     arrays = sorted(root.glob("*_ims.npy"))
+    if arrays and tags is not None:
+        raise ItmlabError(f"a table of tags beside {arrays[0].name}, whose images have no names", where=str(tags))
+    labels = None if tags is None else read_tags(Path(tags))
+    folder = root / "regions" if features is None else Path(features)
+    vocabulary = next((path for path in (folder / VOCABULARY, root / VOCABULARY) if path.is_file()), None)
+    names = () if vocabulary is None else read_vocabulary(vocabulary)
     if arrays:
         entries = [entry for path in arrays for entry in _array_entries(root, path, captions_per_image, faults)]
     else:
@@ -71,7 +93,7 @@ def load_regions(
     def check(sources: list[Any]) -> list[str | None]:
         decode = decodes(verify, len(sources))
         if not arrays:
-            return each_checked(sources, read_npz if decode else _members)
+            return each_checked(sources, read_npz if decode else partial(read_npz, only="norm_bb"))
         if not decode:
             return [None] * len(sources)
         finite = (bool(found.features.isfinite().all()) for found in Regions(sources))
@@ -82,7 +104,9 @@ def load_regions(
         entries,
         faults,
         pictures=lambda sources: NoPictures(len(sources), why=why, remedy=remedy),
-        regions=lambda sources: Regions(sources, confidence=confidence, fewest=fewest, most=most),
+        regions=lambda sources: Regions(
+            sources, confidence=confidence, fewest=fewest, most=most, vocabulary=names, labels=labels
+        ),
         check=check,
         proportions=proportions,
         seed=seed,
@@ -137,13 +161,22 @@ class Regions(Sequence[RegionFeatures]):
     """The regions of each image: rows of memory-mapped .npy arrays, or one .npz file an image.
 
     Of a file with confidences the regions above `confidence` are kept, most confident first, at least `fewest` and at
-    most `most` (UNITER's 0.2, 10 and 100). A file that cannot be read is an ItmlabError.
+    most `most` (UNITER's 0.2, 10 and 100). `vocabulary` names objects by number; `labels` are tags by a file's name,
+    in place of its own. A file that cannot be read is an ItmlabError.
     """
 
     def __init__(
-        self, sources: Sequence[ArrayRow | Path], *, confidence: float = 0.2, fewest: int = 10, most: int = 100
+        self,
+        sources: Sequence[ArrayRow | Path],
+        *,
+        confidence: float = 0.2,
+        fewest: int = 10,
+        most: int = 100,
+        vocabulary: Sequence[str] = (),
+        labels: Mapping[str, tuple[str, ...]] | None = None,
     ):
         self._sources, self._limits = list(sources), {"confidence": confidence, "fewest": fewest, "most": most}
+        self._names = {"vocabulary": vocabulary, "labels": labels}
         self._arrays: dict[Path, np.ndarray] = {}
 
     def __len__(self) -> int:
@@ -157,17 +190,53 @@ class Regions(Sequence[RegionFeatures]):
             return RegionFeatures(_tensor(self._arrays[source.file][source.row]), None, None)
         content = read_npz(source)
         features, boxes, confidence = content["features"], with_area(content["norm_bb"]), content.get("conf")
+        names = self._tags(source, content)
         if confidence is None:
-            return RegionFeatures(_tensor(features), _tensor(boxes), None)
+            return RegionFeatures(_tensor(features), _tensor(boxes), None, names)
         least, fewest, most = self._limits.values()
         confidence = confidence.max(axis=1) if confidence.ndim == 2 else confidence
         count = min(max(fewest, int((confidence > least).sum())), most)
         kept = np.argsort(-confidence, kind="stable")[:count]
-        return RegionFeatures(_tensor(features[kept]), _tensor(boxes[kept]), _tensor(confidence[kept]))
+        if names is not None and self._names["labels"] is None:
+            names = tuple(names[at] for at in kept)
+        return RegionFeatures(_tensor(features[kept]), _tensor(boxes[kept]), _tensor(confidence[kept]), names)
+
+    def _tags(self, source: Path, content: dict[str, np.ndarray]) -> tuple[str, ...] | None:
+        """What the objects of a file are called: by the table, by themselves, or by their numbers."""
+        vocabulary, labels = self._names.values()
+        if labels is not None:
+            return labels.get(source.stem)
+        if "objects" in content:
+            return tuple(content["objects"].astype(str).tolist())
+        if "objects_id" not in content or not len(vocabulary):
+            return None
+        numbers = content["objects_id"].astype(int).tolist()
+        if numbers and not 0 <= min(numbers) <= max(numbers) < len(vocabulary):
+            raise ItmlabError(f"objects outside 0…{len(vocabulary) - 1}, the lines of {VOCABULARY}", where=str(source))
+        return tuple(vocabulary[number] for number in numbers)
 
     def select(self, indices: Sequence[int]) -> "Regions":
         """The regions of these images in this order, still on the disk."""
-        return Regions([self._sources[int(i)] for i in indices], **self._limits)
+        return Regions([self._sources[int(i)] for i in indices], **self._limits, **self._names)
+
+
+def read_vocabulary(path: Path) -> list[str]:
+    """The names of bottom-up attention's objects, one a line, of several for one the first."""
+    return [line.split(",")[0].strip().lower() for line in read_text(path).splitlines()]
+
+
+def read_tags(path: Path) -> dict[str, tuple[str, ...]]:
+    """Tags by image from a table like VinVL's: a name, a tab, and JSON objects with a "class" (or a list "objects")."""
+    found = {}
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        name, _, value = line.partition("\t")
+        try:
+            objects = json.loads(value)
+            objects = objects["objects"] if isinstance(objects, dict) else objects
+            found[Path(name).stem] = tuple(str(one["class"]) for one in objects)
+        except (ValueError, TypeError, KeyError):
+            raise ItmlabError("no name, tab and JSON objects with a class", where=f"{path}:{number}") from None
+    return found
 
 
 def with_area(boxes: Float[np.ndarray, "region coordinate"]) -> Float[np.ndarray, "region 7"]:
@@ -197,26 +266,41 @@ def read_npy(path: Path) -> np.ndarray:
     if not isinstance(array, np.ndarray) or array.ndim not in (2, 3) or array.dtype.kind != "f":
         shape = f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else "an archive"
         raise ItmlabError(f"not an array of numbers (image, region, feature) but {shape}", where=str(path))
-    return array if array.ndim == 3 else array[:, None, :]
+    array = array if array.ndim == 3 else array[:, None, :]
+    if not array.shape[1]:
+        raise ItmlabError("its images have no region", where=str(path))
+    return array
 
 
-def read_npz(path: Path) -> dict[str, np.ndarray]:
-    """`features`, `norm_bb` and (where it has one) `conf` of one image's .npz file, their lengths checked."""
-    members = _members(path)
+def read_npz(path: Path, *, only: str | None = None) -> dict[str, np.ndarray]:
+    """`features`, `norm_bb` and (where there are) `conf`, `objects`, `objects_id` of one image's .npz, all checked.
+
+    Objects are names or numbers. `only` reads and checks a single one of them.
+    """
+    members = [name for name in _members(path) if only in (None, name)]
     try:
         with np.load(path, allow_pickle=False) as archive:
             content = {name: archive[name] for name in members}
     except Exception as error:  # as above, and the zip module's
         raise ItmlabError(f"not a readable .npz of arrays ({one_line(error, 160)})", where=str(path)) from None
     lengths = {name: len(array) for name, array in content.items()}
-    if any(content[name].ndim != 2 for name in ("features", "norm_bb")) or len(set(lengths.values())) != 1:
+    flat = any(content[name].ndim != 2 for name in ("features", "norm_bb") if name in content)
+    if flat or len(set(lengths.values())) != 1:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in content.items())
         raise ItmlabError(f"arrays that do not belong together: {shapes}", where=str(path))
+    if not max(lengths.values()):
+        raise ItmlabError("no region in it", where=str(path))
     if content["norm_bb"].shape[1] not in (4, 6, 7):
         raise ItmlabError(f"boxes of {content['norm_bb'].shape[1]} numbers, not 4, 6 or 7", where=str(path))
     for name, array in content.items():
-        if array.dtype.kind != "f" or not np.isfinite(array).all():
+        if name in OBJECTS:
+            if array.ndim != 1 or array.dtype.kind not in OBJECTS[name]:
+                raise ItmlabError(f"{name!r} is not one name or number a region", where=str(path))
+        elif array.dtype.kind != "f" or not np.isfinite(array).all():
             raise ItmlabError(f"{name!r} is not an array of finite numbers", where=str(path))
+    least, most = content["norm_bb"].min(), content["norm_bb"].max()
+    if least < -SLACK or most > 1 + SLACK:
+        raise ItmlabError(f"boxes from {least:g} to {most:g}, not shares of the image: in pixels?", where=str(path))
     return content
 
 
@@ -229,7 +313,7 @@ def _members(path: Path) -> list[str]:
         raise ItmlabError("no such file", where=str(path)) from None
     except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
         raise ItmlabError(f"not a readable .npz ({one_line(error, 160)})", where=str(path)) from None
-    members = [name for name in ("features", "norm_bb", "conf") if f"{name}.npy" in sizes]
+    members = [name for name in ("features", "norm_bb", "conf", *OBJECTS) if f"{name}.npy" in sizes]
     for name in ("features", "norm_bb"):
         if name not in members:
             raise ItmlabError(f"there is no {name!r} in it", where=str(path))

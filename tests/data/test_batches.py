@@ -3,7 +3,9 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -11,7 +13,9 @@ from hypothesis import strategies as st
 
 from itmlab.data.batches import PairBatches
 from itmlab.data.captionset import CaptionSet
+from itmlab.data.pictures import Augmentation
 from itmlab.errors import ItmlabError
+from itmlab.models import ImagePreparation
 from itmlab.scenes import load
 from tests.data.picture_files import photograph
 
@@ -191,6 +195,47 @@ def test_pictures_are_left_alone_where_nobody_looks_at_them():
     batches = PairBatches(data, batch_size=2, seed=0, images=None, prepare_captions=len)
     assert [(batch.images, batch.tokens) for batch in batches.epoch(0)] == [(None, 2)] * 2
     assert pictures.decoded == []
+
+
+def augmented(data, workers=1, each="all", seed=3):
+    prepare = ImagePreparation(8)
+    options = {"prepare_images": prepare, "augmentation": Augmentation((0.5, 1.0), 0.5, (2, 7))}
+    return PairBatches(data, batch_size=4, seed=seed, captions_per_image=each, workers=workers, **options)
+
+
+@pytest.mark.parametrize("each", [1, 2, "all"])
+def test_pictures_change_by_seed_epoch_and_caption_whoever_prepares_them(each):
+    data = pairs()
+    whole = [batch.images for batch in augmented(data, 1, each).epoch(5)]
+    many = [batch.images for batch in augmented(data, 4, each).epoch(5)]
+    taken_up = [batch.images for batch in augmented(data, 2, each).epoch(5, start_batch=1)]
+    assert all(map(torch.equal, whole, many)) and all(map(torch.equal, whole[1:], taken_up))
+    batch = next(augmented(data, 1, each).epoch(5))
+    first = dict(zip(batch.image_rows.tolist()[::-1], batch.caption_indices.tolist()[::-1], strict=True))
+    for row, pixels in enumerate(batch.images):
+        generator = np.random.default_rng([3, 5, 1 + first[row]])
+        change = partial(Augmentation((0.5, 1.0), 0.5, (2, 7)), generator=generator)
+        picture = data.images[int(data.image_of_caption[first[row]])]
+        assert torch.equal(pixels, ImagePreparation(8)([picture], [change])[0])
+
+
+def test_a_picture_is_changed_anew_each_time_though_it_is_decoded_once():
+    data = pairs(2)
+    batches, seen = augmented(data, 2), {0: [], 1: []}
+    for epoch in range(20):
+        for batch in batches.epoch(epoch):
+            for image, pixels in zip(batch.image_indices.tolist(), batch.images, strict=True):
+                seen[image].append(pixels.numpy().tobytes())
+    assert all(len(set(found)) > 0.8 * len(found) for found in seen.values())
+    assert sorted(data.images.decoded) == [0, 1]
+    other = next(augmented(data, seed=4).epoch(0)).images
+    assert not torch.equal(other, next(augmented(data, seed=3).epoch(0)).images)
+
+
+@pytest.mark.parametrize("wrong", [{"images": None}, {"images": "regions"}, {}])
+def test_augmentation_needs_pictures_that_are_prepared(wrong):
+    with pytest.raises(ItmlabError, match="augmentation is for pictures"):
+        PairBatches(pairs(), batch_size=2, seed=0, augmentation=Augmentation(flip=0.5), **wrong)
 
 
 def test_records_of_regions_are_served_and_kept_like_pictures(tmp_path):

@@ -14,6 +14,7 @@ from itmlab.data import load
 from itmlab.data.entries import wrong_caption
 from itmlab.errors import ItmlabError
 from tests.data.picture_files import photograph, write_folder, write_lines
+from tests.refusals import refused
 
 captions = st.text(st.characters(codec="utf-8"), min_size=1, max_size=40).filter(
     lambda text: wrong_caption(text) is None
@@ -35,6 +36,15 @@ def test_a_folder_with_json_lines(tmp_path):
     assert {name: indices.tolist() for name, indices in data.splits.items()} == {"train": [0], "val": [1], "test": [2]}
     assert data.images[1].size == photograph().size
     assert load("folder", tmp_path / "own", split="val").captions == ["d", "e"]
+
+
+def test_splits_are_known_in_any_case_and_a_misspelt_one_is_a_fault(tmp_path):
+    names = ["Train", " VAL ", "Testing", "testA"]
+    rows = [{"image": f"{at}.jpg", "captions": ["a"], "split": name} for at, name in enumerate(names)]
+    assert set(load("folder", write_folder(tmp_path / "own", 4, rows)).splits) == {"train", "val", "test", "testA"}
+    rows[2]["split"] = "tset"
+    with pytest.raises(ItmlabError, match=r"jsonl:3: .*split 'tset' is unknown, did you mean 'test'\?"):
+        load("folder", write_folder(tmp_path / "other", 4, rows))
 
 
 def test_a_folder_with_csv(tmp_path):
@@ -191,8 +201,7 @@ def test_a_folder_of_pictures_that_is_a_link_must_be_named(tmp_path):
     root.mkdir()
     os.rename(tmp_path / "elsewhere" / "captions.jsonl", root / "captions.jsonl")
     (root / "images").symlink_to(tmp_path / "elsewhere" / "images")
-    with pytest.raises(ItmlabError, match="leaves its root"):
-        load("folder", root)
+    refused("leaves its root", load, "folder", root)
     assert len(load("folder", root, images=tmp_path / "elsewhere" / "images")) == 1
 
 
@@ -214,5 +223,4 @@ def test_captions_alone_have_no_pictures_and_say_so(tmp_path):
 
 def test_a_truncated_archive_is_one_clear_error(tmp_path):
     (tmp_path / "captions.jsonl.gz").write_bytes(b"\x1f\x8b\x08\x00")
-    with pytest.raises(ItmlabError, match=r"captions.jsonl.gz: cannot be read"):
-        load("captions", tmp_path / "captions.jsonl.gz")
+    refused(r"captions.jsonl.gz: cannot be read", load, "captions", tmp_path / "captions.jsonl.gz")

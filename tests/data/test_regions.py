@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import re
 import zipfile
 
 import numpy as np
@@ -64,7 +65,7 @@ def test_arrays_that_repeat_each_image_for_each_caption(tmp_path):
 def test_one_archive_an_image_keeps_its_confident_regions(tmp_path):
     contents = write_archives(tmp_path)
     data = load("regions", tmp_path, confidence=0.5, fewest=1, most=2)
-    features, boxes, confidence = data.regions[2]
+    features, boxes, confidence, _ = data.regions[2]
     assert (features.shape, boxes.shape) == ((2, 8), (2, 7))
     assert torch.equal(features, torch.from_numpy(contents[2]["features"][[5, 4]].astype(np.float32)))
     assert confidence.tolist() == pytest.approx([0.9, 0.74], abs=1e-3)
@@ -75,8 +76,46 @@ def test_one_archive_an_image_keeps_its_confident_regions(tmp_path):
 def test_archives_without_confidences_are_read_whole(tmp_path):
     write_archives(tmp_path, 1)
     write_archive(tmp_path / "regions" / "0.npz", 6, conf=False)
-    features, _, confidence = load("regions", tmp_path).regions[0]
-    assert (len(features), confidence) == (6, None)
+    features, _, confidence, tags = load("regions", tmp_path).regions[0]
+    assert (len(features), confidence, tags) == (6, None, None)
+
+
+def test_object_tags_come_with_the_regions_that_are_kept(tmp_path):
+    write_archives(tmp_path)
+    names, numbers = np.array(list("abcdef")), np.array([2, 0, 1, 1, 0, 2])
+    write_archive(tmp_path / "regions" / "1.npz", 6, objects=names)
+    write_archive(tmp_path / "regions" / "2.npz", 6, objects_id=numbers)
+    kept = {"confidence": 0.5, "fewest": 1, "most": 2}
+    assert [load("regions", tmp_path, **kept).regions[at].tags for at in range(3)] == [None, ("f", "e"), None]
+    (tmp_path / "objects_vocab.txt").write_text("Dog,puppy\ntree\ncar\n")
+    data = load("regions", tmp_path, **kept)
+    assert data.select([2]).regions[0].tags == ("car", "dog")
+    table = tmp_path / "predictions.tsv"
+    table.write_text('1\t{"objects": [{"class": "bird", "conf": 0.9}]}\n2.jpg\t[{"class": "sky"}, {"class": "sea"}]\n')
+    data = load("regions", tmp_path, tags=table, **kept)
+    assert [data.regions[at].tags for at in range(3)] == [None, ("bird",), ("sky", "sea")]
+
+
+@pytest.mark.parametrize("changed", [{"objects": np.arange(4.0)}, {"objects_id": np.ones((4, 2))}])
+def test_objects_that_are_no_names_or_numbers_are_faults(tmp_path, changed):
+    write_archives(tmp_path, 1)
+    write_archive(tmp_path / "regions" / "0.npz", 4, **changed)
+    with pytest.raises(ItmlabError, match="is not one name or number a region"):
+        load("regions", tmp_path)
+
+
+def test_tags_that_cannot_be_read_name_their_line(tmp_path):
+    write_archives(tmp_path, 1)
+    (tmp_path / "objects_vocab.txt").write_text("dog\n")
+    write_archive(tmp_path / "regions" / "0.npz", 4, objects_id=np.array([0, 0, 1, 0]))
+    with pytest.raises(ItmlabError, match="objects outside 0…0"):
+        load("regions", tmp_path).regions[0]
+    (tmp_path / "tags.tsv").write_text("0\t[]\n1\tdog\n")
+    with pytest.raises(ItmlabError, match=r"tags.tsv:2: no name, tab"):
+        load("regions", tmp_path, tags=tmp_path / "tags.tsv")
+    write_arrays(tmp_path)
+    with pytest.raises(ItmlabError, match="whose images have no names"):
+        load("regions", tmp_path, tags=tmp_path / "tags.tsv")
 
 
 class Payload:
@@ -118,6 +157,29 @@ def test_faulty_archives_name_row_and_file(tmp_path, change, message):
     with pytest.raises(ItmlabError, match=rf"captions.jsonl:2: .*1.npz.*{message}") as caught:
         load("regions", tmp_path)
     assert len(caught.value.faults) == 1
+
+
+def test_no_region_and_boxes_in_pixels_are_faults_of_all_their_rows_at_once(tmp_path):
+    write_archives(tmp_path, 30)
+    for number in range(3, 28):
+        write_archive(tmp_path / "regions" / f"{number}.npz", 0)
+    pixels = np.tile(np.array([10, 20, 400, 300], np.float32), (4, 1))
+    write_archive(tmp_path / "regions" / "29.npz", 4, norm_bb=pixels)
+    write_archive(
+        tmp_path / "regions" / "1.npz", 5, norm_bb=np.full((5, 4), 1.04, np.float16)
+    )  # a little over the edge
+    for verify in ("decode", "header"):  # a large set is not read to the last value
+        with pytest.raises(ItmlabError) as caught:
+            load("regions", tmp_path, verify=verify)
+        assert [fault.row for fault in caught.value.faults] == [*range(4, 29), 30]
+        assert re.search(r"captions.jsonl:4: .*3.npz: no region in it", str(caught.value))
+        assert "29.npz: boxes from 10 to 400, not shares of the image: in pixels?" in str(caught.value.faults[-1])
+    np.save(tmp_path / "train_ims.npy", np.ones((1, 0, 8), np.float32))
+    (tmp_path / "train_caps.txt").write_text("a\n")
+    with pytest.raises(ItmlabError, match=r"train_ims\.npy: its images have no region"):
+        load("regions", tmp_path)
+    with pytest.raises(ItmlabError, match="an image has at least one region"):
+        load("regions", tmp_path, fewest=0)
 
 
 def test_broken_region_files_are_faults_of_their_split(tmp_path):
