@@ -49,8 +49,9 @@ def command(*words):
 
 def test_train_evaluate_and_search(folder, trained) -> None:
     data = ("--data", "folder", "--root", folder)
-    scores = json.loads(command("evaluate", trained, *data).stdout)
-    assert set(scores) >= {"i2t", "t2i", "rsum"}
+    scores = json.loads(command("evaluate", trained, "-k", 1, "-k", 4, *data).stdout)
+    assert set(scores) >= {"i2t", "t2i", "rsum"} and set(scores["i2t"]) == {"1", "4"}
+    assert all(1 <= scores["rank"][side][name] <= 8 for side in ("i2t", "t2i") for name in ("median", "mean"))
     semantic = json.loads(command("evaluate", trained, "--relevance", "cider", "--split", "all", *data).stdout)[
         "semantic"
     ]

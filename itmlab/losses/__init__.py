@@ -13,6 +13,6 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
         "word_correction word_discrimination"
     ),
     "triplet": "adaptive_margin max_of_hinges sampled_triplet sum_of_hinges",
-    "words": "UNLABELLED correction_labels counted_tokens discrimination_labels token_likelihood",
+    "words": "KEPT REPLACED UNLABELLED correction_labels counted_tokens discrimination_labels token_likelihood",
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

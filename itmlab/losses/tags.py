@@ -27,7 +27,7 @@ from torch.nn.functional import softplus
 
 from ..errors import ItmlabError
 from .triplet import Each, Loss, mean_of, upcast
-from .words import Counted, Positions, Tokens, correction_labels, discrimination_labels, token_likelihood
+from .words import Counted, Groups, Positions, Tokens, correction_labels, discrimination_labels, token_likelihood
 
 MARGIN = 0.2  # α in the paper's table of hyper-parameters
 Negatives = Float[Tensor, "anchor negative"]
@@ -36,14 +36,17 @@ Matching = Literal["triplet", "binary", "contrast"]
 
 
 def masked_language(
-    logits: Float[Tensor, "row piece vocabulary"] | Float[Tensor, "labelled vocabulary"], labels: Tokens
+    logits: Float[Tensor, "row piece vocabulary"] | Float[Tensor, "labelled vocabulary"],
+    labels: Tokens,
+    *,
+    groups: Groups | None = None,
 ) -> Loss:
     """L_MLM (Eq. 1): NLL of the hidden pieces, mean over them all.
 
     `labels` are the pieces that were hidden, −100 everywhere else, as `mask_pieces` gives them. The logits may be of
-    the hidden positions only (see `token_likelihood`).
+    the hidden positions only; `groups` give the released code's mean (see `token_likelihood` for both).
     """
-    return token_likelihood(logits, labels)
+    return token_likelihood(logits, labels, groups=groups)
 
 
 def matching_score(logits: Float[Tensor, "*pair"]) -> Float[Tensor, "*pair"]:
@@ -182,15 +185,17 @@ def word_discrimination(
     *,
     replaced_weight: float = 1.0,
     kept_weight: float = 1.0,
+    groups: Groups | None = None,
 ) -> Loss:
     """L_WoD (Eq. 8): NLL of each counted token's label, options (replaced, kept), mean weighted by the label.
 
-    Both weights are 1 by the paper; the public code has 1 and 0.11, against the few that are replaced.
+    Both weights are 1 by the paper; the released code has 1 and 0.11, against the few that are replaced, counts special
+    tokens too and divides by the number of tokens of each caption (`groups`, see `token_likelihood`).
     """
     if not (replaced_weight >= 0 and kept_weight >= 0 and replaced_weight + kept_weight > 0):
         raise ItmlabError(f"weights of {replaced_weight} (replaced) and {kept_weight} (kept) cannot be")
     weights = None if replaced_weight == kept_weight else torch.tensor([replaced_weight, kept_weight])
-    return token_likelihood(logits, discrimination_labels(synthetic, original, counted), weights)
+    return token_likelihood(logits, discrimination_labels(synthetic, original, counted), weights, groups)
 
 
 def word_correction(
@@ -200,20 +205,23 @@ def word_correction(
     counted: Counted,
     *,
     positions: Positions = "all",
+    masked: Counted | None = None,
+    groups: Groups | None = None,
 ) -> Loss:
     """L_WoC (Eq. 9): NLL of the caption's own tokens given the synthetic sentence and the image.
 
-    Logits may be of the positions that `correction_labels` labels only (see `token_likelihood`).
+    Logits may be of the positions that `correction_labels` labels only; `groups` give the released code's mean (see
+    `token_likelihood` for both).
     """
-    return token_likelihood(logits, correction_labels(synthetic, original, counted, positions))
+    return token_likelihood(logits, correction_labels(synthetic, original, counted, positions, masked), groups=groups)
 
 
 @dataclass(frozen=True)
 class LossWeights:
     """λ of Eq. 10; a loss of weight 0 is switched off and need not be computed.
 
-    The default is the paper's for Flickr30K, base size, stage NSGDC; `without_words()` is its stage NSG and
-    `matching_only()` the baseline UNITER.
+    The default is the paper's for Flickr30K, base size, stage NSGDC; `nsg_only()` is its stage NSG and
+    `irtm_only()` the baseline UNITER.
     """
 
     retrieved: float = 1.0
@@ -236,16 +244,16 @@ class LossWeights:
         """The losses that must be computed."""
         return tuple(name for name, weight in self.named().items() if weight)
 
-    def without_words(self) -> "LossWeights":
+    def nsg_only(self) -> "LossWeights":
         """Stage NSG: no word discrimination and no word correction."""
         return replace(self, discrimination=0.0, correction=0.0)
 
-    def matching_only(self) -> "LossWeights":
+    def irtm_only(self) -> "LossWeights":
         """Retrieved negatives alone."""
         return LossWeights(self.retrieved, 0.0, 0.0, 0.0, 0.0)
 
 
-# The appendix's Table 5 for stage NSGDC; its λ_ITM is Eq. 10's λ_IRTM. NSG is the same `without_words()`.
+# The appendix's Table 5 for stage NSGDC; its λ_ITM is Eq. 10's λ_IRTM. NSG is the same `nsg_only()`.
 PAPER_WEIGHTS: Mapping[tuple[str, str], LossWeights] = {
     ("flickr30k", "base"): LossWeights(1.0, 1e-1, 1e-3, 1e-3, 1e-3),
     ("flickr30k", "large"): LossWeights(1.0, 1e-1, 5e-4, 5e-4, 5e-4),
@@ -260,7 +268,7 @@ def weighted_sum(losses: Mapping[str, Loss], weights: LossWeights) -> Loss:
     A loss of weight 0 may be missing and is not read (0 times NaN is NaN). ItmlabError: one that is wanted is missing,
     one is unknown, all are switched off.
 
-    >>> weighted_sum({"retrieved": torch.tensor(3.0)}, LossWeights(2.0).matching_only())
+    >>> weighted_sum({"retrieved": torch.tensor(3.0)}, LossWeights(2.0).irtm_only())
     tensor(6.)
     """
     known = weights.named()

@@ -1,6 +1,6 @@
 """Hinges on scores, one direction at a time: of all negatives, of the hardest, or of one that a sampler chose.
 
-Faghri et al. 2018 (VSE++), Sec. 3, for an anchor with score s⁺ to its match and s⁻ to each of its negatives:
+Faghri et al. 2018 (VSE++), for an anchor with score s⁺ to its match and s⁻ to each of its negatives:
 
     SH = Σ [α − s⁺ + s⁻]₊        MH = max [α − s⁺ + s⁻]₊
 
@@ -77,8 +77,8 @@ def adaptive_margin(
 
     φ⁺ is the relevance of the anchor's match and φ⁻ that of its negative. From an image: of the caption taken, to the
     captions G of the anchor's image. From a caption: of the anchor itself, to the captions of the image taken. (The
-    printed subscripts are swapped, METHODS 2.5.) A negative that describes the image better than the match does has a
-    margin below 0, and keeps it.
+    printed subscripts are swapped; for the other readings see METHODS 2.5.) A negative that describes the image better
+    than the match does has a margin below 0, and keeps it.
 
     >>> adaptive_margin(torch.tensor([3.0, 1.0]), torch.tensor([1.0, 2.0]), temperature=4.0)
     tensor([ 0.5000, -0.2500])

@@ -1,4 +1,4 @@
-"""Negative log-likelihood at the tokens that have a label, and the labels of TAGS-DC's word losses (Sec. 2.2, 3.6).
+"""Negative log-likelihood at the tokens that have a label, and the labels of TAGS-DC's word losses (Sec. 2.4).
 
 A synthetic sentence and the caption that it was made from stand token under token, `synthetic` and `original`, padded
 to one length. `counted` marks the tokens of words: special tokens and padding are outside it. The losses themselves,
@@ -6,7 +6,7 @@ Eqs. 1, 8 and 9, are in `losses.tags`.
 """
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -14,25 +14,29 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from ..errors import ItmlabError
-from .triplet import upcast
+from .triplet import mean_of, upcast
 
 UNLABELLED = -100  # a position that does not count: not asked about, special, or padding
 REPLACED, KEPT = 0, 1  # G of Eq. 8: 1 where the token is the caption's
-Positions = Literal["all", "replaced"]
+Positions = Literal["all", "replaced", "masked"]
 Tokens = Int[Tensor, "row piece"]
 Counted = Bool[Tensor, "row piece"]
+Groups = Int[Tensor, "row"]  # the caption of each row, numbered from 0
 
 
 def token_likelihood(
     logits: Float[Tensor, "row piece option"] | Float[Tensor, "labelled option"],
     labels: Tokens,
     weights: Float[Tensor, "option"] | None = None,
+    groups: Groups | None = None,
 ) -> Float[Tensor, ""]:
     """The mean of −log softmax(logits)[label] over the labelled positions; 0, with a gradient, where there is none.
 
     `logits` are of every position, or only of the labelled ones in the order of `logits[labels != -100]`, which spares
     a head over the vocabulary the rest of the batch. With `weights`, a position counts as much as its label does, and
-    the mean is Σ w·NLL / Σ w. ItmlabError: logits that are of other positions than the labels.
+    the mean is Σ w·NLL / Σ w. With `groups` it is that of TAGS-DC's released code instead: of w·NLL over the positions
+    of each group (the rows of one caption), whatever they weigh, then over the groups that have any. ItmlabError:
+    logits that are of other positions than the labels.
 
     >>> token_likelihood(torch.zeros(1, 3, 4), torch.tensor([[2, -100, 0]])).exp().item()
     4.0
@@ -52,9 +56,14 @@ def token_likelihood(
     if not len(targets):
         return chosen.sum()
     losses = cross_entropy(chosen, targets, reduction="none")
-    if weights is None:
+    shares = None if weights is None else weights.to(losses)[targets]
+    if groups is not None:
+        own = groups.to(losses.device)[labelled.nonzero()[:, 0]]
+        count = torch.bincount(own)
+        sums = losses.new_zeros(len(count)).index_add(0, own, losses if shares is None else losses * shares)
+        return mean_of(sums / count.clamp(min=1), count > 0)
+    if shares is None:
         return losses.mean()
-    shares = weights.to(losses)[targets]
     return (losses * shares).sum() / shares.sum().clamp(min=torch.finfo(losses.dtype).tiny)
 
 
@@ -81,13 +90,25 @@ def discrimination_labels(synthetic: Tokens, original: Tokens, counted: Counted)
     return torch.where(counted, (synthetic == original).long(), UNLABELLED)
 
 
-def correction_labels(synthetic: Tokens, original: Tokens, counted: Counted, positions: Positions = "all") -> Tokens:
-    """The caption's tokens, at all positions (Eq. 9) or at the replaced ones (the public code); −100 elsewhere."""
+def correction_labels(
+    synthetic: Tokens,
+    original: Tokens,
+    counted: Counted,
+    positions: Positions = "all",
+    masked: Counted | None = None,
+) -> Tokens:
+    """The caption's tokens at all positions (Eq. 9), at the replaced or at the masked ones; −100 elsewhere.
+
+    `masked` are the places that were refilled, perhaps with what had stood there: the released code asks at these.
+    """
     check_tokens(synthetic, original, counted)
-    if positions not in ("all", "replaced"):
-        raise ItmlabError(f"word correction has no positions {positions!r}", remedy='choose "all" or "replaced"')
-    asked = counted if positions == "all" else counted & (synthetic != original)
-    return torch.where(asked, original, UNLABELLED)
+    if positions not in get_args(Positions):
+        remedy = f"choose {', '.join(map(repr, get_args(Positions)))}"
+        raise ItmlabError(f"word correction has no positions {positions!r}", remedy=remedy)
+    asked = synthetic != original
+    if positions == "masked" and masked is not None:
+        asked = asked | masked
+    return torch.where(counted if positions == "all" else counted & asked, original, UNLABELLED)
 
 
 def check_tokens(synthetic: Tensor, original: Tensor, mask: Tensor) -> None:

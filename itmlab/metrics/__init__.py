@@ -8,7 +8,9 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     "ngrams": "DocumentFrequencies",
     "perplexity": "CausalModel Fluency causal_model fluency",
     "ranking": "recall retrieval",
-    "semantic": "SemanticRanking ncs ncs_of_each semantic_recall semantic_recall_of_each semantic_retrieval",
+    "semantic": (
+        "SemanticRanking image_relevance ncs ncs_of_each semantic_recall semantic_recall_of_each semantic_retrieval"
+    ),
     "spice": "Spice spice_matrix",
     "statistics": "Correlation Share TrueNegatives human_judgement pearson share true_negative_rate",
     "words": "WordAccuracy discrimination word_correction_accuracy word_discrimination_accuracy",

@@ -42,12 +42,25 @@ def recalls(
     similarity: Scores, anchor: Numbers, candidate: Numbers, ks: tuple[int, ...], *, sense: Sense = "any"
 ) -> dict[int, float]:
     """Recall in percent for each k, of positives given as index pairs."""
+    return measured(similarity, anchor, candidate, ks, sense=sense)[0]
+
+
+def measured(
+    similarity: Scores, anchor: Numbers, candidate: Numbers, ks: tuple[int, ...], *, sense: Sense = "any"
+) -> tuple[dict[int, float], dict[str, float]]:
+    """`recalls`, and the "median" and "mean" over queries of the rank, from 1 on, of their best positive.
+
+    The median of an even number of queries is rounded down, as in the code of VSE++ and all that came of it.
+    """
     if sense not in ("any", "share"):
         raise ItmlabError(f"recall has no sense {sense!r}", remedy='choose "any" or "share"')
     owner, rank = ranks(similarity, anchor, candidate, best_only=sense == "any")
     sought = torch.bincount(owner, minlength=len(similarity))
     found = {k: torch.bincount(owner[rank < k], minlength=len(similarity)) for k in ks}
-    return {k: 100 * (found[k].double() / sought).mean().item() for k in ks}
+    best = torch.full_like(sought, similarity.shape[1]).scatter_reduce(0, owner, rank, "amin").sort().values
+    median = (best[(len(best) - 1) // 2] + best[len(best) // 2]) // 2 + 1
+    typical = {"median": float(median), "mean": best.double().mean().item() + 1}
+    return {k: 100 * (found[k].double() / sought).mean().item() for k in ks}, typical
 
 
 def ranks(
@@ -103,7 +116,7 @@ def positive_pairs(similarity: Scores, positives: Mask) -> tuple[Numbers, Number
     anchor, candidate = marked_pairs(similarity, positives)
     if len(similarity) == 0:
         raise ItmlabError("there is nothing to rank: the similarity matrix is empty")
-    _require_positives(anchor, len(similarity), "query")
+    require_positives(anchor, len(similarity), "query")
     return anchor, candidate
 
 
@@ -119,7 +132,8 @@ def marked_pairs(similarity: Scores, positives: Mask) -> tuple[Numbers, Numbers]
     return positives.nonzero(as_tuple=True)
 
 
-def _require_positives(anchor: Numbers, anchors: int, what: str) -> None:
+def require_positives(anchor: Numbers, anchors: int, what: str) -> None:
+    """ItmlabError that counts, and names the first of, those that no pair has."""
     if without := (torch.bincount(anchor, minlength=anchors) == 0).nonzero().squeeze(1).tolist():
         raise ItmlabError(
             f"{len(without)} of {anchors} have no positive, the first is {what} {without[0]}",
@@ -127,10 +141,12 @@ def _require_positives(anchor: Numbers, anchors: int, what: str) -> None:
         )
 
 
-def check_k(k: int, candidates: int) -> None:
-    """ItmlabError unless k is a whole number from 1 to the number of candidates."""
+def check_k(k: int, candidates: int, *, where: str | None = None, remedy: str | None = None) -> None:
+    """ItmlabError unless k is a whole number from 1 to the number of candidates (METHODS 2.3)."""
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= candidates:
-        raise ItmlabError(f"recall at k={k} of {candidates} candidates", remedy=f"choose k from 1 to {candidates}")
+        choice = f"choose k from 1 to {candidates}, or " if candidates > 0 else ""
+        remedy = remedy or f"{choice}rank more candidates"
+        raise ItmlabError(f"recall at k={k} of {max(candidates, 0)} candidates", where=where, remedy=remedy)
 
 
 # Both directions, over one pool of images and captions or several folds.
@@ -144,27 +160,35 @@ def retrieval(
     folds: int = 1,
     sense: Sense = "any",
 ) -> dict[str, Any]:
-    """`{"i2t": {k: percent}, "t2i": {k: percent}, "rsum": sum of them all}` of a score matrix.
+    """`{"i2t": {k: percent}, "t2i": {k: percent}, "rsum": sum of them all}` of a score matrix, and beside it "rank".
+
+    That is the median and the mean rank, from 1 on, of the best positive of each query, in both directions.
 
     Without `positives` the captions lie image by image, as many for each. With folds (COCO's 1K is 5 folds of 1,000)
     the images are cut into consecutive blocks of equal size, each retrieved among its own captions only, and the
     recalls averaged. ItmlabError: as `recall`, and images that do not divide.
 
-    >>> retrieval(torch.eye(3).repeat_interleave(2, dim=1), ks=(1, 2))
-    {'i2t': {1: 100.0, 2: 100.0}, 't2i': {1: 100.0, 2: 100.0}, 'rsum': 400.0}
+    >>> table = retrieval(torch.eye(3).repeat_interleave(2, dim=1), ks=(1, 2))
+    >>> table["i2t"], table["rsum"], table["rank"]["t2i"]
+    ({1: 100.0, 2: 100.0}, 400.0, {'median': 1.0, 'mean': 1.0})
     """
     similarity = torch.as_tensor(similarity)
-    tables: dict[str, list[dict[int, float]]] = {"i2t": [], "t2i": []}
+    tables: dict[str, list[tuple[dict[int, float], dict[str, float]]]] = {"i2t": [], "t2i": []}
     for pool in pools(similarity, positives, folds):
         # one block is a 1/folds² of the matrix; the whole of it is never copied
         block = similarity if folds == 1 else pool.of(similarity)
         for k in ks:
             check_k(k, min(block.shape))
-        tables["i2t"].append(recalls(block, pool.row, pool.column, tuple(ks), sense=sense))
-        tables["t2i"].append(recalls(block.T, pool.column, pool.row, tuple(ks), sense=sense))
-    table: dict[str, Any] = {side: {k: fmean(fold[k] for fold in found) for k in ks} for side, found in tables.items()}
+        tables["i2t"].append(measured(block, pool.row, pool.column, tuple(ks), sense=sense))
+        tables["t2i"].append(measured(block.T, pool.column, pool.row, tuple(ks), sense=sense))
+    table, rank = ({side: _mean([fold[part] for fold in folds]) for side, folds in tables.items()} for part in (0, 1))
     table["rsum"] = sum(table["i2t"].values()) + sum(table["t2i"].values())
-    return table
+    return table | {"rank": rank}
+
+
+def _mean(tables: list[dict[Any, float]]) -> dict[Any, float]:
+    """The mean of each entry."""
+    return {name: fmean(table[name] for table in tables) for name in tables[0]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +231,12 @@ def pools(
         image = caption // (captions // images)
     else:
         image, caption = positive_pairs(similarity, torch.as_tensor(positives).bool())
-        _require_positives(caption, captions, "caption")
+        require_positives(caption, captions, "caption")
+    return blocks(image, caption, images, folds)
+
+
+def blocks(image: Numbers, caption: Numbers, images: int, folds: int) -> list[Pool]:
+    """The `pools` of so many images, from the pairs alone."""
     if isinstance(folds, bool) or not isinstance(folds, int) or folds < 1 or images % folds:
         raise ItmlabError(f"{images} images cannot be cut into folds={folds} equal blocks")
     found = []

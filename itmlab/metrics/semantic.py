@@ -7,21 +7,24 @@ model ranks first, and top_m the m that N ranks first, the paper prints
     NCS@k(q) = Σ N[q, c] over c in top_k ∩ top_m  /  Σ N[q, c] over c in top_m                       (Eq. 5)
 
 The authors' code has another NCS: Σ N over top_k, over the largest sum that k candidates can have. That is the default,
-`restrict=m` the printed one. Both measures of every depth follow from one `SemanticRanking`.
+`restrict=m` the printed one. Both measures of every depth follow from one `SemanticRanking`. The code's SR asks for
+other candidates (`image_relevance`), and where nothing is relevant its NCS is 0 (`unanswered="zero"`).
 """
 
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import torch
-from jaxtyping import Float, Float64, Int64
+from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
 from ..errors import ItmlabError
 from .ranking import Mask, Numbers, Scores, Sense, marked_pairs, pools, retrieval
+
+Unanswered = Literal["left_out", "zero"]
 
 
 def semantic_recall(
@@ -33,19 +36,22 @@ def semantic_recall(
     sense: Sense = "share",
     positives: Mask | None = None,
     keep_ground_truth: bool = True,
+    unanswered: Unanswered = "left_out",
 ) -> float:
     """SR@k in percent: the share of a query's `relevant` most relevant candidates among its k best, mean over queries.
 
     `sense="any"`: whether one of them is among the k best. Without ground truth (the paper's "N") the `positives` are
     neither ranked nor relevant. Ties and relevance 0: see `SemanticRanking`; queries to which nothing is relevant are
-    left out, and a warning counts them. ItmlabError: NaN, other shapes, too large k or `relevant`, negative relevance.
+    left out, and a warning counts them (with `unanswered="zero"` they count 0, as in the authors' code). ItmlabError:
+    NaN, other shapes, too large k or `relevant`, negative relevance.
 
     >>> scores, relevance = torch.tensor([[0.9, 0.8, 0.7, 0.1]]), torch.tensor([[2.0, 0.0, 4.0, 6.0]])
     >>> semantic_recall(scores, relevance, 3, relevant=2)
     50.0
     """
     options = {"sense": sense, "positives": positives, "keep_ground_truth": keep_ground_truth}
-    return _mean_of_answered(semantic_recall_of_each(similarity, relevance, k, relevant=relevant, **options), f"SR@{k}")
+    found = semantic_recall_of_each(similarity, relevance, k, relevant=relevant, **options)
+    return _mean_of_answered(found, f"SR@{k}", unanswered)
 
 
 def semantic_recall_of_each(
@@ -66,6 +72,7 @@ def ncs(
     restrict: int | None = None,
     positives: Mask | None = None,
     keep_ground_truth: bool = True,
+    unanswered: Unanswered = "left_out",
 ) -> float:
     """NCS@k in percent: the relevance of a query's k best over that of the k most relevant, mean over queries.
 
@@ -77,7 +84,7 @@ def ncs(
     (50.0, 40.0)
     """
     options = {"restrict": restrict, "positives": positives, "keep_ground_truth": keep_ground_truth}
-    return _mean_of_answered(ncs_of_each(similarity, relevance, k, **options), f"NCS@{k}")
+    return _mean_of_answered(ncs_of_each(similarity, relevance, k, **options), f"NCS@{k}", unanswered)
 
 
 def ncs_of_each(
@@ -88,8 +95,28 @@ def ncs_of_each(
     return SemanticRanking.of(similarity, relevance, **depths, **truth).scores(k, restrict=restrict)
 
 
-def _mean_of_answered(values: Float64[Tensor, "anchor"], what: str) -> float:
+def image_relevance(
+    relevance: Float[Tensor, "caption image"], positives: Bool[Tensor, "image caption"], *, depth: int | None = 30
+) -> Float[Tensor, "image image"]:
+    """How relevant images are to an image: φ of its captions to them, summed (SR of the authors' code; METHODS 2.4).
+
+    Each caption counts for its `depth` most relevant images alone, as many as the code's largest cut-off (None: all).
+
+    >>> relevance = torch.tensor([[9.0, 1.0], [7.0, 0.0], [2.0, 8.0]])
+    >>> image_relevance(relevance, torch.tensor([[True, True, False], [False, False, True]])).tolist()
+    [[16.0, 1.0], [2.0, 8.0]]
+    """
+    if depth is not None and depth < relevance.shape[1]:
+        top = relevance.topk(depth, dim=1)
+        relevance = torch.zeros_like(relevance).scatter(1, top.indices, top.values)
+    image, caption = torch.as_tensor(positives).bool().nonzero(as_tuple=True)
+    return relevance.new_zeros(len(positives), relevance.shape[1]).index_add_(0, image, relevance[caption])
+
+
+def _mean_of_answered(values: Float64[Tensor, "anchor"], what: str, unanswered: Unanswered) -> float:
     """The mean over the queries that have a value; a warning counts the others, and none at all is an ItmlabError."""
+    if _as_zero(unanswered):
+        return values.nan_to_num(0).mean().item()
     without = int(values.isnan().sum())
     if without == len(values):
         raise ItmlabError(f"{what}: nothing is relevant to any query", remedy="look at the relevance matrix: all is 0")
@@ -98,6 +125,12 @@ def _mean_of_answered(values: Float64[Tensor, "anchor"], what: str) -> float:
             f"{what}: nothing is relevant to {without} of {len(values)} queries, which are left out", stacklevel=3
         )
     return values.nanmean().item()
+
+
+def _as_zero(unanswered: Unanswered) -> bool:
+    if unanswered not in ("left_out", "zero"):
+        raise ItmlabError(f"no way {unanswered!r} with unanswered queries", remedy='choose "left_out" or "zero"')
+    return unanswered == "zero"
 
 
 BLOCK = 1 << 22  # scores ranked at once
@@ -250,6 +283,8 @@ def semantic_retrieval(
     relevant: int = 10,
     restrict: int | None = None,
     folds: int = 1,
+    relevant_items: Literal["pairs", "images"] = "pairs",
+    unanswered: Unanswered = "left_out",
 ) -> dict[str, Any]:
     """R^V, R, SR and NCS of a score matrix, `table["NCS"]["i2t"][5]` in percent, and their sums over both directions.
 
@@ -257,7 +292,12 @@ def semantic_retrieval(
     `ncs`, with its `restrict`); "SR(N)" and "NCS(N)" without ground truth. Sums: "Rsum" (of RV), "Nsum", "Nsum(N)".
     "unanswered" counts, by measure and direction, the queries that are left out because nothing is relevant to them.
     Pools and folds are those of `retrieval`; relevance stays what it is in the whole. ItmlabError: as `ncs`.
+
+    As the authors' code (METHODS 2.4): `relevant_items="images"` makes SR's relevant ones `relevant` images, those of
+    largest `image_relevance` to the query's image, and all their captions; `unanswered="zero"` counts such queries 0.
     """
+    if relevant_items not in ("pairs", "images"):
+        raise ItmlabError(f"no relevant items {relevant_items!r}", remedy='choose "pairs" or "images"')
     similarity, relevance = torch.as_tensor(similarity), torch.as_tensor(relevance)
     if similarity.ndim != 2 or relevance.shape != similarity.T.shape:
         raise ItmlabError(
@@ -269,28 +309,60 @@ def semantic_retrieval(
         found = retrieval(similarity, positives, ks=ks, folds=folds, sense=sense)
         table[name] = {side: found[side] for side in DIRECTIONS}
     blocks = pools(similarity, positives, folds)
-    unanswered: dict[str, dict[str, int]] = {}
+    without: dict[str, dict[str, int]] = {}
     for mark, keep in (("", True), ("(N)", False)):
         options = {"retrieved": max(ks), "ideal": max(*ks, relevant, restrict or 1), "keep_ground_truth": keep}
         rankings: dict[str, list[SemanticRanking]] = {side: [] for side in DIRECTIONS}
+        recalls: dict[str, list[dict[int, Float64[Tensor, "anchor"]]]] = {side: [] for side in DIRECTIONS}
         for pool in blocks:
             scores, gains = (similarity, relevance.T) if folds == 1 else (pool.of(similarity), pool.of(relevance.T))
             truth = torch.empty(0, 0) if keep else pool.positives  # a large mask, made only when it is asked for
             rankings["i2t"].append(SemanticRanking.of(scores, gains, positives=truth, **options))
             rankings["t2i"].append(SemanticRanking.of(scores.T, gains.T, positives=truth.T, **options))
+            sought = dict.fromkeys(DIRECTIONS, relevant)
+            found = {side: rankings[side][-1] for side in DIRECTIONS}
+            if relevant_items == "images":
+                found, sought = _by_images(scores, gains, pool.positives, max(ks), relevant, keep)
+            for side in DIRECTIONS:
+                recalls[side].append({k: found[side].recalls(k, sought[side]) for k in ks})
         for side, of_folds in rankings.items():
-            recalls = {k: [ranking.recalls(k, relevant) for ranking in of_folds] for k in ks}
+            shares = {k: [fold[k] for fold in recalls[side]] for k in ks}
             scores = {k: [ranking.scores(k, restrict=restrict) for ranking in of_folds] for k in ks}
-            for name, values in ((f"SR{mark}", recalls), (f"NCS{mark}", scores)):
-                table.setdefault(name, {})[side] = {k: _mean(values[k], f"{name}@{k} {side}") for k in ks}
-                unanswered.setdefault(name, {})[side] = sum(int(fold.isnan().sum()) for fold in values[ks[0]])
+            for name, values in ((f"SR{mark}", shares), (f"NCS{mark}", scores)):
+                means = {k: _mean(values[k], f"{name}@{k} {side}", unanswered) for k in ks}
+                table.setdefault(name, {})[side] = means
+                without.setdefault(name, {})[side] = sum(int(fold.isnan().sum()) for fold in values[ks[0]])
     for name, measure in (("Rsum", "RV"), ("Nsum", "NCS"), ("Nsum(N)", "NCS(N)")):
         table[name] = sum(sum(table[measure][side].values()) for side in DIRECTIONS)
-    return table | {"unanswered": unanswered}
+    return table | {"unanswered": without}
 
 
-def _mean(folds: Sequence[Float64[Tensor, "anchor"]], what: str) -> float:
+def _by_images(
+    similarity: Float[Tensor, "image caption"],
+    gains: Float[Tensor, "image caption"],
+    positives: Bool[Tensor, "image caption"],
+    k: int,
+    images: int,
+    keep_ground_truth: bool,
+) -> tuple[dict[str, SemanticRanking], dict[str, int]]:
+    """Rankings whose relevant candidates are whole images, and how many candidates these are, by direction."""
+    held, owner = positives.sum(dim=1), positives.to(torch.uint8).argmax(dim=0)
+    if bool((held != held[0]).any()) or bool((positives.sum(dim=0) != 1).any()):
+        raise ItmlabError('relevant_items="images" needs as many captions for each image, and one image for each')
+    relevance, sought = image_relevance(gains.T, positives), {"i2t": images * int(held[0]), "t2i": images}
+    options = {"retrieved": k, "keep_ground_truth": keep_ground_truth}
+    from_image, from_caption = relevance[:, owner], relevance[owner]
+    found = {
+        "i2t": SemanticRanking.of(similarity, from_image, ideal=sought["i2t"], positives=positives, **options),
+        "t2i": SemanticRanking.of(similarity.T, from_caption, ideal=images, positives=positives.T, **options),
+    }
+    return found, sought
+
+
+def _mean(folds: Sequence[Float64[Tensor, "anchor"]], what: str, unanswered: Unanswered) -> float:
     """The mean over folds of the mean over the queries that have a value."""
+    if _as_zero(unanswered):
+        return fmean(values.nan_to_num(0).mean().item() for values in folds)
     for number, values in enumerate(folds):
         if bool(values.isnan().all()):
             where = f" in fold {number}" if len(folds) > 1 else ""

@@ -99,7 +99,7 @@ QUANTILE = 1.959963984540054  # 97.5 % of the normal distribution
 
 
 def wilson(
-    share: Float[ndarray, "*any"] | float, cases: Float[ndarray, "*any"] | float, *, quantile: float = QUANTILE
+    share: Float[ndarray, "*any"] | float, cases: Float[ndarray, "*any"] | float
 ) -> tuple[Float[ndarray, "*any"], Float[ndarray, "*any"]]:
     """The ends of the 95 % interval of a share (0 to 1) of so many cases (Wilson 1927), numbers or arrays of them.
 
@@ -109,9 +109,9 @@ def wilson(
     >>> print(f"{lower:.3f} {upper:.3f}")
     0.930 0.983
     """
-    square = quantile**2 / cases
+    square = QUANTILE**2 / cases
     centre = (share + square / 2) / (1 + square)
-    half = quantile * np.sqrt(share * (1 - share) / cases + square / (4 * cases)) / (1 + square)
+    half = QUANTILE * np.sqrt(share * (1 - share) / cases + square / (4 * cases)) / (1 + square)
     # at 0 and 1 the ends are exact, whatever the rounding
     return np.where(share == 0, 0.0, centre - half), np.where(share == 1, 1.0, centre + half)
 

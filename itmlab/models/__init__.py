@@ -8,7 +8,7 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     "cross_encoder": "CrossEncoder CrossEncoderOutput",
     "dual_encoder": "Momentum DualEncoder",
     "encoded": "Encoded cosine_similarity joined",
-    "fragment": "LateInteraction",
+    "fragment": "LateInteraction load_matcher",
     "oscar": "OscarDualEncoder",
     "transformer": "EmbeddedRegions",
     "weights.build": "build_late_interaction build_model build_cross_encoder build_oscar_dual_encoder",

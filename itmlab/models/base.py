@@ -4,7 +4,7 @@ A saved model is a directory of config.json, tokenizer.json and model.safetensor
 """
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from .config import DualEncoderConfig
 
+# One a picture, given the picture and what resizes it; `data.pictures.Augmentation` makes them in training.
+Changes = Sequence[Callable[..., "Image"]] | None
 CONFIG_FILE, WEIGHTS_FILE = "config.json", "model.safetensors"
 
 
@@ -71,8 +73,7 @@ class Model(nn.Module):
             name: (value.to(number_type) if value.is_floating_point() else value).detach().cpu().contiguous()
             for name, value in self.state_dict().items()
         }
-        spoilt = [name for name, value in weights.items() if value.is_floating_point() and not value.isfinite().all()]
-        if spoilt:
+        if spoilt := not_finite(weights):
             raise ItmlabError(f"weights not finite as {dtype}: {listed(spoilt)}", where=str(directory))
         write_json(directory / CONFIG_FILE, self.config.to_dict())
         save_tokenizer(self.tokenizer, directory)
@@ -111,7 +112,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 
 def fill(model: nn.Module, weights: dict[str, Tensor], where: str) -> None:
-    """Put `weights` into `model`; what is missing, unexpected or of another shape is one ItmlabError that names it."""
+    """Put `weights` into `model`; what is missing, unexpected, of another shape or not finite is one ItmlabError."""
     expected = model.state_dict()
     faults = {
         "missing": [name for name in expected if name not in weights],
@@ -126,7 +127,14 @@ def fill(model: nn.Module, weights: dict[str, Tensor], where: str) -> None:
     if what:
         what = f"the weights do not fit config.json: {what}"
         raise ItmlabError(what, where=where, remedy="keep the files of one save together")
+    if spoilt := not_finite(weights):
+        raise ItmlabError(f"weights that are not finite: {listed(spoilt)}", where=where, remedy="save it again")
     model.load_state_dict(weights)
+
+
+def not_finite(weights: dict[str, Tensor]) -> list[str]:
+    """The names of those that hold a NaN or an infinity."""
+    return [name for name, value in weights.items() if value.is_floating_point() and not value.isfinite().all()]
 
 
 def listed(names: Iterable[str], most: int = 8) -> str:
@@ -162,11 +170,13 @@ class ImagePreparation:
         """The preparation that a model configuration asks for."""
         return cls(config.image_size, config.shortest_edge, config.interpolation, config.mean, config.std)
 
-    def __call__(self, pictures: "Sequence[Image]") -> Float[Tensor, "n 3 size size"]:
+    def __call__(self, pictures: "Sequence[Image]", changes: Changes = None) -> Float[Tensor, "n 3 size size"]:
         """One tensor for all pictures; any Pillow mode is read as RGB, and no picture at all is an ItmlabError."""
         if not len(pictures):
             raise ItmlabError("there is no picture to prepare", remedy="give at least one")
-        stacked = np.stack([np.asarray(self._fitted(picture.convert("RGB"))) for picture in pictures])
+        ways = [_unchanged] * len(pictures) if changes is None else changes
+        fitted = (change(one.convert("RGB"), self._fitted) for one, change in zip(pictures, ways, strict=True))
+        stacked = np.stack([np.asarray(picture) for picture in fitted])
         values = torch.from_numpy(stacked).permute(0, 3, 1, 2).to(torch.float32)
         mean, std = (torch.tensor(three).view(1, 3, 1, 1) for three in (self.mean, self.std))
         return ((values / 255 - mean) / std).contiguous()
@@ -185,6 +195,10 @@ class ImagePreparation:
         width, height = (int(self.shortest_edge * edge / short) for edge in picture.size)
         resized = picture if picture.size == (width, height) else picture.resize((width, height), filter_)
         return _centre(resized, self.size, self.size)
+
+
+def _unchanged(picture: "Image", fitted: "Callable[[Image], Image]") -> "Image":
+    return fitted(picture)
 
 
 def _centre(picture: "Image", width: int, height: int) -> "Image":

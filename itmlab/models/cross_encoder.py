@@ -19,7 +19,7 @@ from tqdm import tqdm
 from ..errors import ItmlabError
 from ..storage import read_json, write_json
 from ..text.tokens import encode_captions
-from .base import ImagePreparation, Model
+from .base import Changes, ImagePreparation, Model
 from .config import CrossEncoderConfig
 from .dual_encoder import ConvolutionalStem
 from .encoded import evaluating
@@ -74,20 +74,28 @@ class CrossEncoder(Model):
         """Rows and columns of patches; patch i is (i // columns, i % columns)."""
         return (self.config.image_size // self.config.patch_size,) * 2
 
-    def prepare_images(self, images: Sequence[Any], tags: Sequence[str] | None = None) -> dict[str, Tensor]:
+    def prepare_images(
+        self, images: Sequence[Any], tags: Sequence[str] | None = None, changes: Changes = None
+    ) -> dict[str, Tensor]:
         """What `embed_regions` takes, of pictures (patches) or of records with `features` and `boxes` (regions).
 
         `tags` are the object tags of each image as one text, for OSCAR's form; in UNITER's they are an ItmlabError.
+        Where none are given, a model of `object_tags` takes those of the records. An image without any has no tag.
         """
-        regions = self.stem is None
-        prepared = prepare_regions(images, self.config) if regions else {"pixels": self.prepare_pictures(images)}
+        regions, config = self.stem is None, self.config
+        prepared = prepare_regions(images, config) if regions else {"pixels": self.prepare_pictures(images, changes)}
+        if tags is None and config.object_tags and regions:
+            own = [" ".join(getattr(image, "tags", None) or ()) for image in images]
+            tags = own if any(own) else None
         if tags is None:
             return prepared
-        if self.config.form != "oscar" or len(tags) != len(images):
+        if config.form != "oscar" or len(tags) != len(images):
             raise ItmlabError("tags go one to an image, and only with the OSCAR form", remedy="leave the tags out")
         # Tags follow the caption, so their own [CLS] goes and [SEP] stays.
-        encoded, _ = encode_captions(self.tokenizer, tags, self.config.maximum_tags + 1)
-        return prepared | {"tags": encoded["input_ids"][:, 1:], "tag_mask": encoded["attention_mask"][:, 1:].bool()}
+        most = config.maximum_tags if config.tag_positions == "padded" else config.maximum_tokens
+        encoded, _ = encode_captions(self.tokenizer, tags, most + 1)
+        mask = encoded["attention_mask"][:, 1:].bool() & torch.tensor([bool(one) for one in tags])[:, None]
+        return prepared | {"tags": encoded["input_ids"][:, 1:], "tag_mask": mask}
 
     def embed_regions(
         self,
@@ -115,11 +123,26 @@ class CrossEncoder(Model):
             region_mask = torch.ones(regions.shape[:2], dtype=torch.bool, device=regions.device)
         image_type = [self.text.types.weight[1]] if self.config.form == "uniter" else []
         values = self.image(regions, boxes[..., : self.config.box_dimension], *image_type)
-        mask = region_mask.bool()
-        if tags is not None:
-            values = torch.cat([self.text(tags, first=self.config.maximum_tokens, kind=1), values], dim=1)
-            mask = torch.cat([torch.ones_like(tags, dtype=torch.bool) if tag_mask is None else tag_mask, mask], dim=1)
-        return EmbeddedRegions(values, mask)
+        if tags is not None and tag_mask is not None:
+            tags = tags.masked_fill(~tag_mask.bool(), -1)
+        return EmbeddedRegions(values, region_mask.bool(), tags)
+
+    def tagged(self, images: EmbeddedRegions, lengths: Int[Tensor, "pair"] | None = None) -> EmbeddedRegions:
+        """The states of the object tags, then the parts; `lengths` are those of the captions that the tags follow.
+
+        After a caption the tags have the places that it leaves, the last of which takes the closing token (OSCAR's
+        `tensorize_example`). Without captions they stand as after one of no piece.
+        """
+        if images.tags is None:
+            return EmbeddedRegions(images.values, images.mask)
+        tags, mask, first = images.tags.clamp(min=0), images.tags >= 0, self.config.maximum_tokens
+        places = torch.arange(tags.shape[1], device=tags.device).expand_as(tags)
+        if self.config.tag_positions == "after_caption":
+            start = torch.zeros_like(tags[:, :1]) if lengths is None else lengths[:, None]
+            room, first = first - start, start
+            tags, mask = tags.where(places != room - 1, self.tokenizer.sep_token_id), mask & (places < room)
+        states = self.text(tags, places=(first + places) * mask, kind=1)
+        return EmbeddedRegions(torch.cat([states, images.values], dim=1), torch.cat([mask, images.mask], dim=1))
 
     def forward(
         self,
@@ -143,7 +166,7 @@ class CrossEncoder(Model):
         if not isinstance(regions, EmbeddedRegions):
             regions = self.embed_regions(regions, boxes, region_mask, **image)
         states, maps = self._states(tokens, token_mask, regions, attentions=attentions)
-        hidden, image_hidden = states.split([tokens.shape[1], regions.mask.shape[1]], dim=1)
+        hidden, image_hidden = states[:, : tokens.shape[1]], states[:, tokens.shape[1] :]
         pooled, ours, words = torch.tanh(self.pooler(hidden[:, 0])), self.heads, self.text.words.weight
         chosen = hidden if positions is None else hidden[positions.bool()]
         return CrossEncoderOutput(
@@ -165,8 +188,10 @@ class CrossEncoder(Model):
         return self.heads.itm(torch.tanh(self.pooler(states[:, 0]))).squeeze(-1)
 
     def _states(self, tokens: Tensor, token_mask: Tensor, regions: EmbeddedRegions, **how: Any) -> tuple[Tensor, Any]:
+        mask = token_mask.bool()
+        regions = self.tagged(regions, mask.sum(dim=1))
         states = torch.cat([self.text(tokens), regions.values], dim=1)
-        return self.encoder(states, torch.cat([token_mask.bool(), regions.mask], dim=1), **how)
+        return self.encoder(states, torch.cat([mask, regions.mask], dim=1), **how)
 
     def similarity(
         self,
@@ -186,6 +211,7 @@ class CrossEncoder(Model):
         if chunk < 1:
             raise ItmlabError(f"a chunk of {chunk} pairs is none", remedy="give chunk=1 or more")
         given = images if isinstance(images, dict) else images._asdict()
+        given = {name: value for name, value in given.items() if value is not None}
         embed = self.embed_regions if isinstance(images, dict) else EmbeddedRegions
         count, sentences = len(next(iter(given.values()))), len(captions["input_ids"])
         device = self.pooler.weight.device

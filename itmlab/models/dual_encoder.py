@@ -6,6 +6,7 @@ v = 1/m Σ_i v_i and w = 1/l Σ_j w_j; Eq. 2 compares, s(v, w) = cos(v, w). The 
 """
 
 import copy
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ..errors import ItmlabError
-from ..text.tokens import caption_words
+from ..text.tokens import caption_words, cleaned
 from .base import ImagePreparation
 from .config import DualEncoderConfig
 from .encoded import Encoded, EncodesApart, Mask, Parts, eager_if, masked_mean, unit
@@ -53,7 +54,15 @@ class DualEncoder(EncodesApart):
 
     def caption_words(self, caption: str) -> list[tuple[str, list[int]]]:
         """The caption's words, each with the positions of its pieces on the part axis of `Encoded.local`."""
-        return caption_words(self.tokenizer, caption, self.config.maximum_tokens)
+        return caption_words(self.tokenizer, self._read([caption])[0], self.config.maximum_tokens)
+
+    def prepare_captions(self, captions: Sequence[str]) -> dict[str, Tensor]:
+        """As any model's, after cleaning where the configuration has `maximum_words`."""
+        return super().prepare_captions(self._read(captions))
+
+    def _read(self, captions: Sequence[str]) -> Sequence[str]:
+        words = self.config.maximum_words
+        return captions if words is None else [cleaned(caption, words) for caption in captions]
 
     def encode_images(self, pixels: Pixels, *, attentions: bool = False) -> Encoded:
         """Features of prepared pictures; `attentions=True` adds self-attention maps, position 0 being [CLS]."""
@@ -65,7 +74,7 @@ class DualEncoder(EncodesApart):
 
 
 class ViTBertTowers(nn.Module):
-    """ViT (Dosovitskiy et al., 2021) and BERT (Devlin et al., 2019) with a linear map each (FNE, Sec. 3.1).
+    """ViT (Dosovitskiy et al., 2021) and BERT (Devlin et al., 2019) with a linear map each, or none (FNE, Sec. 3.1).
 
     Pooling is the mean over patches and over word pieces. [CLS] and [SEP] are left out of it like padding: FNE defines
     the mean over the patches and the words of a sentence, and they are neither.
@@ -75,8 +84,9 @@ class ViTBertTowers(nn.Module):
         super().__init__()
         self.image = image if image is not None else _vit(config)
         self.text = text if text is not None else _bert(config)
-        self.image_projection = nn.Linear(self.image.config.hidden_size, config.dimension)
-        self.text_projection = nn.Linear(self.text.config.hidden_size, config.dimension)
+        sides = (self.image, self.text) if config.projection == "linear" else ()
+        maps = [nn.Linear(side.config.hidden_size, config.dimension) for side in sides]
+        self.image_projection, self.text_projection = maps or (nn.Identity(), nn.Identity())
 
     def encode_images(self, pixels: Pixels, attentions: bool) -> Encoded:
         output, maps = _run(self.image, attentions, pixel_values=pixels)

@@ -4,10 +4,15 @@ Regions are mapped linearly, v_i = W f_i + b, and words are read by a recurrent 
 2018, Sec. 3.3 and 3.4). SCAN and SGRAF then compare parts (`matchers`); VSE++ (Faghri et al., BMVC 2018) compares the
 mean region with the network's last state; VSRN (Li et al., "Visual Semantic Reasoning for Image-Text Matching", ICCV
 2019) lets the regions reason over each other first, and learns to write the caption as well.
+
+What `preset="released"` changes stands where it is done; METHODS 5 has all of it in a table.
 """
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+import argparse
+import pickle
+import re
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,22 +20,21 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
-from tqdm import tqdm
 
 from ..errors import ItmlabError
+from .base import fill, listed
 from .config import LateInteractionConfig
-from .encoded import Encoded, EncodesApart, Mask, Parts, masked_mean, unit
-from .matchers import Scan, Sgraf
-from .transformer import prepare_regions
+from .encoded import Encoded, Mask, Parts, masked_mean, unit
+from .matchers import ComparesParts, Scan, Sgraf
+from .transformer import checked_mask, prepare_regions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 Ids = Int[Tensor, "n part"]  # a caption's parts are its tokens
-Block = Callable[[Encoded, Encoded], Float[Tensor, "image caption"]]
 
 
-class LateInteraction(EncodesApart):
+class LateInteraction(ComparesParts):
     """SCAN, SGRAF, VSRN or VSE++ over region features, by `config.kind`.
 
     A feature depends on its own image or caption only, never on padding or the other members of a batch. `pooled` is
@@ -45,7 +49,7 @@ class LateInteraction(EncodesApart):
         self.images = VsrnImages(config) if config.kind == "vsrn" else RegionEncoder(config)
         self.captions = WordEncoder(config)
         self.matcher = None
-        if config.kind not in ("vsrn", "vsepp"):
+        if config.compares_parts:
             self.matcher = (Scan if config.kind.startswith("scan") else Sgraf)(config)
         self.writer = CaptionWriter(config) if config.kind == "vsrn" else None
 
@@ -58,7 +62,7 @@ class LateInteraction(EncodesApart):
         regions = (prepared["regions"] - self.config.region_mean) / self.config.region_std
         if self.config.boxes:
             regions = torch.cat([regions, prepared["boxes"].to(regions)], dim=-1)
-        return self.images(regions, prepared["region_mask"].bool())
+        return self.images(regions, checked_mask(prepared["region_mask"]))
 
     def encode_captions(self, tokens: dict[str, Tensor]) -> Encoded:
         """Features of prepared captions."""
@@ -69,54 +73,6 @@ class LateInteraction(EncodesApart):
         if self.writer is None:
             raise ItmlabError(f"{self.config.kind} writes no captions", remedy="take a model of kind vsrn")
         return self.writer(images, tokens)
-
-    def similarity(
-        self, images: Encoded | Tensor, captions: Encoded | Tensor, *, chunk: int | None = None, progress: bool = False
-    ) -> Float[Tensor, "image caption"]:
-        """The score of every image with every caption, at most `chunk` pairs at a time (None: what suits the machine).
-
-        With gradients where the features have them. VSRN and VSE++ take pooled features as well; for SCAN and SGRAF,
-        which compare parts, these are an ItmlabError.
-        """
-        if self.matcher is None:
-            count = len(captions.pooled if isinstance(captions, Encoded) else captions)
-            chunk = 2**20 if chunk is None else chunk
-            return super().similarity(images, captions, chunk=-(-chunk // max(count, 1)))
-        if not (isinstance(images, Encoded) and isinstance(captions, Encoded)):
-            what = f"{self.config.kind} compares parts, which pooled features have not"
-            raise ItmlabError(what, remedy="give what encode_images and encode_captions return")
-        device = images.local.device.type
-        if chunk is None:
-            chunk = self.matcher.pairs_at_once * (1 if device == "cpu" else 16)
-        with torch.autocast(device, enabled=False):
-            if isinstance(self.matcher, Sgraf):
-                images, captions = self.matcher.with_globals(images, captions)
-            return all_pairs(self.matcher, images, captions, chunk=chunk, progress=progress)
-
-
-def all_pairs(
-    block: Block, images: Encoded, captions: Encoded, *, chunk: int, progress: bool = False
-) -> Float[Tensor, "image caption"]:
-    """`block` over all pairs, at most `chunk` at a time, parts of like number together; gradients flow."""
-    if chunk < 1:
-        raise ItmlabError(f"a chunk of {chunk} pairs is none", remedy="give chunk=1 or more")
-    tall = min(math.isqrt(chunk), len(images.mask))
-    columns = list(_blocks(captions, chunk // max(tall, 1)))
-    scores = torch.zeros(len(images.mask), len(captions.mask), device=images.local.device)
-    with tqdm(total=len(images.mask), desc="scoring", unit="image", disable=not progress) as bar:
-        for row_numbers, some_images in _blocks(images, tall):
-            for column_numbers, some_captions in columns:
-                scores[row_numbers[:, None], column_numbers] = block(some_images, some_captions)
-            bar.update(len(row_numbers))
-    return scores
-
-
-def _blocks(items: Encoded, size: int) -> Iterator[tuple[Int[Tensor, "block"], Encoded]]:
-    """Items with like numbers of parts, their row numbers beside them, without the padding that none of them needs."""
-    for numbers in torch.argsort(items.mask.sum(dim=1), stable=True).split(max(size, 1)):
-        mask = items.mask[numbers]
-        used = mask.any(dim=0)
-        yield numbers, Encoded(items.pooled[numbers], items.local[numbers][:, used], mask[:, used])
 
 
 class RegionMap(nn.Sequential):
@@ -148,21 +104,24 @@ class WordEncoder(nn.Module):
     """Word pieces through a GRU: both directions' mean for each (SCAN, Sec. 3.4), or the last state for all (VSE++).
 
     Of the former the caption as a whole is the direction of the mean over its words. The frame ([CLS], [SEP]) is read
-    by the network and is no word.
+    by the network and is no word; in the released code it is two words more, and SGRAF drops shares of word embeddings.
     """
 
     def __init__(self, config: LateInteractionConfig):
         super().__init__()
-        self.last_state = config.kind in ("vsrn", "vsepp")
+        self.last_state, self.frame_is_words = not config.compares_parts, config.released
+        self.dropout = nn.Dropout(config.dropout if config.released and config.kind in ("sgr", "saf") else 0.0)
         self.embedding = nn.Embedding(config.vocabulary_size, config.word_dimension)
         nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
         both = not self.last_state
         self.network = nn.GRU(config.word_dimension, config.dimension, batch_first=True, bidirectional=both)
 
     def forward(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
-        states, last = run_recurrent(self.network, self.embedding(input_ids), attention_mask.sum(1))
+        embedded = self.dropout(self.embedding(input_ids))
+        states, last = run_recurrent(self.network, embedded, attention_mask.sum(1))
         frame = attention_mask.bool()
-        words = torch.where(word_mask.any(dim=1, keepdim=True), word_mask, frame)  # no word: the frame stands for it
+        words = frame if self.frame_is_words else word_mask
+        words = torch.where(words.any(dim=1, keepdim=True), words, frame)  # no word: the frame stands for it
         if self.last_state:
             return Encoded(unit(last), states, words)
         forth, back = states.chunk(2, dim=-1)
@@ -192,62 +151,77 @@ class VsrnImages(nn.Module):
     """Images of VSRN: regions that reason over each other in a graph and are then read one by one.
 
     `local`, the regions V* after the graph, is what its `CaptionWriter` reads as well. Regions have unit length before
-    the graph and after it (over their own numbers: the released code's runs over the regions by mistake), and keep
-    their order.
+    the graph and after it, and keep their order. The released code makes each number of unit length over the regions
+    instead; its Flickr30K model (`batch_norm`) does so only after the graph, and normalises what was read over the
+    batch.
     """
 
     def __init__(self, config: LateInteractionConfig):
         super().__init__()
-        self.map = RegionMap(config)
-        self.graph = nn.ModuleList(RegionGraph(config.dimension) for _ in range(config.graph_layers))
+        self.map, self.released = RegionMap(config), config.released
+        self.graph = nn.ModuleList(RegionGraph(config.dimension, config.released) for _ in range(config.graph_layers))
         self.network = nn.GRU(config.dimension, config.dimension, batch_first=True)
+        self.norm = nn.BatchNorm1d(config.dimension) if config.released and config.batch_norm else None
 
     def forward(self, regions: Parts, region_mask: Mask) -> Encoded:
-        local = masked_units(self.map(regions).float(), region_mask)
+        local = self.map(regions).float()
+        local = self.units(local, region_mask) if self.norm is None else local
         for layer in self.graph:
             local = layer(local, region_mask)
-        local = masked_units(local, region_mask)
+        local = self.units(local, region_mask)
         _, last = run_recurrent(self.network, local, region_mask.sum(1))
-        return Encoded(unit(last), local, region_mask)
+        return Encoded(unit(last if self.norm is None else self.norm(last)), local, region_mask)
+
+    def units(self, local: Parts, mask: Mask) -> Parts:
+        """Regions of unit length, or, as released, each number over the regions."""
+        if not self.released:
+            return masked_units(local, mask)
+        return functional.normalize(local.masked_fill(~mask.unsqueeze(-1), 0.0), dim=1)
 
 
 class RegionGraph(nn.Module):
     """V* = W_r(R V W_g) + V with R_ij = φ(v_i)ᵀϕ(v_j), each row divided by the number of regions (Sec. 3.2).
 
     W_r starts at zero, so a fresh graph changes nothing. No batch normalisation: an image is encoded alike in all
-    company.
+    company. The released code has one behind W_r, over real regions, and starts at zero with that.
 
     >>> local = torch.rand(1, 3, 4)
     >>> torch.equal(RegionGraph(4)(local, torch.ones(1, 3, dtype=torch.bool)), local)
     True
     """
 
-    def __init__(self, dimension: int):
+    def __init__(self, dimension: int, released: bool = False):
         super().__init__()
         self.one, self.other, self.value, self.residual = (nn.Linear(dimension, dimension) for _ in range(4))
-        nn.init.zeros_(self.residual.weight)
-        nn.init.zeros_(self.residual.bias)
+        self.norm = nn.BatchNorm1d(dimension) if released else None
+        last = self.norm or self.residual
+        nn.init.zeros_(last.weight)
+        nn.init.zeros_(last.bias)
 
     def forward(self, local: Parts, mask: Mask) -> Parts:
         real = mask.unsqueeze(-1)
         affinity = self.one(local) @ self.other(local).transpose(1, 2) / real.sum(dim=1, keepdim=True)
-        return self.residual(affinity @ self.value(local).masked_fill(~real, 0.0)) + local
+        added = self.residual(affinity @ self.value(local).masked_fill(~real, 0.0))
+        return (added if self.norm is None else added.masked_scatter(real, self.norm(added[mask]))) + local
 
 
 class CaptionWriter(nn.Module):
     """p(y_t | y_1 … y_{t-1}, V*) of VSRN (Sec. 3.4): to write the caption from the regions, in training only.
 
     One recurrent network reads the regions V*, a second begins in its last state and writes. Before each word piece it
-    attends to what was read (additive attention, asked by its state) and is given that and the piece before. Every
-    network has the matcher's `dimension`, where the released code has 512.
+    attends to what was read (additive attention, asked by its state) and is given that and the piece before. Networks
+    are as wide as `writer_dimension` says. The released code first maps the regions to that width, and drops shares of
+    what each of them reads.
     """
 
     def __init__(self, config: LateInteractionConfig):
         super().__init__()
-        size = config.dimension
+        size = config.writer_dimension or config.dimension
         self.embedding = nn.Embedding(config.vocabulary_size, config.word_dimension)
         nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
-        self.reader = nn.GRU(size, size, batch_first=True)
+        self.map = nn.Linear(config.dimension, size) if config.released else nn.Identity()
+        self.dropout = nn.Dropout(config.dropout if config.released else 0.0)
+        self.reader = nn.GRU(size if config.released else config.dimension, size, batch_first=True)
         self.part, self.state = nn.Linear(size, size), nn.Linear(size, size, bias=False)
         self.weigh = nn.Linear(size, 1, bias=False)
         self.writer = nn.GRUCell(config.word_dimension + size, size)
@@ -257,14 +231,124 @@ class CaptionWriter(nn.Module):
         """−Σ_t log p(y_t) of each caption, of image i caption i, in nats; the sign that ends it is its last word."""
         pieces, frame = tokens["input_ids"], tokens["attention_mask"].bool()
         with torch.autocast(pieces.device.type, enabled=False):
-            read, state = run_recurrent(self.reader, images.local.float(), images.mask.sum(1))
+            parts = self.dropout(self.map(images.local.float()))
+            read, state = run_recurrent(self.reader, parts, images.mask.sum(1))
             keys, padding, states = self.part(read), ~images.mask, []
             for before in self.embedding(pieces[:, :-1]).unbind(1):
                 logits = self.weigh(torch.tanh(keys + self.state(state).unsqueeze(1))).squeeze(-1)
                 weights = logits.masked_fill(padding, float("-inf")).softmax(dim=1)
                 seen = (weights.unsqueeze(1) @ read).squeeze(1)
-                state = self.writer(torch.cat([before, seen], dim=1), state)
+                state = self.writer(self.dropout(torch.cat([before, seen], dim=1)), state)
                 states.append(state)
             logits = self.answer(torch.stack(states, dim=1))
             nats = functional.cross_entropy(logits.transpose(1, 2), pieces[:, 1:], reduction="none")
         return nats.masked_fill(~frame[:, 1:], 0.0).sum(dim=1)
+
+
+# Public checkpoints of SCAN, SGRAF and VSRN hold a state of the images' network, one of the captions', and SGRAF's of
+# its similarities. Their names, the number of the state before them, then ours.
+PUBLIC_NAMES = {
+    r"0\.fc": "images.map.0",
+    r"0\.img_rnn": "images.network",
+    r"0\.bn": "images.norm",
+    r"0\.Rs_GCN_(\d)\.theta": "images.graph.{}.one",
+    r"0\.Rs_GCN_(\d)\.phi": "images.graph.{}.other",
+    r"0\.Rs_GCN_(\d)\.g": "images.graph.{}.value",
+    r"0\.Rs_GCN_(\d)\.W\.0": "images.graph.{}.residual",
+    r"0\.Rs_GCN_(\d)\.W\.1": "images.graph.{}.norm",
+    r"1\.embed": "captions.embedding",
+    r"1\.(?:cap_)?rnn": "captions.network",
+    r"2\.v_global_w\.embedding_local\.0": "matcher.of_images.part",
+    r"2\.v_global_w\.embedding_local\.1": "matcher.of_images.place_norm",
+    r"2\.v_global_w\.embedding_global\.0": "matcher.of_images.mean",
+    r"2\.v_global_w\.embedding_global\.1": "matcher.of_images.mean_norm",
+    r"2\.v_global_w\.embedding_common\.0": "matcher.of_images.weigh",
+    r"2\.t_global_w\.embedding_local\.0": "matcher.of_captions.part",
+    r"2\.t_global_w\.embedding_global\.0": "matcher.of_captions.mean",
+    r"2\.t_global_w\.embedding_common\.0": "matcher.of_captions.weigh",
+    r"2\.sim_tranglo_w": "matcher.whole",
+    r"2\.sim_tranloc_w": "matcher.part",
+    r"2\.sim_eval_w": "matcher.branches.0.answer",
+    r"2\.SGR_module\.(\d+)\.graph_query_w": "matcher.branches.0.inwards.{}",
+    r"2\.SGR_module\.(\d+)\.graph_key_w": "matcher.branches.0.outwards.{}",
+    r"2\.SGR_module\.(\d+)\.sim_graph_w": "matcher.branches.0.update.{}",
+    r"2\.SAF_module\.attn_sim_w": "matcher.branches.0.significance",
+    r"2\.SAF_module\.bn": "matcher.branches.0.norm",
+}
+
+
+def load_matcher(
+    path: str | Path, tokenizer: "PreTrainedTokenizerFast", *, seed: int = 0, **settings: Any
+) -> LateInteraction:
+    """A model with the weights of a public checkpoint of SCAN, SGRAF (SGR or SAF) or VSRN, under the released preset.
+
+    The file is a pickle of which only plain tensors, numbers and argparse's options are read: nothing in it is run.
+    Kind and sizes come from the weights and the options; `settings` of `LateInteractionConfig` win. `tokenizer` is
+    that of its vocabulary (`itmlab.text.tokens.load_words`). VSRN's caption writer, which no checkpoint holds, starts
+    from `seed`. Names that are not known, or missing, are an ItmlabError.
+    """
+    weights, options = _public(Path(path))
+    for name, ours in (("raw_feature_norm", ("clipped_l2norm",)), ("agg_func", ("LogSumExp", "Mean"))):
+        if options.get(name, ours[0]) not in ours:
+            remedy = f"what is read is {' or '.join(ours)}"
+            raise ItmlabError(f"its option {name} is {options[name]!r}", where=str(path), remedy=remedy)
+    given, unknown = {}, []
+    for key, value in weights.items():
+        stem, _, last = key.rpartition(".")
+        match = next((found for known in PUBLIC_NAMES if (found := re.fullmatch(known, stem))), None)
+        if match is None:
+            unknown.append(key)
+            continue
+        number = [int(one) - ("Rs_GCN" in stem) for one in match.groups()]
+        given[f"{PUBLIC_NAMES[match.re.pattern].format(*number)}.{last}"] = (
+            value.squeeze(-1) if value.ndim == 3 else value
+        )
+    if unknown:
+        raise ItmlabError(f"unexpected weights: {listed(unknown)}", where=str(path), remedy="see PUBLIC_NAMES")
+    try:
+        config = LateInteractionConfig(**(_public_sizes(given, options) | settings))
+    except KeyError as lacking:
+        raise ItmlabError(f"the checkpoint lacks {lacking.args[0]}", where=str(path)) from None
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = LateInteraction(config, tokenizer)
+    own = {name: value for name, value in model.state_dict().items() if re.search(r"^writer\.|batches_tracked$", name)}
+    fill(model, own | given, where=str(path))
+    return model.eval()
+
+
+def _public(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The weights of a checkpoint by the number of their state and name, and its options."""
+    try:
+        with torch.serialization.safe_globals([argparse.Namespace]):
+            content = torch.load(path, map_location="cpu", weights_only=True)
+        states = {f"{number}.{key}": value.float() if value.is_floating_point() else value
+                  for number, state in enumerate(content["model"]) for key, value in state.items()}  # fmt: skip
+        return states, vars(content.get("opt", argparse.Namespace()))
+    except OSError as error:
+        raise ItmlabError(f"cannot be read ({error.strerror})", where=str(path)) from None
+    except (pickle.UnpicklingError, RuntimeError, EOFError, AttributeError, KeyError, TypeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        what = f"not a checkpoint of SCAN, SGRAF or VSRN: {reason}"
+        raise ItmlabError(what, where=str(path), remedy="give the .pth.tar that its training wrote") from None
+
+
+def _public_sizes(given: dict[str, Tensor], options: dict[str, Any]) -> dict[str, Any]:
+    """Settings that the weights and the options tell."""
+    kind = f"scan_{options.get('cross_attn', 't2i')}"
+    for name, found in (("sgr", "branches.0.inwards"), ("saf", "branches.0.significance"), ("vsrn", "images.graph")):
+        kind = name if any(found in key for key in given) else kind
+    width, region_dimension = given["images.map.0.weight"].shape
+    words, word_dimension = given["captions.embedding.weight"].shape
+    sizes = {"kind": kind, "preset": "released", "dimension": width, "region_dimension": region_dimension}
+    sizes |= {"vocabulary_size": words, "word_dimension": word_dimension}
+    if kind == "vsrn":
+        graphs = {key.split(".")[2] for key in given if key.startswith("images.graph.")}
+        writer = {"writer_dimension": options.get("dim_hidden", 512), "dropout": options.get("input_dropout_p", 0.2)}
+        return sizes | writer | {"graph_layers": len(graphs), "batch_norm": "images.norm.weight" in given}
+    if kind in ("sgr", "saf"):
+        steps = sum(key.startswith("matcher.branches.0.update.") and key.endswith("weight") for key in given)
+        sizes |= {"dropout": 0.4, "region_count": len(given["matcher.of_images.place_norm.weight"])}
+        return sizes | {"similarity_dimension": len(given["matcher.part.weight"]), "reasoning_steps": steps or 3}
+    known = {name: float(options[name]) for name in ("lambda_softmax", "lambda_lse") if name in options}
+    return sizes | known | {"aggregation": "mean" if options.get("agg_func") == "Mean" else "lse"}

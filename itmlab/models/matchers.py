@@ -9,22 +9,100 @@ of regions v_i and words e_j:
 Image-to-text exchanges regions and words. SGRAF (Diao, Zhang, Ma, Lu: "Similarity Reasoning and Filtration for
 Image-Text Matching", AAAI 2021) keeps likenesses as vectors, s(x, y; W) = W|x − y|² / ‖W|x − y|²‖: s_j of each word and
 a_j, and s_0 of two global features. SGR reasons over them in a graph, SAF filters them by attention.
+
+Under `preset="released"` cosines below 0 are not cut but times 0.1, and SGRAF has what its public code has besides:
+biases, batch normalisation, SAF's answer from a vector of unit length.
 """
 
+import math
+from collections.abc import Callable, Iterator
+from typing import Literal
+
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
+from tqdm import tqdm
 
+from ..errors import ItmlabError
 from .config import LateInteractionConfig
-from .encoded import Encoded, Mask, Parts, masked_mean
+from .encoded import Encoded, EncodesApart, Mask, Parts, masked_mean
 
 TINY = 1e-8
+RELEASED_SLOPE = 0.1  # of cosines below 0, in the public code of SCAN and SGRAF
 BATCH_SIZE = 512  # items whose global features are made together
 # Fresh weights of SGR's graph: kept in size through its rectifiers, and edges of unit vectors not all alike.
 GAINS = {"update": 2**0.5, "inwards": 3.0, "outwards": 3.0}
 Nodes = Float[Tensor, "pair node similarity"]
 Pairs = Float[Tensor, "context part query query_part"]  # of each context with each query, part by part
+Block = Callable[[Encoded, Encoded], Float[Tensor, "image caption"]]
+
+
+class ComparesParts(EncodesApart):
+    """A model whose `matcher`, if it has one, scores pairs by their parts; without, by their pooled features."""
+
+    matcher: "Scan | Sgraf | None"
+
+    def similarity(
+        self,
+        images: Encoded | Tensor,
+        captions: Encoded | Tensor,
+        *,
+        chunk: int | None = None,
+        progress: bool = False,
+        ready: bool = False,
+    ) -> Float[Tensor, "image caption"]:
+        """The score of every image with every caption, at most `chunk` pairs at a time (None: what suits the machine).
+
+        With gradients where the features have them. Without a matcher pooled features will do; with one, which compares
+        parts, these are an ItmlabError. `ready` says that both sides are what `with_globals` gave.
+        """
+        if self.matcher is None:
+            count = len(captions.pooled if isinstance(captions, Encoded) else captions)
+            chunk = 2**20 if chunk is None else chunk
+            return super().similarity(images, captions, chunk=-(-chunk // max(count, 1)))
+        if not (isinstance(images, Encoded) and isinstance(captions, Encoded)):
+            what = "this model compares parts, which pooled features have not"
+            raise ItmlabError(what, remedy="give what encode_images and encode_captions return")
+        device = images.local.device.type
+        if chunk is None:
+            chunk = self.matcher.pairs_at_once * (1 if device == "cpu" else 16)
+        if not ready:
+            images, captions = self.with_globals(images, "images"), self.with_globals(captions, "captions")
+        with torch.autocast(device, enabled=False):
+            return all_pairs(self.matcher, images, captions, chunk=chunk, progress=progress)
+
+    def with_globals(self, items: Encoded, of: Literal["images", "captions"]) -> Encoded:
+        """All that the matcher makes of each item alone, made once for many calls of `similarity(…, ready=True)`."""
+        if not isinstance(self.matcher, Sgraf):
+            return items
+        with torch.autocast(items.local.device.type, enabled=False):
+            return _of_all(self.matcher.of_images if of == "images" else self.matcher.of_captions, items)
+
+
+def all_pairs(
+    block: Block, images: Encoded, captions: Encoded, *, chunk: int, progress: bool = False
+) -> Float[Tensor, "image caption"]:
+    """`block` over all pairs, at most `chunk` at a time, parts of like number together; gradients flow."""
+    if chunk < 1:
+        raise ItmlabError(f"a chunk of {chunk} pairs is none", remedy="give chunk=1 or more")
+    tall = min(math.isqrt(chunk), len(images.mask))
+    columns = list(_blocks(captions, chunk // max(tall, 1)))
+    scores = torch.zeros(len(images.mask), len(captions.mask), device=images.local.device)
+    with tqdm(total=len(images.mask), desc="scoring", unit="image", disable=not progress) as bar:
+        for row_numbers, some_images in _blocks(images, tall):
+            for column_numbers, some_captions in columns:
+                scores[row_numbers[:, None], column_numbers] = block(some_images, some_captions)
+            bar.update(len(row_numbers))
+    return scores
+
+
+def _blocks(items: Encoded, size: int) -> Iterator[tuple[Int[Tensor, "block"], Encoded]]:
+    """Items with like numbers of parts, their row numbers beside them, without the padding that none of them needs."""
+    for numbers in torch.argsort(items.mask.sum(dim=1), stable=True).split(max(size, 1)):
+        mask = items.mask[numbers]
+        used = mask.any(dim=0)
+        yield numbers, Encoded(items.pooled[numbers], items.local[numbers][:, used], mask[:, used])
 
 
 class Scan(nn.Module):
@@ -43,11 +121,13 @@ class Scan(nn.Module):
         super().__init__()
         self.words_attend, self.aggregation = config.kind == "scan_t2i", config.aggregation
         self.lambda_softmax, self.lambda_lse = config.lambda_softmax, config.lambda_lse
+        self.slope = RELEASED_SLOPE if config.released else 0.0
 
     def forward(self, images: Encoded, captions: Encoded) -> Float[Tensor, "image caption"]:
         """Scores of a block of images with a block of captions."""
         contexts, queries = (images, captions) if self.words_attend else (captions, images)
-        cosines, weights = cross_attention(contexts.local, contexts.mask, queries.local, self.lambda_softmax)
+        parts = contexts.local, contexts.mask, queries.local
+        cosines, weights = cross_attention(*parts, self.lambda_softmax, slope=self.slope)
         # cos(e, a) for a = Σ_i α_i v_i and unit e is Σ_i α_i cos(e, v_i) / |a|
         relevance = (weights * cosines).sum(dim=1) / attended_norms(contexts.local, weights)
         scores = self.pooled(relevance, queries.mask)
@@ -62,17 +142,20 @@ class Scan(nn.Module):
         return torch.logsumexp((relevance * self.lambda_lse).masked_fill(~mask, float("-inf")), -1) / self.lambda_lse
 
 
-def cross_attention(contexts: Parts, context_mask: Mask, queries: Parts, sharpness: float) -> tuple[Pairs, Pairs]:
+def cross_attention(
+    contexts: Parts, context_mask: Mask, queries: Parts, sharpness: float, *, slope: float = 0.0
+) -> tuple[Pairs, Pairs]:
     """Cosines of all parts, and α, by which a query part attends to the parts of a context; `sharpness` is λ₁.
 
-    Parts are unit vectors, zero where they are padding.
+    Parts are unit vectors, zero where they are padding. α sees cosines below 0 times `slope` (0 as in the paper).
 
     >>> regions, word = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]), torch.tensor([[[1.0, 0.0]]])
     >>> cross_attention(regions, torch.ones(1, 2, dtype=torch.bool), word, 9.0)[1].flatten()
     tensor([9.9988e-01, 1.2339e-04])
     """
     cosines = (contexts.flatten(0, 1) @ queries.flatten(0, 1).T).view(*contexts.shape[:2], *queries.shape[:2])
-    logits = functional.normalize(cosines.relu(), dim=-1, eps=TINY) * sharpness
+    seen = functional.leaky_relu(cosines, slope) if slope else cosines.relu()
+    logits = functional.normalize(seen, dim=-1, eps=TINY) * sharpness
     if not bool(context_mask.all()):
         logits = logits.masked_fill(~context_mask[:, :, None, None], float("-inf"))
     return cosines, softmax(logits, dim=1)
@@ -99,18 +182,19 @@ class Sgraf(nn.Module):
 
     The score is the sigmoid of the last layer's answer, as in the released code, so that margins mean the same as for
     cosines; of both, the mean. Attended vectors have unit length. No batch statistics over regions, so that an image
-    may have any number of them. Features are shared by both; for the paper's ensemble of two models trained apart,
-    take `itmlab.runs.ensemble` of a run of each.
+    may have any number of them (but under the released preset). Features are shared by both; for the paper's ensemble
+    of two models trained apart, take `itmlab.runs.ensemble` of a run of each.
     """
 
     pairs_at_once = 512
 
     def __init__(self, config: LateInteractionConfig):
         super().__init__()
-        self.sharpness = config.lambda_softmax
-        self.of_images, self.of_captions = GlobalAttention(config), GlobalAttention(config)
+        self.sharpness, self.slope = config.lambda_softmax, RELEASED_SLOPE if config.released else 0.0
+        attention = NormalisedAttention if config.released else GlobalAttention
+        self.of_images, self.of_captions = attention(config), GlobalAttention(config)
         sizes = config.dimension, config.similarity_dimension
-        self.whole, self.part = (nn.Linear(*sizes, bias=False) for _ in range(2))  # W_g and W_l
+        self.whole, self.part = (nn.Linear(*sizes, bias=config.released) for _ in range(2))  # W_g and W_l
         self.branches = nn.ModuleList()
         if config.kind in ("sgr", "sgraf"):
             self.branches.append(Reasoning(config))
@@ -118,8 +202,10 @@ class Sgraf(nn.Module):
             self.branches.append(Filtration(config))
         for name, layer in self.named_modules():
             if isinstance(layer, nn.Linear):
-                gain = next((gain for part, gain in GAINS.items() if part in name), 1.0)
+                gain = next((gain for part, gain in GAINS.items() if part in name and not config.released), 1.0)
                 nn.init.xavier_uniform_(layer.weight, gain=gain)
+                if config.released:
+                    nn.init.zeros_(layer.bias)
 
     def with_globals(self, images: Encoded, captions: Encoded) -> tuple[Encoded, Encoded]:
         """Both sides with their self-attended global features as `pooled`, which `forward` wants."""
@@ -140,7 +226,7 @@ class Sgraf(nn.Module):
 
     def _parts(self, images: Encoded, captions: Encoded) -> Float[Tensor, "image caption word similarity"]:
         """s_j = s(a_j, t_j; W_l) of each word with what it attends to of the image."""
-        _, weights = cross_attention(images.local, images.mask, captions.local, self.sharpness)
+        _, weights = cross_attention(images.local, images.mask, captions.local, self.sharpness, slope=self.slope)
         weights = (weights / attended_norms(images.local, weights).unsqueeze(1)).flatten(2).transpose(1, 2)
         words = captions.local.flatten(0, 1)
         # a − t in one product and squared in place: the largest tensor here is made once, not three times.
@@ -158,10 +244,59 @@ class GlobalAttention(nn.Module):
         self.weigh, self.dropout = nn.Linear(config.dimension, 1), nn.Dropout(config.dropout)
 
     def forward(self, local: Parts, mask: Mask) -> Float[Tensor, "n dimension"]:
-        query = self.dropout(torch.tanh(self.mean(masked_mean(local, mask, mask))))
-        logits = self.weigh(self.dropout(torch.tanh(self.part(local))) * query[:, None]).squeeze(-1)
+        query = self.dropout(torch.tanh(self.of_mean(masked_mean(local, mask, mask))))
+        logits = self.weigh(self.dropout(torch.tanh(self.of_parts(local, mask))) * query[:, None]).squeeze(-1)
         weights = logits.masked_fill(~mask, float("-inf")).softmax(dim=1)
         return functional.normalize((weights.unsqueeze(1) @ local).squeeze(1), dim=-1)
+
+    def of_mean(self, mean: Float[Tensor, "n dimension"]) -> Float[Tensor, "n dimension"]:
+        """What is asked, of the mean."""
+        return self.mean(mean)
+
+    def of_parts(self, local: Parts, mask: Mask) -> Parts:
+        """What answers, of each part."""
+        return self.part(local)
+
+
+class NormalisedAttention(GlobalAttention):
+    """The released code's of images: means and places (first region, second, …) are normalised over the batch."""
+
+    def __init__(self, config: LateInteractionConfig):
+        super().__init__(config)
+        self.mean_norm, self.place_norm = nn.BatchNorm1d(config.dimension), PlaceNorm(config.region_count)
+
+    def of_mean(self, mean: Float[Tensor, "n dimension"]) -> Float[Tensor, "n dimension"]:
+        return self.mean_norm(self.mean(mean))
+
+    def of_parts(self, local: Parts, mask: Mask) -> Parts:
+        return self.place_norm(self.part(local), mask)
+
+
+class PlaceNorm(nn.BatchNorm1d):
+    """Batch normalisation with a channel a place, as of (n, places, dimension); images may leave the last ones empty.
+
+    >>> one = PlaceNorm(3)
+    >>> one(torch.rand(4, 2, 8), torch.ones(4, 2, dtype=torch.bool)).shape
+    torch.Size([4, 2, 8])
+    """
+
+    def forward(self, local: Parts, mask: Mask) -> Parts:
+        places = local.shape[1]
+        if places > self.num_features:
+            what = f"an image has {places} regions, and the released batch normalisation {self.num_features} places"
+            raise ItmlabError(what, remedy="set region_count, or take preset='paper', which reads any number")
+        mean, spread = self.running_mean[:places], self.running_var[:places]
+        if self.training:
+            real = mask.unsqueeze(-1)
+            count = (mask.sum(dim=0) * local.shape[2]).clamp_min(1)
+            mean = (local * real).sum(dim=(0, 2)) / count
+            spread = ((local - mean[:, None]).square() * real).sum(dim=(0, 2)) / count
+            with torch.no_grad():
+                seen, unbiased = mask.any(dim=0), spread * count / (count - 1).clamp_min(1)
+                for kept, now in ((self.running_mean, mean), (self.running_var, unbiased)):
+                    kept[:places] = torch.where(seen, kept[:places].lerp(now, self.momentum), kept[:places])
+        scaled = (local - mean[:, None]) * (spread + self.eps).rsqrt()[:, None]
+        return scaled * self.weight[:places, None] + self.bias[:places, None]
 
 
 def _of_all(attention: GlobalAttention, items: Encoded) -> Encoded:
@@ -176,7 +311,7 @@ class Reasoning(nn.Module):
     def __init__(self, config: LateInteractionConfig):
         super().__init__()
         size, steps = config.similarity_dimension, config.reasoning_steps
-        layers = [[nn.Linear(size, size, bias=False) for _ in range(steps)] for _ in range(3)]
+        layers = [[nn.Linear(size, size, bias=config.released) for _ in range(steps)] for _ in range(3)]
         self.inwards, self.outwards, self.update = (nn.ModuleList(one) for one in layers)
         self.answer = nn.Linear(size, 1)
 
@@ -184,9 +319,11 @@ class Reasoning(nn.Module):
         padding = None if bool(mask.all()) else ~mask[:, None, :]
         for step, update in enumerate(self.update, start=1):
             asking = nodes[:, :1] if step == len(self.update) else nodes  # the last: only the global node's edges
-            # s_pᵀ(W_inᵀ W_out)s_q needs one product a node instead of two.
-            product = self.inwards[step - 1].weight.T @ self.outwards[step - 1].weight
-            edges = asking @ product @ nodes.transpose(1, 2)
+            inwards, outwards = self.inwards[step - 1], self.outwards[step - 1]
+            if update.bias is None:  # s_pᵀ(W_inᵀ W_out)s_q needs one product a node instead of two.
+                edges = asking @ (inwards.weight.T @ outwards.weight) @ nodes.transpose(1, 2)
+            else:
+                edges = inwards(asking) @ outwards(nodes).transpose(1, 2)
             edges = softmax(edges if padding is None else edges.masked_fill(padding, float("-inf")), dim=-1)
             nodes = update(edges @ nodes).relu()
         return self.answer(nodes[:, 0]).squeeze(-1)
@@ -195,13 +332,15 @@ class Reasoning(nn.Module):
 class Filtration(nn.Module):
     """SAF: the sum of a pair's likenesses by their own significance, β_p = σ(BN(w·s_p)) / Σ_q σ(BN(w·s_q)).
 
-    Without `batch_norm` a learnt scale and shift stand for BN, which in evaluation it is.
+    Without `batch_norm` a learnt scale and shift stand for BN, which in evaluation it is. The released code has BN, and
+    gives the sum unit length.
     """
 
     def __init__(self, config: LateInteractionConfig):
         super().__init__()
         self.significance = nn.Linear(config.similarity_dimension, 1)
-        self.norm = nn.BatchNorm1d(1) if config.batch_norm else None
+        self.norm = nn.BatchNorm1d(1) if config.batch_norm or config.released else None
+        self.unit = config.released
         self.answer = nn.Linear(config.similarity_dimension, 1)
 
     def forward(self, nodes: Nodes, mask: Bool[Tensor, "pair node"]) -> Float[Tensor, "pair"]:
@@ -210,4 +349,5 @@ class Filtration(nn.Module):
             logits = logits.masked_scatter(mask, self.norm(logits[mask].unsqueeze(-1)))
         shares = logits.sigmoid() * mask
         shares = shares / shares.sum(dim=-1, keepdim=True)
-        return self.answer((shares.unsqueeze(1) @ nodes).squeeze(1)).squeeze(-1)
+        filtered = (shares.unsqueeze(1) @ nodes).squeeze(1)
+        return self.answer(functional.normalize(filtered, dim=-1) if self.unit else filtered).squeeze(-1)

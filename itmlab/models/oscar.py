@@ -2,7 +2,8 @@
 
 The paper has one OSCAR transformer (Li et al., ECCV 2020) for text and image, whose global features are the means of
 the local ones. Read together, the caption would leak into the image's feature, so here both go through the same layers
-separately.
+separately. A matcher of SGRAF above it compares what it makes of regions and of word pieces: "Ours (SGRAF)" of Tables
+1 and 2, "applying the OSCAR model to learn the feature embedding instead of bi-directional GRU and CNN" (Sec. 4.2).
 """
 
 from collections.abc import Sequence
@@ -10,20 +11,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from torch import Tensor
 
+from .base import Changes
 from .config import OscarDualEncoderConfig
 from .cross_encoder import CrossEncoder
-from .encoded import Encoded, EncodesApart, masked_mean, unit
-from .transformer import EmbeddedRegions
+from .encoded import Encoded, masked_mean, unit
+from .fragment import masked_units
+from .matchers import ComparesParts, Sgraf
+from .transformer import EmbeddedRegions, checked_mask
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 
-class OscarDualEncoder(EncodesApart):
+class OscarDualEncoder(ComparesParts):
     """A single-stream transformer over the captions alone and over the images alone (ITContrast, Sec. 3.1).
 
     A global feature is the mean over word pieces, or over regions and tags, at length one. The heads that judge pairs
-    are left out.
+    are left out. With a matcher, `local` have length one too.
     """
 
     config_class = OscarDualEncoderConfig
@@ -32,6 +36,7 @@ class OscarDualEncoder(EncodesApart):
         super().__init__(config, tokenizer)
         self.tower = CrossEncoder(config, tokenizer)
         del self.tower.heads, self.tower.pooler
+        self.matcher = None if config.matcher is None else Sgraf(config.matching)
 
     @classmethod
     def of(cls, tower: CrossEncoder) -> "OscarDualEncoder":
@@ -51,24 +56,36 @@ class OscarDualEncoder(EncodesApart):
         """Rows and columns of patches; part i of an image's `local` is patch (i // columns, i % columns)."""
         return self.tower.patch_grid
 
-    def prepare_images(self, images: Sequence[Any], tags: Sequence[str] | None = None) -> dict[str, Tensor]:
+    def prepare_images(
+        self, images: Sequence[Any], tags: Sequence[str] | None = None, changes: Changes = None
+    ) -> dict[str, Tensor]:
         """As `CrossEncoder.prepare_images`."""
-        return self.tower.prepare_images(images, tags)
+        return self.tower.prepare_images(images, tags, changes)
 
     def encode_images(self, prepared: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
         """Features of prepared images; parts are tags, then regions or patches."""
-        return images_apart(self.tower, self.tower.embed_regions(**prepared), attentions=attentions)
+        return self._units(images_apart(self.tower, self.tower.embed_regions(**prepared), attentions=attentions))
 
     def encode_captions(self, tokens: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
         """Features of prepared captions."""
-        return captions_apart(self.tower, tokens, attentions=attentions)
+        return self._units(captions_apart(self.tower, tokens, attentions=attentions))
+
+    def _units(self, items: Encoded) -> Encoded:
+        """Parts as the matcher, if there is one, compares them; the frame of an empty caption stands for its words."""
+        if self.matcher is None:
+            return items
+        mask = items.mask.clone()
+        mask[:, 0] |= ~mask.any(dim=1)
+        return items._replace(local=masked_units(items.local, mask), mask=mask)
 
 
 def images_apart(tower: CrossEncoder, parts: EmbeddedRegions, *, attentions: bool = False) -> Encoded:
     """Features of images that `tower.embed_regions` took; the pooled one is the mean of tags and regions or patches."""
-    states, maps = tower.encoder(parts.values, parts.mask, attentions)
+    parts = tower.tagged(parts)
+    mask = checked_mask(parts.mask)
+    states, maps = tower.encoder(parts.values, mask, attentions)
     local = states.float()
-    return Encoded(unit(masked_mean(local, parts.mask, otherwise=parts.mask)), local, parts.mask, maps)
+    return Encoded(unit(masked_mean(local, mask, otherwise=mask)), local, mask, maps)
 
 
 def captions_apart(tower: CrossEncoder, tokens: dict[str, Tensor], *, attentions: bool = False) -> Encoded:

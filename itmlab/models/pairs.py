@@ -1,6 +1,7 @@
 """What the other floors do with any model: what it reads of a data set, and pairs of sentences and images by number."""
 
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -10,6 +11,7 @@ from torch.nn.functional import pad
 
 from ..data.batches import Decoded, KeptRegions, shown
 from ..data.captionset import CaptionSet
+from .base import CutCaptions
 from .cross_encoder import CrossEncoder
 from .transformer import EmbeddedRegions
 
@@ -60,9 +62,22 @@ class ImageInputs:
         self.model, kept = model, KeptRegions if reads(model) == "regions" else Decoded
         self._one = kept(looked_at(model, data), keep_bytes)
 
-    def __call__(self, images: Sequence[int]) -> dict[str, Tensor]:
-        """What `embed_regions` of the model takes."""
-        return on_device(self.model, self.model.prepare_images([self._one[image] for image in images]))
+    def __call__(self, images: Sequence[int], change: Callable[[int], Any] | None = None) -> dict[str, Tensor]:
+        """What `embed_regions` of the model takes; `change` gives what is changed in a picture (`Changes`)."""
+        changes = {} if change is None else {"changes": [change(image) for image in images]}
+        return on_device(self.model, self.model.prepare_images([self._one[image] for image in images], **changes))
+
+
+def pieces_read(model: nn.Module, sentences: Sequence[str]) -> list[tuple[int, ...]]:
+    """The pieces that a model reads of each sentence, up to its cut; what is cut is neither counted nor warned of."""
+    before = getattr(model, "captions_cut", 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CutCaptions)
+        tokens = model.prepare_captions(sentences)
+    if hasattr(model, "captions_cut"):
+        model.captions_cut = before
+    rows = zip(tokens["input_ids"].tolist(), tokens["attention_mask"].tolist(), strict=True)
+    return [tuple(piece for piece, read in zip(*row, strict=True) if read) for row in rows]
 
 
 class Tokens(NamedTuple):

@@ -91,7 +91,8 @@ def initialise(module: nn.Module) -> None:
 class EmbeddedRegions(NamedTuple):
     """The image side of the tower's input, made once an image and read with every candidate sentence.
 
-    Parts are regions or patches, in OSCAR's form after the object tags. `mask` is false at padding.
+    Parts are regions or patches; `mask` is false at padding. `tags` are the pieces of OSCAR's object tags, −1 at
+    padding: their places may depend on the caption, so `CrossEncoder.tagged` puts their states before the parts.
 
     >>> two = EmbeddedRegions(torch.zeros(2, 3, 4), torch.tensor([[True, True, False], [True, False, False]]))
     >>> two.take(torch.tensor([1, 1])).trimmed().values.shape
@@ -100,19 +101,21 @@ class EmbeddedRegions(NamedTuple):
 
     values: Float[Tensor, "image part hidden"]
     mask: Bool[Tensor, "image part"]
+    tags: Int[Tensor, "image tag"] | None = None
 
     def take(self, images: Int[Tensor, "pair"]) -> "EmbeddedRegions":
         """The same parts once for each pair; gradients of all sentences of an image add up in its parts."""
-        return EmbeddedRegions(self.values[images], self.mask[images])
+        return EmbeddedRegions(*(None if each is None else each[images] for each in self))
 
     def trimmed(self) -> "EmbeddedRegions":
-        """Without the part positions that are padding in every image."""
-        used = self.mask.any(dim=0)
-        return self if bool(used.all()) else EmbeddedRegions(self.values[:, used], self.mask[:, used])
+        """Without the positions of parts and of tags that are padding in every image."""
+        used, tags = self.mask.any(dim=0), self.tags
+        kept = self if bool(used.all()) else EmbeddedRegions(self.values[:, used], self.mask[:, used], tags)
+        return kept if tags is None else kept._replace(tags=tags[:, (tags >= 0).any(dim=0)])
 
 
 class TextEmbedding(nn.Module):
-    """Words, positions and types, summed and normalised (BERT); positions count from `first`."""
+    """Words, positions and types, summed and normalised (BERT); positions count from 0 unless `places` says them."""
 
     def __init__(self, config: CrossEncoderConfig):
         super().__init__()
@@ -123,9 +126,9 @@ class TextEmbedding(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, tokens: Int[Tensor, "n token"], *, first: int = 0, kind: int = 0
+        self, tokens: Int[Tensor, "n token"], *, places: Int[Tensor, "n token"] | None = None, kind: int = 0
     ) -> Float[Tensor, "n token hidden"]:
-        places = torch.arange(first, first + tokens.shape[1], device=tokens.device)
+        places = torch.arange(tokens.shape[1], device=tokens.device) if places is None else places
         return self.dropout(self.norm(self.words(tokens) + self.positions(places) + self.types.weight[kind]))
 
 
@@ -191,6 +194,15 @@ def prepare_regions(images: Sequence[Any], config: CrossEncoderConfig | LateInte
         read["boxes"] = [image.boxes[:, : config.box_dimension].float() for image in images]
     padded = {name: pad_sequence(values, batch_first=True) for name, values in read.items()}
     return padded | {"region_mask": torch.arange(int(counts.max()))[None, :] < counts[:, None]}
+
+
+def checked_mask(region_mask: Tensor) -> Bool[Tensor, "image region"]:
+    """The mask as truth values; an image of which it shows no region is an ItmlabError: it would have no feature."""
+    mask = region_mask.bool()
+    if not bool((some := mask.any(dim=1)).all()):
+        row = int((~some).nonzero()[0])
+        raise ItmlabError("no region", where=f"region_mask of image {row}", remedy="leave out images without regions")
+    return mask
 
 
 def _fault(image: Any, config: CrossEncoderConfig | LateInteractionConfig) -> str | None:

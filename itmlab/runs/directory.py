@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,30 +51,42 @@ def kind_of(config: Any) -> Kind:
     return KINDS[type(config)]
 
 
-OWN = ("vocabulary_size", "dropout")  # of a configuration: the tokeniser's, and one that no weight depends on
+FREE = ("dropout", "matcher_dropout", "object_tags", "tag_positions")  # of a configuration: no weight depends on it
+OWN = ("vocabulary_size", *FREE)  # and what the tokeniser says
+MATCHER = ("matcher", "similarity_dimension")  # of a matcher that a start without one is given
+# Starts of the papers that do not ship, and where they are.
+PUBLIC_STARTS = {
+    f"oscar_{size}": f"unzip {size}-vg-labels of github.com/microsoft/Oscar (DOWNLOAD.md), read it with "
+    "itmlab.models.load_public, save that, and give start=FOLDER (start=null: random weights)"
+    for size in ("base", "large")
+}
 
 
 def first_model(recipe: Recipe, captions: Iterable[str]) -> nn.Module:
     """The model of step 0, in training mode: fresh, its vocabulary made from captions, or `recipe.start`'s.
 
     A start of another configuration is an ItmlabError that names what differs; a tower that reads the modalities apart
-    may begin with the transformer of one that reads them together.
+    may begin with the transformer of one that reads them together, and a matcher above it fresh.
     """
     if recipe.start is None:
         return kind_of(recipe.model).build(recipe.model, captions)
     home = start_directory(recipe.start)
     found = _saved(recipe.model, home)
-    wanted, there = recipe.model.to_dict(), found.config.to_dict()
-    name = next((name for name in wanted if name not in OWN and wanted[name] != there.get(name)), None)
+    names = [item.name for item in fields(recipe.model)]  # all: in files those that came later may be left out
+    wanted, there = ({name: getattr(one, name, None) for name in names} for one in (recipe.model, found.config))
+    free = (*FREE, *MATCHER) if getattr(found, "matcher", 0) is None else FREE
+    name = next((name for name in wanted if name not in (*OWN, *free) and wanted[name] != there[name]), None)
     if name is not None:
         raise ItmlabError(
-            f"start has {name} {there.get(name)!r} and the recipe's model {wanted[name]!r}",
+            f"start has {name} {there[name]!r} and the recipe's model {wanted[name]!r}",
             where=str(home),
             remedy="start from a model of the same configuration, or change model of the recipe",
         )
-    config = replace(found.config, dropout=recipe.model.dropout)
+    config = replace(
+        found.config, **{name: getattr(recipe.model, name) for name in free if hasattr(found.config, name)}
+    )
     model = kind_of(config).build(config, found.tokenizer)
-    model.load_state_dict(found.state_dict())
+    model.load_state_dict(model.state_dict() | found.state_dict())
     if isinstance(model, CrossEncoder) and _learns_to_correct(recipe) and not _has_learnt_to_correct(home):
         model.heads.woc.load_state_dict(model.heads.mlm.state_dict())  # as `load_public` does: a better start than none
     return model
@@ -86,6 +98,8 @@ def start_directory(start: str) -> Path:
     if start in there:
         return shipped_directory(start)
     if not (Path(start) / "config.json").is_file():
+        if start in PUBLIC_STARTS:
+            raise ItmlabError(f"{start}, which the paper begins with, does not ship", remedy=PUBLIC_STARTS[start])
         remedy = "shipped: " + (f"there are {', '.join(there)}" if there else "this installation has none")
         raise ItmlabError("no shipped run and no directory of a saved model", where=repr(start), remedy=remedy)
     return Path(start)

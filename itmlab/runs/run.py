@@ -15,13 +15,14 @@ from torch import Tensor, nn
 from ..data.captionset import CaptionSet
 from ..data.pictures import read_image
 from ..errors import ItmlabError, MissingPart
+from ..metrics import retrieval
 from ..models import CrossEncoder
 from ..models.pairs import compares_parts, looked_at, reads
 from ..recipes.recipe import Recipe
 from ..storage import write_bytes
 from .checkpoint import Checkpoints, read_json_lines, shipped_directory, shipped_names
 from .directory import kind_of
-from .scores import embed_captions, embed_images, evaluate, recall_table, similarity
+from .scores import CUTOFFS, check_pools, embed_captions, embed_images, evaluate, similarity
 from .search import Hits, Index, PairSearch
 
 MANY_PAIRS = 100_000  # half a minute of a small cross-encoder
@@ -76,16 +77,20 @@ class Run:
         folds: int = 1,
         relevance: Literal["cider", "spice"] | None = None,
         resume: str | Path | None = None,
+        ks: Sequence[int] = CUTOFFS,
     ) -> dict[str, Any]:
-        """Recall at 1, 5, 10 in percent as {"i2t": {k: ...}, "t2i": {k: ...}, "rsum": ...} on a split (None: all).
+        """Recall at `ks` in percent as {"i2t": {k: ...}, "t2i": {k: ...}, "rsum": ...} on a split (None: all).
 
+        Beside it "rank", the median and the mean rank of what is sought, as `metrics.retrieval` gives it.
+        A split with fewer images or captions than a k is an ItmlabError: ask for `ks=(1, 5)`, or a larger split.
         `relevance` adds "semantic", the table of `metrics.semantic_retrieval`: R, SR, NCS and their sums. A
         cross-encoder reads every pair: it shows its progress where there are many, and keeps what it has scored in the
         file `resume`, if that is given, to go on from.
         """
         part = data if split is None else data.split(split)
         shown = len(part) * len(part.captions) > MANY_PAIRS
-        return evaluate(self.model, part, folds=folds, relevance=relevance, progress=shown, resume=resume)
+        options = {"folds": folds, "ks": ks, "relevance": relevance}
+        return evaluate(self.model, part, **options, progress=shown, resume=resume)
 
     def search(
         self,
@@ -176,10 +181,13 @@ class Ensemble:
             total += similarity(run.model, data)
         return total / len(self.runs)
 
-    def evaluate(self, data: CaptionSet, split: str | None = "test", folds: int = 1) -> dict[str, Any]:
+    def evaluate(
+        self, data: CaptionSet, split: str | None = "test", folds: int = 1, ks: Sequence[int] = CUTOFFS
+    ) -> dict[str, Any]:
         """Recall as `Run.evaluate` gives it."""
         data = data if split is None else data.split(split)
-        return recall_table(self.similarity(data), data, folds=folds)
+        check_pools(data, ks, folds=folds)
+        return retrieval(self.similarity(data), data.positives, ks=ks, folds=folds)
 
 
 def ensemble(runs: Sequence[Run]) -> Ensemble:

@@ -15,14 +15,17 @@ from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
+from ..fields import did_you_mean
 from ..metrics import retrieval
+from ..metrics.ranking import blocks, check_k, require_positives
 from ..models import CrossEncoder, EmbeddedRegions, Encoded, joined
 from ..models.encoded import evaluating
 from ..models.pairs import chunks, compares_parts, looked_at, on_device
-from ..recipes.fields import did_you_mean
 from ..storage import write_bytes, write_json
 
 CROSS_ENCODER_IMAGES, PARTS_IMAGES = 8, 50  # scored with all captions before anything may interrupt
+CUTOFFS = (1, 5, 10)  # of the recalls that the field reports, and of their sum
+RELEVANCES = ("cider", "spice")
 Kind = Literal["cider", "spice"]
 Between = Callable[[], None]
 Features = Float[Tensor, "n dimension"]
@@ -37,6 +40,7 @@ def evaluate(
     data: CaptionSet,
     *,
     folds: int = 1,
+    ks: Sequence[int] = CUTOFFS,
     relevance: Kind | None = None,
     between: Between = nothing,
     progress: bool = False,
@@ -44,36 +48,43 @@ def evaluate(
 ) -> dict[str, Any]:
     """Recall in percent, both directions, and their sum; `folds` consecutive blocks of images are averaged.
 
-    With a `relevance` also "semantic": SR, NCS and their sums by CIDEr-D or SPICE, as `metrics.semantic_retrieval`.
+    With a `relevance` also "semantic": SR, NCS and their sums by CIDEr-D or SPICE, as `metrics.semantic_retrieval`,
+    where the largest of `ks` is also the number of relevant candidates. ItmlabError as `check_pools`, before scoring.
     """
+    check_pools(data, ks, folds=folds, relevance=relevance)
     with evaluating(model):
         scores = similarity(model, data, between=between, progress=progress, resume=resume)
-    table = recall_table(scores, data, folds=folds)
-    return table if relevance is None else table | {"semantic": semantic_table(scores, data, relevance, folds=folds)}
-
-
-def recall_table(scores: Float[Tensor, "image caption"], data: CaptionSet, *, folds: int = 1) -> dict[str, Any]:
-    """`metrics.retrieval` at 1, 5 and 10, without those cut-offs that a very small set has not enough images for."""
-    ks = cutoffs(min(len(data), len(data.captions)) // max(folds, 1))
-    return retrieval(scores, data.positives, ks=ks, folds=folds)
-
-
-def semantic_table(
-    scores: Float[Tensor, "image caption"], data: CaptionSet, relevance: Kind, *, folds: int = 1
-) -> dict[str, Any]:
-    """`metrics.semantic_retrieval` at 1, 5 and 10 and among the 10 most relevant, or less in a very small set."""
+    table = retrieval(scores, data.positives, ks=ks, folds=folds)
+    if relevance is None:
+        return table
     from ..metrics.semantic import semantic_retrieval
 
-    most = max(len(own) for own in data.captions_of_image)  # taken away with the ground truth
-    left = min(len(data) // max(folds, 1) - 1, len(data.captions) // max(folds, 1) - most)
-    gains, ks = relevance_matrix(data, relevance), cutoffs(left)
-    table = semantic_retrieval(scores, gains, data.positives, ks=ks, relevant=ks[-1], folds=folds)
-    return {"relevance": relevance, **table}
+    gains = relevance_matrix(data, relevance)
+    semantic = semantic_retrieval(scores, gains, data.positives, ks=ks, relevant=max(ks), folds=folds)
+    return table | {"semantic": {"relevance": relevance, **semantic}}
 
 
-def cutoffs(candidates: int) -> list[int]:
-    """1, 5 and 10, as far as there are so many candidates."""
-    return [k for k in (1, 5, 10) if k <= max(candidates, 1)]
+def check_pools(
+    data: CaptionSet,
+    ks: Sequence[int] = CUTOFFS,
+    *,
+    folds: int = 1,
+    relevance: Kind | None = None,
+    where: str | None = None,
+    remedy: str | None = None,
+) -> None:
+    """An ItmlabError where a k is above the images or captions of a pool, or an image has no caption (METHODS 2.3).
+
+    With a `relevance` the k candidates are those that are left without a query's ground truth, which NCS(N) leaves out.
+    """
+    require_positives(data.image_of_caption, len(data), "image")
+    if relevance not in (None, *RELEVANCES):
+        raise ItmlabError(f"no relevance {relevance!r}", remedy=did_you_mean(relevance, RELEVANCES))
+    most = max(map(len, data.captions_of_image), default=0) if relevance else 0
+    for pool in blocks(data.image_of_caption, torch.arange(len(data.captions)), len(data), folds):
+        images, captions = pool.images.stop - pool.images.start, len(pool.captions)
+        for k in ks:
+            check_k(k, min(images - bool(relevance), captions - most), where=where, remedy=remedy)
 
 
 @torch.no_grad()
@@ -129,15 +140,19 @@ def image_side(model: CrossEncoder, images: Sequence[Any]) -> EmbeddedRegions:
     """What `embed_regions` makes of all images, on the CPU, padded to the most parts; the model as in evaluation."""
     with evaluating(model):
         found = [model.embed_regions(**on_device(model, model.prepare_images(part))) for part in chunks(images)]
-    return joined_regions([EmbeddedRegions(part.values.cpu(), part.mask.cpu()) for part in found])
+    return joined_regions([EmbeddedRegions(*(None if each is None else each.cpu() for each in one)) for one in found])
 
 
 def joined_regions(parts: Sequence[EmbeddedRegions]) -> EmbeddedRegions:
-    """All rows of several, padded to the most parts."""
+    """All rows of several, padded to the most parts and tags."""
     width = max(part.mask.shape[1] for part in parts)
     values = [torch.nn.functional.pad(part.values, (0, 0, 0, width - part.mask.shape[1])) for part in parts]
     masks = [torch.nn.functional.pad(part.mask, (0, width - part.mask.shape[1])) for part in parts]
-    return EmbeddedRegions(torch.cat(values), torch.cat(masks))
+    none = [part.mask.new_empty((len(part.mask), 0), dtype=torch.int64) for part in parts]
+    tags = [empty if part.tags is None else part.tags for part, empty in zip(parts, none, strict=True)]
+    longest = max(each.shape[1] for each in tags)
+    tags = [torch.nn.functional.pad(each, (0, longest - each.shape[1]), value=-1) for each in tags]
+    return EmbeddedRegions(torch.cat(values), torch.cat(masks), torch.cat(tags) if longest else None)
 
 
 @torch.no_grad()
@@ -148,17 +163,18 @@ def parts_similarity(
     images = encoded(model, looked_at(model, data), "images", between)
     captions = encoded(model, data.captions, "captions", between)
     if progress:
-        return model.similarity(images, captions, progress=True).float().cpu()
+        return model.similarity(images, captions, progress=True, ready=True).float().cpu()
     every = paused(torch.arange(len(data)).split(PARTS_IMAGES), between)
     taken = (Encoded(images.pooled[part], images.local[part], images.mask[part]) for part in every)
-    return torch.cat([model.similarity(some, captions).float().cpu() for some in taken])
+    return torch.cat([model.similarity(some, captions, ready=True).float().cpu() for some in taken])
 
 
 @torch.no_grad()
 def encoded(model: nn.Module, items: Sequence[Any], of: str, between: Between = nothing) -> Encoded:
-    """Features and parts of all items, "images" or "captions", where the model is."""
+    """Features and parts of all items, "images" or "captions", where the model is, ready to be compared many times."""
     prepare, encode = getattr(model, f"prepare_{of}"), getattr(model, f"encode_{of}")
-    return joined([encode(on_device(model, prepare(part))) for part in paused(chunks(items), between)])
+    parts = (encode(on_device(model, prepare(part))) for part in paused(chunks(items), between))
+    return joined([model.with_globals(part, of) for part in parts])
 
 
 def paused(parts: Iterable[Any], between: Between) -> Iterator[Any]:
@@ -173,7 +189,7 @@ def relevance_matrix(data: CaptionSet, kind: Kind = "cider") -> Float[Tensor, "c
 
     An image without captions, and another kind, are an ItmlabError.
     """
-    references = [[data.captions[row] for row in own.tolist()] for own in data.captions_of_image]
+    references = data.captions_of()
     if kind == "cider":
         from ..metrics import cider_matrix
 
@@ -182,7 +198,7 @@ def relevance_matrix(data: CaptionSet, kind: Kind = "cider") -> Float[Tensor, "c
         from ..metrics.spice import spice_matrix
 
         return spice_matrix(data.captions, references)
-    raise ItmlabError(f"no relevance {kind!r}", remedy=did_you_mean(kind, ("cider", "spice")))
+    raise ItmlabError(f"no relevance {kind!r}", remedy=did_you_mean(kind, RELEVANCES))
 
 
 class Embeddings(NamedTuple):

@@ -137,7 +137,8 @@ class PairSearch:
             images = looked_at(model, self.data)
             self._images = image_side(model, images) if together else encoded(model, images, "images")
         said = model.prepare_captions([sentence]) if together else encoded(model, [sentence], "captions")
-        return model.similarity(self._images, said)[:, 0].cpu()
+        ready = {} if together else {"ready": True}
+        return model.similarity(self._images, said, **ready)[:, 0].cpu()
 
 
 THUMBNAIL = 128  # pixels of the longer edge

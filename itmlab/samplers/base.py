@@ -41,7 +41,7 @@ class Sampler(ABC):
         """What a sampler is: the choice, for inputs whose shapes have been checked (at least one candidate)."""
 
     def observe(self, scores: Scores, positives: Mask) -> None:  # noqa: B027
-        """Learns from one batch's own scores; only samplers that keep statistics do anything here."""
+        """Learns from one batch's own scores, (pair, pair); only samplers that keep statistics do anything here."""
 
     def start_epoch(self, epoch: int) -> None:  # noqa: B027
         """Says that epoch number `epoch` begins."""
@@ -67,11 +67,21 @@ def usable(scores: Scores, positives: Mask) -> Mask:
     return scored | (allowed & ~scored.any(dim=1, keepdim=True))
 
 
-def best(scores: Scores, among: Mask) -> Choice:
-    """The best-scoring candidate of each anchor among those marked, the lowest index of equals, -1 where none is."""
+def best(scores: Scores, among: Mask, rank: int = 0) -> Choice:
+    """The best-scoring candidate of each anchor among those marked, the lowest index of equals, -1 where none is.
+
+    `rank` says how many stand before it; an anchor with no more than so many candidates has its last.
+
+    >>> best(torch.tensor([[0.1, 0.9, 0.5], [0.3, 0.2, 0.4]]), torch.tensor([[True] * 3, [True, False, False]]), rank=1)
+    tensor([2, 0])
+    """
     # a marked -inf becomes the lowest finite score, so that nothing which is not marked is its equal
     masked = scores.clamp(min=torch.finfo(scores.dtype).min).masked_fill_(~among, -math.inf)
-    index = masked.argmax(dim=1, keepdim=True)
+    if rank:
+        place = among.sum(dim=1, keepdim=True).sub(1).clamp(0, rank)
+        index = masked.argsort(dim=1, descending=True, stable=True).gather(1, place)
+    else:
+        index = masked.argmax(dim=1, keepdim=True)
     return torch.where(masked.gather(1, index) == -math.inf, -1, index).squeeze(1)
 
 

@@ -8,22 +8,27 @@ from .base import Choice, Mask, PerAnchor, Sampler, Scores, best, draw, usable
 
 
 class Hardest(Sampler):
-    """Takes each anchor's best-scoring negative (Faghri et al. 2018, VSE++).
+    """Takes each anchor's best-scoring negative (Faghri et al. 2018, VSE++), or the one at `rank` below it.
 
     >>> scores, positives = torch.tensor([[0.9, 0.2, 0.6]]), torch.tensor([[True, False, False]])
     >>> Hardest()(scores, positives, scores[:, 0], generator=Generator())
     tensor([2])
     """
 
+    def __init__(self, rank: int = 0):
+        if rank < 0:
+            raise ItmlabError(f"the rank of a negative counts from 0, not {rank}")
+        self.rank = rank
+
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
-        return best(scores, usable(scores, positives))
+        return best(scores, usable(scores, positives), self.rank)
 
 
-class Softest(Sampler):
+class Softest(Hardest):
     """Takes each anchor's worst-scoring negative ("SN" of the semantic adaptive margin, Biten et al. 2022)."""
 
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
-        return best(-scores, usable(scores, positives))
+        return best(-scores, usable(scores, positives), self.rank)
 
 
 class Random(Sampler):

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Float64
+from jaxtyping import Bool, Float, Float64
 from torch import Generator, Tensor
 
 from ..errors import ItmlabError
@@ -115,7 +115,7 @@ class Preset:
 
     steepness: float
     threshold: float
-    cut: bool  # weight 0 for scores below μ⁺ - margin
+    cut: bool  # weight 0 for scores at or below μ⁺ - margin
 
 
 PRESETS = {"paper": Preset(1.0, 0.01, False), "released": Preset(0.5, 0.001, True)}
@@ -136,7 +136,7 @@ def sampling_weights(
     """Eq. 13: exp(-P) for a candidate whose posterior P is at least the threshold λ, else exp(-a·(s - s⁺)²).
 
     `sharpness` is a. The threshold is the preset's unless given; `preset="released"` is the public code's variant
-    (exp(-P/2), λ = 0.001, and 0 below μ⁺ - margin; METHODS 1.5). Of positives, masks and rows of zeros this knows
+    (exp(-P/2), λ = 0.001, and 0 at or below μ⁺ - margin; METHODS 1.5). Of positives, masks and rows of zeros this knows
     nothing. ItmlabError: another preset, a prior or threshold that is no probability.
 
     >>> scores, statistics = torch.tensor([[0.2, 0.5, 0.9]]), Statistics(0.6, 0.1, 0.3, 0.1)
@@ -152,7 +152,7 @@ def sampling_weights(
     easy = (scores.to(odds.dtype) - positive_scores.to(odds.dtype)[..., None]).square_().mul_(-sharpness)
     weights = torch.where(suspect, odds.sigmoid_().mul_(-chosen.steepness), easy).exp_()
     if chosen.cut:
-        weights.masked_fill_(scores < statistics.positive_mean - margin, 0)
+        weights.masked_fill_(scores <= statistics.positive_mean - margin, 0)
     return weights
 
 
@@ -167,21 +167,23 @@ def _logit(probability: float) -> float:
 # The statistics: which scores of a batch count, and their running mean and deviation.
 
 
-def trusted_scores(scores: Scores, positives: Mask) -> tuple[Float[Tensor, "trusted"], Float[Tensor, "trusted_anchor"]]:
-    """The positives that are mutually best, and the hardest negative of each anchor that has such a positive.
+def trusted_scores(
+    scores: Float[Tensor, "pair pair"], positives: Bool[Tensor, "pair pair"]
+) -> tuple[Float[Tensor, "trusted"], Float[Tensor, "side trusted"]]:
+    """The pairs of a batch that are mutually best, and the hardest negative of their row's and their column's side.
 
-    A positive is mutually best when it scores above every non-match of its row and of its column (last lines before
-    Eq. 6); other captions of the same image are no non-matches. A row or a column without a negative, and scores that
-    are not finite, count for nothing.
+    Row i and column i are of pair i, which is mutually best when it scores above every non-match of both (last lines
+    before Eq. 6); other captions of the same image are no non-matches. A pair whose row or column has no negative, and
+    scores that are not finite, count for nothing.
 
     >>> trusted_scores(torch.tensor([[0.9, 0.2], [0.4, 0.3]]), torch.eye(2).bool())
-    (tensor([0.9000]), tensor([0.2000]))
+    (tensor([0.9000]), tensor([[0.2000],
+            [0.4000]]))
     """
-    negatives = scores.masked_fill(positives, -math.inf)
-    row, column = negatives.amax(dim=1), negatives.amax(dim=0)
-    trusted = positives & (scores > row[:, None]) & (scores > column[None, :])
-    trusted &= scores.isfinite() & row.isfinite()[:, None] & column.isfinite()[None, :]
-    return scores[trusted], row[trusted.any(dim=1)]
+    negatives, own = scores.masked_fill(positives, -math.inf), scores.diagonal()
+    hardest = torch.stack([negatives.amax(dim=1), negatives.amax(dim=0)])
+    trusted = positives.diagonal() & own.isfinite() & (hardest.isfinite() & (own > hardest)).all(dim=0)
+    return own[trusted], hardest[:, trusted]
 
 
 class RunningMoments:
@@ -229,10 +231,10 @@ class FalseNegativeEliminating(Sampler):
     """Draws each anchor's negative with the weights of Eq. 13, from statistics that `observe` gathers over an epoch.
 
     prior: p of Eq. 10. threshold: λ, the preset's (0.01; released 0.001) unless given. sharpness: a. margin: of the
-    triplet loss, used by `preset="released"` alone. statistics: the negatives that make μ⁻ and σ⁻, each trusted
-    anchor's "hardest" in the batch (as the released code) or "all" of the batch. monotone: see `posterior`.
-    Until `minimum_positives` have been seen in the epoch, and for an anchor all of whose weights are 0, it takes the
-    hardest negative. ItmlabError: an option out of its range.
+    triplet loss, used by `preset="released"` alone. statistics: the negatives that make μ⁻ and σ⁻, the "hardest" of
+    each trusted pair's image and caption (as the released code) or "all" of the batch. monotone: see `posterior`.
+    Until `minimum_positives` trusted pairs have been seen in the epoch, and for an anchor all of whose weights are 0,
+    it takes the hardest negative. ItmlabError: an option out of its range.
 
     >>> sampler, scores = FalseNegativeEliminating(minimum_positives=3), torch.eye(3) + 0.1
     >>> sampler.observe(scores, torch.eye(3).bool())
@@ -271,7 +273,7 @@ class FalseNegativeEliminating(Sampler):
 
     @property
     def ready(self) -> bool:
-        """Whether enough positives have been seen in this epoch for the posterior to be used."""
+        """Whether enough trusted pairs have been seen in this epoch for the posterior to be used."""
         return self.positive_moments.count >= self.minimum_positives and self.negative_moments.count > 0
 
     @property
@@ -285,14 +287,13 @@ class FalseNegativeEliminating(Sampler):
         self.positive_moments, self.negative_moments = RunningMoments(), RunningMoments()
 
     def observe(self, scores: Scores, positives: Mask) -> None:
-        """Adds one batch's own scores, in which every anchor's positive is present; rows are the anchors.
+        """Adds one batch's own scores, row i and column i of pair i, once for both directions.
 
-        For both directions it is called with the matrix and with its transpose, as the sampler is: a positive that
-        counts does so once in each.
+        A pair counts once, however many captions of its image are in the batch. ItmlabError: no such matrices.
         """
-        if scores.ndim != 2 or positives.shape != scores.shape:
+        if scores.ndim != 2 or scores.shape != scores.T.shape or positives.shape != scores.shape:
             raise ItmlabError(
-                f"FNE's statistics need scores (anchor, candidate) and positives of the same shape; "
+                f"FNE's statistics need scores of a batch, (pair, pair), and positives of the same shape; "
                 f"got {tuple(scores.shape)} and {tuple(positives.shape)}"
             )
         if scores.numel() == 0:
@@ -300,7 +301,8 @@ class FalseNegativeEliminating(Sampler):
         scores = scores.detach()
         matched, hardest = trusted_scores(scores, positives)
         self.positive_moments.add(matched)
-        self.negative_moments.add(hardest if self.negatives == "hardest" else scores[~positives & scores.isfinite()])
+        for side in hardest if self.negatives == "hardest" else (scores[~positives & scores.isfinite()],):
+            self.negative_moments.add(side)
 
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
         if not self.ready:

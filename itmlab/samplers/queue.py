@@ -29,7 +29,8 @@ class MomentumQueue:
     """Two queues of momentum features, of images and of captions, with the image and the caption each entry is of.
 
     length: K, the pairs held; the oldest leave first, and K need be no multiple of the batch (METHODS 1.4). dimension:
-    D. What is enqueued is detached and copied. In a pool the queue stands in the order of its slots, not of age.
+    D. What is enqueued is detached and copied; features that are not finite are refused. In a pool the queue stands in
+    the order of its slots, not of age.
 
     >>> memory, features, ids = MomentumQueue(3, 2), torch.zeros(2, 2), torch.tensor([0, 1])
     >>> for first in (0, 2):
@@ -58,6 +59,13 @@ class MomentumQueue:
     def enqueue(self, image_features: Features, caption_features: Features, image_ids: Ids, caption_ids: Ids) -> None:
         """Adds the pairs of one batch over the oldest; of a batch longer than the queue the last K stay."""
         given = self._checked(image_features, caption_features, image_ids, caption_ids)
+        finite = image_features.isfinite().all(dim=1) & caption_features.isfinite().all(dim=1)
+        if not bool(finite.all()):
+            spoilt = image_ids[~finite].tolist()
+            raise ItmlabError(
+                f"momentum features that are not finite, of {len(spoilt)} pairs, the first of image {spoilt[0]}",
+                remedy="a queue would hand them to thousands of anchors: look at the encoder's weights",
+            )
         kept = min(len(image_ids), self.length)
         start = (self.position + len(image_ids) - kept) % self.length
         until_end = min(kept, self.length - start)  # the rest is written from slot 0 on

@@ -1,7 +1,8 @@
 """Offline retrieved negatives: some candidates at random are scored, the best of them are trained on.
 
-UNITER (Chen et al. 2020) and TAGS-DC (Fan et al. 2022, Eq. 6 and A.1) draw 399 and keep 31. `Retrieved` does so in a
-batch, as a sampler; the functions do it for a whole data set, where a model is asked for the scores of what was drawn.
+UNITER (Chen et al. 2020, its released settings) and TAGS-DC (Fan et al. 2022, A.1) draw 399 and keep 31. `Retrieved`
+does so in a batch, as a sampler; the functions do it for a whole data set, where a model is asked for the scores of
+what was drawn.
 """
 
 import math
@@ -58,13 +59,15 @@ def mined_negatives(
     drawn: int = DRAWN,
     kept: int = KEPT,
     generator: Generator,
+    part: slice = slice(None),
 ) -> Int64[Tensor, "anchor kept"]:
     """Each anchor's `kept` hardest of `drawn` random candidates of other images (TAGS-DC, A.1), -1 where too few exist.
 
     `score` is asked once, without gradients, for all pairs of anchors and what was drawn for them; putting a model into
-    evaluation mode and cutting the pairs into chunks are its business. ItmlabError: more or fewer scores than pairs.
+    evaluation mode and cutting the pairs into chunks are its business. Only a `part` of the anchors, numbered from 0,
+    is scored, with what was drawn for them among all. ItmlabError: more or fewer scores than pairs.
     """
-    pool = random_negatives(anchor_images, candidate_images, drawn, generator=generator)
+    pool = random_negatives(anchor_images, candidate_images, drawn, generator=generator)[part]
     anchors, columns = (pool >= 0).nonzero(as_tuple=True)
     with torch.no_grad():
         found = score(anchors, pool[anchors, columns]).detach()

@@ -1,7 +1,7 @@
 """Recipes compared over several seeds: one table, paired differences, bootstrap intervals.
 
-`compare` trains and gathers, `Comparison` says what was found, `compare_reduced` does both on shares of the training
-split (SAM, Sec. 5.2 and Table 2).
+`compare` trains and gathers, `Comparison` says what was found, `compare_data_fractions` does both on fractions of the
+training split (SAM, Sec. 5.2 and Table 2).
 """
 
 import hashlib
@@ -21,16 +21,15 @@ from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
+from ..fields import did_you_mean
 from ..metrics.ranking import ranks
 from ..metrics.semantic import SemanticRanking
 from ..metrics.statistics import Interval, percentile_interval, resample
-from ..recipes.fields import did_you_mean
 from ..recipes.recipe import Recipe
 from ..runs.run import Run
-from ..runs.scores import Kind, relevance_matrix, similarity
+from ..runs.scores import CUTOFFS, Kind, check_pools, relevance_matrix, similarity
 from .loop import train
 
-CUTOFFS = (1, 5, 10)
 KINDS = {"R": "RSum", "N": "Nsum", "N(N)": "Nsum(N)"}  # recall, NCS, NCS without ground truth; and their sums
 DRAWS, BATCH_SIZE = 2000, 250  # of the bootstrap, and worked on at a time
 
@@ -77,12 +76,13 @@ def compare(
     if not chosen or len(set(chosen)) != len(chosen):
         raise ItmlabError(f"seeds are {seeds!r}, wanted at least one and each once")
     held_out = data.split(split)
+    check_split(held_out, split, relevance)
+    gains = None if relevance is None else relevance_matrix(held_out, relevance)
     runs: dict[str, list[Run]] = {}
     for label, recipe in labelled.items():
         home = Path(run_root) / directory_name(label, recipe, data)
         seeded = {home / f"seed-{seed}": recipe.replace(seed=seed) for seed in chosen}
         runs[label] = [train(each, data, directory, progress=progress) for directory, each in seeded.items()]
-    gains = None if relevance is None else relevance_matrix(held_out, relevance)
     captions = np.array([len(own) for own in held_out.captions_of_image])
     measures, queries = [*RECALLS], queries_of(captions)
     found: dict[str, ndarray] = {}
@@ -99,6 +99,12 @@ def compare(
     if gains is not None:
         measures, queries = [*RECALLS, *SEMANTICS], np.concatenate([queries, counted])
     return Comparison(list(labelled), baseline, chosen, found, captions, runs, measures, queries)
+
+
+def check_split(held_out: CaptionSet, split: str, relevance: Kind | None) -> None:
+    """An ItmlabError, before the first step, where a split is too small to be compared on (METHODS 2.3)."""
+    remedy = f"compare on a split of {max(CUTOFFS) + (relevance is not None)} images or more"
+    check_pools(held_out, CUTOFFS, relevance=relevance, where=f"split {split!r}", remedy=remedy)
 
 
 def directory_name(label: str, recipe: Recipe, data: CaptionSet) -> str:
@@ -184,8 +190,8 @@ class Comparison:
             own = [row for row in self.by_seed() if row["recipe"] == label]
             named = [*self.measures, *sums(self.measures)]
             means = {name: float(np.mean([row[name] for row in own])) for name in named}
-            deviation = float(np.std([row["RSum"] for row in own], ddof=1)) if len(own) > 1 else None
-            row = {"recipe": label, "seeds": len(own), **means, "RSum deviation": deviation}
+            std = float(np.std([row["RSum"] for row in own], ddof=1)) if len(own) > 1 else None
+            row = {"recipe": label, "seeds": len(own), **means, "RSum deviation": std}
             difference = self.difference(label)["RSum"] if label != self.baseline else (None, None, None)
             rows.append({**row, **dict(zip(("difference", "lower", "upper"), difference, strict=True))})
         return rows
@@ -243,8 +249,8 @@ class Comparison:
             rows.append([row["recipe"], *(f"{row[name]:.1f}" for name in RECALLS)])
             differences = self.difference(row["recipe"]) if row["recipe"] != self.baseline else {}
             for name in totals:
-                deviation = row.get(f"{name} deviation")
-                rows[-1] += [f"{row[name]:.1f}" + (f" ± {deviation:.1f}" if deviation is not None else ""), "", ""]
+                std = row.get(f"{name} deviation")
+                rows[-1] += [f"{row[name]:.1f}" + (f" ± {std:.1f}" if std is not None else ""), "", ""]
                 if name in differences:
                     value, lower, upper = differences[name]
                     rows[-1][-2:] = f"{value:+.1f}", f"{lower:+.1f} … {upper:+.1f}"
@@ -273,7 +279,7 @@ def sums(measures: Sequence[str]) -> dict[str, list[int]]:
     return {total: places for total, places in found.items() if places}
 
 
-def compare_reduced(
+def compare_data_fractions(
     recipes: Mapping[str, Recipe],
     baselines: Mapping[str, str],
     data: CaptionSet,
@@ -295,11 +301,14 @@ def compare_reduced(
     for label in {*baselines, *baselines.values()}:
         if label not in recipes:
             raise ItmlabError(f"no recipe {label!r} to compare", remedy=did_you_mean(label, recipes))
+    parts = {share: data.reduced(share) for share in epochs}
+    for part in parts.values():
+        check_split(part.split(split), split, relevance)
     rows: list[dict[str, Any]] = []
     differences: list[dict[str, Any]] = []
     for share, count in epochs.items():
-        part = data.reduced(share)
-        scheduled = {label: stretched(recipe, count) for label, recipe in recipes.items()}
+        part = parts[share]
+        scheduled = {label: with_epochs(recipe, count) for label, recipe in recipes.items()}
         seen = set()
         for label, baseline in baselines.items():
             pair = {baseline: scheduled[baseline], label: scheduled[label]}
@@ -313,7 +322,7 @@ def compare_reduced(
     return {"rows": rows, "differences": differences}
 
 
-def stretched(recipe: Recipe, epochs: int) -> Recipe:
+def with_epochs(recipe: Recipe, epochs: int) -> Recipe:
     """The recipe over so many epochs, with the same part of them warm-up."""
     warm_up = round(recipe.data.warm_up_epochs * epochs / recipe.data.epochs)
     return recipe.replace(data__epochs=epochs, data__warm_up_epochs=warm_up)

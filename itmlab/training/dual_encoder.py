@@ -6,29 +6,32 @@ captions of a file); `objective` makes a loss of them.
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int64
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..data.batches import Batch
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..models import Encoded
+from ..models.base import Changes
 from ..models.dual_encoder import Momentum
-from ..models.pairs import compares_parts, on_device, reads
+from ..models.pairs import compares_parts, on_device, pieces_read, reads
 from ..recipes.settings import ExtraNegatives
 from ..runs.checkpoint import Tensors
 from ..samplers import MomentumQueue
-from ..synthesis import SynHNC
+from ..synthesis import Negative, SynHNC
+from ..synthesis.negative import Readable
 from ..synthesis.read import read_negatives
-from .objective import Extra, Features, Objective
+from .objective import Features, Objective, PerAnchorNegatives
 from .relevance import CaptionRelevance
 from .state import BatchLoss, Task, all_gather, rank_slice
 
 Pairs = Int64[Tensor, "pair"]
-Sides = tuple[Extra | None, Extra | None]  # of the image anchors, of the caption anchors
+PerAnchor = tuple[PerAnchorNegatives | None, PerAnchorNegatives | None]  # of the image anchors, of the caption anchors
 
 
 class DualEncoderTask(Task):
@@ -49,7 +52,7 @@ class DualEncoderTask(Task):
         self.synthesis = None if recipe.synthesis is None else SynHNC(**asdict(recipe.synthesis))
         if compares_parts(model) and self.accelerator.num_processes > 1:
             raise ItmlabError("models that compare parts train in one process", remedy="launch it without accelerate")
-        self.extra = None if recipe.extra_negatives is None else ExtraCaptions(recipe.extra_negatives, self.data)
+        self.extra = None if recipe.extra_negatives is None else ExtraCaptions(recipe.extra_negatives, self.data, model)
 
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
         model, accelerator, device = self.model, self.accelerator, self.accelerator.device
@@ -68,18 +71,21 @@ class DualEncoderTask(Task):
         different, captions = (all_gather(side.pooled.float(), accelerator) for side in (seen, said))
         images = different[rows]
         image_ids, caption_ids = batch.image_indices.to(device), batch.caption_indices.to(device)
-        own: Sides = (extra, None)
+        sides = (images, captions, *(slow or ()))  # before any of them is kept in the memory
+        suspects = ~torch.stack([side.isfinite().all(dim=1) for side in sides]).all(dim=0).cpu()
+        if suspects.any():
+            return BatchLoss(images.new_tensor(torch.nan), None, batch.image_indices[suspects])
+        per_anchor: PerAnchor = (extra, None)
         if self.synthesis is not None and epoch >= self.recipe.data.warm_up_epochs:
             with self.clock.measured("synthesis"):
-                own = self._with_synthetic(own, different, captions, rows, image_ids)
-        loss, chosen = self.objective(images, captions, image_ids, caption_ids, slow, epoch, own, matrix)
+                per_anchor = self._with_synthetic(per_anchor, different, captions, rows, image_ids)
+        loss, chosen = self.objective(images, captions, image_ids, caption_ids, slow, epoch, per_anchor, matrix)
         losses = {}
         if self.recipe.loss.writing:
             writing = self._written(seen, tokens, rows)
             losses = {"matching": loss.item(), "writing": writing.item()}
             loss = loss + self.recipe.loss.writing * writing
-        suspects = ~(torch.isfinite(images).all(1) & torch.isfinite(captions).all(1)).cpu()
-        return BatchLoss(loss, chosen, batch.image_indices[suspects], losses)
+        return BatchLoss(loss, chosen, batch.image_indices[:0], losses)
 
     def _written(self, seen: Encoded, tokens: dict[str, Tensor], rows: Pairs) -> Float[Tensor, ""]:
         """Mean nats that it costs to write a caption of the whole batch, each from its own image."""
@@ -90,8 +96,13 @@ class DualEncoderTask(Task):
         return all_gather(nats.unsqueeze(1), self.accelerator).mean()
 
     def _with_synthetic(
-        self, own: Sides, images: Float[Tensor, "image dimension"], captions: Features, rows: Pairs, image_ids: Pairs
-    ) -> Sides:
+        self,
+        per_anchor: PerAnchor,
+        images: Float[Tensor, "image dimension"],
+        captions: Features,
+        rows: Pairs,
+        image_ids: Pairs,
+    ) -> PerAnchor:
         """SynHNC's negatives both ways beside those there are, made from each image of the batch once.
 
         Of a model that compares parts they are made from its global features, and compared with those.
@@ -100,10 +111,10 @@ class DualEncoderTask(Task):
         positives = ids[:, None] == image_ids
         of_images = self.synthesis(images, captions, positives, generator=self.generator)
         of_captions = self.synthesis(captions, images, positives.T, generator=self.generator)
-        made = Extra(of_images.features[rows], of_images.allowed[rows]), Extra(*of_captions)
-        return tuple(one.joined(other) for one, other in zip(made, own, strict=True))
+        made = PerAnchorNegatives(of_images.features[rows], of_images.allowed[rows]), PerAnchorNegatives(*of_captions)
+        return tuple(one.joined(other) for one, other in zip(made, per_anchor, strict=True))
 
-    def _extra(self, batch: Batch, epoch: int) -> Extra | None:
+    def _extra(self, batch: Batch, epoch: int) -> PerAnchorNegatives | None:
         """Features of the extra captions of each pair, from the encoder that the other candidates come from."""
         if self.extra is None or epoch < self.recipe.data.warm_up_epochs:
             return None
@@ -113,7 +124,7 @@ class DualEncoderTask(Task):
         slow = self.momentum is not None and epoch > 0  # in epoch 0 the memory only fills (METHODS 1.4)
         encoded = (self.momentum if slow else self.model).encode_captions(tokens)
         features = all_gather(encoded.pooled.float(), self.accelerator)
-        return Extra(features.unflatten(0, allowed.shape), allowed.to(features.device))
+        return PerAnchorNegatives(features.unflatten(0, allowed.shape), allowed.to(features.device))
 
     def start_epoch(self, epoch: int) -> None:
         self.objective.start_epoch(epoch)
@@ -137,9 +148,15 @@ class DualEncoderTask(Task):
 
     def preparation(self) -> dict[str, Any]:
         model, accelerator = self.model, self.accelerator
+
+        def prepare_images(pictures: list, changes: Changes = None) -> Any:
+            own = rank_slice(len(pictures), accelerator)
+            return model.prepare_images(pictures[own], **({} if changes is None else {"changes": changes[own]}))
+
         return {
             "images": reads(model),
-            "prepare_images": lambda pictures: model.prepare_images(pictures[rank_slice(len(pictures), accelerator)]),
+            "augmentation": self.recipe.data.augmentation,
+            "prepare_images": prepare_images,
             "prepare_captions": lambda captions: model.prepare_captions(
                 captions[rank_slice(len(captions), accelerator)]
             ),
@@ -147,12 +164,25 @@ class DualEncoderTask(Task):
 
 
 class ExtraCaptions:
-    """The negatives of each caption of `data` in an export's file; `number` of them are drawn at a time."""
+    """The negatives of each caption of `data` in an export's file; `number` of them are drawn at a time.
 
-    def __init__(self, settings: ExtraNegatives, data: CaptionSet):
+    Those that `model` reads as their caption are never drawn.
+    """
+
+    def __init__(self, settings: ExtraNegatives, data: CaptionSet, model: nn.Module | None = None):
         self.number = settings.number
+        self.readable = None if model is None else Readable(partial(pieces_read, model))
+        self._looked_at: set[int] = set()
         self.sentences = [[one.sentence for one in row] for row in read_negatives(settings.path).of(data)]
         self.captions: Sequence[str] = data.captions
+
+    def _leave_unread_out(self, captions: Sequence[int]) -> None:
+        fresh = sorted(set(captions) - self._looked_at)
+        if self.readable is not None and fresh:
+            rows = [[Negative(sentence) for sentence in self.sentences[at]] for at in fresh]
+            for at, row in zip(fresh, self.readable([self.captions[at] for at in fresh], rows), strict=True):
+                self.sentences[at] = [one.sentence for one in row]
+        self._looked_at.update(fresh)
 
     def drawn(
         self, captions: Pairs, *, generator: torch.Generator
@@ -161,6 +191,7 @@ class ExtraCaptions:
 
         One number is drawn for each caption and place, however many negatives it has.
         """
+        self._leave_unread_out(captions.tolist())
         chance = torch.rand(len(captions), self.number, generator=generator)
         rows, allowed = [], torch.zeros(len(captions), self.number, dtype=torch.bool)
         for row, (caption, numbers) in enumerate(zip(captions.tolist(), chance.tolist(), strict=True)):

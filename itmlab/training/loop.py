@@ -25,13 +25,14 @@ from torch import Tensor
 from ..data.batches import Batch, PairBatches
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
+from ..fields import check
 from ..models import CrossEncoderConfig
 from ..recipes.recipe import Recipe
 from ..recipes.settings import OptimiserSettings
 from ..runs.checkpoint import Checkpoints, JsonLines
 from ..runs.directory import begin, held
 from ..runs.run import Run
-from ..runs.scores import evaluate
+from ..runs.scores import CUTOFFS, evaluate
 from .progress import Interrupted, Interruption, Progress
 from .state import State, Task, add_up_gradients
 
@@ -57,8 +58,9 @@ def train(
     weights kept are those of the best validation RSum after the warm-up, or the last where nothing is held out. The
     state is saved every `checkpoint_every` steps and after each epoch. Ctrl-C or SIGTERM finishes the step, saves and
     raises `Interrupted` (a KeyboardInterrupt). `on_record` is given each line of the history as it is made. A loss that
-    is not finite, or a directory of another recipe or data set, is an ItmlabError.
+    is not finite, splits without "train", or a directory of another recipe or data set, is an ItmlabError.
     """
+    check(max_steps is None or max_steps > 0, "max_steps", max_steps, "1 or more")
     accelerator, directory = accelerator or Accelerator(), Path(run_dir)
     with accelerator.main_process_first():
         begin(directory, recipe, data, resume=resume)
@@ -181,7 +183,10 @@ class Loop:
         settings, position = self.recipe.data, self.state.position
         trained = time.monotonic()
         looked_at = self.validation and ((epoch + 1) % settings.validate_every == 0 or epoch + 1 == self.epochs)
-        scores = evaluate(self.state.model, self.validation, between=self.stop_if_asked) if looked_at else {}
+        scores = {}
+        if looked_at:  # a few images are enough to choose by, at those cut-offs that they have
+            ks = [k for k in CUTOFFS if k <= max(len(self.validation), 1)]
+            scores = evaluate(self.state.model, self.validation, ks=ks, between=self.stop_if_asked)
         loss = position.loss_sum / position.loss_count
         values = {"step": position.step, "loss": loss, **scores, "choices": position.choices}
         self.note({"kind": "epoch", "epoch": epoch + 1, **values})
@@ -310,13 +315,13 @@ def task_of(config: Any) -> type[Task]:
     from .dual_encoder import DualEncoderTask
     from .tags import CrossEncoderTask
 
-    # by `type`: a tower that reads the sides apart has a configuration that is a kind of the cross-encoder's
+    # by `type`: OSCAR's dual encoder has a configuration that is a kind of the cross-encoder's
     return CrossEncoderTask if type(config) is CrossEncoderConfig else DualEncoderTask
 
 
 def parts(data: CaptionSet, most: int | None = None) -> tuple[CaptionSet, CaptionSet | None]:
     """What is trained on, and what is evaluated on each epoch: at most so many pictures."""
-    training = data.split("train") if "train" in data.splits else data
+    training = data.split("train") if data.splits else data  # with splits but no "train", all would be the test set too
     if "val" not in data.splits or most == 0:
         return training, None
     held_out = data.split("val")

@@ -30,9 +30,11 @@ class Mining:
     candidates: int
     top_k: int
 
-    def captions(self, images: Rows, generator: torch.Generator) -> Int64[Tensor, "pair top_k"]:
-        """For each image, captions of other images."""
-        different, rows = images.unique(return_inverse=True)
+    def captions(
+        self, images: Rows, generator: torch.Generator, part: slice = slice(None)
+    ) -> Int64[Tensor, "pair top_k"]:
+        """For each image of a `part` of a batch, captions of other images; drawn as for the whole batch."""
+        different, rows = images[part].unique(return_inverse=True)
 
         def score(anchors: Rows, columns: Rows) -> Tensor:
             device = self.tokens.ids.device
@@ -40,27 +42,31 @@ class Mining:
 
         with evaluating(self.model):  # every image of the batch is an anchor: embedded once for all its candidates
             regions = embedded(self.model, self.inputs, different) if self.top_k < self.candidates else None
-            return self._hardest(score, images, self.data.image_of_caption, generator)
+            return self._hardest(score, images, self.data.image_of_caption, generator, part)
 
-    def images(self, captions: Rows, generator: torch.Generator) -> Int64[Tensor, "pair top_k"]:
-        """For each caption, images that are not its own."""
+    def images(
+        self, captions: Rows, generator: torch.Generator, part: slice = slice(None)
+    ) -> Int64[Tensor, "pair top_k"]:
+        """For each caption of a `part` of a batch, images that are not its own; drawn as for the whole batch."""
 
         def score(anchors: Rows, columns: Rows) -> Tensor:
             # each anchor has images of its own: only those that are asked for now are embedded
             different, rows = columns.unique(return_inverse=True)
             device, regions = self.tokens.ids.device, embedded(self.model, self.inputs, different)
-            return pair_logits(self.model, self.tokens, captions[anchors].to(device), regions, rows.to(device)).cpu()
+            own = captions[part][anchors].to(device)
+            return pair_logits(self.model, self.tokens, own, regions, rows.to(device)).cpu()
 
         own, every = self.data.image_of_caption[captions], torch.arange(len(self.data))
         with evaluating(self.model):
-            return self._hardest(score, own, every, generator)
+            return self._hardest(score, own, every, generator, part)
 
     def _hardest(
-        self, score: Callable[[Rows, Rows], Tensor], anchors: Rows, pool: Rows, generator: torch.Generator
+        self, score: Callable[[Rows, Rows], Tensor], anchors: Rows, pool: Rows, generator: torch.Generator, part: slice
     ) -> Int64[Tensor, "pair top_k"]:
         if self.top_k >= self.candidates:  # nothing to choose, so nothing is scored
-            return random_negatives(anchors, pool, self.candidates, generator=generator)
-        return mined_negatives(score, anchors, pool, drawn=self.candidates, kept=self.top_k, generator=generator)
+            return random_negatives(anchors, pool, self.candidates, generator=generator)[part]
+        numbers = {"drawn": self.candidates, "kept": self.top_k}
+        return mined_negatives(score, anchors, pool, **numbers, generator=generator, part=part)
 
 
 def embedded(model: CrossEncoder, inputs: ImageInputs, images: Rows) -> EmbeddedRegions:

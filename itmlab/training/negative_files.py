@@ -1,17 +1,20 @@
 """A file of negatives by the name of their generator: what `python -m itmlab negatives` does."""
 
 import inspect
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
+from ..fields import did_you_mean, typed
 from ..models import CrossEncoder, CrossEncoderConfig
-from ..recipes.fields import did_you_mean, typed
+from ..models.pairs import pieces_read
 from ..runs.directory import file_hash, start_directory
 from ..storage import read_json
 from ..synthesis.export import Exported, Fluency, export_negatives
-from ..synthesis.tags import Tags, implied_in, tower_score, vse_c
+from ..synthesis.negative import Readable
+from ..synthesis.tags import FilteredTopM, Tags, implied_in, tower_score, vse_c
 
 GENERATORS = {"vse_c": vse_c, "tags": Tags}
 SET = {"vse_c": ("number",), "tags": ("maskings", "samples", "temperature", "keep", "words", "implied")}
@@ -32,8 +35,8 @@ def write_negatives(
     Option `implied` of "tags" adds to the filter of false negatives what words imply in the world of the data; it is on
     where there is one. `model` is a cross-encoder, by the name of one that ships or the folder of a saved one: "tags"
     refills and scores with it (None: the shipped "tags"), of "vse_c" it scores what the rules made. `fluency` names a
-    causal language model for perplexities. More keywords are `export_negatives`'. The header says all of it, with a
-    hash of the model's weights.
+    causal language model for perplexities; of "vse_c" with a `number`, those that it finds likeliest are
+    written. More keywords are `export_negatives`'. The header says all of it, with a hash of the model's weights.
     """
     if generator not in GENERATORS:
         raise ItmlabError(f"no generator {generator!r}", remedy=did_you_mean(generator, GENERATORS))
@@ -41,11 +44,15 @@ def write_negatives(
     if generator == "tags" and model is None:
         model = "tags"
     home = None if model is None else start_directory(str(model))
-    tower = None if home is None else CrossEncoder.load(home)
+    cross_encoder = None if home is None else CrossEncoder.load(home)
+    ranked = None if fluency is None else _perplexities(fluency)
     if generator == "tags":
-        made = Tags(tower, data, **{**options, "implied": implied_in(data) if options["implied"] else None})
+        made = Tags(cross_encoder, data, **{**options, "implied": implied_in(data) if options["implied"] else None})
     else:
-        made = vse_c(data, **options)
+        made = vse_c(data, **options, fluency=ranked)
+        if cross_encoder is not None:
+            readable = Readable(partial(pieces_read, cross_encoder))
+            made = FilteredTopM(made, keep=None, filtered=False, readable=readable)
     header = {
         "generator": generator,
         "options": options,
@@ -59,8 +66,8 @@ def write_negatives(
         out,
         header=header,
         conditioned=generator == "tags",
-        score=None if tower is None else tower_score(tower, data),
-        fluency=None if fluency is None else _perplexities(fluency),
+        score=None if cross_encoder is None else tower_score(cross_encoder, data),
+        fluency=ranked,
         **export,
     )
 

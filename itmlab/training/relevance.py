@@ -30,7 +30,7 @@ class CaptionRelevance:
 
     def __init__(self, data: CaptionSet, tokenise: Tokenise = "whitespace"):
         described = [own for own in data.captions_of_image if len(own)]
-        references = [[data.captions[row] for row in own.tolist()] for own in described]
+        references = [own for own in data.captions_of() if own]
         # CIDEr-D numbers captions image by image, and only images that have some
         order = torch.cat(described) if described else torch.empty(0, dtype=torch.int64)
         self._held = np.array([len(own) for own in described], dtype=np.int64)
@@ -51,8 +51,11 @@ class CaptionRelevance:
             )
 
     def __call__(self, captions: Int64[Tensor, "pair"], images: Int64[Tensor, "pair"]) -> Float[Tensor, "pair"]:
-        """φ (0 to 10) of each pair of rows of `data`, on the device of `captions`."""
+        """φ (0 to 10) of each pair of rows of `data`, on the device of `captions`; an image has to have captions."""
         caption, image = self._caption[captions.cpu().numpy()], self._image[images.cpu().numpy()]
+        if (image < 0).any():
+            row = int(images.cpu()[int((image < 0).argmax())])
+            raise ItmlabError(f"image {row} has no caption to be compared with", remedy="leave such images out")
         scores = pair_scores(self._captions[caption], self._references, self._first[image], self._held[image])
         return torch.from_numpy(scores).to(captions.device)
 

@@ -4,7 +4,8 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,11 @@ from torch import Tensor
 from ..data.captionset import CaptionSet
 from ..models import CrossEncoder
 from ..models.encoded import evaluating
-from ..models.pairs import ImageInputs
+from ..models.pairs import ImageInputs, pieces_read
 from ..recipes.settings import TagsSettings
 from ..synthesis import FilteredTopM, Negative
 from ..synthesis.export import Score
-from ..synthesis.negative import best
+from ..synthesis.negative import Readable, best, own_generators
 from ..synthesis.read import read_negatives
 from ..synthesis.tags import Tags, implied_in, tower_score, vse_c
 from ..text import PhraseMasking, SceneGraph, WordMasking, parse
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 class Sentences:
     """Makes the hardest negatives of captions of `data` in evaluation mode without gradients, best first.
 
-    `refiller` is the frozen tower of a "static" generator, `file` what a "file" one reads.
+    `refiller` is the frozen tower of a "static" generator, `file` what a "file" one reads; a `fresh` model begins from
+    random weights.
     """
 
     def __init__(
@@ -45,32 +47,38 @@ class Sentences:
         *,
         refiller: CrossEncoder | None = None,
         file: str | Path | None = None,
+        fresh: bool = False,
     ):
         self.settings, self.model, self.data, self.graphs = settings, model, data, graphs
         implied = implied_in(data) if settings.implied else None
         self._score: Score = tower_score(model, data, inputs)
         self._tags = self._rules = self._read = None
+        self.readable = Readable(partial(pieces_read, model))
         if settings.generator == "file":
             self._read = read_negatives(file).of(data)
         elif settings.generator == "vse_c":
-            self._rules = FilteredTopM(vse_c(data), keep=None, implied=implied)
+            filtered = {"filtered": settings.filtered, "implied": implied, "readable": self.readable}
+            self._rules = FilteredTopM(vse_c(data, graphs=graphs, filtered=settings.filtered), keep=None, **filtered)
         else:
             options = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature", "probability")}
-            options |= {"keep": settings.hardest, "words": settings.masking == "word", "implied": implied}
-            self._tags = Tags(model, data, **options, refiller=refiller, inputs=inputs)
+            options |= {"keep": settings.hardest, "words": settings.masking == "word"}
+            options |= {"implied": implied, "filtered": settings.filtered}
+            self._tags = Tags(model, data, **options, refiller=refiller, inputs=inputs, fresh=fresh)
 
-    def __call__(self, numbers: Int64[Tensor, "caption"], *, generator: torch.Generator) -> list[list[Negative]]:
-        """At most `hardest` negatives of each caption."""
-        rows = numbers.tolist()
+    def __call__(
+        self, numbers: Int64[Tensor, "caption"], *, generator: torch.Generator, part: slice = slice(None)
+    ) -> list[list[Negative]]:
+        """At most `hardest` negatives of each caption of a `part` of a batch, drawn as for the whole batch."""
+        rows, data = numbers[part].tolist(), self.data
+        captions = [data.captions[row] for row in rows]
         if self._read is not None:
-            return self._hardest(rows, [self._read[row] for row in rows])
-        data = self.data
-        captions, graphs = [data.captions[row] for row in rows], [self.graphs[row] for row in rows]
-        images = data.image_of_caption[numbers].tolist()
-        others = [[data.captions[other] for other in data.captions_of_image[image].tolist()] for image in images]
+            return self._hardest(rows, self.readable(captions, [self._read[row] for row in rows]))
+        own, graphs = own_generators(len(numbers), generator)[part], [self.graphs[row] for row in rows]
+        images = data.image_of_caption[rows].tolist()
+        others = data.captions_of(images)
         if self._tags is not None:
-            return self._tags(captions, graphs, others, generator=generator, numbers=rows)
-        return self._hardest(rows, self._rules(captions, graphs, others, generator=generator))
+            return self._tags(captions, graphs, others, generator=own, numbers=rows)
+        return self._hardest(rows, self._rules(captions, graphs, others, generator=own))
 
     def _hardest(self, rows: list[int], made: list[list[Negative]]) -> list[list[Negative]]:
         """Of negatives that come without scores, the best by the model as it is now."""
@@ -153,8 +161,10 @@ class TrainedMaskings:
         self.masking = (WordMasking if settings.masking == "word" else PhraseMasking)(settings.probability)
         self.pieces = CachedPieces(tokenizer, captions, graphs, maximum)
 
-    def __call__(self, captions: Int64[Tensor, "caption"], *, generator: torch.Generator) -> MaskedPieces:
-        """Hidden pieces of the captions of these numbers, the maskings of one caption one after the other."""
+    def __call__(
+        self, captions: Int64[Tensor, "caption"], *, generator: torch.Generator, part: slice = slice(None)
+    ) -> MaskedPieces:
+        """Hidden pieces of captions by number, the maskings of one after the other; of a `part` of those drawn for."""
         pieces = self.pieces(captions)
         hidden = [
             phrases
@@ -164,7 +174,10 @@ class TrainedMaskings:
             )
         ]
         rows = torch.arange(len(captions)).repeat_interleave(self.times).tolist()
-        return mask_pieces(self.tokenizer, pieces, hidden, captions=rows, replacement="bert", generator=generator)
+        masked = mask_pieces(self.tokenizer, pieces, hidden, captions=rows, replacement="bert", generator=generator)
+        first, last, _ = part.indices(len(captions))
+        rows = slice(first * self.times, last * self.times)
+        return replace(masked, **{each.name: getattr(masked, each.name)[rows] for each in fields(masked)})
 
 
 def caption_graphs(data: CaptionSet, *, progress: bool = False) -> Sequence[SceneGraph]:

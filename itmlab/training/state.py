@@ -74,9 +74,11 @@ class State:
         # last, as whatever is built or restored before may have drawn
         random, process = tensors["random"], self.accelerator.process_index
         self.generator.set_state(random["sampler"])
-        torch.set_rng_state(random["processor"][process % len(random["processor"])])
+        # cloned, as torch reads a row from the beginning of what it is a row of
+        torch.set_rng_state(random["processor"][process % len(random["processor"])].clone())
         if "device" in random and self.accelerator.device.type == "cuda":
-            torch.cuda.set_rng_state(random["device"][process % len(random["device"])], self.accelerator.device)
+            state = random["device"][process % len(random["device"])].clone()
+            torch.cuda.set_rng_state(state, self.accelerator.device)
 
     def _random_numbers(self) -> dict[str, Tensor]:
         accelerator = self.accelerator
@@ -93,7 +95,7 @@ def build_optimiser(model: nn.Module, settings: OptimiserSettings) -> torch.opti
     learnt = [weight for weight in model.parameters() if weight.requires_grad]
     decayed, others = [w for w in learnt if w.ndim > 1], [w for w in learnt if w.ndim <= 1]
     groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    return kind(groups, lr=settings.learning_rate, betas=settings.betas)
+    return kind(groups, lr=settings.learning_rate, betas=settings.betas, eps=settings.epsilon)
 
 
 def optimiser_tensors(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
@@ -198,11 +200,29 @@ def all_gather(features: Float[Tensor, "part dimension"], accelerator: Accelerat
     return torch.cat([everyone[: own.start], features, everyone[own.stop :]])
 
 
+def whole_mean(mean: Float[Tensor, ""], weight: float | Tensor, accelerator: Accelerator) -> Float[Tensor, ""]:
+    """The mean over the whole batch of which `mean` is this process's, of that weight; a gradient flows into its own.
+
+    For what is too large to gather, such as words: elsewhere `all_gather` what the mean is of.
+    """
+    if accelerator.num_processes == 1:
+        return mean
+    own = mean * weight
+    total = accelerator.reduce(torch.stack([own.detach(), own.detach() * 0 + weight]), reduction="sum")
+    share = own / total[1].clamp(min=torch.finfo(own.dtype).tiny)
+    return share + (total[0] / total[1].clamp(min=torch.finfo(own.dtype).tiny) - share.detach())
+
+
 def add_up_gradients(model: nn.Module, accelerator: Accelerator) -> None:
-    """Give every process the sum of all processes' gradients, in one message."""
+    """Give every process the sum of all processes' gradients, in one message; where none has one there is none."""
     if accelerator.num_processes == 1:
         return
-    weights = [weight for weight in model.parameters() if weight.grad is not None]
+    weights = list(model.parameters())
+    has = torch.tensor([weight.grad is not None for weight in weights], device=accelerator.device).float()
+    used = accelerator.reduce(has, reduction="sum").bool().tolist()
+    weights = [weight for weight, one in zip(weights, used, strict=True) if one]
+    for weight in weights:
+        weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
     flat = accelerator.reduce(torch.cat([weight.grad.flatten() for weight in weights]), reduction="sum")
     for weight, total in zip(weights, flat.split([weight.numel() for weight in weights]), strict=True):
         weight.grad.copy_(total.view_as(weight))

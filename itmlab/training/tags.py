@@ -4,8 +4,11 @@
 """
 
 import copy
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
@@ -23,9 +26,10 @@ from ..synthesis import Negative
 from ..text.alignment import MaskedPieces
 from .mining import Mining, embedded
 from .sentences import Sentences, TrainedMaskings, caption_graphs
-from .state import BatchLoss, Task
+from .state import BatchLoss, Task, all_gather, rank_slice, whole_mean
 
 BINS = 40  # over [−1, 1]
+HEADS = {"discrimination": "wod", "correction": "woc"}  # which head answers for a loss of words
 Rows = Int64[Tensor, "row"]
 
 
@@ -34,14 +38,13 @@ class CrossEncoderTask(Task):
 
     What is made and mined comes first, in evaluation mode without gradients; then every image of the step is embedded
     once and the terms of the loss are computed from it. `clock` counts "synthesis" and "mining". Batches bring no
-    images, as those of the whole set are drawn as negatives: they are kept by number.
+    images, as those of the whole set are drawn as negatives: they are kept by number. Each of several processes does
+    so for its part of the batch, with what one process would have drawn, and all have the loss of the whole.
     """
 
     def __init__(self, *arguments: Any):
         super().__init__(*arguments)
         recipe, model, data = self.recipe, self.model, self.data
-        if self.accelerator.num_processes > 1:
-            raise ItmlabError("cross-encoder recipes train in one process", remedy="launch it without accelerate")
         self.settings = settings = recipe.tags
         self.tokens, self.inputs = all_captions(model, data), ImageInputs(model, data)
         self.mining = Mining(model, self.tokens, self.inputs, data, settings.candidates, settings.top_k)
@@ -55,7 +58,8 @@ class CrossEncoderTask(Task):
             if settings.generator == "static":
                 self.frozen = copy.deepcopy(model, {id(model.tokenizer): model.tokenizer}).requires_grad_(False).eval()
             file = recipe.extra_negatives and recipe.extra_negatives.path
-            self.sentences = Sentences(settings, model, data, graphs, self.inputs, refiller=self.frozen, file=file)
+            more = {"refiller": self.frozen, "file": file, "fresh": recipe.start is None}
+            self.sentences = Sentences(settings, model, data, graphs, self.inputs, **more)
 
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
         """Where the tower gives no numbers, whatever is told first, the images to which it gives none are blamed."""
@@ -72,24 +76,30 @@ class CrossEncoderTask(Task):
         if self.done < settings.matching_begins:
             weights = losses.LossWeights(0.0, weights.masked_language, 0.0, 0.0, 0.0)
         captions, images, wanted = batch.caption_indices, batch.image_indices, weights.wanted
+        part, whole = rank_slice(len(captions), self.accelerator), images
         # one number a step from the run's generator: however much the step draws, the next begins at the same place
         draws = torch.Generator().manual_seed(int(torch.randint(2**62, (1,), generator=self.generator)))
         with self.precision():
             makes = {"synthetic", "discrimination", "correction"} & set(wanted)
-            made = self._synthesised(captions, draws) if makes else None
-            masked = self.maskings(captions, generator=draws) if "masked_language" in wanted else None
-            mined = self._mined(captions, images, draws) if "retrieved" in wanted else None
+            made = self._synthesised(captions, draws, part) if makes else None
+            masked = self.maskings(captions, generator=draws, part=part) if "masked_language" in wanted else None
+            mined = self._mined(captions, images, draws, part) if "retrieved" in wanted else None
+            captions, images = captions[part], images[part]
             shown = images if mined is None else torch.cat([images, mined[1].clamp(min=0).flatten()])
             different, rows = shown.unique(return_inverse=True)
-            regions = embedded(model, self.inputs, different)
+            regions = embedded(model, self._augmented(draws.initial_seed()), different)
             rows, captions = rows.to(regions.values.device), captions.to(regions.values.device)
             own, terms, counts = rows[: len(images)], {}, {}
             if masked is not None:
                 each = own.repeat_interleave(settings.trained_maskings)
-                terms["masked_language"] = language_loss(model, masked, regions, each)
+                groups = torch.arange(len(own)).repeat_interleave(settings.trained_maskings)
+                groups = groups.to(own.device) if settings.word_means == "captions" else None
+                value = language_loss(model, masked, regions, each, groups)
+                terms["masked_language"] = whole_mean(value, counted(masked.labels, groups), self.accelerator)
             if settings.alignment:
-                tokens, ids = self.tokens.take(captions), images.to(own.device)
-                aligned = alignment_loss(model, tokens, regions, own, ids, settings.alignment_temperature)
+                tokens, ids = self.tokens.take(captions), whole.to(own.device)
+                given = regions, own, ids, settings.alignment_temperature, self._gathered
+                aligned = alignment_loss(model, tokens, *given)
             if mined is not None:
                 given = captions, mined, regions, own, rows[len(own) :]
                 positives, terms["retrieved"], counts["retrieved"] = self._retrieved(*given)
@@ -103,12 +113,23 @@ class CrossEncoderTask(Task):
         if settings.alignment:
             terms["alignment"] = aligned
             loss = loss + settings.alignment * aligned
-        chosen = None if mined is None else torch.cat([each.flatten() for each in mined])
+        chosen = None if mined is None else torch.cat([self._gathered(each.to(own.device)).flatten() for each in mined])
         blamed = images[:0]
         if not loss.isfinite():
             spoilt = ~regions.values.isfinite().all(dim=2).all(dim=1).cpu()
             blamed = torch.cat([self._not_finite(batch), different[spoilt]])
         return BatchLoss(loss, chosen, blamed, {name: one.item() for name, one in terms.items()}, counts)
+
+    def _augmented(self, seed: int) -> Callable[[Sequence[int]], dict[str, Tensor]]:
+        """The images of a step as they are learnt from, each changed as `seed` says where the recipe augments."""
+        augmentation = self.recipe.data.augmentation
+        if augmentation is None:
+            return self.inputs
+
+        def change(image: int) -> Callable[..., Any]:
+            return partial(augmentation, generator=np.random.default_rng([seed, 1 + image]))
+
+        return partial(self.inputs, change=change)
 
     def _not_finite(self, batch: Batch) -> Int64[Tensor, "image"]:
         """The images of a batch that the tower gives no number with their captions."""
@@ -119,14 +140,17 @@ class CrossEncoderTask(Task):
             logits = pair_logits(self.model, self.tokens, batch.caption_indices.to(device), regions, rows)
             return batch.image_indices[~logits.isfinite().cpu()]
 
-    def _synthesised(self, captions: Rows, draws: torch.Generator) -> list[list[Negative]]:
-        with self.clock.measured("synthesis"):
-            return self.sentences(captions, generator=draws)
+    def _gathered(self, values: Tensor) -> Tensor:
+        return all_gather(values, self.accelerator)
 
-    def _mined(self, captions: Rows, images: Rows, draws: torch.Generator) -> tuple[Tensor, Tensor]:
+    def _synthesised(self, captions: Rows, draws: torch.Generator, part: slice) -> list[list[Negative]]:
+        with self.clock.measured("synthesis"):
+            return self.sentences(captions, generator=draws, part=part)
+
+    def _mined(self, captions: Rows, images: Rows, draws: torch.Generator, part: slice) -> tuple[Tensor, Tensor]:
         """Negative captions of each image, and negative images of each caption."""
         with self.clock.measured("mining"):
-            return self.mining.captions(images, draws), self.mining.images(captions, draws)
+            return self.mining.captions(images, draws, part), self.mining.images(captions, draws, part)
 
     def _retrieved(
         self, captions: Rows, mined: tuple[Tensor, Tensor], regions: EmbeddedRegions, own: Rows, others: Rows
@@ -141,22 +165,30 @@ class CrossEncoderTask(Task):
         logits = pair_logits(self.model, self.tokens, torch.cat(rows), regions, shown)
         positives, of_captions, of_images = logits.split([len(own), sentences.numel(), images.numel()])
         scored = positives, of_captions.view_as(sentences), of_images.view_as(images)
-        given = sentences >= 0, images >= 0, self.settings.margin, self.settings.matching
-        return positives, losses.retrieved_matching(*scored, *given), difficulty(*scored[:2], sentences >= 0)
+        *scored, there, theirs = map(self._gathered, (*scored, sentences >= 0, images >= 0))
+        given = there, theirs, self.settings.margin, self.settings.matching
+        return positives, losses.retrieved_matching(*scored, *given), difficulty(*scored[:2], there)
 
     def _synthetic(
         self, captions: Rows, made: list[list[Negative]], regions: EmbeddedRegions, own: Rows, positives: Tensor
     ) -> tuple[dict[str, Float[Tensor, ""]], list[int]]:
         """L_ISTM, L_WoD and L_WoC (Eqs. 7 to 9) of the sentences made for each pair, and the `difficulty` of these."""
         pairs = torch.tensor([at for at, row in enumerate(made) for _ in row], dtype=torch.int64, device=own.device)
-        found, words = positives.new_zeros(0), dict.fromkeys(("discrimination", "correction"), positives.sum() * 0)
+        wanted = [name for name in HEADS if name in self.settings.weights.wanted]  # the same in every process
+        found, words, weights = positives.new_zeros(0), dict.fromkeys(wanted, positives.sum() * 0), {}
         if len(pairs):
             tokens = Tokens.of(self.model, [one.sentence for row in made for one in row])
-            given = tokens, self.tokens, captions[pairs], regions, own[pairs]
-            found, words = sentence_terms(self.model, self.settings, *given)
+            masked = [one.masked for row in made for one in row]
+            given = tokens, self.tokens, captions[pairs], regions, own[pairs], pairs, masked
+            found, words, weights = sentence_terms(self.model, self.settings, *given)
+        words = {name: whole_mean(words[name], weights.get(name, 0.0), self.accelerator) for name in wanted}
         anchors = torch.cat([torch.arange(len(made), device=own.device), pairs])
         matches = torch.arange(len(anchors), device=own.device) < len(made)
-        scored = losses.rows_by_anchor(torch.cat([positives, found]), anchors, matches)
+        own_positives, negatives, there = losses.rows_by_anchor(torch.cat([positives, found]), anchors, matches)
+        if self.accelerator.num_processes > 1:  # as wide as any process's
+            room = (0, self.settings.hardest - negatives.shape[1])
+            negatives, there = (torch.nn.functional.pad(each, room) for each in (negatives, there))
+        scored = [self._gathered(each) for each in (own_positives, negatives, there)]
         synthetic = losses.synthetic_matching(*scored, self.settings.margin, self.settings.matching)
         return {**words, "synthetic": synthetic}, difficulty(*scored)
 
@@ -172,27 +204,41 @@ class CrossEncoderTask(Task):
 
 
 def language_loss(
-    model: CrossEncoder, masked: MaskedPieces, regions: EmbeddedRegions, images: Rows
+    model: CrossEncoder, masked: MaskedPieces, regions: EmbeddedRegions, images: Rows, groups: Rows | None = None
 ) -> Float[Tensor, ""]:
-    """L_MLM (Eq. 1) of captions with hidden pieces; `images` are their rows of `regions`."""
+    """L_MLM (Eq. 1) of captions with hidden pieces; `images` are their rows of `regions`, `groups` their captions."""
     device = regions.values.device
     ids, labels, mask = (each.to(device) for each in (masked.input_ids, masked.labels, masked.attention_mask))
     output = model(ids, mask.bool(), regions.take(images), heads=("mlm",), positions=masked.hidden.to(device))
-    return losses.masked_language(output.mlm.float(), labels)
+    return losses.masked_language(output.mlm.float(), labels, groups=groups)
+
+
+def counted(labels: Int64[Tensor, "row piece"], groups: Rows | None) -> int:
+    """What a mean of a loss of words is over: labelled pieces, or the captions that have any."""
+    there = labels != losses.UNLABELLED
+    return int(there.sum()) if groups is None else len(groups[there.any(dim=1).to(groups.device)].unique())
 
 
 def alignment_loss(
-    model: CrossEncoder, captions: Tokens, regions: EmbeddedRegions, images: Rows, image_ids: Rows, temperature: float
+    model: CrossEncoder,
+    captions: Tokens,
+    regions: EmbeddedRegions,
+    images: Rows,
+    image_ids: Rows,
+    temperature: float,
+    gathered: Callable[[Tensor], Tensor] = lambda features: features,
 ) -> Float[Tensor, ""]:
     """InfoNCE, the sum of both directions, of pairs whose two sides are read apart; `images` are rows of `regions`.
 
     Captions of one image are no negatives of each other. (The paper has no such term: a network from scratch needs it.)
+    `image_ids` are those of all processes' pairs, whose features are `gathered`.
     """
     tokenizer = model.tokenizer
     framing = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}  # an unknown word is a word
     words = captions.mask & ~torch.isin(captions.ids, torch.tensor(sorted(framing), device=captions.ids.device))
     tokens = {"input_ids": captions.ids, "attention_mask": captions.mask, "word_mask": words}
     sides = images_apart(model, regions.take(images)).pooled, captions_apart(model, tokens).pooled
+    sides = [gathered(side) for side in sides]
     scores, positives = sides[0] @ sides[1].T, image_ids[:, None] == image_ids
     ways = (scores, scores.T)
     return sum(losses.info_nce(way, positives, scores.diagonal(), temperature) for way in ways)
@@ -206,30 +252,45 @@ def sentence_terms(
     of_caption: Rows,
     regions: EmbeddedRegions,
     images: Rows,
-) -> tuple[Float[Tensor, "sentence"], dict[str, Float[Tensor, ""]]]:
-    """Matching logits of synthetic sentences, and L_WoD and L_WoC (Eqs. 8 and 9) as far as they are switched on.
+    pairs: Rows,
+    masked: Sequence[Sequence[int]],
+) -> tuple[Float[Tensor, "sentence"], dict[str, Float[Tensor, ""]], dict[str, float | Tensor]]:
+    """Matching logits of synthetic sentences, L_WoD and L_WoC (Eqs. 8, 9) as far as they are on, and what they weigh.
 
-    `of_caption` and `images` are each sentence's rows of `captions` and `regions`. One pass answers all three.
+    `of_caption` and `images` are each sentence's rows of `captions` and `regions`, `pairs` numbers of its pair and
+    `masked` its refilled places. One pass answers all three.
     """
-    heads = {"discrimination": "wod", "correction": "woc"}
-    heads = {name: head for name, head in heads.items() if name in settings.weights.wanted}
+    heads = {name: head for name, head in HEADS.items() if name in settings.weights.wanted}
     if heads:
-        original, counted = word_tokens(model, sentences, captions, of_caption)
-        asked = losses.correction_labels(sentences.ids, original, counted, settings.correction) >= 0
+        original, words = word_tokens(model, sentences, captions, of_caption)
+        refilled = torch.zeros_like(words)
+        for row, places in enumerate(masked):
+            refilled[row, [place for place in places if place < words.shape[1]]] = True
+        where = {"positions": settings.correction, "masked": refilled}
+        asked = losses.correction_labels(sentences.ids, original, words, **where)
+    means = {"groups": pairs if settings.word_means == "captions" else None}
     parts = []
     for rows in torch.arange(len(sentences.ids), device=sentences.ids.device).split(PAIR_BATCH_SIZE):
-        places = asked[rows] if "correction" in heads else None  # the vocabulary's head is the dearest: not everywhere
+        places = asked[rows] >= 0 if "correction" in heads else None  # the vocabulary's head is dear: not everywhere
         given = sentences.ids[rows], sentences.mask[rows], regions.take(images[rows])
         parts.append(model(*given, heads=("itm", *heads.values()), positions=places))
-    terms = {}
+    terms, weights = {}, {}
     if "discrimination" in heads:
-        weights = {"replaced_weight": settings.replaced_weight, "kept_weight": settings.kept_weight}
-        logits = torch.cat([part.wod for part in parts]).float()
-        terms["discrimination"] = losses.word_discrimination(logits, sentences.ids, original, counted, **weights)
+        told = words
+        if settings.word_means == "captions":  # the released code tells [CLS] and [SEP] too
+            told = sentences.mask & (sentences.lengths == captions.lengths[of_caption])[:, None]
+        options = {"replaced_weight": settings.replaced_weight, "kept_weight": settings.kept_weight}
+        logits, given = torch.cat([part.wod for part in parts]).float(), (sentences.ids, original, told)
+        terms["discrimination"] = losses.word_discrimination(logits, *given, **options, **means)
+        labels = losses.discrimination_labels(*given)
+        each = ((labels == losses.REPLACED, settings.replaced_weight), (labels == losses.KEPT, settings.kept_weight))
+        pooled = means["groups"] is None
+        weights["discrimination"] = sum(one.sum() * by for one, by in each) if pooled else counted(labels, pairs)
     if "correction" in heads:
-        logits, where = torch.cat([part.woc for part in parts]).float(), {"positions": settings.correction}
-        terms["correction"] = losses.word_correction(logits, sentences.ids, original, counted, **where)
-    return torch.cat([part.itm for part in parts]).float(), terms
+        logits = torch.cat([part.woc for part in parts]).float()
+        terms["correction"] = losses.word_correction(logits, sentences.ids, original, words, **where, **means)
+        weights["correction"] = counted(asked, means["groups"])
+    return torch.cat([part.itm for part in parts]).float(), terms, weights
 
 
 def word_tokens(

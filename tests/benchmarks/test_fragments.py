@@ -18,7 +18,7 @@ import torch
 from torch.nn import functional
 
 from itmlab.models import Encoded, LateInteraction, LateInteractionConfig, build_late_interaction
-from itmlab.models.fragment import all_pairs
+from itmlab.models.matchers import all_pairs
 
 WORDS = ["a dog runs on the grass", "two red cars next to a tree"]
 IMAGES, CAPTIONS = 1000, 5000

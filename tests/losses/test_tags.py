@@ -222,12 +222,12 @@ def test_it_is_the_sum_of_the_losses_that_are_on(values, weights):
 
 
 def test_what_is_switched_off_may_be_missing_and_is_not_read():
-    stage = LossWeights().without_words()
+    stage = LossWeights().nsg_only()
     assert stage.wanted == ("retrieved", "masked_language", "synthetic")
     losses = {name: torch.tensor(1.0, requires_grad=True) for name in stage.wanted}
     assert weighted_sum(losses, stage).item() == pytest.approx(1.101)
     assert weighted_sum(losses | {"correction": torch.tensor(math.nan)}, stage).item() == pytest.approx(1.101)
-    assert LossWeights().matching_only().wanted == ("retrieved",)
+    assert LossWeights().irtm_only().wanted == ("retrieved",)
 
 
 def test_the_gradient_of_each_is_its_weight():

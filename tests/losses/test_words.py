@@ -181,6 +181,8 @@ def test_labels_as_the_paper_writes_them():
     assert discrimination_labels(synthetic, original, counted).tolist() == [[-100, 1, 0, 1, -100]]
     assert correction_labels(synthetic, original, counted).tolist() == [[-100, 4, 5, 6, -100]]
     assert correction_labels(synthetic, original, counted, "replaced").tolist() == [[-100, -100, 5, -100, -100]]
+    masked = torch.tensor([[False, True, False, False, True]])  # [SEP] never; the replaced word whoever put it there
+    assert correction_labels(synthetic, original, counted, "masked", masked).tolist() == [[-100, 4, 5, -100, -100]]
 
 
 def test_the_public_codes_weights_make_the_replaced_word_the_louder():
@@ -197,12 +199,32 @@ def test_the_public_codes_weights_make_the_replaced_word_the_louder():
     assert public.item() == pytest.approx((wrong + 9 * 0.11 * right) / (1 + 9 * 0.11))
 
 
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), rows=st.integers(0, 6), share=st.floats(0, 1))
+def test_with_groups_it_is_the_released_codes_mean_of_means(seed, rows, share):
+    """reduction="none", `.mean()` over what one caption's sentences gave, then the mean over captions."""
+    source = torch.Generator().manual_seed(seed)
+    logits, labels = torch.randn(rows, 4, 2, generator=source), torch.randint(2, (rows, 4), generator=source)
+    labels[torch.rand(rows, 4, generator=source) < share] = UNLABELLED
+    groups, weights = torch.randint(4, (rows,), generator=source), torch.tensor([1.0, 0.11])
+    means = []
+    for group in range(4):
+        rows_of = [
+            (row, of) for row, of, own in zip(logits.tolist(), labels.tolist(), groups, strict=True) if own == group
+        ]
+        found = [weights[one].item() * negative_log_likelihood(options, one)
+                 for row, of in rows_of for options, one in zip(row, of, strict=True) if one != UNLABELLED]  # fmt: skip
+        means += [sum(found) / len(found)] if found else []
+    expected = sum(means) / len(means) if means else 0.0
+    assert token_likelihood(logits, labels, weights, groups).item() == pytest.approx(expected, abs=1e-6)
+
+
 def test_what_does_not_fit_is_said():
     tokens, mask = torch.full((1, 3), 5), torch.ones(1, 3).bool()
     with pytest.raises(ItmlabError, match="token under token"):
         word_discrimination(torch.zeros(1, 3, 2), tokens, tokens[:, :2], mask)
-    with pytest.raises(ItmlabError, match='choose "all" or "replaced"'):
-        word_correction(torch.zeros(1, 3, 9), tokens, tokens, mask, positions="masked")
+    with pytest.raises(ItmlabError, match="choose 'all', 'replaced', 'masked'"):
+        word_correction(torch.zeros(1, 3, 9), tokens, tokens, mask, positions="some")
     with pytest.raises(ItmlabError, match="do not fit logits"):
         word_correction(torch.zeros(1, 5, 9), tokens, tokens, mask)
     with pytest.raises(ItmlabError, match="weights of -1"):

@@ -121,7 +121,7 @@ def test_a_recall_that_cannot_be_answered_is_said():
 
 
 def fields_loop(similarity: np.ndarray, captions: int, ks) -> dict:
-    """One argsort a query, the best rank among an image's captions, the rank of a caption's image."""
+    """One argsort a query, the best rank among an image's captions, the rank of a caption's image; median and mean."""
     first = [
         min(np.flatnonzero(np.argsort(-row, kind="stable") // captions == image))
         for image, row in enumerate(similarity)
@@ -134,11 +134,16 @@ def fields_loop(similarity: np.ndarray, captions: int, ks) -> dict:
         name: {k: 100 * float(np.mean(np.array(ranks) < k)) for k in ks}
         for name, ranks in (("i2t", first), ("t2i", second))
     }
-    return {**table, "rsum": sum(table["i2t"].values()) + sum(table["t2i"].values())}
+    rank = {
+        name: {"median": np.floor(np.median(ranks)) + 1, "mean": np.mean(ranks) + 1}
+        for name, ranks in (("i2t", first), ("t2i", second))
+    }
+    return {**table, "rsum": sum(table["i2t"].values()) + sum(table["t2i"].values()), "rank": rank}
 
 
 def close(table: dict, other: dict) -> bool:
-    return all(table[name] == pytest.approx(other[name]) for name in ("i2t", "t2i", "rsum"))
+    parts = ((table, other, ("i2t", "t2i", "rsum")), (table["rank"], other["rank"], ("i2t", "t2i")))
+    return all(one[name] == pytest.approx(two[name]) for one, two, names in parts for name in names)
 
 
 @settings(max_examples=40, deadline=None)
@@ -180,6 +185,15 @@ def test_a_perfect_model_has_600_and_the_other_sense_says_less():
     assert retrieval(similarity)["rsum"] == 600
     share = retrieval(similarity, sense="share")
     assert share["i2t"][1] == pytest.approx(20) and share["i2t"][5] == 100 and share["t2i"][1] == 100
+    assert share["rank"] == retrieval(similarity)["rank"] == {side: {"median": 1, "mean": 1} for side in ("i2t", "t2i")}
+
+
+def test_ranks_over_folds_are_averaged_and_ties_count_against_the_model():
+    similarity = torch.tensor([[3.0, 1, 9, 9], [2, 2, 9, 9], [9, 9, 4, 4], [9, 9, 5, 6]])
+    assert retrieval(similarity, ks=(1,), folds=2)["rank"] == {
+        "i2t": {"median": (1 + 1) / 2, "mean": (1.5 + 1.5) / 2},  # in each block one finds itself, one is tied
+        "t2i": {"median": 1.0, "mean": (1 + 1.5) / 2},
+    }
 
 
 class LargestTensor(TorchDispatchMode):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from itmlab.errors import ItmlabError
 from itmlab.metrics import (
     SemanticRanking,
+    image_relevance,
     ncs,
     ncs_of_each,
     recall,
@@ -108,8 +109,44 @@ def test_queries_that_nothing_is_relevant_to_are_counted_without_a_warning(drawn
     )
 
 
-def test_a_table_that_cannot_be_made_is_said(drawn):
+def test_as_released_unanswered_queries_count_zero(drawn):
     similarity, relevance, _ = drawn
+    relevance[0] = 0
+    as_zero = ncs(similarity.T, relevance, 5, unanswered="zero")
+    assert as_zero == pytest.approx(ncs_of_each(similarity.T, relevance, 5).nanmean().item() * 59 / 60)
+    table = semantic_retrieval(similarity, relevance, unanswered="zero")
+    assert table["NCS"]["t2i"][5] == pytest.approx(as_zero) and table["unanswered"]["NCS"]["t2i"] == 1
+    assert semantic_recall(similarity, torch.zeros(20, 60), 1, relevant=1, unanswered="zero") == 0
+    with pytest.raises(ItmlabError, match="no way 'none' with unanswered queries"):
+        ncs(similarity, relevance.T, 1, unanswered="none")
+
+
+@pytest.mark.parametrize("folds", [1, 4])
+def test_as_released_whole_images_are_relevant(drawn, folds):
+    """SR of the images with the largest sum of φ over the query's image's captions, and of all their captions."""
+    similarity, relevance, _ = drawn
+    table = semantic_retrieval(similarity, relevance, ks=(2,), relevant=2, relevant_items="images", folds=folds)
+    size, found = IMAGES // folds, {"SR": [], "SR(N)": []}
+    for image in range(IMAGES):
+        pool = range(image // size * size, image // size * size + size)
+        sums = {other: relevance[image * EACH : image * EACH + EACH, other].sum().item() for other in pool}
+        for name, out in (("SR", None), ("SR(N)", image)):
+            wanted = sorted((other for other in pool if other != out), key=sums.get, reverse=True)[:2]
+            captions = [c for other in pool if other != out for c in range(other * EACH, other * EACH + EACH)]
+            first = sorted(captions, key=lambda c: -similarity[image, c].item())[:2]
+            found[name].append(sum(c // EACH in wanted for c in first) / (2 * EACH))
+    for name, shares in found.items():
+        assert table[name]["i2t"][2] == pytest.approx(100 * sum(shares) / IMAGES, rel=1e-6)
+    shallow = image_relevance(relevance, torch.eye(IMAGES).repeat_interleave(EACH, 1).bool(), depth=1)
+    assert (shallow > 0).sum(dim=1).max() <= EACH and shallow.max() <= EACH
+
+
+def test_a_table_that_cannot_be_made_is_said(drawn):
+    similarity, relevance, positives = drawn
+    with pytest.raises(ItmlabError, match='"images" needs as many captions for each image'):
+        semantic_retrieval(similarity[:, 1:], relevance[1:], positives[:, 1:], relevant=1, relevant_items="images")
+    with pytest.raises(ItmlabError, match="no relevant items 'captions'"):
+        semantic_retrieval(similarity, relevance, relevant_items="captions")
     with pytest.raises(ItmlabError, match=r"relevance \(caption, image\); got \(20, 60\) and \(20, 60\)"):
         semantic_retrieval(similarity, relevance.T)
     with pytest.raises(ItmlabError, match="k=21 of 20"):

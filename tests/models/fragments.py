@@ -8,10 +8,13 @@ from itmlab.models import Encoded, LateInteraction, LateInteractionConfig, build
 
 CAPTIONS = ["a dog runs on the grass", "two red cars next to a tree", "cat", "a man rides a horse in a green field"]
 KINDS = ["scan_t2i", "scan_i2t", "sgr", "saf", "sgraf", "vsrn", "vsepp"]
+RELEASED = [f"{kind}, released" for kind in ("scan_t2i", "scan_i2t", "sgr", "saf", "vsrn")]
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 
 
 def build(kind: str, **changes) -> LateInteraction:
+    kind, _, preset = kind.partition(", ")
+    changes = changes | ({"preset": preset} if preset else {})
     sizes = dict(region_dimension=10, dimension=16, word_dimension=12, vocabulary_size=120, maximum_tokens=20,
                  similarity_dimension=8, graph_layers=2)  # fmt: skip
     model = build_late_interaction(LateInteractionConfig(kind=kind, **(sizes | changes)), CAPTIONS * 2, seed=0)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, ImageOps
 from safetensors.torch import load_file, save_file
 
 from itmlab.errors import ItmlabError
@@ -76,6 +76,17 @@ def test_weights_that_do_not_fit_are_named(configure, captions, tmp_path):
     assert str(tmp_path / "model.safetensors") in line and "\n" not in line
 
 
+@pytest.mark.parametrize("value", [float("nan"), -float("inf")])
+def test_weights_that_are_not_finite_are_not_loaded(value, configure, captions, tmp_path):
+    build_model(configure("vit"), captions, seed=3).save(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    weights["towers.text_projection.bias"][3] = value
+    save_file(weights, tmp_path / "model.safetensors")
+    said = r"model\.safetensors: weights that are not finite: towers\.text_projection\.bias —"
+    with pytest.raises(ItmlabError, match=said):
+        DualEncoder.load(tmp_path)
+
+
 def test_a_truncated_a_missing_and_a_foreign_file_are_one_line_each(configure, captions, tmp_path):
     build_model(configure("vit"), captions, seed=3).save(tmp_path)
     path = tmp_path / "model.safetensors"
@@ -96,7 +107,7 @@ def test_an_unknown_setting_in_the_file_is_named(configure, captions, tmp_path):
     build_model(configure("vit"), captions, seed=3).save(tmp_path)
     values = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(values | {"auto_map": "evil.py"}))
-    with pytest.raises(ItmlabError, match="unknown setting 'auto_map'"):
+    with pytest.raises(ItmlabError, match="unknown field auto_map"):
         DualEncoder.load(tmp_path)
 
 
@@ -152,6 +163,18 @@ def test_a_crop_wider_than_the_resized_picture_is_padded_with_black_as_clip_does
 def test_each_picture_is_prepared_by_itself():
     prepare, both = ImagePreparation(16), [picture(20, 31), picture(9, 5, seed=1)]
     assert torch.equal(prepare(both), torch.cat([prepare(both[:1]), prepare(both[1:])]))
+
+
+def test_a_change_gets_the_picture_in_colour_and_what_resizes_it():
+    prepare, one = (
+        ImagePreparation(24, 24, "bicubic", CLIP_PICTURES["image_mean"], CLIP_PICTURES["image_std"]),
+        picture(40, 30),
+    )
+    left = one.crop((0, 0, 20, 30))
+    found = prepare([one.convert("RGBA"), one], [lambda picture, fitted: fitted(picture.crop((0, 0, 20, 30)))] * 2)
+    assert torch.equal(found, prepare([left, left]))
+    found = prepare([one], [lambda picture, fitted: ImageOps.mirror(fitted(picture))])
+    assert torch.equal(found, prepare([one]).flip(3))
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "RGBA", "CMYK", "I", "F"])

@@ -88,7 +88,7 @@ def test_attention_maps_are_of_the_same_computation_and_leave_padding_out(model)
     tokens, image = inputs(model)
     output, usual = said(model, tokens, image, attentions=True), said(model, tokens, image)
     torch.testing.assert_close(output.itm, usual.itm, **CLOSE)
-    parts = model.embed_regions(**image).mask
+    parts = model.tagged(model.embed_regions(**image), tokens["attention_mask"].sum(dim=1)).mask
     mask = torch.cat([tokens["attention_mask"].bool(), parts], dim=1)
     for weights in output.attentions:
         assert weights.shape == (4, 3, mask.shape[1], mask.shape[1])
@@ -158,6 +158,52 @@ def test_object_tags_change_the_score_and_stand_at_their_own_positions():
     torch.testing.assert_close(said(model, longer, image).itm, usual, **CLOSE)
     with pytest.raises(ItmlabError, match="only with the OSCAR form"):
         build("uniter").prepare_images(records([2]), ["dog"])
+
+
+def by_hand(model: CrossEncoder, caption: str, tags: str, record) -> torch.Tensor:
+    """The matching logit of one pair whose text is put together as OSCAR's two fine-tunings do, without padding."""
+    config, special = model.config, {"add_special_tokens": False}
+    first, last = model.tokenizer.cls_token_id, model.tokenizer.sep_token_id
+    said = [first, *model.tokenizer(caption, **special)["input_ids"][: config.maximum_tokens - 2], last]
+    after = config.tag_positions == "after_caption"
+    start, most = len(said) if after else config.maximum_tokens, config.maximum_tokens if after else config.longest_text
+    seen = [*model.tokenizer(tags, **special)["input_ids"][: most - start - 1], last] if tags and most > start else []
+    text, places = torch.tensor([said + seen]), [*range(len(said)), *range(start, start + len(seen))]
+    kinds = torch.tensor([0] * len(said) + [1] * len(seen))
+    states = model.text.words(text) + model.text.positions(torch.tensor(places)) + model.text.types(kinds)
+    states = torch.cat(
+        [model.text.norm(states), model.embed_regions(record.features[None], record.boxes[None]).values], 1
+    )
+    hidden = model.encoder(states, torch.ones(states.shape[:2], dtype=torch.bool))[0]
+    return model.heads.itm(torch.tanh(model.pooler(hidden[:, 0])))[0, 0]
+
+
+@pytest.mark.parametrize("places", [12, 30])
+@pytest.mark.parametrize("layout", ["after_caption", "padded"])
+def test_object_tags_follow_the_caption_or_have_places_of_their_own(layout, places):
+    """Lengths of captions and tags differ, so that with few places some tags are cut and one caption leaves none."""
+    model = build("oscar", tag_positions=layout, maximum_tokens=places, object_tags=True)
+    images, tags = records([3, 5, 1, 4]), ["dog", "car car tree tree grass man", "", "man horse field grass a"]
+    named = [SimpleNamespace(**vars(one), tags=tuple(of.split()) or None) for one, of in zip(images, tags, strict=True)]
+    captions = [*CAPTIONS, "a man rides a horse in a green field next to a tree on the grass"]
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", CutCaptions)
+        found = model.similarity(model.prepare_images(named), model.prepare_captions(captions), chunk=3)
+        once = model.similarity(scores.image_side(model, named), model.prepare_captions(captions))
+        pairs = zip(images, tags, strict=True)
+        expected = [[by_hand(model, caption, of, one) for caption in captions] for one, of in pairs]
+    torch.testing.assert_close(found, torch.tensor(expected), **CLOSE)
+    torch.testing.assert_close(once, found, **CLOSE)
+    apart = scores.joined_regions([model.embed_regions(**model.prepare_images([one])) for one in named])
+    torch.testing.assert_close(model.similarity(apart, model.prepare_captions(captions[:4])), found[:, :4], **CLOSE)
+
+
+def test_without_the_setting_the_tags_of_regions_are_left_out():
+    named = [SimpleNamespace(**vars(one), tags=("dog", "tree")) for one in records([3, 2])]
+    assert "tags" not in build("oscar").prepare_images(named)
+    assert "tags" in build("oscar", object_tags=True).prepare_images(named)
+    with pytest.raises(ItmlabError, match="only the OSCAR form reads object tags"):
+        build("uniter", object_tags=True)
 
 
 def test_one_layer_is_the_textbook_computation():

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from itmlab.errors import ItmlabError
-from itmlab.models import Momentum, build_model
+from itmlab.models import DualEncoder, Momentum, build_model
 from itmlab.models.base import CutCaptions
 from itmlab.models.dual_encoder import ConvolutionalStem
 
@@ -114,6 +114,41 @@ def test_words_point_at_their_own_features(model):
     words = model.caption_words("A man rides a horse")
     assert [word for word, _ in words] == ["A", "man", "rides", "a", "horse"]
     mask = model.prepare_captions(["A man rides a horse"])["word_mask"][0]
+    assert [at for _, pieces in words for at in pieces] == mask.nonzero().flatten().tolist()
+
+
+def test_without_projections_the_towers_own_features_are_compared(configure, captions, pictures, tmp_path):
+    same = {"image_hidden": 24, "text_hidden": 24}
+    model = build_model(configure("vit", projection="none", **same), captions, seed=3).eval()
+    pixels, tokens = model.prepare_images(pictures), model.prepare_captions(captions)
+    theirs = model.towers.image(pixels).last_hidden_state[:, 1:]
+    assert torch.equal(model.encode_images(pixels).local, theirs)
+    words = model.towers.text(input_ids=tokens["input_ids"], attention_mask=tokens["attention_mask"]).last_hidden_state
+    assert torch.equal(model.encode_captions(tokens).local, words)
+    assert not [name for name, _ in model.named_parameters() if "projection" in name.split(".")[1]]
+    model.save(tmp_path)
+    again = DualEncoder.load(tmp_path)
+    assert again.config == model.config and torch.equal(again.encode_images(pixels).local, theirs)
+    for side in ("image", "text"):
+        with pytest.raises(ItmlabError, match=f"the {side} tower's 25 dimensions are the common space's, which has 24"):
+            configure("vit", projection="none", **same | {f"{side}_hidden": 25})
+    with pytest.raises(ItmlabError, match="projections of their own"):
+        configure("clip", projection="none")
+
+
+def test_with_a_number_of_words_captions_are_cleaned_wherever_they_are_read(configure, captions, tmp_path):
+    captions = [*captions, "A man's T-shirt."]
+    model = build_model(configure("vit", maximum_words=4), captions, seed=3).eval()
+    assert not {".", "'", "-"} & set(model.tokenizer.get_vocab())
+    model.save(tmp_path)
+    for one in (model, DualEncoder.load(tmp_path)):
+        long, short = (
+            one.prepare_captions([text])["input_ids"] for text in ("A DOG, runs/on the grass!", "a dog runs on")
+        )
+        assert torch.equal(long, short) and not (long == model.tokenizer.unk_token_id).any()
+    words = model.caption_words("A man's T-shirt, (red).")
+    assert [word for word, _ in words] == ["a", "mans", "t", "shirt"]
+    mask = model.prepare_captions(["A man's T-shirt, (red)."])["word_mask"][0]
     assert [at for _, pieces in words for at in pieces] == mask.nonzero().flatten().tolist()
 
 

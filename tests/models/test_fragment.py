@@ -11,10 +11,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from itmlab.data import load
 from itmlab.errors import ItmlabError
 from itmlab.models import LateInteraction, LateInteractionConfig, Momentum, build_late_interaction, joined
-from tests.models.fragments import CAPTIONS, CLOSE, KINDS, build, direction, encoded, parts, records
+from tests.models.fragments import CAPTIONS, CLOSE, KINDS, RELEASED, build, direction, encoded, parts, records
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=[*KINDS, *RELEASED])
 def model(request) -> LateInteraction:
     return build(request.param)
 
@@ -25,7 +25,8 @@ def test_features_have_unit_length_and_marked_parts(model):
         assert items.pooled.shape == (count, 16) and items.local.shape[:2] == items.mask.shape
         torch.testing.assert_close(items.pooled.norm(dim=1), torch.ones(count))
     assert images.mask.sum(1).tolist() == [3, 5, 1, 4]
-    assert captions.mask.sum(1).tolist() == [len(model.tokenizer.tokenize(text)) for text in CAPTIONS]
+    frame = 2 if model.config.released else 0
+    assert captions.mask.sum(1).tolist() == [len(model.tokenizer.tokenize(text)) + frame for text in CAPTIONS]
 
 
 def test_alone_and_in_company_features_and_scores_are_the_same(model):
@@ -97,6 +98,8 @@ def test_memory_is_bounded_by_the_chunk_whatever_the_number_of_pairs(kind):
 
 def test_gradients_reach_every_weight_that_scores_through_any_chunk(model):
     model.train()
+    for part in model.modules():  # whose statistics are those of a chunk
+        part.train(not isinstance(part, torch.nn.BatchNorm1d))
     gradients, scoring = [], [name for name, _ in model.named_parameters() if not name.startswith("writer.")]
     for chunk in (1000, 3):
         model.zero_grad()
@@ -226,6 +229,15 @@ def test_fresh_models_come_from_a_seed_and_configurations_travel_as_json():
     for one in bad:
         with pytest.raises(ItmlabError, match="model configuration"):
             LateInteractionConfig.from_dict(one)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_image_of_which_no_region_is_shown_is_refused(kind):
+    model = build(kind)
+    prepared = model.prepare_images(records([3, 2, 1]))
+    prepared["region_mask"][1] = False
+    with pytest.raises(ItmlabError, match="region_mask of image 1: no region"):
+        model.encode_images(prepared)
 
 
 def test_a_tokeniser_of_another_size_is_refused():

@@ -7,7 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from itmlab.models.matchers import Sgraf, attended_norms, cross_attention
+from itmlab.errors import ItmlabError
+from itmlab.models.matchers import PlaceNorm, Sgraf, attended_norms, cross_attention
 from tests.models.fragments import CAPTIONS, CLOSE, build, direction, encoded, parts, records
 
 
@@ -184,3 +185,32 @@ def test_scores_lie_between_zero_and_one_whatever_the_dropout():
     assert scores.min() > 0 and scores.max() < 1
     assert torch.equal(scores, model.similarity(*encoded(model)))  # none in evaluation
     assert not torch.equal(scores, model.train().similarity(*encoded(model)))
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["every place", "last places empty"])
+def test_places_are_normalised_over_the_batch_as_channels_are(whole):
+    ours, theirs = PlaceNorm(4), torch.nn.BatchNorm1d(4)
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for weights, same in zip(ours.parameters(), theirs.parameters(), strict=True):
+            same.copy_(weights.copy_(torch.randn(4)))
+    mask = torch.ones(5, 4, dtype=torch.bool)
+    for _ in range(3):
+        local = torch.randn(5, 4, 6)
+        if whole:
+            torch.testing.assert_close(ours(local, mask), theirs(local))
+        else:  # images 2 to 4 have no region 3, none has region 4
+            mask[2:, 2], mask[:, 3] = False, False
+            found, expected = ours(local, mask), theirs(local)
+            torch.testing.assert_close(found[:, :2], expected[:, :2])
+            torch.testing.assert_close(found[:2, 2], torch.nn.functional.batch_norm(
+                local[:2, 2:3], None, None, ours.weight[2:3], ours.bias[2:3], training=True)[:, 0])  # fmt: skip
+    kept = slice(None) if whole else slice(2)
+    torch.testing.assert_close(ours.running_mean[kept], theirs.running_mean[kept])
+    torch.testing.assert_close(ours.running_var[kept], theirs.running_var[kept])
+    if whole:
+        torch.testing.assert_close(ours.eval()(local, mask), theirs.eval()(local))
+    else:
+        assert ours.running_var[3] == 1
+    with pytest.raises(ItmlabError, match="an image has 5 regions, and the released batch normalisation 4 places"):
+        ours(torch.randn(1, 5, 6), torch.ones(1, 5, dtype=torch.bool))

@@ -1,9 +1,12 @@
 """One transformer reads images and captions apart: no feature knows of the other side."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.nn import functional
 
+from itmlab.errors import ItmlabError
 from itmlab.models import OscarDualEncoder, OscarDualEncoderConfig, build_oscar_dual_encoder
 from tests.models import cross_encoders
 from tests.models.cross_encoders import CAPTIONS, CLOSE, inputs, records
@@ -30,7 +33,7 @@ def pair(model):
 def test_pooled_features_are_means_over_the_transformers_own_parts(model, pair):
     images, captions = pair
     tokens, image = inputs(model.tower)
-    embedded = model.tower.embed_regions(**image)
+    embedded = model.tower.tagged(model.tower.embed_regions(**image))
     for row in range(4):
         words = tokens["word_mask"][row]
         alone = model.tower.encoder(
@@ -68,6 +71,18 @@ def test_one_word_one_region_and_no_word_are_finite():
     assert model.similarity(images, captions).isfinite().all()
 
 
+def test_an_image_of_which_no_part_is_shown_is_refused():
+    model = OscarDualEncoder.of(cross_encoders.build("oscar"))
+    prepared = model.prepare_images(records([3, 2]))
+    prepared["region_mask"][1] = False
+    with pytest.raises(ItmlabError, match="region_mask of image 1: no region"):
+        model.encode_images(prepared)
+    tagged = (
+        prepared | model.prepare_images(records([3, 2]), tags=["dog", "car"]) | {"region_mask": prepared["region_mask"]}
+    )
+    assert model.encode_images(tagged).pooled.isfinite().all()  # its tags are parts too
+
+
 def test_every_weight_is_trained_and_no_head_is_left(model):
     tokens, image = inputs(model.tower)
     images, captions = model.train()(image, tokens)
@@ -101,3 +116,30 @@ def test_fresh_models_come_from_captions_and_a_seed():
     assert first.training and first.reads == "pictures" and first.patch_grid == (8, 8)
     assert all(torch.equal(*both) for both in zip(first.parameters(), same.parameters(), strict=True))
     assert OscarDualEncoder.of(cross_encoders.build("oscar")).reads == "regions"
+
+
+@pytest.mark.parametrize("matcher", ["sgr", "saf", "sgraf"])
+def test_sgraf_above_it_compares_what_it_makes_of_regions_and_word_pieces(matcher, tmp_path):
+    """ITContrast, Table 1, "Ours (SGRAF)": OSCAR in the place of the recurrent network and the linear map."""
+    tower = cross_encoders.build("oscar", "regions")
+    config = OscarDualEncoderConfig(**tower.config.to_dict(), matcher=matcher, similarity_dimension=6)
+    model = build_oscar_dual_encoder(replace(config, matcher_dropout=0.0), tower.tokenizer, seed=0).eval()
+    plain = OscarDualEncoder.of(tower)
+    model.tower.load_state_dict(plain.tower.state_dict())
+    (images, captions), (apart, said) = features(model), features(plain)
+    for ours, theirs in ((images, apart), (captions, said)):
+        torch.testing.assert_close(ours.pooled, theirs.pooled, **CLOSE)
+        units = functional.normalize(theirs.local, dim=-1)[theirs.mask]
+        torch.testing.assert_close(ours.local[ours.mask], units, **CLOSE)
+    with torch.no_grad():
+        scores = model.similarity(images, captions, chunk=3)
+        torch.testing.assert_close(scores, model.matcher(*model.matcher.with_globals(images, captions)), **CLOSE)
+        assert model.similarity(images, model.encode_captions(model.prepare_captions(["", "a dog"]))).isfinite().all()
+    assert ((scores > 0) & (scores < 1)).all() and scores.unique().numel() == scores.numel()
+    model.save(tmp_path)
+    again = OscarDualEncoder.load(tmp_path)
+    assert again.config == model.config and torch.equal(again.similarity(images, captions, chunk=3), scores)
+    model.train().similarity(
+        *[side._replace(local=side.local.requires_grad_()) for side in (images, captions)]
+    ).sum().backward()
+    assert images.local.grad.abs().sum() > 0 and captions.local.grad.abs().sum() > 0

@@ -2,12 +2,15 @@
 
 import dataclasses
 import json
+from dataclasses import replace
 
 import pytest
 
 from itmlab import recipes
+from itmlab.data.pictures import Augmentation
 from itmlab.errors import ItmlabError
 from itmlab.losses import LossWeights
+from itmlab.models import DualEncoderConfig, LateInteractionConfig
 from itmlab.recipes.recipe import Recipe
 from itmlab.recipes.settings import AdaptiveMarginSettings, LossSettings, SynthesisSettings
 from itmlab.runs.checkpoint import shipped_directory, shipped_names
@@ -22,10 +25,26 @@ def test_fne_at_base_has_the_values_of_the_paper():
     assert (base.memory.length, base.memory.momentum) == (8192, 0.995)
     optimiser = base.optimiser
     assert (optimiser.kind, optimiser.learning_rate, optimiser.schedule) == ("adam", 2e-5, "step")
-    assert (optimiser.milestones, optimiser.clip, optimiser.weight_decay) == ((5, 15), 2.0, 0.0)
+    assert (optimiser.milestones, optimiser.weight_decay) == ((5, 15), 0.0)
+    assert optimiser.clip == 2, "the released code divides its hinges by the batch before it clips"
     assert base.loss.margin == 0.2
     options = base.sampler.build().options
     assert (options["prior"], options["threshold"], options["sharpness"]) == (1e-4, 0.01, 0.5)
+
+
+def test_fne_at_base_as_released_has_the_values_of_the_code():
+    """Train.py, data.py and model.py of LuminosityX/FNE; what is in its loss is the sampler's preset."""
+    paper, released = (recipes.get("fne", "base", preset=preset) for preset in ("paper", "released"))
+    assert paper == recipes.fne.sized("base") and paper.data.augmentation is None
+    assert released.model == DualEncoderConfig.base("released") and released.memory.length == 8224 == 257 * 32
+    assert released.data.augmentation == Augmentation(crop=(0.5, 1.0), flip=0.5, randaugment=(2, 7))
+    assert released.optimiser.precision == "float32" and released.sampler.options == {"preset": "released"}
+    same = {"model": paper.model, "memory": paper.memory, "sampler": paper.sampler, "optimiser__precision": "auto"}
+    assert released.replace(**same, data__crop=None, data__flip=0, data__randaugment=None) == paper
+    assert Recipe.from_json(json.loads(json.dumps(released.to_json()))) == released
+    for name, size in (("fne", "tiny"), ("triplet", "base")):
+        with pytest.raises(ItmlabError, match=f"no preset 'released' of {name} in size {size}"):
+            recipes.get(name, size, preset="released")
 
 
 def test_every_recipe_comes_in_every_size_and_keeps_its_method():
@@ -79,6 +98,7 @@ def test_recipes_of_before_a_field_came_read_and_are_written_as_they_were():
             one for one in later if getattr(recipe, one) is not None
         ]
         assert Recipe.from_json(written) == recipe
+    assert not {"crop", "flip", "randaugment"} & set(recipes.fne.sized("base").to_json()["data"])
     for part in ("steps", "validation"):
         assert part not in recipes.fne.to_json()["data"] and part in recipes.tags.to_json()["data"]
     for part in ("warm_up_share", "betas"):
@@ -104,6 +124,7 @@ def test_tags_dc_at_base_and_large_has_the_values_of_the_paper(size, kept, synth
         assert (settings.matching, settings.masking, settings.generator) == ("triplet", "phrase", "dynamic")
         assert (settings.correction, settings.replaced_weight, settings.kept_weight) == ("all", 1.0, 1.0)
         assert recipe.optimiser.betas == (0.9, 0.98) and recipe.optimiser.schedule == "linear"
+        assert recipe.optimiser.epsilon == 1e-6 and recipe.data.batch_size * recipe.data.accumulate >= 128
         assert recipe.optimiser.warm_up_share == 0.1 and recipe.model.dropout == 0.1 and recipe.start is None
     assert first.tags.weights == LossWeights(1.0, 0.1, synthetic, 0.0, 0.0)
     assert second.tags.weights == LossWeights(1.0, 0.1, synthetic, synthetic, synthetic)
@@ -113,11 +134,40 @@ def test_tags_dc_at_base_and_large_has_the_values_of_the_paper(size, kept, synth
     assert (first.model.layers, first.model.hidden) == {"base": (12, 768), "large": (24, 1024)}[size]
 
 
+@pytest.mark.parametrize(("size", "kept", "synthetic", "rate"), [("base", 31, 1e-4, 5e-5), ("large", 23, 5e-4, 4e-5)])
+def test_tags_on_coco_has_the_other_half_of_table_5(size, kept, synthetic, rate):
+    first, second = recipes.get("tags+coco", size), recipes.get("tags_dc+coco", size)
+    assert first.tags.weights == LossWeights(1.0, 0.05, synthetic, 0.0, 0.0)
+    assert second.tags.weights == LossWeights(1.0, 0.05, synthetic, 5e-4, 5e-4)
+    assert (first.optimiser.learning_rate, second.optimiser.learning_rate) == (rate, 1e-5)
+    for name in ("tags", "tags_dc"):
+        flickr, coco = recipes.get(name, size), recipes.get(f"{name}+coco", size)
+        assert coco.tags.hardest == kept and coco.tags.temperature == 1.5
+        assert coco.replace(name=name, tags__weights=flickr.tags.weights, data=flickr.data) == flickr
+        assert recipes.get(f"{name}+coco").replace(name=name) == recipes.get(name), "in tiny there is one world"
+
+
+def test_the_released_scripts_of_tags_by_name():
+    """LibertFan/TAGS, `run_cmds/train_pnsgd_base_flickr.sh` and `train_pnsgd2_large_coco.sh`; METHODS 3.7."""
+    first = recipes.get("tags", "base", preset="released")
+    assert first.tags.weights == LossWeights(1.0, 0.05, 5e-4, 0.0, 0.0) and first.tags.temperature == 2.0
+    assert first.data.batch_size * first.data.accumulate == 16 * 8
+    second = recipes.get("tags_dc+coco", "large", preset="released")
+    assert second.tags.weights == LossWeights(1.0, 0.05, 1e-4, 5e-4, 5e-4) and second.tags.temperature == 1.5
+    assert second.data.batch_size * second.data.accumulate == 32 * 8
+    assert (second.tags.top_k, second.tags.hardest) == (31, 31)
+    for recipe in (first, second):
+        assert (recipe.tags.word_means, recipe.tags.correction, recipe.tags.kept_weight) == ("captions", "masked", 0.11)
+        assert not recipe.tags.filtered
+        assert Recipe.from_json(recipe.to_json()) == recipe
+
+
 @pytest.mark.parametrize("size", ["tiny", "base", "large"])
-def test_the_ablations_of_tags_differ_from_it_in_one_thing(size):
-    tags = recipes.get("tags", size)
-    assert recipes.get("wm", size) == tags.replace(name="wm", tags__masking="word")
-    assert recipes.get("sg", size) == tags.replace(name="sg", tags__generator="static")
+@pytest.mark.parametrize("data", ["", "+coco"])
+def test_the_ablations_of_tags_differ_from_it_in_one_thing(data, size):
+    tags = recipes.get(f"tags{data}", size)
+    assert recipes.get(f"wm{data}", size) == tags.replace(name=f"wm{data}", tags__masking="word")
+    assert recipes.get(f"sg{data}", size) == tags.replace(name=f"sg{data}", tags__generator="static")
     assert recipes.get("uniter", size).tags.weights.wanted == ("retrieved",)
 
 
@@ -187,25 +237,60 @@ def test_its_parts_go_onto_every_encoder_by_name(encoder, size):
 
 
 @pytest.mark.parametrize(
-    ("encoder", "epochs", "falls"), [("scan", 30, 15), ("vsrn", 30, 15), ("vsepp", 30, 15), ("sgraf", 40, 30)]
+    ("encoder", "epochs", "falls"),
+    [(name, 30, 15) for name in ("scan", "scan_i2t", "vsrn", "vsepp")]
+    + [("sgraf", 40, 30), ("sgr", 40, 30), ("saf", 30, 20)],
 )
 def test_the_matchers_at_base_have_the_values_of_their_papers(encoder, epochs, falls):
     base = recipes.get(encoder, "base")
     assert (base.data.epochs, base.data.batch_size, base.loss.margin) == (epochs, 128, 0.2)
     optimiser = base.optimiser
-    assert (optimiser.kind, optimiser.learning_rate, optimiser.milestones, optimiser.clip) == (
-        "adam",
-        2e-4,
-        (falls,),
-        2.0,
-    )
+    assert (optimiser.kind, optimiser.learning_rate, optimiser.milestones) == ("adam", 2e-4, (falls,))
+    assert optimiser.clip == 2 / 128, "2 of hinges summed over the batch, of which ours is the mean"
     assert (base.model.region_dimension, base.model.word_dimension) == (2048, 300)
 
 
-def test_a_matcher_of_another_kind_keeps_it_at_every_size():
+def test_a_matcher_keeps_what_was_changed_of_its_method_at_every_size():
     for kind in ("scan_i2t", "saf", "sgr"):
         mine = recipes.scan.replace(name="mine", model__kind=kind, model__aggregation="mean").sized("base")
-        assert (mine.model.kind, mine.model.aggregation, mine.model.dimension) == (kind, "mean", 1024)
+        assert mine.model == LateInteractionConfig.base(kind, aggregation="mean")  # i2t with its own λ: 4 and 5
+        assert mine.optimiser == recipes.get(kind, "base").optimiser
+    changes = {"lambda_softmax": 4.0, "lambda_lse": 20.0, "batch_norm": True, "dropout": 0.1, "graph_layers": 2}
+    for name in ("scan", "scan_i2t", "sgraf"):
+        mine = recipes.get(name).replace(**{f"model__{field}": value for field, value in changes.items()})
+        for size in ("base", "large", "tiny"):
+            assert mine.sized("base").sized(size).model == replace(recipes.get(name, size).model, **changes)
+    released = recipes.get("vsrn", "base", preset="released")
+    assert released.sized("tiny").sized("base").model == released.model
+
+
+@pytest.mark.parametrize("size", ["tiny", "base"])
+def test_sam_as_released_has_the_values_of_its_readme(size):
+    """`--metric_samples soft --metric_div 10 --cider_weight 5` on Flickr30K; COCO's 10 % has values of its own."""
+    margin = recipes.get("sam", size, preset="released").adaptive_margin
+    assert (margin.preset, margin.negatives, margin.temperature, margin.weight) == ("released", "softest", 10.0, 5.0)
+    assert margin.with_triplet and margin.ceiling == 1.0
+    paper = recipes.get("sam", size)
+    assert recipes.get("sam", size, "released").replace(adaptive_margin=paper.adaptive_margin) == paper
+
+
+@pytest.mark.parametrize("name", ["scan", "scan_i2t", "sgr", "saf", "vsrn"])
+def test_the_released_matchers_are_the_papers_with_a_preset(name):
+    paper, released = recipes.get(name, "base"), recipes.get(name, "base", preset="released")
+    assert released.model.released and not paper.model.released
+    assert released.optimiser.milestones == ((10, 20) if name == "vsrn" else paper.optimiser.milestones)
+    assert Recipe.from_json(released.to_json()) == released
+    assert released.replace(model=paper.model, optimiser=paper.optimiser) == paper
+
+
+@pytest.mark.parametrize("size", ["tiny", "base", "large"])
+def test_sgraf_on_oscars_features_is_oscar_with_a_matcher_and_sgrafs_loss(size):
+    """ITContrast, Tables 1 and 2, "Ours (SGRAF)"."""
+    recipe, oscar = recipes.get("oscar_sgraf", size), recipes.get("oscar", size)
+    assert recipe.model.matcher == "sgraf" and recipe.loss == LossSettings("max_of_hinges") and not recipe.synthesis
+    assert (recipe.start, recipe.optimiser) == (oscar.start, oscar.optimiser)
+    plain = replace(recipe.model, matcher=None, similarity_dimension=256, matcher_dropout=0.4)
+    assert plain == oscar.model and (size == "tiny" or recipe.data == oscar.data)
 
 
 def test_names_that_were_published_are_kept_in_files_and_read_with_the_new_ones():

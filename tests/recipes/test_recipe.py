@@ -72,11 +72,11 @@ WRONG = [
     ({"data.epochs": 2.5}, "data.epochs is 2.5, wanted a whole number"),
     ({"data.epochs": True}, "data.epochs is True, wanted a whole number"),
     ({"optimiser.learning_rate": -1.0}, "optimiser.learning_rate is -1.0, wanted more than 0"),
-    ({"optimiser.learning_rate": float("inf")}, "optimiser.learning_rate is inf, wanted more than 0"),
+    ({"optimiser.learning_rate": float("inf")}, "optimiser.learning_rate is inf, wanted a finite number"),
     ({"optimiser.milestones": [5, "x"]}, "optimiser.milestones[1] is 'x', wanted a whole number"),
     ({"memory.momentum": 1.0}, "memory.momentum is 1.0, wanted 0 to below 1"),
     ({"memory": 5}, "memory is 5, wanted an object with fields"),
-    ({"loss.margin": float("nan")}, "loss.margin is nan, wanted 0 or more"),
+    ({"loss.margin": float("nan")}, "loss.margin is nan, wanted a finite number"),
     ({"loss.kind": "info_nce"}, "wanted null, as loss.kind 'info_nce' takes all negatives"),
     ({"sampler": None}, "sampler is None, wanted one, as loss.kind is 'sampled_triplet'"),
     ({"name": ""}, "name is '', wanted a name"),
@@ -105,6 +105,27 @@ def test_it_is_said_alike_of_a_file(changes, said, tmp_path):
     with pytest.raises(ItmlabError) as error:
         Recipe.load(path)
     assert said in str(error.value) and str(path) in str(error.value)
+
+
+def numbers_of(settings, path=""):
+    """The path, settings and field of every number that is not whole."""
+    for item in dataclasses.fields(settings):
+        value = getattr(settings, item.name)
+        if dataclasses.is_dataclass(value):
+            yield from numbers_of(value, f"{path}{item.name}.")
+        elif isinstance(value, float):
+            yield f"{path}{item.name}", settings, item.name
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("name", ["sam", "tags_dc", "scan+syn", "fne"])
+def test_a_number_that_json_has_not_is_refused(name, value):
+    recipe = recipes.get(name)
+    for path, settings, field in numbers_of(recipe):
+        with pytest.raises(ItmlabError, match=f"{field} is .*(nan|inf), wanted a finite number"):
+            recipe.replace(**{path: value})
+        with pytest.raises(ItmlabError):
+            dataclasses.replace(settings, **{field: value})
 
 
 @pytest.mark.parametrize(
@@ -144,6 +165,12 @@ WRONG_TOWERS = [
     ({"memory": {}}, "memory is MemorySettings(length=8192, momentum=0.995), wanted null"),
     ({"start": ""}, "start is '', wanted a run's name, a directory, or null"),
     ({"data.steps": 0}, "data.steps is 0, wanted 1 or more, or null"),
+    ({"data.flip": 1.5}, "data.flip is 1.5, wanted 0 to 1"),
+    ({"data.crop": [0.5, 1.5]}, "data.crop is (0.5, 1.5), wanted two shares of the area, such as [0.5, 1.0], or null"),
+    ({"data.crop": [0, 1]}, "data.crop is (0.0, 1.0), wanted two shares"),
+    ({"data.crop": 0.5}, "data.crop is 0.5, wanted a list"),
+    ({"data.randaugment": [2, 11]}, "data.randaugment is (2, 11), wanted how many operations and a magnitude of 0 to"),
+    ({"data.randaugment": [2]}, "data.randaugment is [2], wanted a list of 2"),
     ({"optimiser.warm_up": 1.0}, "optimiser.warm_up_share is 0.1, wanted 0, as optimiser.warm_up is given"),
     ({"optimiser.betas": [0.9, 1.0]}, "optimiser.betas is (0.9, 1.0)"),
 ]
@@ -170,6 +197,7 @@ def test_a_model_is_read_as_the_configuration_whose_fields_it_has():
     [
         ("scan+syn", {"synthesis.clusters": 0}, "synthesis.clusters is 0, wanted 1 or more"),
         ("scan+syn", {"synthesis.sigma": 0.0}, "synthesis.sigma is 0.0, wanted more than 0"),
+        ("scan+syn", {"synthesis.sigma": 1e-30}, "synthesis.sigma is 1e-30, wanted 1e-06 to 1e+06"),
         ("scan+syn", {"synthesis.weight": "identity"}, "did you mean weights?"),
         ("scan+info", {"loss.noise": -1}, "loss.noise is -1, wanted 0 or more"),
         ("scan", {"memory": {}}, "wanted null, as the model compares parts"),

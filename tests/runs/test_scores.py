@@ -1,14 +1,20 @@
 """Models of any kind are evaluated alike."""
 
+from copy import copy
+
 import pytest
 import torch
 from safetensors.torch import load_file
 from torch import nn
 
 from itmlab.errors import ItmlabError
-from itmlab.metrics import cider_matrix, retrieval, spice_matrix
+from itmlab.metrics import cider_matrix, recall, retrieval, spice_matrix
 from itmlab.metrics.semantic import ncs, semantic_retrieval
-from itmlab.runs.scores import evaluate, relevance_matrix, similarity, write_embeddings
+from itmlab.models import LateInteractionConfig, build_late_interaction
+from itmlab.runs.run import ensemble
+from itmlab.runs.scores import encoded, evaluate, relevance_matrix, similarity, write_embeddings
+from itmlab.runs.search import PairSearch
+from itmlab.scenes import load
 from itmlab.storage import read_json
 
 
@@ -39,7 +45,7 @@ def test_it_is_the_recall_of_the_similarities(finished, data):
     test = data.split("test")
     scores = similarity(finished.model, test)
     assert scores.shape == (8, 16)
-    assert finished.evaluate(data) == retrieval(scores, test.positives, ks=(1, 5))  # a tenth place needs ten images
+    assert finished.evaluate(data, ks=(1, 5)) == retrieval(scores, test.positives, ks=(1, 5))
     whole = finished.evaluate(data, split=None, folds=3)
     assert whole == retrieval(similarity(finished.model, data), data.positives, ks=(1, 5, 10), folds=3)
     assert set(whole["i2t"]) == {1, 5, 10}
@@ -71,9 +77,31 @@ def test_relevance_is_cider_or_spice_of_each_caption_to_each_image(data):
         relevance_matrix(test, "cidre")
 
 
-def test_a_very_small_set_is_cut_off_earlier(finished, data):
-    semantic = finished.evaluate(data, relevance="cider")["semantic"]  # 8 pictures
-    assert set(semantic["NCS"]["i2t"]) == {1, 5}
+def test_fewer_candidates_than_k_are_refused_before_anything_is_scored(finished, data, monkeypatch):
+    assert set(finished.evaluate(data, ks=(1, 7), relevance="cider")["semantic"]["NCS(N)"]["i2t"]) == {1, 7}
+    finished.model.eval()
+    monkeypatch.setattr(type(finished.model), "similarity", None)
+    few = data.select(range(20))
+    for ask, said in (
+        (lambda: finished.evaluate(data), "k=10 of 8 candidates — choose k from 1 to 8, or rank more candidates"),
+        (lambda: ensemble([finished]).evaluate(data), "k=10 of 8 candidates"),
+        (lambda: finished.evaluate(data, ks=(1, 8), relevance="cider"), "k=8 of 7 candidates"),  # less ground truth
+        (lambda: finished.evaluate(few, split=None, folds=4), "k=10 of 5 candidates"),
+        (lambda: finished.evaluate(data, ks=(0,)), "k=0 of 8 candidates"),
+        (lambda: finished.evaluate(few, split=None, folds=3), "20 images cannot be cut"),
+        (lambda: finished.evaluate(few, split=None, relevance="cidre"), "did you mean cider"),
+        (lambda: recall(torch.rand(3, 8), torch.ones(3, 8).bool(), 10), "k=10 of 8 candidates"),
+        (lambda: retrieval(torch.rand(8, 16)), "k=10 of 8 candidates"),
+    ):
+        with pytest.raises(ItmlabError, match=said):
+            ask()
+
+
+def test_an_image_without_captions_is_said_before_anything_is_scored(finished, data):
+    bare = copy(data)
+    bare.image_of_caption = data.image_of_caption.clamp(min=1)
+    with pytest.raises(ItmlabError, match="1 of 48 have no positive, the first is image 0"):
+        finished.evaluate(bare, split=None)
 
 
 def test_evaluation_is_without_dropout_and_leaves_the_mode_as_it_was(finished, data):
@@ -92,3 +120,26 @@ def test_embeddings_are_written_with_their_ids(finished, data, tmp_path):
     assert tensors["images"].norm(dim=1).tolist() == pytest.approx([1] * 8, abs=1e-5)
     torch.testing.assert_close(tensors["images"] @ tensors["captions"].T, similarity(finished.model, test))
     assert tensors["image_of_caption"].equal(test.image_of_caption)
+
+
+def test_what_sgraf_makes_of_one_item_alone_is_made_once(tmp_path, monkeypatch):
+    data = load(images=120, cache=tmp_path, regions=True)
+    model = build_late_interaction(LateInteractionConfig.tiny("saf"), data.captions, seed=0).eval()
+    counted = {"images": 0, "captions": 0}
+    for of, attention in (("images", model.matcher.of_images), ("captions", model.matcher.of_captions)):
+        once = attention.forward
+
+        def forward(local, mask, of=of, once=once):
+            counted[of] += len(local)
+            return once(local, mask)
+
+        monkeypatch.setattr(attention, "forward", forward)
+    scores = similarity(model, data)  # in three parts, for interruptions
+    assert counted == {"images": len(data), "captions": len(data.captions)}
+    some = encoded(model, [data.regions[i] for i in range(3)], "images"), encoded(model, data.captions[:4], "captions")
+    torch.testing.assert_close(model.similarity(*some, ready=True), scores[:3, :4])
+    before = dict(counted)
+    search = PairSearch(model, data)
+    for sentence in data.captions[:3]:
+        search.search(sentence, 2, "images")
+    assert (counted["images"], counted["captions"]) == (before["images"] + len(data), before["captions"] + 3)

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import normalize
 
-from itmlab.errors import ItmlabError, MissingPart
+from itmlab.errors import MissingPart
 from itmlab.runs import search
 from itmlab.runs.search import Index
+from tests.refusals import refused
 
 
 def unit_vectors(count, dimension, seed):
@@ -71,8 +72,6 @@ def test_faiss_is_taken_when_it_is_there_and_worth_it(monkeypatch):
 def test_what_cannot_be_searched_is_said():
     index = Index(unit_vectors(4, 8, 0))
     for queries, k, said in ((torch.ones(1, 8), 0, "k is 0"), (torch.ones(1, 7), 1, r"queries of shape \(1, 7\)")):
-        with pytest.raises(ItmlabError, match=said):
-            index.search(queries, k)
+        refused(said, index.search, queries, k)
     for features, said in ((torch.empty(0, 8), r"not \(0, 8\)"), (torch.full((2, 2), torch.nan), "finite")):
-        with pytest.raises(ItmlabError, match=said):
-            Index(features)
+        refused(said, Index, features)

@@ -55,6 +55,21 @@ def test_the_deterministic_ones_do_what_the_loop_does(sampler, rule, seed, ancho
     assert half.tolist() == chosen.tolist()
 
 
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), rank=st.integers(0, 7), share=st.floats(0, 1))
+def test_so_many_stand_before_the_one_at_a_rank(seed, rank, share):
+    """In the order of a stable sort; an anchor with too few takes its last."""
+    source = generator(seed)
+    scores, positives = torch.randint(-4, 5, (4, 6), generator=source) / 4, torch.rand(4, 6, generator=source) < share
+    for sampler, sign in ((Hardest(rank), -1), (Softest(rank), 1)):
+        chosen = sampler(scores, positives, scores[:, 0], generator=source).tolist()
+        for row, mask, found in zip(scores.tolist(), positives.tolist(), chosen, strict=True):
+            others = sorted((index for index in range(6) if not mask[index]), key=lambda index: sign * row[index])
+            assert found == (others[: rank + 1][-1] if others else -1)
+    with pytest.raises(ItmlabError, match="counts from 0, not -1"):
+        Softest(-1)
+
+
 def test_semi_hard_takes_from_the_band_then_just_above_it_then_below():
     scores = torch.tensor([[0.1, 0.35, 0.45, 0.7, 0.9], [0.1, 0.2, 0.25, 0.7, 0.9], [0.1, 0.2, 0.25, 0.0, 0.1]])
     chosen = SemiHard(0.2)(scores, torch.zeros(3, 5).bool(), torch.full((3,), 0.5), generator=generator())

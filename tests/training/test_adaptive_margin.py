@@ -26,27 +26,33 @@ def objective(name="sam", **changes):
     return Objective(recipe, memory, torch.Generator().manual_seed(0), relevance)
 
 
-def by_loops(batch, pool, rows, *, negatives="softest", temperature=10.0, fault=None):
+def by_loops(
+    batch, pool, rows, *, negatives="softest", temperature=10.0, rank=0, weight=1.0, reading="pairs", fault=None
+):
     """L_SAM of Eq. 7, anchor by anchor; `batch` and `pool` are features of images and captions, `rows` their ids."""
     (images, captions, matches), (image_ids, caption_ids), (pool_images, pool_captions) = batch, rows, pool
-    total = []
-    for direction, anchors, own, candidates in (
-        ("i2t", images, matches[1], captions),
-        ("t2i", captions, matches[0], images),
-    ):
+    total, choices = [], {}
+    sides = (("i2t", images, matches[1], captions), ("t2i", captions, matches[0], images))
+    for direction, anchors, _, candidates in sides:
         for row in range(len(anchors)):
             others = [column for column in range(len(pool_images)) if pool_images[column] != image_ids[row]]
             scores = {column: (anchors[row] @ candidates[column]).item() for column in others}
             farthest = (negatives == "softest") != (fault == "inverted names")
-            taken = (min if farthest else max)(others, key=scores.get)
+            choices[direction, row] = sorted(others, key=scores.get, reverse=not farthest)[rank]
+    for direction, anchors, own, candidates in sides:
+        for row in range(len(anchors)):
+            taken = choices[direction, row]
             shifted = (row + 1) % len(anchors) if fault == "misaligned margins" else row
             image, caption = image_ids[shifted], caption_ids[shifted]
             from_image = (direction == "i2t") != (fault == "swapped directions")
             other = RELEVANCE[image, pool_captions[taken]] if from_image else RELEVANCE[pool_images[taken], caption]
+            if reading != "pairs":  # φ(G_p, ·) of the caption of this hinge's negative, or as printed of the other's
+                asked = {"i2t": "t2i", "t2i": "i2t"}[direction] if reading == "printed" else direction
+                other = RELEVANCE[image, pool_captions[choices[asked, row]]]
             margin = min(1.0, ((RELEVANCE[image, caption] - other) / temperature).item())
             hinge = margin + anchors[row] @ candidates[taken] - anchors[row] @ own[row]
             total.append(hinge.clamp(min=0))
-    return sum(total) / len(images)
+    return weight * sum(total) / len(images)
 
 
 def in_batch(images, captions, **settings):
@@ -63,6 +69,23 @@ def test_it_is_equation_7(negatives, temperature):
     expected = in_batch(images, captions, negatives=negatives, temperature=temperature)
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5) and loss.item() > 0
     assert len(chosen) == 12
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"reading": "corrected"},
+        {"reading": "printed"},
+        {"weight": 5.0},
+        {"rank": 2},
+        {"negatives": "hardest", "rank": 1, "reading": "printed", "weight": 0.5},
+    ],
+)
+def test_its_other_readings_are_those_of_the_loops(settings):
+    images, captions = features(0)
+    loss = objective(adaptive_margin={"with_triplet": False, **settings})(images, captions, IDS, ROWS, None, epoch=1)
+    assert loss.loss.item() == pytest.approx(in_batch(images, captions, **settings).item(), rel=1e-5)
+    assert abs(loss.loss.item() - in_batch(images, captions).item()) > 1e-3
 
 
 @pytest.mark.parametrize("fault", ["inverted names", "misaligned margins", "swapped directions"])
@@ -180,6 +203,9 @@ def test_settings_are_checked_and_survive_json():
         ({"adaptive_margin__ceiling": -1}, "adaptive_margin.ceiling is -1.0, wanted more than 0"),
         ({"adaptive_margin__negatives": "softes"}, "did you mean softest?"),
         ({"adaptive_margin__tau": 3}, "unknown field adaptive_margin.tau"),
+        ({"adaptive_margin__rank": -1}, "adaptive_margin.rank is -1, wanted 0 or more"),
+        ({"adaptive_margin": {"preset": "released", "reading": "printed"}}, "reading is 'printed', wanted 'pairs'"),
+        ({"adaptive_margin": {"preset": "released"}, "memory": {"length": 4}}, "memory is MemorySettings"),
     ):
         with pytest.raises(ItmlabError, match=said.replace("?", r"\?")):
             recipes.sam.replace(**changes)
@@ -187,7 +213,14 @@ def test_settings_are_checked_and_survive_json():
 
 def test_a_recipe_without_one_is_written_as_before():
     assert "adaptive_margin" not in recipes.fne.to_json()
-    assert recipes.sam.to_json()["adaptive_margin"]["temperature"] == 10.0
+    assert recipes.sam.to_json()["adaptive_margin"] == {
+        "temperature": 10.0,
+        "negatives": "softest",
+        "with_triplet": True,
+        "ceiling": 1.0,
+        "relevance": "cider",
+        "tokenise": "whitespace",
+    }
 
 
 @pytest.mark.parametrize("changes", [{}, {"memory": {"length": 20, "momentum": 0.9}}])

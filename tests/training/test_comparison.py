@@ -7,7 +7,7 @@ from itmlab import recipes
 from itmlab.errors import ItmlabError
 from itmlab.metrics.semantic import ncs
 from itmlab.runs.scores import relevance_matrix, similarity
-from itmlab.training.comparison import RECALLS, Comparison, compare, compare_reduced, directory_name, stretched
+from itmlab.training.comparison import RECALLS, Comparison, compare, compare_data_fractions, directory_name, with_epochs
 from tests.training.world import micro
 
 
@@ -15,7 +15,7 @@ from tests.training.world import micro
 def trained(data, tmp_path_factory):
     root = tmp_path_factory.mktemp("compare")
     given = {"triplet": micro("triplet"), "<b>FNE</b>": micro("fne")}
-    return root, given, compare(given, data, seeds=2, run_root=root, split="val", progress=False)
+    return root, given, compare(given, data, seeds=2, run_root=root, split="train", progress=False)
 
 
 def test_each_seed_has_the_recall_of_its_run(trained, data):
@@ -28,9 +28,9 @@ def test_each_seed_has_the_recall_of_its_run(trained, data):
         ("<b>FNE</b>", 1),
     ]
     for row, run in zip(rows, [run for group in comparison.runs.values() for run in group], strict=True):
-        scores = run.evaluate(data, split="val")
+        scores = run.evaluate(data, split="train")
         for direction in ("i2t", "t2i"):
-            for k in (1, 5):
+            for k in (1, 5, 10):
                 assert row[f"{direction} R@{k}"] == pytest.approx(scores[direction][k])
         assert row["RSum"] == pytest.approx(sum(row[measure] for measure in RECALLS))
 
@@ -81,7 +81,7 @@ def test_what_is_trained_is_not_trained_again(trained, data):
     root, given, comparison = trained
     weights = sorted(root.rglob("model.safetensors"))
     before = [path.stat().st_mtime_ns for path in weights]
-    again = compare(given, data, seeds=[1, 0], run_root=root, baseline="<b>FNE</b>", split="val", progress=False)
+    again = compare(given, data, seeds=[1, 0], run_root=root, baseline="<b>FNE</b>", split="train", progress=False)
     assert [path.stat().st_mtime_ns for path in weights] == before and len(weights) == 4
     assert again.table()[0]["difference"] == pytest.approx(-comparison.table()[1]["difference"])
 
@@ -125,6 +125,9 @@ def test_what_cannot_be_compared_is_said(data, tmp_path):
         ([recipes.fne], {"seeds": [1, 1]}, "seeds are"),
         ([recipes.fne], {"seeds": 0}, "seeds are 0"),
         ([recipes.fne], {"split": "tset"}, "no split 'tset'"),
+        ([recipes.fne], {}, "split 'test': recall at k=10 of 8 candidates — compare on a split of 10 images or more"),
+        ([recipes.fne], {"relevance": "cider"}, "k=10 of 7 candidates — compare on a split of 11 images or more"),
+        ([recipes.fne], {"split": "train", "relevance": "cidre"}, "did you mean cider"),
     ):
         with pytest.raises(ItmlabError, match=said):
             compare(given, data, run_root=tmp_path, **options)
@@ -145,7 +148,7 @@ def table(data, tmp_path_factory):
     root = tmp_path_factory.mktemp("reduced")
     settings = {"seeds": 2, "run_root": root, "split": "train", "progress": False}
     given = RECIPES, {"hardest + SAM": "hardest"}, data, {0.5: 4, 1.0: 2}
-    return root, settings, compare_reduced(*given, **settings)
+    return root, settings, compare_data_fractions(*given, **settings)
 
 
 def test_each_share_has_a_row_a_recipe_and_seed(table):
@@ -158,7 +161,7 @@ def test_each_share_has_a_row_a_recipe_and_seed(table):
 
 def test_its_numbers_are_those_of_compare_on_the_reduced_split(table, data):
     _, settings, found = table
-    recipes = {label: stretched(recipe, 4) for label, recipe in RECIPES.items()}
+    recipes = {label: with_epochs(recipe, 4) for label, recipe in RECIPES.items()}
     again = compare(recipes, data.reduced(0.5), relevance="cider", **settings)
     assert [{"share": 0.5, **row} for row in again.by_seed()] == found["rows"][:4]
     expected = again.difference("hardest + SAM")
@@ -169,10 +172,18 @@ def test_its_numbers_are_those_of_compare_on_the_reduced_split(table, data):
 
 def test_warm_up_keeps_its_part_of_the_epochs():
     recipe = micro("sam", data__epochs=12, data__warm_up_epochs=6)
-    assert [stretched(recipe, count).data.warm_up_epochs for count in (30, 11, 12)] == [15, 6, 6]
-    assert stretched(recipe, 12) == recipe
+    assert [with_epochs(recipe, count).data.warm_up_epochs for count in (30, 11, 12)] == [15, 6, 6]
+    assert with_epochs(recipe, 12) == recipe
+
+
+def test_a_share_that_leaves_too_few_is_said_before_the_first_is_trained(data, tmp_path):
+    with pytest.raises(ItmlabError, match="split 'train': recall at k=10 of 7 candidates"):
+        compare_data_fractions(
+            RECIPES, {"hardest + SAM": "hardest"}, data, {1.0: 1, 0.25: 1}, run_root=tmp_path, split="train"
+        )
+    assert not any(tmp_path.iterdir())
 
 
 def test_an_unknown_baseline_is_one_line(data, tmp_path):
     with pytest.raises(ItmlabError, match=r"no recipe 'hardes' to compare — did you mean hardest\?"):
-        compare_reduced(RECIPES, {"hardest + SAM": "hardes"}, data, {0.5: 1}, run_root=tmp_path)
+        compare_data_fractions(RECIPES, {"hardest + SAM": "hardes"}, data, {0.5: 1}, run_root=tmp_path)

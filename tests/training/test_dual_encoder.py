@@ -18,7 +18,8 @@ from itmlab.scenes import load
 from itmlab.synthesis import SynHNC
 from itmlab.training.dual_encoder import DualEncoderTask
 from itmlab.training.loop import train
-from itmlab.training.objective import Extra
+from itmlab.training.objective import PerAnchorNegatives
+from tests.refusals import refused
 from tests.training.test_extra_negatives import extras
 from tests.training.test_objective import IDS, ROWS, features, objective
 from tests.training.test_resume import same_bytes
@@ -26,7 +27,9 @@ from tests.training.test_tags import first_batch
 
 SMALL = {"dimension": 12, "word_dimension": 10, "similarity_dimension": 8, "vocabulary_size": 150}
 SMALL_OSCAR = {"hidden": 16, "layers": 1, "heads": 2, "intermediate": 24, "vocabulary_size": 150}
-ALL = ("scan+syn+info", "sgraf+syn", "vsrn+info", "vsepp+syn", "oscar", "itcontrast")
+SMALL_MATCHER = {"similarity_dimension": 8}
+ALL = ("scan+syn+info", "sgraf+syn", "vsrn+info", "vsepp+syn", "oscar", "itcontrast", "oscar_sgraf")
+RELEASED = ("scan_i2t, released", "sgr, released", "saf, released", "vsrn, released")
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +40,9 @@ def scenes(tmp_path_factory):
 def small(name, **changes):
     """A named recipe that trains in a second: batches of 6 pictures with 2 captions, 2 epochs, 1 of them warm-up."""
     sizes = SMALL_OSCAR if name.startswith(("oscar", "itcontrast")) else SMALL
+    sizes = sizes | SMALL_MATCHER if name == "oscar_sgraf" else sizes
+    name, _, preset = name.partition(", ")
+    sizes = sizes | ({"preset": preset} if preset else {})
     recipe = recipes.get(name).replace(**{f"model__{field}": value for field, value in sizes.items()})
     recipe = recipe.replace(data__batch_size=6, data__epochs=2, data__warm_up_epochs=1, data__captions_per_image=2)
     recipe = recipe.replace(data__validation=None, data__validate_every=1, start=None)
@@ -49,7 +55,7 @@ def task_and_batch(recipe, data):
     return task, first_batch(data, size=6, seed=1, captions_per_image=2, **task.preparation())
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", [*ALL, *RELEASED])
 def test_every_encoder_trains_resumes_and_is_asked(name, scenes, tmp_path):
     recipe = small(name)
     once = train(recipe, scenes, tmp_path / "once", progress=False)
@@ -58,7 +64,7 @@ def test_every_encoder_trains_resumes_and_is_asked(name, scenes, tmp_path):
     again = train(recipe, scenes, tmp_path / "twice", progress=False)
     assert same_bytes(again, once) and once.finished and len(once.epochs) == 2
     held_out = scenes.split("test")
-    assert evaluate(once.model, held_out) == once.evaluate(scenes)
+    assert evaluate(once.model, held_out, ks=(1,)) == once.evaluate(scenes, ks=(1,))
     hits = once.search(held_out.captions[0], k=2, data=held_out)
     best = similarity(once.model, held_out)[:, 0].topk(2)
     assert hits.image_indices == best.indices.tolist() and hits.scores == pytest.approx(best.values.tolist(), abs=1e-4)
@@ -74,8 +80,10 @@ def test_a_tower_that_reads_apart_begins_with_the_transformer_of_one_that_reads_
     begun = first_model(small("oscar", start=str(tmp_path / "tower")), [])
     begun.save(tmp_path / "apart")
     again = first_model(small("oscar", start=str(tmp_path / "apart")), [])
+    above = first_model(small("oscar_sgraf", start=str(tmp_path / "apart")), [])
     tokens, wanted = tower.prepare_captions(scenes.captions[:3]), OscarDualEncoder.of(tower)
-    for model in (begun, again):
+    assert above.matcher is not None and compares_parts(above) and not compares_parts(again)
+    for model in (begun, again, above):
         assert model.training and torch.equal(
             model.encode_captions(tokens).pooled, wanted.encode_captions(tokens).pooled
         )
@@ -85,7 +93,19 @@ def test_the_tiny_one_begins_with_the_pretraining_that_ships():
     assert recipes.itcontrast.start == recipes.get("oscar").start == "uniter_pretraining"
     shipped = itmlab.pretrained("uniter_pretraining").model
     assert first_model(recipes.itcontrast, []).tower.text.words.weight.equal(shipped.text.words.weight)
-    assert recipes.get("oscar", "base").start is recipes.get("scan").start is None
+    assert recipes.get("scan").start is None
+
+
+@pytest.mark.parametrize("name", ["itcontrast", "oscar", "oscar_sgraf"])
+@pytest.mark.parametrize("size", ["base", "large"])
+def test_at_the_papers_size_it_wants_the_papers_start_and_says_where_that_is(name, size, scenes, tmp_path):
+    recipe = recipes.get(name, size)
+    where = (
+        rf"oscar_{size}, which the paper begins with, does not ship — unzip {size}-vg-labels of github\.com/microsoft"
+    )
+    refused(where, train, recipe, scenes, tmp_path, progress=False)
+    assert not (tmp_path / "recipe.json").exists()
+    assert recipe.sized("tiny").start == "uniter_pretraining" and recipe.replace(start=None).start is None
 
 
 def test_similarities_of_parts_are_those_of_single_pairs(scenes):
@@ -233,7 +253,7 @@ def test_extra_candidates_of_a_file_and_of_features_stand_side_by_side():
     both = first.joined(second)
     assert both.features.shape == (6, 5, 8) and both.allowed[:, 2:].equal(second.allowed)
     assert first.joined(None) is first
-    assert isinstance(both, Extra)
+    assert isinstance(both, PerAnchorNegatives)
 
 
 def test_the_matrix_of_a_batch_is_what_the_model_says_of_its_pairs(scenes, monkeypatch):

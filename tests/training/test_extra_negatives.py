@@ -10,7 +10,7 @@ from itmlab.synthesis import Negative
 from itmlab.synthesis.export import export_negatives
 from itmlab.training.dual_encoder import ExtraCaptions
 from itmlab.training.loop import train
-from itmlab.training.objective import Extra
+from itmlab.training.objective import PerAnchorNegatives
 from tests.training.test_objective import IDS, ROWS, features, hinges, objective
 from tests.training.test_resume import same_bytes
 from tests.training.world import COLOURS, micro
@@ -37,7 +37,7 @@ def extras(seed=5, count=3):
     values = torch.nn.functional.normalize(torch.randn(6, count, 8, generator=generator), dim=-1).requires_grad_()
     allowed = torch.ones(6, count, dtype=torch.bool)
     allowed[2, 1:] = allowed[4] = False
-    return Extra(values, allowed)
+    return PerAnchorNegatives(values, allowed)
 
 
 def slow_hinges(images, captions, extra):
@@ -77,7 +77,7 @@ def test_a_sampler_chooses_among_them_and_the_chosen_gets_the_gradient():
 def test_info_nce_has_them_in_its_denominator():
     (images, captions), extra = features(0), extras()
     plain = objective("info_nce")(images, captions, IDS, ROWS, None, 1).loss
-    none = Extra(extra.features, torch.zeros_like(extra.allowed))
+    none = PerAnchorNegatives(extra.features, torch.zeros_like(extra.allowed))
     assert objective("info_nce")(images, captions, IDS, ROWS, None, 1, (none, None)).loss.item() == pytest.approx(
         plain.item()
     )

@@ -31,4 +31,4 @@ def test_it_trains_and_resumes(name, processes, data, tmp_path):
     assert process.exitcode == 0 and run.finished
     assert all(weight.dtype == torch.float32 and weight.isfinite().all() for weight in run.model.parameters())
     assert run.epochs[-1]["loss"] < run.epochs[0]["loss"]
-    assert run.evaluate(data)["rsum"] > 0
+    assert run.evaluate(data, ks=(1, 5))["rsum"] > 0

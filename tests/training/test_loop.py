@@ -1,21 +1,29 @@
 """The loop: the learning rate over a run, what is recorded and kept, and where it stops."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from transformers import BertConfig, BertModel, ViTConfig, ViTModel
 
 from itmlab import recipes
 from itmlab.data.batches import PairBatches
+from itmlab.data.pictures import Augmentation
 from itmlab.errors import ItmlabError
-from itmlab.models import DualEncoder, ImagePreparation
+from itmlab.models import DualEncoder, ImagePreparation, OscarDualEncoderConfig, build_model
+from itmlab.models.config import CLIP_MEAN, CLIP_STD
+from itmlab.models.dual_encoder import Momentum
 from itmlab.recipes.settings import OptimiserSettings
 from itmlab.runs.checkpoint import Checkpoints
+from itmlab.text.tokens import train_wordpiece
 from itmlab.training import loop
 from itmlab.training.loop import learning_rate_at, train
-from tests.training.world import micro, small_world
+from tests.training.test_resume import same_bytes
+from tests.training.towers import MICRO_TOWER
+from tests.training.world import MICRO, micro, small_world
 
 
 def rates(settings, steps_an_epoch, epochs):
@@ -82,7 +90,7 @@ def test_the_record_has_every_tenth_step_and_every_epoch(finished, data):
 
 def test_the_weights_kept_are_those_of_the_best_epoch(finished, data):
     best = max(record["rsum"] for record in finished.epochs)
-    assert finished.evaluate(data, split="val")["rsum"] == pytest.approx(best)
+    assert finished.evaluate(data, split="val", ks=(1, 5))["rsum"] == pytest.approx(best)
 
 
 def test_without_splits_all_is_trained_on_and_the_last_weights_kept(data, tmp_path):
@@ -91,6 +99,17 @@ def test_without_splits_all_is_trained_on_and_the_last_weights_kept(data, tmp_pa
     run = train(micro(), whole, tmp_path / "run", progress=False)
     assert run.finished and "rsum" not in run.epochs[-1]
     assert run.evaluate(whole, split=None)["rsum"] > 0
+
+
+def test_splits_without_train_are_refused_rather_than_all_trained_on(data, tmp_path):
+    with pytest.raises(ItmlabError, match="no split 'train' — the splits are: 'test'"):
+        train(micro(), data.split("test"), tmp_path / "run", progress=False)
+
+
+@pytest.mark.parametrize("steps", [0, -5])
+def test_no_steps_are_refused(steps, data, tmp_path):
+    with pytest.raises(ItmlabError, match=f"max_steps is {steps}, wanted 1 or more"):
+        train(micro(), data, tmp_path / "run", max_steps=steps, progress=False)
 
 
 def test_a_few_steps_give_a_model_already(data, tmp_path):
@@ -149,8 +168,8 @@ def spoil(monkeypatch, *, from_step):
     """Picture 5 becomes NaN when it is prepared after so many batches."""
     prepare, batches, marked = ImagePreparation.__call__, [], small_world().images[5].tobytes()
 
-    def spoiling(self, pictures):
-        pixels = prepare(self, pictures)
+    def spoiling(self, pictures, *changes):
+        pixels = prepare(self, pictures, *changes)
         batches.append(1)
         if len(batches) > from_step:
             for row, picture in enumerate(pictures):
@@ -175,6 +194,20 @@ def test_a_loss_that_is_not_finite_stops_naming_step_and_image(finished, data, t
     ).read_bytes()
 
 
+def test_a_momentum_feature_that_is_not_finite_stops_before_the_memory_has_it(data, tmp_path, monkeypatch):
+    """In epoch 0 the memory only fills: no loss reads what is put there."""
+    encode = Momentum.encode_captions
+
+    def spoilt(self, tokens):
+        encoded = encode(self, tokens)
+        encoded.pooled[3] = float("nan")
+        return encoded
+
+    monkeypatch.setattr(Momentum, "encode_captions", spoilt)
+    with pytest.raises(ItmlabError, match=r"the loss is nan at step 1 \(epoch 1\), images picture-\d+ —"):
+        train(micro(), data, tmp_path / "run", progress=False)
+
+
 def test_a_gradient_that_is_not_finite_stops_too(data, tmp_path, monkeypatch):
     encode = DualEncoder.encode_images
 
@@ -192,3 +225,61 @@ def test_a_gradient_that_is_not_finite_stops_too(data, tmp_path, monkeypatch):
 def test_low_precision_trains_as_well(data, tmp_path):
     run = train(micro(optimiser__precision="bfloat16"), data, tmp_path / "run", progress=False)
     assert run.finished and all(weight.dtype == torch.float32 for weight in run.model.parameters())
+
+
+AUGMENTED = {"data__crop": (0.5, 1.0), "data__flip": 0.5, "data__randaugment": (2, 7)}
+
+
+@pytest.fixture
+def checkpoints(tmp_path, data):
+    """A ViT and a BERT of 16 dimensions in folders, as the hub's are."""
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 24}
+    tokenizer = train_wordpiece(data.captions, 80)
+    text = BertConfig(**sizes, vocab_size=len(tokenizer), max_position_embeddings=16)
+    models = {"image": ViTModel(ViTConfig(**sizes, image_size=32, patch_size=16)), "text": BertModel(text)}
+    for side, model in models.items():
+        model.save_pretrained(tmp_path / side)
+    tokenizer.save_pretrained(tmp_path / "text")
+    return {f"model__{side}_pretrained": str(tmp_path / side) for side in models}
+
+
+def test_the_released_base_of_fne_takes_two_steps_in_tiny_sizes(checkpoints, data, tmp_path):
+    recipe = recipes.get("fne", "base", preset="released").replace(model__dimension=16, data__batch_size=8)
+    run = train(recipe.replace(**checkpoints), data, tmp_path / "run", max_steps=2, progress=False)
+    model = run.model
+    assert isinstance(model.towers.image_projection, torch.nn.Identity) and model.config.maximum_words == 30
+    assert model.prepare_images == ImagePreparation(32, None, "bicubic", CLIP_MEAN, CLIP_STD)
+    assert Checkpoints(run.directory / "resume").load()[1]["step"] == 2
+    assert set(run.evaluate(data, ks=(1, 5))["i2t"]) == {1, 5}
+
+
+@pytest.mark.parametrize("model", [MICRO, OscarDualEncoderConfig(**(MICRO_TOWER.to_dict() | {"form": "oscar"}))])
+def test_pictures_are_augmented_in_training_alone_alike_by_any_threads(model, data, tmp_path, monkeypatch):
+    augment, changed = Augmentation.__call__, []
+    monkeypatch.setattr(Augmentation, "__call__", lambda *given, **more: changed.append(1) or augment(*given, **more))
+    runs = []
+    for cores in (2, 16):  # a worker, and eight
+        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
+        recipe = micro("triplet", model=model, data__epochs=2, **AUGMENTED)
+        runs.append(train(recipe, data, tmp_path / str(cores), progress=False))
+    assert same_bytes(*runs)
+    plain = train(micro("triplet", model=model, data__epochs=2), data, tmp_path / "plain", progress=False)
+    assert plain.history != runs[0].history
+    assert len(changed) == 2 * 2 * 32  # runs, epochs, pictures: none of validation
+    runs[0].evaluate(data, ks=(1,))
+    assert len(changed) == 2 * 2 * 32
+
+
+def test_augmentation_of_regions_is_refused_in_one_line():
+    for name, field in (("tags", "flip"), ("scan", "crop"), ("itcontrast", "randaugment")):
+        with pytest.raises(ItmlabError, match=f"data.{field} is .*, wanted none, as the model sees regions"):
+            recipes.get(name).replace(**{f"data__{field}": AUGMENTED[f"data__{field}"]})
+
+
+def test_a_start_that_reads_otherwise_than_the_recipe_says_is_refused(data, tmp_path):
+    build_model(MICRO, data.captions).save(tmp_path / "plain")
+    build_model(replace(MICRO, maximum_words=4), data.captions).save(tmp_path / "words")
+    for start, words, said in (("words", None, "4 and the recipe's model None"), ("plain", 4, "None and .* model 4")):
+        recipe = micro("triplet", start=str(tmp_path / start), model__maximum_words=words)
+        with pytest.raises(ItmlabError, match=f"start has maximum_words {said}"):
+            train(recipe, data, tmp_path / "run" / start, max_steps=1, progress=False)

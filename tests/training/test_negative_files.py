@@ -1,19 +1,26 @@
 """What `python -m itmlab negatives` does: a generator by name, its model and options, all said in the header."""
 
+import json
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 
 from itmlab import recipes
+from itmlab.data import load as load_data
 from itmlab.errors import ItmlabError
 from itmlab.metrics.perplexity import CausalModel
 from itmlab.models import CrossEncoder, CrossEncoderConfig
+from itmlab.recipes.settings import TagsSettings
 from itmlab.runs import checkpoint
 from itmlab.scenes import load
+from itmlab.synthesis import CaptionSwaps
 from itmlab.synthesis.read import read_negatives
+from itmlab.text import parse
 from itmlab.text.tokens import train_wordpiece
 from itmlab.training.negative_files import write_negatives
+from itmlab.training.sentences import Sentences
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +63,22 @@ def test_what_words_imply_is_filtered_in_a_world_unless_it_is_switched_off(tmp_p
     assert read_negatives(done.path).header["options"]["implied"] is False
     with pytest.raises(ItmlabError, match="needs a world"):
         write_negatives(outside, tmp_path / "x.jsonl", "tags", model=folder, options={"implied": True})
+
+
+@pytest.mark.skipif(
+    not Path("/usr/share/wordnet/data.noun").is_file(), reason="no WordNet: apt-get install wordnet-base"
+)
+def test_rules_of_captions_without_a_world_are_wordnets(tmp_path, data):
+    said = {"a.jpg": ["A man plays a guitar.", "Music is played."], "b.jpg": ["Two dogs run.", "A field."]}
+    file = tmp_path / "few.jsonl"
+    file.write_text("".join(json.dumps({"image": name, "captions": some}) + "\n" for name, some in said.items()))
+    few = load_data("captions", file)
+    done = write_negatives(few, tmp_path / "x.jsonl")
+    made = [one.sentence for row in read_negatives(done.path).of(few) for one in row]
+    assert made == ["A woman plays a guitar.", "Three dogs run.", "Four dogs run.", "Five dogs run."]
+    graphs = parse(few.captions)
+    sentences = Sentences(TagsSettings(generator="vse_c"), None, few, graphs, object())
+    assert isinstance(sentences._rules.generate, CaptionSwaps)
 
 
 def test_rules_by_name_scored_by_a_tower(tmp_path, data, folder):

@@ -115,11 +115,11 @@ def test_drifting_away_from_the_memory_does_not_lower_the_loss():
     assert losses[0] == pytest.approx(losses[1])
 
 
-def test_fne_observes_both_directions_of_the_batch():
+def test_fne_observes_each_pair_once_and_the_negatives_of_both_directions():
     chooser = objective("fne", sampler__minimum_positives=1)
     images, _ = features(0)
     chooser(images, images, torch.arange(6), ROWS, features(1), epoch=1)  # a perfect model: every positive is trusted
-    assert chooser.sampler.positive_moments.count == 12
+    assert chooser.sampler.positive_moments.count == 6 and chooser.sampler.negative_moments.count == 12
     assert chooser.sampler.statistics.positive_mean == pytest.approx(1.0)
     chooser.start_epoch(2)
     assert chooser.sampler.positive_moments.count == 0

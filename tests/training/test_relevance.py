@@ -97,6 +97,13 @@ def test_a_damaged_file_is_computed_again(cache):
     assert CaptionRelevance(data)(torch.arange(6), torch.ones(6).long()).equal(before)
 
 
+def test_an_image_without_captions_is_refused_and_not_answered_for_by_another():
+    phi = CaptionRelevance(caption_set(SCENE, [0, 0, 1, 1, 3, 3], 4))
+    assert phi(torch.arange(2), torch.tensor([0, 3])).isfinite().all()
+    with pytest.raises(ItmlabError, match="image 2 has no caption to be compared with"):
+        phi(torch.arange(3), torch.tensor([0, 2, 3]))
+
+
 def test_no_pairs_have_no_relevance():
     phi = CaptionRelevance(caption_set(SCENE, [0, 0, 1, 1, 2, 2], 3))
     assert phi(torch.arange(0), torch.arange(0)).shape == (0,)

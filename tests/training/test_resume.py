@@ -50,6 +50,7 @@ def test_the_whole_state_is_the_same_not_only_what_is_kept(data, tmp_path):
         ("info_nce", {}),
         ("sam", {}),
         ("retrieved", {"adaptive_margin": {"negatives": "random"}}),  # with a memory, and draws of its own
+        ("fne", {"data__crop": (0.5, 1.0), "data__flip": 0.5, "data__randaugment": (2, 7)}),
     ],
 )
 def test_it_holds_for_other_recipes(name, changes, data, tmp_path):

@@ -2,6 +2,7 @@
 
 import copy
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,10 +10,12 @@ from accelerate import Accelerator
 from torch.nn.functional import cosine_similarity, log_softmax, logsigmoid
 
 from itmlab.data.batches import PairBatches
-from itmlab.errors import ItmlabError
+from itmlab.data.captionset import CaptionSet
 from itmlab.models import build_cross_encoder
 from itmlab.scenes.categories import noun_swaps, relation_swaps
+from itmlab.synthesis import Negative
 from itmlab.synthesis.export import export_negatives
+from itmlab.synthesis.negative import UnreadNegatives
 from itmlab.synthesis.rules import RuleSwaps
 from itmlab.text.parsing import parse
 from itmlab.training import sentences
@@ -69,6 +72,16 @@ def remembering(found, name, call):
     return remembered
 
 
+def with_one_as_it_was(sentences):
+    """As if the second word had always been masked, and then perhaps filled with itself."""
+
+    def made(*given, **options):
+        found = sentences(*given, **options)
+        return [[replace(one, masked=(*one.masked, 2)) for one in row] for row in found]
+
+    return made
+
+
 @pytest.fixture
 def seen(monkeypatch):
     """What was mined and masked for the last batch."""
@@ -78,13 +91,18 @@ def seen(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize(("matching", "correction"), [("triplet", "all"), ("binary", "replaced"), ("contrast", "all")])
-def test_each_term_is_its_equation_over_single_pairs(matching, correction, data, seen, monkeypatch):
+TERMS = [("triplet", "all", "tokens"), ("binary", "replaced", "tokens"), ("contrast", "masked", "tokens"),
+         ("triplet", "masked", "captions")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("matching", "correction", "means"), TERMS)
+def test_each_term_is_its_equation_over_single_pairs(matching, correction, means, data, seen, monkeypatch):
     words = {"replaced_weight": 1.0, "kept_weight": 0.11, "matching": matching, "margin": 0.3, "correction": correction}
+    words["word_means"] = means
     recipe = tower(model__dropout=0.0, **{f"tags__{name}": value for name, value in words.items()})
     training = data.split("train")
     task, batch = task_of(recipe, training), first_batch(training)
-    monkeypatch.setattr(task, "sentences", remembering(seen, "sentences", task.sentences))
+    monkeypatch.setattr(task, "sentences", remembering(seen, "sentences", with_one_as_it_was(task.sentences)))
     found = task(batch, epoch=0)
     slow, pairs = Slow(task), list(zip(batch.image_indices.tolist(), batch.caption_indices.tolist(), strict=True))
     texts = training.captions
@@ -114,31 +132,39 @@ def test_each_term_is_its_equation_over_single_pairs(matching, correction, data,
     ]
     expected["synthetic"] = mean(map(one_way, positives, logits))
 
-    shares, losses, corrections, special = [], [], [], set(task.model.tokenizer.all_special_ids)
+    told, corrections, special = [], [], set(task.model.tokenizer.all_special_ids)
     for (image, caption), row in zip(pairs, sentences, strict=True):
-        original = slow.ids(texts[caption])
+        original, of_caption, corrected = slow.ids(texts[caption]), [], []
         for one in row:
             ids = slow.ids(one.sentence)
             if len(ids) != len(original):
                 continue
             output = slow.said(image, ids, ("wod", "woc"))
             for at in range(len(ids)):
-                if {ids[at], original[at]} & special:  # [CLS], [SEP], and the unknown piece
-                    continue
-                kept = ids[at] == original[at]
-                shares.append(0.11 if kept else 1.0)
-                losses.append(-log_softmax(output.wod[0, at], 0)[1 if kept else 0] * shares[-1])
-                if correction == "all" or not kept:
-                    corrections.append(-log_softmax(output.woc[0, at], 0)[original[at]])
-    expected["discrimination"], expected["correction"] = sum(losses) / sum(shares), mean(corrections)
+                kept, framing = ids[at] == original[at], {ids[at], original[at]} & special  # [CLS], [SEP], unknown
+                if not framing or means == "captions":
+                    share = 0.11 if kept else 1.0
+                    of_caption.append((-log_softmax(output.wod[0, at], 0)[1 if kept else 0] * share, share))
+                if not framing and (correction == "all" or not kept or (correction == "masked" and at in one.masked)):
+                    corrected.append(-log_softmax(output.woc[0, at], 0)[original[at]])
+        told.append(of_caption)
+        corrections.append(corrected)
+    if means == "captions":
+        expected["discrimination"] = mean(mean(loss for loss, _ in one) for one in told if one)
+        expected["correction"] = mean(mean(one) for one in corrections if one)
+    else:
+        total = [sum(values) for values in zip(*(pair for one in told for pair in one), strict=True)]
+        expected["discrimination"] = total[0] / total[1]
+        expected["correction"] = mean(loss for one in corrections for loss in one)
 
     masked, hidden = seen["mask_pieces"], []
     for (image, _), ids, labels, mask in zip(
         pairs, masked.input_ids.tolist(), masked.labels.tolist(), masked.attention_mask.tolist(), strict=True
     ):
         output = slow.said(image, ids[: sum(mask)], ("mlm",))
-        hidden += [-log_softmax(output.mlm[0, at], 0)[label] for at, label in enumerate(labels) if label != -100]
-    expected["masked_language"] = mean(hidden)
+        hidden.append([-log_softmax(output.mlm[0, at], 0)[label] for at, label in enumerate(labels) if label != -100])
+    each = [mean(one) for one in hidden] if means == "captions" else [loss for one in hidden for loss in one]
+    expected["masked_language"] = mean(each)
 
     assert found.losses.keys() == expected.keys()
     for name, value in expected.items():
@@ -259,6 +285,27 @@ def test_dynamic_sentences_come_from_the_model_as_it_is_and_static_ones_from_whe
     assert sentences("tags", moved=False) != sentences("tags", moved=True)
 
 
+def test_sentences_of_a_file_that_the_model_reads_as_their_caption_are_left_out(data, tmp_path):
+    training = data.split("train")
+
+    long = [f"{one}{' and so on' * 30}" for one in training.captions]
+    kept = {
+        name: getattr(training, name) for name in ("images", "image_ids", "caption_ids", "image_of_caption", "regions")
+    }
+    longer = CaptionSet(name="long", captions=long, splits={}, **kept)
+
+    def generate(captions, *given, generator):
+        return [[Negative(f"{one} red"), Negative(f"no {one}")] for one in captions]
+
+    done = export_negatives(longer, generate, tmp_path / "file.jsonl", header={})
+    recipe = tower(tags__generator="file", extra_negatives={"path": str(done.path)})
+    task = task_of(recipe, longer)
+    with pytest.warns(UnreadNegatives, match="3 so far"):
+        made = task.sentences(torch.arange(3), generator=torch.Generator())
+    assert [[one.sentence for one in row] for row in made] == [[f"no {one}"] for one in long[:3]]
+    assert task.sentences.readable.left_out == 3
+
+
 def test_sentences_of_a_file_are_scored_anew_and_the_hardest_taken(data, tmp_path):
     training = data.split("train")
 
@@ -282,15 +329,12 @@ def test_sentences_of_a_file_are_scored_anew_and_the_hardest_taken(data, tmp_pat
 
 def test_rules_make_sentences_too(data, monkeypatch):
     training = data.split("train")
-    monkeypatch.setattr(sentences, "vse_c", lambda data: RuleSwaps(noun_swaps(), relation_swaps()))
+    monkeypatch.setattr(sentences, "vse_c", lambda data, **options: RuleSwaps(noun_swaps(), relation_swaps()))
     task = task_of(tower(tags__generator="vse_c"), training)
     found = task(first_batch(training), epoch=0)
     assert sum(found.counts["synthetic"]) > 5
 
 
-def test_several_processes_are_refused(data):
-    accelerator = type("Two", (), {"num_processes": 2})()
-    recipe = tower()
-    model = build_cross_encoder(recipe.model, data.captions, seed=0)
-    with pytest.raises(ItmlabError, match="one process"):
-        CrossEncoderTask(recipe, data, model, accelerator, torch.Generator())
+@pytest.mark.parametrize("filtered", [True, False])
+def test_false_negatives_are_filtered_unless_a_recipe_says_so(filtered, data):
+    assert task_of(tower(tags__filtered=filtered), data.split("train")).sentences._tags.filtered == filtered

@@ -1,15 +1,18 @@
 """A cross-encoder's run from outside: it learns, records, stops at what is not finite, begins from others, is asked."""
 
+import copy
 import json
 
 import pytest
 import torch
 
+from itmlab import recipes
 from itmlab.errors import ItmlabError
-from itmlab.models import CrossEncoder, CrossEncoderConfig
+from itmlab.models import CrossEncoder, CrossEncoderConfig, OscarDualEncoderConfig
 from itmlab.runs import checkpoint
 from itmlab.runs.checkpoint import Checkpoints
 from itmlab.runs.run import Run
+from itmlab.runs.scores import similarity
 from itmlab.scenes import load
 from itmlab.training.loop import train
 from tests.training.test_loop import spoil
@@ -73,7 +76,8 @@ def test_what_is_not_looked_at_keeps_the_last_weights(validation, kept, data, tm
         assert all(value.equal(weights[1][name]) for name, value in weights[0].items())
     else:
         best = max(record["rsum"] for record in trained.epochs)
-        assert trained.evaluate(data.split("val").select(range(4)), split=None)["rsum"] == pytest.approx(best)
+        looked_at = data.split("val").select(range(4))
+        assert trained.evaluate(looked_at, split=None, ks=(1,))["rsum"] == pytest.approx(best)
 
 
 def test_a_loss_that_is_not_finite_stops_naming_step_and_image(data, tmp_path, monkeypatch):
@@ -188,26 +192,47 @@ def test_what_needs_features_is_refused_in_one_line(run, finished, data, tmp_pat
 
 
 def test_an_evaluation_can_be_kept_and_gone_on_with(run, data, tmp_path):
-    plain = run.evaluate(data)
-    assert run.evaluate(data, resume=tmp_path / "scores.bin") == plain
+    kept = {"ks": (1, 5), "resume": tmp_path / "scores.bin"}
+    plain = run.evaluate(data, ks=(1, 5))
+    assert run.evaluate(data, **kept) == plain
     assert (tmp_path / "scores.bin").stat().st_size == 4 * 8 * 16  # 8 pictures, 16 captions
-    assert run.evaluate(data, resume=tmp_path / "scores.bin") == plain
+    assert run.evaluate(data, **kept) == plain
 
 
 def test_regions_are_looked_at_where_the_model_reads_them(tmp_path, tmp_path_factory):
     cache = tmp_path_factory.mktemp("scenes")
     data = load(images=16, cache=cache, regions=True)
     config = CrossEncoderConfig(visual="regions", region_dimension=192, hidden=16, layers=1, heads=2, intermediate=24,
-                            vocabulary_size=150, maximum_tokens=64, positions=64, dropout=0.0)  # fmt: skip
+                            vocabulary_size=300, maximum_tokens=64, positions=64, dropout=0.0)  # fmt: skip
     recipe = tower(model=config, data__batch_size=4, data__steps=3, data__validation=1)
     trained = train(recipe, data, tmp_path / "run", progress=False)
     assert isinstance(Run(trained.directory).model, CrossEncoder) and trained.finished
-    assert trained.evaluate(data)["rsum"] >= 0
+    assert trained.evaluate(data, ks=(1,))["rsum"] >= 0
     assert trained.search(data.captions[0], k=2, data=data).of == "images"
     with pytest.raises(ItmlabError, match="regions, of which a picture has none"):
         trained.search(data.images[0], data=data)
     with pytest.raises(ItmlabError, match="looks at regions and the data have none"):
         train(recipe, load(images=16, cache=cache), tmp_path / "other", progress=False)
+
+
+OSCAR = {"form": "oscar", "region_dimension": 192, "hidden": 16, "layers": 1, "heads": 2, "intermediate": 24,
+         "vocabulary_size": 150, "maximum_tokens": 64, "positions": 64, "dropout": 0.0}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [CrossEncoderConfig, OscarDualEncoderConfig])
+def test_the_tags_of_regions_are_trained_and_scored_with_unless_left_out(kind, tmp_path, tmp_path_factory):
+    data = load(images=16, cache=tmp_path_factory.mktemp("scenes"), regions=True)
+    bare = copy.copy(data)
+    bare.regions = [one._replace(tags=None) for one in data.regions]
+    short = {"data__batch_size": 4, "data__steps": 2, "data__validation": 0}
+    recipe = tower("uniter", **short) if kind is CrossEncoderConfig else recipes.oscar.replace(**short, start=None)
+    recipe, runs = recipe.replace(model=kind(**OSCAR, object_tags=True)), []
+    for changes in ({}, {"model__object_tags": False}, {"model__object_tags": False, "start": str(tmp_path / "0")}):
+        run = train(recipe.replace(**changes), data, tmp_path / str(len(runs)), progress=False)
+        runs.append((run, similarity(run.model, data), similarity(run.model, bare)))
+    assert not torch.allclose(*runs[0][1:]) and not torch.allclose(runs[0][1], runs[1][1])
+    for run, found, without in runs[1:]:
+        assert not run.model.config.object_tags and torch.equal(found, without)
 
 
 def test_low_precision_trains_as_well(data, tmp_path):

@@ -12,8 +12,15 @@ from torch import nn
 
 from ...errors import ItmlabError
 from ...storage import fetched, read_json
-from ...text.tokens import train_wordpiece
-from ..config import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
+from ...text.tokens import cleaned, train_wordpiece
+from ..config import (
+    CLIP_MEAN,
+    CLIP_STD,
+    CrossEncoderConfig,
+    DualEncoderConfig,
+    LateInteractionConfig,
+    OscarDualEncoderConfig,
+)
 from ..cross_encoder import CrossEncoder
 from ..dual_encoder import SIZES, ClipTowers, DualEncoder, ViTBertTowers
 from ..fragment import LateInteraction
@@ -32,8 +39,8 @@ CLIP_PICTURES = {
     "size": {"shortest_edge": 224},
     "do_center_crop": True,
     "resample": 3,
-    "image_mean": [0.48145466, 0.4578275, 0.40821073],
-    "image_std": [0.26862954, 0.26130258, 0.27577711],
+    "image_mean": list(CLIP_MEAN),
+    "image_std": list(CLIP_STD),
 }
 RESAMPLING = {1: "lanczos", 2: "bilinear", 3: "bicubic"}  # Pillow's numbers in preprocessor_config.json
 
@@ -107,7 +114,11 @@ def _vocabulary(config: Any, source: "Vocabulary") -> "PreTrainedTokenizerFast":
 
     if source is None:
         raise ItmlabError("a text tower from scratch has no vocabulary", remedy="give build_model captions to make one")
-    return source if isinstance(source, PreTrainedTokenizerFast) else train_wordpiece(source, config.vocabulary_size)
+    if isinstance(source, PreTrainedTokenizerFast):
+        return source
+    words = getattr(config, "maximum_words", None)
+    seen = source if words is None else [cleaned(caption, words) for caption in source]
+    return train_wordpiece(seen, config.vocabulary_size)
 
 
 def pretrained_vit(config: DualEncoderConfig) -> "tuple[DualEncoderConfig, ViTModel]":
@@ -117,7 +128,7 @@ def pretrained_vit(config: DualEncoderConfig) -> "tuple[DualEncoderConfig, ViTMo
     name = config.image_pretrained
     _check_activation(config, name, {"image tower": _settings(name, "vit").hidden_act})
     tower = _weights(ViTModel, name, config, add_pooling_layer=False)
-    return replace(config, **_image(name, tower.config, VIT_PICTURES), image_settings=_known(tower.config)), tower
+    return replace(config, **_image(config, tower.config, VIT_PICTURES), image_settings=_known(tower.config)), tower
 
 
 def pretrained_bert(config: DualEncoderConfig) -> "tuple[DualEncoderConfig, BertModel, PreTrainedTokenizerFast]":
@@ -142,7 +153,7 @@ def pretrained_clip(config: DualEncoderConfig) -> "tuple[DualEncoderConfig, CLIP
     model = _weights(CLIPModel, name, config)
     config = replace(
         config,
-        **_image(name, image, CLIP_PICTURES),
+        **_image(config, image, CLIP_PICTURES),
         **_text(config, text),
         dimension=model.config.projection_dim,
         image_settings=_known(model.config.vision_config),
@@ -201,11 +212,15 @@ def _text(config: DualEncoderConfig, known: Any) -> dict[str, Any]:
     return sizes | {"vocabulary_size": known.vocab_size, "maximum_tokens": longest}
 
 
-def _image(name: str, known: Any, usual: dict[str, Any]) -> dict[str, Any]:
+def _image(config: DualEncoderConfig, known: Any, usual: dict[str, Any]) -> dict[str, Any]:
     """Our settings of a published image tower, pictures prepared by its preprocessor_config.json where it has one."""
     from transformers.utils import cached_file
 
-    file = "preprocessor_config.json"
+    sizes = {f"image_{ours}": getattr(known, theirs) for ours, theirs in SIZES.items()}
+    sizes |= {"image_size": known.image_size, "patch_size": known.patch_size}
+    if config.preparation == "given":
+        return sizes
+    name, file = config.image_pretrained, "preprocessor_config.json"
     path = fetched(name, lambda: cached_file(name, file, _raise_exceptions_for_missing_entries=False))
     stated = usual | (read_json(path) if path else {})
     if not path and "shortest_edge" in stated["size"]:
@@ -213,9 +228,7 @@ def _image(name: str, known: Any, usual: dict[str, Any]) -> dict[str, Any]:
     size = stated["size"] if isinstance(stated["size"], dict) else {"shortest_edge": stated["size"]}
     if not stated.get("do_center_crop") and "height" not in size:
         size = {"height": size["shortest_edge"]}  # old files give one number for a square
-    return {f"image_{ours}": getattr(known, theirs) for ours, theirs in SIZES.items()} | {
-        "image_size": known.image_size,
-        "patch_size": known.patch_size,
+    return sizes | {
         "shortest_edge": size.get("shortest_edge"),
         "interpolation": RESAMPLING.get(stated["resample"], "bilinear"),
         "mean": stated["image_mean"],

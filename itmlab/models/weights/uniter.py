@@ -1,7 +1,8 @@
-"""Weights of a cross-encoder from public UNITER and OSCAR checkpoints, VinVL's included (METHODS 5).
+"""Weights of a cross-encoder from public UNITER and OSCAR checkpoints, TAGS-DC's and VinVL's included (METHODS 5).
 
-UNITER: Chen et al., ECCV 2020; OSCAR: Li et al., ECCV 2020; VinVL: Zhang et al., CVPR 2021. Each of our names has one
-public name; what finds no place is refused, so that nothing is lost or made up in silence.
+UNITER: Chen et al., ECCV 2020; OSCAR: Li et al., ECCV 2020; VinVL: Zhang et al., CVPR 2021; TAGS-DC: Fan et al., 2022,
+UNITER's with two heads more. Each of our names has one public name; what finds no place is refused, so that nothing is
+lost or made up in silence.
 """
 
 import pickle
@@ -46,12 +47,13 @@ UNITER_IMAGE = {
     "image.norm": "img_embeddings.LayerNorm",
 }
 WORDS = {
-    "heads.mlm.transform.weight": "cls.predictions.transform.dense.weight",
-    "heads.mlm.transform.bias": "cls.predictions.transform.dense.bias",
-    "heads.mlm.norm.weight": "cls.predictions.transform.LayerNorm.weight",
-    "heads.mlm.norm.bias": "cls.predictions.transform.LayerNorm.bias",
-    "heads.mlm.bias": "cls.predictions.bias",
+    "transform.weight": "transform.dense.weight",
+    "transform.bias": "transform.dense.bias",
+    "norm.weight": "transform.LayerNorm.weight",
+    "norm.bias": "transform.LayerNorm.bias",
+    "bias": "bias",
 }
+WORD_HEADS = {"mlm": "cls.predictions", "woc": "correction_output.predictions"}
 # Heads that can rank, the best first, and which of their classes means "match": 1 in UNITER's and in OSCAR's
 # fine-tuning, 0 in OSCAR's pretraining.
 MATCHING = {"rank_output": 0, "itm_output": 1, "classifier": 1, "cls.seq_relationship": 0}
@@ -166,28 +168,20 @@ def _heads(
     weights: dict[str, Tensor], words: Tensor, config: CrossEncoderConfig, where: str
 ) -> tuple[dict[str, Tensor], tuple[str, ...], tuple[str, ...]]:
     """Our head weights taken out of `weights`, which of them are derived, and public names not needed."""
-    derived, aside = [], []
-    decoder = weights.pop("cls.predictions.decoder.weight", None)
-    if decoder is not None and not torch.equal(decoder, words):
-        raise ItmlabError("the decoder is not tied to the word embeddings", where=where)
-    bias = weights.pop("cls.predictions.decoder.bias", None)  # a second name of cls.predictions.bias
-    if bias is not None and not torch.equal(bias, weights.setdefault("cls.predictions.bias", bias)):
-        raise ItmlabError("cls.predictions.bias and cls.predictions.decoder.bias differ", where=where)
-    present = [ours for ours, theirs in WORDS.items() if theirs in weights]
-    if present and len(present) < len(WORDS):
-        lacking = [theirs for theirs in WORDS.values() if theirs not in weights]
-        raise ItmlabError(f"the checkpoint has a part of its word head and lacks {listed(lacking)}", where=where)
-    heads = {ours: weights.pop(WORDS[ours]) for ours in present}
-    if present:
-        heads |= {ours.replace(".mlm.", ".woc."): heads[ours].clone() for ours in present}
+    heads, derived, aside = {}, [], []
+    for ours, theirs in WORD_HEADS.items():
+        found = _word_head(weights, theirs, words, where)
+        heads |= {f"heads.{ours}.{name}": value for name, value in found.items()}
+    mlm = {name: value for name, value in heads.items() if name.startswith("heads.mlm.")}
+    if mlm and len(heads) == len(mlm):
+        heads |= {name.replace(".mlm.", ".woc."): value.clone() for name, value in mlm.items()}
         derived.append("woc (a copy of mlm)")
+    # two classes, 0 "replaced" and 1 "kept", in TAGS-DC's code as here
+    heads |= {f"heads.wod.{end}": weights.pop(f"disc_output.{end}") for end in _pair(weights, "disc_output", where)}
     for source, match in MATCHING.items():
-        pair = [f"{source}.weight", f"{source}.bias"]
-        lacking = [name for name in pair if name not in weights]
-        if len(lacking) == 2:
+        pair = [f"{source}.{end}" for end in _pair(weights, source, where)]
+        if not pair:
             continue
-        if lacking:
-            raise ItmlabError(f"the checkpoint lacks {lacking[0]}", where=where)
         matrix, shift = (weights.pop(name) for name in pair)
         if "heads.itm.weight" in heads:  # never over a better one, as the released code does (METHODS 3, last table)
             aside += pair
@@ -198,6 +192,29 @@ def _heads(
         else:
             raise ItmlabError(f"{source} of shape {tuple(matrix.shape)} is no matching head", where=where)
     return heads, tuple(derived), tuple(aside)
+
+
+def _pair(weights: dict[str, Tensor], module: str, where: str) -> tuple[str, ...]:
+    """The two ends of a linear map's names where it is there, none where it is not; one alone is an ItmlabError."""
+    lacking = [end for end in ("weight", "bias") if f"{module}.{end}" not in weights]
+    if len(lacking) == 1:
+        raise ItmlabError(f"the checkpoint lacks {module}.{lacking[0]}", where=where)
+    return () if lacking else ("weight", "bias")
+
+
+def _word_head(weights: dict[str, Tensor], prefix: str, words: Tensor, where: str) -> dict[str, Tensor]:
+    """A head over the vocabulary taken out of `weights`, by our names of its parts; nothing where there is none."""
+    decoder = weights.pop(f"{prefix}.decoder.weight", None)
+    if decoder is not None and not torch.equal(decoder, words):
+        raise ItmlabError("the decoder is not tied to the word embeddings", where=where)
+    bias = weights.pop(f"{prefix}.decoder.bias", None)  # a second name of the bias
+    if bias is not None and not torch.equal(bias, weights.setdefault(f"{prefix}.bias", bias)):
+        raise ItmlabError(f"{prefix}.bias and {prefix}.decoder.bias differ", where=where)
+    names = {ours: f"{prefix}.{theirs}" for ours, theirs in WORDS.items()}
+    lacking = [theirs for theirs in names.values() if theirs not in weights]
+    if 0 < len(lacking) < len(names):
+        raise ItmlabError(f"the checkpoint has a part of a word head and lacks {listed(lacking)}", where=where)
+    return {} if lacking else {ours: weights.pop(theirs) for ours, theirs in names.items()}
 
 
 def _log_odds(rows: Tensor, match: int) -> Tensor:
@@ -231,11 +248,12 @@ def _sizes(weights: dict[str, Tensor]) -> CrossEncoderConfig:
         heads=max(hidden // 64, 1),
         intermediate=len(weights[inner]),
         vocabulary_size=vocabulary_size,
-        maximum_tokens=min(64, positions // 2),
+        maximum_tokens=min(64 if uniter else 70, positions // 2),
         maximum_tags=min(64, positions // 2),
         positions=positions,
         types=len(weights[types]),
         normalised_regions=not uniter and "LayerNorm.weight" in weights,
+        object_tags=not uniter,
     )
 
 

@@ -19,6 +19,7 @@ from transformers import (
 
 from itmlab.errors import ItmlabError
 from itmlab.models import DualEncoder, DualEncoderConfig, build_model
+from itmlab.models.weights.build import CLIP_PICTURES
 from itmlab.text.tokens import as_plain_text, caption_words, encode_captions, train_wordpiece
 
 SIZES = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40)
@@ -186,6 +187,12 @@ def test_the_checkpoints_own_picture_preparation_is_used(vit, tmp_path, captions
     prepare = build_model(DualEncoderConfig(image_pretrained=vit), captions).prepare_images
     assert (prepare.size, prepare.shortest_edge, prepare.interpolation) == (48, None, "bicubic")
     assert prepare.mean == (0.1, 0.2, 0.3) and prepare.std == (0.4, 0.5, 0.6)
+    config = replace(
+        DualEncoderConfig.base("released"), image_pretrained=vit, projection="linear", text_pretrained=None
+    )
+    given = build_model(config, captions).prepare_images
+    assert (given.size, given.shortest_edge, given.interpolation) == (48, None, "bicubic")
+    assert [given.mean, given.std] == [tuple(CLIP_PICTURES[f"image_{what}"]) for what in ("mean", "std")]
 
 
 def test_without_one_clip_cuts_the_centre_and_vit_squeezes(vit, tmp_path, tokenizer, captions):

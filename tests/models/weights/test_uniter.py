@@ -96,16 +96,10 @@ def load(weights, tokenizer, tmp_path, name="public.pt", **settings):
 def scores(model: CrossEncoder, regions: bool = True, heads=("itm", "mlm")):
     torch.manual_seed(7)
     tokens = model.prepare_captions(CAPTIONS)
-    mask = torch.full((4, 3), regions)
     with torch.no_grad():
-        return tokens, model(
-            tokens["input_ids"],
-            tokens["attention_mask"],
-            torch.randn(4, 3, REGION),
-            torch.rand(4, 3, 7),
-            mask,
-            heads=heads,
-        )
+        seen = model.embed_regions(torch.randn(4, 3, REGION), torch.rand(4, 3, 7))
+        seen = seen._replace(mask=torch.full((4, 3), regions))
+        return tokens, model(tokens["input_ids"], tokens["attention_mask"], seen, heads=heads)
 
 
 @pytest.mark.parametrize("layout", [uniter, oscar])
@@ -254,6 +248,9 @@ def test_what_does_not_belong_is_refused_with_its_name(layout, bert, tokenizer, 
         "not tied": weights | {"cls.predictions.decoder.weight": torch.zeros(len(tokenizer), HIDDEN)},
         "several names": weights | {f"module.{prefix}pooler.dense.weight": torch.zeros(HIDDEN, HIDDEN)},
         "misshapen: .*pooler.weight": weights | {f"{prefix}pooler.dense.weight": torch.zeros(2, HIDDEN)},
+        "lacks disc_output.bias": weights | {"disc_output.weight": torch.zeros(2, HIDDEN)},
+        "a part of a word head and lacks correction_output.predictions.transform": weights
+        | {"correction_output.predictions.bias": torch.zeros(3)},
         "neither a UNITER nor an OSCAR": {name: value for name, value in weights.items() if "img" not in name},
     }
     for what, content in cases.items():
