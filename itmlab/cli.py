@@ -38,6 +38,7 @@ def train(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run directory; one already begun is resumed.")],
     recipe: Annotated[str, typer.Option(help="A recipe's name, or a recipe's JSON file.")] = "fne",
     size: Annotated[str, typer.Option(help="tiny, base or large.")] = "tiny",
+    preset: Annotated[str, typer.Option(help="paper, or released: what the authors' code does.")] = "paper",
     change: Annotated[Words, typer.Option("--set", help="A variation, FIELD=VALUE (data.epochs=3).")] = None,
     data: DataName = "scenes",
     root: DataRoot = None,
@@ -48,13 +49,16 @@ def train(
     track: Annotated[str | None, typer.Option(help="Also log to this trackio project (extra: track).")] = None,
 ) -> None:
     """Train a recipe; `accelerate launch -m itmlab train …` does it on several devices."""
+    from torch import distributed
+
     from . import recipes
     from .recipes.recipe import Recipe
     from .runs.run import tracked
     from .training.loop import train as run_training
     from .training.progress import Interrupted
 
-    chosen = Recipe.load(recipe) if recipe.endswith(".json") else recipes.get(recipe, size=size)
+    saved = recipe.endswith(".json") and preset == "paper"
+    chosen = Recipe.load(recipe) if saved else recipes.get(recipe, size, preset)
     chosen = chosen.replace(**{name.replace(".", "__"): value for name, value in pairs(change, "--set").items()})
     captions = load_data(data, root, option, skip_faults, read_by=chosen.model)
     tracking = tracked(track, chosen, run) if track else nullcontext()
@@ -64,6 +68,9 @@ def train(
     except Interrupted as stop:
         print(stop)
         raise typer.Exit(stop.exit_code) from None
+    finally:
+        if distributed.is_available() and distributed.is_initialized():
+            distributed.destroy_process_group()  # of several processes, those of gloo would abort as they end
     print(f"{done.directory}: {json.dumps(done.history[-1]) if done.history else 'no line of history yet'}")
 
 
@@ -71,6 +78,7 @@ def evaluate(
     run: RunName,
     split: SplitName = "test",
     folds: Annotated[int, typer.Option(help="5 for COCO 1K: consecutive blocks, averaged.")] = 1,
+    k: Annotated[list[int], typer.Option("-k", help="-k 1 -k 5 for recall at 1 and 5.")] = (1, 5, 10),
     relevance: Annotated[str | None, typer.Option(help="cider or spice: also semantic recall (SR) and NCS.")] = None,
     scores: Annotated[File, typer.Option(help="A file of a cross-encoder's scores, to keep and go on from.")] = None,
     data: DataName = "scenes",
@@ -78,11 +86,11 @@ def evaluate(
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
 ) -> None:
-    """Recall in both directions, as JSON."""
+    """Recall in both directions, and the median and mean rank of what is sought, as JSON."""
     if relevance not in (None, "cider", "spice"):
         raise ItmlabError(f"no relevance {relevance!r}", where="--relevance", remedy="cider or spice")
     opened, captions = run_and_split(run, split, data, root, option, skip_faults)
-    found = opened.evaluate(captions, split=None, folds=folds, relevance=relevance, resume=scores)
+    found = opened.evaluate(captions, split=None, folds=folds, ks=k, relevance=relevance, resume=scores)
     print(json.dumps(found, indent=2))
 
 

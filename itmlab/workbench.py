@@ -38,9 +38,9 @@ def run_tour(
     notebooks = find_notebooks(only)
     print("drawing the scenes world (once; later runs read it from the cache) …", flush=True)
     load("scenes")
-    at_once = jobs or min(2, cores())
+    at_once, begun = jobs or min(2, cores()), time.monotonic()
     stops = tour(notebooks, out.resolve(), profile=profile, jobs=at_once, say=partial(print, flush=True))
-    print("\n" + summary(stops, out.resolve(), profile=profile))
+    print("\n" + summary(stops, out.resolve(), time.monotonic() - begun, profile=profile))
     if not all(stop.passed for stop in stops):
         raise typer.Exit(1)
 
@@ -145,11 +145,11 @@ def _figure_home(profile: Profile) -> Path:
     return figure_directory() / "quick" if profile == "quick" else figure_directory()
 
 
-def summary(stops: list[Stop], out: Path, *, profile: Profile = "quick") -> str:
-    """The table that closes the tour, and where its figures and executed notebooks are."""
-    width = max(len(stop.notebook) for stop in stops)
+def summary(stops: list[Stop], out: Path, elapsed: float, *, profile: Profile = "quick") -> str:
+    """The table that closes the tour, its last row the `elapsed` seconds; where figures and executed notebooks are."""
+    width = max(len(name) for name in ("all (wall time)", *(stop.notebook for stop in stops)))
     rows = [(stop.notebook, "passed" if stop.passed else "FAILED", stop.seconds, stop.figures) for stop in stops]
-    rows.append(("total", "", sum(stop.seconds for stop in stops), sum(stop.figures for stop in stops)))
+    rows.append(("all (wall time)", "", elapsed, sum(stop.figures for stop in stops)))
     lines = [f"{name:<{width}}  {result:6}  {seconds:7.0f}  {figures:7d}" for name, result, seconds, figures in rows]
     ends = f"figures:            {_figure_home(profile) / 'index.html'}", f"executed notebooks: {out}"
     return "\n".join([f"{'notebook':<{width}}  result  seconds  figures", *lines, *ends])

@@ -190,9 +190,7 @@ class Attribution:
     truth_labels: Sequence[int] | None = None
 
 
-def attribution(
-    batch: SynthesisBatch, read_out: ReadOut, *, first: int = 6, prototypes: int = 3
-) -> list[Attribution]:
+def attribution(batch: SynthesisBatch, read_out: ReadOut, *, first: int = 6, prototypes: int = 3) -> list[Attribution]:
     """The `first` hardest synthetic negatives of an anchor, each with its heaviest prototypes; empty clusters none."""
     hardness = np.nan_to_num(read_out.hardness.numpy(), nan=-2.0)
     order = [int(cluster) for cluster in np.argsort(-hardness, kind="stable") if hardness[cluster] > -2]
