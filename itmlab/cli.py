@@ -191,7 +191,7 @@ def negatives(
     fluency: Annotated[str | None, typer.Option(help="A causal language model (scenes, gpt2): perplexities.")] = None,
     file_format: Annotated[str | None, typer.Option("--format", help="jsonl, tsv, parquet; else by --out.")] = None,
     seed: Annotated[int, typer.Option(help="Of the random draws.")] = 0,
-    truth: Annotated[bool, typer.Option(help="The world's verdict on each, where there is one (scenes).")] = True,
+    truth: Annotated[bool, typer.Option(help="Whether the world calls each true, where there is one (scenes).")] = True,
     resume: Annotated[bool, typer.Option(help="Go on where an earlier export was stopped.")] = True,
     split: SplitName = "all",
     data: DataName = "scenes",

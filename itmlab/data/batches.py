@@ -89,7 +89,7 @@ class PairBatches:
         self._tokenising = threading.Lock()  # fast tokenizers refuse to be used by two threads at once
         self._shown: Any = None
         if images is not None:
-            self._shown = (KeptRegions if images == "regions" else Decoded)(shown(data, images), keep_bytes)
+            self._shown = (CachedRegions if images == "regions" else Decoded)(shown(data, images), keep_bytes)
         counts = torch.bincount(data.image_of_caption, minlength=len(data))
         self._described = counts.nonzero().flatten().numpy()
         if not len(self._described):
@@ -165,7 +165,7 @@ def shown(data: CaptionSet, images: Literal["pictures", "regions"]) -> Sequence[
     return data.regions
 
 
-class KeptRegions:
+class CachedRegions:
     """Region features by index, those that fit into `budget` bytes kept once they have been read or cut out."""
 
     _packed = _unpacked = staticmethod(lambda found: found)
@@ -189,7 +189,7 @@ class KeptRegions:
         return found
 
 
-class Decoded(KeptRegions):
+class Decoded(CachedRegions):
     """Pictures by index, those that fit into `budget` bytes kept as 8-bit arrays once they have been decoded."""
 
     _packed = staticmethod(lambda picture: (np.asarray(picture),))

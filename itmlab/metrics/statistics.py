@@ -175,25 +175,25 @@ class TrueNegatives:
 
 
 def true_negative_rate(
-    verdicts: Sequence[bool | None], images: Sequence[int] | Int64[Tensor, "sentence"] | None = None
+    labels: Sequence[bool | None], images: Sequence[int] | Int64[Tensor, "sentence"] | None = None
 ) -> TrueNegatives:
     """The share of synthetic sentences that are truly negative, with its 95 % interval.
 
-    A verdict says whether the sentence is true of its picture (`World.entails`): false is a true negative, true a false
+    A label says whether the sentence is true of its picture (`World.entails`): false is a true negative, true a false
     one, None is undecided and in neither count. The paper's is 96.5 % of 200, judged by two people (TAGS-DC, Sec. 4.2).
-    `images` are the sentences' (see `share`). ItmlabError: another verdict, lengths that differ.
+    `images` are the sentences' (see `share`). ItmlabError: another label, lengths that differ.
 
     >>> print(true_negative_rate([False, False, None, True]))
     66.7 % [20.8, 93.9] of 3 decided; 1 undecided
     """
-    if wrong := [verdict for verdict in verdicts if verdict is not None and not isinstance(verdict, bool)]:
-        raise ItmlabError(f"a verdict is true, false or None, not {wrong[0]!r}")
-    if images is not None and len(images) != len(verdicts):
-        raise ItmlabError(f"{len(verdicts)} verdicts, but {len(images)} images")
-    decided = [at for at, verdict in enumerate(verdicts) if verdict is not None]
-    false = torch.tensor([not verdicts[at] for at in decided], dtype=torch.bool)
+    if wrong := [label for label in labels if label is not None and not isinstance(label, bool)]:
+        raise ItmlabError(f"a label is true, false or None, not {wrong[0]!r}")
+    if images is not None and len(images) != len(labels):
+        raise ItmlabError(f"{len(labels)} labels, but {len(images)} images")
+    decided = [at for at, label in enumerate(labels) if label is not None]
+    false = torch.tensor([not labels[at] for at in decided], dtype=torch.bool)
     owners = None if images is None else torch.as_tensor(images)[torch.tensor(decided, dtype=torch.int64)]
-    return TrueNegatives(share(false, owners), len(verdicts) - len(decided))
+    return TrueNegatives(share(false, owners), len(labels) - len(decided))
 
 
 # Correlations with ratings.

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from ..data.batches import Decoded, KeptRegions, shown
+from ..data.batches import CachedRegions, Decoded, shown
 from ..data.captionset import CaptionSet
 from .base import CutCaptions
 from .cross_encoder import CrossEncoder
@@ -59,7 +59,7 @@ class ImageInputs:
     """Images of a data set by number, prepared for a model and where it is; each is decoded once if all fit."""
 
     def __init__(self, model: nn.Module, data: CaptionSet, keep_bytes: int = KEPT_BYTES):
-        self.model, kept = model, KeptRegions if reads(model) == "regions" else Decoded
+        self.model, kept = model, CachedRegions if reads(model) == "regions" else Decoded
         self._one = kept(looked_at(model, data), keep_bytes)
 
     def __call__(self, images: Sequence[int], change: Callable[[int], Any] | None = None) -> dict[str, Tensor]:

@@ -15,7 +15,7 @@ from torch import Generator, Tensor
 from ..errors import ItmlabError
 from .base import Choice, Mask, PerAnchor, Sampler, Scores, draw, usable
 
-DRAWN, KEPT = 399, 31  # TAGS-DC, appendix A.1
+CANDIDATES, TOP_K = 399, 31  # TAGS-DC, appendix A.1
 
 # Scores of pairs (anchor number, candidate number), each as often as it is asked for.
 PairScores = Callable[[Int64[Tensor, "pair"], Int64[Tensor, "pair"]], Float[Tensor, "pair"]]
@@ -27,7 +27,7 @@ class Retrieved(Sampler):
     As a sampler of one negative it draws one of the kept, each with the same probability.
     """
 
-    def __init__(self, candidates: int = DRAWN, top: int = KEPT):
+    def __init__(self, candidates: int = CANDIDATES, top: int = TOP_K):
         if not 1 <= top <= candidates:
             raise ItmlabError(f"retrieved negatives need 1 ≤ top ≤ candidates, not top={top}, candidates={candidates}")
         self.candidates, self.top = candidates, top
@@ -56,25 +56,25 @@ def mined_negatives(
     anchor_images: Int64[Tensor, "anchor"],
     candidate_images: Int64[Tensor, "candidate"],
     *,
-    drawn: int = DRAWN,
-    kept: int = KEPT,
+    candidates: int = CANDIDATES,
+    top_k: int = TOP_K,
     generator: Generator,
     part: slice = slice(None),
 ) -> Int64[Tensor, "anchor kept"]:
-    """Each anchor's `kept` hardest of `drawn` random candidates of other images (TAGS-DC, A.1), -1 where too few exist.
+    """Each anchor's `top_k` hardest of `candidates` random ones of other images (TAGS-DC, A.1), -1 where too few exist.
 
     `score` is asked once, without gradients, for all pairs of anchors and what was drawn for them; putting a model into
     evaluation mode and cutting the pairs into chunks are its business. Only a `part` of the anchors, numbered from 0,
     is scored, with what was drawn for them among all. ItmlabError: more or fewer scores than pairs.
     """
-    pool = random_negatives(anchor_images, candidate_images, drawn, generator=generator)[part]
+    pool = random_negatives(anchor_images, candidate_images, candidates, generator=generator)[part]
     anchors, columns = (pool >= 0).nonzero(as_tuple=True)
     with torch.no_grad():
         found = score(anchors, pool[anchors, columns]).detach()
     if found.shape != anchors.shape:
         raise ItmlabError(f"{len(anchors)} pairs were to be scored, but {tuple(found.shape)} scores came back")
     scores = found.new_full(pool.shape, -math.inf).index_put((anchors, columns), found)
-    return _taken(pool, hardest_negatives(scores, pool >= 0, kept))
+    return _taken(pool, hardest_negatives(scores, pool >= 0, top_k))
 
 
 def random_negatives(

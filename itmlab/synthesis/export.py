@@ -62,7 +62,7 @@ def export_negatives(
     seed, data, versions and counts are added. Random numbers depend on `seed` and the number of the batch of `batch`
     captions alone. With `conditioned` the generator is also given `numbers=`, those of the captions in `data`, to look
     at their images. `score(image numbers, sentences)` and `fluency(sentences)` fill in what the generator left open,
-    and with `truth` a set with a world gives its verdicts. Work in progress lies in `out` + ".part": killed at any
+    and with `truth` a set with a world gives its labels. Work in progress lies in `out` + ".part": killed at any
     moment, the same call goes on there and ends in the same bytes; `out` itself is whole whenever it exists. An `out`
     (or part) that was made otherwise is an ItmlabError unless `resume=False`, which begins anew.
     """
@@ -142,7 +142,7 @@ class RowMaker:
         return [list(negatives) for negatives in made]
 
     def _judged(self, negatives: list[Negative]) -> list[Negative]:
-        """The same with the scores, perplexities and verdicts that were asked for and are still open."""
+        """The same with the scores, perplexities and labels that were asked for and are still open."""
         if self.score is not None:
             negatives = _filled(negatives, "score", self.score, "image", "sentence")
         if self.fluency is not None:
@@ -153,8 +153,8 @@ class RowMaker:
         judged = []
         for image, group in groupby(negatives, key=lambda one: one.image):
             some = list(group)
-            verdicts = self.data.world.truth([image], [one.sentence for one in some])[0].tolist()
-            known = [None if verdict < 0 else bool(verdict) for verdict in verdicts]
+            labels = self.data.world.truth([image], [one.sentence for one in some])[0].tolist()
+            known = [None if label < 0 else bool(label) for label in labels]
             judged += [replace(one, truth=truth) for one, truth in zip(some, known, strict=True)]
         return judged
 

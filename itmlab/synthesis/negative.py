@@ -28,7 +28,7 @@ class Negative:
 
     `spans` are the changed places in the order of the sentence, as tokens of the new sentence; place p said `source[p]`
     and says `replacement[p]` now, and is a phrase of `kind[p]` (object, attribute, relation, word, or number).
-    `score` is a model's match with the image, `fluency` a perplexity, `truth` the world's verdict on the new sentence
+    `score` is a model's match with the image, `fluency` a perplexity, `truth` the world's label of the new sentence
     (false: truly negative): each None where it was not asked or is not known. `masked` are the places of the caption's
     word pieces that a model was asked to refill, changed or not.
     """

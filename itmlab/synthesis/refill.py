@@ -201,7 +201,7 @@ def refuse_unknown_words(tokenizer: "PreTrainedTokenizerFast", captions: Caption
 
 _UNUSED = re.compile(r"\[unused\d+\]")  # BERT's spare entries
 _BROKEN = "\ufffd"  # a byte that is no letter by itself
-_AT_ONCE = 2**22  # shares worked on at a time: some 100 MB
+_BATCH_SIZE = 2**22  # shares worked on at a time: some 100 MB
 _ANCHOR = "a"  # a word before the drawn pieces: decoders write blanks and joints only between pieces
 
 
@@ -249,7 +249,7 @@ class Vocabulary:
         if logits.ndim != 2 or logits.shape[1] < size:
             what = f"logits of shape {tuple(logits.shape)} for a vocabulary of {size}"
             raise ItmlabError(what, remedy="fill with a model of the tokeniser's vocabulary")
-        block = max(_AT_ONCE // size, 1)
+        block = max(_BATCH_SIZE // size, 1)
         found, opening, anywhere = [], self.beginning.to(logits.device), self.allowed.to(logits.device)
         parts = zip(logits[:, :size].split(block), begins.split(block), chance.split(block), strict=True)
         for some, opens, numbers in parts:

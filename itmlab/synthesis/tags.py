@@ -48,7 +48,7 @@ from .negative import (
 from .refill import MaskedRefill, refuse_unknown_words
 from .rules import Fluency, RuleSwaps
 
-Judge = Callable[[list[str], int], Sequence[bool | None]]  # sentences and the number of their caption → verdicts
+Judge = Callable[[list[str], int], Sequence[bool | None]]  # sentences and the number of their caption → labels
 
 
 class FilteredTopM:
@@ -94,8 +94,8 @@ class FilteredTopM:
             found = [best(row, len(row)) for row in scored(found, self.score)]
         found = [row[: self.keep] for row in found]
         for at, row in enumerate(found if self.judge is not None else ()):
-            verdicts = self.judge([negative.sentence for negative in row], at) if row else []
-            found[at] = [replace(negative, truth=truth) for negative, truth in zip(row, verdicts, strict=True)]
+            labels = self.judge([negative.sentence for negative in row], at) if row else []
+            found[at] = [replace(negative, truth=truth) for negative, truth in zip(row, labels, strict=True)]
         return found
 
 
@@ -193,7 +193,7 @@ def matched(
     return pair_logits(model, tokens, torch.arange(len(sentences), device=device), regions, rows.to(device)).cpu()
 
 
-def tower_score(
+def cross_encoder_score(
     model: CrossEncoder, data: CaptionSet, inputs: ImageInputs | None = None
 ) -> Callable[[Sequence[int], Sequence[str]], Float[Tensor, "sentence"]]:
     """How well sentences match images of `data` by number, for sentences that the model did not make."""

@@ -65,8 +65,9 @@ class Mining:
     ) -> Int64[Tensor, "pair top_k"]:
         if self.top_k >= self.candidates:  # nothing to choose, so nothing is scored
             return random_negatives(anchors, pool, self.candidates, generator=generator)[part]
-        numbers = {"drawn": self.candidates, "kept": self.top_k}
-        return mined_negatives(score, anchors, pool, **numbers, generator=generator, part=part)
+        return mined_negatives(
+            score, anchors, pool, candidates=self.candidates, top_k=self.top_k, generator=generator, part=part
+        )
 
 
 def embedded(model: CrossEncoder, inputs: ImageInputs, images: Rows) -> EmbeddedRegions:

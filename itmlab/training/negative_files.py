@@ -14,7 +14,7 @@ from ..runs.directory import file_hash, start_directory
 from ..storage import read_json
 from ..synthesis.export import Exported, Fluency, export_negatives
 from ..synthesis.negative import Readable
-from ..synthesis.tags import FilteredTopM, Tags, implied_in, tower_score, vse_c
+from ..synthesis.tags import FilteredTopM, Tags, cross_encoder_score, implied_in, vse_c
 
 GENERATORS = {"vse_c": vse_c, "tags": Tags}
 SET = {"vse_c": ("number",), "tags": ("maskings", "samples", "temperature", "keep", "words", "implied")}
@@ -66,7 +66,7 @@ def write_negatives(
         out,
         header=header,
         conditioned=generator == "tags",
-        score=None if cross_encoder is None else tower_score(cross_encoder, data),
+        score=None if cross_encoder is None else cross_encoder_score(cross_encoder, data),
         fluency=ranked,
         **export,
     )

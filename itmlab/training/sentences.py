@@ -22,7 +22,7 @@ from ..synthesis import FilteredTopM, Negative
 from ..synthesis.export import Score
 from ..synthesis.negative import Readable, best, own_generators
 from ..synthesis.read import read_negatives
-from ..synthesis.tags import Tags, implied_in, tower_score, vse_c
+from ..synthesis.tags import Tags, cross_encoder_score, implied_in, vse_c
 from ..text import PhraseMasking, SceneGraph, WordMasking, parse
 from ..text.alignment import MaskedPieces, Pieces, align, mask_pieces
 
@@ -51,7 +51,7 @@ class Sentences:
     ):
         self.settings, self.model, self.data, self.graphs = settings, model, data, graphs
         implied = implied_in(data) if settings.implied else None
-        self._score: Score = tower_score(model, data, inputs)
+        self._score: Score = cross_encoder_score(model, data, inputs)
         self._tags = self._rules = self._read = None
         self.readable = Readable(partial(pieces_read, model))
         if settings.generator == "file":

@@ -76,7 +76,7 @@ def test_mining_scores_what_it_drew_once_without_gradients_and_keeps_the_best():
         asked.append((anchors, candidates))
         return table[anchors, candidates]
 
-    found = mined_negatives(score, own, owners, drawn=50, kept=7, generator=seeded(2))
+    found = mined_negatives(score, own, owners, candidates=50, top_k=7, generator=seeded(2))
     pool = random_negatives(own, owners, 50, generator=seeded(2))
     assert len(asked) == 1 and len(asked[0][0]) == 150
     for anchor, row in enumerate(found.tolist()):
@@ -93,7 +93,7 @@ def test_the_papers_numbers_are_the_default_and_a_small_set_gives_what_it_has():
 
 def test_scores_in_half_precision_will_do():
     found = mined_negatives(
-        lambda a, c: c.bfloat16(), torch.tensor([0]), torch.arange(9), drawn=8, kept=2, generator=seeded()
+        lambda a, c: c.bfloat16(), torch.tensor([0]), torch.arange(9), candidates=8, top_k=2, generator=seeded()
     )
     assert found.tolist() == [[8, 7]]
 

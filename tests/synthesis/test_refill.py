@@ -236,5 +236,5 @@ def test_pieces_that_say_where_a_word_ends_are_refused():
 
 def test_the_numbers_worked_on_at_once_do_not_matter(monkeypatch):
     whole = made()
-    monkeypatch.setattr("itmlab.synthesis.refill._AT_ONCE", 3 * len(TOKENIZER))
+    monkeypatch.setattr("itmlab.synthesis.refill._BATCH_SIZE", 3 * len(TOKENIZER))
     assert made() == whole

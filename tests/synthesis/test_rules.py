@@ -123,12 +123,12 @@ def test_swaps_in_scenes_are_truly_negative(tmp_path):
     others = [[data.captions[at] for at in data.captions_of_image[image]] for image in data.image_of_caption.tolist()]
     rows = RuleSwaps(noun_swaps(), relation_swaps(), number=3)(data.captions, graphs, others, generator=seeded())
     assert sum(not row for row in rows) <= len(rows) // 20
-    verdicts = [
-        verdict
+    labels = [
+        label
         for image in range(0, len(data), 2)
-        for verdict in data.world.truth(
+        for label in data.world.truth(
             torch.tensor([image]), [n.sentence for at in data.captions_of_image[image] for n in rows[at]]
         )[0].tolist()
     ]
-    false, true = verdicts.count(0), verdicts.count(1)
+    false, true = labels.count(0), labels.count(1)
     assert false + true > 100 and false / (false + true) >= 0.965

@@ -11,7 +11,7 @@ from itmlab.scenes import load
 from itmlab.synthesis import FilteredTopM, Retrieved
 from itmlab.synthesis.export import export_negatives
 from itmlab.synthesis.read import read_negatives
-from itmlab.synthesis.tags import Tags, tower_score, vse_c
+from itmlab.synthesis.tags import Tags, cross_encoder_score, vse_c
 from itmlab.text import SceneGraph
 from itmlab.text.tokens import train_wordpiece
 from tests.synthesis.negatives_data import seeded
@@ -97,7 +97,9 @@ def test_rules_know_the_words_of_scenes(tmp_path, data):
 
 
 def test_a_tower_scores_what_rules_made(tmp_path, data, tower):
-    done = export_negatives(data, vse_c(data, 2), tmp_path / "x.jsonl", header={}, score=tower_score(tower, data))
+    done = export_negatives(
+        data, vse_c(data, 2), tmp_path / "x.jsonl", header={}, score=cross_encoder_score(tower, data)
+    )
     found = read_back(done, data)
     tower.eval()
     with torch.no_grad():

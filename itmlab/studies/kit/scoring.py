@@ -14,7 +14,7 @@ from ...models.encoded import evaluating
 from ...models.pairs import compares_parts, looked_at, on_device, pieces_read
 from ...runs.scores import embed_captions, embed_images
 from ...synthesis.negative import Readable
-from ...synthesis.tags import tower_score
+from ...synthesis.tags import cross_encoder_score
 
 Match = Callable[[Sequence[int], Sequence[str]], Float[Tensor, "sentence"]]  # image numbers and a sentence for each
 
@@ -36,7 +36,7 @@ def matching(run: Any, data: CaptionSet) -> Match:
     """A function of image numbers and sentences: a cross-encoder's logit, a cosine, or what comparing parts gives."""
     model = model_of(run)
     if isinstance(model, CrossEncoder):
-        return tower_score(model, data)
+        return cross_encoder_score(model, data)
 
     def match(images: Sequence[int], sentences: Sequence[str]) -> Float[Tensor, "sentence"]:
         if not len(sentences):

@@ -108,7 +108,7 @@ def test_the_control_is_a_pale_bar_below_each_that_does_not_touch_it():
     own, pale = figure.data[0], figure.data[-1]
     assert list(pale.x) == [25.0] * 4 and list(pale.y) == list(own.y) and pale.marker.opacity < own.marker.opacity
     assert own.offset + own.width < pale.offset and list(own.x) == list(draw_word_truth(TRUTH, title="t").data[0].x)
-    assert own.base == pale.base == 0, "side by side, though the verdicts are stacked"
+    assert own.base == pale.base == 0, "side by side, though the labels are stacked"
     assert [note.text for note in figure.layout.annotations].count("25 %") == 4
 
 
