@@ -93,7 +93,12 @@ def lines(file: Path) -> int:
 
 
 LINES, CORE_LINES = 31_000, 17_000  # when the house was built; what has come since has its own allowance
-SINCE = {"what the released code does, by name": 1_000, "augmentation": 250, "swaps on real captions": 650}
+SINCE = {
+    "what the released code does, by name": 1_000,
+    "augmentation": 250,
+    "swaps on real captions": 650,
+    "the world's truth": 300,
+}
 
 
 def test_the_house_is_small() -> None:

@@ -21,6 +21,7 @@ SAMPLERS = {
     "hardest": samplers.Hardest,
     "semi_hard": samplers.SemiHard,
     "softest": samplers.Softest,
+    "oracle": samplers.Oracle,
     "retrieved": samplers.Retrieved,
     "false_negative_eliminating": samplers.FalseNegativeEliminating,
 }
@@ -28,9 +29,11 @@ SAMPLERS = {
 
 @dataclass(frozen=True)
 class SamplerSettings:
-    """Which negative is taken: a sampler's name and what its constructor is given."""
+    """Which negative is taken: a sampler's name and what its constructor is given; "oracle" needs data with a world."""
 
-    kind: Literal["random", "hardest", "semi_hard", "softest", "retrieved", "false_negative_eliminating"] = "hardest"
+    kind: Literal["random", "hardest", "semi_hard", "softest", "oracle", "retrieved", "false_negative_eliminating"] = (
+        "hardest"
+    )
     options: dict[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:

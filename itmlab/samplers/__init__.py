@@ -4,7 +4,7 @@ import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
     "base": "Sampler",
-    "basic": "Hardest Random SemiHard Softest",
+    "basic": "Hardest Oracle Random SemiHard Softest",
     "fne": (
         "FalseNegativeEliminating PRESETS Preset RunningMoments Statistics log_odds monotone_range posterior "
         "sampling_weights"

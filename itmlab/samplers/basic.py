@@ -1,7 +1,10 @@
-"""The samplers of one line: hardest, softest, any, and FaceNet's semi-hard negative."""
+"""The samplers of one line: hardest, softest, any, FaceNet's semi-hard negative, and an oracle's."""
+
+from typing import Literal
 
 import torch
-from torch import Generator
+from jaxtyping import Int8
+from torch import Generator, Tensor
 
 from ..errors import ItmlabError
 from .base import Choice, Mask, PerAnchor, Sampler, Scores, best, draw, usable
@@ -60,3 +63,46 @@ class SemiHard(Sampler):
         chosen = best(scores, inside)
         chosen = torch.where(chosen < 0, best(-scores, may & (scores >= positive)), chosen)
         return torch.where(chosen < 0, best(scores, may), chosen)
+
+
+class Oracle(Hardest):
+    """Takes the hardest candidate that the world calls false, or the hardest that is true: a control, not a method.
+
+    It alone is given `truth`, 1 true, 0 false, -1 undecided. `take="true_negatives"` passes over what is true or
+    undecided; an anchor with nothing else gets -1. `take="false_negatives"` takes what is true though not annotated,
+    and the hardest where there is none. Wrong options, or no truth of the scores' shape, are an ItmlabError.
+
+    >>> scores, positives = torch.tensor([[0.9, 0.8, 0.6, 0.2]]), torch.tensor([[True, False, False, False]])
+    >>> truth = torch.tensor([[1, -1, 0, 1]], dtype=torch.int8)
+    >>> for take in ("true_negatives", "false_negatives"):
+    ...     Oracle(take)(scores, positives, scores[:, 0], generator=Generator(), truth=truth)
+    tensor([2])
+    tensor([3])
+    """
+
+    def __init__(self, take: Literal["true_negatives", "false_negatives"] = "true_negatives"):
+        super().__init__()
+        if take not in ("true_negatives", "false_negatives"):
+            raise ItmlabError(f"an oracle takes 'true_negatives' or 'false_negatives', not {take!r}")
+        self.take = take
+
+    def __call__(
+        self,
+        scores: Scores,
+        positives: Mask,
+        positive_scores: PerAnchor,
+        *,
+        generator: Generator,
+        truth: Int8[Tensor, "anchor candidate"] | None = None,
+    ) -> Choice:
+        """The index of each anchor's negative by the truth of every pair, -1 where none is allowed."""
+        if truth is None or truth.shape != scores.shape:
+            given = "none" if truth is None else tuple(truth.shape)
+            raise ItmlabError(f"an oracle needs the truth of every pair, {tuple(scores.shape)}; got {given}")
+        barred = positives | (truth != (1 if self.take == "false_negatives" else 0))
+        chosen = super().__call__(scores, barred, positive_scores, generator=generator)
+        if self.take == "true_negatives":
+            return chosen
+        return torch.where(
+            chosen < 0, super().__call__(scores, positives, positive_scores, generator=generator), chosen
+        )

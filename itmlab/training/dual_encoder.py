@@ -27,7 +27,7 @@ from ..synthesis import Negative, SynHNC
 from ..synthesis.negative import Readable
 from ..synthesis.read import read_negatives
 from .objective import Features, Objective, PerAnchorNegatives
-from .relevance import CaptionRelevance
+from .relevance import CaptionRelevance, CaptionTruth
 from .state import BatchLoss, Task, all_gather, rank_slice
 
 Pairs = Int64[Tensor, "pair"]
@@ -48,7 +48,9 @@ class DualEncoderTask(Task):
             self.momentum = Momentum(model, m=recipe.memory.momentum)
             memory = MomentumQueue(recipe.memory.length, model.config.dimension, device=self.accelerator.device)
         relevance = None if margin is None else CaptionRelevance(self.data, tokenise=margin.tokenise)
-        self.objective = Objective(recipe, memory, self.generator, relevance)
+        oracle = recipe.sampler is not None and recipe.sampler.kind == "oracle"
+        truth = CaptionTruth(self.data) if oracle else None
+        self.objective = Objective(recipe, memory, self.generator, relevance, truth)
         self.synthesis = None if recipe.synthesis is None else SynHNC(**asdict(recipe.synthesis))
         if compares_parts(model) and self.accelerator.num_processes > 1:
             raise ItmlabError("models that compare parts train in one process", remedy="launch it without accelerate")

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float, Int8, Int64
 from torch import Tensor
+from torch.nn.functional import pad
 
 from .. import losses
 from ..recipes.recipe import Recipe
@@ -20,6 +21,8 @@ Features = Float[Tensor, "anchor dimension"]
 Mask = Bool[Tensor, "anchor candidate"]
 # φ of pairs: how well captions describe images, both as rows of the training split.
 Relevance = Callable[[Int64[Tensor, "pair"], Int64[Tensor, "pair"]], Float[Tensor, "pair"]]
+# Whether captions are true of images, rows too: 1 true, 0 false, -1 undecided.
+Truth = Callable[[Int64[Tensor, "caption"], Int64[Tensor, "image"]], Int8[Tensor, "caption image"]]
 
 
 class PerAnchorNegatives(NamedTuple):
@@ -93,7 +96,7 @@ class Outcome(NamedTuple):
 class Objective:
     """A recipe's loss over a batch of unit-length features, with the sampler and the memory whose state it keeps.
 
-    `relevance` is asked only by a recipe with an adaptive margin.
+    `relevance` is asked only by a recipe with an adaptive margin, `truth` only by one whose sampler is an oracle.
     """
 
     def __init__(
@@ -102,8 +105,10 @@ class Objective:
         memory: MomentumQueue | None,
         generator: torch.Generator,
         relevance: Relevance | None = None,
+        truth: Truth | None = None,
     ):
         self.recipe, self.memory, self.generator, self.relevance = recipe, memory, generator, relevance
+        self.truth = truth
         self.sampler = recipe.sampler.build(margin=recipe.loss.margin) if recipe.sampler else None
 
     def start_epoch(self, epoch: int) -> None:
@@ -148,7 +153,7 @@ class Objective:
         if margin is None or margin.with_triplet:
             # what has no parts goes with the last of them, which compares features
             last = [direction._replace(per_anchor=more) for direction, more in zip(plain[-1], per_anchor, strict=True)]
-            terms += [self._own(batch, both, positives, filling) for both in (*plain[:-1], last)]
+            terms += [self._own(batch, pool, both, positives, filling) for both in (*plain[:-1], last)]
         if margin is not None:
             terms.append(self._with_adaptive_margin(batch, pool, plain[0], positives))
         return _added_up(terms)
@@ -160,7 +165,7 @@ class Objective:
         later = recipe.synthesis is not None or recipe.extra_negatives is not None
         return recipe.loss.global_features or noise or later or per_anchor != (None, None)
 
-    def _own(self, batch: Pool, directions: list[Direction], positives: Mask, filling: bool) -> Outcome:
+    def _own(self, batch: Pool, pool: Pool, directions: list[Direction], positives: Mask, filling: bool) -> Outcome:
         """The recipe's own loss."""
         if self.sampler is None:
             return self._of_all(self.recipe.loss.kind, directions, positives)
@@ -169,8 +174,25 @@ class Objective:
             matrix = directions[0].matrix
             scores = batch.image_features @ batch.caption_features.T if matrix is None else matrix
             self.sampler.observe(scores, batch.positives(batch.image_ids))
-        chosen = self._chosen(Hardest() if filling else self.sampler, directions, positives)
+        if self.truth is not None:  # an oracle knows while the memory fills, too
+            chosen = self._by_truth(self.truth, batch, pool, directions, positives)
+        else:
+            chosen = self._chosen(Hardest() if filling else self.sampler, directions, positives)
         return _triplets(directions, chosen, [self.recipe.loss.margin] * 2)
+
+    @torch.no_grad()
+    def _by_truth(
+        self, truth: Truth, batch: Pool, pool: Pool, directions: list[Direction], positives: Mask
+    ) -> list[Int64[Tensor, "anchor"]]:
+        """The oracle's negative of each anchor; an anchor's own candidates, which no world knows, count as false."""
+        labels = truth(pool.caption_ids, batch.image_ids).T, truth(batch.caption_ids, pool.image_ids)
+        chosen = []
+        for direction, known in zip(directions, labels, strict=True):
+            scores, barred = direction.all_scores(positives)
+            told = pad(known, (0, scores.shape[1] - known.shape[1]))
+            matched = direction.positive_scores()
+            chosen.append(self.sampler(scores, barred, matched, generator=self.generator, truth=told))
+        return chosen
 
     def _of_all(self, kind: str, directions: list[Direction], positives: Mask) -> Outcome:
         """A loss that looks at every negative, by its name in `itmlab.losses`."""

@@ -1,4 +1,4 @@
-"""How well captions of the training split describe its images: φ of SAM's margins, looked up pair by pair."""
+"""How well captions of the training split describe its images: φ of SAM's margins, and what a world calls true."""
 
 import hashlib
 import zipfile
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Int8, Int64
 from torch import Tensor
 
 from ..data.captionset import CaptionSet
@@ -16,6 +16,7 @@ from ..metrics.ngrams import SentenceVectors, pair_scores
 from ..metrics.ptb import Tokenise
 from ..storage import atomic_file, cache_directory
 
+IMAGES_PER_BLOCK = 500  # whose truth is asked together, which bounds the memory that it takes
 FORMAT = 1  # of what is cached: raised when numbers or layout change
 Arrays = dict[str, np.ndarray]
 
@@ -58,6 +59,44 @@ class CaptionRelevance:
             raise ItmlabError(f"image {row} has no caption to be compared with", remedy="leave such images out")
         scores = pair_scores(self._captions[caption], self._references, self._first[image], self._held[image])
         return torch.from_numpy(scores).to(captions.device)
+
+
+class CaptionTruth:
+    """What the world of `data` says of its captions and images, for an oracle sampler; ItmlabError without a world.
+
+    All pairs are judged once (2.5 minutes for 5,000 images with 25,000 captions, on one core). What is not false, about
+    one pair in seventy, is kept in the cache folder, under a name that captions, images and the truth of some of the
+    images decide.
+    """
+
+    def __init__(self, data: CaptionSet):
+        if data.world is None:
+            raise ItmlabError(
+                "the oracle sampler needs a world that says what is true",
+                where=data.name,
+                remedy="train on scenes, or with another sampler",
+            )
+        from scipy.sparse import csr_array, vstack
+
+        some = torch.arange(0, len(data), max(len(data) // 8, 1))
+        digest = hashlib.sha256(f"{FORMAT} {data.fingerprint}".encode() + data.world.truth(some).numpy().tobytes())
+        path = cache_directory() / "truth" / f"{digest.hexdigest()[:32]}.npz"
+        names, found = ("data", "indices", "indptr"), read(path)
+        if found is None:
+            parts = torch.arange(len(data)).split(IMAGES_PER_BLOCK)
+            judged = vstack([csr_array(data.world.truth(images).numpy()) for images in parts], format="csr")
+            found = {name: getattr(judged, name) for name in names}
+            with atomic_file(path) as file:
+                np.savez(file, **found)
+        shape = len(data), len(data.captions)
+        self._by_caption = csr_array(tuple(found[name] for name in names), shape=shape).T.tocsr()
+
+    def __call__(
+        self, captions: Int64[Tensor, "caption"], images: Int64[Tensor, "image"]
+    ) -> Int8[Tensor, "caption image"]:
+        """1 true, 0 false, -1 undecided: each caption on each image, rows of `data`, on the device of `captions`."""
+        found = self._by_caption[captions.cpu().numpy()][:, images.cpu().numpy()]
+        return torch.from_numpy(found.toarray()).to(captions.device)
 
 
 def vectors(references: list[list[str]], tokenise: Tokenise) -> Arrays:

@@ -1,4 +1,4 @@
-"""Hardest, softest, semi-hard, random and retrieved against what their names say, candidate by candidate."""
+"""Hardest, softest, semi-hard, random, retrieved and oracle against what their names say, candidate by candidate."""
 
 import pytest
 import torch
@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from itmlab.errors import ItmlabError
-from itmlab.samplers import Hardest, Random, Retrieved, SemiHard, Softest
+from itmlab.samplers import Hardest, Oracle, Random, Retrieved, SemiHard, Softest
+from tests.refusals import refused
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -74,6 +75,33 @@ def test_semi_hard_takes_from_the_band_then_just_above_it_then_below():
     scores = torch.tensor([[0.1, 0.35, 0.45, 0.7, 0.9], [0.1, 0.2, 0.25, 0.7, 0.9], [0.1, 0.2, 0.25, 0.0, 0.1]])
     chosen = SemiHard(0.2)(scores, torch.zeros(3, 5).bool(), torch.full((3,), 0.5), generator=generator())
     assert chosen.tolist() == [2, 3, 2]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), anchors=st.integers(1, 6), candidates=st.integers(1, 12), share=st.floats(0, 1))
+def test_an_oracle_takes_the_hardest_of_what_is_false_or_of_what_is_true(seed, anchors, candidates, share):
+    source = generator(seed)
+    scores = torch.randint(-8, 9, (anchors, candidates), generator=source) / 8
+    positives = torch.rand(anchors, candidates, generator=source) < share / 2
+    truth = torch.randint(-1, 2, (anchors, candidates), generator=source).to(torch.int8)
+    for take, wanted in (("true_negatives", 0), ("false_negatives", 1)):
+        expected = []
+        for row, mask, labels in zip(scores.tolist(), positives.tolist(), truth.tolist(), strict=True):
+            allowed = [(score, index) for index, score in enumerate(row) if not mask[index]]
+            fit = [pair for pair in allowed if labels[pair[1]] == wanted] or (
+                allowed if take == "false_negatives" else []
+            )
+            expected.append(hardest(fit, None)[1] if fit else -1)
+        asked = {"generator": source, "truth": truth}
+        assert Oracle(take)(scores, positives, scores[:, 0], **asked).tolist() == expected
+
+
+def test_an_oracle_needs_the_truth_of_every_pair():
+    given_without = torch.zeros(2, 3), torch.zeros(2, 3).bool(), torch.zeros(2)
+    refused("'false' or what is 'true', not 'all'", Oracle, "all")
+    refused(r"truth of every pair, \(2, 3\); got none", Oracle(), *given_without, generator=generator())
+    wide = torch.zeros(2, 4, dtype=torch.int8)
+    refused(r"\(2, 3\); got \(2, 4\)", Oracle(), *given_without, generator=generator(), truth=wide)
 
 
 def test_a_margin_must_be_positive():

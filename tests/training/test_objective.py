@@ -5,8 +5,11 @@ import torch
 from torch.nn.functional import normalize
 
 from itmlab.samplers import MomentumQueue
-from itmlab.training.objective import Objective
-from tests.training.world import micro
+from itmlab.scenes import load
+from itmlab.training.loop import train
+from itmlab.training.objective import Objective, PerAnchorNegatives
+from tests.refusals import refused
+from tests.training.world import micro, small_world
 
 
 def features(seed, count=6, dimension=8):
@@ -142,3 +145,52 @@ def test_a_batch_of_one_image_has_a_loss_of_zero_with_a_gradient():
         loss, _ = objective(name)(images, captions, IDS[:1], ROWS[:1], slow, epoch=1)
         loss.backward()
         assert loss.item() == 0 and images.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("name", ["semi_hard", "hardest_memory"])
+@pytest.mark.parametrize("take", ["true_negatives", "false_negatives"])
+def test_an_oracle_trains_on_what_the_world_calls_false_or_true(name, take, tmp_path, monkeypatch):
+    """Every negative of a run against the world's own answer for that pair."""
+    monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
+    data, ask, steps = load(images=48, size=64), Objective.__call__, []
+
+    def listened(self, images, captions, image_ids, caption_ids, slow, epoch, *others):
+        earlier = self.memory.state_dict() if self.memory and epoch else None
+        outcome = ask(self, images, captions, image_ids, caption_ids, slow, epoch, *others)
+        if outcome.chosen is not None:
+            filled = 0 if earlier is None else int(earlier["filled"])
+            kept = [[] if earlier is None else earlier[ids][:filled].tolist() for ids in ("image_ids", "caption_ids")]
+            own = image_ids.tolist(), caption_ids.tolist()
+            steps.append((*own, own[0] + kept[0], own[1] + kept[1], outcome.chosen.tolist()))
+        return outcome
+
+    monkeypatch.setattr(Objective, "__call__", listened)
+    recipe = micro(name, sampler__kind="oracle", sampler__take=take, data__warm_up_epochs=0, data__epochs=2)
+    train(recipe.replace(data__captions_per_image=2), data, tmp_path / "run", progress=False)
+    labels, taken = data.split("train").world.truth(), []
+    for images, captions, pool_images, pool_captions, chosen in steps:
+        for row, column in enumerate(chosen):
+            at = row % len(images)
+            if row < len(images):
+                pairs = [(images[at], caption) for caption in pool_captions]
+            else:
+                pairs = [(image, captions[at]) for image in pool_images]
+            others = [pair for pair, image in zip(pairs, pool_images, strict=True) if image != images[at]]
+            there = [pair for pair in others if labels[pair] == int(take == "false_negatives")]
+            assert column < 0 or pairs[column] in (there or others)
+            assert column >= 0 or not (there if take == "true_negatives" else others)
+            taken.append(int(labels[pairs[column]]) if column >= 0 and there else None)
+    assert len(steps) > 6 and taken.count(int(take == "false_negatives")) > 10
+
+
+def test_to_an_oracle_an_anchors_own_candidates_are_false_and_without_a_world_there_is_none(tmp_path):
+    everything = lambda captions, images: torch.ones(len(captions), len(images), dtype=torch.int8)  # noqa: E731
+    extra, (images, captions) = PerAnchorNegatives(torch.randn(6, 2, 8), torch.ones(6, 2).bool()), features(0)
+    for take, own in (("true_negatives", True), ("false_negatives", False)):
+        asked = objective("semi_hard", sampler__kind="oracle", sampler__take=take)
+        asked.truth = everything
+        chosen = asked(images, captions, IDS, ROWS, None, 1, (extra, None)).chosen
+        assert all((column >= 6) == own for column in chosen[:6].tolist())
+        assert all((column < 0) == own for column in chosen[6:].tolist())
+    without = micro("semi_hard", sampler__kind="oracle"), small_world(), tmp_path / "run"
+    refused("the oracle sampler needs a world", train, *without, progress=False)

@@ -11,8 +11,10 @@ from PIL import Image
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
+from itmlab.scenes import load
 from itmlab.training import relevance
-from itmlab.training.relevance import CaptionRelevance
+from itmlab.training.relevance import CaptionRelevance, CaptionTruth
+from tests.refusals import refused
 
 
 @pytest.fixture(autouse=True)
@@ -122,3 +124,22 @@ def test_captions_that_cannot_be_compared_are_one_line(captions, owners, said):
     with pytest.raises(ItmlabError, match=said) as error:
         CaptionRelevance(caption_set(captions, owners, 2))
     assert "\n" not in str(error.value)
+
+
+def test_the_truth_of_pairs_is_the_worlds_judged_once_and_anew_where_the_world_changes_its_mind(cache, monkeypatch):
+    monkeypatch.setattr(relevance, "IMAGES_AT_ONCE", 7)
+    data = load(images=20, cache=cache).select([4, 0, 9, 13, 2, 7, 11, 19, 16])
+    captions, images = torch.tensor([3, 40, 3, 0, 44]), torch.tensor([8, 8, 0, 2, 2, 2, 5])
+    labels = data.world.truth()
+    assert {-1, 0, 1} == set(labels.unique().tolist())
+    for truth in (CaptionTruth(data), CaptionTruth(data)):  # computed, and read from the cache
+        found = truth(captions, images)
+        assert found.dtype == torch.int8 and found.equal(labels[images][:, captions].T)
+        assert truth(torch.arange(45), torch.arange(9)).equal(labels.T)
+    assert len(list((cache / "truth").iterdir())) == 1
+    monkeypatch.setattr(data.world, "truth", lambda images: (1 - labels[images].abs()).to(torch.int8))
+    assert CaptionTruth(data)(torch.arange(45), torch.arange(9)).equal(1 - labels.T.abs())
+
+
+def test_without_a_world_there_is_no_truth():
+    refused("made: the oracle sampler needs a world", CaptionTruth, caption_set(SCENE, [0, 0, 1, 1, 2, 2], 3))
