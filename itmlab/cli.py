@@ -80,6 +80,7 @@ def evaluate(
     folds: Annotated[int, typer.Option(help="5 for COCO 1K: consecutive blocks, averaged.")] = 1,
     k: Annotated[list[int], typer.Option("-k", help="-k 1 -k 5 for recall at 1 and 5.")] = (1, 5, 10),
     relevance: Annotated[str | None, typer.Option(help="cider or spice: also semantic recall (SR) and NCS.")] = None,
+    truth: Annotated[bool, typer.Option("--truth", help="Also mAP@R against all that is true, and oracles.")] = False,
     scores: Annotated[File, typer.Option(help="A file of a cross-encoder's scores, to keep and go on from.")] = None,
     data: DataName = "scenes",
     root: DataRoot = None,
@@ -90,7 +91,8 @@ def evaluate(
     if relevance not in (None, "cider", "spice"):
         raise ItmlabError(f"no relevance {relevance!r}", where="--relevance", remedy="cider or spice")
     opened, captions = run_and_split(run, split, data, root, option, skip_faults)
-    found = opened.evaluate(captions, split=None, folds=folds, ks=k, relevance=relevance, resume=scores)
+    asked = {"relevance": relevance, "truth": truth}
+    found = opened.evaluate(captions, split=None, folds=folds, ks=k, **asked, resume=scores)
     print(json.dumps(found, indent=2))
 
 

@@ -56,6 +56,10 @@ def test_train_evaluate_and_search(folder, trained) -> None:
         "semantic"
     ]
     assert semantic["relevance"] == "cider" and 0 <= semantic["NCS"]["t2i"]["1"] <= 100
+    assert "has no world" in str(command("evaluate", trained, "-k", 1, "--truth", *data).exception)
+    scenes = ("--option", "images=40", "--split", "all", "--truth")
+    truth = json.loads(command("evaluate", trained, *scenes).stdout)["truth"]
+    assert 0 < truth["t2i"]["map_at_r"] <= 100 and truth["oracle"]["truth"]["i2t"]["1"] > 0
     found = command("search", trained, "a red picture", "-k", 3, *data).stdout
     assert found.count(".png") == 3
     found = command("search", trained, folder / "images" / "3.png", "--picture", "--split", "all", *data).stdout

@@ -1,21 +1,35 @@
-"""mAP@R and R-Precision (Musgrave et al. 2020), and the ECCV Caption benchmark for COCO with CxC and COCO recall.
+"""mAP@R and R-Precision (Musgrave et al. 2020): against all that a world calls true, and in ECCV Caption, for COCO.
 
 For a query with R positives, R-Precision is the share of them among its R best; mAP@R = 1/R Σ_i P(i), where P(i) is the
 precision at place i ≤ R if a positive stands there, else 0. ECCV Caption (Chun et al. 2022) has several positives for
 most queries of COCO's test split, and reports these; Crisscrossed Captions (CxC: Parekh et al. 2021) recall alone.
+Where a data set has a world, `truth_retrieval` has the truth in place of people's judgements (METHODS 2.3).
 """
 
 import importlib
+import math
 import warnings
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Float64, Int8, Int64
 from torch import Tensor
 
 from ..errors import ItmlabError, MissingPart
-from .ranking import Mask, Numbers, Scores, positive_pairs, ranks, recalls
+from .ranking import (
+    Mask,
+    Numbers,
+    Scores,
+    expected_recalls,
+    marked_pairs,
+    pools,
+    positive_pairs,
+    ranks,
+    recalls,
+    retrieval,
+)
 
 
 def map_at_r(similarity: Scores, positives: Mask) -> float:
@@ -43,6 +57,14 @@ def at_r(
 
     `sought` is R, where a query has positives that are not among the candidates; else R is how many pairs it has.
     """
+    each = at_r_of_each(similarity, anchor, candidate, sought)
+    return {name: 100 * values.mean().item() for name, values in each.items()}
+
+
+def at_r_of_each(
+    similarity: Scores, anchor: Numbers, candidate: Numbers, sought: Int64[Tensor, "anchor"] | None = None
+) -> dict[str, Float64[Tensor, "anchor"]]:
+    """`at_r` of each query, 0 to 1; NaN where R is 0."""
     owner, rank = ranks(similarity, anchor, candidate, best_only=False)
     order = owner.sort(stable=True).indices  # `ranks` gives each owner's from its best on
     owner, rank = owner[order], rank[order]
@@ -53,7 +75,100 @@ def at_r(
     precision = torch.where(inside, (before + 1).double() / (rank + 1), 0.0)
     summed = torch.zeros(len(similarity), dtype=torch.float64, device=owner.device).index_add(0, owner, precision)
     counted = torch.bincount(owner[inside], minlength=len(similarity)).double()
-    return {"map_at_r": 100 * (summed / sought).mean().item(), "rprecision": 100 * (counted / sought).mean().item()}
+    return {"map_at_r": summed / sought, "rprecision": counted / sought}
+
+
+# Against everything that is true, where a world knows it.
+
+Truth = Int8[Tensor, "anchor candidate"]  # as `World.truth`: 1 true, 0 false, -1 undecided
+PLACES = ("false", "undecided", "unannotated", "annotated")  # what may stand first; among equal scores the earlier does
+ORACLES = ("truth", "specific")
+
+
+def truth_retrieval(
+    similarity: Float[Tensor, "image caption"],
+    truth: Int8[Tensor, "image caption"],
+    positives: Bool[Tensor, "image caption"] | None = None,
+    *,
+    ks: Sequence[int] = (1, 5, 10),
+    folds: int = 1,
+) -> dict[str, Any]:
+    """How good a score matrix is against all that is true (`World.truth`), and its recall beside that of oracles.
+
+    By direction, in percent: "map_at_r" and "rprecision", every true candidate a positive and the undecided removed
+    from the ranking, over the queries of which something is true ("left_out" counts the others); "first", what stands
+    first in the whole ranking: an annotated candidate (which is R@1), one that is true but "unannotated", "undecided"
+    or "false". "oracle" has the recall that `oracle_scores` are expected to reach, and "share" that of `similarity` as
+    percent of it. Of "truth" the share may exceed 100: whoever prefers specific captions finds the annotated ones
+    more often than truth alone would. Positives and folds as in `retrieval`, ties counted against the model.
+    ItmlabError: as `retrieval`, shapes that differ, nothing true in a fold.
+
+    >>> found = truth_retrieval(torch.tensor([[0.5, 0.9], [0.1, 0.8]]), torch.tensor([[1, 1], [0, 1]]), ks=(1,))
+    >>> found["i2t"]["map_at_r"], found["i2t"]["first"]["unannotated"], found["oracle"]["truth"]["i2t"]
+    (100.0, 50.0, {1: 75.0})
+    """
+    similarity, truth = torch.as_tensor(similarity), torch.as_tensor(truth)
+    if similarity.shape != truth.shape:
+        raise ItmlabError(
+            f"similarity and truth must both be (image, caption); "
+            f"got {tuple(similarity.shape)} and {tuple(truth.shape)}"
+        )
+    reached = retrieval(similarity, positives, ks=ks, folds=folds)
+    sides: dict[str, list[dict[str, Any]]] = {"i2t": [], "t2i": []}
+    for pool in pools(similarity, positives, folds):
+        scores, labels, own = pool.of(similarity), pool.of(truth), pool.positives
+        sides["i2t"].append(_against_truth(scores, labels, own, ks))
+        sides["t2i"].append(_against_truth(scores.T, labels.T, own.T, ks))
+    table: dict[str, Any] = {}
+    for side, found in sides.items():
+        table[side] = {name: fmean(fold[name] for fold in found) for name in ("map_at_r", "rprecision")}
+        table[side]["first"] = {name: fmean(fold["first"][name] for fold in found) for name in reversed(PLACES)}
+        table[side]["left_out"] = sum(fold["left_out"] for fold in found)
+    for kind in ORACLES:
+        means = {side: {k: fmean(fold[kind][k] for fold in found) for k in ks} for side, found in sides.items()}
+        means["rsum"] = sum(sum(values.values()) for values in means.values())
+        table.setdefault("oracle", {})[kind] = means
+        shares = {side: {k: _percent(reached[side][k], means[side][k]) for k in ks} for side in sides}
+        table.setdefault("share", {})[kind] = shares | {"rsum": _percent(reached["rsum"], means["rsum"])}
+    return table
+
+
+def oracle_scores(truth: Truth) -> dict[str, Scores]:
+    """The scores of two oracles: what is true before what is undecided before what is false, ties at random.
+
+    "truth" knows truth alone, so that it cannot tell the annotated from the other true ones. "specific" takes, among
+    the true, first what is true of the fewest queries: the most specific caption, from text to image the picture that
+    the fewest captions fit. Which candidate is annotated neither knows.
+    """
+    order = torch.tensor([0.0, 2.0, 1.0], device=truth.device)[truth.long()]
+    true = truth == 1
+    return {"truth": order, "specific": order - true * (true.sum(dim=0) / (len(true) + 1))}
+
+
+def true_at_r(similarity: Scores, truth: Truth) -> dict[str, Float64[Tensor, "anchor"]]:
+    """`at_r_of_each` with all that is true as positives and the undecided removed; NaN for a query of which none is."""
+    anchor, candidate = marked_pairs(similarity, truth == 1)
+    if len(anchor) == 0:
+        raise ItmlabError(
+            "nothing is true of any query", remedy="look at the truth labels: 1 true, 0 false, -1 undecided"
+        )
+    # behind all others is as good as removed: R never reaches so far
+    return at_r_of_each(similarity.masked_fill(truth == -1, -torch.inf), anchor, candidate)
+
+
+def _against_truth(similarity: Scores, truth: Truth, positives: Mask, ks: Sequence[int]) -> dict[str, Any]:
+    """One direction of one fold."""
+    each = true_at_r(similarity, truth)
+    table: dict[str, Any] = {name: 100 * values.nanmean().item() for name, values in each.items()}
+    table["left_out"] = int(each["map_at_r"].isnan().sum())
+    place = torch.tensor([0, 2, 1], device=truth.device)[truth.long()].masked_fill(positives, 3)
+    first = place.masked_fill(similarity < similarity.amax(dim=1, keepdim=True), len(PLACES)).amin(dim=1)
+    table["first"] = {name: 100 * (first == at).double().mean().item() for at, name in enumerate(PLACES)}
+    return table | {kind: expected_recalls(of, positives, ks) for kind, of in oracle_scores(truth).items()}
+
+
+def _percent(value: float, of: float) -> float:
+    return 100 * value / of if of else math.nan
 
 
 FOLDS = 5

@@ -89,6 +89,27 @@ def ranks(
     return torch.cat([pair[0] for pair in found]), torch.cat([pair[1] for pair in found])
 
 
+def expected_recalls(similarity: Scores, positives: Mask, ks: Sequence[int]) -> dict[int, float]:
+    """Recall in percent for each k (any positive among the k best), expected when ties are broken at random.
+
+    A place among N equal scores, P of them positives, i of them placed before, holds a positive with the chance
+    P / (N - i), if none of those i did (hypergeometric). ItmlabError: k above the candidates.
+
+    >>> expected_recalls(torch.tensor([[1, 1, 1, 1, 0]]), torch.tensor([[True, False, False, False, False]]), (1, 2, 4))
+    {1: 25.0, 2: 50.0, 4: 100.0}
+    """
+    for k in ks:
+        check_k(k, similarity.shape[1])
+    best = similarity.topk(max(ks), dim=1).values
+    missed, found = torch.ones(len(similarity), dtype=torch.float64, device=similarity.device), {}
+    for place, value in enumerate(best.split(1, dim=1)):
+        equal = similarity == value
+        left = (equal.sum(dim=1) + (similarity > value).sum(dim=1) - place).double()
+        missed = missed * (1 - (equal & positives).sum(dim=1) / left).clamp(min=0)
+        found[place + 1] = 100 * (1 - missed.mean().item())
+    return {k: found[k] for k in ks}
+
+
 BLOCK = 1 << 20  # scores compared at once: a few megabytes, which stay in the processor's cache
 
 

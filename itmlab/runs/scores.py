@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import did_you_mean
-from ..metrics import retrieval
+from ..metrics import retrieval, truth_retrieval
 from ..metrics.ranking import blocks, check_k, require_positives
 from ..models import CrossEncoder, EmbeddedRegions, Encoded, joined
 from ..models.encoded import evaluating
@@ -42,6 +42,7 @@ def evaluate(
     folds: int = 1,
     ks: Sequence[int] = CUTOFFS,
     relevance: Kind | None = None,
+    truth: bool = False,
     between: Between = nothing,
     progress: bool = False,
     resume: str | Path | None = None,
@@ -49,12 +50,19 @@ def evaluate(
     """Recall in percent, both directions, and their sum; `folds` consecutive blocks of images are averaged.
 
     With a `relevance` also "semantic": SR, NCS and their sums by CIDEr-D or SPICE, as `metrics.semantic_retrieval`,
-    where the largest of `ks` is also the number of relevant candidates. ItmlabError as `check_pools`, before scoring.
+    where the largest of `ks` is also the number of relevant candidates. With `truth` also "truth", against all that is
+    true of the pictures, as `metrics.truth_retrieval`. ItmlabError, before scoring: as `check_pools`, truth without a
+    world.
     """
     check_pools(data, ks, folds=folds, relevance=relevance)
+    if truth and data.world is None:
+        remedy = 'leave truth out, or take data with a world: load("scenes")'
+        raise ItmlabError("nobody knows all that is true of these pictures, the data has no world", remedy=remedy)
     with evaluating(model):
         scores = similarity(model, data, between=between, progress=progress, resume=resume)
     table = retrieval(scores, data.positives, ks=ks, folds=folds)
+    if truth:
+        table["truth"] = truth_retrieval(scores, data.world.truth(), data.positives, ks=ks, folds=folds)
     if relevance is None:
         return table
     from ..metrics.semantic import semantic_retrieval

@@ -1,6 +1,7 @@
-"""mAP@R and R-Precision against their equations, query by query."""
+"""mAP@R, R-Precision and what is measured against the truth, from their definitions, query by query."""
 
 import math
+from itertools import pairwise, permutations
 
 import pytest
 import torch
@@ -8,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from itmlab.errors import ItmlabError
-from itmlab.metrics.eccv import map_at_r, r_precision
+from itmlab.metrics.eccv import PLACES, map_at_r, oracle_scores, r_precision, truth_retrieval
+from itmlab.metrics.ranking import retrieval
 
 
 def by_query(similarity, positives) -> tuple[float, float]:
@@ -68,3 +70,107 @@ def test_what_cannot_be_answered_is_said():
         r_precision(torch.tensor([[0.1, math.nan]]), torch.tensor([[True, False]]))
     with pytest.raises(ItmlabError, match=r"\(2, 3\) and \(3, 2\)"):
         map_at_r(torch.rand(2, 3), torch.rand(3, 2) > 0)
+
+
+def truth_by_query(similarity, truth, positives, k) -> dict[str, float]:
+    """What `truth_retrieval` says of one direction, from the definitions, a query at a time."""
+    at_r, first, oracles = [], [], {"truth": [], "specific": []}
+    breadth = [sum(row[item] == 1 for row in truth) for item in range(len(truth[0]))]
+    for row, known, own in zip(similarity, truth, positives, strict=True):
+        decided = [item for item in range(len(row)) if known[item] != -1]
+        true = [known[item] == 1 for item in decided]
+        if any(true):
+            at_r.append(by_query(torch.tensor([[row[item] for item in decided]]), torch.tensor([true])))
+        worth = [
+            "annotated" if mine else {0: "false", -1: "undecided", 1: "unannotated"}[label]
+            for mine, label in zip(own, known, strict=True)
+        ]
+        against = sorted(range(len(row)), key=lambda item: (-row[item], PLACES.index(worth[item])))
+        first.append(worth[against[0]])
+        for name, hits in oracles.items():
+            level = [
+                ({1: 2, -1: 1, 0: 0}[label], -breadth[item] * (name == "specific" and label == 1))
+                for item, label in enumerate(known)
+            ]
+            orders = [
+                order
+                for order in permutations(range(len(row)))
+                if all(level[a] >= level[b] for a, b in pairwise(order))
+            ]
+            hits.append(sum(any(own[item] for item in order[:k]) for order in orders) / len(orders))
+    return {
+        "map_at_r": sum(each[0] for each in at_r) / len(at_r),
+        "rprecision": sum(each[1] for each in at_r) / len(at_r),
+        "left_out": len(truth) - len(at_r),
+        **{name: 100 * first.count(name) / len(first) for name in PLACES},
+        **{f"oracle {name}": 100 * sum(hits) / len(hits) for name, hits in oracles.items()},
+    }
+
+
+def flat(found, side, k) -> dict[str, float]:
+    plain = {name: value for name, value in found[side].items() if name != "first"} | found[side]["first"]
+    return plain | {f"oracle {name}": found["oracle"][name][side][k] for name in ("truth", "specific")}
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_against_all_that_is_true_it_is_the_definitions_in_any_order(data):
+    source = torch.Generator().manual_seed(data.draw(st.integers(0, 10**6)))
+    images, captions = data.draw(st.integers(2, 4)), data.draw(st.integers(4, 6))
+    k = data.draw(st.integers(1, images))
+    owner = torch.cat([torch.arange(images), torch.randint(0, images, (captions - images,), generator=source)])
+    positives = owner == torch.arange(images)[:, None]
+    truth = torch.randint(-1, 2, (images, captions), generator=source, dtype=torch.int8)  # may leave a query without
+    truth[0, 0] = 1
+    levels = data.draw(st.sampled_from([1, 3, 1000]))
+    similarity = torch.randint(0, levels, truth.shape, generator=source) / levels
+    found = truth_retrieval(similarity, truth, positives, ks=(k,))
+    sides = {"i2t": (similarity, truth, positives), "t2i": (similarity.T, truth.T, positives.T)}
+    reached = retrieval(similarity, positives, ks=(k,))
+    for side, matrices in sides.items():
+        assert flat(found, side, k) == pytest.approx(truth_by_query(*(each.tolist() for each in matrices), k))
+        if oracle := found["oracle"]["specific"][side][k]:
+            assert found["share"]["specific"][side][k] == pytest.approx(100 * reached[side][k] / oracle)
+    rows, columns = torch.randperm(images, generator=source), torch.randperm(captions, generator=source)
+    again = truth_retrieval(*(each[rows][:, columns] for each in sides["i2t"]), ks=(k,))
+    for side in sides:
+        assert flat(again, side, k) == pytest.approx(flat(found, side, k))
+
+
+def test_truth_by_hand():
+    # caption 0 is true of both pictures, caption 1 of its own alone
+    truth = torch.tensor([[1, 0], [1, 1]], dtype=torch.int8)
+    found = truth_retrieval(torch.tensor([[0.9, 0.1], [0.8, 0.7]]), truth, torch.eye(2).bool(), ks=(1,))
+    assert found["i2t"]["first"] == {"annotated": 50, "unannotated": 50, "undecided": 0, "false": 0}
+    assert found["oracle"]["truth"]["i2t"] == {1: 75} and found["oracle"]["specific"]["i2t"] == {1: 100}
+    assert found["share"]["truth"]["i2t"][1] == pytest.approx(100 * 50 / 75)
+    assert found["i2t"]["map_at_r"] == found["i2t"]["rprecision"] == 100
+    truth[1, 1] = -1  # left open: picture 1 is asked for caption 0 alone, caption 1 for nothing
+    found = truth_retrieval(torch.tensor([[0.9, 0.1], [0.1, 0.7]]), truth, torch.eye(2).bool(), ks=(1,))
+    assert (found["i2t"]["map_at_r"], found["i2t"]["left_out"], found["t2i"]["left_out"]) == (100, 0, 1)
+
+
+def test_a_ranking_by_truth_is_perfect_and_reaches_its_oracle():
+    source = torch.Generator().manual_seed(0)
+    truth = torch.randint(-1, 2, (40, 80), generator=source, dtype=torch.int8)
+    positives = torch.arange(40)[:, None] == torch.arange(80) // 2
+    truth[positives] = 1
+    noise = torch.rand(truth.shape, generator=source) / 2
+    found = truth_retrieval(oracle_scores(truth)["truth"] + noise, truth, ks=(1, 5))
+    for side in ("i2t", "t2i"):
+        assert found[side]["map_at_r"] == found[side]["rprecision"] == 100
+        assert found[side]["first"]["false"] == found[side]["first"]["undecided"] == 0
+    assert found["share"]["truth"]["rsum"] == pytest.approx(100, abs=25)
+    folds = truth_retrieval(truth.float(), truth, ks=(1, 5), folds=2)
+    parts = [truth_retrieval(part, part, ks=(1, 5)) for part in (truth[:20, :40].float(), truth[20:, 40:].float())]
+    for name in ("map_at_r", "rprecision"):
+        assert folds["t2i"][name] == pytest.approx(sum(part["t2i"][name] for part in parts) / 2)
+    rsums = [part["oracle"]["specific"]["rsum"] for part in parts]
+    assert folds["oracle"]["specific"]["rsum"] == pytest.approx(sum(rsums) / 2)
+
+
+def test_truth_that_does_not_fit_is_said():
+    with pytest.raises(ItmlabError, match=r"\(2, 4\) and \(4, 2\)"):
+        truth_retrieval(torch.rand(2, 4), torch.ones(4, 2, dtype=torch.int8), ks=(1,))
+    with pytest.raises(ItmlabError, match="nothing is true of any query"):
+        truth_retrieval(torch.rand(2, 4), torch.zeros(2, 4, dtype=torch.int8), ks=(1,))

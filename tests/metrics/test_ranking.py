@@ -1,6 +1,7 @@
 """Recall in both senses against sorting, query by query, and the table of both directions against the field's loop."""
 
 import math
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -21,6 +22,21 @@ def by_sorting(similarity, positives, k, sense) -> float:
         hits = sum(mask[index] for index in order[:k])
         found.append(float(hits > 0) if sense == "any" else hits / sum(mask))
     return 100 * sum(found) / len(found)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_with_ties_at_random_it_is_the_mean_over_all_orders(seed):
+    source = torch.Generator().manual_seed(seed)
+    similarity = torch.randint(0, 1 + seed % 4, (3, 6), generator=source)
+    positives = torch.rand(3, 6, generator=source) < 0.3  # and a query without any finds nothing
+    expected = dict.fromkeys(range(1, 7), 0.0)
+    for row, own in zip(similarity.tolist(), positives.tolist(), strict=True):
+        orders = [order for order in permutations(range(6)) if all(row[a] >= row[b] for a, b in pairwise(order))]
+        for k in expected:
+            expected[k] += 100 / 3 * sum(any(own[item] for item in order[:k]) for order in orders) / len(orders)
+    assert ranking.expected_recalls(similarity, positives, range(1, 7)) == pytest.approx(expected)
+    with pytest.raises(ItmlabError, match="k=7 of 6 candidates"):
+        ranking.expected_recalls(similarity, positives, (1, 7))
 
 
 @st.composite

@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from itmlab.errors import ItmlabError
-from itmlab.metrics import cider_matrix, recall, retrieval, spice_matrix
+from itmlab.metrics import cider_matrix, recall, retrieval, spice_matrix, truth_retrieval
 from itmlab.metrics.semantic import ncs, semantic_retrieval
 from itmlab.models import LateInteractionConfig, build_late_interaction
 from itmlab.runs.run import ensemble
@@ -66,6 +66,17 @@ def test_a_relevance_adds_the_semantic_measures(folds, finished, data):
             ncs(scores, relevance.T, 1, positives=whole.positives, keep_ground_truth=False)
         )
     assert 0 < semantic["Nsum(N)"] <= 600 and semantic["Rsum"] == pytest.approx(found["rsum"])
+
+
+def test_truth_adds_what_the_world_knows(finished, data, tmp_path):
+    scenes = load(images=60, cache=tmp_path).select(range(20))
+    asked = {"split": None, "ks": (1, 5)}
+    plain, found = finished.evaluate(scenes, **asked), finished.evaluate(scenes, **asked, truth=True)
+    scores = similarity(finished.model, scenes)
+    assert found.pop("truth") == truth_retrieval(scores, scenes.world.truth(), scenes.positives, ks=(1, 5))
+    assert found == plain
+    with pytest.raises(ItmlabError, match="the data has no world"):
+        finished.evaluate(data, truth=True, ks=(1, 5))
 
 
 def test_relevance_is_cider_or_spice_of_each_caption_to_each_image(data):

@@ -127,7 +127,7 @@ def test_captions_that_cannot_be_compared_are_one_line(captions, owners, said):
 
 
 def test_the_truth_of_pairs_is_the_worlds_judged_once_and_anew_where_the_world_changes_its_mind(cache, monkeypatch):
-    monkeypatch.setattr(relevance, "IMAGES_AT_ONCE", 7)
+    monkeypatch.setattr(relevance, "IMAGES_PER_BLOCK", 7)
     data = load(images=20, cache=cache).select([4, 0, 9, 13, 2, 7, 11, 19, 16])
     captions, images = torch.tensor([3, 40, 3, 0, 44]), torch.tensor([8, 8, 0, 2, 2, 2, 5])
     labels = data.world.truth()
