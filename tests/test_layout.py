@@ -92,12 +92,14 @@ def lines(file: Path) -> int:
     return len((PACKAGE / file).read_text(encoding="utf-8").splitlines())
 
 
-LINES, CORE_LINES = 31_000, 17_000  # when the house was built; what has come since has its own allowance
+# The plan's bounds, and by how many lines what came after the house was built stands above them, measured, no slack:
+# a feature that needs more says so here.
+LINES, CORE_LINES = 31_000, 17_000
 SINCE = {
-    "what the released code does, by name": 1_000,
-    "augmentation": 250,
-    "swaps on real captions": 650,
-    "the world's truth": 300,
+    "what the released code does, by name": 930,
+    "augmentation and cleaned captions": 190,
+    "swaps on real captions, negatives that can be read": 570,
+    "the world's truth": 260,
 }
 
 
