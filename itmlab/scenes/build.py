@@ -2,9 +2,11 @@
 
 import io
 import json
+import shutil
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from PIL import Image
@@ -15,6 +17,7 @@ from .captions import write_captions
 from .compose import compose
 from .draw import render
 from .relations import Facts
+from .scene import EDITIONS
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 VERSION = 2  # raise it whenever a scene, its drawing or its captions change: it is part of the cache's key
 FILE = "scenes.arrow"
 CAPTIONS = 5
+REGIONS = ("pixels", "detector")
 
 
 def load(
@@ -32,26 +36,40 @@ def load(
     images: int = 6000,
     size: int = 96,
     seed: int = 0,
-    unannotated: float = 0.25,
+    unannotated: float | None = None,
+    edition: str = "classic",
     cache: str | Path | None = None,
-    regions: bool = False,
+    regions: Literal[False, True, "pixels", "detector"] = False,
 ) -> "CaptionSet":
     """`images` drawn scenes of `size` pixels with five captions each, in train, val and test of 10 : 1 : 1.
 
-    `unannotated` in 0..1 makes captions more general, and so true of more images that nobody annotated. Drawn once per
-    choice of options and kept under `cache` (default: the cache folder). Scene number i is the same however many there
-    are. `regions` adds boxes with pixel features. An option outside its range is an ItmlabError.
+    `unannotated` in 0..1 makes captions more general, and so true of more images that nobody annotated; each `edition`
+    has its own default. "rich" shows more kinds, deeds and settings than "classic", and its captions say more, so that
+    as few pairs are true without annotation as in COCO. Drawn once per choice of options and kept under `cache`
+    (default: the cache folder). Scene number i is the same however many there are. `regions` adds boxes with pixel
+    features (True or "pixels"), or with what the detector sees in them, computed once and kept beside the pictures
+    ("detector"). An option outside its range is an ItmlabError.
     """
     from ..data.captionset import CaptionSet
     from ..data.pictures import Pictures
     from .world import SceneRegions, World
 
-    _check(images, size, seed, unannotated)
-    rows = table(images=images, size=size, seed=seed, unannotated=float(unannotated), cache=cache)
+    if edition not in EDITIONS:
+        raise ItmlabError(f"edition={edition!r}", where="scenes", remedy=f"give one of {', '.join(EDITIONS)}")
+    knob = EDITIONS[edition].knob if unannotated is None else unannotated
+    _check(images, size, seed, knob)
+    if regions not in (False, True, *REGIONS):
+        raise ItmlabError(f"regions={regions!r}", where="scenes", remedy=f"give one of {', '.join(REGIONS)}, or false")
+    rows = table(images=images, size=size, seed=seed, unannotated=float(knob), edition=edition, cache=cache)
     captions = [text for five in rows.with_format("arrow")["captions"][:].to_pylist() for text in five]
     places = [(row, at) for row in range(images) for at in range(CAPTIONS)]
-    image_ids = [f"scene-{seed}-{row:06d}" for row in range(images)]
-    pictures, world = Pictures(rows), World(rows, range(images), places)
+    image_ids = [f"scene-{EDITIONS[edition].stream}{seed}-{row:06d}" for row in range(images)]
+    pictures, world = Pictures(rows), World(rows, range(images), places, edition=edition)
+    found = SceneRegions(pictures, image_ids, world) if regions in (True, "pixels") else None
+    if regions == "detector":
+        from .detector import detected
+
+        found = detected(pictures, image_ids, world, Path(rows.cache_files[0]["filename"]).parent)
     return CaptionSet(
         name="scenes",
         images=pictures,
@@ -61,7 +79,7 @@ def load(
         image_of_caption=torch.arange(images).repeat_interleave(CAPTIONS),
         splits=_splits(images),
         world=world,
-        regions=SceneRegions(pictures, image_ids, world) if regions else None,
+        regions=found,
     )
 
 
@@ -79,12 +97,20 @@ def _check(images: int, size: int, seed: int, unannotated: float) -> None:
         raise ItmlabError(f"unannotated={unannotated!r}", where="scenes", remedy="give a number from 0 to 1")
 
 
-def table(*, images: int, size: int, seed: int, unannotated: float, cache: str | Path | None = None) -> "Dataset":
+def table(
+    *,
+    images: int,
+    size: int,
+    seed: int,
+    unannotated: float,
+    edition: str = "classic",
+    cache: str | Path | None = None,
+) -> "Dataset":
     """The memory-mapped table of these options, drawn first when the cache does not hold it."""
     from datasets import Dataset, Features, Value
     from datasets import Image as Picture
 
-    key = f"v{VERSION}-{images}x{size}-seed{seed}-unannotated{unannotated:g}"
+    key = f"{EDITIONS[edition].stream}v{VERSION}-{images}x{size}-seed{seed}-unannotated{unannotated:g}"
     directory = (cache_directory() / "scenes" if cache is None else Path(cache)) / key
 
     def build(work: Path) -> None:
@@ -93,14 +119,27 @@ def table(*, images: int, size: int, seed: int, unannotated: float, cache: str |
         text, marks, picture = Value("string"), Value("binary"), Picture(decode=False)
         columns = {"image": picture, "marks": marks, "scene": text, "captions": [text], "graphs": [text]}
         with ArrowWriter(path=str(work / FILE), features=Features(columns), writer_batch_size=500) as writer:
-            for row in rows(images=images, size=size, seed=seed, unannotated=unannotated):
+            for row in rows(images=images, size=size, seed=seed, unannotated=unannotated, edition=edition):
                 writer.write(row)
             writer.finalize()
 
-    return Dataset.from_file(str(build_once(directory, build) / FILE))
+    for last_try in (False, True):
+        path = build_once(directory, build) / FILE
+        try:
+            found = Dataset.from_file(str(path))
+            if len(found) == images:
+                return found
+        except Exception:  # pyarrow's answers to damage have many types
+            if last_try:
+                raise
+        warnings.warn(f"{path}: damaged, so the scenes are drawn anew", stacklevel=2)
+        shutil.rmtree(path.parent, ignore_errors=True)
+    raise ItmlabError("cannot be read as it was written", where=str(path), remedy="name another place with cache=")
 
 
-def rows(*, images: int, size: int, seed: int, unannotated: float, start: int = 0) -> Iterator[dict[str, Any]]:
+def rows(
+    *, images: int, size: int, seed: int, unannotated: float, start: int = 0, edition: str = "classic"
+) -> Iterator[dict[str, Any]]:
     """Rows `start` to `images` of the table, each from nothing but its own number and the options.
 
     >>> row = next(rows(images=1, size=32, seed=0, unannotated=0.0))
@@ -108,9 +147,9 @@ def rows(*, images: int, size: int, seed: int, unannotated: float, start: int = 
     (5, b'PNG')
     """
     for index in range(start, images):
-        scene = compose(seed, index)
+        scene = compose(seed, index, edition)
         picture, marks = render(scene, size)
-        captions = write_captions(Facts(scene), seed=seed, index=index, unannotated=unannotated)
+        captions = write_captions(Facts(scene), seed=seed, index=index, unannotated=unannotated, edition=edition)
         yield {
             "image": {"bytes": _png(picture), "path": None},
             "marks": _png(marks),

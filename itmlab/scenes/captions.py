@@ -5,15 +5,35 @@ list, count); a frame chooses what to say and in which construction, `wording` s
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from ..text.graph import SceneGraph, Span
+from ..text.graph import SceneGraph
 from .entail import TRUE, entails
 from .lexicon import attributes, relations
 from .relations import Facts
-from .wording import Chooser, Sentence, text
+from .scene import EDITIONS
+from .wording import (
+    OTHER_WORDS,
+    PARTICIPLE,
+    PASSIVE,
+    POSES,
+    PROGRESSIVE,
+    RELATIVE,
+    SIMPLE,
+    Chooser,
+    Sentence,
+    be,
+    deeds,
+    neighbours,
+    say_deed,
+    say_place,
+    say_pose,
+    say_relative,
+    say_setting,
+    text,
+)
 
 
 class Caption(NamedTuple):
@@ -24,19 +44,21 @@ class Caption(NamedTuple):
     means: tuple[tuple[int, ...], ...]
 
 
-def write_captions(facts: Facts, *, seed: int, index: int, unannotated: float, count: int = 5) -> list[Caption]:
+def write_captions(
+    facts: Facts, *, seed: int, index: int, unannotated: float, count: int = 5, edition: str = "classic"
+) -> list[Caption]:
     """`count` captions of the scene of `facts`, from the stream of (seed, index); `unannotated` in 0..1 is the knob.
 
     >>> from itmlab.scenes.compose import compose
     >>> [caption.text for caption in write_captions(Facts(compose(0, 1)), seed=0, index=1, unannotated=0.0, count=2)]
     ['Near a lake, a woman is riding a black bike.', 'An old woman who is riding a black bike near a lake.']
     """
-    dice = random.Random(f"captions/{seed}/{index}")
+    dice = random.Random(f"captions/{EDITIONS[edition].stream}{seed}/{index}")
     found: dict[str, Caption] = {}
     frames: list[tuple[Frame, float, float, float]] = []
     tries = 0
     while len(found) < count:
-        frames = frames or list(FRAMES)
+        frames = frames or list(FRAMES[edition])
         tries += 1
         at = dice.choices(range(len(frames)), [weight for _, weight, _, _ in frames])[0]
         frame, _, stop, capital = frames[at] if tries < 60 else (fragment, 1.0, 0.5, 0.5)
@@ -48,6 +70,8 @@ def write_captions(facts: Facts, *, seed: int, index: int, unannotated: float, c
         # one that only names things of one sort ("A man.") should not be written often
         says_more = graph.relations or any(entity.attributes for entity in graph.objects)
         thin = not says_more and len({entity.lemma for entity in graph.objects}) == 1 and dice.random() < 0.8
+        said = len(graph.objects) + len(graph.relations) + sum(len(entity.attributes) for entity in graph.objects)
+        thin = thin or said < EDITIONS[edition].least * (1 - unannotated) * (1 - tries / 60)
         if not thin and written not in found and entails(facts, graph) == TRUE:
             found[written] = Caption(written, graph, tuple(sentence.means))
             if tries < 60:
@@ -56,9 +80,6 @@ def write_captions(facts: Facts, *, seed: int, index: int, unannotated: float, c
 
 
 # The frames. Each draws its choices in a fixed order from the caption's own stream: another order is another world.
-
-PROGRESSIVE, PARTICIPLE, SIMPLE, RELATIVE = "is riding", "riding", "rides", "who is riding"
-_POSES = ("stand", "sit", "lie", "walk", "run", "jump", "fly", "swim")
 
 
 def plain(chooser: Chooser, sentence: Sentence, form: str = PROGRESSIVE, *, dressed: bool = True) -> None:
@@ -97,15 +118,15 @@ def setting_first(chooser: Chooser, sentence: Sentence) -> None:
     options = [option for option in chooser.places(at) if option[0] not in ("by", "beside")]
     if not options:
         return plain(chooser, sentence)
-    preposition, span, place = _say_place(chooser, sentence, options)
+    preposition, span, place = say_place(chooser, sentence, options)
     sentence.say(",")
     subject = chooser.say(sentence, at)
     sentence.relate(subject, preposition, place, span)
-    done, pose = _deeds(chooser, at), chooser.entities[at].pose
+    done, pose = deeds(chooser, at), chooser.entities[at].pose
     if done:
-        _action(chooser, sentence, subject, at, *chooser.dice.choice(done), chooser.dice.choice((PROGRESSIVE, SIMPLE)))
-    elif pose in _POSES:
-        _pose(sentence, subject, chooser.dice.choice((PROGRESSIVE, SIMPLE)), pose)
+        say_deed(chooser, sentence, subject, at, *chooser.dice.choice(done), chooser.dice.choice((PROGRESSIVE, SIMPLE)))
+    elif pose in POSES:
+        say_pose(sentence, subject, chooser.dice.choice((PROGRESSIVE, SIMPLE)), pose)
 
 
 def passive(chooser: Chooser, sentence: Sentence) -> None:
@@ -113,7 +134,7 @@ def passive(chooser: Chooser, sentence: Sentence) -> None:
     known = [
         fact
         for fact in chooser.facts.scene.facts
-        if fact.relation in ("ride", "hold", "chase", "kick", "fly", "play", "walk", "lead")
+        if fact.relation in PASSIVE
         or (fact.relation == "wear" and chooser.entities[fact.object].kind != "trousers" and chooser.chance(0.25))
     ]
     if not known:
@@ -126,7 +147,7 @@ def passive(chooser: Chooser, sentence: Sentence) -> None:
     sentence.say("by")
     sentence.relate(chooser.say(sentence, fact.subject), fact.relation, entity, span)
     if chooser.chance(chooser.between(0.4, 0.1)):
-        _setting(chooser, sentence, len(sentence.objects) - 1, fact.subject)
+        say_setting(chooser, sentence, len(sentence.objects) - 1, fact.subject)
 
 
 def inventory(chooser: Chooser, sentence: Sentence) -> None:
@@ -139,7 +160,7 @@ def inventory(chooser: Chooser, sentence: Sentence) -> None:
             sentence.say("and" if step == count - 1 else ",")
         chooser.say(sentence, at)
     if count == 1 and chooser.chance(chooser.between(0.5, 0.1)):
-        _setting(chooser, sentence, 0, told[0])
+        say_setting(chooser, sentence, 0, told[0])
 
 
 def counted(chooser: Chooser, sentence: Sentence) -> None:
@@ -153,7 +174,7 @@ def counted(chooser: Chooser, sentence: Sentence) -> None:
 
 
 Frame = Callable[[Chooser, Sentence], None]
-FRAMES: tuple[tuple[Frame, float, float, float], ...] = (  # frame, weight, chance of a full stop, of a capital
+_CLASSIC: tuple[tuple[Frame, float, float, float], ...] = (  # frame, weight, chance of a full stop, of a capital
     (plain, 2.2, 0.9, 1.0),
     (fragment, 2.0, 0.25, 0.55),
     (partial(plain, form=SIMPLE), 1.4, 0.85, 1.0),  # “A man rides a horse.”
@@ -166,54 +187,218 @@ FRAMES: tuple[tuple[Frame, float, float, float], ...] = (  # frame, weight, chan
 )
 
 
+# The rich edition's frames say more: two garments, a second deed, what is near, where, and what another one does.
+
+
+def tell(chooser: Chooser, sentence: Sentence, form: str = PROGRESSIVE, *, opening: str = "") -> None:
+    """As in “In the park, a man in a red hat is feeding a horse while a girl is reading a book.”"""
+    at, span, placed = _subject(chooser), None, ""
+    options = [option for option in chooser.places(at) if option[0] not in ("by", "beside")]
+    if opening == "place" and options:
+        placed, span, place = say_place(chooser, sentence, options)
+        sentence.say(",")
+    sentence.say(opening if opening != "place" else "")
+    subject = chooser.say(sentence, at, bare=not opening and form == PARTICIPLE and chooser.chance(0.4))
+    if span:
+        sentence.relate(subject, placed, place, span)
+    _outfit(chooser, sentence, subject, at, 0.85 if form != RELATIVE else 0.4)
+    if not _deed(chooser, sentence, subject, at, form, second=False) and not placed and form != PARTICIPLE:
+        _is_somewhere(chooser, sentence, subject, at, form)
+        placed = "said"
+    _rest(chooser, sentence, subject, at, bool(placed))
+
+
+def done_to(chooser: Chooser, sentence: Sentence) -> None:
+    """As in “A brown horse being fed by a man in a red hat in the park.”"""
+    known = [fact for fact in chooser.facts.scene.facts if fact.relation in PASSIVE]
+    if not known:
+        return tell(chooser, sentence)
+    fact = chooser.dice.choice(known)
+    entity = chooser.say(sentence, fact.object)
+    sentence.say(chooser.dice.choice(("", "being", "is being")))
+    span = sentence.say(relations()[fact.relation].forms[2])
+    sentence.say("by")
+    subject = chooser.say(sentence, fact.subject)
+    sentence.relate(subject, fact.relation, entity, span)
+    _outfit(chooser, sentence, subject, fact.subject, 0.85)
+    _rest(chooser, sentence, subject, fact.subject, False)
+
+
+def listed(chooser: Chooser, sentence: Sentence) -> None:
+    """As in “A blond boy, a gray cat and a yellow bucket in the kitchen”"""
+    firsts = list({chooser.entities[at].kind: at for at in chooser.mains}.values())
+    count = min(len(firsts), chooser.dice.choice((2, 3, 3, 4) if chooser.generic < 0.5 else (1, 2, 2, 3)))
+    told = chooser.dice.sample(firsts, count)
+    for step, at in enumerate(told):
+        if step:
+            sentence.say("and" if step == count - 1 else ",")
+        subject = chooser.say(sentence, at)
+    alike = len({chooser.facts.ground(number) for number in told}) == 1
+    if alike and chooser.chance(chooser.between(0.85, 0.1)):
+        say_setting(chooser, sentence, subject, at)
+
+
+def several(chooser: Chooser, sentence: Sentence) -> None:
+    """As in “Two brown dogs are running on the grass while a boy is eating an apple.”"""
+    groups = chooser.groups()
+    if not groups:
+        return tell(chooser, sentence)
+    group, form = chooser.dice.choice(groups), chooser.dice.choice((PROGRESSIVE, PARTICIPLE, SIMPLE))
+    subject = chooser.say_group(sentence, group, bare=True)
+    _group_tail(chooser, sentence, subject, group, form)
+    _meanwhile(chooser, sentence)
+
+
+def _outfit(chooser: Chooser, sentence: Sentence, subject: int, at: int, share: float) -> None:
+    """Hair and up to two garments of a person: "with red hair in a striped shirt and boots"."""
+    entity = chooser.entities[at]
+    worn = [number for number, other in enumerate(chooser.entities) if other.wearer == at]
+    if not worn or not chooser.chance(chooser.between(share, 0.04)):
+        return
+    covered = {"hat", "helmet"} & {chooser.entities[number].kind for number in worn}
+    said = {attribute.lemma for attribute in sentence.objects[subject].attributes}
+    if not covered and "blond" not in said and chooser.chance(0.3):
+        sentence.say("with")
+        sentence.attribute(subject, f"{entity.hair}-haired", f"{entity.hair} hair")
+        if chooser.chance(0.4):
+            return
+    chooser.dice.shuffle(worn)
+    for step, garment in enumerate(worn[: 2 if chooser.chance(chooser.between(0.55, 0.0)) else 1]):
+        if not step:
+            words = chooser.dice.choice(("in", "in", "wearing"))
+            span = sentence.say(words)
+        else:
+            sentence.say("and")
+        number = chooser.say(sentence, garment, definite=0.0)
+        sentence.relate(subject, "wear" if words == "wearing" else words, number, span)
+
+
+def _rest(chooser: Chooser, sentence: Sentence, subject: int, at: int, placed: bool) -> None:
+    """What the subject is near, where that is, and what another one does meanwhile."""
+    told = _told(sentence)
+    near = [place for place in neighbours(chooser, at) if place[1] not in told]
+    beside = bool(sentence.relations) and near and chooser.chance(chooser.between(0.4, 0.02))
+    if beside:
+        relation, other = chooser.dice.choice(near)
+        lemma = chooser.dice.choice(OTHER_WORDS.get(relation, (relation,)))
+        span = sentence.say(lemma)
+        sentence.relate(subject, lemma, chooser.say(sentence, other), span)
+    elif not placed and chooser.chance(chooser.between(0.6, 0.15)):
+        say_setting(chooser, sentence, subject, at)
+    _meanwhile(chooser, sentence)
+
+
+def _meanwhile(chooser: Chooser, sentence: Sentence) -> None:
+    """What another one does, or where it is, at the same time."""
+    told = _told(sentence)
+    kinds = {chooser.entities[at].kind for at in told}
+    options = [
+        (other, [deed for deed in deeds(chooser, other) if deed[1] not in told])
+        for other in chooser.mains
+        if chooser.entities[other].kind not in kinds
+    ]
+    options = [
+        (other, done)
+        for other, done in options
+        if chooser.entities[other].pose in POSES or any(relation not in _PLACED for relation, _ in done)
+    ]
+    if not options or not chooser.chance(chooser.between(0.65, 0.02)):
+        return
+    other, done = chooser.dice.choice(options)
+    sentence.say(chooser.dice.choice(("while", "while", ", while")))
+    subject = chooser.say(sentence, other)
+    _outfit(chooser, sentence, subject, other, 0.5)
+    lively = [deed for deed in done if deed[0] not in _PLACED]
+    if lively:
+        say_deed(chooser, sentence, subject, other, *chooser.dice.choice(lively), PROGRESSIVE)
+        return
+    say_pose(sentence, subject, PROGRESSIVE, chooser.entities[other].pose)
+    if done:  # "is sitting on a bench": "is on a bench" would be read of the first subject
+        relation, entity = done[0]
+        span = sentence.say(relation)
+        sentence.relate(subject, relation, chooser.say(sentence, entity), span)
+
+
+_PLACED = ("on", "in", "under", "over")
+_RICH: tuple[tuple[Frame, float, float, float], ...] = (
+    (tell, 2.6, 0.9, 1.0),
+    (partial(tell, form=PARTICIPLE), 2.0, 0.35, 0.6),
+    (partial(tell, form=SIMPLE), 1.6, 0.85, 1.0),
+    (partial(tell, form=PARTICIPLE, opening="there is"), 1.0, 0.9, 1.0),
+    (partial(tell, form=RELATIVE), 0.8, 0.7, 0.95),
+    (partial(tell, opening="place"), 1.2, 0.95, 1.0),
+    (done_to, 0.9, 0.6, 0.9),
+    (listed, 0.9, 0.5, 0.9),
+    (several, 1.1, 0.75, 0.9),
+)
+FRAMES = {"classic": _CLASSIC, "rich": _RICH}
+
+
 def _subject(chooser: Chooser) -> int:
     """A main thing to talk about; those who do something first."""
     kinds = {"person": 3.0, "animal": 2.6, "vehicle": 1.4}
     weights = [
-        kinds.get(chooser.entities[at].category, 0.5) * (2.0 if _deeds(chooser, at) else 1.0) for at in chooser.mains
+        kinds.get(chooser.entities[at].category, 0.5) * (2.0 if deeds(chooser, at) else 1.0) for at in chooser.mains
     ]
     return chooser.dice.choices(chooser.mains, weights)[0]
 
 
 def _predicate(chooser: Chooser, sentence: Sentence, subject: int, at: int, form: str) -> None:
     """What the subject does or where it is, and sometimes a second thing and the setting."""
-    done, near, pose = _deeds(chooser, at), _neighbours(chooser, at), chooser.entities[at].pose
-    said = True
-    if done and chooser.chance(0.85):
-        chooser.dice.shuffle(done)
-        _action(chooser, sentence, subject, at, *done[0], form)
-        more = [deed for deed in done[1:] if deed[1] != done[0][1] and deed[0] not in ("in", "on", "under", "over")]
-        if more and chooser.chance(chooser.between(0.6, 0.1)):
-            sentence.say("while")
-            _action(chooser, sentence, subject, at, *more[0], PARTICIPLE)
-    elif near and chooser.chance(chooser.between(0.7, 0.35)):
-        _action(chooser, sentence, subject, at, *chooser.dice.choice(near), form)
-    elif pose in _POSES and chooser.chance(chooser.between(0.85, 0.6)):
-        _relative(chooser, sentence, form, at)
-        _pose(sentence, subject, form, pose)
-    else:
-        said = False
+    said = _deed(chooser, sentence, subject, at, form)
     wants = chooser.chance(chooser.between(0.6, 0.25))
     if not said and form != PARTICIPLE:
-        if chooser.places(at):
-            _relative(chooser, sentence, form, at)
-            _be(sentence, subject)
-            _setting(chooser, sentence, subject, at)
+        _is_somewhere(chooser, sentence, subject, at, form)
     elif wants:
-        _setting(chooser, sentence, subject, at)
+        say_setting(chooser, sentence, subject, at)
     elif said and chooser.chance(chooser.between(0.3, 0.05)):
         _while(chooser, sentence)
 
 
+def _is_somewhere(chooser: Chooser, sentence: Sentence, subject: int, at: int, form: str) -> None:
+    """“is in the park”, if there is anything to say."""
+    if chooser.places(at):
+        say_relative(chooser, sentence, form, at)
+        be(sentence, subject)
+        say_setting(chooser, sentence, subject, at)
+
+
+def _deed(chooser: Chooser, sentence: Sentence, subject: int, at: int, form: str, *, second: bool = True) -> bool:
+    """What the subject does to something that was not spoken of, or beside what it is, or its pose; whether any."""
+    told, pose = _told(sentence), chooser.entities[at].pose
+    done = [deed for deed in deeds(chooser, at) if deed[1] not in told]
+    near = [place for place in neighbours(chooser, at) if place[1] not in told]
+    if done and chooser.chance(0.85):
+        chooser.dice.shuffle(done)
+        say_deed(chooser, sentence, subject, at, *done[0], form)
+        more = [deed for deed in done[1:] if deed[1] != done[0][1] and deed[0] not in ("in", "on", "under", "over")]
+        if second and more and chooser.chance(chooser.between(0.6, 0.1)):
+            sentence.say("while")
+            say_deed(chooser, sentence, subject, at, *more[0], PARTICIPLE)
+    elif near and chooser.chance(chooser.between(0.7, 0.35)):
+        say_deed(chooser, sentence, subject, at, *chooser.dice.choice(near), form)
+    elif pose in POSES and chooser.chance(chooser.between(0.85, 0.6)):
+        say_relative(chooser, sentence, form, at)
+        say_pose(sentence, subject, form, pose)
+    else:
+        return False
+    return True
+
+
+def _told(sentence: Sentence) -> set[int]:
+    """The things that a sentence has spoken of."""
+    return {entity for means in sentence.means for entity in means}
+
+
 def _while(chooser: Chooser, sentence: Sentence) -> None:
     """A second subject that does something at the same time."""
-    told = {entity for means in sentence.means for entity in means}
-    others = [other for other in chooser.mains if other not in told and chooser.entities[other].pose in _POSES]
+    told = _told(sentence)
+    others = [other for other in chooser.mains if other not in told and chooser.entities[other].pose in POSES]
     if others:
         other, joint = chooser.dice.choice(others), chooser.dice.choice(("while", "and", "as"))
         sentence.say(joint)
         number = chooser.say(sentence, other)
-        _pose(sentence, number, PROGRESSIVE if joint != "and" else PARTICIPLE, chooser.entities[other].pose)
+        say_pose(sentence, number, PROGRESSIVE if joint != "and" else PARTICIPLE, chooser.entities[other].pose)
 
 
 def _group_tail(chooser: Chooser, sentence: Sentence, subject: int, group: tuple[int, ...], form: str) -> None:
@@ -223,109 +408,14 @@ def _group_tail(chooser: Chooser, sentence: Sentence, subject: int, group: tuple
     pose = poses.pop() if len(poses) == 1 else ""
     together = len({(facts.ground(at), facts.root(at) == at) for at in group}) == 1
     if pose in attributes() and chooser.chance(chooser.between(0.85, 0.6)):
-        _pose(sentence, subject, form, pose)
+        say_pose(sentence, subject, form, pose)
     elif form != PARTICIPLE:
         if together and chooser.places(first):
-            _be(sentence, subject)
-            _setting(chooser, sentence, subject, first)
+            be(sentence, subject)
+            say_setting(chooser, sentence, subject, first)
         return
     if together and chooser.chance(chooser.between(0.6, 0.25)):
-        _setting(chooser, sentence, subject, first)
-
-
-# Clauses: what a thing is said to do, in each construction, and the words added to a noun.
-
-_SAID = ("ride", "hold", "chase", "kick", "fly", "read", "play", "walk", "lead", "in", "on", "under", "over")
-_NEXT = ("next to", "in front of", "behind", "under", "near", "above")
-_OTHER_WORDS = {
-    "next to": ("next to", "next to", "beside"),
-    "near": ("near", "close to", "by"),
-    "lead": ("lead", "walk"),
-    "over": ("jump over", "jump over", "leap over"),
-}
-
-
-def _deeds(chooser: Chooser, at: int) -> list[tuple[str, int]]:
-    """The composed (relation, entity) of which `at` is the subject, apart from clothes and the ground."""
-    return [
-        (fact.relation, fact.object)
-        for fact in chooser.facts.scene.facts
-        if fact.subject == at and fact.relation in _SAID and chooser.entities[fact.object].category != "stuff"
-    ]
-
-
-def _neighbours(chooser: Chooser, at: int) -> list[tuple[str, int]]:
-    """(relation, entity) that hold by position; nobody says "a box next to a box"."""
-    entity = chooser.entities[at]
-    return [
-        (name, other)
-        for other in chooser.mains
-        if other != at and not chooser.facts.between(at, other)
-        if chooser.entities[other].kind != entity.kind or entity.category == "person"
-        for name in _NEXT
-        if chooser.facts.holds(at, name, other)
-        and not (name == "under" and chooser.entities[other].category in ("animal", "person"))
-    ]
-
-
-def _be(sentence: Sentence, subject: int) -> None:
-    sentence.say("are" if sentence.objects[subject].plural else "is")
-
-
-def _verb(sentence: Sentence, subject: int, form: str, lemma: str, forms: tuple[str, ...]) -> str:
-    """The words of a verb in a construction, still to be said; "is" or "are" before them has been."""
-    third, participle, *_ = forms
-    if form == SIMPLE:
-        return lemma if sentence.objects[subject].plural else third
-    if form != PARTICIPLE:
-        _be(sentence, subject)
-    return participle
-
-
-def _pose(sentence: Sentence, subject: int, form: str, lemma: str) -> None:
-    """A pose said of the subject ("is sitting")."""
-    sentence.attribute(subject, lemma, _verb(sentence, subject, form, lemma, attributes()[lemma].forms))
-
-
-def _relative(chooser: Chooser, sentence: Sentence, form: str, at: int) -> None:
-    """The pronoun of a relative clause."""
-    if form == RELATIVE:
-        sentence.say("who" if chooser.entities[at].category == "person" else "that")
-
-
-def _action(chooser: Chooser, sentence: Sentence, subject: int, at: int, relation: str, entity: int, form: str) -> None:
-    """A relation said of the subject, its object's noun phrase included."""
-    _relative(chooser, sentence, form, at)
-    placed, pose = relation in ("on", "in", *_NEXT), chooser.entities[at].pose
-    if placed:  # with the pose ("sits on a bench") or without ("is on a bench")
-        posed = pose in _POSES and pose != "jump"
-        if posed and chooser.chance(chooser.between(0.75, 0.4)):
-            _pose(sentence, subject, form, pose)
-        elif form != PARTICIPLE:
-            _be(sentence, subject)
-    lemma = chooser.dice.choice(_OTHER_WORDS.get(relation, (relation,)))
-    if relation == "hold" and chooser.entities[entity].kind in ("bag", "ball", "umbrella") and chooser.chance(0.3):
-        lemma = "carry"
-    if relation == "chase" and chooser.chance(0.3):
-        lemma = "run after"
-    span = sentence.say(lemma if placed else _verb(sentence, subject, form, lemma, relations()[lemma].forms))
-    sentence.relate(subject, lemma, chooser.say(sentence, entity), span)
-
-
-def _setting(chooser: Chooser, sentence: Sentence, subject: int, at: int) -> None:
-    """Where in the world the subject is, if there is anything to say."""
-    options = chooser.places(at)
-    if options:
-        preposition, span, place = _say_place(chooser, sentence, options)
-        sentence.relate(subject, preposition, place, span)
-
-
-def _say_place(chooser: Chooser, sentence: Sentence, options: Sequence[tuple[str, str, str]]) -> tuple[str, Span, int]:
-    """One of some places: its preposition, where that is said, the place's number among the objects."""
-    preposition, words, lemma = chooser.dice.choice(options)
-    span, (article, noun) = sentence.say(preposition), words.split()
-    stuff = tuple(number for number, entity in enumerate(chooser.entities) if entity.kind == lemma)
-    return preposition, span, sentence.entity(lemma, noun, stuff or (chooser.facts.scene.place,), before=article)
+        say_setting(chooser, sentence, subject, first)
 
 
 def _clothes(chooser: Chooser, sentence: Sentence, subject: int, at: int) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..text.graph import Attribute, Relation, SceneGraph, SceneObject, Span
 from ..text.rules.lexicon import word_set
-from .lexicon import ATTRIBUTES, NOUNS, RELATIONS, Noun, attributes, nouns, relations
+from .lexicon import ATTRIBUTES, NOUNS, PAIRS, RELATIONS, Noun, attributes, nouns, relations
 from .relations import Facts
 from .scene import KINDS, Entity, Scene
 
@@ -252,10 +252,55 @@ def _parsed(graph: SceneGraph) -> Parsed:
         return Parsed(SceneGraph(tokens=graph.tokens), covered=False)
     objects = tuple(_object(graph, entity) for entity in graph.objects)
     links = tuple(replace(link, lemma=_relation(graph, link)) for link in graph.relations)
+    objects, links = _dressed(objects, links)
     parts = (*links, *(part for entity in objects for part in (entity, *entity.attributes)))
     spanned = {at for part in parts if part.span for at in range(part.span.start, part.span.end)}
     covered = bool(objects) and not any(_meant(word) for at, word in enumerate(said) if at not in spanned)
     return Parsed(SceneGraph(objects, links, graph.tokens), covered)
+
+
+def _dressed(
+    objects: tuple[SceneObject, ...], links: tuple[Relation, ...]
+) -> tuple[tuple[SceneObject, ...], tuple[Relation, ...]]:
+    """Clothes do nothing: what is read as said of a garment is said of its wearer; hair becomes an attribute.
+
+    A garment is worn by the person it is linked to, or whom the sentence named last before it: parsers take the second
+    of two garments for a subject, and in "a kite flown by a man in a hat" the kite for the wearer.
+    """
+    people = [at for at, one in enumerate(objects) if _is(one.lemma, "person")]
+    worn = [at for at, one in enumerate(objects) if one.lemma == "hair" or _is(one.lemma, "worn")]
+    linked = [link for link in links if link.object in worn and link.lemma in ("in", "wear", "with", "have")]
+    wearers = {link.object: link.subject for link in linked if link.subject in people}
+    for at in worn:
+        before = [one for one in people if one < at]
+        if at not in wearers and before and any(link.object in (at, at - 1) for link in linked):
+            wearers[at] = before[-1]
+    if not wearers:
+        return objects, links
+    found = list(objects)
+    for at, who in wearers.items():
+        poses = tuple(one for one in found[at].attributes if one.lemma in _POSES)
+        hair = tuple(one for one in found[at].attributes if f"{one.lemma}-haired" in attributes())
+        if found[at].lemma == "hair":  # "red hair" is one attribute of whose it is
+            spans = [one.span and found[at].span and Span(one.span.start, found[at].span.end) for one in hair]
+            hair = tuple(replace(a, lemma=f"{a.lemma}-haired", span=b) for a, b in zip(hair, spans, strict=True))
+        else:
+            hair = ()
+        found[at] = replace(found[at], attributes=tuple(one for one in found[at].attributes if one not in poses))
+        found[who] = replace(found[who], attributes=(*found[who].attributes, *poses, *hair))
+    keep = [at for at, one in enumerate(found) if not (one.lemma == "hair" and at in wearers)]
+    place = {at: number for number, at in enumerate(keep)}
+    said = [replace(link, subject=wearers.get(link.subject, link.subject)) for link in links if link.object in place]
+    said = [link for link in said if wearers.get(link.object, link.subject) == link.subject != link.object]
+    moved = dict.fromkeys(replace(link, subject=place[link.subject], object=place[link.object]) for link in said)
+    return tuple(found[at] for at in keep), tuple(moved)
+
+
+_POSES = frozenset(entry.lemma for entry in ATTRIBUTES if entry.category == "pose")
+
+
+def _is(lemma: str, category: str) -> bool:
+    return any(entry.category == category for entry in nouns().get(lemma, ()))
 
 
 def _object(graph: SceneGraph, entity: SceneObject) -> SceneObject:
@@ -270,6 +315,8 @@ def _object(graph: SceneGraph, entity: SceneObject) -> SceneObject:
             more = tuple(Attribute(_ATTRIBUTE_OF[w], Span(start + at, start + at + 1)) for at, w in enumerate(before))
     described = tuple(_attribute(graph, one) for one in entity.attributes if one.lemma not in ("group of", "pair of"))
     plain = replace(entity, lemma=lemma, attributes=more + described)
+    if lemma in PAIRS:
+        return replace(plain, count=1, plural=False)
     if lemma in nouns() and all(entry.category in ("place", "stuff") for entry in nouns()[lemma]):
         return replace(plain, count=1, plural=False) if plain.count is None else plain
     return plain

@@ -1,22 +1,32 @@
 """What happens in pictures: each event adds a cluster of things around x = 0 and notes the facts.
 
-`EVENTS`, the last table, gives every event its weight and its settings; `compose` draws from it. The order of an
-event's random draws is part of the world's version.
+`STAGES` of `compose` gives every event its weight and its settings in each edition. The order of an event's random
+draws is part of the world's version.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from .draw.people import body, hand
-from .scene import KINDS, PEOPLE, SETTINGS, Draft
+from .scene import KINDS, PEOPLE, Draft
 
-INDOORS, WATER = ("room",), ("beach", "lake")
-OUTDOORS = tuple(name for name in SETTINGS if name not in INDOORS)
-SEATS = {"bench": 0.47, "chair": 0.46, "sofa": 0.46, "box": 0.93}  # how high one sits, in heights of the seat
-_BASES = {"lake": (0.9, 0.96), "beach": (0.8, 0.95), "street": (0.8, 0.95)}
+INDOORS, WATER = ("room", "kitchen"), ("beach", "lake", "harbor")
+SEATS = {
+    "bench": 0.47,
+    "chair": 0.46,
+    "sofa": 0.46,
+    "box": 0.93,
+    "suitcase": 0.74,
+    "sled": 0.85,
+}  # how high one sits, in heights of the seat
+_BASES = {"lake": (0.9, 0.96), "beach": (0.8, 0.95), "street": (0.8, 0.95), "harbor": (0.84, 0.95),
+          "station": (0.82, 0.95)}  # fmt: skip
 _GRASPS = {"balloon": "up", "umbrella": "up", "flower": "front", "book": "front", "cup": "side", "bag": "side",
            "ball": "front"}  # fmt: skip
-_DROPS = {"umbrella": 0.15, "flower": 0.3, "book": 0.3, "guitar": 0.36, "cup": 0.4, "bag": 0.86, "ball": 0.3}
+MORE_GRASPS = _GRASPS | {"bucket": "side", "camera": "front", "apple": "front", "banana": "front", "cake": "front",
+                          "pizza": "front", "broom": "sweep", "laptop": "front"}  # fmt: skip
+_DROPS = {"umbrella": 0.15, "flower": 0.3, "book": 0.3, "guitar": 0.36, "cup": 0.4, "bag": 0.86, "ball": 0.3,
+          "bucket": 0.9, "camera": 0.4, "apple": 0.4, "banana": 0.3, "cake": 0.1, "pizza": 0.4,
+          "laptop": 0.1}  # fmt: skip
 
 
 # What events share: where to stand, which way to look, things put in hands, beside others and on seats.
@@ -80,11 +90,11 @@ _CHASES = (
 )
 
 
-def hold(draft: Draft) -> None:
+def hold(draft: Draft, grasps: Mapping[str, str] = _GRASPS) -> None:
     """Someone stands or walks, holding something; an umbrella may shelter a second person."""
-    kind = draft.dice.choice(tuple(_GRASPS))
+    kind = draft.dice.choice(tuple(grasps))
     pose = draft.dice.choice(("stand", "stand", "walk"))
-    person = someone(draft, base=ground(draft), pose=pose, hands=_GRASPS[kind], flip=facing(draft))
+    person = someone(draft, base=ground(draft), pose=pose, hands=grasps[kind], flip=facing(draft))
     if kind == "bag" and draft.chance(0.3):
         draft.change(person, hands="lead")
     draft.fact(person, "hold", put_in_hand(draft, person, kind, size=""))
@@ -137,7 +147,7 @@ def fly_kite(draft: Draft) -> None:
 
 # One or several of a kind, doing the same.
 
-_HERDS = {
+HERDS = {
     "field": ("cow", "sheep", "horse", "rabbit", "dog"),
     "desert": ("elephant", "zebra", "giraffe", "horse"),
     "forest": ("rabbit", "dog", "horse", "bird", "elephant"),
@@ -149,11 +159,21 @@ _HERDS = {
     "beach": ("dog", "bird", "horse", "duck"),
     "winter": ("dog", "rabbit", "horse", "sheep", "cat"),
 }
+_NEWER = {
+    "field": "pig fox owl turtle zebra giraffe elephant", "desert": "lion turtle monkey zebra giraffe",
+    "forest": "fox bear owl monkey pig", "lake": "turtle penguin bear fox zebra",
+    "park": "owl turtle fox monkey giraffe zebra", "room": "turtle monkey owl",
+    "mountain": "bear fox lion owl", "street": "monkey pig fox", "beach": "penguin turtle monkey pig",
+    "winter": "penguin penguin bear fox owl", "kitchen": "cat dog rabbit turtle monkey pig",
+    "garden": "cat dog rabbit turtle owl duck bird fox pig", "playground": "dog cat bird monkey turtle rabbit",
+    "harbor": "bird duck dog cat penguin monkey", "station": "dog cat bird monkey owl",
+}  # fmt: skip
+MORE_HERDS = {setting: (*HERDS.get(setting, ()), *kinds.split()) for setting, kinds in _NEWER.items()}
 
 
-def animals(draft: Draft) -> None:
+def animals(draft: Draft, herds: Mapping[str, tuple[str, ...]] = HERDS) -> None:
     """One animal, or up to four of a kind."""
-    _many(draft, draft.dice.choice(_HERDS[draft.setting]), draft.dice.choice((1, 1, 1, 2, 2, 3, 4)))
+    _many(draft, draft.dice.choice(herds[draft.setting]), draft.dice.choice((1, 1, 1, 2, 2, 3, 4)))
 
 
 def people(draft: Draft) -> None:
@@ -161,15 +181,15 @@ def people(draft: Draft) -> None:
     _many(draft, draft.dice.choice(PEOPLE), draft.dice.choice((1, 2, 2, 3)))
 
 
-def vehicles(draft: Draft) -> None:
+def vehicles(draft: Draft, kinds: str = "car car bus truck bicycle motorcycle") -> None:
     """One vehicle, or two or three."""
-    kind = draft.dice.choice(("car", "car", "bus", "truck", "bicycle", "motorcycle"))
-    _many(draft, kind, draft.dice.choice((1, 1, 2, 3) if kind not in ("bus", "truck") else (1,)))
+    kind = draft.dice.choice(kinds.split())
+    _many(draft, kind, draft.dice.choice((1, 1, 2, 3) if kind not in ("bus", "truck", "tractor") else (1,)))
 
 
-def toys(draft: Draft) -> None:
+def toys(draft: Draft, kinds: str = "ball balloon box bag flower ball balloon") -> None:
     """One to four of a toy."""
-    kind = draft.dice.choice(("ball", "balloon", "box", "bag", "flower", "ball", "balloon"))
+    kind = draft.dice.choice(kinds.split())
     _many(draft, kind, draft.dice.choice((1, 2, 3, 4)))
 
 
@@ -177,7 +197,7 @@ def _many(draft: Draft, kind: str, count: int) -> None:
     table = KINDS[kind]
     poses = {
         "person": ("stand", "walk", "run", "jump"),
-        "animal": tuple(name for name, _, _ in table.poses if name not in ("fly", "swim", "jump")),
+        "animal": tuple(name for name, _, _ in table.poses if name not in ("fly", "swim", "jump", "climb")),
     }
     pose = draft.dice.choice(poses.get(table.category, ("",)))
     hands = {"run": "swing", "walk": "swing", "jump": "cheer"}.get(pose, "") if kind in PEOPLE else ""
@@ -229,7 +249,7 @@ def ride(draft: Draft) -> None:
 
 def sail(draft: Draft) -> None:
     """A boat on the water, with someone in it or nobody."""
-    base = draft.dice.uniform(0.53, 0.57) if draft.setting == "beach" else draft.dice.uniform(0.68, 0.78)
+    base = draft.dice.uniform(*{"beach": (0.53, 0.57), "harbor": (0.58, 0.66)}.get(draft.setting, (0.68, 0.78)))
     boat = draft.add("boat", base=base, flip=facing(draft), scale=0.92)
     it = draft.entities[boat]
     if draft.chance(0.6):
@@ -293,12 +313,12 @@ def sit(draft: Draft) -> None:
         seated(draft, seat, draft.dice.choice(PEOPLE), side=0.45)
 
 
-def table(draft: Draft) -> None:
+def table(draft: Draft, tops: str = "cup flower book cat cup bag") -> None:
     """Something on a table, perhaps an animal or a thing under it."""
     base = ground(draft)
     number = draft.add("table", base=base)
     height = draft.entities[number].height
-    kind = draft.dice.choice(("cup", "flower", "book", "cat", "cup", "bag"))
+    kind = draft.dice.choice(tops.split())
     top = draft.add(kind, draft.dice.uniform(-0.16, 0.16), base, size="")
     if kind == "cat":
         draft.change(top, pose=draft.dice.choice(("sit", "lie")))
@@ -313,11 +333,11 @@ def table(draft: Draft) -> None:
         draft.fact(low, "under", number)
 
 
-def beside(draft: Draft) -> None:
+def beside(draft: Draft, more: str = "") -> None:
     """Someone beside an animal, a vehicle or a thing."""
     base, flip = ground(draft), facing(draft)
     person = someone(draft, base=base, pose="stand", flip=flip)
-    entities = ("dog", "cat", "bicycle", "box", "chair", "rabbit")
+    entities = ("dog", "cat", "bicycle", "box", "chair", "rabbit", *more.split())
     if draft.setting not in INDOORS:
         entities += ("horse", "motorcycle", "sheep", "cow", "elephant")
     kind = "snowman" if draft.setting == "winter" and draft.chance(0.5) else draft.dice.choice(entities)
@@ -339,31 +359,15 @@ def under_tree(draft: Draft) -> None:
     draft.fact(low, "under", low - 1)
 
 
-class Event(NamedTuple):
-    """A way to fill a part of a picture: its maker, its weight, where it happens."""
-
-    make: Callable[[Draft], None]
-    weight: float
-    settings: tuple[str, ...] = tuple(SETTINGS)
-
-
-EVENTS: tuple[Event, ...] = (
-    Event(hold, 2.2),
-    Event(play_guitar, 0.9),
-    Event(ride, 2.0),
-    Event(sail, 2.6, WATER),
-    Event(walk_animal, 1.2),
-    Event(chase, 1.7),
-    Event(kick, 0.9),
-    Event(fly_kite, 0.9, OUTDOORS),
-    Event(sit, 1.8),
-    Event(table, 1.0),
-    Event(jump_over, 0.7),
-    Event(animals, 2.0),
-    Event(people, 1.2),
-    Event(vehicles, 2.2, ("street",)),
-    Event(vehicles, 0.5, ("desert", "field", "mountain", "winter", "forest")),
-    Event(toys, 0.9),
-    Event(beside, 1.2),
-    Event(under_tree, 0.8, OUTDOORS),
-)
+def perched(draft: Draft) -> None:
+    """An owl, a bird or a cat on something."""
+    base = ground(draft)
+    below = draft.add(draft.dice.choice(("box", "suitcase", "drum", "bench", "piano")), base=base, size="")
+    it = draft.entities[below]
+    top = {"box": 0.93, "suitcase": 0.76, "drum": 0.9, "bench": SEATS["bench"], "piano": 0.97}[it.kind]
+    kind = draft.dice.choice(("owl", "owl", "bird", "cat"))
+    pose = "stand" if kind == "bird" else "sit"
+    side = (-0.2 if it.flip else 0.2) * it.height if it.kind == "piano" else 0.0
+    above = draft.add(kind, it.x + side, base - top * it.height, pose=pose, flip=facing(draft), scale=0.8, size="")
+    draft.change(above, layer=base + 0.001)
+    draft.fact(above, "on", below)

@@ -4,10 +4,10 @@ A parser, a swap of one word for another of its category, the captions and `enta
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
-from .scene import COLOURS, KINDS
+from .scene import COLOURS, EDITIONS, KINDS
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,8 @@ class Attribute:
     category: str
     means: dict[str, frozenset[str]]
     perhaps: dict[str, frozenset[str]] = field(default_factory=dict)
-    forms: tuple[str, str] = ("", "")  # third person and participle of a verb
+    forms: tuple[str, ...] = ("", "")  # third person and participle of a verb
+    edition: str = "classic"  # the first whose captions say it
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Verb:
     category: str  # action or place
     means: tuple[str, ...]
     forms: tuple[str, str, str] = ("", "", "")  # third person, present participle, past participle
+    edition: str = "classic"  # the first whose scenes show it
 
 
 def _set(words: str | Iterable[str]) -> frozenset[str]:
@@ -57,8 +59,11 @@ _ODD_PLURALS = {
     "bench": "benches", "box": "boxes", "dress": "dresses", "puppy": "puppies", "bunny": "bunnies", "kitty": "kitties",
     "pony": "ponies", "lady": "ladies", "couch": "couches", "scarf": "scarves", "gentleman": "gentlemen",
     "trousers": "trousers", "pants": "pants", "jeans": "jeans", "furniture": "furniture", "clothing": "clothing",
-    "lorry": "lorries", "beach": "beaches", "livestock": "livestock", "cattle": "cattle",
+    "lorry": "lorries", "beach": "beaches", "livestock": "livestock", "cattle": "cattle", "fox": "foxes",
+    "bush": "bushes", "glasses": "glasses", "boots": "boots", "aircraft": "aircraft", "food": "food", "fruit": "fruit",
+    "luggage": "luggage", "eyeglasses": "eyeglasses", "sleigh": "sleighs",
 }  # fmt: skip
+PAIRS = frozenset(("trousers", "pants", "jeans", "glasses", "eyeglasses", "boots"))  # one thing in the plural
 
 
 def _noun(lemma: str, category: str, means, perhaps="", needs=None, general=1) -> Noun:
@@ -146,7 +151,39 @@ NOUNS: tuple[Noun, ...] = (
     _noun("house interior", "place", "room", general=9),
     _noun("mountain", "place", "mountain", general=0),
     _noun("winter", "place", "winter", general=9),
-    _noun("outdoors", "place", _of("place") - {"room"}, general=9),
+    _noun("outdoors", "place", _of("place") - {"room", "kitchen"}, general=9),
+    # what only the rich edition shows
+    _noun("piglet", "animal", "pig", needs=_SMALL),
+    _noun("hog", "animal", "pig", general=9),
+    _noun("cub", "animal", "", "bear lion", general=9),
+    _noun("tortoise", "animal", "turtle"),
+    _noun("bird", "animal", "owl penguin", general=2),
+    *(_noun(word, "vehicle", "airplane") for word in ("plane", "aeroplane")),
+    _noun("aircraft", "vehicle", "airplane helicopter", general=2),
+    _noun("vehicle", "vehicle", "train tractor", "airplane helicopter scooter cart sled", general=3),
+    _noun("locomotive", "vehicle", "train"),
+    _noun("wagon", "vehicle", "cart"),
+    *(_noun(word, "vehicle", "sled") for word in ("sledge", "sleigh")),
+    _noun("shrub", "thing", "bush"),
+    _noun("plant", "thing", "bush", general=2),
+    _noun("case", "thing", "suitcase", general=9),
+    _noun("luggage", "thing", "suitcase", general=9),
+    _noun("computer", "thing", "laptop", general=2),
+    _noun("food", "thing", "cake pizza apple banana", general=3),
+    _noun("fruit", "thing", "apple banana", general=2),
+    _noun("pail", "thing", "bucket"),
+    _noun("instrument", "thing", "piano drum", general=2),
+    _noun("furniture", "thing", "piano", "lamp", general=9),
+    _noun("light", "thing", "lamp", general=9),
+    _noun("eyeglasses", "worn", "glasses", general=9),
+    _noun("clothes", "worn", "skirt apron", "tie boots helmet", general=9),
+    *(_noun(word, "stuff", "dock", general=9) for word in ("pier", "quay")),
+    *(_noun(word, "stuff", "track", general=9) for word in ("rail", "railway")),
+    _noun("ground", "stuff", "dock platform", general=9),
+    *(_noun(name, "place", name, general=0) for name in ("kitchen", "garden", "playground", "harbor", "station")),
+    _noun("harbour", "place", "harbor", general=9),
+    _noun("port", "place", "harbor", general=9),
+    _noun("yard", "place", "garden", general=9),
 )
 
 
@@ -178,7 +215,7 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     Attribute("young", "age", {"age": _set("child")}, {"age": _set("adult")}),
     *(Attribute(word, "age", {"age": _set("old")}) for word in ("old", "elderly")),
     *(Attribute(word, "hair", {"hair": _set("blond")}) for word in ("blond", "blonde")),
-    _pose("stand", "stands standing", "kick"),
+    _pose("stand", "stands standing", "kick lean climb"),
     _pose("walk", "walks walking"),
     _pose("run", "runs running"),
     _pose("sit", "sits sitting", "mount cycle aboard"),
@@ -187,12 +224,19 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     _pose("fly", "flies flying"),
     _pose("swim", "swims swimming"),
     Attribute("jog", "pose", {}, {"pose": _set("run")}),
-    Attribute("move", "pose", {"pose": _set("walk run")}, {"pose": _set("mount cycle aboard fly swim jump kick")}),
+    Attribute(
+        "move", "pose", {"pose": _set("walk run")}, {"pose": _set("mount cycle aboard fly swim jump kick climb")}
+    ),
     Attribute("rest", "pose", {"pose": _set("lie")}, {"pose": _set("sit stand")}),
     Attribute("sleep", "pose", {}, {"pose": _set("lie")}),
     Attribute("float", "pose", {"pose": _set("swim")}),
     Attribute("male", "sex", {"kind": _set("man boy")}),
     Attribute("female", "sex", {"kind": _set("woman girl")}),
+    *(Attribute(word, "pattern", {"pattern": _set("checked")}, edition="rich") for word in ("checked", "checkered")),
+    *(
+        Attribute(f"{hair}-haired", "hair", {"hair": _set(hair)}, {}, (f"{hair} hair",), "rich")
+        for hair in ("blond", "brown", "black", "red", "gray")
+    ),
 )
 
 RELATIONS: tuple[Verb, ...] = (
@@ -216,6 +260,30 @@ RELATIONS: tuple[Verb, ...] = (
             ("have", "have", "has", "having", ""),
             ("jump over", "leap", "jumps over", "jumping over", ""),
             ("leap over", "leap", "leaps over", "leaping over", ""),
+        )
+    ),
+    *(
+        Verb(lemma, "action", (fact or lemma,), tuple(form.replace("_", " ") for form in forms.split()), "rich")
+        for lemma, fact, forms in (
+            ("push", "", "pushes pushing pushed"),
+            ("pull", "", "pulls pulling pulled"),
+            ("drag", "pull", "drags dragging dragged"),
+            ("eat", "", "eats eating eaten"),
+            ("feed", "", "feeds feeding fed"),
+            ("pet", "", "pets petting petted"),
+            ("stroke", "pet", "strokes stroking stroked"),
+            ("touch", "", "touches touching touched"),
+            ("hug", "", "hugs hugging hugged"),
+            ("lean against", "", "leans_against leaning_against leaned_against"),
+            ("lean on", "lean against", "leans_on leaning_on leaned_on"),
+            ("photograph", "", "photographs photographing photographed"),
+            ("look through", "", "looks_through looking_through looked_through"),
+            ("throw", "", "throws throwing thrown"),
+            ("sweep with", "", "sweeps_with sweeping_with swept_with"),
+            ("use", "", "uses using used"),
+            ("climb", "", "climbs climbing climbed"),
+            ("drive", "", "drives driving driven"),
+            ("slide down", "", "slides_down sliding_down slid_down"),
         )
     ),
     *(
@@ -247,6 +315,25 @@ def nouns() -> dict[str, tuple[Noun, ...]]:
     for noun in NOUNS:
         table.setdefault(noun.lemma, []).append(noun)
     return {lemma: tuple(entries) for lemma, entries in table.items()}
+
+
+@cache
+def spoken(edition: str) -> tuple[dict[str, tuple[Noun, ...]], dict[str, Attribute], dict[str, Verb]]:
+    """The nouns, attributes and relations that an edition's scenes may be spoken of in."""
+    kinds, editions = EDITIONS[edition].kinds, tuple(EDITIONS)[: tuple(EDITIONS).index(edition) + 1]
+    named = {
+        lemma: tuple(
+            replace(noun, means=noun.means & kinds, perhaps=noun.perhaps & kinds)
+            for noun in entries
+            if not noun.means | noun.perhaps or (noun.means | noun.perhaps) & kinds
+        )
+        for lemma, entries in nouns().items()
+    }
+    return (
+        {lemma: entries for lemma, entries in named.items() if entries},
+        {lemma: entry for lemma, entry in attributes().items() if entry.edition in editions},
+        {lemma: entry for lemma, entry in relations().items() if entry.edition in editions},
+    )
 
 
 @cache

@@ -10,12 +10,18 @@ from .scene import Scene
 
 TruthLabel = bool | None
 MOVING = ("walk", "run", "mount", "cycle")
-_TOUCHING = frozenset({"ride", "hold", "wear", "on", "in", "under", "over", "read", "play"})
+_TOUCHING = frozenset(
+    ("ride", "hold", "wear", "on", "in", "under", "over", "read", "play", "push", "pull", "pet", "hug", "climb", "use",
+     "drive", "eat", "lean against", "slide down", "sweep with", "look through")
+)  # fmt: skip
+_TOUCHED = _TOUCHING - {"under", "over", "in"}
+FOOD = ("apple", "banana", "cake", "pizza")
 _NONE: frozenset[str] = frozenset()
-_GROUNDS = ("grass", "sand", "snow", "road", "floor")
+_GROUNDS = ("grass", "sand", "snow", "road", "floor", "dock", "platform")
 _AT_PLACE = {"park": ("in", "at"), "beach": ("on", "at"), "street": ("on", "in"), "winter": ("in",),
              "field": ("in", "on"), "forest": ("in",), "desert": ("in",), "room": ("in",),
-             "mountain": ("in", "on", "near")}  # fmt: skip
+             "mountain": ("in", "on", "near"), "kitchen": ("in",), "garden": ("in",), "playground": ("in", "on", "at"),
+             "harbor": ("in", "at"), "station": ("in", "at")}  # fmt: skip
 
 
 class Facts:
@@ -35,9 +41,9 @@ class Facts:
         for fact in scene.facts:
             self.linked.setdefault((fact.subject, fact.object), set()).add(fact.relation)
             if self.entities[fact.object].category != "stuff":
-                if fact.relation in ("on", "ride", "in"):
+                if fact.relation in ("on", "ride", "in", "climb"):
                     self.support[fact.subject] = fact.object
-                elif fact.relation in ("hold", "wear"):
+                elif fact.relation in ("hold", "wear", "use"):
                     self.support.setdefault(fact.object, fact.subject)
         self.worked_out: dict[tuple[int, str, int], TruthLabel] = {}
 
@@ -94,7 +100,7 @@ class Facts:
         kind, (how, stuff) = self.entities[entity].kind, self.ground(subject)
         if relation in ("on", "in"):
             if kind != stuff:
-                return False if stuff and kind in ("water", "sky", *_GROUNDS) else None
+                return False if stuff and kind in ("water", "sky", "track", *_GROUNDS) else None
             if kind in (*_GROUNDS, "rock"):
                 direct = self.root(subject) == subject  # a rider is on the horse; is he on the grass?
                 return True if direct and (relation == "on" or kind in ("snow", "grass", "sand")) else None
@@ -152,9 +158,9 @@ class Pair:
 
 
 def _hold(p: Pair) -> TruthLabel:
-    if p.said & {"hold", "read", "play"}:
+    if p.said & {"hold", "read"} or ("play" in p.said and p.b.kind not in ("piano", "drum")):
         return True
-    if p.said & {"fly", "wear"}:
+    if p.said & {"fly", "wear", "push", "pull", "use", "throw"}:
         return None
     if p.a.category != "person" or p.b.category in ("person", "worn"):
         return None if p.a.category == "person" and p.b.category == "worn" and p.b.wearer == p.subject else False
@@ -162,8 +168,8 @@ def _hold(p: Pair) -> TruthLabel:
 
 
 def _composed(names: str, border: Callable[[Pair], bool] = lambda p: False) -> Callable[[Pair], TruthLabel]:
-    """The rule of an action: true if composed by one of `names`, open where `border` lets it look so, else false."""
-    known = frozenset(names.split())
+    """The rule of an action: true if composed by one of `names`, open where `border` lets it look so."""
+    known = frozenset(names.split(", "))
     return lambda p: True if p.said & known else None if border(p) else False
 
 
@@ -248,19 +254,41 @@ def _left(p: Pair) -> TruthLabel:
     return True if right <= c + 0.02 else False if d <= left + 0.02 else None
 
 
-_play_with = _composed("kick fly", lambda p: p.gap < 0.2)
+def _close(limit: float, *categories: str) -> Callable[[Pair], bool]:
+    """The border of a person's deeds: something of these categories before them and within reach."""
+    return lambda p: p.a.category == "person" and p.b.category in categories and p.towards and p.gap < limit
+
+
+_pet, _hug = _composed("pet", _close(0.03, "animal")), _composed("hug", _close(0.0, "person", "animal"))
+_play_with = _composed("kick, fly, throw", lambda p: p.gap < 0.2)
 RULES: dict[str, Callable[[Pair], TruthLabel]] = {
     **{name: _composed(name) for name in ("wear", "read", "play", "fly")},
     "leap": _composed("over"),
-    "ride": lambda p: None if "in" in p.said else "ride" in p.said,
+    "ride": lambda p: None if p.said & {"in", "drive", "slide down"} else "ride" in p.said,
+    "drive": _composed("drive", lambda p: p.b.category == "vehicle" and bool(p.said & {"ride", "in"})),
+    "push": _composed("push", _close(0.05, "vehicle", "thing")),
+    "pull": _composed("pull", lambda p: bool(p.said & {"walk", "lead", "hold"})),
+    "eat": _composed("eat", lambda p: p.b.kind in FOOD and p.gap < 0.05),
+    "feed": _composed("feed", _close(0.1, "animal")),
+    "pet": _pet,
+    "touch": lambda p: True if p.said & _TOUCHED else None if p.gap < 0.05 else False,
+    "hug": _hug,
+    "lean against": _composed("lean against", lambda p: p.a.category == "person" and p.gap < 0.02),
+    "photograph": _composed("photograph", lambda p: p.a.hands == "eye" and p.towards),
+    "look through": _composed("look through", lambda p: p.b.kind in ("camera", "telescope") and p.gap < 0.05),
+    "throw": _composed("throw", lambda p: p.b.kind == "ball" and p.gap < 0.1),
+    "sweep with": _composed("sweep with", lambda p: p.b.kind == "broom" and p.gap < 0.05),
+    "use": _composed("use, play", lambda p: p.a.category == "person" and p.gap < 0.1),
+    "climb": _composed("climb", lambda p: p.b.kind in ("ladder", "tree", "slide") and p.gap < 0),
+    "slide down": _composed("slide down"),
     "hold": _hold,
     "carry": lambda p: True if p.b.kind == "backpack" and "wear" in p.said else _hold(p),
     "chase": _chase,
     "follow": _follow,
     "kick": _composed("kick", lambda p: p.a.pose == "kick" and p.towards and p.gap < 0.08),
     "play with": lambda p: True if "chase" in p.said and p.b.kind == "ball" else _play_with(p),
-    "walk": _composed("walk lead", _walk_together),
-    "have": lambda p: True if p.said & {"hold", "wear", "walk", "fly"} else None,
+    "walk": _composed("walk, lead", _walk_together),
+    "have": lambda p: True if p.said & {"hold", "wear", "walk", "fly", "pull", "push"} else None,
     "on": _on,
     "in": _in,
     "under": _under,

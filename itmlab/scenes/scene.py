@@ -2,7 +2,7 @@
 
 import json
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -21,25 +21,34 @@ _CLOTH = f"{_BRIGHT} white black gray"
 
 @dataclass(frozen=True)
 class Setting:
-    """A place: what one stands on, what else is seen, what its background may be taken for, its chance."""
+    """A place: what one stands on, what else is seen, what its background may be taken for, its chance, and where its
+    horizon and the near end of its middle band (water, track) are: picture heights from the top, 0 for the usual.
+    """
 
     ground: str
     around: tuple[str, ...]
     backdrop: frozenset[str] = frozenset()
     weight: float = 1.0
+    horizon: float = 0.0
+    shore: float = 0.0
 
 
 SETTINGS: dict[str, Setting] = {
     "park": Setting("grass", ("sky",), frozenset({"tree"}), 1.4),
-    "beach": Setting("sand", ("water", "sky"), frozenset(), 1.2),
+    "beach": Setting("sand", ("water", "sky"), frozenset(), 1.2, 0.42, 0.58),
     "street": Setting("road", ("sky",), frozenset({"house"}), 1.4),
     "winter": Setting("snow", ("sky",), frozenset({"tree"}), 1.0),
     "field": Setting("grass", ("sky",), frozenset(), 1.2),
     "forest": Setting("grass", ("sky",), frozenset({"tree"}), 0.9),
     "desert": Setting("sand", ("sky",), frozenset(), 0.8),
-    "lake": Setting("grass", ("water", "sky"), frozenset({"tree"}), 1.0),
+    "lake": Setting("grass", ("water", "sky"), frozenset({"tree"}), 1.0, 0.4, 0.82),
     "room": Setting("floor", ("wall",), frozenset(), 1.2),
     "mountain": Setting("rock", ("sky",), frozenset({"snow"}), 0.8),
+    "kitchen": Setting("floor", ("wall",), frozenset({"cup"}), 1.1),
+    "garden": Setting("grass", ("sky",), frozenset({"flower", "fence", "bush"}), 1.1),
+    "playground": Setting("sand", ("sky",), frozenset({"ladder", "tree"}), 1.1),
+    "harbor": Setting("dock", ("water", "sky"), frozenset({"boat", "house"}), 1.0, 0.4, 0.72),
+    "station": Setting("platform", ("track", "sky"), frozenset({"house", "lamp", "sign"}), 1.1, 0.46, 0.66),
 }
 
 
@@ -61,7 +70,8 @@ class Kind:
 
 
 _BODY = (("stand", 0.42, 1.0), ("walk", 0.48, 1.0), ("run", 0.68, 1.0), ("jump", 0.6, 1.0), ("kick", 0.62, 1.0),
-         ("sit", 0.52, 0.8), ("mount", 0.45, 0.75), ("cycle", 0.52, 0.9), ("aboard", 0.4, 0.6))  # fmt: skip
+         ("sit", 0.52, 0.8), ("mount", 0.45, 0.75), ("cycle", 0.52, 0.9), ("aboard", 0.4, 0.6),
+         ("climb", 0.48, 1.0), ("lean", 0.5, 1.0))  # fmt: skip
 
 
 def _animal(height: float, wide: float, colours: str, *poses: tuple, patterns: str = "", sized: bool = False) -> Kind:
@@ -78,7 +88,7 @@ def _thing(
 
 _vehicle, _worn = partial(_thing, category="vehicle"), partial(_thing, 0.3, 0.42, category="worn")
 _STAND = ("stand", 1.15, 1.0)
-KINDS: dict[str, Kind] = {
+_CLASSIC: dict[str, Kind] = {
     "man": Kind("person", 0.6, 0.42, poses=_BODY),
     "woman": Kind("person", 0.57, 0.42, poses=_BODY),
     "boy": Kind("person", 0.45, 0.48, poses=_BODY),
@@ -130,13 +140,93 @@ KINDS: dict[str, Kind] = {
     "scarf": _worn(_BRIGHT, "striped"),
     "backpack": _worn("red blue green purple black orange"),
     **{name: Kind("stuff") for name in ("grass", "sand", "snow", "road", "water", "floor", "wall", "sky", "rock")},
-    **{name: Kind("place") for name in SETTINGS},
+    **{name: Kind("place") for name in tuple(SETTINGS)[:10]},
+}  # fmt: skip
+KINDS: dict[str, Kind] = _CLASSIC | {
+    "pig": _animal(0.33, 1.4, "pink white black", patterns="spotted", sized=True),
+    "fox": _animal(0.31, 1.5, "orange gray white", ("sit", 0.95, 1.0), sized=True),
+    "bear": _animal(0.46, 1.35, "brown black white", ("sit", 0.85, 1.0), sized=True),
+    "lion": _animal(0.4, 1.4, "yellow", ("lie", 1.4, 0.7), sized=True),
+    "monkey": Kind("animal", 0.33, 0.9, ("brown", "black", "gray"),
+                   (("sit", 0.9, 1.0), ("stand", 0.8, 1.0), ("climb", 0.8, 1.0)), (), True),
+    "penguin": Kind("animal", 0.31, 0.62, ("black", "blue", "gray"), (("stand", 0.62, 1.0), ("walk", 0.66, 1.0)), (),
+                    True),
+    "turtle": Kind("animal", 0.19, 1.8, ("green", "brown"), (("stand", 1.8, 1.0), ("walk", 1.8, 1.0)), (), True),
+    "owl": Kind("animal", 0.26, 0.72, ("brown", "white", "gray"), (("sit", 0.72, 1.0),), (), True),
+    "airplane": _vehicle(0.2, 2.3, "white red blue yellow orange"),
+    "helicopter": _vehicle(0.22, 1.9, "red blue yellow green black"),
+    "train": _vehicle(0.34, 2.3, "red blue green yellow"),
+    "tractor": _vehicle(0.4, 1.35, "red green blue yellow"),
+    "scooter": _vehicle(0.36, 0.95, "red blue pink green black yellow"),
+    "cart": _vehicle(0.27, 1.35, "brown red blue green yellow"),
+    "sled": _vehicle(0.12, 2.6, "red brown blue green"),
+    "lamp": _thing(0.6, 0.34, "black white red yellow green"),
+    "bush": _thing(0.24, 1.45, "green", sized=True),
+    "fountain": _thing(0.38, 1.2, "white gray blue"),
+    "suitcase": _thing(0.27, 0.72, "red blue brown black yellow purple", "striped spotted", True),
+    "camera": _thing(0.095, 1.4, "black red white blue"),
+    "telescope": _thing(0.6, 0.76, "white black blue red"),
+    "ladder": _thing(0.62, 0.3, "brown gray red yellow"),
+    "sign": _thing(0.42, 0.5, "red yellow blue white green"),
+    "piano": _thing(0.4, 1.2, "black brown white"),
+    "drum": _thing(0.25, 1.1, "red blue green yellow white", "striped"),
+    "laptop": _thing(0.13, 1.4, "gray black white pink"),
+    "cake": _thing(0.16, 1.2, "pink white brown"),
+    "pizza": _thing(0.1, 1.3, ""),
+    "apple": _thing(0.09, 1.0, "red green yellow"),
+    "banana": _thing(0.1, 1.1, "yellow"),
+    "bucket": _thing(0.17, 1.0, "red blue yellow green gray", "striped spotted"),
+    "broom": _thing(0.46, 0.36, "brown red blue green"),
+    "slide": _thing(0.42, 1.6, "red blue yellow green"),
+    "glasses": _worn("black red blue white green"),
+    "helmet": _worn("red blue white yellow black orange"),
+    "boots": _worn("brown black red yellow green", "spotted"),
+    "apron": _worn("white red blue green yellow", "striped spotted checked"),
+    "skirt": _worn(_CLOTH, "striped spotted checked"),
+    "tie": _worn("red blue black yellow green", "striped"),
+    **{name: Kind("stuff") for name in ("dock", "platform", "track")},
+    **{name: Kind("place") for name in tuple(SETTINGS)[10:]},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Edition:
+    """One of the worlds: its settings and kinds, how people dress, and the knob that `load` turns if none is given.
+
+    `extras` are (garment, chance, who may wear it, garments and poses without it); `patterns` are more, by kind. At a
+    knob of 0 a caption says at least `least` things (objects, attributes, relations), at 1 as little as it likes.
+    """
+
+    stream: str  # begins the seed of every scene and caption, and the cache's key
+    knob: float
+    settings: tuple[str, ...]
+    kinds: frozenset[str]
+    patterned: float = 0.3  # the chance of a pattern
+    patterns: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    skirts: float = 0.0
+    extras: tuple[tuple[str, float, str, str], ...] = ()
+    least: float = 0.0
+
+
+_ANYONE = "man woman boy girl"
+EDITIONS: dict[str, Edition] = {
+    "classic": Edition("", 0.25, tuple(SETTINGS)[:10], frozenset(_CLASSIC)),
+    "rich": Edition(
+        "rich-", 0.41, tuple(SETTINGS), frozenset(KINDS), 0.34,
+        {name: ("striped", "spotted", "checked") for name in ("shirt", "dress", "coat", "scarf", "hat", "umbrella")},
+        0.4,
+        (("helmet", 0.12, _ANYONE, "hat"), ("glasses", 0.22, _ANYONE, ""), ("boots", 0.3, _ANYONE, "aboard"),
+         ("apron", 0.12, _ANYONE, "coat"), ("tie", 0.22, "man boy", "coat scarf apron")),
+        7.0,
+    ),
 }  # fmt: skip
 PEOPLE = tuple(name for name, kind in KINDS.items() if kind.category == "person")
 
 
 _POSES = ("stand", "walk", "run", "sit", "lie", "jump", "fly", "swim")
-_SAID = frozenset((*COLOURS, *_POSES, "striped", "spotted", "big", "small", "old"))  # adjectives and poses of a graph
+_SAID = frozenset(
+    (*COLOURS, *_POSES, "striped", "spotted", "checked", "big", "small", "old")
+)  # adjectives and poses of a graph
 _LEMMAS = {"over": "jump over"}
 
 
@@ -260,9 +350,10 @@ class Draft:
     What is random is drawn from `dice` in a fixed order, which is part of the world's version.
     """
 
-    def __init__(self, dice: random.Random, setting: str):
-        self.dice, self.setting = dice, setting
-        self.horizon = {"beach": 0.42, "lake": 0.4}.get(setting, dice.uniform(0.48, 0.58))
+    def __init__(self, dice: random.Random, setting: str, edition: Edition = EDITIONS["classic"]):
+        self.dice, self.setting, self.edition = dice, setting, edition
+        drawn = dice.uniform(0.48, 0.58)
+        self.horizon = SETTINGS[setting].horizon or drawn
         self.entities: list[Entity] = []
         self.facts: list[Fact] = []
 
@@ -276,8 +367,9 @@ class Draft:
         looks: dict = {"shade": round(dice.random(), 4)}
         if table.colours:
             looks["colour"] = dice.choice(table.colours)
-        if table.patterns and self.chance(1.0 if kind in _COATS else 0.3):
-            looks["pattern"] = dice.choice(table.patterns)
+        patterns = self.edition.patterns.get(kind, table.patterns)
+        if patterns and self.chance(1.0 if kind in _COATS else self.edition.patterned):
+            looks["pattern"] = dice.choice(patterns)
         if table.sized and self.chance(0.36):
             looks["size"] = dice.choice(("big", "small"))
         if table.category == "person":
@@ -322,25 +414,6 @@ class Draft:
         del self.entities[first:]
         self.facts = [fact for fact in self.facts if max(fact.subject, fact.object) < first]
 
-    def dress(self) -> None:
-        """Put clothes on everyone."""
-        for number, person in enumerate(tuple(self.entities)):
-            if person.kind not in PEOPLE:
-                continue
-            cold = self.setting in ("winter", "mountain") or self.chance(0.06)
-            dress = person.kind in ("woman", "girl") and not cold and self.chance(0.42)
-            self._wear(number, "coat" if cold and self.chance(0.75) else "dress" if dress else "shirt")
-            if not dress:
-                self._wear(number, "trousers")
-            for kind, share in (("hat", 0.3), ("scarf", 0.45 if cold else 0.03), ("backpack", 0.14)):
-                if self.chance(share) and not (kind == "backpack" and person.hands == "strum"):
-                    self._wear(number, kind)
-
-    def _wear(self, number: int, kind: str) -> None:
-        garment, who = self.add(kind), self.entities[number]
-        self.change(garment, wearer=number, x=who.x, base=who.base, height=who.height, flip=who.flip)
-        self.fact(number, "wear", garment)
-
     def freeze(self) -> Scene:
         """The finished scene, with its stuff and its place as its last objects."""
         setting = SETTINGS[self.setting]
@@ -353,8 +426,8 @@ class Draft:
         ]
         stuff = (setting.ground, *setting.around)
         entities += map(Entity, (*stuff, self.setting))
-        carried = {fact.subject for fact in self.facts if fact.relation in ("on", "ride", "in", "over")}
-        carried |= {fact.object for fact in self.facts if fact.relation in ("hold", "wear", "fly")}
+        carried = {fact.subject for fact in self.facts if fact.relation in ("on", "ride", "in", "over", "climb")}
+        carried |= {fact.object for fact in self.facts if fact.relation in ("hold", "wear", "fly", "throw", "use")}
         for number, entity in enumerate(self.entities):
             afloat = entity.kind == "balloon" and entity.base >= self.horizon  # it hangs in the air, before the ground
             if number in carried or entity.category == "worn" or afloat:
@@ -363,6 +436,8 @@ class Draft:
                 self.fact(number, "in", first + stuff.index("sky")) if "sky" in stuff else None
             elif entity.pose == "swim" or entity.kind == "boat":
                 self.fact(number, "in", first + stuff.index("water"))
+            elif entity.kind == "train":
+                self.fact(number, "on", first + stuff.index("track"))
             else:
                 self.fact(number, "on", first)
         return Scene(

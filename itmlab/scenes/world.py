@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int8, Int64
+from jaxtyping import Bool, Float, Int8, Int64
 from PIL import Image
 from torch import Tensor
 
@@ -25,12 +25,14 @@ from .categories import implied_words, noun_swaps, relation_swaps
 from .entail import FALSE, OPEN, TRUE, Parsed, Search, candidates, entails, is_group, parsed, parsed_sentence
 from .lexicon import nouns
 from .relations import Facts
-from .scene import KINDS, Entity, Scene
+from .scene import COLOURS, EDITIONS, KINDS, Entity, Scene
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
 
+NOTHING = "nothing"  # the kind of what is no object
+HAIR = ("blond", "brown", "black", "red", "gray")
 _TRUTH_LABEL = {TRUE: True, OPEN: None, FALSE: False}
 
 
@@ -55,7 +57,15 @@ class World:
     are numbered as in `scenes[image].objects`: things, what people wear, then grass or sky and the setting itself.
     """
 
-    def __init__(self, table: "Dataset", images: Sequence[int], captions: Sequence[tuple[int, int]]):
+    def __init__(
+        self,
+        table: "Dataset",
+        images: Sequence[int],
+        captions: Sequence[tuple[int, int]],
+        *,
+        edition: str = "classic",
+    ):
+        self.edition = edition
         self._table, self._images, self._captions = table, list(images), list(captions)
         self._facts = cache(_cells(table, "scene", lambda text: Facts(Scene.from_json(text))))
         self._graphs = cache(_cells(table, "graphs", _graphs))
@@ -79,11 +89,11 @@ class World:
 
     def swaps(self) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
         """What each noun and each relation may be swapped for so that the sentence turns false (VSE-C)."""
-        return noun_swaps(), relation_swaps()
+        return noun_swaps(self.edition), relation_swaps(self.edition)
 
     def implied_words(self) -> dict[str, frozenset[str]]:
         """For each word those that are true wherever it is, for the filter of false negatives."""
-        return implied_words()
+        return implied_words(self.edition)
 
     def entails(self, image: int, sentence: SceneGraph | str) -> bool | None:
         """Is the sentence true of the image? True, False, or None where the picture or the words leave it open.
@@ -152,6 +162,18 @@ class World:
                 masks[number] = masks[stuff].any(dim=0)
         return masks
 
+    def questions(self) -> dict[str, tuple[str, ...]]:
+        """What can be asked of a region or a patch, and the answers."""
+        return questions()
+
+    def patch_answers(self, image: int, rows: int, columns: int) -> Int64[Tensor, "patch question"]:
+        """The answers to `questions` of what covers most of each patch of a picture, row by row."""
+        marks = self._pixels(self._images[image])
+        patches = [part for row in np.array_split(marks, rows) for part in np.array_split(row, columns, axis=1)]
+        most = [int(np.bincount(patch.ravel()).argmax()) - 1 for patch in patches]
+        known = {number: answers(self.scenes[image], number, questions()) for number in set(most)}
+        return torch.tensor([known[number] for number in most])
+
     def boxes(self, image: int) -> Int64[Tensor, "object 4"]:
         """The smallest box (left, top, right, bottom in pixels, ends excluded) around each object's visible pixels."""
         found = []
@@ -175,6 +197,47 @@ class World:
             if any(span.start <= token_index < span.end for span in spans):
                 return list(numbers)
         return []
+
+
+def questions() -> dict[str, tuple[str, ...]]:
+    """What is asked of a region, and the answers: its kind (a whole picture's setting), its looks, its clothes.
+
+    >>> len(questions()["kind"]) > 50, questions()["pattern"]
+    (True, ('none', 'checked', 'spotted', 'striped'))
+    """
+    poses = {name for kind in KINDS.values() for name, *_ in kind.poses}
+    patterns = {name for kind in KINDS.values() for name in kind.patterns}
+    worn = [name for name, kind in KINDS.items() if kind.category == "worn"]
+    return {
+        "kind": (*KINDS, NOTHING),
+        "colour": tuple(COLOURS),
+        "second": tuple(COLOURS),
+        "pattern": ("none", *sorted(patterns)),
+        "pose": tuple(sorted(poses)),
+        "size": ("none", "big", "small"),
+        "age": ("child", "adult", "old"),
+        "hair": HAIR,
+        **{name: ("none", *COLOURS) for name in worn},  # of a person, the colour of each garment
+    }
+
+
+def answers(scene: Scene, number: int, asked: dict[str, tuple[str, ...]]) -> list[int]:
+    """The number of each answer for an object of a scene (−1: for nothing), −1 where the question does not arise."""
+    if number < 0:
+        return [names.index(NOTHING) if what == "kind" else -1 for what, names in asked.items()]
+    entity = scene.objects[number]
+    worn = {other.kind: other.colour for other in scene.objects if other.wearer == number}
+    return [
+        names.index(said) if (said := _answer(entity, worn, what)) in names else -1 for what, names in asked.items()
+    ]
+
+
+def _answer(entity: Entity, worn: dict[str, str], what: str) -> str:
+    kind = KINDS[entity.kind]
+    if what in KINDS:
+        return worn.get(what, "none") if kind.category == "person" else ""
+    asked = {"pattern": bool(kind.patterns), "size": kind.sized}.get(what, False)
+    return getattr(entity, what) or ("none" if asked else "")
 
 
 def _cells(table: "Dataset", column: str, read: Callable[[Any], Any]) -> Callable[[int], Any]:
@@ -263,7 +326,10 @@ class TruthLabels:
 
 SIDE = 8  # a feature is the region's picture at SIDE × SIDE pixels, RGB in 0..1
 _LEAST = 4  # pixels a side that a region has at least
-_SEEN = sorted(name for name, kind in KINDS.items() if kind.category not in ("stuff", "place"))
+_SEEN = {  # what a spurious region's tag may name
+    name: sorted(kind for kind in edition.kinds if KINDS[kind].category not in ("stuff", "place"))
+    for name, edition in EDITIONS.items()
+}
 
 
 class SceneRegions(Sequence[RegionFeatures]):
@@ -283,7 +349,7 @@ class SceneRegions(Sequence[RegionFeatures]):
     def __getitem__(self, index: int) -> RegionFeatures:
         row = self._rows[index]
         picture = self._images[row]
-        boxes, confidence, numbers = self._boxes(row, picture.width)
+        boxes, confidence, numbers = self._located(index)
         crops = [picture.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box=tuple(box)) for box in boxes]
         pixels = np.stack([np.asarray(crop, dtype=np.float32).reshape(-1) / 255 for crop in crops])
         shares = boxes / np.array([picture.width, picture.height] * 2, dtype=np.float32)
@@ -293,20 +359,28 @@ class SceneRegions(Sequence[RegionFeatures]):
     def _tags(self, row: int, numbers: list[int]) -> tuple[str, ...]:
         """The kind of each region's object, and of a spurious one any."""
         dice, shown = random.Random(f"tags/{self._ids[row]}"), self._world.objects(row)
-        return tuple(shown[number].kind if number >= 0 else dice.choice(_SEEN) for number in numbers)
+        return tuple(
+            shown[number].kind if number >= 0 else dice.choice(_SEEN[self._world.edition]) for number in numbers
+        )
 
     def objects(self, index: int) -> Int64[Tensor, "region"]:
         """The number of the object that each region is around, -1 for a spurious one."""
-        row = self._rows[index]
-        return torch.tensor(self._boxes(row, self._images[row].width)[2], dtype=torch.int64)
+        return torch.tensor(self._located(index)[2], dtype=torch.int64)
+
+    def boxes(self, index: int) -> Float[np.ndarray, "region 4"]:
+        """Left, top, right and bottom of each region in pixels."""
+        return self._located(index)[0]
 
     def select(self, indices: Sequence[int] | Tensor) -> "SceneRegions":
         """The regions of these images in this order."""
-        other = SceneRegions(self._images, self._ids, self._world, spurious=self._spurious)
+        other = copy(self)
         other._rows = [self._rows[int(at)] for at in indices]
         return other
 
-    def _boxes(self, row: int, size: int) -> tuple[np.ndarray, list[float], list[int]]:
+    def _located(self, index: int) -> tuple[np.ndarray, list[float], list[int]]:
+        """Boxes, confidences and the objects' numbers."""
+        row = self._rows[index]
+        size = self._images[row].width
         dice = random.Random(f"regions/{self._ids[row]}")
         found: list[tuple[list[float], float, int]] = []
         entities = self._world.objects(row)

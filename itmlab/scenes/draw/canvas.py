@@ -80,7 +80,7 @@ class Pen:
         pattern: tuple[str, Colour] | None = None,
         mark: int | None = None,
     ) -> None:
-        """A filled polygon; `pattern` ("striped" or "spotted", colour) lies over the fill."""
+        """A filled polygon; `pattern` ("striped", "spotted" or "checked", colour) lies over the fill."""
         x, y, across, scale = self.x, self.y, self.across, self.scale
         placed = [(x + across * a, y - scale * b) for a, b in points]
         self.shapes.append((placed, colour, rim, pattern, self.mark if mark is None else mark))
@@ -147,9 +147,11 @@ class Pen:
         weave = Image.new("L", (wide, high))
         draw = ImageDraw.Draw(weave)
         step = max(0.042 * self.canvas.pixels, 5.0)
-        if name == "striped":
+        if name in ("striped", "checked"):
             for row in range(int(high / step) + 1):
                 draw.rectangle((0, row * step + step * 0.45, wide, row * step + step * 0.9), fill=255)
+            for column in range(int(wide / step) + 1) if name == "checked" else ():
+                draw.rectangle((column * step + step * 0.45, 0, column * step + step * 0.9, high), fill=255)
         else:
             dot = step * 0.3
             for row in range(int(high / step) + 2):

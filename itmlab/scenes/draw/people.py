@@ -38,6 +38,8 @@ _LEGS: dict[str, tuple[Point, Point]] = {
     "mount": ((0.06, 0.02), (-0.02, 0.04)),
     "cycle": ((0.12, 0.04), (0.0, 0.1)),
     "aboard": ((0.05, 0.0), (-0.05, 0.0)),
+    "climb": ((0.13, 0.2), (0.0, 0.03)),
+    "lean": ((0.16, 0.03), (0.07, 0.03)),
 }
 _LOWER = {"sit": 0.2, "mount": 0.25, "cycle": 0.1, "run": 0.03, "jump": -0.03, "walk": 0.01}
 _HANDS: dict[str, tuple[Point, Point]] = {
@@ -50,7 +52,16 @@ _HANDS: dict[str, tuple[Point, Point]] = {
     "grip": ((0.24, -0.13), (0.22, -0.13)),
     "side": ((0.2, -0.26), (-0.17, -0.3)),
     "lead": ((0.24, -0.2), (-0.17, -0.26)),
+    "push": ((0.3, -0.12), (0.28, -0.13)),
+    "pull": ((-0.27, -0.2), (0.17, -0.3)),
+    "touch": ((0.31, -0.16), (-0.17, -0.3)),
+    "hug": ((0.3, -0.03), (0.28, -0.08)),
+    "throw": ((0.24, 0.16), (-0.2, -0.12)),
+    "sweep": ((0.26, -0.22), (0.2, -0.1)),
+    "climb": ((0.17, 0.14), (0.2, -0.02)),
+    "fold": ((0.08, -0.16), (0.05, -0.2)),
 }
+_AT_HEAD = {"eat": (0.9, -0.5), "eye": (1.0, 0.0)}  # the near hand, in radii around the head
 
 
 def body(kind: str, pose: str, hands: str) -> Body:
@@ -63,10 +74,14 @@ def body(kind: str, pose: str, hands: str) -> Body:
     radius, high, hips, half, reach = CHILD if child else ADULT
     lower = hips - 0.03 if pose == "aboard" else _LOWER.get(pose, 0.0) * (0.8 if child else 1.0)
     hip = (0.0, hips - lower)
-    lean = {"run": 0.07, "cycle": 0.09, "kick": -0.04}.get(pose, 0.0)
+    lean = {"run": 0.07, "cycle": 0.09, "kick": -0.04, "lean": -0.09, "climb": 0.03}.get(pose, 0.0)
     shoulder = (lean, high - lower)
     head = (lean * 1.4 + 0.01, 1 - radius - 0.01 - lower)
-    touch = tuple((shoulder[0] + x * (1.1 if child else 1), shoulder[1] + y * reach) for x, y in _HANDS[hands])
+    places = _HANDS.get(hands, _HANDS["front"])
+    touch = tuple((shoulder[0] + x * (1.1 if child else 1), shoulder[1] + y * reach) for x, y in places)
+    if hands in _AT_HEAD:
+        x, y = _AT_HEAD[hands]
+        touch = ((head[0] + radius * x, head[1] + radius * y), touch[1])
     roots = [(shoulder[0] + side * half * 0.72, shoulder[1] - 0.03) for side in (1, -1)]
     feet = _LEGS[pose]
     knees = tuple(joint(hip, foot, (hips - 0.03) * 0.51, 1) for foot in feet)
@@ -112,11 +127,18 @@ def draw_person(pen: Pen, entity: Entity, worn: Worn) -> None:
     _arm(pen, joints, 1, thick, skin, darker(sleeve, 0.18), sleeve_mark, "coat" in worn)
     if entity.pose != "aboard":  # in a boat the legs are behind its side
         _legs(pen, joints, skin, worn, child)
+    if "skirt" in worn:
+        _skirt(pen, joints, *worn["skirt"], child)
     _torso(pen, joints, worn, child)
+    if "tie" in worn:
+        _tie(pen, joints, *worn["tie"])
+    if "apron" in worn:
+        _apron(pen, joints, *worn["apron"], child)
     pen.limb([joints.neck, joints.head], 0.07, darker(skin, 0.12))
     _head(pen, entity, joints, skin, hair)
-    if "scarf" in worn:
-        _scarf(pen, joints, *worn["scarf"])
+    for kind, put_on in (("scarf", _scarf), ("glasses", _glasses), ("helmet", _helmet)):
+        if kind in worn:
+            put_on(pen, joints, *worn[kind])
     if "hat" in worn:
         _hat(pen, joints, *worn["hat"], brim=entity.shade > 0.5)
     _arm(pen, joints, 0, thick, skin, sleeve, sleeve_mark, "coat" in worn)
@@ -141,7 +163,15 @@ def _legs(pen: Pen, joints: Body, skin: Colour, worn: Worn, child: bool) -> None
         if "trousers" in worn:
             mark, garment = worn["trousers"]
             colour = darker(COLOURS[garment.colour], 0.14 * side)
-        pen.limb([hip, (knee[0] + shift * 0.4, knee[1]), foot], thick, colour, end=thick * 0.8, mark=mark)
+        knee = (knee[0] + shift * 0.4, knee[1])
+        pen.limb([hip, knee, foot], thick, colour, end=thick * 0.8, mark=mark)
+        if "boots" in worn:
+            mark, garment = worn["boots"]
+            boot = darker(COLOURS[garment.colour], 0.14 * side)
+            shin = (foot[0] + (knee[0] - foot[0]) * 0.62, foot[1] + (knee[1] - foot[1]) * 0.62)
+            pen.limb([shin, foot], thick * 1.16, boot, pattern=weave(garment), mark=mark)
+            pen.ellipse(foot[0] + 0.034, foot[1] - 0.002, 0.08, 0.038, boot, mark=mark)
+            continue
         pen.ellipse(foot[0] + 0.028, foot[1] - 0.002, 0.068, 0.032, (70, 52, 48) if side == 0 else (54, 40, 40))
 
 
@@ -236,12 +266,12 @@ def _hat(pen: Pen, joints: Body, mark: int, garment: Entity, *, brim: bool) -> N
     (x, y), r, colour = joints.head, joints.radius, COLOURS[garment.colour]
     if brim:
         crown = [(-0.72, 0.5), (0.78, 0.5), (0.62, 1.3), (-0.56, 1.3)]
-        pen.polygon(_on_head(joints, crown), colour, mark=mark)
+        pen.polygon(_on_head(joints, crown), colour, pattern=weave(garment), mark=mark)
         pen.ellipse(x + r * 0.03, y + r * 0.52, r * 1.4, r * 0.2, darker(colour, 0.1), mark=mark)
         pen.box(x - r * 0.7, y + r * 0.62, x + r * 0.76, y + r * 0.82, darker(colour, 0.45), rim=False, mark=mark)
     else:
         crown = [(-1.0, 0.3), (-0.9, 0.95), (-0.3, 1.28), (0.4, 1.2), (0.95, 0.75), (0.95, 0.36), (0.0, 0.4)]
-        pen.polygon(_on_head(joints, crown), colour, mark=mark)
+        pen.polygon(_on_head(joints, crown), colour, pattern=weave(garment), mark=mark)
         pen.ellipse(x + r * 1.05, y + r * 0.42, r * 0.62, r * 0.14, darker(colour, 0.2), angle=-6, mark=mark)
 
 
@@ -250,3 +280,63 @@ def _backpack(pen: Pen, joints: Body, mark: int, garment: Entity) -> None:
     (x, y), colour = joints.shoulder, COLOURS[garment.colour]
     pen.box(x - 0.24, y - 0.27, x - 0.02, y + 0.03, colour, round=0.06, mark=mark)
     pen.box(x - 0.25, y - 0.25, x - 0.1, y - 0.13, darker(colour, 0.25), round=0.03, mark=mark)
+
+
+def _glasses(pen: Pen, joints: Body, mark: int, garment: Entity) -> None:
+    """Glasses with thick coloured frames."""
+    (x, y), r, colour = joints.head, joints.radius, COLOURS[garment.colour]
+    pen.limb(_on_head(joints, ((-0.75, 0.14), (0.0, 0.1))), r * 0.2, colour, mark=mark)
+    for eye in (0.02, 0.64):
+        pen.ellipse(x + r * eye, y + r * 0.06, r * 0.38, r * 0.36, colour, mark=mark)
+    for eye in (0.02, 0.64):
+        pen.ellipse(x + r * eye, y + r * 0.06, r * 0.22, r * 0.2, (226, 242, 250), rim=False, mark=mark)
+        pen.ellipse(x + r * eye, y + r * 0.06, r * 0.08, r * 0.11, (36, 30, 38), rim=False)
+
+
+def _helmet(pen: Pen, joints: Body, mark: int, garment: Entity) -> None:
+    """A round helmet over ear and brow, with a pale band and a strap."""
+    colour = COLOURS[garment.colour]
+    pale = lighter(colour, 0.6) if garment.colour != "white" else (206, 60, 56)
+    pen.limb(_on_head(joints, ((-0.5, 0.0), (-0.2, -0.8), (0.3, -0.9))), joints.radius * 0.14, (50, 48, 54), mark=mark)
+    shell = [
+        (-1.18, 0.0),
+        (-1.16, 0.7),
+        (-0.6, 1.3),
+        (0.3, 1.34),
+        (0.98, 0.9),
+        (1.14, 0.36),
+        (-0.3, 0.34),
+        (-0.5, -0.12),
+    ]
+    pen.polygon(_on_head(joints, shell), colour, mark=mark)
+    band = [(-1.1, 0.62), (-0.98, 0.88), (0.98, 0.88), (1.08, 0.62)]
+    pen.polygon(_on_head(joints, band), pale, rim=False, mark=mark)
+
+
+def _skirt(pen: Pen, joints: Body, mark: int, garment: Entity, child: bool) -> None:
+    """A flared skirt from the waist to above the knees."""
+    (x, y), colour = joints.hip, COLOURS[garment.colour]
+    flare, hem = 0.2 if child else 0.19, max(y - 0.2, 0.08)
+    outline = [(x - 0.1, y + 0.07), (x + 0.1, y + 0.07), (x + flare, hem), (x, hem - 0.015), (x - flare, hem)]
+    pen.polygon(outline, colour, pattern=weave(garment), mark=mark)
+
+
+def _tie(pen: Pen, joints: Body, mark: int, garment: Entity) -> None:
+    """A tie down the front of a shirt."""
+    (x, y), (hx, hy), colour = joints.shoulder, joints.hip, COLOURS[garment.colour]
+    tip = (x + 0.045 + (hx - x) * 0.85, y + (hy - y) * 0.85)
+    pen.polygon([(x + 0.01, y + 0.02), (x + 0.09, y + 0.02), (x + 0.05, y - 0.06)], (250, 250, 248), rim=False)
+    tail = [(x + 0.035, y), (x + 0.065, y), (tip[0] + 0.045, tip[1] + 0.05), tip, (tip[0] - 0.045, tip[1] + 0.05)]
+    pen.polygon(tail, colour, pattern=weave(garment), mark=mark)
+
+
+def _apron(pen: Pen, joints: Body, mark: int, garment: Entity, child: bool) -> None:
+    """An apron: a bib on the chest and a wide front to the knees."""
+    (x, y), (hx, hy), colour = joints.shoulder, joints.hip, COLOURS[garment.colour]
+    wide, low = 0.13 if child else 0.115, max(hy - 0.14, 0.1)
+    for side in (-0.03, 0.09):
+        pen.limb([(x + side, y + 0.02), (x + side, y - 0.06)], 0.02, colour, mark=mark)
+    front = [(x - 0.05, y - 0.05), (x + 0.11, y - 0.05), (hx + wide, hy + 0.08), (hx + wide * 1.15, low)]
+    front += [(hx - wide * 0.75, low), (hx - wide * 0.7, hy + 0.08)]
+    pen.polygon(front, colour, pattern=weave(garment), mark=mark)
+    pen.limb([(hx - wide * 0.9, hy + 0.08), (hx + wide, hy + 0.08)], 0.02, darker(colour, 0.25), rim=False, mark=mark)

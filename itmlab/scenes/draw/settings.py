@@ -18,12 +18,16 @@ _SKIES: dict[str, tuple[Colour, Colour]] = {  # at the top and at the horizon
     "field": ((140, 200, 246), (246, 244, 224)), "forest": ((170, 210, 190), (224, 238, 214)),
     "desert": ((250, 208, 150), (254, 236, 206)), "lake": ((150, 200, 240), (244, 232, 228)),
     "room": ((244, 228, 206), (250, 240, 226)), "mountain": ((140, 186, 236), (228, 238, 250)),
+    "kitchen": ((246, 240, 226), (240, 234, 222)), "garden": ((168, 214, 246), (246, 240, 232)),
+    "playground": ((150, 206, 244), (236, 244, 248)), "harbor": ((158, 198, 232), (242, 236, 230)),
+    "station": ((190, 206, 226), (240, 238, 234)),
 }  # fmt: skip
 _GROUNDS: dict[str, tuple[Colour, Colour]] = {  # far and near
     "grass": ((172, 214, 132), (130, 186, 104)), "sand": ((244, 224, 174), (232, 204, 146)),
     "snow": ((240, 245, 252), (216, 226, 242)), "road": ((168, 168, 176), (128, 128, 138)),
     "floor": ((214, 174, 130), (188, 146, 104)), "rock": ((196, 190, 176), (160, 152, 138)),
-    "water": ((128, 196, 226), (84, 158, 208)),
+    "water": ((128, 196, 226), (84, 158, 208)), "dock": ((186, 150, 112), (160, 122, 86)),
+    "platform": ((206, 202, 196), (182, 178, 174)), "track": ((150, 138, 126), (128, 116, 106)),
 }  # fmt: skip
 
 
@@ -239,7 +243,138 @@ def _mountain(brush: Brush) -> None:
     brush.tufts((140, 134, 122, 130), 14, foot, 0.04, 0.012)
 
 
+def _kitchen(brush: Brush) -> None:
+    """Tiles, cupboards above, a counter with a stove below the window's height."""
+    dice, far = brush.dice, brush.horizon
+    tint = dice.choice(((206, 226, 232), (232, 222, 200), (214, 228, 206), (236, 214, 206)))
+    brush.box(0, 0, 1, far, lighter(tint, 0.45))
+    for step in range(1, 14):
+        brush.box(step / 14, 0.2, step / 14 + 0.004, far, (*tint, 190))
+    for step in range(5):
+        brush.box(0, 0.22 + step * 0.065, 1, 0.224 + step * 0.065, (*tint, 190))
+    wood = dice.choice(((214, 180, 140), (184, 206, 214), (222, 210, 190)))
+    stove = dice.choice((0.0, 0.25, 0.5, 0.75))
+    for step in range(4):
+        x = step / 4
+        if x != stove:
+            brush.box(x + 0.008, 0.0, x + 0.242, 0.18, wood)
+            brush.box(x + 0.03, 0.02, x + 0.22, 0.155, lighter(wood, 0.2))
+        else:  # the hood
+            brush.polygon([(x + 0.08, 0), (x + 0.17, 0), (x + 0.24, 0.17), (x + 0.01, 0.17)], (176, 182, 190))
+        brush.box(x + 0.008, far - 0.15, x + 0.242, far, (216, 220, 226) if x == stove else darker(wood, 0.06))
+        brush.ellipse(x + 0.125, far - 0.11, 0.012, 0.007, (110, 100, 96))
+    brush.box(stove + 0.04, far - 0.09, stove + 0.21, far - 0.02, (90, 96, 106))
+    brush.box(0, far - 0.175, 1, far - 0.145, (236, 232, 226))
+    for step in range(8):
+        brush.polygon(
+            [(step / 4 - 0.5, 1), (step / 4 - 0.375, 1), (step / 8 + 0.06, far), (step / 8, far)], (255, 250, 240, 70)
+        )
+
+
+def _garden(brush: Brush) -> None:
+    """A hedge, rows of beds and a stone path."""
+    brush.sun() if brush.dice.random() < 0.6 else brush.clouds(2)
+    far = brush.horizon
+    for step in range(15):
+        brush.ellipse(step / 14, far - 0.035, 0.05, 0.05 + 0.012 * brush.dice.random(), (134, 182, 118))
+    brush.box(0, far - 0.03, 1, far + 0.02, (134, 182, 118))
+    brush.ground((172, 214, 132))
+    for row in range(2):
+        y = far + 0.055 + row * 0.075
+        brush.box(0, y, 1, y + 0.03, (176, 140, 108, 190))
+        for step in range(16):
+            x = (step + brush.dice.random() * 0.5) / 16
+            brush.ellipse(x, y + 0.004, 0.016, 0.014, (112, 168, 96))
+            bloom = brush.dice.choice(((244, 170, 186), (252, 226, 140), (236, 224, 250), (246, 196, 150)))
+            brush.ellipse(x, y - 0.008, 0.011, 0.01, bloom)
+    for step in range(5):
+        x = 0.1 + step * 0.2 + brush.dice.uniform(-0.03, 0.03)
+        brush.ellipse(x, 0.9 + brush.dice.uniform(-0.04, 0.05), 0.07, 0.02, (214, 208, 198, 170))
+    brush.tufts((110, 170, 90, 90), 10, far + 0.16)
+
+
+def _playground(brush: Brush) -> None:
+    """Swings and a climbing frame far away, a fence of coloured posts, sand."""
+    brush.clouds(2)
+    far, dice = brush.horizon, brush.dice
+    for step in range(22):
+        paint = ((238, 150, 140), (244, 214, 130), (150, 196, 226), (158, 206, 150))[step % 4]
+        brush.box(step / 22 + 0.006, far - 0.07, step / 22 + 0.03, far, paint)
+    brush.box(0, far - 0.05, 1, far - 0.038, (236, 232, 224))
+    x = dice.uniform(0.08, 0.3) + dice.choice((0.0, 0.4))
+    for a in (0.0, 0.24):
+        for lean in (-0.035, 0.035):
+            brush.polygon(
+                [(x + a, 0.2), (x + a + 0.01, 0.2), (x + a + lean + 0.012, far), (x + a + lean, far)], (206, 120, 110)
+            )
+    brush.box(x - 0.01, 0.195, x + 0.26, 0.212, (206, 120, 110))
+    for a in (0.06, 0.15):
+        for b in (0.0, 0.04):
+            brush.box(x + a + b, 0.21, x + a + b + 0.004, far - 0.09, (130, 130, 140))
+        brush.box(x + a - 0.006, far - 0.095, x + a + 0.05, far - 0.08, (110, 150, 200))
+    brush.ground((244, 226, 180))
+    brush.tufts((222, 194, 138, 130), 18, far)
+
+
+def _harbor(brush: Brush) -> None:
+    """Warehouses across the water, masts, planks in front."""
+    brush.clouds(2)
+    far, dice, x = brush.horizon, brush.dice, 0.0
+    while x < 1:
+        wide, high = dice.uniform(0.12, 0.2), dice.uniform(0.08, 0.15)
+        wall = dice.choice(((214, 160, 146), (226, 204, 160), (168, 190, 206), (220, 214, 206)))
+        brush.box(x, far - high, x + wide, far, wall)
+        brush.polygon([(x, far - high), (x + wide / 2, far - high - 0.05), (x + wide, far - high)], darker(wall, 0.18))
+        for share in (0.2, 0.6):
+            brush.box(x + wide * share, far - high * 0.7, x + wide * (share + 0.2), far - high * 0.35, (244, 240, 226))
+        x += wide + dice.choice((0.0, 0.0, 0.06))
+    for _ in range(4):
+        x = dice.random()
+        brush.box(x, far - 0.12, x + 0.006, far + 0.03, (150, 120, 96))
+        brush.polygon(
+            [(x - 0.05, far + 0.025), (x + 0.06, far + 0.025), (x + 0.04, far + 0.05), (x - 0.03, far + 0.05)],
+            dice.choice(((236, 236, 232), (196, 120, 110), (120, 150, 190))),
+        )
+    for _ in range(12):
+        brush.ellipse(dice.random(), dice.uniform(far + 0.07, 0.7), 0.06, 0.005, (222, 240, 248, 160))
+    brush.box(0, 0.72, 1, 0.74, (120, 92, 68))
+    for step in range(13):
+        top, low = (0.5 + (step / 12 - 0.5) * spread for spread in (1.2, 1.9))
+        brush.polygon([(top, 0.74), (top + 0.005, 0.74), (low + 0.01, 1), (low, 1)], (116, 88, 62, 130))
+    for step in range(4):
+        x = 0.08 + step * 0.28
+        brush.box(x - 0.014, 0.68, x + 0.014, 0.745, (110, 84, 62))
+
+
+def _station(brush: Brush) -> None:
+    """A station's house and roof beyond the rails, and the edge of the platform."""
+    far, dice = brush.horizon, brush.dice
+    brush.clouds(1)
+    wall = dice.choice(((214, 150, 130), (226, 206, 168), (196, 200, 210)))
+    brush.box(0.06, 0.17, 0.94, far, wall)
+    brush.polygon([(0.0, 0.2), (0.07, 0.1), (0.93, 0.1), (1.0, 0.2)], (128, 136, 150))
+    for step in range(5):
+        x = 0.12 + step * 0.165
+        brush.box(x, 0.25, x + 0.085, far, (120, 90, 76) if step == 2 else (240, 240, 230))
+        brush.box(x + 0.008, 0.26, x + 0.077, far - 0.01 if step == 2 else 0.38, (176, 208, 226))
+    brush.ellipse(0.5, 0.145, 0.036, 0.036, (250, 250, 246))
+    brush.box(0.497, 0.12, 0.503, 0.147, (60, 60, 70))
+    brush.box(0.5, 0.142, 0.518, 0.149, (60, 60, 70))
+    brush.box(0, far - 0.02, 1, far + 0.015, (190, 188, 186))
+    for step in range(20):
+        brush.box(step / 20, far + 0.05, step / 20 + 0.022, 0.65, (116, 92, 74))
+    for y in (far + 0.075, 0.62):
+        brush.box(0, y, 1, y + 0.012, (196, 200, 208))
+    brush.box(0, 0.655, 1, 0.68, (240, 214, 120))
+    for step in range(9):
+        top, low = (0.5 + (step / 8 - 0.5) * spread for spread in (1.1, 1.9))
+        brush.polygon([(top, 0.68), (top + 0.004, 0.68), (low + 0.008, 1), (low, 1)], (150, 146, 142, 120))
+
+
 _SCENERY: dict[str, Callable[[Brush], None]] = {
     drawer.__name__[1:]: drawer
-    for drawer in (_park, _beach, _street, _winter, _field, _forest, _desert, _lake, _room, _mountain)
+    for drawer in (
+        *(_park, _beach, _street, _winter, _field, _forest, _desert, _lake, _room, _mountain),
+        *(_kitchen, _garden, _playground, _harbor, _station),
+    )
 }

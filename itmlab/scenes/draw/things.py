@@ -1,4 +1,4 @@
-"""Things, each drawn by a function of its own kind's name: what stands, what is held or flown, what one rides in.
+"""Things, each drawn by a function of its own kind's name: what stands, what is held or flown, eaten or played.
 
 Coordinates are the pen's: x to the right, y up from where the thing stands, 1 is the kind's height.
 """
@@ -6,11 +6,11 @@ Coordinates are the pen's: x to the right, y up from where the thing stands, 1 i
 from collections.abc import Callable
 
 from ..scene import Entity
-from .canvas import CIRCLE, Colour, Pen, darker, lighter
+from .canvas import Colour, Pen, darker, lighter
 from .people import weave
 
 Drawer = Callable[[Pen, Entity, Colour], None]
-_BARK, _GLASS, _TYRE, _STEEL, _LAMP = (124, 86, 56), (196, 226, 240), (46, 46, 54), (90, 92, 100), (255, 240, 170)
+_BARK, _TYRE, _STEEL, _LAMP = (124, 86, 56), (46, 46, 54), (90, 92, 100), (255, 240, 170)
 
 # Furniture, trees, houses and the like.
 
@@ -200,101 +200,179 @@ def _bag(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.box(-0.07, 0.46, 0.07, 0.58, (244, 214, 120), rim=False)
 
 
-# Vehicles, seen from the side.
+# Food, instruments and tools; what stands in gardens, playgrounds and stations.
 
 
-def _wheels(pen: Pen, places: tuple[float, ...], r: float) -> None:
-    for x in places:
-        pen.ellipse(x, r, r, r, _TYRE)
-        pen.ellipse(x, r, r * 0.5, r * 0.5, (200, 204, 210), rim=False)
+def _apple(pen: Pen, entity: Entity, colour: Colour) -> None:
+    pen.limb([(0, 0.7), (0.06, 0.98)], 0.1, _BARK)
+    pen.ellipse(0.2, 0.9, 0.18, 0.09, (84, 160, 76), angle=20)
+    for x in (-0.17, 0.17):
+        pen.ellipse(x, 0.4, 0.33, 0.38, colour)
+    pen.ellipse(-0.22, 0.54, 0.1, 0.12, lighter(colour, 0.6), rim=False)
 
 
-def _car(pen: Pen, entity: Entity, colour: Colour) -> None:
-    cabin = [(-0.62, 0.55), (-0.44, 0.98), (0.3, 0.98), (0.6, 0.56)]
-    pen.polygon(cabin, darker(colour, 0.08))
-    pen.polygon([(-0.5, 0.58), (-0.38, 0.9), (-0.1, 0.9), (-0.1, 0.58)], _GLASS, rim=False)
-    pen.polygon([(-0.02, 0.58), (-0.02, 0.9), (0.26, 0.9), (0.48, 0.58)], _GLASS, rim=False)
-    pen.box(-1.03, 0.18, 1.03, 0.6, colour, round=0.16)
-    pen.box(-1.0, 0.2, 1.0, 0.29, darker(colour, 0.22), rim=False)
-    pen.ellipse(0.97, 0.45, 0.06, 0.07, _LAMP, rim=False)
-    pen.ellipse(-0.98, 0.45, 0.05, 0.07, (200, 40, 40), rim=False)
-    pen.limb([(-0.16, 0.48), (-0.04, 0.48)], 0.04, darker(colour, 0.4), rim=False)
-    _wheels(pen, (-0.58, 0.58), 0.22)
+def _banana(pen: Pen, entity: Entity, colour: Colour) -> None:
+    curve = [(-0.5, 0.86), (-0.46, 0.46), (-0.2, 0.16), (0.2, 0.14), (0.5, 0.36)]
+    pen.limb(curve, 0.3, (250, 216, 70), end=0.14)
+    pen.limb([(-0.5, 0.84), (-0.5, 0.98)], 0.12, (130, 100, 50))
 
 
-def _bus(pen: Pen, entity: Entity, colour: Colour) -> None:
-    pen.box(-0.85, 0.12, 0.85, 0.99, colour, round=0.09)
-    pen.box(-0.84, 0.34, 0.84, 0.42, lighter(colour, 0.5) if entity.colour != "white" else (90, 140, 200), rim=False)
-    for window in range(5):
-        x = -0.76 + window * 0.285
-        pen.box(x, 0.54, x + 0.23, 0.86, _GLASS, round=0.03, rim=False)
-    pen.box(0.67, 0.54, 0.82, 0.86, lighter(_GLASS, 0.3), round=0.03, rim=False)
-    pen.ellipse(0.8, 0.24, 0.045, 0.05, _LAMP, rim=False)
-    _wheels(pen, (-0.5, 0.5), 0.15)
+def _pizza(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """A whole pizza, tilted towards us."""
+    pen.ellipse(0, 0.5, 0.64, 0.48, (214, 156, 84))
+    pen.ellipse(0, 0.52, 0.54, 0.39, (250, 206, 96), rim=False)
+    for x, y in ((-0.28, 0.62), (0.06, 0.76), (0.3, 0.5), (-0.04, 0.46), (-0.3, 0.34), (0.12, 0.24)):
+        pen.ellipse(x, y, 0.12, 0.1, (206, 56, 44), rim=False)
 
 
-def _truck(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A truck: cab in front, load behind."""
-    pen.box(-0.87, 0.3, 0.3, 0.98, (232, 232, 228) if entity.colour != "white" else (190, 196, 204), round=0.03)
-    for x in (-0.6, -0.3, 0.0):
-        pen.limb([(x, 0.36), (x, 0.92)], 0.02, (190, 190, 190), rim=False)
-    pen.box(-0.87, 0.17, 0.86, 0.32, (70, 72, 82))
-    pen.polygon([(0.34, 0.18), (0.34, 0.8), (0.62, 0.8), (0.76, 0.5), (0.87, 0.46), (0.87, 0.18)], colour)
-    pen.polygon([(0.44, 0.5), (0.44, 0.73), (0.6, 0.73), (0.7, 0.5)], _GLASS, rim=False)
-    pen.ellipse(0.83, 0.32, 0.04, 0.05, _LAMP, rim=False)
-    _wheels(pen, (-0.6, -0.25, 0.56), 0.17)
+def _cake(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """A round cake with icing, a cherry and candles."""
+    for x in (-0.3, 0.3):
+        pen.limb([(x, 0.66), (x, 0.9)], 0.07, (110, 170, 220), rim=False)
+        pen.ellipse(x, 0.95, 0.05, 0.06, (255, 190, 60), rim=False)
+    pen.ellipse(0, 0.82, 0.09, 0.09, (210, 40, 50))
+    pen.box(-0.5, 0.06, 0.5, 0.5, darker(colour, 0.12), round=0.05)
+    pen.ellipse(0, 0.66, 0.5, 0.13, lighter(colour, 0.25))
+    pen.box(-0.5, 0.48, 0.5, 0.66, lighter(colour, 0.25), rim=False)
+    for x in (-0.42, -0.21, 0.0, 0.21, 0.42):
+        pen.ellipse(x, 0.46, 0.1, 0.1, lighter(colour, 0.25), rim=False)
+    pen.ellipse(0, 0.06, 0.6, 0.06, (236, 238, 242))
 
 
-def _spoked(pen: Pen, x: float, r: float, thick: float) -> None:
-    """A wheel that one sees through: a ring of short strokes."""
-    ring = [(x + r * a, r + thick / 2 + r * b) for a, b in CIRCLE[::2]]
-    pen.limb([*ring, ring[0]], thick, _TYRE, rim=False)
-    for a, b in CIRCLE[::4]:
-        pen.limb([(x, r + thick / 2), (x + r * a, r + thick / 2 + r * b)], thick * 0.25, (170, 172, 180), rim=False)
+def _bucket(pen: Pen, entity: Entity, colour: Colour) -> None:
+    pen.limb([(-0.4, 0.72), (-0.28, 0.96), (0.28, 0.96), (0.4, 0.72)], 0.045, (110, 112, 120))
+    pen.polygon([(-0.43, 0.76), (0.43, 0.76), (0.32, 0.03), (-0.32, 0.03)], colour, pattern=weave(entity))
+    pen.ellipse(0, 0.76, 0.43, 0.1, darker(colour, 0.35))
+    pen.box(-0.42, 0.6, 0.42, 0.66, darker(colour, 0.2), rim=False)
 
 
-def _bicycle(pen: Pen, entity: Entity, colour: Colour) -> None:
-    for x in (-0.46, 0.46):
-        _spoked(pen, x, 0.28, 0.07)
-    hub, crank, seat, head = (-0.46, 0.31), (-0.06, 0.3), (-0.18, 0.7), (0.32, 0.72)
-    for a, b in ((hub, crank), (hub, seat), (crank, seat), (seat, head), (crank, head), (head, (0.46, 0.31))):
-        pen.limb([a, b], 0.06, colour)
-    pen.limb([(-0.22, 0.74), (-0.18, 0.82)], 0.05, _TYRE)
-    pen.ellipse(-0.2, 0.84, 0.14, 0.045, (60, 44, 40))
-    pen.limb([head, (0.3, 0.92), (0.42, 0.95)], 0.05, _STEEL)
-    pen.limb([crank, (0.0, 0.16)], 0.045, _STEEL)
+def _broom(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """A broom, its brush forward on the ground."""
+    pen.limb([(-0.16, 0.98), (0.1, 0.26)], 0.045, (178, 128, 78))
+    pen.polygon([(0.02, 0.3), (0.18, 0.28), (0.34, 0.0), (-0.02, 0.0)], colour)
+    for x in (0.06, 0.14, 0.22):
+        pen.limb([(0.1, 0.2), (x, 0.03)], 0.012, darker(colour, 0.35), rim=False)
 
 
-def _motorcycle(pen: Pen, entity: Entity, colour: Colour) -> None:
-    for x in (-0.55, 0.57):
-        pen.ellipse(x, 0.27, 0.27, 0.27, _TYRE)
-        pen.ellipse(x, 0.27, 0.13, 0.13, (190, 194, 202), rim=False)
-    pen.limb([(0.57, 0.28), (0.36, 0.84)], 0.07, (150, 152, 160))
-    pen.box(-0.22, 0.2, 0.2, 0.48, (104, 106, 116), round=0.08)
-    pen.limb([(-0.1, 0.22), (-0.72, 0.24)], 0.08, (184, 188, 196))
-    pen.blob([(-0.12, 0.5), (0.0, 0.74), (0.28, 0.78), (0.4, 0.62), (0.24, 0.48)], colour)
-    pen.blob([(-0.8, 0.62), (-0.6, 0.72), (-0.1, 0.66), (-0.1, 0.54), (-0.5, 0.52)], (44, 40, 46))
-    pen.blob([(-0.82, 0.5), (-0.6, 0.62), (-0.3, 0.56), (-0.36, 0.46)], colour)
-    pen.limb([(0.36, 0.84), (0.22, 0.94)], 0.06, (44, 44, 50))
-    pen.ellipse(0.46, 0.74, 0.075, 0.085, (255, 242, 180))
+def _camera(pen: Pen, entity: Entity, colour: Colour) -> None:
+    pen.box(-0.3, 0.7, 0.16, 1.0, darker(colour, 0.2))
+    pen.box(-0.62, 0.04, 0.62, 0.8, colour, round=0.1)
+    pen.ellipse(0.5, 0.42, 0.3, 0.32, (34, 34, 40))
+    pen.ellipse(0.54, 0.44, 0.18, 0.2, (130, 190, 230), rim=False)
+    pen.ellipse(-0.44, 0.64, 0.08, 0.08, (250, 230, 120), rim=False)
 
 
-def _boat(pen: Pen, entity: Entity, colour: Colour) -> None:
-    pen.limb([(-0.02, 0.2), (-0.02, 0.98)], 0.032, (120, 84, 56))
-    pen.polygon([(0.03, 0.28), (0.03, 0.96), (0.42, 0.3)], (252, 250, 244))
-    pen.polygon([(-0.07, 0.3), (-0.07, 0.86), (-0.38, 0.32)], (238, 232, 222))
-    pen.polygon([(-0.5, 0.25), (0.52, 0.25), (0.36, 0.02), (-0.36, 0.02)], colour)
-    stripe = lighter(colour, 0.55) if entity.colour != "white" else (60, 110, 190)
-    pen.polygon([(-0.485, 0.22), (0.505, 0.22), (0.47, 0.17), (-0.45, 0.17)], stripe, rim=False)
-    for x in (-0.42, -0.1, 0.22):
-        pen.limb([(x, 0.015), (x + 0.2, 0.015)], 0.022, (222, 240, 248), rim=False)
+def _laptop(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """An open laptop, its screen towards us."""
+    pen.box(-0.52, 0.22, 0.52, 1.0, darker(colour, 0.2), round=0.06)
+    pen.box(-0.44, 0.32, 0.44, 0.92, (140, 204, 244), rim=False)
+    pen.polygon([(-0.54, 0.26), (0.54, 0.26), (0.68, 0.02), (-0.68, 0.02)], colour)
+    pen.polygon([(-0.44, 0.2), (0.44, 0.2), (0.5, 0.1), (-0.5, 0.1)], darker(colour, 0.4), rim=False)
 
 
-def _skateboard(pen: Pen, entity: Entity, colour: Colour) -> None:
-    for x in (-0.95, 0.95):
-        pen.ellipse(x, 0.26, 0.27, 0.26, (240, 232, 210))
-        pen.ellipse(x, 0.26, 0.1, 0.1, _TYRE, rim=False)
-    pen.limb([(-1.6, 0.92), (-1.2, 0.68), (1.2, 0.68), (1.6, 0.92)], 0.3, colour)
+def _suitcase(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """An upright suitcase on small wheels, its handle pulled out."""
+    for x in (-0.22, 0.22):
+        pen.ellipse(x, 0.04, 0.05, 0.045, _TYRE)
+    for x in (-0.13, 0.13):
+        pen.limb([(x, 0.7), (x, 0.98)], 0.035, (110, 112, 120))
+    pen.limb([(-0.15, 0.98), (0.15, 0.98)], 0.05, _TYRE)
+    pen.box(-0.34, 0.07, 0.34, 0.76, colour, round=0.08, pattern=weave(entity))
+    for x in (-0.2, 0.17):
+        pen.box(x, 0.08, x + 0.04, 0.75, darker(colour, 0.35), rim=False)
+
+
+def _drum(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """A drum with a light skin and zigzag cords."""
+    pen.polygon([(-0.5, 0.84), (0.5, 0.84), (0.5, 0.1), (-0.5, 0.1)], colour, pattern=weave(entity))
+    pen.ellipse(0, 0.1, 0.5, 0.09, darker(colour, 0.2), rim=False)
+    if not entity.pattern:
+        zigzag = [(-0.46, 0.74), (-0.28, 0.2), (-0.09, 0.74), (0.09, 0.2), (0.28, 0.74), (0.46, 0.2)]
+        pen.limb(zigzag, 0.045, (250, 236, 190) if entity.colour != "white" else (120, 90, 70), rim=False)
+    pen.ellipse(0, 0.86, 0.53, 0.12, (252, 240, 212))
+
+
+def _piano(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """An upright piano, its keys to the left."""
+    for x in (-0.5, 0.46):
+        pen.box(x, 0.0, x + 0.1, 0.2, darker(colour, 0.35))
+    pen.box(-0.16, 0.06, 0.6, 0.98, colour, round=0.03)
+    pen.box(-0.6, 0.42, 0.0, 0.56, darker(colour, 0.15))
+    pen.box(-0.46, 0.06, -0.38, 0.44, darker(colour, 0.25))
+    pen.box(-0.6, 0.54, -0.14, 0.62, (252, 252, 248))
+    for step in range(5):
+        pen.box(-0.55 + step * 0.085, 0.57, -0.515 + step * 0.085, 0.62, (34, 34, 40), rim=False)
+    pen.box(-0.08, 0.66, 0.5, 0.88, lighter(colour, 0.16), rim=False)
+    pen.box(-0.08, 0.16, 0.5, 0.4, lighter(colour, 0.1), rim=False)
+
+
+def _telescope(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """A telescope on three legs, its eyepiece to the left and its mouth up and forward."""
+    for x in (-0.22, 0.04, 0.24):
+        pen.limb([(0.0, 0.74), (x, 0.03)], 0.04, (120, 92, 66))
+    pen.limb([(-0.36, 0.74), (-0.26, 0.77)], 0.07, (60, 60, 68))
+    pen.limb([(-0.24, 0.775), (0.28, 0.91)], 0.13, colour, end=0.17)
+    pen.limb([(0.28, 0.91), (0.33, 0.925)], 0.2, darker(colour, 0.35))
+    pen.ellipse(0.0, 0.8, 0.05, 0.05, (250, 206, 90))
+
+
+def _ladder(pen: Pen, entity: Entity, colour: Colour) -> None:
+    for x in (-0.12, 0.12):
+        pen.limb([(x, 0.02), (x * 0.85, 0.98)], 0.045, colour)
+    for step in range(7):
+        pen.limb([(-0.11, 0.1 + step * 0.135), (0.11, 0.1 + step * 0.135)], 0.035, darker(colour, 0.15))
+
+
+def _slide(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """A playground slide: steps behind, the chute down in front."""
+    for x in (-0.72, -0.46):
+        pen.limb([(x, 0.02), (x, 0.98)], 0.055, _STEEL)
+    for y in (0.16, 0.32, 0.48, 0.64):
+        pen.limb([(-0.72, y), (-0.46, y)], 0.045, _STEEL)
+    pen.limb([(0.1, 0.36), (0.1, 0.02)], 0.055, _STEEL)
+    pen.limb([(-0.66, 0.74), (-0.4, 0.74), (0.5, 0.1), (0.78, 0.07)], 0.14, colour)
+    pen.limb([(-0.42, 0.82), (0.48, 0.18), (0.78, 0.15)], 0.04, lighter(colour, 0.45), rim=False)
+
+
+def _lamp(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """A tall lamp: post, lit glass and a coloured hood."""
+    pen.box(-0.09, 0.0, 0.09, 0.05, (70, 72, 80), round=0.02)
+    pen.limb([(0, 0.03), (0, 0.78)], 0.04, (70, 72, 80))
+    pen.polygon([(-0.07, 0.76), (0.07, 0.76), (0.1, 0.9), (-0.1, 0.9)], _LAMP)
+    pen.polygon([(-0.16, 0.86), (0.16, 0.86), (0.06, 1.0), (-0.06, 1.0)], colour)
+
+
+def _sign(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """A round sign on a post with an arrow on it."""
+    pale = (250, 250, 246) if entity.colour not in ("white", "yellow") else (40, 42, 50)
+    pen.limb([(0, 0.02), (0, 0.6)], 0.055, _STEEL)
+    pen.ellipse(0, 0.75, 0.25, 0.25, colour)
+    pen.box(-0.15, 0.71, 0.15, 0.79, pale, rim=False)
+
+
+def _bush(pen: Pen, entity: Entity, colour: Colour) -> None:
+    leaves = (66, 142, 78)
+    for x, y, r in ((-0.46, 0.34, 0.26), (0.46, 0.34, 0.26), (-0.2, 0.56, 0.32), (0.22, 0.58, 0.33), (0, 0.34, 0.36)):
+        pen.ellipse(x, y, r, min(r, y), leaves)
+    for x, y in ((-0.4, 0.44), (-0.1, 0.72), (0.26, 0.6), (0.5, 0.34), (0.02, 0.34), (-0.24, 0.22)):
+        pen.ellipse(x, y, 0.1, 0.06, lighter(leaves, 0.22), rim=False)
+    if entity.shade > 0.5:
+        for x, y in ((-0.3, 0.6), (0.1, 0.54), (0.4, 0.5), (-0.5, 0.26), (0.16, 0.2)):
+            pen.ellipse(x, y, 0.045, 0.045, (226, 70, 80), rim=False)
+
+
+def _fountain(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """A fountain: two basins, water falling in arcs."""
+    water = (150, 208, 240)
+    pen.box(-0.07, 0.2, 0.07, 0.62, darker(colour, 0.12))
+    for side in (-1, 1):
+        pen.limb([(0, 0.78), (side * 0.12, 0.96), (side * 0.26, 0.84), (side * 0.3, 0.62)], 0.05, water, rim=False)
+        pen.limb([(side * 0.28, 0.5), (side * 0.4, 0.4), (side * 0.42, 0.2)], 0.05, water, rim=False)
+    pen.limb([(0, 0.6), (0, 0.98)], 0.06, water, rim=False)
+    pen.polygon([(-0.32, 0.62), (0.32, 0.62), (0.14, 0.46), (-0.14, 0.46)], colour)
+    pen.ellipse(0, 0.62, 0.3, 0.045, water, rim=False)
+    pen.polygon([(-0.58, 0.26), (0.58, 0.26), (0.46, 0.02), (-0.46, 0.02)], colour)
+    pen.ellipse(0, 0.26, 0.55, 0.06, water)
 
 
 THINGS: dict[str, Drawer] = {
@@ -302,6 +380,7 @@ THINGS: dict[str, Drawer] = {
     for drawer in (
         *(_bench, _chair, _sofa, _table, _tree, _house, _tent, _box, _fence, _snowman),
         *(_ball, _kite, _balloon, _umbrella, _flower, _book, _guitar, _cup, _bag),
-        *(_car, _bus, _truck, _bicycle, _motorcycle, _boat, _skateboard),
+        *(_apple, _banana, _pizza, _cake, _bucket, _broom, _camera, _laptop, _suitcase, _drum, _piano),
+        *(_telescope, _ladder, _slide, _lamp, _sign, _bush, _fountain),
     )
 }

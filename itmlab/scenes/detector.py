@@ -1,0 +1,334 @@
+"""A detector for the drawn world, the analogue of bottom-up attention (Anderson et al., CVPR 2018; METHODS 5).
+
+The papers' regions come from a Faster R-CNN that learnt the kinds and attributes of Visual Genome's boxes. This one is
+given the boxes (`SceneRegions`: displaced, some around nothing) and learns what is in them from the world's own labels,
+on pictures of a seed that no split uses: a crop of each box goes through six convolutions to 192 numbers, the region's
+feature, and from these to the kind, colour, pattern, pose, age and clothes. The whole picture is a region too.
+
+Read `Detector`, then `learn_to_detect`; `detected` gives the regions of a set of pictures, computed once.
+"""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int64, UInt8
+from PIL import Image
+from safetensors import safe_open
+from safetensors.torch import load_file, save
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ..data.regions import RegionFeatures, with_area
+from ..errors import ItmlabError
+from ..runs.checkpoint import Checkpoints, Tensors
+from ..storage import build_once, write_bytes
+from ..training.progress import Progress
+from .scene import KINDS
+from .world import NOTHING, SceneRegions, World, answers, questions
+
+if TYPE_CHECKING:
+    from ..data.captionset import CaptionSet
+
+SHIPPED = Path(__file__).parents[1] / "pretrained_detector" / "scenes.safetensors"
+WEIGHTS, REGIONS = "detector.safetensors", "regions.safetensors"
+SIDE = 32  # pixels of a crop
+MARGIN = 0.1  # of a box's sides, seen around it
+FEATURE = 192
+MEAN, STD = 0.5, 0.25  # of a crop's values in 0..1, roughly
+
+Crops = UInt8[np.ndarray, "region 32 32 3"]
+
+
+class Detector(nn.Module):
+    """Crops of 32 × 32 pixels to a feature of 192 numbers each, and answers to every question of `asked`.
+
+    Features have mean 0 and standard deviation 1 over the boxes that were learnt from.
+
+    >>> features, answers = Detector({"kind": ("dog", "cat", "nothing")}).eval()(torch.zeros(2, 3, 32, 32))
+    >>> features.shape, answers["kind"].shape
+    (torch.Size([2, 192]), torch.Size([2, 3]))
+    """
+
+    def __init__(self, asked: dict[str, tuple[str, ...]]):
+        super().__init__()
+        self.asked = asked
+        self.body = nn.Sequential(
+            _convolution(3, 32, 5, stride=2),
+            _convolution(32, 64), nn.MaxPool2d(2),
+            _convolution(64, 96), _convolution(96, 128), nn.MaxPool2d(2),
+            _convolution(128, 192), nn.Flatten(),
+        )  # fmt: skip
+        self.feature = nn.Sequential(
+            nn.Linear(192 * (SIDE // 8) ** 2, FEATURE, bias=False), nn.BatchNorm1d(FEATURE, affine=False)
+        )
+        self.heads = nn.Linear(FEATURE, sum(map(len, asked.values())))
+
+    def forward(
+        self, pixels: Float[Tensor, "region 3 32 32"]
+    ) -> tuple[Float[Tensor, "region 192"], dict[str, Float[Tensor, "region answer"]]]:
+        feature = self.feature(self.body(pixels))
+        scores = self.heads(functional.relu(feature)).split([len(names) for names in self.asked.values()], dim=1)
+        return feature, dict(zip(self.asked, scores, strict=True))
+
+    def save(self, path: Path) -> None:
+        """Half-precision weights with the answers' names in one file."""
+        said = {name: "\n".join(names) for name, names in self.asked.items()}
+        state = {
+            name: value.half() if value.is_floating_point() else value for name, value in self.state_dict().items()
+        }
+        write_bytes(path, save({name: value.contiguous() for name, value in state.items()}, metadata=said))
+
+    @classmethod
+    def load(cls, path: Path = SHIPPED) -> "Detector":
+        """The detector of a file that `save` wrote (the shipped one), in evaluation mode; else an ItmlabError."""
+        try:
+            with safe_open(str(path), "pt") as file:
+                asked = {name: tuple(said.split("\n")) for name, said in (file.metadata() or {}).items()}
+            model = cls({name: asked[name] for name in questions()})
+            model.load_state_dict({name: value.float() for name, value in load_file(path).items()})
+        except Exception as error:  # safetensors, torch and a missing name each have an error of their own
+            remedy = "python -m itmlab pretrain detector makes one"
+            raise ItmlabError(f"no detector of scenes ({error!r:.160})", where=str(path), remedy=remedy) from None
+        return model.eval()
+
+
+def _convolution(inputs: int, outputs: int, size: int = 3, *, stride: int = 1) -> nn.Module:
+    convolution = nn.Conv2d(inputs, outputs, size, stride=stride, padding=size // 2, bias=False)
+    return nn.Sequential(convolution, nn.BatchNorm2d(outputs), nn.ReLU(inplace=True))
+
+
+def crops(picture: Image.Image, boxes: Float[np.ndarray, "region 4"]) -> Crops:
+    """What is in each box (pixels) and a little around it, at 32 × 32 pixels, each pixel an average of its area."""
+    wide, high = (boxes[:, 2:] - boxes[:, :2]).T * MARGIN
+    grown = boxes + np.stack([-wide, -high, wide, high], axis=1)
+    grown = np.clip(grown, 0, np.array([picture.width, picture.height] * 2))
+    cut = [picture.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box=tuple(box)) for box in grown.tolist()]
+    return np.stack([np.asarray(one.convert("RGB")) for one in cut])
+
+
+def prepared(cut: UInt8[Tensor, "region 32 32 3"]) -> Float[Tensor, "region 3 32 32"]:
+    """Crops as the detector reads them."""
+    return ((cut.permute(0, 3, 1, 2).float() / 255 - MEAN) / STD).contiguous(memory_format=torch.channels_last)
+
+
+# Learning: one pass is over the crops of all boxes of drawn pictures, mirrored every other step.
+
+
+class Learning(NamedTuple):
+    """How the detector that ships learns."""
+
+    seed: int = 0
+    epochs: int = 5
+    batch: int = 256
+    rate: float = 3e-3
+    decay: float = 0.02
+    warm_up: float = 0.1
+
+
+LEARNING = Learning()
+SAVE_EVERY = 200  # steps
+TOGETHER = 32  # pictures through the detector
+OVERLAP = 0.4  # from this intersection over union on, a box at random is not around nothing
+
+
+def learn_to_detect(out: str | Path, drawn: "Sequence[CaptionSet]", settings: Learning = LEARNING) -> Detector:
+    """The detector learnt from sets of drawn pictures, written to `out` / detector.safetensors.
+
+    A run that was stopped goes on from its last checkpoint. 20,000 pictures take some 2 GB of memory.
+    """
+    out, asked, checkpoints = Path(out), questions(), Checkpoints(Path(out) / "resume")
+    torch.manual_seed(settings.seed)
+    model = Detector(asked).to(memory_format=torch.channels_last)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=settings.rate, weight_decay=settings.decay)
+    found = checkpoints.load()
+    step = 0 if found is None else _restored(model, optimiser, *found)
+    cut, truth = (torch.cat(parts) for parts in zip(*(labelled(data, asked) for data in drawn), strict=True))
+    an_epoch = len(cut) // settings.batch
+    steps = an_epoch * settings.epochs
+    shown = Progress("detector", steps, step)
+    while step < steps:
+        epoch, batch = divmod(step, an_epoch)
+        order = torch.randperm(len(cut), generator=torch.Generator().manual_seed(settings.seed + epoch))
+        for rows in order.split(settings.batch)[batch:an_epoch]:
+            pixels = prepared(cut[rows])
+            with torch.autocast("cpu", torch.bfloat16):
+                _, scores = model(pixels.flip(3) if step % 2 else pixels)
+            loss = _loss(scores, truth[rows])
+            for group in optimiser.param_groups:
+                group["lr"] = settings.rate * _rate(step / steps, settings.warm_up)
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            step += 1
+            shown.step(loss.item())
+            if step % SAVE_EVERY == 0:
+                checkpoints.save(_state(model, optimiser), {"step": step, "epoch": epoch, "batch": step % an_epoch})
+    shown.close()
+    model.save(out / WEIGHTS)
+    return Detector.load(out / WEIGHTS)
+
+
+def labelled(
+    data: "CaptionSet", asked: dict[str, tuple[str, ...]]
+) -> tuple[UInt8[Tensor, "region 32 32 3"], Int64[Tensor, "region what"]]:
+    """The crops of all regions of drawn pictures and the numbers of the answers, −1 where nothing is asked."""
+    regions = SceneRegions(data.images, data.image_ids, data.world)
+    cut, truth = [], []
+    for index in range(len(data)):
+        picture, scene, numbers = data.images[index], data.world.scenes[index], regions.objects(index).numpy()
+        boxes = regions.boxes(index)
+        around = box_iou(*(torch.from_numpy(boxes[mask]) for mask in (numbers < 0, numbers >= 0)))
+        clear = numbers >= 0  # a box at random that shows most of a thing is not around nothing
+        clear[numbers < 0] = (around <= OVERLAP).all(dim=1).numpy()
+        cut.append(torch.from_numpy(crops(picture, np.vstack([boxes[clear], whole(picture)]))))
+        truth.append(
+            torch.tensor([answers(scene, number, asked) for number in (*numbers[clear].tolist(), scene.place)])
+        )
+    return torch.cat(cut), torch.cat(truth)
+
+
+def whole(picture: Image.Image) -> Float[np.ndarray, "1 4"]:
+    """The box of a whole picture."""
+    return np.array([[0, 0, picture.width, picture.height]], dtype=np.float32)
+
+
+def box_iou(first: Float[Tensor, "a 4"], second: Float[Tensor, "b 4"]) -> Float[Tensor, "a b"]:
+    """Intersection over union of boxes (left, top, right, bottom).
+
+    >>> box_iou(torch.tensor([[0.0, 0, 2, 2]]), torch.tensor([[1.0, 0, 3, 2], [5, 5, 6, 6]])).tolist()
+    [[0.3333333432674408, 0.0]]
+    """
+    corner, end = torch.maximum(first[:, None, :2], second[:, :2]), torch.minimum(first[:, None, 2:], second[:, 2:])
+    shared = (end - corner).clamp(min=0).prod(-1)
+    areas = [(boxes[:, 2:] - boxes[:, :2]).prod(-1) for boxes in (first, second)]
+    return shared / (areas[0][:, None] + areas[1] - shared)
+
+
+def _loss(scores: dict[str, Tensor], truth: Int64[Tensor, "region what"]) -> Float[Tensor, ""]:
+    """Cross-entropies of all questions, each a mean over the batch: the kind counts 1, a look ½, a garment ¼."""
+    total = truth.new_zeros((), dtype=torch.float32)
+    for (what, logits), wanted in zip(scores.items(), truth.T, strict=True):
+        weight = 1.0 if what == "kind" else 0.25 if what in KINDS else 0.5
+        nats = functional.cross_entropy(logits.float(), wanted, ignore_index=-1, reduction="sum")
+        total = total + weight * nats / len(truth)
+    return total
+
+
+def _rate(done: float, warm_up: float) -> float:
+    return done / warm_up if done < warm_up else (1 + math.cos(math.pi * (done - warm_up) / (1 - warm_up))) / 2
+
+
+def _state(model: Detector, optimiser: torch.optim.Optimizer) -> Tensors:
+    moments = {
+        f"{number}/{name}": value
+        for number, values in optimiser.state_dict()["state"].items()
+        for name, value in values.items()
+    }
+    return {"model": model.state_dict(), "optimiser": moments}
+
+
+def _restored(model: Detector, optimiser: torch.optim.Optimizer, tensors: Tensors, position: dict[str, int]) -> int:
+    model.load_state_dict(tensors["model"])
+    moments: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors["optimiser"].items():
+        number, _, what = name.partition("/")
+        moments.setdefault(int(number), {})[what] = value
+    optimiser.load_state_dict(optimiser.state_dict() | {"state": moments})
+    return position["step"]
+
+
+@torch.no_grad()
+def marks(
+    model: Detector, cut: UInt8[Tensor, "region 32 32 3"], truth: Int64[Tensor, "region what"]
+) -> dict[str, float]:
+    """Per cent of right answers: of kinds by sort (settings of whole pictures), of each look, and of what people wear.
+
+    "kinds" are those of all things and clothes; "worn" the right colour, or none, of each garment of each person.
+    """
+    given = [{what: row.argmax(1) for what, row in model(prepared(part))[1].items()} for part in cut.split(512)]
+    right = {what: torch.cat([one[what] for one in given]) == truth[:, at] for at, what in enumerate(model.asked)}
+    names, kind = model.asked["kind"], truth[:, 0]
+    sorts = np.array([NOTHING if name == NOTHING else KINDS[name].category for name in names])[kind.numpy()]
+    shares = {sort: right["kind"][sorts == sort] for sort in dict.fromkeys(sorts)}
+    shares["kinds"] = right["kind"][~np.isin(sorts, (NOTHING, "place"))]
+    for at, what in enumerate(model.asked):
+        if what != "kind" and what not in KINDS:
+            shares[what] = right[what][truth[:, at] >= 0]
+    worn = [right[what][truth[:, at] >= 0] for at, what in enumerate(model.asked) if what in KINDS]
+    shares["worn on people"] = torch.cat(worn)
+    return {name: round(100 * share.float().mean().item(), 1) for name, share in shares.items()}
+
+
+# Detecting: the regions of a set of pictures, computed once and kept.
+
+
+class DetectedRegions(SceneRegions):
+    """The regions of each image as the detector sees them: those of `SceneRegions`, then the whole picture.
+
+    Features are Float["region 192"], the confidence is 1 − P(nothing), and the tags are the kinds that it takes the
+    objects for: OSCAR's object tags, right or wrong.
+    """
+
+    def __init__(self, images: Sequence[Image.Image], image_ids: Sequence[str], world: World, file: Path):
+        super().__init__(images, image_ids, world)
+        self._found = load_file(file)
+        with safe_open(str(file), "pt") as opened:
+            self._names = opened.metadata()["kind"].split("\n")
+
+    def objects(self, index: int) -> Int64[Tensor, "region"]:
+        place = self._world.scenes[self._rows[index]].place
+        return torch.cat([super().objects(index), torch.tensor([place])])
+
+    def boxes(self, index: int) -> Float[np.ndarray, "region 4"]:
+        return np.vstack([super().boxes(index), whole(self._images[self._rows[index]])])
+
+    def __getitem__(self, index: int) -> RegionFeatures:
+        row = self._rows[index]
+        mine = slice(*self._found["first"][row : row + 2].tolist())
+        boxes = torch.from_numpy(with_area(self._found["boxes"][mine].numpy()))
+        tags = tuple(self._names[at] for at in self._found["kind"][mine].tolist())
+        return RegionFeatures(self._found["features"][mine].float(), boxes, self._found["confidence"][mine], tags)
+
+
+def detected(
+    images: Sequence[Image.Image], image_ids: Sequence[str], world: World, home: Path, weights: Path = SHIPPED
+) -> DetectedRegions:
+    """The detector's regions of drawn pictures, from a folder under `home` that holds them once they are computed."""
+    digest = hashlib.sha256(weights.read_bytes()).hexdigest()[:12] if weights.is_file() else "none"
+
+    def build(work: Path) -> None:
+        from tqdm import tqdm
+
+        model, regions = Detector.load(weights), SceneRegions(images, image_ids, world)
+        parts = torch.arange(len(images)).split(TOGETHER)
+        found = [_seen(model, images, regions, part.tolist()) for part in tqdm(parts, "regions", mininterval=5)]
+        columns = {name: torch.cat([one[name] for one in found]) for name in found[0]}
+        columns["first"] = functional.pad(columns.pop("count").cumsum(0), (1, 0))
+        write_bytes(work / REGIONS, save(columns, metadata={"kind": "\n".join(model.asked["kind"])}))
+
+    return DetectedRegions(images, image_ids, world, build_once(home / f"regions-{digest}", build) / REGIONS)
+
+
+@torch.no_grad()
+def _seen(
+    model: Detector, images: Sequence[Image.Image], regions: SceneRegions, numbers: Sequence[int]
+) -> dict[str, Tensor]:
+    """What `DetectedRegions` keeps of some pictures."""
+    pictures = [images[number] for number in numbers]
+    boxes = [np.vstack([regions.boxes(at), whole(one)]) for at, one in zip(numbers, pictures, strict=True)]
+    cut = np.concatenate([crops(*each) for each in zip(pictures, boxes, strict=True)])
+    features, said = model(prepared(torch.from_numpy(cut)))
+    chance, nothing = said["kind"].softmax(dim=1), model.asked["kind"].index(NOTHING)
+    sides = [np.array([one.width, one.height] * 2, dtype=np.float32) for one in pictures]
+    return {
+        "features": features.half(),
+        "boxes": torch.from_numpy(np.concatenate([each / side for each, side in zip(boxes, sides, strict=True)])),
+        "kind": chance.index_fill(1, torch.tensor([nothing]), 0.0).argmax(1).short(),
+        "confidence": 1 - chance[:, nothing],
+        "count": torch.tensor([len(each) for each in boxes]),
+    }
