@@ -4,7 +4,7 @@ import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
     "cider": "Cider cider_matrix",
-    "eccv": "eccv_caption map_at_r r_precision truth_retrieval",
+    "eccv": "eccv_caption map_at_r oracle_recall r_precision truth_retrieval",
     "ngrams": "DocumentFrequencies",
     "perplexity": "CausalModel Fluency causal_model fluency",
     "ranking": "recall retrieval",

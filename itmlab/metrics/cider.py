@@ -52,8 +52,9 @@ def cider_matrix(
 
     Document frequencies come from the references unless given. With `leave_one_out` a caption is not among the
     references of its own image, `image_of_caption` (-1: of none; not given: the captions are the references in their
-    order). `chunk` captions are scored at once; the result does not depend on it. ItmlabError: a caption without
-    words, an image without references, lengths that do not match, the document frequencies of a single image.
+    order). `chunk` captions are scored at once; the result does not depend on it. A caption without words counts as
+    empty, scores 0 and is warned of. ItmlabError: an image without references, references without any word, lengths
+    that do not match, the document frequencies of a single image.
 
     >>> cider_matrix(["a dog runs", "one cat"], [["a dog runs", "dog"], ["one cat"]])
     tensor([[4.4327, 0.0000],
@@ -110,7 +111,7 @@ class Cider:
         return SentenceVectors(weights, np.array([len(words) for words in sentences]))
 
     def vectors(self, captions: Sequence[str]) -> SentenceVectors:
-        """New captions prepared for `between` and `matrix`; ItmlabError naming a caption without words."""
+        """New captions prepared for `between` and `matrix`; one without words is warned of, and scores 0."""
         sentences = caption_words(captions, self.tokenise)
         return self._vectors(sentences, *count_ngrams(sentences))
 

@@ -115,22 +115,40 @@ def truth_retrieval(
         )
     reached = retrieval(similarity, positives, ks=ks, folds=folds)
     sides: dict[str, list[dict[str, Any]]] = {"i2t": [], "t2i": []}
+    oracles = []
     for pool in pools(similarity, positives, folds):
         scores, labels, own = pool.of(similarity), pool.of(truth), pool.positives
-        sides["i2t"].append(_against_truth(scores, labels, own, ks))
-        sides["t2i"].append(_against_truth(scores.T, labels.T, own.T, ks))
+        sides["i2t"].append(_against_truth(scores, labels, own))
+        sides["t2i"].append(_against_truth(scores.T, labels.T, own.T))
+        oracles.append(oracle_recall(labels, own, ks=ks))
     table: dict[str, Any] = {}
     for side, found in sides.items():
         table[side] = {name: fmean(fold[name] for fold in found) for name in ("map_at_r", "rprecision")}
         table[side]["first"] = {name: fmean(fold["first"][name] for fold in found) for name in reversed(PLACES)}
         table[side]["left_out"] = sum(fold["left_out"] for fold in found)
     for kind in ORACLES:
-        means = {side: {k: fmean(fold[kind][k] for fold in found) for k in ks} for side, found in sides.items()}
+        means = {side: {k: fmean(fold[kind][side][k] for fold in oracles) for k in ks} for side in sides}
         means["rsum"] = sum(sum(values.values()) for values in means.values())
         table.setdefault("oracle", {})[kind] = means
         shares = {side: {k: _percent(reached[side][k], means[side][k]) for k in ks} for side in sides}
         table.setdefault("share", {})[kind] = shares | {"rsum": _percent(reached["rsum"], means["rsum"])}
     return table
+
+
+def oracle_recall(
+    truth: Int8[Tensor, "image caption"], positives: Bool[Tensor, "image caption"], *, ks: Sequence[int] = (1, 5, 10)
+) -> dict[str, dict[str, Any]]:
+    """What the oracles "truth" and "specific" (`oracle_scores`) are expected to reach, each a table as `retrieval`'s.
+
+    >>> found = oracle_recall(torch.tensor([[1, 1], [0, 1]]), torch.eye(2).bool(), ks=(1,))
+    >>> found["truth"]["i2t"], found["specific"]["i2t"], found["truth"]["rsum"]
+    ({1: 75.0}, {1: 100.0}, 150.0)
+    """
+    found: dict[str, dict[str, Any]] = {kind: {} for kind in ORACLES}
+    for side, labels, own in (("i2t", truth, positives), ("t2i", truth.T, positives.T)):
+        for kind, scores in oracle_scores(labels).items():
+            found[kind][side] = expected_recalls(scores, own, ks)
+    return {kind: table | {"rsum": sum(sum(side.values()) for side in table.values())} for kind, table in found.items()}
 
 
 def oracle_scores(truth: Truth) -> dict[str, Scores]:
@@ -156,15 +174,19 @@ def true_at_r(similarity: Scores, truth: Truth) -> dict[str, Float64[Tensor, "an
     return at_r_of_each(similarity.masked_fill(truth == -1, -torch.inf), anchor, candidate)
 
 
-def _against_truth(similarity: Scores, truth: Truth, positives: Mask, ks: Sequence[int]) -> dict[str, Any]:
+def first_of_each(similarity: Scores, truth: Truth, positives: Mask) -> Int64[Tensor, "anchor"]:
+    """Which of PLACES stands first in each query's whole ranking."""
+    place = torch.tensor([0, 2, 1], device=truth.device)[truth.long()].masked_fill(positives, PLACES.index("annotated"))
+    return place.masked_fill(similarity < similarity.amax(dim=1, keepdim=True), len(PLACES)).amin(dim=1)
+
+
+def _against_truth(similarity: Scores, truth: Truth, positives: Mask) -> dict[str, Any]:
     """One direction of one fold."""
     each = true_at_r(similarity, truth)
     table: dict[str, Any] = {name: 100 * values.nanmean().item() for name, values in each.items()}
     table["left_out"] = int(each["map_at_r"].isnan().sum())
-    place = torch.tensor([0, 2, 1], device=truth.device)[truth.long()].masked_fill(positives, 3)
-    first = place.masked_fill(similarity < similarity.amax(dim=1, keepdim=True), len(PLACES)).amin(dim=1)
-    table["first"] = {name: 100 * (first == at).double().mean().item() for at, name in enumerate(PLACES)}
-    return table | {kind: expected_recalls(of, positives, ks) for kind, of in oracle_scores(truth).items()}
+    first = first_of_each(similarity, truth, positives)
+    return table | {"first": {name: 100 * (first == at).double().mean().item() for at, name in enumerate(PLACES)}}
 
 
 def _percent(value: float, of: float) -> float:

@@ -260,7 +260,7 @@ def load_words(path: str | Path) -> tuple[list[list[str]], Int64[Numbers, "image
             words, (tokenise,) = _lines(arrays["words"]), _lines(arrays["tokenise"])
             ends, held = arrays["lengths"].cumsum(), arrays["held"].astype(np.int64)
             flat = [words[number] for number in arrays["flat"].tolist()]
-            if len(flat) != ends[-1] or held.sum() != len(ends) or min(arrays["lengths"].min(), held.min()) < 1:
+            if len(flat) != ends[-1] or held.sum() != len(ends) or arrays["lengths"].min() < 0 or held.min() < 1:
                 raise ValueError("its parts do not match")
             frequencies = None
             if "documents" in arrays:

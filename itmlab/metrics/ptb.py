@@ -7,6 +7,7 @@ spaces, rare emoticons, symbols beyond Unicode's first plane (which both leave o
 """
 
 import re
+import warnings
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
@@ -15,6 +16,11 @@ from unicodedata import category
 from ..errors import ItmlabError
 
 Tokenise = Literal["whitespace", "penn"]
+
+
+class WordlessCaptions(UserWarning):
+    """Captions without a word count as empty."""
+
 
 # Words that keep their full stop; the capitalised ones only so; the last only before a number.
 _ABBREVIATIONS = (
@@ -99,7 +105,8 @@ def _written(token: str) -> tuple[str, ...]:
 def caption_words(captions: Sequence[str], tokenise: Tokenise, *, what: str = "caption") -> list[list[str]]:
     """The words of each caption, lower-cased: split at spaces (the public NCS code), or by `penn_words`.
 
-    ItmlabError, naming the caption: not a string, or no word in it (empty, or nothing but punctuation).
+    One with nothing but punctuation has none; a warning names the first such and counts them. ItmlabError,
+    naming the caption: not a string.
     """
     if tokenise not in ("whitespace", "penn"):
         raise ItmlabError(f"captions cannot be tokenised by {tokenise!r}", remedy='choose "whitespace" or "penn"')
@@ -107,17 +114,19 @@ def caption_words(captions: Sequence[str], tokenise: Tokenise, *, what: str = "c
         raise ItmlabError(f"{what}s must be a list of strings, not one string", remedy=f"put the {what} into a list")
     split = penn_words if tokenise == "penn" else lambda caption: caption.lower().split()
     cut: dict[str, list[str]] = {}
-    found = []
+    found, empty = [], []
     for index, caption in enumerate(captions):
         if not isinstance(caption, str):
             raise ItmlabError(f"{what} {index} is {caption!r}, not a string")
         if (words := cut.get(caption)) is None:
             words = cut[caption] = split(caption)
         if not any(map(_says_something, words)):
-            raise ItmlabError(
-                f"{what} {index} has no word in it: {caption[:60]!r}", remedy="leave it out or write what it should say"
-            )
+            empty.append(index)
+            words = []
         found.append(words)
+    if empty:
+        first = f"{what} {empty[0]} ({captions[empty[0]][:60]!r})"
+        warnings.warn(f"no word in {first}, one of {len(empty)} that count as empty", WordlessCaptions, stacklevel=3)
     return found
 
 
@@ -135,7 +144,10 @@ def reference_words(references: Sequence[Sequence[str]], tokenise: Tokenise) -> 
             raise ItmlabError(f"image {image} has no reference", remedy="leave images without captions out")
     if not held:
         raise ItmlabError("there are no references")
-    return caption_words([caption for mine in references for caption in mine], tokenise, what="reference"), held
+    words = caption_words([caption for mine in references for caption in mine], tokenise, what="reference")
+    if not any(words):
+        raise ItmlabError("no reference has a word in it", remedy="write what they should say")
+    return words, held
 
 
 def _says_something(word: str) -> bool:

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
 from ..errors import ItmlabError
@@ -98,6 +98,13 @@ def expected_recalls(similarity: Scores, positives: Mask, ks: Sequence[int]) -> 
     >>> expected_recalls(torch.tensor([[1, 1, 1, 1, 0]]), torch.tensor([[True, False, False, False, False]]), (1, 2, 4))
     {1: 25.0, 2: 50.0, 4: 100.0}
     """
+    return {k: 100 * each.mean().item() for k, each in expected_recalls_of_each(similarity, positives, ks).items()}
+
+
+def expected_recalls_of_each(
+    similarity: Scores, positives: Mask, ks: Sequence[int]
+) -> dict[int, Float64[Tensor, "anchor"]]:
+    """`expected_recalls` of each query, 0 to 1."""
     for k in ks:
         check_k(k, similarity.shape[1])
     best = similarity.topk(max(ks), dim=1).values
@@ -106,7 +113,7 @@ def expected_recalls(similarity: Scores, positives: Mask, ks: Sequence[int]) -> 
         equal = similarity == value
         left = (equal.sum(dim=1) + (similarity > value).sum(dim=1) - place).double()
         missed = missed * (1 - (equal & positives).sum(dim=1) / left).clamp(min=0)
-        found[place + 1] = 100 * (1 - missed.mean().item())
+        found[place + 1] = 1 - missed
     return {k: found[k] for k in ks}
 
 

@@ -14,9 +14,10 @@ from ..errors import ItmlabError
 from ..metrics.cider import Cider
 from ..metrics.ngrams import SentenceVectors, pair_scores
 from ..metrics.ptb import Tokenise
-from ..storage import atomic_file, cache_directory
+from ..storage import cache_directory, keep
+from .progress import counted
 
-IMAGES_PER_BLOCK = 500  # whose truth is asked together, which bounds the memory that it takes
+IMAGES_PER_BLOCK = 100  # whose truth is asked together, three seconds: bounds memory, and how long nothing is shown
 FORMAT = 1  # of what is cached: raised when numbers or layout change
 Arrays = dict[str, np.ndarray]
 
@@ -64,37 +65,50 @@ class CaptionRelevance:
 class CaptionTruth:
     """What the world of `data` says of its captions and images, for an oracle sampler; ItmlabError without a world.
 
-    All pairs are judged once (2.5 minutes for 5,000 images with 25,000 captions, on one core). What is not false, about
-    one pair in seventy, is kept in the cache folder, under a name that captions, images and the truth of some of the
-    images decide.
+    All pairs are judged once, when first asked or by `judge` (2.5 minutes for 5,000 images with 25,000 captions, on one
+    core). What is not false, about one pair in seventy, is kept in the cache folder, under a name that captions, images
+    and the truth of some of the images decide.
     """
 
     def __init__(self, data: CaptionSet):
+        self.data, self._by_caption = data, None
         if data.world is None:
             raise ItmlabError(
                 "the oracle sampler needs a world that says what is true",
                 where=data.name,
                 remedy="train on scenes, or with another sampler",
             )
+
+    def judge(self, *, progress: bool = False) -> "CaptionTruth":
+        """Judge all pairs, or read how they were judged before; itself."""
         from scipy.sparse import csr_array, vstack
 
+        data = self.data
         some = torch.arange(0, len(data), max(len(data) // 8, 1))
         digest = hashlib.sha256(f"{FORMAT} {data.fingerprint}".encode() + data.world.truth(some).numpy().tobytes())
         path = cache_directory() / "truth" / f"{digest.hexdigest()[:32]}.npz"
         names, found = ("data", "indices", "indptr"), read(path)
         if found is None:
             parts = torch.arange(len(data)).split(IMAGES_PER_BLOCK)
-            judged = vstack([csr_array(data.world.truth(images).numpy()) for images in parts], format="csr")
+            said = f"{data.name}: which caption is true of which image, judged once and then cached"
+            shown = counted(parts, said, shown=progress)
+            judged = vstack([csr_array(data.world.truth(images).numpy()) for images in shown], format="csr")
             found = {name: getattr(judged, name) for name in names}
-            with atomic_file(path) as file:
-                np.savez(file, **found)
+            keep(path, lambda file: np.savez(file, **found))
         shape = len(data), len(data.captions)
         self._by_caption = csr_array(tuple(found[name] for name in names), shape=shape).T.tocsr()
+        return self
+
+    def matrix(self) -> Int8[Tensor, "image caption"]:
+        """The truth of all pairs, as `World.truth`."""
+        return self(torch.arange(len(self.data.captions)), torch.arange(len(self.data))).T
 
     def __call__(
         self, captions: Int64[Tensor, "caption"], images: Int64[Tensor, "image"]
     ) -> Int8[Tensor, "caption image"]:
         """1 true, 0 false, -1 undecided: each caption on each image, rows of `data`, on the device of `captions`."""
+        if self._by_caption is None:
+            self.judge()
         found = self._by_caption[captions.cpu().numpy()][:, images.cpu().numpy()]
         return torch.from_numpy(found.toarray()).to(captions.device)
 
@@ -112,8 +126,7 @@ def vectors(references: list[list[str]], tokenise: Tokenise) -> Arrays:
     if found is None:
         cider = Cider(references, tokenise=tokenise)
         found = {**packed(cider.captions, "captions"), **packed(cider.references, "references")}
-        with atomic_file(path) as file:
-            np.savez(file, **found)
+        keep(path, lambda file: np.savez(file, **found))
     return found
 
 

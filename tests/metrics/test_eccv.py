@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from itmlab.errors import ItmlabError
-from itmlab.metrics.eccv import PLACES, map_at_r, oracle_scores, r_precision, truth_retrieval
+from itmlab.metrics.eccv import PLACES, map_at_r, oracle_recall, oracle_scores, r_precision, truth_retrieval
 from itmlab.metrics.ranking import retrieval
 
 
@@ -167,6 +167,14 @@ def test_a_ranking_by_truth_is_perfect_and_reaches_its_oracle():
         assert folds["t2i"][name] == pytest.approx(sum(part["t2i"][name] for part in parts) / 2)
     rsums = [part["oracle"]["specific"]["rsum"] for part in parts]
     assert folds["oracle"]["specific"]["rsum"] == pytest.approx(sum(rsums) / 2)
+
+
+def test_an_oracles_recall_is_the_same_with_and_without_a_model():
+    source = torch.Generator().manual_seed(1)
+    truth = torch.randint(-1, 2, (12, 24), generator=source, dtype=torch.int8)
+    positives = torch.arange(12)[:, None] == torch.arange(24) // 2
+    found = truth_retrieval(torch.rand(12, 24, generator=source), truth, positives, ks=(1, 5))["oracle"]
+    assert found == oracle_recall(truth, positives, ks=(1, 5))
 
 
 def test_truth_that_does_not_fit_is_said():

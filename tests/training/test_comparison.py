@@ -2,12 +2,27 @@
 
 import numpy as np
 import pytest
+import torch
 
 from itmlab import recipes
 from itmlab.errors import ItmlabError
 from itmlab.metrics.semantic import ncs
+from itmlab.metrics.statistics import resample
 from itmlab.runs.scores import relevance_matrix, similarity
-from itmlab.training.comparison import RECALLS, Comparison, compare, compare_data_fractions, directory_name, with_epochs
+from itmlab.scenes import load
+from itmlab.training.comparison import (
+    BATCH_SIZE,
+    RECALLS,
+    TRUTHS,
+    Comparison,
+    compare,
+    compare_data_fractions,
+    compare_runs,
+    directory_name,
+    share_of,
+    with_epochs,
+)
+from tests.refusals import refused
 from tests.training.world import micro
 
 
@@ -75,6 +90,80 @@ def test_with_a_relevance_it_adds_ncs_as_the_runs_are_evaluated(trained, data):
     assert difference[0] == pytest.approx(np.mean([row["Nsum(N)"] for row in rows[2:]]) - again.table()[0]["Nsum(N)"])
     assert difference[1] <= difference[0] <= difference[2]
     assert "Nsum − triplet" in repr(again) and len({len(line) for line in repr(again).splitlines()[:3]}) == 1
+
+
+@pytest.fixture(scope="module")
+def by_truth(trained, tmp_path_factory):
+    """The trained runs on drawn scenes, whose world knows what is true; and these."""
+    scenes = load(images=60, cache=tmp_path_factory.mktemp("scenes"))
+    scenes.splits = {"test": torch.arange(0, 60, 4)}
+    return compare_runs(trained[-1].runs, scenes, truth=True, progress=False), scenes
+
+
+def test_with_truth_its_measures_are_those_that_the_runs_are_evaluated_to(by_truth):
+    comparison, scenes = by_truth
+    names = {"mAP@R": "map_at_r", "R-Precision": "rprecision"}
+    runs = [run for group in comparison.runs.values() for run in group]
+    for row, run in zip(comparison.by_seed(), runs, strict=True):
+        found = run.evaluate(scenes, truth=True)
+        truth = found["truth"]
+        assert row["RSum"] == pytest.approx(found["rsum"])
+        for side in ("i2t", "t2i"):
+            assert {name: row[f"{side} {name}"] for name in names} == pytest.approx(
+                {name: truth[side][theirs] for name, theirs in names.items()}
+            )
+            assert row[f"{side} unannotated@1"] == pytest.approx(truth[side]["first"]["unannotated"])
+            for kind in ("truth", "specific"):
+                for k in (1, 5, 10):
+                    assert row[share_of(f"{side} R@{k}", kind)] == pytest.approx(truth["share"][kind][side][k])
+                    assert comparison.oracle_recall()[kind][side][k] == pytest.approx(truth["oracle"][kind][side][k])
+        for kind in ("truth", "specific"):
+            assert row[share_of("RSum", kind)] == pytest.approx(truth["share"][kind]["rsum"])
+            assert comparison.oracle_recall()[kind]["rsum"] == pytest.approx(truth["oracle"][kind]["rsum"])
+
+
+def test_their_intervals_draw_seeds_and_images_anew_the_same_for_all_recipes(by_truth):
+    """A draw of the bootstrap written out, an image after the other."""
+    comparison, _ = by_truth
+    random = np.random.default_rng(0)
+    images, seeds = (resample(random, count, BATCH_SIZE, counts=True) for count in (15, 2))
+    for label, draw in (("triplet", 0), ("<b>FNE</b>", 7)):
+        drawn = dict(zip(comparison.columns, comparison._draws[label][draw], strict=True))
+        reached, asked, oracle = np.zeros((2, 12)), np.zeros(12), np.zeros(6)
+        for image, times in enumerate(images[draw]):
+            reached += times * comparison.found[label][:, :, image]
+            asked += times * comparison.queries[:, image]
+            oracle += times * comparison.oracle["specific"][:, image]
+        mean = sum(times * values for times, values in zip(seeds[draw], reached, strict=True)) / 2
+        assert [drawn[name] for name in (*RECALLS, *TRUTHS)] == pytest.approx(100 * mean / asked)
+        assert drawn[share_of("t2i R@5", "specific")] == pytest.approx(100 * mean[4] / oracle[4])
+        share = (mean[:6] / asked[:6]).sum() / (oracle / asked[:6]).sum()
+        assert drawn[share_of("RSum", "specific")] == pytest.approx(100 * share)
+    value, lower, upper = comparison.difference("<b>FNE</b>")["t2i mAP@R"]
+    first, second = comparison.table()
+    assert value == pytest.approx(second["t2i mAP@R"] - first["t2i mAP@R"]) and lower <= value <= upper
+    assert comparison.intervals("triplet")["RSum"][0] == pytest.approx(first["RSum"])
+
+
+def test_the_table_shows_what_is_true_and_the_oracles_as_rows(by_truth):
+    comparison, _ = by_truth
+    lines = repr(comparison).splitlines()
+    assert "t2i mAP@R − triplet" in lines[0] and "i2t unannotated@1" in lines[0]
+    assert [line.split("  ")[0].strip() or line.strip().split("  ")[0] for line in lines[3:5]] == [
+        "oracle: truth",
+        "oracle: specific",
+    ]
+    assert len({len(line) for line in lines[:5]}) == 1 and comparison._repr_html_().count("<tr>") == 5
+
+
+def test_runs_that_are_not_paired_and_truth_without_a_world_are_refused(trained, data, tmp_path):
+    _, given, comparison = trained
+    runs = {**comparison.runs, "<b>FNE</b>": comparison.runs["<b>FNE</b>"][:1]}
+    refused("paired by their seeds", compare_runs, runs, data, split="train")
+    refused("no recipe 'hardest' to compare with", compare_runs, comparison.runs, data, baseline="hardest")
+    settings = {"run_root": tmp_path, "split": "train", "truth": True}
+    refused("the data has no world", compare, given, data, **settings)
+    assert not any(tmp_path.iterdir()), "said before the first is trained"
 
 
 def test_what_is_trained_is_not_trained_again(trained, data):

@@ -12,7 +12,7 @@ from PIL import Image
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.scenes import load
-from itmlab.training import relevance
+from itmlab.training import progress, relevance
 from itmlab.training.relevance import CaptionRelevance, CaptionTruth
 from tests.refusals import refused
 
@@ -139,6 +139,22 @@ def test_the_truth_of_pairs_is_the_worlds_judged_once_and_anew_where_the_world_c
     assert len(list((cache / "truth").iterdir())) == 1
     monkeypatch.setattr(data.world, "truth", lambda images: (1 - labels[images].abs()).to(torch.int8))
     assert CaptionTruth(data)(torch.arange(45), torch.arange(9)).equal(1 - labels.T.abs())
+
+
+def test_judging_says_that_it_is_done_once_and_how_far_it_is(cache, monkeypatch, capsys):
+    monkeypatch.setattr(relevance, "IMAGES_PER_BLOCK", 7)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", -1.0)
+    data = load(images=20, cache=cache)
+    CaptionTruth(data).judge()
+    assert capsys.readouterr().err == ""
+    (file,) = (cache / "truth").iterdir()
+    file.unlink()
+    assert CaptionTruth(data).judge(progress=True).matrix().equal(data.world.truth())
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(": step ")[1].split(",")[0] for line in lines] == ["1/3", "2/3", "3/3"]
+    assert all("judged once and then cached" in line and line.endswith(" left") for line in lines)
+    CaptionTruth(data).judge(progress=True)
+    assert capsys.readouterr().err == "", "the second time it is read"
 
 
 def test_without_a_world_there_is_no_truth():

@@ -5,7 +5,7 @@ Li et al. (2023), Section 3.2; the sampler itself is `samplers/fne.py`, the read
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -15,12 +15,16 @@ from torch import Tensor
 
 from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
+from ...fields import did_you_mean
 from ...metrics.statistics import share
 from ...models.encoded import evaluating
 from ...runs.scores import similarity
 from ...samplers import FalseNegativeEliminating, Sampler, Statistics, posterior, sampling_weights
 from ...samplers.fne import trusted_scores
 from ..kit.scoring import Direction, model_of
+
+if TYPE_CHECKING:
+    from ...training.comparison import Comparison
 
 
 @dataclass(frozen=True)
@@ -225,3 +229,49 @@ def negatives_taken(
         found = share(decided == 1)
         shares[name] = found.percent, found.lower, found.upper
     return shares
+
+
+# Where elimination helps: the gain over another sampler against how dense false negatives are and how many are seen.
+
+
+class GainByDensity(NamedTuple):
+    """A map of gains: `density` of false negatives in percent of pairs and `length` of the memory, both ascending.
+
+    `gain` has, in points, the mean over seeds and its interval's ends; NaN where nothing was compared.
+    """
+
+    density: Float[ndarray, "density"]
+    length: Int[ndarray, "length"]
+    gain: Float[ndarray, "density length 3"]
+
+
+def gain_by_density(
+    comparisons: "Mapping[tuple[float, int], Comparison]",
+    recipe: str,
+    *,
+    baseline: str | None = None,
+    measure: str = "RSum",
+) -> GainByDensity:
+    """What `recipe` has more than `baseline` (that of the comparisons) in a measure, with its paired interval.
+
+    `comparisons[density, length]` were trained on data of that share of true though unannotated pairs in percent
+    (`100 * data.world.unannotated().share`) with memories of that length; not every pair of both need be there. A
+    recipe or measure that was not compared is an ItmlabError.
+    """
+    for (density, length), comparison in comparisons.items():
+        for name, there in (
+            (recipe, comparison.labels),
+            (baseline or recipe, comparison.labels),
+            (measure, comparison.columns),
+        ):
+            if name not in there:
+                raise ItmlabError(
+                    f"no {name!r} compared",
+                    where=f"{density:g} %, memory of {length}",
+                    remedy=did_you_mean(name, there),
+                )
+    densities, lengths = (sorted({key[axis] for key in comparisons}) for axis in (0, 1))
+    gain = np.full((len(densities), len(lengths), 3), np.nan)
+    for (density, length), comparison in comparisons.items():
+        gain[densities.index(density), lengths.index(length)] = comparison.difference(recipe, baseline)[measure]
+    return GainByDensity(np.array(densities), np.array(lengths), gain)

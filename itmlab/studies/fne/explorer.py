@@ -45,15 +45,14 @@ def explore_false_negatives(
         settings = {name: knob.value for name, knob in knobs.items()}
         return _figures(studied, number.value, direction.value, settings, (best, drawn, draws))
 
-    def change_direction(change: Any) -> None:
-        number.max = (images if change["new"] == "image" else captions) - 1
+    def direction_moved() -> None:
+        number.max = (images if direction.value == "image" else captions) - 1
 
-    def change_preset(change: Any) -> None:
-        threshold.value = PRESETS[change["new"]].threshold
+    def preset_moved() -> None:
+        threshold.value = PRESETS[preset.value].threshold
 
-    direction.observe(change_direction, names="value")  # before the explorer's own observer, which draws
-    preset.observe(change_preset, names="value")
-    return Explorer([direction, number, preset, likely, threshold, sharpness, margin], draw)
+    following = {direction: direction_moved, preset: preset_moved}
+    return Explorer([direction, number, preset, likely, threshold, sharpness, margin], draw, following)
 
 
 def _figures(

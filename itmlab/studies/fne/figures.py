@@ -1,5 +1,5 @@
 """Figures of FNE (Li et al. 2023): where a negative's probability of being false comes from (Fig. 2), the negatives of
-one anchor with the world's truth label (Fig. 6), and how much truth nobody annotated.
+one anchor with the world's truth label (Fig. 6), how much truth nobody annotated, and recipes compared by the truth.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,13 @@ from PIL import Image
 from plotly.subplots import make_subplots
 
 from ..kit import theme
+from ..kit.bars import Dot, Row, interval_rows
 from ..kit.canvas import Canvas, data_uri, draw_gallery
 from ..kit.theme import colour, label, styled, translucent
 
 if TYPE_CHECKING:
-    from .analysis import Curves
+    from ...training.comparison import Comparison
+    from .analysis import Curves, GainByDensity
 
 
 REGIONS = (("easy", theme.GREY), ("hard", theme.WEIGHT), ("false negatives", theme.POSTERIOR))
@@ -310,3 +312,67 @@ def draw_truth_by_knob(
     figure.update_xaxes(title="knob")
     figure.update_yaxes(title="share, %", rangemode="tozero")
     return styled(figure, title, subtitle, height=430, legend=len(shares) > 1)
+
+
+# Recipes judged by the truth, beside their recall; and where elimination helps.
+
+TRUTH_PANELS = {  # column of `Comparison` -> the panel's name
+    "RSum, % of oracle (specific)": "RSum, of an oracle’s",
+    "i2t mAP@R": "mAP@R, image → text",
+    "t2i mAP@R": "mAP@R, text → image",
+    "i2t unannotated@1": "first: true, unannotated",
+}
+
+
+def draw_by_truth(comparison: "Comparison", *, title: str, subtitle: str = "") -> go.Figure:
+    """A row a recipe of a comparison with `truth=True`: RSum as a share of an oracle's beside what the truth says.
+
+    mAP@R is against all that is true; last, how often what stands first for a picture is true but not annotated, which
+    recall counts as wrong. Intervals are the comparison's.
+    """
+    found = {recipe: comparison.intervals(recipe) for recipe in comparison.labels}
+    axes = []
+    for column in TRUTH_PANELS:
+        most = max(row[column][2] for row in found.values())
+        axes.append({"title": "%", "range": [0, 1.45 * most]})
+    rows: list[Row] = []
+    for index, (recipe, row) in enumerate(found.items()):
+        shown = (row[column] for column in TRUTH_PANELS)
+        rows.append((recipe, [Dot(*ends, colour(index), f"{ends[0]:.1f}") for ends in shown]))
+    return interval_rows(rows, axes=axes, title=title, subtitle=subtitle, panels=list(TRUTH_PANELS.values()))
+
+
+def draw_gain_by_density(maps: "Mapping[str, GainByDensity]", *, title: str, subtitle: str = "") -> go.Figure:
+    """Where a method helps: a panel a measure, a cell a density of false negatives and a length of the memory.
+
+    A cell has the gain in points and its interval, bold where that is on one side of zero. Blue is gain, vermilion
+    loss, on a scale of each panel's own; what was not compared is left white.
+    """
+    names = [label(name) for name in maps]
+    figure = make_subplots(1, len(maps), subplot_titles=names, shared_yaxes=True, horizontal_spacing=0.03)
+    for column, found in enumerate(maps.values(), start=1):
+        value, lower, upper = np.moveaxis(found.gain, -1, 0).transpose(0, 2, 1)  # a row a length
+        most = float(np.nanmax(np.abs(value), initial=0)) or 1.0
+        decided, written = (lower > 0) | (upper < 0), np.full(value.shape, "", dtype=object)
+        for cell in np.argwhere(~np.isnan(value)):
+            middle, low, high = (f"{ends[*cell]:+.1f}".replace("-", "−") for ends in (value, lower, upper))
+            middle = f"<b>{middle}</b>" if decided[*cell] else middle
+            written[*cell] = f'{middle}<br><span style="font-size:10px">{low} … {high}</span>'
+        figure.add_heatmap(
+            x=[f"{density:.2g} %" for density in found.density],
+            y=[f"{length:,}" for length in found.length],
+            z=value,
+            **{"zmin": -most, "zmax": most, "showscale": False, "xgap": 2, "ygap": 2},
+            colorscale=[[0, theme.VERMILION], [0.5, theme.PAPER], [1, theme.SKY]],
+            **{"text": written, "texttemplate": "%{text}", "textfont": {"size": 13, "color": theme.INK}},
+            hovertemplate="%{x} of pairs, memory %{y}: %{z:+.2f}<extra></extra>",
+            row=1,
+            col=column,
+        )
+    figure.update_xaxes(title="true pairs that nobody annotated", type="category")
+    figure.update_yaxes(type="category", showgrid=False)
+    figure.update_yaxes(title="memory, pairs", col=1)
+    figure = styled(
+        figure, title, subtitle, height=190 + 56 * max(len(found.length) for found in maps.values()), legend=False
+    )
+    return figure.update_layout(margin_t=figure.layout.margin.t + 26)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -109,6 +110,10 @@ def draw_false_negative_shares(
 
 DIRECTIONS = {"i2t": "image → text", "t2i": "text → image"}
 WHISKER = {"color": INK, "thickness": 1.4, "width": 4}
+ORACLE_LINES = {  # what `metrics.oracle_recall` calls an oracle -> its line
+    "truth": ("an oracle that knows what is true, no more", {"color": INK, "width": 2, "dash": "dot"}),
+    "specific": ("one that prefers the specific", {"color": MUTED, "width": 2, "dash": "solid"}),
+}
 
 
 def draw_recall_bars(
@@ -119,11 +124,13 @@ def draw_recall_bars(
     cutoffs: Sequence[int] = (1, 5, 10),
     paper: Mapping[str, Mapping[str, Sequence[float]]] | None = None,
     paper_name: str = "paper",
+    oracle: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> go.Figure:
     """Recall at the cut-offs in percent: a panel a direction ("i2t", "t2i"), a bar a recipe with its interval.
 
     `recalls[recipe][direction]` holds the value and the interval's lower and upper end for each cut-off (an end that is
-    NaN draws no whisker); `paper[recipe][direction]` the printed numbers, drawn as diamonds.
+    NaN draws no whisker); `paper[recipe][direction]` the printed numbers, drawn as diamonds; `oracle` what oracles
+    reach (`metrics.oracle_recall`), drawn as by `draw_oracles`.
     """
     figure = make_subplots(1, 2, subplot_titles=tuple(DIRECTIONS.values()), shared_yaxes=True, horizontal_spacing=0.05)
     names = [f"R@{k}" for k in cutoffs]
@@ -154,9 +161,33 @@ def draw_recall_bars(
     figure.update_layout(barmode="group", scattermode="group", bargroupgap=0.08)
     figure.update_yaxes(range=[0, 102], title=None)
     figure.update_yaxes(title="recall, %", col=1)
-    figure = styled(figure, title, subtitle, height=500)
+    figure = draw_oracles(styled(figure, title, subtitle, height=500), oracle or {})
     # Many recipes take several lines of legend, which have no room above: below the plot they may take what they need.
     return figure.update_layout(legend={"y": -0.1, "yanchor": "top"}, margin={"t": figure.layout.margin.t, "b": 110})
+
+
+def draw_oracles(figure: go.Figure, oracle: Mapping[str, Mapping[str, Any]]) -> go.Figure:
+    """A figure of `draw_recall_bars`, or a committed one, with a line across each group of bars at an oracle's recall.
+
+    `oracle[kind][direction][k]` is in percent, as `metrics.oracle_recall` has it; cut-offs without bars are left out.
+    """
+    groups = list(figure.data[0].x)
+    for kind, table in oracle.items():
+        name, line = ORACLE_LINES[kind]
+        for direction, axis in zip(DIRECTIONS, ("x", "x2"), strict=True):  # a committed figure knows no rows, columns
+            panel = {"xref": axis, "yref": axis.replace("x", "y")}
+            for k, value in table[direction].items():
+                if (group := f"R@{k}") not in groups:
+                    continue
+                middle = groups.index(group)
+                listed = {"name": name, "legendgroup": name, "showlegend": axis == "x" and middle == 0}
+                ends = {"x0": middle - 0.44, "x1": middle + 0.44, "y0": value, "y1": value}
+                figure.add_shape(type="line", **ends, line=line, **listed, **panel)
+                below = kind == "truth" or value > 97  # above it stands the panel's name
+                place = {"x": middle + 0.44, "xanchor": "right", "y": value, "yanchor": "top" if below else "bottom"}
+                font = {"size": 11, "color": line["color"]}
+                figure.add_annotation(text=f"{value:.0f}", **place, **panel, showarrow=False, font=font, borderpad=0)
+    return figure
 
 
 # How well a score tells hidden positives from true negatives, whatever threshold one takes.

@@ -23,13 +23,17 @@ def test_it_begins_with_the_papers_values(studied):
 
 def test_the_prior_moves_posterior_and_weight_but_no_density(studied):
     explorer = opened(explore_false_negatives(studied))
-    live = explorer.shown[0]
-    before = {trace.name: list(trace.y) for trace in live.data if trace.type == "scatter" and trace.mode == "lines"}
+
+    def curves():
+        lines = (trace for trace in explorer.shown[0].data if trace.type == "scatter" and trace.mode == "lines")
+        return {trace.name: list(trace.y) for trace in lines}
+
+    before = curves()
     controls(explorer)["prior p"].value = 0.1
-    after = {trace.name: list(trace.y) for trace in live.data if trace.type == "scatter" and trace.mode == "lines"}
+    after = curves()
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {"posterior", "raw posterior", "sampling weight"}
-    assert "p = 0.1" in live.layout.title.text
+    assert "p = 0.1" in explorer.shown[0].layout.title.text
 
 
 def test_a_preset_brings_its_threshold(studied):

@@ -1,15 +1,20 @@
 """Where probabilities come from, an anchor's negatives one by one, and how much truth nobody annotated."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from itmlab.samplers import Statistics
-from itmlab.studies.fne.analysis import curves
+from itmlab.studies.fne.analysis import GainByDensity, curves
 from itmlab.studies.fne.figures import (
     SHOWN,
+    TRUTH_PANELS,
+    draw_by_truth,
     draw_false_negative_probability,
+    draw_gain_by_density,
     draw_negative_captions,
     draw_negative_pictures,
     draw_true_images,
@@ -125,3 +130,37 @@ def test_one_line_a_quantity_over_the_knob():
     figure = draw_truth_by_knob([0, 1], {"a<b": [0.5, 2], "c": [1, 3]}, title="t")
     assert [line.name for line in figure.data] == ["a&lt;b", "c"]
     assert list(figure.data[1].y) == [1, 3]
+
+
+def test_a_row_a_recipe_has_its_recall_beside_what_the_truth_says():
+    found = {
+        name: {column: (value, value - 2, value + 3) for column in TRUTH_PANELS} for name, value in RECIPES.items()
+    }
+    comparison = SimpleNamespace(labels=list(RECIPES), intervals=found.get)
+    figure = draw_by_truth(comparison, title="t")
+    assert list(figure.layout.yaxis.ticktext) == ["triplet", "&lt;fne&gt;"] and len(TRUTH_PANELS) == 4
+    points = [trace for trace in figure.data if trace.mode == "markers"]
+    assert [(trace.x[0], trace.error_x.array[0], trace.error_x.arrayminus[0]) for trace in points] == [
+        (value, 3, 2) for value in RECIPES.values() for _ in TRUTH_PANELS
+    ]
+    assert [trace.text[0] for trace in figure.data if trace.mode == "markers+text"] == ["40.0"] * 4 + ["50.5"] * 4
+
+
+RECIPES = {"triplet": 40.0, "<fne>": 50.5}
+
+
+def test_a_cell_of_the_map_has_gain_and_interval_and_is_bold_where_that_leaves_out_zero():
+    gain = np.full((2, 3, 3), np.nan)
+    gain[0, 0], gain[1, 2], gain[1, 0] = (4, 1, 7.04), (-2.5, -6, 1), (-8, -9, -7)
+    found = GainByDensity(np.array([0.17, 2.5]), np.array([256, 2048, 8192]), gain)
+    figure = draw_gain_by_density({"RSum": found, "<mAP>": found}, title="t")
+    one, other = figure.data
+    assert list(one.x) == ["0.17 %", "2.5 %"] and list(one.y) == ["256", "2,048", "8,192"]
+    np.testing.assert_array_equal(np.array(one.z, dtype=float), gain[..., 0].T)
+    assert (one.zmin, one.zmax) == (-8, 8), "zero is white, gain and loss alike"
+    plain = [
+        [cell.replace('<span style="font-size:10px">', "").replace("</span>", "") for cell in row] for row in one.text
+    ]
+    assert plain[0] == ["<b>+4.0</b><br>+1.0 … +7.0", "<b>−8.0</b><br>−9.0 … −7.0"]
+    assert plain[1] == ["", ""] and plain[2] == ["", "−2.5<br>−6.0 … +1.0"]
+    assert words(figure)[:2] == ["RSum", "&lt;mAP&gt;"] and (other.zmin, other.xaxis) == (-8, "x2")
