@@ -7,6 +7,7 @@ so that help is quick.
 import json
 import os
 import sys
+import warnings
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,9 +15,10 @@ from typing import Annotated, Any
 import typer
 
 from . import workbench
+from .data.faults import one_line
 from .errors import ItmlabError
-from .storage import atomic_file
-from .workbench import Words
+from .storage import atomic_file, refuse_foreign, unusable
+from .workbench import Force, Words
 
 # Options that several commands share.
 
@@ -74,6 +76,30 @@ def train(
     print(f"{done.directory}: {json.dumps(done.history[-1]) if done.history else 'no line of history yet'}")
 
 
+DRAWN_FOR = {"detector": 90_002, "towers": 90_003, "marks": 90_001}  # seeds of scenes that no data set has
+
+
+def pretrain(
+    part: Annotated[str, typer.Argument(metavar="PART", help="detector (of scenes' regions), or towers (ViT, BERT).")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A folder; what was begun in it is gone on with.")],
+    images: Annotated[int, typer.Option(help="Pictures to draw and learn from, of each edition.")] = 10_000,
+) -> None:
+    """Learn what tiny recipes begin with, on drawn pictures of other seeds: the detector, or a ViT and a BERT."""
+    from .scenes import load
+    from .scenes.scene import EDITIONS
+
+    if part == "towers":
+        return train(out, recipe=part, option=[f"images={images}", f"seed={DRAWN_FOR[part]}"])
+    if part != "detector":
+        raise ItmlabError(f"no part {part!r}", where="pretrain", remedy="detector or towers")
+    from .scenes.detector import WEIGHTS, labelled, learn_to_detect, marks
+
+    model = learn_to_detect(out, [load(images=images, seed=DRAWN_FOR[part], edition=one) for one in EDITIONS])
+    held_out = {one: load(images=max(images // 8, 1), seed=DRAWN_FOR["marks"], edition=one) for one in EDITIONS}
+    found = {edition: marks(model, *labelled(data, model.asked)) for edition, data in held_out.items()}
+    print(f"{out / WEIGHTS}: per cent right on pictures held out, {json.dumps(found)}")
+
+
 def evaluate(
     run: RunName,
     split: SplitName = "test",
@@ -82,16 +108,24 @@ def evaluate(
     relevance: Annotated[str | None, typer.Option(help="cider or spice: also semantic recall (SR) and NCS.")] = None,
     truth: Annotated[bool, typer.Option("--truth", help="Also mAP@R against all that is true, and oracles.")] = False,
     scores: Annotated[File, typer.Option(help="A file of a cross-encoder's scores, to keep and go on from.")] = None,
+    force: Force = False,
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
 ) -> None:
     """Recall in both directions, and the median and mean rank of what is sought, as JSON."""
+    from .models.cross_encoder import SCORES, CrossEncoder
+
     if relevance not in (None, "cider", "spice"):
         raise ItmlabError(f"no relevance {relevance!r}", where="--relevance", remedy="cider or spice")
     opened, captions = run_and_split(run, split, data, root, option, skip_faults)
     asked = {"relevance": relevance, "truth": truth}
+    if scores is not None:
+        if not isinstance(opened.model, CrossEncoder):
+            raise ItmlabError("only a cross-encoder's scores are kept", where="--scores", remedy="leave it out")
+        if force and not refuse_foreign(scores, SCORES, force=True):
+            scores.unlink(missing_ok=True)
     found = opened.evaluate(captions, split=None, folds=folds, ks=k, **asked, resume=scores)
     print(json.dumps(found, indent=2))
 
@@ -116,6 +150,7 @@ def embed(
     run: RunName,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A .safetensors file: images, captions and their ids.")],
     split: SplitName = "test",
+    force: Force = False,
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
@@ -125,7 +160,7 @@ def embed(
     from .runs.scores import write_embeddings
 
     opened, captions = run_and_split(run, split, data, root, option, skip_faults)
-    counts = write_embeddings(opened, captions, out)
+    counts = write_embeddings(opened, captions, out, force=force)
     print(f"{out}: {counts[0]} images and {counts[1]} captions")
 
 
@@ -134,6 +169,7 @@ def attend(
     picture: Annotated[Path, typer.Argument(help="A picture file.")],
     caption: Annotated[str, typer.Argument(help="A sentence about it.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A .html, .json or .png file.")],
+    force: Force = False,
 ) -> None:
     """Draw where each word of a sentence lands in a picture."""
     from .data.pictures import read_image
@@ -142,7 +178,7 @@ def attend(
     from .studies.maps.figures import draw_attention_maps
 
     maps = word_maps(open_run(run), read_image(picture, where=str(picture)), caption)
-    print(write_figure(draw_attention_maps({run: maps}), out))
+    print(write_figure(draw_attention_maps({run: maps}), out, force=force))
 
 
 def export(
@@ -156,12 +192,15 @@ def export(
 
 # Commands on captions alone: what they say, and how they are made wrong.
 
+GRAPHS = "itmlab_graphs"  # in each row of a file of scene graphs
+
 
 def parse(
     captions: Annotated[Words, typer.Argument(metavar="[CAPTION]...", help="Sentences.")] = None,
     file: Annotated[File, typer.Option(help="A text file, a caption a line (- is standard input).")] = None,
     parser: Annotated[str, typer.Option(help="english, a spaCy pipeline, or factual[:NAME_OR_FOLDER].")] = "english",
     out: Annotated[File, typer.Option(help="Write whole graphs, with token spans, as JSON lines.")] = None,
+    force: Force = False,
 ) -> None:
     """What captions say: their objects, attributes and relations."""
     from .text import parse as parse_captions
@@ -169,6 +208,8 @@ def parse(
     sentences = [*(captions or []), *(read_lines(file) if file else [])]
     if not sentences:
         raise ItmlabError("no caption to parse", remedy='python -m itmlab parse "a dog on a sofa", or --file')
+    if out is not None:
+        refuse_foreign(out, GRAPHS, force=force)
     graphs = parse_captions(sentences, parser=parser, progress=len(sentences) > 1000)
     if out is None:
         for sentence, graph in zip(sentences, graphs, strict=True):
@@ -178,7 +219,8 @@ def parse(
         return
     with atomic_file(out) as written:
         for sentence, graph in zip(sentences, graphs, strict=True):
-            written.write(json.dumps({"caption": sentence, "graph": graph.to_dict()}).encode() + b"\n")
+            row = {GRAPHS: 1, "caption": sentence, "graph": graph.to_dict()}
+            written.write(json.dumps(row).encode() + b"\n")
     print(f"{out}: {len(graphs)} graphs")
 
 
@@ -195,6 +237,7 @@ def negatives(
     seed: Annotated[int, typer.Option(help="Of the random draws.")] = 0,
     truth: Annotated[bool, typer.Option(help="Whether the world calls each true, where there is one (scenes).")] = True,
     resume: Annotated[bool, typer.Option(help="Go on where an earlier export was stopped.")] = True,
+    force: Force = False,
     split: SplitName = "all",
     data: DataName = "scenes",
     root: DataRoot = None,
@@ -208,7 +251,7 @@ def negatives(
     captions = load_data(data, root, option, skip_faults, read_by=reader, split=split)
     options = pairs(setting, "--set")
     made = dict(model=model, options=options, fluency=fluency, format=file_format, seed=seed)
-    print(write_negatives(captions, out, generator, **made, truth=truth, resume=resume, progress=True))
+    print(write_negatives(captions, out, generator, **made, truth=truth, resume=resume, force=force, progress=True))
 
 
 # How options are read.
@@ -283,7 +326,19 @@ app = typer.Typer(
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}  # to JupyterLab
 app.command("tour")(workbench.run_tour)
 app.command(context_settings=PASSED_ON)(workbench.lab)
-for command in (train, evaluate, search, embed, attend, export, parse, negatives, workbench.figures, workbench.doctor):
+for command in (
+    train,
+    pretrain,
+    evaluate,
+    search,
+    embed,
+    attend,
+    export,
+    parse,
+    negatives,
+    workbench.figures,
+    workbench.doctor,
+):
     app.command()(command)
 
 
@@ -294,13 +349,14 @@ def _options(debug: Annotated[bool, typer.Option("--debug", help="Show the trace
 
 
 def main() -> None:
-    """Run a command; an ItmlabError is one line on standard error and exit status 2."""
+    """Run a command; an ItmlabError, or what the system refuses, is one line on standard error and exit status 2."""
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {one_line(message, 1000)}\n"  # without its source
     if "--debug" in sys.argv[1:]:  # wherever it stands
         sys.argv = [sys.argv[0], "--debug", *(word for word in sys.argv[1:] if word != "--debug")]
     try:
         app()
-    except ItmlabError as error:
+    except (ItmlabError, OSError) as error:
         if os.environ.get("ITMLAB_DEBUG"):
             raise
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {error if isinstance(error, ItmlabError) else unusable(error)}", file=sys.stderr)
         sys.exit(2)

@@ -33,7 +33,7 @@ FINITE: Range = (lambda value: True), "a finite number"
 def check(condition: bool, field: str, value: Any, wanted: str) -> None:
     """An ItmlabError naming the field unless `condition` holds."""
     if not condition:
-        raise ItmlabError(f"{field} is {value!r}, wanted {wanted}", where="recipe")
+        raise ItmlabError(f"{field} is {shown(value)}, wanted {wanted}", where="recipe")
 
 
 def check_ranges(settings: Any, prefix: str, **ranges: Range) -> None:
@@ -58,7 +58,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     'did you mean loss?'
     """
     known = list(known)
-    near = difflib.get_close_matches(str(word), known, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word if isinstance(word, str) else shown(word), known, n=1, cutoff=0.6)
     return f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
 
 
@@ -76,7 +76,7 @@ def to_plain(value: Any) -> Any:
 def from_plain(kind: type[T], value: Any, field: str) -> T:
     """`value` read from JSON as the dataclass `kind`; an unknown, missing or ill-typed field is one ItmlabError."""
     if not isinstance(value, Mapping):
-        raise ItmlabError(f"{field or 'it'} is {value!r}, wanted an object with fields", where="recipe")
+        raise ItmlabError(f"{field or 'it'} is {shown(value)}, wanted an object with fields", where="recipe")
     hints = hints_of(kind)
     fields = {item.name: item for item in dataclasses.fields(kind)}
     value = {NOW[name] if NOW.get(name) in fields else name: item for name, item in value.items()}
@@ -100,15 +100,22 @@ def typed(hint: Any, value: Any, field: str) -> Any:
     """
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
+        try:
+            repr(value)
+        except (RecursionError, ValueError):
+            raise ItmlabError(f"{field} is {shown(value)}", where="recipe") from None
         return value
+    if isinstance(value, int) and abs(value) >= 2**63:
+        raise ItmlabError(f"{field} is too large a number", where="recipe")
     if origin in (Union, types.UnionType):
         if value is None and type(None) in arguments:
             return None
         return _first_that_fits([item for item in arguments if item is not type(None)], value, field, hint)
     if origin is Literal:
         if value not in arguments:
+            what = f"{field} is {shown(value)}, which is not one of its values"
             remedy = did_you_mean(value, map(str, arguments))
-            raise ItmlabError(f"{field} is {value!r}, which is not one of its values", where="recipe", remedy=remedy)
+            raise ItmlabError(what, where="recipe", remedy=remedy)
         return value
     if origin is tuple and isinstance(value, (list, tuple)):
         kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else arguments
@@ -119,14 +126,11 @@ def typed(hint: Any, value: Any, field: str) -> Any:
     if dataclasses.is_dataclass(hint):
         return value if isinstance(value, hint) else from_plain(hint, value, field)
     if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-        try:
-            check(math.isfinite(value), field, value, "a finite number")
-            return float(value)
-        except OverflowError:  # a whole number beyond the floats, which JSON may hold
-            raise ItmlabError(f"{field} is too large a number", where="recipe") from None
+        check(math.isfinite(value), field, value, "a finite number")
+        return float(value)
     if isinstance(hint, type) and isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
         return value
-    raise ItmlabError(f"{field} is {value!r}, wanted {name_of(hint)}", where="recipe")
+    raise ItmlabError(f"{field} is {shown(value)}, wanted {name_of(hint)}", where="recipe")
 
 
 def _first_that_fits(hints: list[Any], value: Any, field: str, whole: Any) -> Any:
@@ -140,7 +144,7 @@ def _first_that_fits(hints: list[Any], value: Any, field: str, whole: Any) -> An
             return typed(hint, value, field)
         except ItmlabError:
             continue
-    raise ItmlabError(f"{field} is {value!r}, wanted {name_of(whole)}", where="recipe")
+    raise ItmlabError(f"{field} is {shown(value)}, wanted {name_of(whole)}", where="recipe")
 
 
 def name_of(hint: Any) -> str:
@@ -153,7 +157,21 @@ def name_of(hint: Any) -> str:
 
 
 def join(field: str, name: str) -> str:
-    return f"{field}.{name}" if field else str(name)
+    name = str(name) if str(name).isprintable() else shown(name)
+    return f"{field}.{name}" if field else name
+
+
+def shown(value: Any, most: int = 200) -> str:
+    """A value for an error's one line.
+
+    >>> shown("a\\nb"), shown([0] * 9, most=7)
+    ("'a\\\\nb'", '[0, 0, …')
+    """
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):  # brackets within brackets, more digits than Python writes
+        text = f"a {type(value).__name__} beyond measure"
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
@@ -188,7 +206,7 @@ def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
         elif dataclasses.is_dataclass(current):
             plain[name] = replaced(current, inner, join(field, name))
         else:
-            what = f"{join(field, name)} is {current!r} and has no field {next(iter(inner))}"
+            what = f"{join(field, name)} is {shown(current)} and has no field {next(iter(inner))}"
             raise ItmlabError(what, where="recipe")
     hints = hints_of(type(settings))
     checked = {name: typed(hints[name], value, join(field, name)) for name, value in plain.items()}

@@ -1,5 +1,6 @@
 """Commands of the workbench itself: the tour of all notebooks, JupyterLab, figures' pages, what is installed."""
 
+import json
 import os
 import platform
 import re
@@ -18,12 +19,15 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from .errors import ItmlabError
-from .storage import Profile, cache_directory, figure_directory, notebook_directory, write_bytes
+from .storage import Profile, cache_directory, figure_directory, notebook_directory, refuse_foreign, write_bytes
+from .storage import profile as profile_named
 
 # The tour: the ordered notebooks run without a screen, a line of progress each and a table at the end.
 
 Words = list[str] | None  # of a repeatable option
+Force = Annotated[bool, typer.Option("--force", help="Overwrite what itmlab did not write, too.")]
 LONGEST_CELL = 1800  # seconds: past this a cell hangs rather than works
+TOUR = "itmlab_tour"  # in the metadata of executed notebooks, which alone the next tour overwrites
 
 
 def run_tour(
@@ -31,16 +35,19 @@ def run_tour(
     only: Annotated[Words, typer.Option(help="Only notebooks whose names begin so (04); repeatable.")] = None,
     out: Annotated[Path, typer.Option(help="Where the executed notebooks go.")] = Path("runs/tour"),
     jobs: Annotated[int | None, typer.Option(help="Notebooks at a time: 2, or 1 on one core.", min=1)] = None,
+    force: Force = False,
 ) -> None:
     """Run the ordered notebooks without a screen; figures and executed copies stay on disk."""
     from .data import load
 
-    notebooks = find_notebooks(only)
+    notebooks, chosen = find_notebooks(only), profile_named(profile)
+    for notebook in notebooks:
+        refuse_foreign(out / notebook.name, TOUR, force=force)
     print("drawing the scenes world (once; later runs read it from the cache) …", flush=True)
     load("scenes")
     at_once, begun = jobs or min(2, cores()), time.monotonic()
-    stops = tour(notebooks, out.resolve(), profile=profile, jobs=at_once, say=partial(print, flush=True))
-    print("\n" + summary(stops, out.resolve(), time.monotonic() - begun, profile=profile))
+    stops = tour(notebooks, out.resolve(), profile=chosen, jobs=at_once, say=partial(print, flush=True))
+    print("\n" + summary(stops, out.resolve(), time.monotonic() - begun, profile=chosen))
     if not all(stop.passed for stop in stops):
         raise typer.Exit(1)
 
@@ -116,6 +123,7 @@ def run_notebook(
     from nbclient.exceptions import CellExecutionError, CellTimeoutError
 
     content = nbformat.read(notebook, as_version=4)
+    content.metadata[TOUR] = 1
     client = NotebookClient(
         content,
         timeout=LONGEST_CELL,
@@ -157,12 +165,23 @@ def summary(stops: list[Stop], out: Path, elapsed: float, *, profile: Profile = 
 
 # JupyterLab and the figures' pages.
 
+# No question about news, which stands over the figures, and no look for updates.
+LAB_DEFAULTS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
+
 
 def lab(context: typer.Context) -> None:
     """Open JupyterLab on the first notebook (further arguments go to JupyterLab)."""
     first = find_notebooks()[0]
     command = [sys.executable, "-m", "jupyterlab", str(first), *context.args]
-    raise typer.Exit(subprocess.call(command, cwd=first.parent))
+    raise typer.Exit(subprocess.call(command, cwd=first.parent, env=lab_environment()))
+
+
+def lab_environment() -> dict[str, str]:
+    """The environment in which JupyterLab begins with our defaults, which a reader's own settings overrule."""
+    home = cache_directory() / "lab"
+    write_bytes(home / "labconfig" / "default_setting_overrides.json", json.dumps(LAB_DEFAULTS).encode())
+    path = os.pathsep.join(filter(None, [str(home), os.environ.get("JUPYTER_CONFIG_PATH")]))
+    return {**os.environ, "JUPYTER_CONFIG_PATH": path}
 
 
 def figures() -> None:

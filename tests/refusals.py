@@ -1,6 +1,8 @@
 """What holds of every refusal: an ItmlabError of one line, with the words that say what is wrong."""
 
-from collections.abc import Callable
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -12,3 +14,14 @@ def refused(words: str, function: Callable, /, *given, **options) -> None:
     with pytest.raises(ItmlabError, match=words) as caught:
         function(*given, **options)
     assert "\n" not in str(caught.value)
+
+
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """No file of this process grows beyond `size` bytes meanwhile: what a full disk does, as any user may have it."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -1,19 +1,24 @@
 """The commands on a small folder of pictures, and what is said when they cannot do what is asked."""
 
+import errno
 import json
+import os
+import shutil
 import subprocess
 import sys
+import warnings
 
 import pytest
 from PIL import Image
 from safetensors import safe_open
 from typer.testing import CliRunner
 
-from itmlab.cli import app
+from itmlab.cli import app, main
 from itmlab.data import load
 from itmlab.errors import ItmlabError
 from itmlab.synthesis import read_negatives
 from itmlab.text import SceneGraph
+from tests.refusals import room_for
 
 COLOURS = {"red": (200, 30, 30), "green": (30, 160, 60), "blue": (40, 60, 200), "yellow": (230, 210, 60)}
 
@@ -153,6 +158,147 @@ def test_negatives_are_written_by_rule_and_read_back(tmp_path) -> None:
     data = load("scenes", images=12, size=32)
     for caption, made in zip(data.captions, found.of(data), strict=True):
         assert len(made) <= 3 and all(negative.sentence != caption for negative in made)
+
+
+@pytest.mark.parametrize(
+    ("words", "ending"),
+    [
+        (("parse", "a dog", "--out"), "jsonl"),
+        (("embed", "RUN"), "safetensors"),
+        (("attend", "RUN", "PICTURE", "a red picture"), "json"),
+        (("attend", "RUN", "PICTURE", "a red picture"), "html"),
+        (("negatives", "--set", "number=1", "--no-resume", "--out"), "jsonl"),
+        (("negatives", "--set", "number=1", "--no-resume", "--out"), "tsv"),
+        (("negatives", "--set", "number=1", "--no-resume", "--out"), "parquet"),
+    ],
+)
+def test_a_command_overwrites_its_own_files_and_others_only_when_forced(
+    folder, trained, tmp_path, words, ending
+) -> None:
+    out, names = tmp_path / f"out.{ending}", {"RUN": trained, "PICTURE": folder / "images" / "0.png"}
+    data = ("--data", "folder", "--root", folder) if words[0] in ("embed", "negatives") else ()
+    words = [names.get(word, word) for word in words]
+    for _ in range(2):  # the second time over its own
+        assert command(*words, out, *data).exit_code == 0
+    own = out.read_bytes()
+    for there in (b'{"image": "0.png", "captions": ["itmlab"]}\n', (folder / "images" / "0.png").read_bytes()):
+        out.write_bytes(there)
+        error = command(*words, out, *data).exception
+        assert isinstance(error, ItmlabError) and f"{out}: itmlab did not write this file" in str(error)
+        assert out.read_bytes() == there
+    assert command(*words, out, *data, "--force").exit_code == 0
+    assert out.read_bytes() == own
+
+
+def test_attend_draws_over_its_own_png(folder, trained, tmp_path, chrome) -> None:
+    words = ("attend", trained, folder / "images" / "0.png", "a red picture", tmp_path / "map.png")
+    assert [command(*words).exit_code for _ in range(2)] == [0, 0]
+    (tmp_path / "map.png").write_bytes((folder / "images" / "0.png").read_bytes())
+    assert "did not write" in str(command(*words).exception)
+
+
+def test_ids_beside_features_are_not_written_over_anything_else(folder, trained, tmp_path) -> None:
+    (tmp_path / "a.ids.json").write_text('{"mine": 1}')
+    error = command("embed", trained, tmp_path / "a.safetensors", "--data", "folder", "--root", folder).exception
+    assert "a.ids.json: itmlab did not write this file" in str(error)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.ids.json"]
+
+
+def test_kept_scores_are_gone_on_with_and_a_photograph_is_not_scored_over(folder, trained, tmp_path) -> None:
+    scores, few = tmp_path / "scores", ("-k", 1, "--option", "images=20", "--split", "test")
+    first = command("evaluate", "tags", "--scores", scores, *few)
+    kept = scores.read_bytes()
+    assert command("evaluate", "tags", "--scores", scores, *few).stdout == first.stdout
+    scores.write_bytes(b"\xff\xd8 a photograph")
+    assert "itmlab did not write this file" in str(command("evaluate", "tags", "--scores", scores, *few).exception)
+    assert scores.read_bytes() == b"\xff\xd8 a photograph"
+    assert command("evaluate", "tags", "--scores", scores, "--force", *few).stdout == first.stdout
+    assert scores.read_bytes() == kept
+    given = ("--scores", scores, "--force", "-k", 1, "--data", "folder", "--root", folder)
+    assert "only a cross-encoder's scores are kept" in str(command("evaluate", trained, *given).exception)
+    assert scores.read_bytes() == kept
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("parse", "a dog", "--out", "file/x.jsonl"), "file/x.jsonl: "),
+        (("parse", "a dog", "--out", "."), ".: it is no file"),
+        (("parse", "a dog", "--file", "."), ".: cannot be read"),
+        (("export", "fne", "file"), "file"),
+        (("train", "file", "--data", "folder", "--root", "FOLDER"), "file"),
+        (("train", "file/run", "--data", "folder", "--root", "FOLDER"), "file"),
+        (("negatives", "--out", "file/x.jsonl", "--data", "folder", "--root", "FOLDER"), "file/x.jsonl.part: "),
+        (("figures",), "figures"),
+        (("tour", "--profile", "nope"), "--profile: unknown profile 'nope' — use quick or full"),
+        (("tour", "--only", "00", "--out", "mine"), "mine/00_start_here.ipynb: itmlab did not write this file"),
+    ],
+)
+def test_what_the_system_refuses_is_one_line_and_status_2(folder, tmp_path, monkeypatch, capsys, words, said) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "00_start_here.ipynb").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ITMLAB_FIGURES", "file/figures")
+    monkeypatch.setattr("sys.argv", ["itmlab", *(str(folder) if word == "FOLDER" else word for word in words)])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    told = capsys.readouterr().err
+    assert stopped.value.code == 2 and told.startswith("error: ") and told.count("\n") == 1 and said in told
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_an_error_of_the_system_that_nobody_foresaw_is_one_line_too(monkeypatch, capsys) -> None:
+    def fails(*given, **options):
+        raise OSError(errno.ENOSPC, "No space left on device", "somewhere")
+
+    monkeypatch.setattr("itmlab.text.parse", fails)
+    monkeypatch.setattr("sys.argv", ["itmlab", "parse", "a dog"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err.startswith("error: somewhere: No space left on device — make room on that disk")
+
+
+def test_training_and_negatives_for_which_there_is_no_room_name_what_is_kept(folder, tmp_path) -> None:
+    data, sets = ("--data", "folder", "--root", folder), ("--set", "data.batch_size=8", "--set", "data.epochs=1")
+    with room_for(20_000):
+        error = command("train", tmp_path / "run", *sets, *data).exception
+    assert isinstance(error, ItmlabError) and str(tmp_path / "run") in str(error)
+    assert "File too large — make room on that disk and do the same again" in str(error)
+    assert str(error).endswith(f"what is finished is kept in {tmp_path / 'run'}")
+    out, small = tmp_path / "negatives.jsonl", ("--option", "images=12", "--option", "size=32", "--set", "number=3")
+    with warnings.catch_warnings(action="ignore"), room_for(5_000):  # nor is there room in the cache of scene graphs
+        error = command("negatives", "--out", out, *small).exception
+    assert f"{out}.part: File too large" in str(error) and not out.exists()
+    assert str(error).endswith(f"; what is finished is kept in {out}.part")
+    assert command("negatives", "--out", out, *small).exit_code == 0
+    assert command("train", tmp_path / "run", *sets, *data).exit_code == 0
+
+
+def test_a_warning_is_one_line_without_its_source(folder, tmp_path) -> None:
+    shutil.copytree(folder, tmp_path / "data")
+    (tmp_path / "data" / "images" / "unnamed.png").write_bytes((folder / "images" / "0.png").read_bytes())
+    data = ("--data", "folder", "--root", str(tmp_path / "data"), "--skip-faults", "--split", "all")
+    words = [
+        sys.executable,
+        "-m",
+        "itmlab",
+        "negatives",
+        "--out",
+        str(tmp_path / "x.jsonl"),
+        "--set",
+        "number=1",
+        *data,
+    ]
+    (tmp_path / "cache").write_text("a file in its place")
+    told = subprocess.run(
+        words, capture_output=True, text=True, env=os.environ | {"ITMLAB_CACHE": str(tmp_path / "cache")}
+    )
+    assert told.returncode == 0, told.stderr
+    assert "Warning" not in told.stderr and "warnings.warn" not in told.stderr  # the kind, the line of source
+    for words in ("nothing is kept here (", "scene graphs are not kept", "skipped 1 fault, 24 images are left; first"):
+        assert [line.count(words) for line in told.stderr.splitlines() if words in line] == [1]
 
 
 def test_an_error_is_one_line_and_debug_shows_where_it_arose() -> None:

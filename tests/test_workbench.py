@@ -8,7 +8,9 @@ import nbformat
 import pytest
 
 from itmlab import workbench
-from itmlab.workbench import Stop, summary, tour
+from itmlab.storage import refuse_foreign
+from itmlab.workbench import TOUR, Stop, summary, tour
+from tests.refusals import refused
 
 SAVE = """
 import plotly.graph_objects as go
@@ -50,6 +52,8 @@ def test_each_notebook_is_run_said_and_counted_by_itself(notebooks, tmp_path, jo
     assert all(f"{name}.html" in index for name in ("a", "b", "c", "old"))
     executed = json.loads((tmp_path / "out" / "one.ipynb").read_text())
     assert executed["cells"][0]["execution_count"] == 1
+    assert refuse_foreign(tmp_path / "out" / "one.ipynb", TOUR)  # the next tour may overwrite it, but not:
+    refused("one.ipynb: itmlab did not write this file", refuse_foreign, paths[0], TOUR)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -1,5 +1,6 @@
 """Batches of image–caption pairs: an order that (seed, epoch) alone decides, decoded ahead while the model computes."""
 
+import math
 import threading
 import time
 from collections import deque
@@ -12,12 +13,12 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from jaxtyping import Int64
-from PIL import Image
+from PIL import Image, ImageEnhance, ImageOps
 from torch import Tensor
 
 from ..errors import ItmlabError
 from .captionset import CaptionSet
-from .pictures import Augmentation
+from .pictures import Unread
 
 AHEAD = 2  # batches beyond those that the workers are at
 
@@ -44,10 +45,11 @@ class PairBatches:
     `captions_per_image=n` takes each image once an epoch with n of its captions drawn anew (again, where it has fewer),
     all in one batch, where its picture is prepared and encoded once; "all" takes every caption as a pair of its own, so
     an image may occur twice in a batch, as the field does. `batch_size` counts pictures. The order is a function of
-    `(seed, epoch)` only. A last batch that is not full is dropped unless it is the only one. `prepare_images` (list of
-    pictures -> anything) and `prepare_captions` (list of texts -> anything) run in the background. Decoded pictures
-    are kept as long as they fit into `keep_bytes`, so that a small set is decoded once. `waited_seconds` adds up the
-    time that the consumer stood still. `images` is what the batches bring: "pictures", "regions" or nothing.
+    `(seed, epoch)` only. A last batch that is not full is dropped unless it is the only one. `prepare_images`
+    (pictures, each decoded as it is looked at → anything) and `prepare_captions` (list of texts → anything) run in the
+    background. Decoded pictures are kept as long as they fit into `keep_bytes`, so that a small set is decoded once.
+    `waited_seconds` adds up the time that the consumer stood still. `images` is what the batches bring: "pictures",
+    "regions" or nothing.
 
     With an `augmentation`, `prepare_images` is given a second argument: a list with each picture's change, a function
     of the picture and of what fits it to the model's size. A change is a function of (seed, epoch, the picture's first
@@ -71,7 +73,7 @@ class PairBatches:
         prepare_captions: Callable[[list[str]], Any] | None = None,
         keep_bytes: int = 2**29,
         images: Literal["pictures", "regions"] | None = "pictures",
-        augmentation: Augmentation | None = None,
+        augmentation: "Augmentation | None" = None,
     ):
         if batch_size < 1 or workers < 0 or seed < 0:
             raise ItmlabError(f"batch_size={batch_size}, workers={workers}, seed={seed}: sizes and seeds are positive")
@@ -138,7 +140,9 @@ class PairBatches:
         texts = [self.data.captions[index] for index in captions.tolist()]
         pictures = tokens = None
         if self._shown is not None:
-            pictures = [self._shown[index] for index in images[:: self._together].tolist()]
+            pictures = Unread(self._shown, images[:: self._together].tolist())
+            if self._prepare_images is None or not isinstance(self._shown, Decoded):
+                pictures = list(pictures)
             if self._prepare_images is not None:
                 changes = () if self._augmentation is None else (self._changes(epoch, captions[:: self._together]),)
                 pictures = self._prepare_images(pictures, *changes)
@@ -194,3 +198,89 @@ class Decoded(CachedRegions):
 
     _packed = staticmethod(lambda picture: (np.asarray(picture),))
     _unpacked = staticmethod(lambda kept: Image.fromarray(kept[0]))
+
+
+# What training changes in pictures at random. Evaluation never does.
+
+GREY = (128, 128, 128)  # where an operation leaves nothing to show
+
+
+def _moved(picture: Image.Image, across: tuple[float, float, float], down: tuple[float, float, float]) -> Image.Image:
+    """The picture whose point (x, y) comes from `across` · (x, y, 1) and `down` · (x, y, 1)."""
+    return picture.transform(
+        picture.size, Image.Transform.AFFINE, (*across, *down), Image.Resampling.BILINEAR, fillcolor=GREY
+    )
+
+
+# RandAugment's operations as ALBEF has them (Li et al., 2021), of a strength −1…1 whose sign only movements have.
+OPERATIONS: dict[str, Callable[[Image.Image, float], Image.Image]] = {
+    "identity": lambda picture, strength: picture,
+    "autocontrast": lambda picture, strength: ImageOps.autocontrast(picture),
+    "equalize": lambda picture, strength: ImageOps.equalize(picture),
+    "brightness": lambda picture, strength: ImageEnhance.Brightness(picture).enhance(0.1 + 1.8 * abs(strength)),
+    "sharpness": lambda picture, strength: ImageEnhance.Sharpness(picture).enhance(0.1 + 1.8 * abs(strength)),
+    "shear_x": lambda picture, strength: _moved(picture, (1, 0.3 * strength, 0), (0, 1, 0)),
+    "shear_y": lambda picture, strength: _moved(picture, (1, 0, 0), (0.3 * strength, 1, 0)),
+    "translate_x": lambda picture, strength: _moved(picture, (1, 0, 10 * strength), (0, 1, 0)),  # pixels
+    "translate_y": lambda picture, strength: _moved(picture, (1, 0, 0), (0, 1, 10 * strength)),
+    "rotate": lambda picture, strength: picture.rotate(30 * strength, Image.Resampling.BILINEAR, fillcolor=GREY),
+}
+_NAMES = tuple(OPERATIONS)
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """Changes of a picture that `generator` alone decides.
+
+    `crop` cuts out a box whose share of the area is drawn from this range and whose shape from 3:4 to 4:3, before
+    `fitted` brings it to the model's size. `flip` is the share of pictures that are mirrored. `randaugment` is how many
+    OPERATIONS follow and their magnitude 0…10 (RandAugment, Cubuk et al., 2020); each one drawn is applied with
+    probability 0.5, as in the code of ALBEF and FNE.
+
+    >>> picture = Image.new("RGB", (40, 20))
+    >>> Augmentation(crop=(0.5, 0.5))(picture, generator=np.random.default_rng(0)).size  # about half the area
+    (23, 18)
+    """
+
+    crop: tuple[float, float] | None = None
+    flip: float = 0.0
+    randaugment: tuple[int, int] | None = None
+
+    def __call__(
+        self,
+        picture: Image.Image,
+        fitted: Callable[[Image.Image], Image.Image] = lambda picture: picture,
+        *,
+        generator: np.random.Generator,
+    ) -> Image.Image:
+        """An RGB picture changed."""
+        if self.crop is not None:
+            picture = picture.crop(random_box(*picture.size, self.crop, generator))
+        picture = fitted(picture)
+        if generator.random() < self.flip:
+            picture = ImageOps.mirror(picture)
+        number, magnitude = self.randaugment or (0, 0)
+        for _ in range(number):
+            change = OPERATIONS[_NAMES[generator.integers(len(_NAMES))]]
+            applied, backwards = generator.random(2) < 0.5
+            if applied:
+                picture = change(picture, (-magnitude if backwards else magnitude) / 10)
+        return picture
+
+
+def random_box(
+    width: int, height: int, shares: tuple[float, float], generator: np.random.Generator
+) -> tuple[int, int, int, int]:
+    """Left, top, right and bottom of a random box, its share of the area in `shares`, its shape from 3:4 to 4:3.
+
+    Of a picture so long that ten draws do not fit it is the largest box of such a shape in the middle.
+    """
+    for _ in range(10):
+        area, shape = width * height * generator.uniform(*shares), (4 / 3) ** generator.uniform(-1, 1)
+        wide, high = round(math.sqrt(area * shape)), round(math.sqrt(area / shape))
+        if 0 < wide <= width and 0 < high <= height:
+            left, top = generator.integers(width - wide + 1), generator.integers(height - high + 1)
+            return int(left), int(top), int(left) + wide, int(top) + high
+    wide, high = min(width, max(1, round(height * 4 / 3))), min(height, max(1, round(width * 4 / 3)))
+    left, top = (width - wide) // 2, (height - high) // 2
+    return left, top, left + wide, top + high

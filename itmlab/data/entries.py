@@ -3,7 +3,6 @@
 import csv
 import difflib
 import gzip
-import io
 import json
 import unicodedata
 import zlib
@@ -16,6 +15,7 @@ from typing import Any
 from PIL import Image
 
 from ..errors import ItmlabError
+from ..storage import inside, ordinary
 from .captionset import CaptionSet, proportional_splits
 from .faults import Faults, one_line
 from .pictures import Pictures, check_picture_files
@@ -26,6 +26,9 @@ SPLIT_NAMES = {
 }
 SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz")
 LONGEST_CELL = 2**24  # characters; the csv module's own limit is 131,072
+LONGEST_LINE = 2**25  # characters
+LARGEST_TEXT = 2**29  # bytes of a file of captions, when unpacked: COCO's have a fifth of it
+UNPACKED = 100  # times its packed size that a .gz may have, if it is large: captions have four to twenty
 
 
 @dataclass(slots=True)
@@ -199,26 +202,46 @@ def read_rows(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]
     """(line number, row) of every well-formed row of a .jsonl or .csv file, plain or gzipped; the others are faults."""
     if not path.name.endswith(SUFFIXES):
         raise ItmlabError("neither JSON lines nor CSV", where=str(path), remedy=f"use one of {', '.join(SUFFIXES)}")
-    rows = _json_rows if ".jsonl" in path.name else _csv_rows
-    return rows(path, read_text(path), faults)
+    if ".jsonl" in path.name:
+        return _json_rows(path, read_lines(path), faults)
+    return _csv_rows(path, read_lines(path, newline=""), faults)
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, plain or gzipped (.gz), without a byte order mark; one that cannot be read is an ItmlabError.
+    """The whole of what `read_lines` gives."""
+    return "".join(read_lines(path))
 
-    Bytes that are not UTF-8 become lone surrogates, which the check of each caption finds in its row.
+
+def read_lines(path: Path, *, newline: str = "\n") -> Iterator[str]:
+    """The lines of a file, plain or gzipped (.gz), with their ends (`newline` as in `open`), without a byte order mark.
+
+    Bytes that are not UTF-8 become lone surrogates, which the check of each caption finds in its row. A file that
+    cannot be read, or holds more than captions do (LONGEST_LINE, LARGEST_TEXT, UNPACKED), is an ItmlabError.
     """
+    opened = gzip.open if path.name.endswith(".gz") else open
     try:
-        content = gzip.decompress(path.read_bytes()) if path.name.endswith(".gz") else path.read_bytes()
-    except FileNotFoundError:
-        raise ItmlabError("no such file", where=str(path)) from None
+        unpacked = size = ordinary(path).stat().st_size
+        most = LARGEST_TEXT
+        if opened is gzip.open:
+            unpacked, most = 0, min(most, max(LONGEST_CELL, UNPACKED * size))
+            with gzip.open(path) as file:  # once through without keeping anything
+                while unpacked <= most and (part := file.read(2**20)):
+                    unpacked += len(part)
+        if unpacked > most:
+            raise ItmlabError(f"more than {most:,} bytes of text", where=str(path), remedy="is it captions? split it")
+        with opened(path, "rt", encoding="utf-8", errors="surrogateescape", newline=newline) as file:
+            number, line = 1, file.readline(LONGEST_LINE).removeprefix("\ufeff")
+            while line:
+                if len(line) == LONGEST_LINE:
+                    raise ItmlabError(f"a line of more than {LONGEST_LINE:,} characters", where=f"{path}:{number}")
+                yield line
+                number, line = number + 1, file.readline(LONGEST_LINE)
     except (OSError, EOFError, zlib.error) as error:
         raise ItmlabError(f"cannot be read ({error})", where=str(path)) from None
-    return content.decode("utf-8", errors="surrogateescape").removeprefix("\ufeff")
 
 
-def _json_rows(path: Path, text: str, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(text.split("\n"), start=1):  # splitlines would cut at U+2028 inside a caption
+def _json_rows(path: Path, lines: Iterator[str], faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(lines, start=1):
         row = json_object(path, number, line, faults) if line.strip() else None
         if row is not None:
             yield number, row
@@ -237,9 +260,9 @@ def json_object(path: Path, number: int, line: str, faults: Faults) -> dict[str,
     return row
 
 
-def _csv_rows(path: Path, text: str, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
+def _csv_rows(path: Path, lines: Iterator[str], faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    reader = csv.reader(lines, strict=True)
     header: list[str] | None = None
     while True:
         line = reader.line_num + 1  # where the row begins: a quoted cell may hold line breaks
@@ -259,3 +282,21 @@ def _csv_rows(path: Path, text: str, faults: Faults) -> Iterator[tuple[int, dict
             yield line, dict(zip(header, cells, strict=True))
         elif cells:
             faults.add(path, line, f"malformed row: {len(cells)} cells where the header has {len(header)}")
+
+
+def named_folder(path: str | Path) -> Path:
+    """The folder that an option names; one that is not there is an ItmlabError."""
+    if not Path(path).is_dir():
+        raise ItmlabError("there is no such folder", where=str(path))
+    return Path(path)
+
+
+def locate(folder: Path, name: Any) -> Path:
+    """The file `name` in `folder`; a name that is none, or that leads out of the folder, is an ItmlabError."""
+    no_name = not isinstance(name, str) or not name.strip() or "\0" in name
+    if no_name or any("\ud800" <= character <= "\udfff" for character in name):
+        raise ItmlabError(f"not the name of a file: {one_line(repr(name), 80)}", where=str(folder))
+    try:
+        return inside(folder, name)
+    except (OSError, RuntimeError) as error:  # a name too long, a loop of links
+        raise ItmlabError(f"cannot be opened ({one_line(error, 120)})", where=str(folder)) from None

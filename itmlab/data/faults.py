@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,10 +10,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import ItmlabError
-from ..storage import cache_directory, write_bytes
+from ..errors import ItmlabError, printable
+from ..storage import cache_directory, keep, refuse_foreign, write_bytes
 
-SHOWN = 20
+SHOWN = 20  # kinds of faults in a message
+PLACES = 3  # of further faults of a kind
+VARIES = re.compile(r"""'[^']*'|"[^"]*"|\d+(\.\d+)?""")  # names and numbers: faults that differ in them alone are alike
 
 
 @dataclass(frozen=True)
@@ -27,19 +30,28 @@ class Fault:
     row: str | int | None
     what: str
 
+    @property
+    def place(self) -> str:
+        """The file, and the row where there is one."""
+        return self.file if self.row is None else f"{self.file}:{self.row}"
+
     def __str__(self) -> str:
-        place = self.file if self.row is None else f"{self.file}:{self.row}"
-        return one_line(f"{place}: {self.what}")
+        return one_line(f"{self.place}: {self.what}")
 
 
 class FaultyData(ItmlabError):
-    """Data with faults: a summary line, then a line for each of the first 20; `faults` holds all of them."""
+    """Data with faults: a summary line, then a line for each of the first 20 kinds; `faults` holds all of them."""
+
+    line_breaks = True
 
     def __init__(self, faults: Sequence[Fault], *, name: str, listed_in: Path | None):
         self.faults = list(faults)
-        lines = [str(fault) for fault in self.faults[:SHOWN]]
+        kinds: dict[str, list[Fault]] = {}
+        for fault in self.faults:
+            kinds.setdefault(VARIES.sub("", fault.what), []).append(fault)
+        lines = [_told(alike) for alike in list(kinds.values())[:SHOWN]]
         if listed_in is not None:
-            lines.append(f"… and {len(self.faults) - SHOWN} more, all listed in {listed_in}")
+            lines.append(f"… all {len(self.faults)} are listed in {listed_in}")
         listed = f" {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in lines) + "\n"
         super().__init__(
             f"{_counted(self.faults)} in the data:{listed}",
@@ -84,23 +96,35 @@ class Faults:
         if not self.found:
             return []
         if self.on_fault == "error":
-            path = self._write(self._default_path("faults")) if len(self.found) > SHOWN else None
+            path = self._listed("faults") if len(self.found) > SHOWN else None
             raise FaultyData(self.found, name=self.name, listed_in=path)
-        path = self._write(self._skipped_to or self._default_path("skipped"))
-        line = f"{self.name}: skipped {_counted(self.found)}, {kept} images are left; the faults are listed in {path}"
+        path = self._listed("skipped")
+        line = f"{self.name}: skipped {_counted(self.found)}, {kept} images are left"
+        line += f"; the faults are listed in {path}" if path else f"; first fault: {self.found[0]}"
         if kept == 0:
             raise ItmlabError(one_line(line), remedy=f"nothing is left to load; first fault: {self.found[0]}")
         warnings.warn(line, stacklevel=2)
         return list(self.found)
 
-    def _default_path(self, folder: str) -> Path:
+    def _listed(self, folder: str) -> Path | None:
+        """The list of all faults, where it was asked for or in the cache; None if the cache cannot be written."""
+        rows = "".join(json.dumps(asdict(fault), ensure_ascii=True) + "\n" for fault in self.found).encode()
+        if self._skipped_to is not None and folder == "skipped":
+            refuse_foreign(self._skipped_to, '"what": ')  # the last field of every row
+            write_bytes(self._skipped_to, rows)
+            return self._skipped_to
         source = hashlib.sha256(f"{self.name}\0{self._source}".encode(errors="surrogatepass")).hexdigest()[:12]
-        return cache_directory() / folder / f"{self.name}-{source}.jsonl"
+        path = cache_directory() / folder / f"{self.name}-{source}.jsonl"
+        return path if keep(path, lambda file: file.write(rows)) else None
 
-    def _write(self, path: Path) -> Path:
-        lines = (json.dumps(asdict(fault), ensure_ascii=True) + "\n" for fault in self.found)
-        write_bytes(path, "".join(lines).encode())
-        return path
+
+def _told(alike: Sequence[Fault]) -> str:
+    """The first of faults of one kind, and where the next are."""
+    first, *others = alike
+    if not others:
+        return str(first)
+    places = [one_line(other.place, 100) for other in others[:PLACES]] + ["…"] * (len(others) > PLACES)
+    return f"{first} (and {len(others)} like it: {', '.join(places)})"
 
 
 def _counted(faults: Sequence[Fault]) -> str:
@@ -113,5 +137,5 @@ def one_line(text: Any, limit: int = 400) -> str:
     >>> print(one_line("red\x1b[31m\nnext"))
     red\x1b[31m\nnext
     """
-    shown = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in str(text))
+    shown = printable(str(text))
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"

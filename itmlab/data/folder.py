@@ -3,15 +3,16 @@
 import json
 import re
 from collections.abc import Callable, Sequence
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
 from ..errors import ItmlabError
 from ..storage import inside
 from .captionset import CaptionSet
-from .entries import SUFFIXES, Caption, Entry, assemble, assemble_files, find_table, read_rows
+from .entries import SUFFIXES, Caption, Entry, assemble, assemble_files, find_table, locate, named_folder, read_rows
 from .faults import Faults, one_line
-from .pictures import NoPictures, locate, named_folder
+from .pictures import NoPictures
 
 IMAGE_COLUMNS = ("image", "file_name", "filename", "image_id")
 PICTURE_SUFFIXES = {".jpg", ".jpeg", ".png", ".apng", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".jp2", ".avif"}
@@ -95,9 +96,11 @@ def read_captions(path: Path, faults: Faults, find: Callable[[str], Any]) -> lis
         except ItmlabError as error:
             faults.add(path, number, error.what)
             continue
-        known = entries.get(image)
+        path_of = normpath(image)  # "./a.png" is "a.png"
+        known = entries.get(path_of)
         if known is not None and not lists_all:
-            if (known.image_id, known.split) == (entry.image_id, entry.split):
+            same = known.image_id == entry.image_id or row.get("image_id") in (None, "")
+            if same and known.split == entry.split:
                 known.captions += entry.captions
             else:
                 faults.add(path, number, f"the image {image!r} has another split or id in row {known.row}")
@@ -105,7 +108,11 @@ def read_captions(path: Path, faults: Faults, find: Callable[[str], Any]) -> lis
         with faults.noting(path, number):
             entry.source = find(image)
         # a second list of one image is kept, so that `assemble` tells both rows
-        repeated.append(entry) if known is not None else entries.setdefault(image, entry)
+        if known is None:
+            entries[path_of] = entry
+            continue
+        entry.image_id = known.image_id if row.get("image_id") in (None, "") else entry.image_id
+        repeated.append(entry)
     return [*entries.values(), *repeated]
 
 

@@ -111,7 +111,11 @@ def _joined(
         if column not in part.column_names:
             raise _no_column(column, part, "image_column")
         rest = [name for name in part.column_names if name != column]
-        ready.append(part.cast_column(column, datasets.Image(decode=False)).select_columns([column, *rest]))
+        try:
+            ready.append(part.cast_column(column, datasets.Image(decode=False)).select_columns([column, *rest]))
+        except Exception as error:  # Arrow's and the library's own, by what the column holds instead
+            what = f"the column {column!r} holds no pictures ({one_line(error, 120)})"
+            raise ItmlabError(what, where="hub", remedy="name another with image_column=") from None
     # "train" alone is what the library calls a table without splits
     names = list(parts) if len(parts) > 1 else [None if name == "train" else name for name in parts]
     places = [(name, row) for name, part in zip(names, ready, strict=True) for row in range(len(part))]

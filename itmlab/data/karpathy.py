@@ -12,9 +12,8 @@ from typing import Any
 from ..errors import ItmlabError
 from ..storage import inside, read_json
 from .captionset import CaptionSet
-from .entries import Caption, Entry, assemble_files
+from .entries import Caption, Entry, assemble_files, locate, named_folder
 from .faults import Faults, one_line
-from .pictures import locate, named_folder
 
 FLICKR_FOLDERS = ("images", "flickr30k-images", "flickr30k_images")
 GET_THEM = (

@@ -1,31 +1,44 @@
-"""Pictures: read right whatever their format, decoded when asked for, checked before the first is used, augmented."""
+"""Pictures: read right whatever their format, decoded when asked for, checked before the first is used."""
 
+import ctypes
 import hashlib
 import io
 import math
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path
+from threading import Condition
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
-from PIL import Image, ImageEnhance, ImageOps
-from torch.utils.data import Subset
+from PIL import Image, ImageOps
+from PIL.JpegImagePlugin import JpegImageFile
 
 from ..errors import ItmlabError
-from ..storage import cache_directory, inside, write_bytes
+from ..storage import cache_directory, keep
 from .faults import one_line
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-PIXELS_AT_MOST = 89_478_485  # Pillow's own limit: 256 MB of 24-bit colour
-# Only formats that are nothing but pictures: EPS, for one, would start an interpreter.
-FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "JPEG2000", "AVIF", "ICO")
+PIXELS_AT_MOST = 89_478_485  # Pillow's own limit: 341 MB, as it has four bytes a pixel
+SIDE_AT_MOST = 65_535  # pixels, as many as a JPEG can have
+# Whole pictures that a decoder holds at a time, where it is more than one; such pictures may be so much smaller.
+COPIES = {"progressive JPEG": 2, "WEBP": 4, "AVIF": 4, "JPEG2000": 7}
+# Pixels of the largest picture that is read as it is; of a larger one every second, third, … No model here sees more
+# than a thirtieth of them.
+SEEN = 2**22
+TOGETHER = 2**24  # pixels that all threads decode at a time, unless one picture alone has more
+# Only formats that are nothing but pictures (EPS would start an interpreter) and say their size (ICO hides it).
+FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "JPEG2000", "AVIF")
 ENDINGS = {"JPEG": b"\xff\xd9", "PNG": b"\0\0\0\0IEND\xaeB`\x82", "GIF": b"\0;"}
+LARGEST_JPEG = 2**28  # bytes that are looked through
+ORIENTATION = 0x0112  # its tag in the metadata
+_MARKER = re.compile(rb"\xff[^\0\xd0-\xd7\xff]")  # in a JPEG, but for those within a scan
 DECODED_UP_TO = 1000  # images; a larger set is checked by headers and end markers unless verify="decode"
 SLICE = 1000  # rows read at once where only their lengths are wanted
 
@@ -37,8 +50,10 @@ def read_image(source: Source, *, where: str | None = None, pixels_at_most: int 
 
     The content decides the format, not the name. The first frame of an animation is taken; transparency lies over
     white; 16-bit grey is scaled by its full range (0…65535), floating-point grey by 0…1, or by 0…255 when it exceeds
-    1. A picture that is missing, empty, truncated, none at all, or larger than `pixels_at_most` raises ItmlabError
-    naming `where` (default: the path); size is checked before anything is decoded.
+    1. Of more than SEEN pixels it is read at a half, a third, … of its sides, so that it has no more (a JPEG is decoded
+    so). A picture that is missing, empty, truncated, zeroed in part, none at all, larger than `pixels_at_most` (of
+    formats in COPIES so much less) or longer than SIDE_AT_MOST raises ItmlabError naming `where` (default: the path);
+    size is checked before anything is decoded.
 
     >>> file = io.BytesIO()
     >>> Image.new("LA", (2, 1), (0, 0)).save(file, "PNG")  # wholly transparent
@@ -48,8 +63,18 @@ def read_image(source: Source, *, where: str | None = None, pixels_at_most: int 
     place = _place(source) if where is None else where
     with open_image(source, place, pixels_at_most) as image:
         try:
-            image.load()
-            return _to_rgb(_upright(image))
+            if (factor := _factor(image)) > 1:  # a JPEG is decoded at a half, a quarter or an eighth, others are not
+                image.draft(None, (image.width // factor, image.height // factor))
+            with _room(image):
+                if isinstance(image, JpegImageFile) and _blotted(image.fp):
+                    raise ValueError("a part of it has been overwritten by zeros")
+                image.load()
+                if (factor := _factor(image)) > 1:
+                    whole, image = image, _reduced(image, factor)
+                    whole.close()  # its pixels go before the next picture comes
+                return _to_rgb(_upright(image), _white(image))
+        except MemoryError:
+            raise ItmlabError("the picture does not fit into memory", where=place) from None
         except Exception as error:  # a decoder's answer to hostile bytes may be of any type
             raise ItmlabError(f"the picture is damaged ({_said(error)})", where=place) from None
 
@@ -72,11 +97,99 @@ def open_image(source: Source, where: str, pixels_at_most: int = PIXELS_AT_MOST)
         raise ItmlabError("the picture may not be read (permission denied)", where=where) from None
     except Exception as error:  # as above
         raise ItmlabError(f"the picture's header is damaged ({_said(error)})", where=where) from None
-    if image.width * image.height > pixels_at_most:
-        size = f"{image.width} × {image.height}"
+    width, height = image.size
+    most = pixels_at_most // _copies(image)
+    if width * height > most or max(width, height) > SIDE_AT_MOST:
         image.close()
-        raise ItmlabError(f"the picture has {size} pixels, more than {pixels_at_most}", where=where)
+        limit = f"{most} (of this format)" if width * height > most else f"{SIDE_AT_MOST} along a side"
+        raise ItmlabError(f"the picture has {width} × {height} pixels, more than {limit}", where=where)
     return image
+
+
+def _copies(image: Image.Image) -> int:
+    progressive = image.format == "JPEG" and image.info.get("progressive")
+    return COPIES.get("progressive JPEG" if progressive else image.format, 1)
+
+
+# What glibc keeps of freed memory for each thread, gigabytes for many, goes back to the system.
+_give_back = getattr(ctypes.CDLL(None), "malloc_trim", int) if os.name == "posix" else int
+_decoding = Condition()
+_taken = 0  # pixels
+
+
+@contextmanager
+def _room(image: Image.Image) -> Iterator[None]:
+    """Wait until the other threads leave room in memory for this picture to be decoded."""
+    global _taken
+    wanted = image.width * image.height * _copies(image)
+    with _decoding:
+        _decoding.wait_for(lambda: not _taken or _taken + wanted <= TOGETHER)
+        _taken += wanted
+    try:
+        yield
+    finally:
+        if wanted > SEEN:
+            _give_back(0)
+        with _decoding:
+            _taken -= wanted
+            _decoding.notify_all()
+
+
+def _factor(image: Image.Image) -> int:
+    """What the sides are to be divided by."""
+    return math.ceil(math.sqrt(image.width * image.height / SEEN))
+
+
+def _reduced(image: Image.Image, factor: int) -> Image.Image:
+    """The picture in colour at a `factor`-th of its sides, converted strip by strip."""
+    white, height = _white(image), factor * max(1, SEEN // (4 * factor * image.width))
+    small = Image.new("RGB", (-(-image.width // factor), -(-image.height // factor)))
+    for top in range(0, image.height, height):
+        strip = image.crop((0, top, image.width, min(top + height, image.height)))
+        small.paste(_to_rgb(strip, white).reduce(factor), (0, top // factor))
+    with suppress(Exception):  # as in `_upright`
+        small.getexif()[ORIENTATION] = image.getexif()[ORIENTATION]
+    return small
+
+
+def _blotted(file: IO[bytes]) -> bool:
+    """Whether a part of a JPEG has been overwritten by zeros, which decoders pass over in silence.
+
+    Then a table has a zero where none may be or a code twice; or 128 bits of a scan are zero, though the code of zeros
+    stands for detail, of which no block has so much alike, or (progressive) for runs of blocks without any, of which
+    one would do. Zeros may be right in scans that refine or have no detail, and where that code ends a block.
+    """
+    file.seek(0)
+    jpeg = file.read(LARGEST_JPEG)
+    ends, at = {}, 2  # whether the code of zeros ends a block, by the number of the table
+    while found := _MARKER.search(jpeg, at):
+        at = found.end()
+        if found[0] == b"\xff\xd9":
+            return False
+        at += max(2, int.from_bytes(jpeg[at : at + 2]))
+        segment = jpeg[found.end() + 2 : at]
+        if found[0] == b"\xff\xdb":  # quantisation
+            while len(segment) > 64 and segment[0] < 16:
+                if 0 in segment[1:65]:
+                    return True
+                segment = segment[65:]
+        if found[0] == b"\xff\xc4":  # Huffman tables
+            while len(segment) > 16:
+                symbols = segment[17 : 17 + sum(segment[1:17])]
+                if len(set(symbols)) < len(symbols):
+                    return True
+                if segment[0] >> 4 and symbols:
+                    ends[segment[0] & 15] = symbols[0] & 15 == 0 and symbols[0] < 0xF0
+                segment = segment[17 + len(symbols) :]
+        if found[0] == b"\xff\xda" and len(segment) > 3:  # a scan
+            following = _MARKER.search(jpeg, at)
+            tables = [number & 15 for number in segment[2 : 2 * segment[0] + 1 : 2]]
+            first, last, refined = segment[-3:]
+            plain = first == 0 and all(ends.get(number, True) for number in tables)
+            detailed = last > 0 and refined < 16 and not plain
+            if detailed and jpeg.find(bytes(16), at, following.start() if following else len(jpeg)) >= 0:
+                return True
+    return False
 
 
 def _check_file(path: Path, where: str) -> None:
@@ -128,22 +241,26 @@ def _upright(image: Image.Image) -> Image.Image:
         return image
 
 
-def _to_rgb(image: Image.Image) -> Image.Image:
+def _to_rgb(image: Image.Image, white: float) -> Image.Image:
     if image.mode in ("I", "F") or image.mode.startswith("I;16"):
-        return _from_deep_grey(image)
+        return _from_deep_grey(image, white)
     if image.has_transparency_data:
         image = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
     return image.convert("RGB")
 
 
-def _from_deep_grey(image: Image.Image) -> Image.Image:
+def _white(image: Image.Image) -> float:
+    """The value that deep grey has where it is white."""
+    return 65535 if image.mode != "F" else 1 if image.getextrema()[1] <= 1 else 255
+
+
+def _from_deep_grey(image: Image.Image, white: float) -> Image.Image:
     """Pillow's own conversion would cut 16-bit and floating-point grey off at 255 instead of scaling it."""
     values = np.asarray(image).astype(np.float64)
     if not np.isfinite(values).all():
         raise ValueError("it holds values that are not finite")
-    largest = 65535 if image.mode != "F" else 1 if values.max() <= 1 else 255
-    grey = values * (255 / largest)
+    grey = values * (255 / white)
     clear = image.info.get("transparency")
     if isinstance(clear, int):
         grey = np.where(values == clear, 255, grey)
@@ -225,10 +342,24 @@ class NoPictures(Sequence[Image.Image]):
         return NoPictures(len(indices), why=self._why, remedy=self._remedy)
 
 
+class Unread(Sequence[Image.Image]):
+    """Some of `pictures`, by number, each read when it is asked for, and then again."""
+
+    def __init__(self, pictures: Sequence[Image.Image], indices: Sequence[int]):
+        self._pictures, self._indices = pictures, indices
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    def __getitem__(self, index: int | slice) -> "Image.Image | Unread":
+        chosen = self._indices[index]
+        return Unread(self._pictures, chosen) if isinstance(index, slice) else self._pictures[chosen]
+
+
 def view(pictures: Sequence[Image.Image], indices: Sequence[int]) -> Sequence[Image.Image]:
     """`pictures` at `indices` without decoding any."""
     select = getattr(pictures, "select", None)
-    return Subset(pictures, list(indices)) if select is None else select(indices)
+    return Unread(pictures, list(indices)) if select is None else select(indices)
 
 
 def check_picture_files(paths: Sequence[Path], verify: str | None) -> list[str | None]:
@@ -243,7 +374,7 @@ def check_picture_files(paths: Sequence[Path], verify: str | None) -> list[str |
         return [None] * len(paths)
     wrong = each_checked(paths, lambda path: check_image(path, decode=decode))
     if paths and not any(wrong):
-        write_bytes(stamp, b"")
+        keep(stamp, lambda file: None)
     return wrong
 
 
@@ -303,107 +434,3 @@ def _ends_well(source: Source, kind: str | None) -> bool:
     if kind == "WEBP":  # which says its length in its header
         return int.from_bytes(head[4:8], "little") + 8 == length
     return kind in ENDINGS and tail.endswith(ENDINGS[kind])
-
-
-def named_folder(path: str | Path) -> Path:
-    """The folder that an option names; one that is not there is an ItmlabError."""
-    if not Path(path).is_dir():
-        raise ItmlabError("there is no such folder", where=str(path))
-    return Path(path)
-
-
-def locate(folder: Path, name: Any) -> Path:
-    """The file `name` in `folder`; a name that is none, or that leads out of the folder, is an ItmlabError."""
-    no_name = not isinstance(name, str) or not name.strip() or "\0" in name
-    if no_name or any("\ud800" <= character <= "\udfff" for character in name):
-        raise ItmlabError(f"not the name of a file: {one_line(repr(name), 80)}", where=str(folder))
-    try:
-        return inside(folder, name)
-    except (OSError, RuntimeError) as error:  # a name too long, a loop of links
-        raise ItmlabError(f"cannot be opened ({one_line(error, 120)})", where=str(folder)) from None
-
-
-# What training changes in pictures at random. Evaluation never does.
-
-GREY = (128, 128, 128)  # where an operation leaves nothing to show
-
-
-def _moved(picture: Image.Image, across: tuple[float, float, float], down: tuple[float, float, float]) -> Image.Image:
-    """The picture whose point (x, y) comes from `across` · (x, y, 1) and `down` · (x, y, 1)."""
-    return picture.transform(
-        picture.size, Image.Transform.AFFINE, (*across, *down), Image.Resampling.BILINEAR, fillcolor=GREY
-    )
-
-
-# RandAugment's operations as ALBEF has them (Li et al., 2021), of a strength −1…1 whose sign only movements have.
-OPERATIONS: dict[str, Callable[[Image.Image, float], Image.Image]] = {
-    "identity": lambda picture, strength: picture,
-    "autocontrast": lambda picture, strength: ImageOps.autocontrast(picture),
-    "equalize": lambda picture, strength: ImageOps.equalize(picture),
-    "brightness": lambda picture, strength: ImageEnhance.Brightness(picture).enhance(0.1 + 1.8 * abs(strength)),
-    "sharpness": lambda picture, strength: ImageEnhance.Sharpness(picture).enhance(0.1 + 1.8 * abs(strength)),
-    "shear_x": lambda picture, strength: _moved(picture, (1, 0.3 * strength, 0), (0, 1, 0)),
-    "shear_y": lambda picture, strength: _moved(picture, (1, 0, 0), (0.3 * strength, 1, 0)),
-    "translate_x": lambda picture, strength: _moved(picture, (1, 0, 10 * strength), (0, 1, 0)),  # pixels
-    "translate_y": lambda picture, strength: _moved(picture, (1, 0, 0), (0, 1, 10 * strength)),
-    "rotate": lambda picture, strength: picture.rotate(30 * strength, Image.Resampling.BILINEAR, fillcolor=GREY),
-}
-_NAMES = tuple(OPERATIONS)
-
-
-@dataclass(frozen=True)
-class Augmentation:
-    """Changes of a picture that `generator` alone decides.
-
-    `crop` cuts out a box whose share of the area is drawn from this range and whose shape from 3:4 to 4:3, before
-    `fitted` brings it to the model's size. `flip` is the share of pictures that are mirrored. `randaugment` is how many
-    OPERATIONS follow and their magnitude 0…10 (RandAugment, Cubuk et al., 2020); each one drawn is applied with
-    probability 0.5, as in the code of ALBEF and FNE.
-
-    >>> picture = Image.new("RGB", (40, 20))
-    >>> Augmentation(crop=(0.5, 0.5))(picture, generator=np.random.default_rng(0)).size  # about half the area
-    (23, 18)
-    """
-
-    crop: tuple[float, float] | None = None
-    flip: float = 0.0
-    randaugment: tuple[int, int] | None = None
-
-    def __call__(
-        self,
-        picture: Image.Image,
-        fitted: Callable[[Image.Image], Image.Image] = lambda picture: picture,
-        *,
-        generator: np.random.Generator,
-    ) -> Image.Image:
-        """An RGB picture changed."""
-        if self.crop is not None:
-            picture = picture.crop(random_box(*picture.size, self.crop, generator))
-        picture = fitted(picture)
-        if generator.random() < self.flip:
-            picture = ImageOps.mirror(picture)
-        number, magnitude = self.randaugment or (0, 0)
-        for _ in range(number):
-            change = OPERATIONS[_NAMES[generator.integers(len(_NAMES))]]
-            applied, backwards = generator.random(2) < 0.5
-            if applied:
-                picture = change(picture, (-magnitude if backwards else magnitude) / 10)
-        return picture
-
-
-def random_box(
-    width: int, height: int, shares: tuple[float, float], generator: np.random.Generator
-) -> tuple[int, int, int, int]:
-    """Left, top, right and bottom of a random box, its share of the area in `shares`, its shape from 3:4 to 4:3.
-
-    Of a picture so long that ten draws do not fit it is the largest box of such a shape in the middle.
-    """
-    for _ in range(10):
-        area, shape = width * height * generator.uniform(*shares), (4 / 3) ** generator.uniform(-1, 1)
-        wide, high = round(math.sqrt(area * shape)), round(math.sqrt(area / shape))
-        if 0 < wide <= width and 0 < high <= height:
-            left, top = generator.integers(width - wide + 1), generator.integers(height - high + 1)
-            return int(left), int(top), int(left) + wide, int(top) + high
-    wide, high = min(width, max(1, round(height * 4 / 3))), min(height, max(1, round(width * 4 / 3)))
-    left, top = (width - wide) // 2, (height - high) // 2
-    return left, top, left + wide, top + high

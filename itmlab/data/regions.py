@@ -18,17 +18,17 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..errors import ItmlabError
-from ..storage import inside
+from ..storage import inside, ordinary
 from .captionset import CaptionSet
-from .entries import Caption, Entry, assemble, find_table, read_text
+from .entries import Caption, Entry, assemble, find_table, locate, read_text
 from .faults import Faults, one_line
 from .folder import read_captions
-from .pictures import NoPictures, decodes, each_checked, locate
+from .pictures import NoPictures, decodes, each_checked
 
 VOCABULARY = "objects_vocab.txt"
 OBJECTS = {"objects": "US", "objects_id": "iuf"}  # arrays that name objects, with their kinds of values
 SLACK = 0.05  # a box may reach so far over the edge, as shares of the image
-LARGEST_MEMBER = 2**30  # bytes of one array in an .npz: 2**30 is 60,000 regions of 2,048 numbers twice over
+LARGEST = 2**28  # bytes of all arrays in an .npz: 30,000 regions of 2,048 numbers
 
 
 class RegionFeatures(NamedTuple):
@@ -234,7 +234,7 @@ def read_tags(path: Path) -> dict[str, tuple[str, ...]]:
             objects = json.loads(value)
             objects = objects["objects"] if isinstance(objects, dict) else objects
             found[Path(name).stem] = tuple(str(one["class"]) for one in objects)
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             raise ItmlabError("no name, tab and JSON objects with a class", where=f"{path}:{number}") from None
     return found
 
@@ -258,11 +258,11 @@ def _tensor(values: np.ndarray) -> Tensor:
 def read_npy(path: Path) -> np.ndarray:
     """The `(image, region, feature)` array of an .npy file, memory-mapped; `(image, feature)` counts as one region."""
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise ItmlabError("no such file", where=str(path)) from None
+        array = np.load(ordinary(path), mmap_mode="r", allow_pickle=False)
+    except ItmlabError:
+        raise
     except Exception as error:  # numpy answers damage with ValueError, OSError, EOFError, SyntaxError, …
-        raise ItmlabError(f"not a readable .npy array ({one_line(error, 160)})", where=str(path)) from None
+        raise ItmlabError(f"not a readable .npy array ({_damage(error)})", where=str(path)) from None
     if not isinstance(array, np.ndarray) or array.ndim not in (2, 3) or array.dtype.kind != "f":
         shape = f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else "an archive"
         raise ItmlabError(f"not an array of numbers (image, region, feature) but {shape}", where=str(path))
@@ -280,15 +280,18 @@ def read_npz(path: Path, *, only: str | None = None) -> dict[str, np.ndarray]:
     members = [name for name in _members(path) if only in (None, name)]
     try:
         with np.load(path, allow_pickle=False) as archive:
-            content = {name: archive[name] for name in members}
+            content = {name: np.asarray(archive[name]) for name in members}  # of what is no array numpy gives bytes
     except Exception as error:  # as above, and the zip module's
-        raise ItmlabError(f"not a readable .npz of arrays ({one_line(error, 160)})", where=str(path)) from None
-    lengths = {name: len(array) for name, array in content.items()}
-    flat = any(content[name].ndim != 2 for name in ("features", "norm_bb") if name in content)
-    if flat or len(set(lengths.values())) != 1:
+        raise ItmlabError(f"not a readable .npz of arrays ({_damage(error)})", where=str(path)) from None
+    lengths = {len(array) if array.ndim else None for array in content.values()}
+    dimensions = {"features": (2,), "norm_bb": (2,), "conf": (1, 2)}
+    flat = any(
+        array.ndim not in dimensions.get(name, (1, 2)) or 0 in array.shape[1:] for name, array in content.items()
+    )
+    if flat or None in lengths or len(lengths) != 1:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in content.items())
         raise ItmlabError(f"arrays that do not belong together: {shapes}", where=str(path))
-    if not max(lengths.values()):
+    if lengths == {0}:
         raise ItmlabError("no region in it", where=str(path))
     if content["norm_bb"].shape[1] not in (4, 6, 7):
         raise ItmlabError(f"boxes of {content['norm_bb'].shape[1]} numbers, not 4, 6 or 7", where=str(path))
@@ -307,16 +310,24 @@ def read_npz(path: Path, *, only: str | None = None) -> dict[str, np.ndarray]:
 def _members(path: Path) -> list[str]:
     """The arrays to read, by the archive's list alone: a file is refused by its size before it is unpacked."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            sizes = {member.filename: member.file_size for member in archive.infolist()}
-    except FileNotFoundError:
-        raise ItmlabError("no such file", where=str(path)) from None
-    except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise ItmlabError(f"not a readable .npz ({one_line(error, 160)})", where=str(path)) from None
+        with zipfile.ZipFile(ordinary(path)) as archive:
+            listed = [(member.filename, member.file_size) for member in archive.infolist()]
+    except ItmlabError:
+        raise
+    except Exception as error:
+        raise ItmlabError(f"not a readable .npz ({_damage(error)})", where=str(path)) from None
+    sizes = dict(listed)
+    if len(sizes) != len(listed):
+        raise ItmlabError("two arrays of one name in it", where=str(path))
     members = [name for name in ("features", "norm_bb", "conf", *OBJECTS) if f"{name}.npy" in sizes]
     for name in ("features", "norm_bb"):
         if name not in members:
             raise ItmlabError(f"there is no {name!r} in it", where=str(path))
-    if any(sizes[f"{name}.npy"] > LARGEST_MEMBER for name in members):
-        raise ItmlabError(f"an array of more than {LARGEST_MEMBER} bytes", where=str(path))
+    if sum(sizes[f"{name}.npy"] for name in members) > LARGEST:
+        raise ItmlabError(f"its arrays have more than {LARGEST} bytes", where=str(path))
     return members
+
+
+def _damage(error: Exception) -> str:
+    """Why numpy cannot read a file; never its advice to allow pickles."""
+    return "it may hold Python objects" if "pickle" in str(error) else one_line(error, 160)

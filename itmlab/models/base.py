@@ -3,7 +3,9 @@
 A saved model is a directory of config.json, tokenizer.json and model.safetensors, read back without running code.
 """
 
+import pickle
 import warnings
+import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,8 +16,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ..errors import ItmlabError
-from ..storage import read_json, write_bytes, write_json
+from ..errors import ItmlabError, named
+from ..storage import NO_SEAL, ordinary, read_json, read_sealed, unusable, write_json, write_sealed
 from ..text.tokens import as_plain_text, encode_captions, load_tokenizer, save_tokenizer
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from .config import DualEncoderConfig
 
-# One a picture, given the picture and what resizes it; `data.pictures.Augmentation` makes them in training.
+# One a picture, given the picture and what resizes it; `data.batches.Augmentation` makes them in training.
 Changes = Sequence[Callable[..., "Image"]] | None
 CONFIG_FILE, WEIGHTS_FILE = "config.json", "model.safetensors"
 
@@ -47,6 +49,10 @@ class Model(nn.Module):
             what = f"the tokeniser has {len(tokenizer)} pieces and the model {config.vocabulary_size}"
             remedy = "use the tokeniser that the weights were trained with, or set vocabulary_size"
             raise ItmlabError(what, remedy=remedy)
+        highest = max([*tokenizer.get_vocab().values(), *tokenizer("")["input_ids"]], default=0)  # with its frame's
+        if exact and highest >= config.vocabulary_size:
+            what = f"the tokeniser has a piece number {highest}, the model 0…{config.vocabulary_size - 1}"
+            raise ItmlabError(what, remedy="use the tokeniser that the weights were trained with")
         self.config, self.tokenizer, self.captions_cut = config, as_plain_text(tokenizer), 0
 
     def prepare_captions(self, captions: Sequence[str]) -> dict[str, Tensor]:
@@ -77,7 +83,7 @@ class Model(nn.Module):
             raise ItmlabError(f"weights not finite as {dtype}: {listed(spoilt)}", where=str(directory))
         write_json(directory / CONFIG_FILE, self.config.to_dict())
         save_tokenizer(self.tokenizer, directory)
-        write_bytes(directory / WEIGHTS_FILE, save(weights, metadata={"format": "pt"}))
+        write_sealed(directory / WEIGHTS_FILE, save(weights, metadata={"sha256": NO_SEAL}))
 
     @classmethod
     def load(cls, directory: str | Path, *, attention: Literal["sdpa", "eager"] | None = None) -> Self:
@@ -89,30 +95,93 @@ class Model(nn.Module):
         values = read_json(directory / CONFIG_FILE, remedy="point at a directory that itmlab saved")
         if not isinstance(values, dict):
             raise ItmlabError("not a model configuration", where=str(directory / CONFIG_FILE))
-        config = cls.config_class.from_dict(values)
+        with named(directory / CONFIG_FILE):
+            config = cls.config_class.from_dict(values)
         if attention is not None:
             config = replace(config, attention=attention)
+        tokenizer, path = load_tokenizer(directory), directory / WEIGHTS_FILE
+        weights = read_weights(path)
         with torch.random.fork_rng(devices=[]):  # the fresh weights are thrown away: leave the caller's numbers alone
-            model = cls(config, load_tokenizer(directory))
-        fill(model, read_weights(directory / WEIGHTS_FILE), where=str(directory / WEIGHTS_FILE))
+            with torch.device("meta"):  # names and shapes alone: no more is made than the file has weights for
+                refuse_misfit(cls._outlined(config, tokenizer, directory), weights, where=str(path))
+            model = cls(config, tokenizer)
+        fill(model, weights, where=str(path))
         return model.eval()
+
+    @classmethod
+    def _outlined(cls, config: Any, tokenizer: "PreTrainedTokenizerFast", directory: Path) -> Self:
+        try:
+            with named(directory / CONFIG_FILE):
+                return cls(config, tokenizer)
+        except ItmlabError:
+            raise
+        except Exception as error:  # sizes beyond what torch can count, settings that `transformers` does not take
+            what = f"no model can be made of it: {str(error).strip().partition(chr(10))[0][:200]}"
+            raise ItmlabError(what, where=str(directory / CONFIG_FILE), remedy="save the model again") from None
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """The tensors of a safetensors file, which holds nothing that could be run."""
+    """The tensors of a safetensors file, which holds nothing that could be run; a damaged one is an ItmlabError."""
     from safetensors import SafetensorError
     from safetensors.torch import load
 
     try:
-        return load(path.read_bytes())
+        return load(read_sealed(path, remedy="save the model again"))
     except FileNotFoundError:
         raise ItmlabError("no such file", where=str(path), remedy="save the model again") from None
-    except SafetensorError as error:
+    except OSError as error:
+        raise unusable(error, path) from None
+    except (SafetensorError, KeyError, RuntimeError) as error:  # the last two: a type of number that torch lacks
         raise ItmlabError(f"not a safetensors file: {error}", where=str(path), remedy="save the model again") from None
 
 
+def read_pickled(path: Path, *, known: Sequence[type] = ()) -> Any:
+    """What `torch.save` wrote, of plain tensors, numbers, texts, lists and dictionaries (and `known` classes) alone.
+
+    Nothing in it is run: any other object is an ItmlabError, and so is a tensor of more numbers than the file holds.
+    """
+    ordinary(path)
+    try:
+        if zipfile.is_zipfile(path):  # torch stores without compression: what unpacks to more is not its own
+            with zipfile.ZipFile(path) as archive:
+                if sum(member.file_size for member in archive.infolist()) > path.stat().st_size:
+                    raise ValueError("compressed")
+        with torch.serialization.safe_globals(list(known)), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            content = torch.load(path, map_location="cpu", weights_only=True)
+        if _bytes_of(content) > 4 * path.stat().st_size:  # some twice, under two names
+            raise ValueError("one number read as many")
+        return content
+    except Exception as error:  # damage has many types; their words, torch's above all, are no advice to follow
+        reason = "it may hold code" if isinstance(error, pickle.UnpicklingError) else f"damaged: {type(error).__name__}"
+        raise ItmlabError(
+            f"not a file of plain tensors ({reason}), so it is not read",
+            where=str(path),
+            remedy="get it as .safetensors, or again from its source",
+        ) from None
+
+
+def _bytes_of(content: Any) -> int:
+    """The bytes of all tensors within; a ValueError for one that is no plain array of real numbers."""
+    if isinstance(content, Tensor):
+        odd = content.is_quantized, content.is_complex(), content.is_meta, content.is_nested
+        if content.layout != torch.strided or any(odd):
+            raise ValueError("no plain array")
+        return content.numel() * content.element_size()
+    parts = content.values() if isinstance(content, dict) else content if isinstance(content, list | tuple) else ()
+    return sum(map(_bytes_of, parts))
+
+
 def fill(model: nn.Module, weights: dict[str, Tensor], where: str) -> None:
-    """Put `weights` into `model`; what is missing, unexpected, of another shape or not finite is one ItmlabError."""
+    """Put `weights` into `model`; a missing, unexpected, misshapen, mistyped or infinite one is one ItmlabError."""
+    refuse_misfit(model, weights, where)
+    if spoilt := not_finite(weights):
+        raise ItmlabError(f"weights that are not finite: {listed(spoilt)}", where=where, remedy="save it again")
+    model.load_state_dict(weights)
+
+
+def refuse_misfit(model: nn.Module, weights: dict[str, Tensor], where: str) -> None:
+    """An ItmlabError unless `weights` have the names, shapes and types of those of `model`."""
     expected = model.state_dict()
     faults = {
         "missing": [name for name in expected if name not in weights],
@@ -122,14 +191,16 @@ def fill(model: nn.Module, weights: dict[str, Tensor], where: str) -> None:
             for name, value in weights.items()
             if name in expected and value.shape != expected[name].shape
         ],
+        "mistyped": [
+            f"{name} {value.dtype} for {expected[name].dtype}"
+            for name, value in weights.items()
+            if name in expected and value.is_floating_point() != expected[name].is_floating_point()
+        ],
     }
     what = "; ".join(f"{kind}: {listed(names)}" for kind, names in faults.items() if names)
     if what:
         what = f"the weights do not fit config.json: {what}"
         raise ItmlabError(what, where=where, remedy="keep the files of one save together")
-    if spoilt := not_finite(weights):
-        raise ItmlabError(f"weights that are not finite: {listed(spoilt)}", where=where, remedy="save it again")
-    model.load_state_dict(weights)
 
 
 def not_finite(weights: dict[str, Tensor]) -> list[str]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
 from ..errors import ItmlabError
-from ..fields import ABOVE_0, BELOW_1, FINITE, FROM_1, LATER, check_ranges, from_plain, hints_of, to_plain, typed
+from ..fields import ABOVE_0, BELOW_1, FINITE, LATER, Range, check_ranges, from_plain, hints_of, to_plain, typed
 
 Kind = Literal["scan_t2i", "scan_i2t", "sgr", "saf", "sgraf", "vsrn", "vsepp"]
 Form = Literal["uniter", "oscar"]
@@ -22,7 +22,9 @@ METHOD = ("aggregation", "lambda_softmax", "lambda_lse", "reasoning_steps", "gra
 RELEASED_VSRN = {"dropout": 0.2, "writer_dimension": 512, "batch_norm": True}
 
 # What a number may be unless its field's metadata say otherwise: whole ones are sizes, others shares, such as dropout.
-RANGES = {int: FROM_1, float: BELOW_1}
+RANGES: dict[type, Range] = {int: ((lambda value: 1 <= value <= 2**20), "1 to 1048576"), float: BELOW_1}
+# Layers and steps, of which each is made before any weight is seen.
+DEPTH: Range = (lambda value: 1 <= value <= 256), "1 to 256"
 
 
 class PlainConfig:
@@ -36,7 +38,8 @@ class PlainConfig:
                 object.__setattr__(self, item.name, value)  # the dataclass is frozen
                 kind = type(value[0] if isinstance(value, tuple) else value)
                 if kind in RANGES:
-                    check_ranges(self, "", **{item.name: item.metadata.get("range", RANGES[kind])})
+                    usual = DEPTH if item.name.endswith(("layers", "steps")) else RANGES[kind]
+                    check_ranges(self, "", **{item.name: item.metadata.get("range", usual)})
         except ItmlabError as fault:
             raise self.refused(fault.what, fault.remedy) from None
 
@@ -111,6 +114,10 @@ class DualEncoderConfig(PlainConfig):
             raise self.refused(f"a {self.image_tower} image tower goes with a {TOWERS[self.image_tower]} text tower")
         if self.image_tower == "clip" and self.image_pretrained != self.text_pretrained:
             raise self.refused("both CLIP towers come from one checkpoint, so both names must be the same")
+        for side, settings in (("image", self.image_settings), ("text", self.text_settings)):
+            layers = getattr(self, f"{side}_layers")
+            if (settings or {}).get("num_hidden_layers", layers) != layers:
+                raise self.refused(f"{side}_settings have another number of layers than the {side} tower's {layers}")
         if self.stem != "linear" and (self.image_tower == "clip" or self.image_pretrained is not None):
             raise self.refused("a convolutional stem is for a ViT trained from scratch")
         if self.image_size % self.patch_size:

@@ -5,6 +5,8 @@ et al., 2022, Sec. 2; METHODS 3).
 """
 
 import hashlib
+import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +19,7 @@ from torch.nn import functional
 from tqdm import tqdm
 
 from ..errors import ItmlabError
-from ..storage import read_json, write_json
+from ..storage import atomic_file, refuse_foreign, usable
 from ..text.tokens import encode_captions
 from .base import Changes, ImagePreparation, Model
 from .config import CrossEncoderConfig
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 HEADS = ("itm", "mlm", "wod", "woc")
+SCORES = "itmlab_scores"  # in the header of kept scores
 
 
 class CrossEncoderOutput(NamedTuple):
@@ -206,7 +209,8 @@ class CrossEncoder(Model):
 
         Each image is embedded once, one block of them at a time. `progress` shows a bar with the time left. `resume`
         names a file that keeps the rows already computed, so that a computation which was stopped goes on from there;
-        it is refused (an ItmlabError) when the model or the data are others, and so are scores that are not finite.
+        it is refused (an ItmlabError) when the model or the data are others, or when it is no file of scores, and so
+        are scores that are not finite.
         """
         if chunk < 1:
             raise ItmlabError(f"a chunk of {chunk} pairs is none", remedy="give chunk=1 or more")
@@ -216,7 +220,7 @@ class CrossEncoder(Model):
         count, sentences = len(next(iter(given.values()))), len(captions["input_ids"])
         device = self.pooler.weight.device
         at_once = max(1, chunk // max(sentences, 1))  # few sentences: several images share a forward pass
-        scores = _rows((count, sentences), resume, lambda: _fingerprint(self, given, captions, chunk))
+        scores, keep = _rows((count, sentences), resume, lambda: _fingerprint(self, given, captions, chunk))
         known = int((~np.isnan(scores).any(axis=1)).sum())
         buckets = list(_buckets(captions, min(chunk, max(sentences, 1))))
         shown = {"desc": "scoring", "unit": "image", "disable": not progress}
@@ -231,10 +235,9 @@ class CrossEncoder(Model):
                     remedy = "check its weights and the regions"
                     raise ItmlabError("the model gives scores that are not finite", remedy=remedy)
                 scores[rows] = block.numpy()
-                if isinstance(scores, np.memmap):
-                    scores.flush()
+                keep(rows)
                 bar.update(rows.stop - rows.start)
-        return torch.from_numpy(np.array(scores))
+        return torch.from_numpy(scores)
 
     def _block(
         self, images: EmbeddedRegions, captions: dict[str, Tensor], buckets: list[tuple[Int[Tensor, "bucket"], int]]
@@ -293,24 +296,44 @@ def _buckets(captions: dict[str, Tensor], size: int) -> Iterator[tuple[Int[Tenso
         yield numbers, int(lengths[numbers[-1]])
 
 
-def _rows(shape: tuple[int, int], path: str | Path | None, fingerprint: Callable[[], str]) -> np.ndarray:
-    """The matrix of scores, in memory or in a file that keeps finished rows; a row not yet computed is NaN."""
-    empty = np.full(shape, np.nan, np.float32)
+def _rows(
+    shape: tuple[int, int], path: str | Path | None, fingerprint: Callable[[], str]
+) -> tuple[np.ndarray, Callable[[slice], None]]:
+    """The matrix of scores, a row not yet computed NaN, and what puts finished rows into the file `path`.
+
+    The file is a safetensors file with the one tensor "scores", written whole at first, so that room for all of it is
+    there before anything is computed.
+    """
+    scores = np.full(shape, np.nan, np.float32)
     if path is None:
-        return empty
-    path = Path(path)
-    note, expected = path.with_name(path.name + ".json"), {"made_from": fingerprint()}
-    if note.exists() and path.exists() and path.stat().st_size == empty.nbytes:
-        if read_json(note) != expected:
+        return scores, lambda rows: None
+    tensor = {"dtype": "F32", "shape": shape, "data_offsets": [0, scores.nbytes]}
+    said = json.dumps({"__metadata__": {SCORES: "1", "made_from": fingerprint()}, "scores": tensor}).encode()
+    said += b" " * (-len(said) % 8)
+    header = len(said).to_bytes(8, "little") + said
+    refuse_foreign(path, SCORES)
+    with usable(path):
+        there = b""
+        if os.path.exists(path):
+            with open(path, "rb") as file:
+                there = file.read(len(header))
+        if there == header and os.path.getsize(path) == len(header) + scores.nbytes:
+            scores.flat = np.fromfile(path, np.float32, offset=len(header))
+        elif header.startswith(there.rstrip(b"\0")):  # no file yet, or one cut short
+            with atomic_file(path) as file:
+                file.write(header)
+                file.write(scores)
+        else:
             raise ItmlabError("these scores are of another model or other data", where=str(path), remedy="remove it")
-        return np.memmap(path, np.float32, "r+", shape=shape)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    note.unlink(missing_ok=True)
-    rows = np.memmap(path, np.float32, "w+", shape=shape)
-    rows[:] = empty
-    rows.flush()
-    write_json(note, expected)  # last: without it the file is begun anew
-    return rows
+
+    def keep(rows: slice) -> None:
+        with usable(path, kept=path), open(path, "r+b") as file:
+            file.seek(len(header) + rows.start * scores.strides[0])
+            file.write(scores[rows])
+            file.flush()
+            os.fsync(file.fileno())
+
+    return scores, keep
 
 
 def _fingerprint(model: CrossEncoder, images: dict[str, Tensor], captions: dict[str, Tensor], chunk: int) -> str:

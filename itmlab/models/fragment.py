@@ -9,7 +9,6 @@ What `preset="released"` changes stands where it is done; METHODS 5 has all of i
 """
 
 import argparse
-import pickle
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +21,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ..errors import ItmlabError
-from .base import fill, listed
+from .base import fill, listed, read_pickled, refuse_misfit
 from .config import LateInteractionConfig
 from .encoded import Encoded, Mask, Parts, masked_mean, unit
 from .matchers import ComparesParts, Scan, Sgraf
@@ -269,9 +268,9 @@ PUBLIC_NAMES = {
     r"2\.sim_tranglo_w": "matcher.whole",
     r"2\.sim_tranloc_w": "matcher.part",
     r"2\.sim_eval_w": "matcher.branches.0.answer",
-    r"2\.SGR_module\.(\d+)\.graph_query_w": "matcher.branches.0.inwards.{}",
-    r"2\.SGR_module\.(\d+)\.graph_key_w": "matcher.branches.0.outwards.{}",
-    r"2\.SGR_module\.(\d+)\.sim_graph_w": "matcher.branches.0.update.{}",
+    r"2\.SGR_module\.(\d{1,3})\.graph_query_w": "matcher.branches.0.inwards.{}",
+    r"2\.SGR_module\.(\d{1,3})\.graph_key_w": "matcher.branches.0.outwards.{}",
+    r"2\.SGR_module\.(\d{1,3})\.sim_graph_w": "matcher.branches.0.update.{}",
     r"2\.SAF_module\.attn_sim_w": "matcher.branches.0.significance",
     r"2\.SAF_module\.bn": "matcher.branches.0.norm",
 }
@@ -309,27 +308,34 @@ def load_matcher(
         config = LateInteractionConfig(**(_public_sizes(given, options) | settings))
     except KeyError as lacking:
         raise ItmlabError(f"the checkpoint lacks {lacking.args[0]}", where=str(path)) from None
+    except (ValueError, TypeError) as error:
+        if isinstance(error, ItmlabError):
+            raise
+        raise ItmlabError("its weights or options are not those of such a model", where=str(path)) from None
     with torch.random.fork_rng(devices=[]):
+        with torch.device("meta"):  # shapes first: no more is made than the file has weights for
+            outline = LateInteraction(config, tokenizer)
+        refuse_misfit(outline, _unread(outline) | given, where=str(path))
         torch.manual_seed(seed)
         model = LateInteraction(config, tokenizer)
-    own = {name: value for name, value in model.state_dict().items() if re.search(r"^writer\.|batches_tracked$", name)}
-    fill(model, own | given, where=str(path))
+    fill(model, _unread(model) | given, where=str(path))
     return model.eval()
+
+
+def _unread(model: nn.Module) -> dict[str, Tensor]:
+    """What no public checkpoint holds: VSRN's writer, and how many batches a normalisation has seen."""
+    return {name: value for name, value in model.state_dict().items() if re.search(r"^writer\.|batches_tracked$", name)}
 
 
 def _public(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The weights of a checkpoint by the number of their state and name, and its options."""
+    content = read_pickled(path, known=[argparse.Namespace])
     try:
-        with torch.serialization.safe_globals([argparse.Namespace]):
-            content = torch.load(path, map_location="cpu", weights_only=True)
         states = {f"{number}.{key}": value.float() if value.is_floating_point() else value
                   for number, state in enumerate(content["model"]) for key, value in state.items()}  # fmt: skip
         return states, vars(content.get("opt", argparse.Namespace()))
-    except OSError as error:
-        raise ItmlabError(f"cannot be read ({error.strerror})", where=str(path)) from None
-    except (pickle.UnpicklingError, RuntimeError, EOFError, AttributeError, KeyError, TypeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        what = f"not a checkpoint of SCAN, SGRAF or VSRN: {reason}"
+    except (AttributeError, KeyError, TypeError):
+        what = "not a checkpoint of SCAN, SGRAF or VSRN"
         raise ItmlabError(what, where=str(path), remedy="give the .pth.tar that its training wrote") from None
 
 

@@ -11,6 +11,7 @@ from torch.nn.functional import pad
 
 from ..data.batches import CachedRegions, Decoded, shown
 from ..data.captionset import CaptionSet
+from ..data.pictures import Pictures, Unread
 from .base import CutCaptions
 from .cross_encoder import CrossEncoder
 from .transformer import EmbeddedRegions
@@ -21,14 +22,15 @@ KEPT_BYTES = 2**29  # of pictures or regions kept in memory
 Rows = Int64[Tensor, "row"]
 
 
-def chunks(items: Any) -> Iterator[list]:
-    """`items` in lists of at most BATCH_SIZE, taken when they are needed.
+def chunks(items: Any) -> Iterator[Sequence]:
+    """`items` at most BATCH_SIZE at a time, taken when they are needed, and pictures when each is looked at.
 
     >>> [len(some) for some in chunks(range(100))]
     [64, 36]
     """
     for start in range(0, len(items), BATCH_SIZE):
-        yield [items[i] for i in range(start, min(start + BATCH_SIZE, len(items)))]
+        part = Unread(items, range(start, min(start + BATCH_SIZE, len(items))))
+        yield part if isinstance(items, Pictures | Unread) else list(part)
 
 
 def reads(model: nn.Module) -> Literal["pictures", "regions"]:
@@ -65,7 +67,9 @@ class ImageInputs:
     def __call__(self, images: Sequence[int], change: Callable[[int], Any] | None = None) -> dict[str, Tensor]:
         """What `embed_regions` of the model takes; `change` gives what is changed in a picture (`Changes`)."""
         changes = {} if change is None else {"changes": [change(image) for image in images]}
-        return on_device(self.model, self.model.prepare_images([self._one[image] for image in images], **changes))
+        some = Unread(self._one, images)
+        some = some if isinstance(self._one, Decoded) else list(some)
+        return on_device(self.model, self.model.prepare_images(some, **changes))
 
 
 def pieces_read(model: nn.Module, sentences: Sequence[str]) -> list[tuple[int, ...]]:

@@ -24,6 +24,7 @@ from .settings import (
     SamplerSettings,
     SynthesisSettings,
     TagsSettings,
+    TowerSettings,
 )
 
 # Dual encoders: base is FNE's A.2 (METHODS 1.5): ViT-base and BERT-base, B = 32, K = 8192, Adam 2e-5, a tenth of it
@@ -260,11 +261,15 @@ METHODS: dict[str, dict[str, Any]] = {
     "semi_hard": {"sampler": SamplerSettings("semi_hard")},
     "retrieved": {"sampler": SamplerSettings("retrieved"), "memory": True},
     "hardest_memory": {"sampler": SamplerSettings("hardest"), "memory": True},  # Table 3, without FNE
+    # controls: the same, of what the data's world calls false, and of what it calls true though not annotated
+    "oracle_true_negatives": {"sampler": SamplerSettings("oracle"), "memory": True},
+    "oracle_false_negatives": {"sampler": SamplerSettings("oracle", {"take": "false_negatives"}), "memory": True},
     "fne_without_memory": {"sampler": SamplerSettings("false_negative_eliminating")},  # Table 3, without MMM
     "fne": {"sampler": SamplerSettings("false_negative_eliminating"), "memory": True},
     # SAM beside the loss of its baselines; farthest negatives and τ = 10, as the paper says is best on the whole (5.4)
     "sam": {"loss": LossSettings("max_of_hinges"), "adaptive_margin": AdaptiveMarginSettings()},
     "info_nce": {"loss": LossSettings("info_nce")},
+    "towers": {"loss": None, "sampler": None, "towers": TowerSettings()},
     **{name: {} for name in (*CROSS_ENCODER, *CONTRAST)},
 }
 
@@ -344,7 +349,10 @@ def get(name: str, size: str = "tiny", preset: str = "paper") -> Recipe:
         return contrast_recipe(name, size)
     method = METHODS[name]
     memory = SIZES[size]["memory"] if method.get("memory") else None
-    recipe = Recipe(name=name, size=size, **{**SIZES[size], **method, "memory": memory})
+    sizes = dict(SIZES[size])
+    if name == "towers":  # nothing is matched: no recall to look at, nothing to warm up for
+        sizes["data"] = replace(sizes["data"], epochs=8, captions_per_image=2, validation=0, warm_up_epochs=0)
+    recipe = Recipe(name=name, size=size, **{**sizes, **method, "memory": memory})
     if size == "tiny" and recipe.sampler and recipe.sampler.kind == TINY_FNE.kind:
         return replace(recipe, sampler=TINY_FNE)
     return recipe

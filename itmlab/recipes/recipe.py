@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import ItmlabError
+from ..errors import ItmlabError, named
 from ..fields import LATER, check, did_you_mean, from_plain, replaced, to_plain
 from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
 from ..storage import read_json, write_json
@@ -36,6 +36,7 @@ class Recipe:
     start: str | None = field(default=None, metadata=LATER)
     extra_negatives: settings.ExtraNegatives | None = field(default=None, metadata=LATER)
     synthesis: settings.SynthesisSettings | None = field(default=None, metadata=LATER)
+    towers: settings.TowerSettings | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         check(bool(self.name), "name", self.name, "a name")
@@ -48,6 +49,9 @@ class Recipe:
             self._check_cross_encoder()
             return
         check(self.tags is None, "tags", self.tags, "null, as the model is no cross-encoder")
+        if self.towers is not None:
+            self._check_towers()
+            return
         check(self.loss is not None, "loss", self.loss, "an object with fields, as the model is no cross-encoder")
         parts = getattr(self.model, "compares_parts", False)
         writes = isinstance(self.model, LateInteractionConfig) and self.model.kind == "vsrn"
@@ -63,10 +67,19 @@ class Recipe:
         both = parts and sampled and further  # a sampler's statistics are of one scale
         check(not both, "sampler", kind, "null, as the model compares parts and, for some negatives, global features")
 
+    def _check_towers(self) -> None:
+        fits = isinstance(self.model, DualEncoderConfig) and self.model.image_tower == "vit"
+        check(fits, "towers", self.towers, "null, as the model is no ViT with a BERT")
+        for name in ("sampler", "loss", "memory", "adaptive_margin", "synthesis", "extra_negatives"):
+            check(getattr(self, name) is None, name, getattr(self, name), "null, as nothing is matched yet")
+        check(self.data.augmentation is None, "data", self.data.augmentation, "no augmentation: towers.py mirrors")
+        check(self.data.validation == 0, "data.validation", self.data.validation, "0, as nothing is matched yet")
+
     def _check_cross_encoder(self) -> None:
         check(self.tags is not None, "tags", self.tags, "an object with fields, as the model is a cross-encoder")
         for name in ("sampler", "loss", "memory", "adaptive_margin", "synthesis"):
             check(getattr(self, name) is None, name, getattr(self, name), "null, as the model is a cross-encoder")
+        check(self.towers is None, "towers", self.towers, "null, as the model is a cross-encoder")
         file = self.tags.makes_sentences and self.tags.generator == "file"
         given = self.extra_negatives and self.extra_negatives.path
         check(not file or given is not None, "extra_negatives", given, "a path, as tags.generator is 'file'")
@@ -115,7 +128,5 @@ class Recipe:
     @classmethod
     def load(cls, path: str | Path) -> "Recipe":
         """Read a recipe from a JSON file."""
-        try:
+        with named(path):
             return cls.from_json(read_json(path))
-        except ItmlabError as error:
-            raise error if str(path) in str(error) else ItmlabError(str(error), where=str(path)) from None

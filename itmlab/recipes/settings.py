@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .. import samplers
-from ..data.pictures import Augmentation
+from ..data.batches import Augmentation
 from ..errors import ItmlabError
 from ..fields import ABOVE_0, BELOW_1, FROM_0, FROM_1, LATER, check, check_ranges, did_you_mean, typed
 from ..losses.contrastive import NOISE
@@ -161,7 +161,7 @@ class DataSettings:
 
     Augmentation, of pictures in training alone: `crop` takes a random box with a share of the area in this range,
     `flip` mirrors this share of the pictures, `randaugment` changes by so many operations of a magnitude 0 to 10
-    (`data.pictures.Augmentation`). A mirrored picture makes "left" and "right" of a caption wrong; `scenes` has none.
+    (`data.batches.Augmentation`). A mirrored picture makes "left" and "right" of a caption wrong; `scenes` has none.
     """
 
     batch_size: int = 32
@@ -194,6 +194,17 @@ class DataSettings:
         """What changes pictures in training, if anything does."""
         found = Augmentation(self.crop, self.flip, self.randaugment)
         return None if found == Augmentation() else found
+
+
+@dataclass(frozen=True)
+class TowerSettings:
+    """Pretraining of a ViT by what a world says of each patch, of BERT by `masked` word pieces, unaligned."""
+
+    masked: float = 0.15
+
+    def __post_init__(self) -> None:
+        check_ranges(self, "towers", masked=BELOW_1)
+        check(self.masked > 0, "towers.masked", self.masked, "more than 0")
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,23 @@ pointer names a directory that was wholly on the disk before the pointer was.
 import json
 import os
 import shutil
+import warnings
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import load_file, save
+from safetensors.torch import save
 from torch import Tensor
 
 from ..errors import ItmlabError
-from ..storage import inside, read_json, sync_directory, write_bytes, write_json
+from ..models.base import read_weights
+from ..storage import NO_SEAL, inside, ordinary, read_json, read_sealed, sync_directory, usable, write_sealed
 
 Tensors = dict[str, dict[str, Tensor]]  # part (model, optimiser, ...) -> name -> tensor
+ANEW = "train into a new directory"
 
 
 class Checkpoints:
-    """The checkpoints under `directory`, of which the newest is kept."""
+    """The checkpoints under `directory`, of which the newest is kept; each file bears its checksum."""
 
     def __init__(self, directory: Path):
         self.directory = directory
@@ -35,39 +38,53 @@ class Checkpoints:
         shutil.rmtree(home, ignore_errors=True)  # a leftover of a kill before the switch
         for part, named in tensors.items():
             plain = {key: value.detach().cpu().contiguous().clone() for key, value in named.items()}
-            write_bytes(home / f"{part}.safetensors", save(plain))
+            write_sealed(home / f"{part}.safetensors", save(plain, metadata={"sha256": NO_SEAL}))
         sync_directory(self.directory)
-        write_json(self.pointer, {"tensors": name, "parts": sorted(tensors), "position": position})
-        self._forget_all_but(name)
+        self.point_at(name, sorted(tensors), position)
 
     def finish(self, position: dict[str, Any]) -> None:
         """Say that the run is complete, and drop the tensors that only resuming needs."""
-        write_json(self.pointer, {"tensors": None, "parts": [], "position": position})
-        self._forget_all_but(None)
+        self.point_at(None, [], position)
+
+    def point_at(self, name: str | None, parts: list[str], position: dict[str, Any]) -> None:
+        """Switch to the tensors in the directory `name`, and drop all others."""
+        said = {"tensors": name, "parts": parts, "position": position, "sha256": NO_SEAL}
+        write_sealed(self.pointer, (json.dumps(said, indent=2, allow_nan=False) + "\n").encode())
+        self.forget_others()
 
     def read_pointer(self) -> dict[str, Any]:
-        """What the pointer file says; empty before the first checkpoint."""
-        return read_json(self.pointer) if self.pointer.exists() else {}
+        """What the pointer file says; empty before the first checkpoint, an ItmlabError if it is damaged."""
+        if not self.pointer.exists():
+            return {}
+        said = read_json(self.pointer, remedy=ANEW)
+        read_sealed(self.pointer, remedy=ANEW)
+        kinds = {"tensors": (str, type(None)), "parts": list, "position": dict}
+        if not isinstance(said, dict) or not all(isinstance(said.get(name, 0), kind) for name, kind in kinds.items()):
+            raise ItmlabError("not the state of a run", where=str(self.pointer), remedy=ANEW)
+        return said
 
     def load(self) -> tuple[Tensors, dict[str, Any]] | None:
         """The newest checkpoint's tensors and position, or None before the first; a damaged one is an ItmlabError."""
         pointer = self.read_pointer()
         if not pointer:
             return None
+        home = self.directory if pointer["tensors"] is None else inside(self.directory, pointer["tensors"])
+        files = {str(part): inside(home, f"{part}.safetensors") for part in pointer["parts"]}
         try:
-            name, parts, position = pointer["tensors"], pointer["parts"], pointer["position"]
-            home = self.directory if name is None else inside(self.directory, name)
-            return {part: load_file(inside(home, f"{part}.safetensors")) for part in parts}, position
-        except ItmlabError:
-            raise
-        except Exception as error:  # safetensors has an error class of its own for each way to be damaged
-            what, remedy = f"the resume state cannot be read: {error}", "train into a new directory"
-            raise ItmlabError(what, where=str(self.pointer), remedy=remedy) from None
+            return {part: read_weights(path) for part, path in files.items()}, pointer["position"]
+        except ItmlabError as error:
+            what = f"the resume state cannot be read: {error.what}"
+            raise ItmlabError(what, where=error.where, remedy=ANEW) from None
 
-    def _forget_all_but(self, name: str | None) -> None:
-        for home in self.directory.glob("step-*"):
-            if home.name != name:
-                shutil.rmtree(home, ignore_errors=True)
+    def others(self) -> list[Path]:
+        """Tensors that the pointer does not name: of a process killed before or after it switched to others."""
+        name = self.read_pointer().get("tensors")
+        return [home for home in self.directory.glob("step-*") if home.name != name]
+
+    def forget_others(self) -> None:
+        """Drop all tensors but those that the pointer names."""
+        for home in self.others():
+            shutil.rmtree(home, ignore_errors=True)
 
 
 class JsonLines:
@@ -93,11 +110,25 @@ class JsonLines:
         os.fsync(self._file.fileno())
         return self._file.tell()
 
-    def cut(self, length: int) -> None:
-        """Forget what was written after the first `length` bytes."""
-        if self._file:
-            self._file.truncate(length)
-            self._file.seek(0, os.SEEK_END)
+    def cut(self, length: int | None = None) -> None:
+        """Forget what was written after the first `length` bytes (None: after the last whole line).
+
+        Where these are no longer all there, or no JSON lines, what follows the last good one goes too, with a warning.
+        """
+        if not self._file:
+            return
+        good = kept = 0
+        for line in self.path.read_bytes()[:length].split(b"\n")[:-1]:
+            try:
+                _record(line)
+            except ValueError:
+                break
+            good, kept = good + len(line) + 1, kept + 1
+        if length is not None and good < length:
+            what = f"{self.path}: damaged or cut after line {kept}, so the record goes on from there"
+            warnings.warn(what, stacklevel=2)
+        self._file.truncate(good)
+        self._file.seek(0, os.SEEK_END)
 
     def close(self) -> None:
         """Put everything on the disk and let go of the file."""
@@ -110,11 +141,26 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
     """All records of a JSON-lines file, recall's cut-offs as numbers; a last line cut short by a kill is left out."""
     if not path.exists():
         return []
-    lines = path.read_bytes().split(b"\n")[:-1]
+    records = []
+    with usable(path):
+        lines = ordinary(path).read_bytes().split(b"\n")[:-1]
+    for number, line in enumerate(lines, 1):
+        try:
+            records.append(_record(line))
+        except ValueError as error:
+            raise ItmlabError(f"not JSON lines: {error}", where=f"{path}:{number}") from None
+    return records
+
+
+def _record(line: bytes) -> dict[str, Any]:
+    """The object that a line holds, else a ValueError."""
     try:
-        return [json.loads(line, object_hook=numbered) for line in lines]
-    except ValueError as error:
-        raise ItmlabError(f"not JSON lines: {error}", where=str(path)) from None
+        record = json.loads(line, object_hook=numbered)
+    except RecursionError:
+        raise ValueError("brackets within brackets without end") from None
+    if not isinstance(record, dict):
+        raise ValueError("no object with fields")
+    return record
 
 
 def numbered(record: dict[str, Any]) -> dict[Any, Any]:

@@ -1,8 +1,9 @@
 """A run directory: whose it is, what it begins from, and that it is gone on with by the same recipe and data only."""
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,12 @@ from torch import nn
 from .. import models
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
+from ..fields import join, shown
 from ..models import CrossEncoder, OscarDualEncoder, OscarDualEncoderConfig
-from ..models.base import CONFIG_FILE
+from ..models.base import CONFIG_FILE, WEIGHTS_FILE
 from ..recipes.recipe import Recipe
-from ..storage import read_json, write_json
+from ..storage import ordinary, read_json, write_json
+from ..text.tokens import NAMES_FILE, VOCABULARY_FILE
 from .checkpoint import shipped_directory, shipped_names
 
 if TYPE_CHECKING:
@@ -135,63 +138,106 @@ def _has_learnt_to_correct(home: Path) -> bool:
 def file_hash(path: Path) -> str:
     """SHA-256 of a file; one that cannot be read is an ItmlabError."""
     try:
-        with open(path, "rb") as file:
+        with open(ordinary(path), "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise ItmlabError(f"cannot be read ({error.strerror})", where=str(path)) from None
 
 
+# What lies in a run's directory. The seconds of its epochs tell one that was trained in from one exported to.
+TIMINGS_FILE = "timings.jsonl"
+MODEL_FILES = (CONFIG_FILE, VOCABULARY_FILE, NAMES_FILE, WEIGHTS_FILE)
+RUN_FILES = ("recipe.json", "data.json", "inputs.json", "history.jsonl", TIMINGS_FILE, *MODEL_FILES)
 ANOTHER = "train into another directory, or delete this one"
 
 
 @contextmanager
 def held(directory: Path) -> Iterator[None]:
-    """Keep other processes from training in `directory` meanwhile; the system lets go of it however this one ends."""
+    """Keep other processes from training in `directory` meanwhile; the system lets go of it however this one ends.
+
+    Whoever is refused has made nothing, and folders made for the lock go with it if nothing else came into them.
+    """
     try:
         import fcntl
     except ImportError:  # not on Windows, which goes without
         yield
         return
-    directory.mkdir(parents=True, exist_ok=True)
-    with open(directory / "lock", "ab") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            what, remedy = "another process is training here", "wait for it, or train into another directory"
-            raise ItmlabError(what, where=str(directory), remedy=remedy) from None
-        yield
+    made = [one for one in (directory, *directory.parents) if not one.exists()]
+    path = directory / "lock"
+    while True:
+        directory.mkdir(parents=True, exist_ok=True)
+        with open(path, "ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                what, remedy = "another process is training here", "wait for it, or train into another directory"
+                raise ItmlabError(what, where=str(directory), remedy=remedy) from None
+            if os.fstat(file.fileno()).st_nlink == 0:
+                continue  # who held it has removed it between `open` and `flock`
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+                for one in made:
+                    with suppress(OSError):  # not empty
+                        one.rmdir()
+            return
 
 
-def begin(directory: Path, recipe: Recipe, data: CaptionSet, *, resume: bool) -> None:
-    """Write recipe.json and data.json, or see that those there are the same; an ItmlabError says what differs."""
-    for left in (*directory.glob(".*.tmp"), *directory.glob("resume/.*.tmp")):
-        left.unlink()  # of a process killed while writing
-    described = {
+def described(recipe: Recipe, data: CaptionSet) -> dict[str, Any]:
+    """By file name, what a run's folder says of where the run comes from."""
+    about = {
         "name": data.name,
         "images": len(data),
         "captions": len(data.captions),
         "splits": {name: len(indices) for name, indices in data.splits.items()},
         "fingerprint": data.fingerprint,
     }
-    files = {"recipe": (directory / "recipe.json", recipe.to_json()), "data": (directory / "data.json", described)}
     read = inputs(recipe)
-    if read:
-        files["input"] = (directory / "inputs.json", read)
-    for what, (path, value) in files.items():
-        if not path.exists():
-            write_json(path, value)
-            continue
-        if not resume:
-            raise ItmlabError("there is a run here already", where=str(directory), remedy=f"resume it, or {ANOTHER}")
-        difference = first_difference(read_json(path), value)
+    return {"recipe.json": recipe.to_json(), "data.json": about, **({"inputs.json": read} if read else {})}
+
+
+def refuse_another(directory: Path, origin: dict[str, Any], *, resume: bool) -> None:
+    """An ItmlabError if anything but a run of this `origin` (see `described`) lies in `directory`; writes nothing.
+
+    A run that failed or was killed before it kept weights or a checkpoint is in nobody's way.
+    """
+    there = [name for name in (*RUN_FILES, "resume/state.json") if (directory / name).exists()]
+    if there and there[0] != "recipe.json":
+        raise ItmlabError(f"{there[0]} lies here, and no recipe.json of its run", where=str(directory), remedy=ANOTHER)
+    if not is_begun(directory):
+        return
+    if not resume:
+        raise ItmlabError("there is a run here already", where=str(directory), remedy=f"resume it, or {ANOTHER}")
+    for name, here in origin.items():
+        what, path = name.removesuffix("s.json").removesuffix(".json"), directory / name
+        difference = first_difference(read_json(path, remedy=ANOTHER), here) if path.exists() else None
         if difference:
             raise ItmlabError(f"this run has another {what}: {difference}", where=str(directory), remedy=ANOTHER)
+
+
+def is_begun(directory: Path) -> bool:
+    """Whether a run has kept anything here that training goes on from."""
+    return any((directory / name).exists() for name in (WEIGHTS_FILE, "resume/state.json"))
+
+
+def begin(directory: Path, origin: dict[str, Any]) -> None:
+    """Say of which `origin` the run here is; under the lock, as it replaces what one left that never began."""
+    new = not is_begun(directory)
+    for folder in (directory, directory / "resume"):
+        for left in (left for name in (*RUN_FILES, "state.json") for left in folder.glob(f".{name}.*.tmp")):
+            left.unlink(missing_ok=True)  # of a process killed while writing
+    for name in ("recipe.json", "data.json", "inputs.json"):
+        if name in origin and (new or not (directory / name).exists()):
+            write_json(directory / name, origin[name])
+        elif new:
+            (directory / name).unlink(missing_ok=True)
 
 
 def first_difference(there: Any, here: Any, field: str = "") -> str | None:
     """In words, the first field in which two JSON values differ."""
     if isinstance(there, dict) and isinstance(here, dict):
-        paths = {name: f"{field}.{name}" if field else name for name in here | there}
+        paths = {name: join(field, name) for name in here | there}
         found = (first_difference(there.get(name), here.get(name), path) for name, path in paths.items())
         return next(filter(None, found), None)
-    return None if there == here else f"{field} is {there!r} there and {here!r} here"
+    return None if there == here else f"{field} is {shown(there)} there and {shown(here)} here"

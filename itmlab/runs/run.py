@@ -1,6 +1,5 @@
 """A trained run: its recipe, its record, its model, and what one asks of them."""
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -15,14 +14,13 @@ from torch import Tensor, nn
 from ..data.captionset import CaptionSet
 from ..data.pictures import read_image
 from ..errors import ItmlabError, MissingPart
-from ..metrics import retrieval
 from ..models import CrossEncoder
 from ..models.pairs import compares_parts, looked_at, reads
 from ..recipes.recipe import Recipe
 from ..storage import write_bytes
 from .checkpoint import Checkpoints, read_json_lines, shipped_directory, shipped_names
-from .directory import kind_of
-from .scores import CUTOFFS, check_pools, embed_captions, embed_images, evaluate, similarity
+from .directory import MODEL_FILES, RUN_FILES, TIMINGS_FILE, held, kind_of
+from .scores import CUTOFFS, check_pools, embed_captions, embed_images, evaluate, similarity, tables
 from .search import Hits, Index, PairSearch
 
 MANY_PAIRS = 100_000  # half a minute of a small cross-encoder
@@ -55,13 +53,13 @@ class Run:
     @property
     def epochs(self) -> list[dict[str, Any]]:
         """The records of epochs: mean loss, and recall on the validation split as `evaluate` gives it."""
-        return [record for record in self.history if record["kind"] == "epoch"]
+        return [record for record in self.history if record.get("kind") == "epoch"]
 
     @property
     def finished(self) -> bool:
         """Whether it was trained to the end of its recipe."""
         pointer = Checkpoints(self.directory / "resume").read_pointer()
-        return bool(pointer) and pointer["position"]["finished"]
+        return bool(pointer) and pointer["position"].get("finished") is True
 
     @cached_property
     def model(self) -> nn.Module:
@@ -143,19 +141,28 @@ class Run:
         return scores, indices
 
     def export(self, directory: str | Path, dtype: Literal["float16", "float32"] = "float16") -> "Run":
-        """Write what using the run takes (recipe, data's description, record, weights) without what resuming takes."""
+        """Write what using the run takes (recipe, data's description, record, weights) without what resuming takes.
+
+        An earlier export is replaced; a run that was trained there, or other files of these names, are an ItmlabError.
+        """
         directory = Path(directory)
         if directory.resolve() == self.directory.resolve():
             what, remedy = "a run cannot be exported onto itself", "name another directory"
             raise ItmlabError(what, where=str(directory), remedy=remedy)
-        self.model.save(directory, dtype=dtype)
-        for name in ("recipe.json", "data.json", "inputs.json", "history.jsonl"):
-            if (self.directory / name).exists():
-                write_bytes(directory / name, (self.directory / name).read_bytes())
-        pointer = Checkpoints(self.directory / "resume").read_pointer()
-        if pointer.get("position"):
-            shutil.rmtree(directory / "resume", ignore_errors=True)
-            Checkpoints(directory / "resume").finish({**pointer["position"], "finished": True})
+        with held(directory / "resume"):
+            state = Checkpoints(directory / "resume")
+            there = next((name for name in RUN_FILES if (directory / name).exists()), None)
+            exported = (state.read_pointer() or {"tensors": ""})["tensors"] is None
+            if there and (not exported or (directory / TIMINGS_FILE).exists()):
+                what, remedy = f"{there} lies here, and it is no export", "name another directory, or delete this one"
+                raise ItmlabError(what, where=str(directory), remedy=remedy)
+            position = Checkpoints(self.directory / "resume").read_pointer().get("position", {})
+            state.finish({**position, "finished": False})  # first, so that an export that was killed is known as one
+            self.model.save(directory, dtype=dtype)
+            for name in RUN_FILES:
+                if name not in (TIMINGS_FILE, *MODEL_FILES) and (self.directory / name).exists():
+                    write_bytes(directory / name, (self.directory / name).read_bytes())
+            state.finish({**position, "finished": True})
         return Run(directory)
 
 
@@ -184,12 +191,18 @@ class Ensemble:
         return total / len(self.runs)
 
     def evaluate(
-        self, data: CaptionSet, split: str | None = "test", folds: int = 1, ks: Sequence[int] = CUTOFFS
+        self,
+        data: CaptionSet,
+        split: str | None = "test",
+        folds: int = 1,
+        ks: Sequence[int] = CUTOFFS,
+        relevance: Literal["cider", "spice"] | None = None,
+        truth: bool = False,
     ) -> dict[str, Any]:
-        """Recall as `Run.evaluate` gives it."""
-        data = data if split is None else data.split(split)
-        check_pools(data, ks, folds=folds)
-        return retrieval(self.similarity(data), data.positives, ks=ks, folds=folds)
+        """What `Run.evaluate` gives, of the mean similarities."""
+        data, options = data if split is None else data.split(split), {"folds": folds, "relevance": relevance}
+        check_pools(data, ks, **options, truth=truth)
+        return tables(self.similarity(data), data, ks=ks, **options, truth=truth)
 
 
 def ensemble(runs: Sequence[Run]) -> Ensemble:

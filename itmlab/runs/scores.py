@@ -21,7 +21,7 @@ from ..metrics.ranking import blocks, check_k, require_positives
 from ..models import CrossEncoder, EmbeddedRegions, Encoded, joined
 from ..models.encoded import evaluating
 from ..models.pairs import chunks, compares_parts, looked_at, on_device
-from ..storage import write_bytes, write_json
+from ..storage import refuse_foreign, usable, write_bytes, write_json
 
 CROSS_ENCODER_IMAGES, PARTS_IMAGES = 8, 50  # scored with all captions before anything may interrupt
 CUTOFFS = (1, 5, 10)  # of the recalls that the field reports, and of their sum
@@ -54,12 +54,22 @@ def evaluate(
     true of the pictures, as `metrics.truth_retrieval`. ItmlabError, before scoring: as `check_pools`, truth without a
     world.
     """
-    check_pools(data, ks, folds=folds, relevance=relevance)
-    if truth and data.world is None:
-        remedy = 'leave truth out, or take data with a world: load("scenes")'
-        raise ItmlabError("nobody knows all that is true of these pictures, the data has no world", remedy=remedy)
+    check_pools(data, ks, folds=folds, relevance=relevance, truth=truth)
     with evaluating(model):
         scores = similarity(model, data, between=between, progress=progress, resume=resume)
+    return tables(scores, data, folds=folds, ks=ks, relevance=relevance, truth=truth)
+
+
+def tables(
+    scores: Float[Tensor, "image caption"],
+    data: CaptionSet,
+    *,
+    folds: int = 1,
+    ks: Sequence[int] = CUTOFFS,
+    relevance: Kind | None = None,
+    truth: bool = False,
+) -> dict[str, Any]:
+    """What `evaluate` says, of scores that are there."""
     table = retrieval(scores, data.positives, ks=ks, folds=folds)
     if truth:
         table["truth"] = truth_retrieval(scores, data.world.truth(), data.positives, ks=ks, folds=folds)
@@ -78,13 +88,18 @@ def check_pools(
     *,
     folds: int = 1,
     relevance: Kind | None = None,
+    truth: bool = False,
     where: str | None = None,
     remedy: str | None = None,
 ) -> None:
     """An ItmlabError where a k is above the images or captions of a pool, or an image has no caption (METHODS 2.3).
 
-    With a `relevance` the k candidates are those that are left without a query's ground truth, which NCS(N) leaves out.
+    With a `relevance` the k candidates are those that are left without a query's ground truth, which NCS(N) leaves out;
+    `truth` asks for a world.
     """
+    if truth and data.world is None:
+        told = 'leave truth out, or take data with a world: load("scenes")'
+        raise ItmlabError("nobody knows all that is true of these pictures, the data has no world", remedy=told)
     require_positives(data.image_of_caption, len(data), "image")
     if relevance not in (None, *RELEVANCES):
         raise ItmlabError(f"no relevance {relevance!r}", remedy=did_you_mean(relevance, RELEVANCES))
@@ -244,11 +259,21 @@ def _pooled(model: nn.Module, items: Any, of: str, between: Between) -> Features
     return torch.cat([encode(on_device(model, prepare(part))).pooled.float().cpu() for part in parts])
 
 
-def write_embeddings(run: Any, data: CaptionSet, path: str | Path) -> tuple[int, int]:
-    """Write the features of `data` as safetensors, their ids beside it as JSON; counts of images and captions."""
+FEATURES = "itmlab_features"  # in the metadata and the ids of features, which alone are overwritten
+
+
+def write_embeddings(run: Any, data: CaptionSet, path: str | Path, *, force: bool = False) -> tuple[int, int]:
+    """Write the features of `data` as safetensors, their ids beside it as JSON; counts of images and captions.
+
+    Another file that lies at either place is an ItmlabError unless `force`.
+    """
     path = Path(path)
+    refuse_foreign(path, FEATURES, force=force)
+    beside = path.with_suffix(".ids.json")
+    refuse_foreign(beside, FEATURES, force=force)
     images, captions = embed(run.model, data)
-    image_of_caption = data.image_of_caption.clone()
-    write_bytes(path, save({"images": images, "captions": captions, "image_of_caption": image_of_caption}))
-    write_json(path.with_suffix(".ids.json"), {"images": data.image_ids, "captions": data.caption_ids})
+    features = {"images": images, "captions": captions, "image_of_caption": data.image_of_caption.clone()}
+    write_bytes(path, save(features, metadata={FEATURES: "1"}))
+    with usable(kept=path):
+        write_json(beside, {FEATURES: 1, "images": data.image_ids, "captions": data.caption_ids})
     return len(images), len(captions)

@@ -178,12 +178,15 @@ class Hits:
         return "\n".join([f"{self.of} nearest to {query}:", *lines])
 
     def _repr_html_(self) -> str:
-        cells = [
-            f'<figure style="margin:0;width:{THUMBNAIL + 16}px">{thumbnail(picture)}'
+        found = [
             f'<figcaption style="font-size:12px"><b>{score:+.3f}</b> {html.escape(caption)}'
-            f'<br><span style="opacity:.6">{html.escape(id_)}</span></figcaption></figure>'
-            for picture, score, caption, id_ in zip(self.images, self.scores, self.captions, self.ids, strict=True)
+            f'<br><span style="opacity:.6">{html.escape(id_)}</span></figcaption>'
+            for score, caption, id_ in zip(self.scores, self.captions, self.ids, strict=True)
         ]
+        # Sentences alone, a line each: a picture with each would read as if it had been found.
+        pictures = map(thumbnail, self.images) if self.of == "images" else [""] * len(self)
+        style = f"margin:0;width:{f'{THUMBNAIL + 16}px' if self.of == 'images' else '100%'}"
+        cells = [f'<figure style="{style}">{one}{words}</figure>' for one, words in zip(pictures, found, strict=True)]
         query = html.escape(self.query) if isinstance(self.query, str) else thumbnail(self.query)
         shelf = '<div style="display:flex;flex-wrap:wrap;gap:12px">' + "".join(cells) + "</div>"
         return f'<p style="margin:4px 0">{html.escape(self.of)} nearest to <i>{query}</i></p>{shelf}'

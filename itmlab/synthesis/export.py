@@ -5,6 +5,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from glob import escape
 from itertools import groupby
@@ -16,11 +17,11 @@ from tqdm import tqdm
 from ..data.captionset import CaptionSet
 from ..data.entries import wrong_caption
 from ..errors import ItmlabError
-from ..storage import atomic_file, sync_directory
+from ..storage import atomic_file, refuse_foreign, sync_directory, usable
 from ..text import parse
 from .formats import format_of, read_header, write_file
 from .negative import Generate, Negative
-from .rows import COUNTS, Header, Row, full_header, refuse_other, to_json, to_row, wrong_row
+from .rows import COUNTS, MARK, Header, Row, full_header, refuse_other, to_json, to_row, wrong_row
 
 Score = Callable[[Sequence[int], Sequence[str]], Iterable[float]]  # image numbers and sentences → a match each
 Fluency = Callable[[Sequence[str]], Iterable[float]]  # sentences → a perplexity each
@@ -54,6 +55,7 @@ def export_negatives(
     fluency: Fluency | None = None,
     truth: bool = True,
     resume: bool = True,
+    force: bool = False,
     progress: bool = False,
 ) -> Exported:
     """Write the negatives that `generate(captions, graphs, image_captions, *, generator)` makes of every caption.
@@ -64,35 +66,38 @@ def export_negatives(
     at their images. `score(image numbers, sentences)` and `fluency(sentences)` fill in what the generator left open,
     and with `truth` a set with a world gives its labels. Work in progress lies in `out` + ".part": killed at any
     moment, the same call goes on there and ends in the same bytes; `out` itself is whole whenever it exists. An `out`
-    (or part) that was made otherwise is an ItmlabError unless `resume=False`, which begins anew.
+    (or part) that was made otherwise is an ItmlabError unless `resume=False`, which begins anew, and one that is no
+    file of negatives unless `force=True`.
     """
     out = Path(out)
     kind = format_of(out, format)
     truth = truth and data.world is not None
     header = full_header(header, data, format=kind, seed=seed, batch=batch, truth=truth)
     part = out.with_name(f"{out.name}.part")
-    if resume and out.exists():
+    there, begun = (refuse_foreign(path, MARK, force=force) for path in (out, part))
+    if resume and there:
         found = read_header(out)
         refuse_other({name: value for name, value in found.items() if name not in COUNTS}, header, out)
         part.unlink(missing_ok=True)  # of a process killed between its last two steps
         return Exported(out, **{name: found[name] for name in COUNTS})
     maker = RowMaker(data, generate, seed, conditioned, score, fluency, truth)
-    journal, number = Journal(part, header, resume=resume), len(data.captions)
-    finished = False
-    try:
-        for left in out.parent.glob(f".{escape(out.name)}.*.tmp"):
-            left.unlink()  # of a process killed while writing
-        done = journal.counts["batches"]
-        starts = range(done * batch, number, batch)
-        told = {"initial": done, "total": done + len(starts), "disable": not progress}
-        for start in tqdm(starts, desc="making negatives", unit="batch", **told):
-            journal.add(*maker.rows(range(start, min(start + batch, number))))
-        counts = {name: number if name == "captions" else journal.counts[name] for name in COUNTS}
-        with atomic_file(out) as file:
-            write_file(file, kind, {**header, **counts}, journal.rows())
-        finished = True
-    finally:
-        journal.close(remove=finished)
+    with usable(kept=part):
+        journal, number = Journal(part, header, resume=resume and begun), len(data.captions)
+        finished = False
+        try:
+            for left in out.parent.glob(f".{escape(out.name)}.*.tmp"):
+                left.unlink()  # of a process killed while writing
+            done = journal.counts["batches"]
+            starts = range(done * batch, number, batch)
+            told = {"initial": done, "total": done + len(starts), "disable": not progress}
+            for start in tqdm(starts, desc="making negatives", unit="batch", **told):
+                journal.add(*maker.rows(range(start, min(start + batch, number))))
+            counts = {name: number if name == "captions" else journal.counts[name] for name in COUNTS}
+            with atomic_file(out) as file:
+                write_file(file, kind, {**header, **counts}, journal.rows())
+            finished = True
+        finally:
+            journal.close(remove=finished)
     return Exported(out, **counts)
 
 
@@ -179,8 +184,10 @@ class Journal:
 
     def __init__(self, path: Path, header: Header, *, resume: bool = True):
         self.path, self.counts = path, Counter()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b")
+        with usable(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b")
+        beginning = False
         try:
             self._hold()
             whole = 0  # bytes of the lines that were finished
@@ -191,11 +198,14 @@ class Journal:
                     self._count(found)
                 whole += len(line)
             self._file.truncate(whole)
-            if whole == 0:
+            if beginning := whole == 0:
                 self._append(header)
                 sync_directory(path.parent)
         except BaseException:
-            self._file.close()
+            with suppress(OSError):  # again, of what there was no room for
+                self._file.close()
+            if beginning:
+                os.truncate(path, 0)  # a piece of a header would be a file of nobody's
             raise
 
     def _hold(self) -> None:
@@ -225,18 +235,20 @@ class Journal:
 
     def close(self, *, remove: bool = False) -> None:
         """Close the file, and with `remove` delete it."""
-        self._file.close()
-        if remove:
-            self.path.unlink(missing_ok=True)
+        with usable(self.path):
+            self._file.close()
+            if remove:
+                self.path.unlink(missing_ok=True)
 
     def _count(self, batch: dict) -> None:
         self.counts.update(batches=1, negatives=len(batch["rows"]), left_out=batch["left_out"])
 
     def _append(self, value: dict) -> None:
-        self._file.seek(0, os.SEEK_END)
-        self._file.write(to_json(value) + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with usable(self.path):
+            self._file.seek(0, os.SEEK_END)
+            self._file.write(to_json(value) + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
 
     def _lines(self) -> Iterator[tuple[bytes, dict]]:
         """The lines that are whole, up to the first that is not."""

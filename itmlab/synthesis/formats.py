@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from ..data.entries import json_object
 from ..data.faults import Faults, one_line
 from ..errors import ItmlabError
-from .rows import COLUMNS, COUNTS, LAYOUT, LISTS, NUMBERS, TEXTS, Header, Row, missing_columns, to_json
+from ..storage import ordinary
+from .rows import COLUMNS, COUNTS, LAYOUT, LISTS, MARK, NUMBERS, TEXTS, Header, Row, missing_columns, to_json
 
 if TYPE_CHECKING:
     import pyarrow
@@ -93,12 +94,12 @@ def read_header(path: Path) -> Header:
     header = None
     with suppress(ValueError, RecursionError):
         header = json.loads(text)
-    if not isinstance(header, dict) or "itmlab_negatives" not in header:
+    if not isinstance(header, dict) or MARK not in header:
         raise ItmlabError(
             "no header of itmlab's negatives", where=str(path), remedy="give a file that `itmlab negatives` wrote"
         )
-    if header["itmlab_negatives"] != LAYOUT:
-        what = f"its layout is number {one_line(header['itmlab_negatives'], 20)}, and this itmlab reads number {LAYOUT}"
+    if header[MARK] != LAYOUT:
+        what = f"its layout is number {one_line(header[MARK], 20)}, and this itmlab reads number {LAYOUT}"
         raise ItmlabError(what, where=str(path), remedy="read it with the itmlab that wrote it")
     missing = [name for name in COUNTS if type(header.get(name)) is not int]
     if missing:
@@ -108,10 +109,8 @@ def read_header(path: Path) -> Header:
 
 def _kind(path: Path) -> str:
     try:
-        with open(path, "rb") as file:
+        with open(ordinary(path), "rb") as file:
             start = file.read(4)
-    except FileNotFoundError:
-        raise ItmlabError("no such file", where=str(path)) from None
     except OSError as error:
         raise ItmlabError(f"cannot be read ({error})", where=str(path)) from None
     return "parquet" if start == b"PAR1" else "tsv" if start.startswith(b"# ") else "jsonl"

@@ -3,6 +3,7 @@
 Fan et al. (2022), Sec. 2.1.2, Eq. 6 and criterion C1 of Algorithm 1, put together in `tags.FilteredTopM` (METHODS 3.3).
 """
 
+import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
@@ -123,10 +124,16 @@ def distinct(caption: str, negatives: Iterable[Negative]) -> list[Negative]:
     >>> [one.sentence for one in distinct("A dog", [Negative("a  Dog"), Negative("a cat"), Negative("A cat")])]
     ['a cat']
     """
-    found: dict[str, Negative] = {}
+    found: dict[bytes, Negative] = {}
     for one in chain([Negative(caption)], negatives):
-        found.setdefault(" ".join(one.sentence.lower().split()), one)
+        found.setdefault(reads_as(one.sentence), one)
     return list(found.values())[1:]
+
+
+def reads_as(sentence: str) -> bytes:
+    """Sixteen bytes that are the same of sentences which read the same but for capital letters and blanks."""
+    plain = " ".join(sentence.lower().split())
+    return hashlib.blake2b(plain.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 Implied = Mapping[str, Iterable[str]]  # a token as written → tokens that are true wherever it is

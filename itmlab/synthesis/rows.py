@@ -121,6 +121,7 @@ def _shown(value: Any) -> str:
     return one_line(repr(value), 60)
 
 
+MARK = "itmlab_negatives"  # the first field of every header
 LAYOUT = 1  # of the header and the columns
 COUNTS = ("captions", "negatives", "left_out")  # what a header says only once all is done
 PACKAGES = ("itmlab", "torch", "transformers", "tokenizers", "spacy")
@@ -133,13 +134,13 @@ def full_header(given: Header, data: CaptionSet, *, format: str, seed: int, batc
     """
     of_data = {"name": data.name, "images": len(data), "captions": len(data.captions), "fingerprint": data.fingerprint}
     own = {"format": format, "seed": seed, "batch": batch, "truth": truth, "data": of_data, "versions": _versions()}
-    clash = sorted(set(given) & {"itmlab_negatives", *own, *COUNTS})
+    clash = sorted(set(given) & {MARK, *own, *COUNTS})
     if clash:
         raise ItmlabError(f"header has {', '.join(map(repr, clash))}", remedy="these are filled in by the export")
     if batch < 1:
         raise ItmlabError(f"batch={batch}", remedy="make negatives of at least one caption at a time")
     try:
-        return json.loads(to_json({"itmlab_negatives": LAYOUT, **given, **own}))
+        return json.loads(to_json({MARK: LAYOUT, **given, **own}))
     except (TypeError, ValueError) as error:
         raise ItmlabError(f"header cannot be written as JSON: {one_line(error)}") from None
 

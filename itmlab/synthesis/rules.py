@@ -7,10 +7,12 @@ TAGS' Tables 3 and 4 (METHODS 3.8). What words are swapped for comes of a lexico
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 
 import torch
 
+from ..data.faults import one_line
 from ..errors import ItmlabError
 from ..text import SceneGraph, Span
 from ..text.alignment import token_characters
@@ -19,14 +21,15 @@ from .negative import (
     Change,
     Graphs,
     Negative,
-    distinct,
     edited,
     one_each,
     own_generators,
+    reads_as,
     without_false_negatives,
 )
 
 Fluency = Callable[[Sequence[str]], Iterable[float]]  # sentences → a perplexity each
+MOST_CHARACTERS = 2**25  # of all negatives of a caption
 Swaps = Mapping[str, Sequence[str]]  # a word as written in a sentence → words, in the same form, that may replace it
 
 
@@ -90,18 +93,32 @@ class RuleSwaps:
         return [self._of(*one) for one in zip(captions, graphs, image_captions, own, strict=True)]
 
     def _of(self, caption: str, graph: SceneGraph, image_captions: Captions, own: torch.Generator) -> list[Negative]:
-        places, changes = token_characters(caption, graph.tokens), self._changes(graph, image_captions)
-        found = distinct(caption, (edited(caption, graph.tokens, places, each) for each in changes))
+        places = token_characters(caption, graph.tokens)
+
+        def made(changes: Sequence[Change]) -> Negative:
+            return edited(caption, graph.tokens, places, changes)
+
+        # Of a caption of thousands of words all sentences together take gigabytes: what changes is kept instead.
+        found: dict[bytes, tuple[Sequence[Change], Negative]] = {reads_as(caption): ((), Negative(""))}
+        for changes in self._changes(graph, image_captions):
+            one = made(changes)
+            found.setdefault(reads_as(one.sentence), (changes, replace(one, sentence="")))
+        kept = list(found.values())[1:]
         if self.filtered:
-            found = without_false_negatives(found, [caption, *image_captions])
-        if self.number is None or len(found) <= self.number:
-            return found
+            true = without_false_negatives([one for _, one in kept], [caption, *image_captions])
+            passed = set(map(id, true))
+            kept = [each for each in kept if id(each[1]) in passed]
+        if self.number is None or len(kept) <= self.number:
+            if len(kept) * len(caption) > MOST_CHARACTERS:
+                what = f"a caption of {len(graph.tokens)} words has {len(kept)} negatives"
+                raise ItmlabError(what, where=one_line(caption, 60), remedy="give number=, how many of each caption")
+            return [made(changes) for changes, _ in kept]
         if self.fluency is not None:
-            perplexity = list(map(float, self.fluency([one.sentence for one in found])))
-            chosen = sorted(range(len(found)), key=perplexity.__getitem__)[: self.number]
-            return [found[at] for at in sorted(chosen)]
-        chosen = torch.randperm(len(found), generator=own)[: self.number]
-        return [found[at] for at in chosen.sort().values.tolist()]
+            perplexity = list(map(float, self.fluency([made(changes).sentence for changes, _ in kept])))
+            chosen = sorted(range(len(kept)), key=perplexity.__getitem__)[: self.number]
+            return [made(kept[at][0]) for at in sorted(chosen)]
+        chosen = torch.randperm(len(kept), generator=own)[: self.number]
+        return [made(kept[at][0]) for at in chosen.sort().values.tolist()]
 
     def _changes(self, graph: SceneGraph, image_captions: Captions) -> Iterator[Sequence[Change]]:
         """What to change in the caption of a graph, each sentence's changes together."""

@@ -5,11 +5,12 @@ Read in this order: `parse`; the pipelines that it may use (the small English on
 
 import hashlib
 import json
+import os
 import re
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache as once
 from itertools import islice
 from pathlib import Path
@@ -31,10 +32,17 @@ _UNPRINTED = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
 _CAPTIONS_PER_WRITE = 4096  # to the cache
 
 TABLE = "CREATE TABLE IF NOT EXISTS graphs (key BLOB PRIMARY KEY, graph TEXT) WITHOUT ROWID"
-LAYOUT = "1"  # of the stored JSON: a higher number leaves what was stored before unread
+LAYOUT = "2"  # of what is stored, a checksum and JSON: a higher number leaves what was stored before unread
 PATIENCE = 60.0  # seconds that one process waits for another to finish writing
 KEYS_PER_QUERY = 500
-SPOILT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}  # the last: another table's columns
+# What says nothing of the file: others are busy with it, or nothing can be written there. All else is damage.
+NOT_OURS = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR}
+
+
+class DamagedRow(sqlite3.DatabaseError):
+    """A stored graph is not what was stored, which SQLite itself does not notice."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
 
 
 def parse(
@@ -154,7 +162,7 @@ def _loaded(name: str) -> "Language":
         raise MissingPart(f"the spaCy pipeline {name!r}", f"python -m spacy download {name}", needed_for="this parser")
     try:
         pipeline = spacy.load(name if directory is None else directory, exclude=["ner", "senter", "textcat"])
-    except (OSError, ValueError, KeyError, ImportError) as error:
+    except Exception as error:  # a configuration that somebody wrote fails in any way
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ItmlabError(
             f"not a usable spaCy pipeline: {reason}", where=name, remedy='the one that ships is "english"'
@@ -203,22 +211,22 @@ class GraphCache:
         """The graph of each caption, in order; None where it is not stored."""
         keys = [self._key(caption) for caption in captions]
 
-        def read(connection: sqlite3.Connection) -> dict[bytes, str]:
-            found: dict[bytes, str] = {}
+        def read(connection: sqlite3.Connection) -> dict[bytes, SceneGraph]:
+            found: dict[bytes, SceneGraph] = {}
             wanted = iter(dict.fromkeys(keys))
             while some := list(islice(wanted, KEYS_PER_QUERY)):
                 places = ",".join("?" * len(some))
-                found.update(connection.execute(f"SELECT key, graph FROM graphs WHERE key IN ({places})", some))
+                rows = connection.execute(f"SELECT key, graph FROM graphs WHERE key IN ({places})", some)
+                found.update((key, _graph(key, row)) for key, row in rows)
             return found
 
-        found = self._with_file(read) or {}
-        graphs = {key: _graph(text) for key, text in found.items()}
+        graphs = self._with_file(read) or {}
         return [graphs.get(key) for key in keys]
 
     def put_many(self, captions: Sequence[str], graphs: Iterable[SceneGraph]) -> None:
         """Store the graph of each caption; one stored before is replaced."""
-        plain = (json.dumps(graph.to_dict(), separators=(",", ":")) for graph in graphs)
-        rows = [(self._key(caption), text) for caption, text in zip(captions, plain, strict=True)]
+        keys = [self._key(caption) for caption in captions]
+        rows = [(key, _row(key, graph)) for key, graph in zip(keys, graphs, strict=True)]
         if rows:
             self._with_file(lambda file: file.executemany("INSERT OR REPLACE INTO graphs VALUES (?, ?)", rows))
 
@@ -236,19 +244,28 @@ class GraphCache:
                 with closing(sqlite3.connect(self.path, timeout=PATIENCE)) as connection, connection:
                     connection.execute(TABLE)
                     return act(connection)
-            except (sqlite3.DatabaseError, OSError) as error:
-                if last_try or getattr(error, "sqlite_errorcode", 0) & 0xFF not in SPOILT:
-                    warnings.warn(f"{self.path}: scene graphs are not kept: {error}", stacklevel=4)
+            except (sqlite3.DatabaseError, UnicodeDecodeError, OSError) as error:
+                code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+                # a file that may be written and says otherwise is damaged in its header
+                closed = code == sqlite3.SQLITE_READONLY and not os.access(self.path, os.W_OK)
+                if last_try or closed or code in NOT_OURS or isinstance(error, OSError):
+                    warnings.warn(f"{self.path}: scene graphs are not kept: {error}", stacklevel=1)  # said once
                     return None
                 warnings.warn(f"{self.path}: spoilt ({error}), so it is begun anew", stacklevel=4)
-                for ending in ("", "-journal"):
-                    Path(f"{self.path}{ending}").unlink(missing_ok=True)
+                for ending in ("", "-journal", "-wal", "-shm"):
+                    with suppress(OSError):  # the second try says so
+                        Path(f"{self.path}{ending}").unlink()
         return None
 
 
-def _graph(text: str) -> SceneGraph | None:
-    """The stored graph, or None (as if it were not there) for what is none."""
-    try:
-        return SceneGraph.from_dict(json.loads(text))
-    except (ValueError, TypeError, KeyError, ItmlabError):
-        return None
+def _row(key: bytes, graph: SceneGraph) -> bytes:
+    """What is stored of a graph: a checksum of the key and the JSON that follows."""
+    plain = json.dumps(graph.to_dict(), separators=(",", ":")).encode()
+    return hashlib.blake2b(key + plain, digest_size=16).digest() + plain
+
+
+def _graph(key: bytes, row: Any) -> SceneGraph:
+    """The inverse of `_row`; a row that it did not make is a `DamagedRow`."""
+    if not isinstance(row, bytes) or row[:16] != hashlib.blake2b(key + row[16:], digest_size=16).digest():
+        raise DamagedRow("a graph is not what was stored")
+    return SceneGraph.from_dict(json.loads(row[16:]))

@@ -107,10 +107,17 @@ def load_tokenizer(directory: str | Path) -> "PreTrainedTokenizerFast":
 
     files = Path(directory, VOCABULARY_FILE), Path(directory, NAMES_FILE)
     content, names = (read_json(path, remedy="point at a directory that itmlab saved") for path in files)
+    known = {*SPECIAL_TOKENS, "bos_token", "eos_token"}
+    if not isinstance(names, dict) or not all(k in known and isinstance(v, str) for k, v in names.items()):
+        raise ItmlabError("not the names of special tokens", where=str(files[1]), remedy="save the model again")
     try:
         tokenizer = Tokenizer.from_str(json.dumps(content))
+        unknown = getattr(tokenizer.model, "unk_token", None)  # which otherwise is missed at the first unknown word
+        if unknown is not None and unknown not in content["model"]["vocab"]:
+            raise ValueError(f"its vocabulary lacks {unknown}")
     except Exception as error:  # the library raises a bare Exception for a file that it cannot use
-        raise ItmlabError(f"not a tokeniser: {error}", where=str(files[0])) from None
+        what = f"not a tokeniser: {' '.join(str(error).split())[:200]}"
+        raise ItmlabError(what, where=str(files[0]), remedy="save the model again") from None
     return as_plain_text(PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names))
 
 
@@ -186,14 +193,17 @@ def caption_words(
     """
     text = plain_text(caption)
     encoding = tokenizer.backend_tokenizer.encode(text)
-    last = maximum_tokens - 1 if len(encoding.ids) > maximum_tokens else len(encoding.ids)
-    words: list[tuple[str, list[int]]] = []
-    for word in range(max((number + 1 for number in encoding.word_ids if number is not None), default=0)):
-        pieces = [at for at, number in enumerate(encoding.word_ids[:last]) if number == word]
-        if pieces:
-            start, end = encoding.word_to_chars(word)
-            words.append((text[start:end], pieces))
-    return words
+    count, offsets = len(encoding.ids), encoding.offsets
+    last = maximum_tokens - 1 if count > maximum_tokens else count
+    pieces: dict[int, list[int]] = {}
+    for at, word in enumerate(encoding.word_ids):
+        if word is not None:
+            pieces.setdefault(word, []).append(at)
+    return [
+        (text[offsets[all_of[0]][0] : offsets[all_of[-1]][1]], [at for at in all_of if at < last])
+        for _, all_of in sorted(pieces.items())
+        if all_of[0] < last
+    ]
 
 
 # What `cleaned` leaves out, and what it makes a blank.

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from accelerate import Accelerator
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 
@@ -20,6 +21,7 @@ from ..models import Encoded
 from ..models.base import Changes
 from ..models.dual_encoder import Momentum
 from ..models.pairs import compares_parts, on_device, pieces_read, reads
+from ..recipes.recipe import Recipe
 from ..recipes.settings import ExtraNegatives
 from ..runs.checkpoint import Tensors
 from ..samplers import MomentumQueue
@@ -55,6 +57,10 @@ class DualEncoderTask(Task):
         if compares_parts(model) and self.accelerator.num_processes > 1:
             raise ItmlabError("models that compare parts train in one process", remedy="launch it without accelerate")
         self.extra = None if recipe.extra_negatives is None else ExtraCaptions(recipe.extra_negatives, self.data, model)
+
+    def prepare(self, *, shown: bool) -> None:
+        if self.objective.truth is not None:
+            self.objective.truth.judge(progress=shown)
 
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
         model, accelerator, device = self.model, self.accelerator, self.accelerator.device
@@ -149,20 +155,22 @@ class DualEncoderTask(Task):
             part.load_state_dict(tensors[name])
 
     def preparation(self) -> dict[str, Any]:
-        model, accelerator = self.model, self.accelerator
+        return preparation(self.model, self.accelerator, self.recipe)
 
-        def prepare_images(pictures: list, changes: Changes = None) -> Any:
-            own = rank_slice(len(pictures), accelerator)
-            return model.prepare_images(pictures[own], **({} if changes is None else {"changes": changes[own]}))
 
-        return {
-            "images": reads(model),
-            "augmentation": self.recipe.data.augmentation,
-            "prepare_images": prepare_images,
-            "prepare_captions": lambda captions: model.prepare_captions(
-                captions[rank_slice(len(captions), accelerator)]
-            ),
-        }
+def preparation(model: nn.Module, accelerator: Accelerator, recipe: Recipe) -> dict[str, Any]:
+    """How this process's part of each batch is read by a model that encodes images and captions apart."""
+
+    def prepare_images(pictures: list, changes: Changes = None) -> Any:
+        own = rank_slice(len(pictures), accelerator)
+        return model.prepare_images(pictures[own], **({} if changes is None else {"changes": changes[own]}))
+
+    return {
+        "images": reads(model),
+        "augmentation": recipe.data.augmentation,
+        "prepare_images": prepare_images,
+        "prepare_captions": lambda captions: model.prepare_captions(captions[rank_slice(len(captions), accelerator)]),
+    }
 
 
 class ExtraCaptions:

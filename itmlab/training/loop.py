@@ -24,17 +24,19 @@ from torch import Tensor
 
 from ..data.batches import Batch, PairBatches
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
+from ..errors import ItmlabError, named
 from ..fields import check
 from ..models import CrossEncoderConfig
+from ..models.base import WEIGHTS_FILE
 from ..recipes.recipe import Recipe
 from ..recipes.settings import OptimiserSettings
-from ..runs.checkpoint import Checkpoints, JsonLines
-from ..runs.directory import begin, held
+from ..runs.checkpoint import ANEW, Checkpoints, JsonLines
+from ..runs.directory import TIMINGS_FILE, begin, described, held, refuse_another
 from ..runs.run import Run
 from ..runs.scores import CUTOFFS, evaluate
+from ..storage import usable
 from .progress import Interrupted, Interruption, Progress
-from .state import State, Task, add_up_gradients
+from .state import Position, State, Task, add_up_gradients
 
 RECORD_EVERY = 10  # steps between two lines of the history
 OnRecord = Callable[[dict[str, Any]], None]
@@ -62,35 +64,54 @@ def train(
     """
     check(max_steps is None or max_steps > 0, "max_steps", max_steps, "1 or more")
     accelerator, directory = accelerator or Accelerator(), Path(run_dir)
-    with accelerator.main_process_first():
-        begin(directory, recipe, data, resume=resume)
-    checkpoints = Checkpoints(directory / "resume")
-    found = checkpoints.load()
-    if found:
-        enough = max_steps is not None and found[1]["step"] >= max_steps
-        if found[1]["finished"] or (enough and (directory / "model.safetensors").exists()):
-            return Run(directory)
+    checkpoints, origin = Checkpoints(directory / "resume"), described(recipe, data)
+    refuse_another(directory, origin, resume=resume)
+    done = is_done(checkpoints, max_steps) and not checkpoints.others()
+    accelerator.wait_for_everyone()  # before anything is written all have seen the same
+    if done:
+        return Run(directory)
     first = accelerator.is_main_process
     with (
-        held(directory / "resume") if first else nullcontext(),
+        usable(kept=directory),
+        held(checkpoints.directory) if first else nullcontext(),
         repeatable(accelerator),
         Interruption() as interruption,
-        closing(JsonLines(directory / "history.jsonl", write=first)) as history,
-        closing(JsonLines(directory / "timings.jsonl", write=first)) as timings,
     ):
-        loop = Loop(recipe, data, directory, accelerator, checkpoints, interruption, history, timings)
-        if found:
-            loop.state.restore(*found)
+        refuse_another(directory, origin, resume=resume)  # again, as another process may have been before the lock
+        if first:
+            checkpoints.forget_others()
+        if is_done(checkpoints, max_steps):
+            return Run(directory)
+        loop = Loop(recipe, data, directory, accelerator, checkpoints, interruption)
+        loop.take_up()
+        if first:  # from here on it writes: what is refused is refused before
+            begin(directory, origin)
         loop.checkpoint_every, loop.on_record = checkpoint_every, on_record
-        loop.run(max_steps, shown=progress and first)
+        with (
+            closing(JsonLines(directory / "history.jsonl", write=first)) as loop.history,
+            closing(JsonLines(directory / TIMINGS_FILE, write=first)) as loop.timings,
+        ):
+            loop.run(max_steps, shown=progress and first)
     accelerator.wait_for_everyone()
     return Run(directory)
+
+
+def is_done(checkpoints: Checkpoints, max_steps: int | None) -> bool:
+    """Whether the run has been trained so far."""
+    pointer = checkpoints.read_pointer()
+    if not pointer:
+        return False
+    position = Position.read(pointer["position"], checkpoints.pointer)
+    enough = max_steps is not None and position.step >= max_steps
+    return position.finished or (enough and (checkpoints.directory.parent / WEIGHTS_FILE).exists())
 
 
 class Loop:
     """A run while it trains: its state, where batches come from, and where its record and checkpoints go."""
 
     checkpoint_every, on_record = 200, None
+    history: JsonLines  # given before `run`
+    timings: JsonLines
 
     def __init__(
         self,
@@ -100,14 +121,12 @@ class Loop:
         accelerator: Accelerator,
         checkpoints: Checkpoints,
         interruption: Interruption,
-        history: JsonLines,
-        timings: JsonLines,
     ):
         self.recipe, self.directory, self.accelerator = recipe, directory, accelerator
-        self.checkpoints, self.interruption, self.history, self.timings = checkpoints, interruption, history, timings
+        self.checkpoints, self.interruption = checkpoints, interruption
         self.first = accelerator.is_main_process  # it alone writes
         self.data, self.validation = parts(data, recipe.data.validation)
-        self.state = State(recipe, self.data, accelerator, task_of(recipe.model))
+        self.state = State(recipe, self.data, accelerator, task_of(recipe))
         self.batches = PairBatches(
             self.data,
             batch_size=recipe.data.batch_size,
@@ -120,11 +139,28 @@ class Loop:
         self.total = recipe.data.steps or self.steps_an_epoch * recipe.data.epochs
         self.epochs = -(-self.total // self.steps_an_epoch)
 
+    def take_up(self) -> None:
+        """Go on from the checkpoint that is there; one that is not of this run is an ItmlabError."""
+        found = self.checkpoints.load()
+        if found is None:
+            return
+        tensors, position = found
+        try:
+            with named(self.checkpoints.pointer):
+                self.state.restore(tensors, Position.read(position, self.checkpoints.pointer))
+        except ItmlabError:
+            raise
+        except Exception as error:  # as torch has one of its own for each way in which a tensor can be another
+            what = f"the resume state is not of this run: {type(error).__name__}, {' '.join(str(error).split())[:200]}"
+            raise ItmlabError(what, where=str(self.checkpoints.pointer), remedy=ANEW) from None
+
     def run(self, max_steps: int | None, *, shown: bool) -> None:
         """All epochs from the position on, up to `max_steps` in all."""
         state, position = self.state, self.state.position
         self.history.cut(position.history_bytes)  # what was written after the checkpoint will be written again
+        self.timings.cut(None if position.step else 0)
         self.steps = min(max_steps or self.total, self.total)
+        state.task.prepare(shown=shown)
         self.shown = Progress(self.recipe.name, self.steps, position.step, shown=shown)
         for epoch in range(position.epoch, self.epochs):
             # a run left between its last step and its last evaluation has an epoch to end, but nothing to train
@@ -257,8 +293,8 @@ def learn(
         if made.chosen is not None:  # a chain: equal digests say that all negatives so far were the same
             digest = hashlib.sha256(position.choices.encode() + made.chosen.cpu().numpy().tobytes())
             position.choices = digest.hexdigest()[:16]
-    add_up_gradients(model, state.accelerator)
-    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), recipe.optimiser.clip)
+    add_up_gradients(state.learnt, state.accelerator)
+    norm = torch.nn.utils.clip_grad_norm_(state.learnt.parameters(), recipe.optimiser.clip)
     if not torch.isfinite(norm):
         everybody = torch.cat([batch.image_indices for batch in group])
         stop_not_finite("the gradient", norm, everybody, state, data, directory)
@@ -310,13 +346,17 @@ def learning_rate_at(settings: OptimiserSettings, step: int, steps_an_epoch: int
     return settings.learning_rate * factor
 
 
-def task_of(config: Any) -> type[Task]:
-    """The task that trains a model of this configuration."""
+def task_of(recipe: Recipe) -> type[Task]:
+    """The task that trains by this recipe."""
     from .dual_encoder import DualEncoderTask
+    from .pretraining import TowerTask
     from .tags import CrossEncoderTask
 
+    if recipe.towers is not None:
+        return TowerTask
+
     # by `type`: OSCAR's dual encoder has a configuration that is a kind of the cross-encoder's
-    return CrossEncoderTask if type(config) is CrossEncoderConfig else DualEncoderTask
+    return CrossEncoderTask if type(recipe.model) is CrossEncoderConfig else DualEncoderTask
 
 
 def parts(data: CaptionSet, most: int | None = None) -> tuple[CaptionSet, CaptionSet | None]:

@@ -5,14 +5,15 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 import torch
 
-SECONDS_BETWEEN_LINES = 15.0
+SECONDS_BETWEEN_LINES = 6.0  # with a step of a few seconds, something moves at least every ten
+T = TypeVar("T")
 
 
 class Progress:
@@ -29,14 +30,15 @@ class Progress:
 
             self._bar = tqdm(total=steps, initial=done, desc=name, unit="step", file=self.out, dynamic_ncols=True)
 
-    def step(self, loss: float, more: str = "") -> None:
-        """One more step, with its loss, and `more` to say of it."""
+    def step(self, loss: float | None = None, more: str = "") -> None:
+        """One more step, with its loss where it has one, and `more` to say of it."""
         self.done += 1
+        told = "" if loss is None else f"loss {loss:.3f}"
         if self._bar is not None:
-            self._bar.set_postfix_str(f"loss {loss:.3f}, R@1 {self.recall}{more}", refresh=False)
+            self._bar.set_postfix_str(told and f"{told}, R@1 {self.recall}{more}", refresh=False)
             self._bar.update()
         elif self.shown and time.monotonic() - self._said > SECONDS_BETWEEN_LINES:
-            self._say(f"loss {loss:.3f}{more}")
+            self._say(told and told + more)
 
     def epoch(self, epoch: int, epochs: int, loss: float, recall: float | None) -> None:
         """One more epoch, with its mean loss and the validation R@1 (mean of both directions), if there is one."""
@@ -52,7 +54,21 @@ class Progress:
         self._said = time.monotonic()
         pace = (self._said - self._began) / max(self.done - self._begun_at, 1)
         left = pace * (self.steps - self.done)
-        print(f"{self.name}: step {self.done}/{self.steps}, {what}, {clock(left)} left", file=self.out, flush=True)
+        said = ", ".join(filter(None, (f"step {self.done}/{self.steps}", what, f"{clock(left)} left")))
+        print(f"{self.name}: {said}", file=self.out, flush=True)
+
+
+def counted(parts: Sequence[T], name: str, *, shown: bool = True, out: TextIO | None = None) -> Iterator[T]:
+    """The parts one by one, with the progress of what is done with them.
+
+    >>> list(counted("ab", "two letters", shown=False))
+    ['a', 'b']
+    """
+    progress = Progress(name, len(parts), 0, shown=shown, out=out)
+    for part in parts:
+        yield part
+        progress.step()
+    progress.close()
 
 
 def in_notebook() -> bool:

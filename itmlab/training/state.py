@@ -3,7 +3,8 @@
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import torch
 from accelerate import Accelerator
@@ -12,7 +13,8 @@ from torch import Tensor, nn
 
 from ..data.batches import Batch
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
+from ..errors import ItmlabError, named
+from ..fields import FROM_0, check, check_ranges, from_plain
 from ..recipes.recipe import Recipe
 from ..recipes.settings import OptimiserSettings
 from ..runs.checkpoint import Tensors
@@ -34,6 +36,16 @@ class Position:
     history_bytes: int = 0
     finished: bool = False
 
+    @classmethod
+    def read(cls, plain: dict[str, Any], where: Path) -> Self:
+        """The position that the file `where` holds; one that is nowhere is an ItmlabError."""
+        with named(where):
+            position = from_plain(cls, plain, "position")
+            counts = ("epoch", "batch", "step", "loss_count", "history_bytes")
+            check_ranges(position, "position", **dict.fromkeys(counts, FROM_0))
+            check(position.loss_count > 0 or not position.batch, "position.loss_count", 0, "1 or more within an epoch")
+        return position
+
     def next_epoch(self) -> None:
         """Stand before the first batch of the epoch that follows."""
         self.epoch, self.batch, self.loss_sum, self.loss_count = self.epoch + 1, 0, 0.0, 0
@@ -50,9 +62,11 @@ class State:
         self.position = Position()
         torch.manual_seed(recipe.seed)  # the same weights in every process
         self.model = first_model(recipe, data.captions).to(accelerator.device)
-        self.optimiser = build_optimiser(self.model, recipe.optimiser)
         self.generator = torch.Generator().manual_seed(recipe.seed)  # the same negatives in every process
         self.task = task(recipe, data, self.model, accelerator, self.generator)
+        heads = self.task.heads
+        self.learnt = self.model if heads is None else nn.ModuleDict({"model": self.model, "heads": heads})
+        self.optimiser = build_optimiser(self.learnt, recipe.optimiser)
         # after the model and the task, whose making takes from torch's numbers as well
         torch.manual_seed(recipe.seed * 1000 + 1 + accelerator.process_index)  # dropout of its own in every process
 
@@ -60,16 +74,16 @@ class State:
         """All of it by part; every process takes part, as each has random numbers of its own."""
         return {
             "model": self.model.state_dict(),
-            "optimiser": optimiser_tensors(self.model, self.optimiser),
+            "optimiser": optimiser_tensors(self.learnt, self.optimiser),
             "random": self._random_numbers(),
             **self.task.tensors(),
         }
 
-    def restore(self, tensors: Tensors, position: dict[str, Any]) -> None:
+    def restore(self, tensors: Tensors, position: Position) -> None:
         """Take up what `tensors` and `position` left."""
-        self.position = Position(**position)
+        self.position = position
         self.model.load_state_dict(tensors["model"])
-        load_optimiser(self.model, self.optimiser, tensors["optimiser"])
+        load_optimiser(self.learnt, self.optimiser, tensors["optimiser"])
         self.task.restore(tensors, self.position.epoch)
         # last, as whatever is built or restored before may have drawn
         random, process = tensors["random"], self.accelerator.process_index
@@ -110,6 +124,11 @@ def load_optimiser(model: nn.Module, optimiser: torch.optim.Optimizer, tensors: 
     optimiser.state.clear()
     for key, value in tensors.items():
         name, _, kind = key.rpartition("/")
+        lacking = [f"{name}/{one}" for one in ("step", "exp_avg", "exp_avg_sq") if f"{name}/{one}" not in tensors]
+        if lacking:
+            raise ValueError(f"optimiser lacks {lacking[0]}")
+        if value.shape != (() if kind == "step" else weights[name].shape) or not value.is_floating_point():
+            raise ValueError(f"optimiser's {key} is {value.dtype} {tuple(value.shape)}")
         # Adam counts its steps on the processor, wherever the weights are
         optimiser.state[weights[name]][kind] = value if kind == "step" else value.to(weights[name].device)
 
@@ -134,8 +153,10 @@ class Task(ABC):
 
     Whatever is drawn at random comes from `generator` or from torch's own numbers, which checkpoints hold; other state
     goes through `tensors` and `restore`. `clock` adds up the seconds that parts of a step take; `done` is the share of
-    the run's steps that is behind.
+    the run's steps that is behind. `heads` are what else is learnt and not kept with the model.
     """
+
+    heads: nn.Module | None = None
 
     def __init__(
         self, recipe: Recipe, data: CaptionSet, model: nn.Module, accelerator: Accelerator, generator: torch.Generator
@@ -147,6 +168,9 @@ class Task(ABC):
     @abstractmethod
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
         """The loss of a batch, with its gradient's graph."""
+
+    def prepare(self, *, shown: bool) -> None:  # noqa: B027
+        """Do what is done once before the first step, and show how far it is."""
 
     def start_epoch(self, epoch: int) -> None:  # noqa: B027
         """Says that an epoch begins."""

@@ -1,6 +1,5 @@
 """JupyterLab on loopback and Debian's Chromium in front of it, both without a screen."""
 
-import os
 import secrets
 import shutil
 import socket
@@ -14,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from itmlab.workbench import lab_environment
+
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 ARGUMENTS = [
     "--headless=new",
@@ -24,10 +25,6 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
-SETTINGS = {
-    "notebook-extension/tracker": '{"windowingMode": "none"}',  # outputs out of sight are in the page too
-    "apputils-extension/notification": '{"fetchNews": "false", "checkForUpdates": false}',
-}
 
 
 @dataclass(frozen=True)
@@ -44,22 +41,18 @@ class Lab:
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """JupyterLab with settings, kernels' files and figures of its own, ended with its kernels afterwards."""
+    """JupyterLab as `itmlab lab` starts it, with settings, kernels and figures of its own, ended afterwards."""
     home = tmp_path_factory.mktemp("lab")
-    folder, settings = home / "notebooks", home / "settings"
+    folder = home / "notebooks"
     folder.mkdir()
-    for name, content in SETTINGS.items():
-        path = settings / "@jupyterlab" / f"{name}.jupyterlab-settings"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     lab = Lab(folder, port, secrets.token_hex(16))
-    environment = {name: value for name, value in os.environ.items() if name != "ITMLAB_STATIC"} | {
+    environment = {name: value for name, value in lab_environment().items() if name != "ITMLAB_STATIC"} | {
         "JUPYTER_CONFIG_DIR": str(home / "config"),
         "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
-        "JUPYTERLAB_SETTINGS_DIR": str(settings),
+        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
         "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
         "ITMLAB_FIGURES": str(home / "figures"),
         "ITMLAB_PROFILE": "quick",

@@ -1,7 +1,6 @@
 """A reader's first minute: open a notebook in JupyterLab, run it, move a slider, see the figure follow."""
 
 import os
-import shutil
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 from tests.browser.conftest import Lab
 
 ROOT = Path(__file__).parents[2]
-NOTEBOOK = ROOT / "notebooks" / "06_false_negative_probability.ipynb"
 CURVES = ".js-plotly-plot .scatterlayer path.js-line"
 PATIENCE = 180_000  # milliseconds for a notebook to run through on a busy machine
 
@@ -76,28 +74,14 @@ def screenshot(page, name: str) -> None:
         page.screenshot(path=str(Path(folder) / f"{name}.png"))
 
 
-@pytest.mark.parametrize(
-    "notebook",
-    [
-        pytest.param(None, id="explorer alone"),
-        pytest.param(
-            NOTEBOOK,
-            id="notebook 06",
-            marks=pytest.mark.skipif(not NOTEBOOK.exists(), reason=f"{NOTEBOOK.name} is not beside the package"),
-        ),
-    ],
-)
-def test_a_slider_moves_the_curves(page, lab: Lab, notebook: Path | None) -> None:
-    target = lab.folder / (notebook.name if notebook else "explorer.ipynb")
-    if notebook:
-        shutil.copyfile(notebook, target)
-    open_and_run(page, lab, target.name, None if notebook else FNE)
+def test_a_slider_moves_the_curves(page, lab: Lab) -> None:
+    open_and_run(page, lab, "explorer.ipynb", FNE)
     page.locator(".widget-slider", has_text="prior p").first.wait_for(timeout=PATIENCE)
     explorer = page.locator(".jp-OutputArea-output", has=page.locator(".widget-slider", has_text="prior p")).first
     explorer.locator(CURVES).first.wait_for(timeout=60_000)
     curves = explorer.locator(CURVES)
     before = curves.evaluate_all("lines => lines.map(line => line.getAttribute('d')).join()")
-    screenshot(page, f"{target.stem}_before")
+    screenshot(page, "explorer_before")
     drawn = lines_of_titles(page)
     assert drawn and any(len(lines) > 1 for lines in drawn) and all(map(stand_below_each_other, drawn))
     press(page, "prior p", "ArrowRight", 6)
@@ -106,7 +90,7 @@ def test_a_slider_moves_the_curves(page, lab: Lab, notebook: Path | None) -> Non
         if after != before:
             break
         page.wait_for_timeout(250)
-    screenshot(page, f"{target.stem}_after")
+    screenshot(page, "explorer_after")
     assert after != before
 
 

@@ -1,5 +1,6 @@
 """Batches whose order only seed and epoch decide, prepared ahead."""
 
+import math
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,10 +11,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
-from itmlab.data.batches import PairBatches
+from itmlab.data.batches import GREY, OPERATIONS, Augmentation, PairBatches, random_box
 from itmlab.data.captionset import CaptionSet
-from itmlab.data.pictures import Augmentation
 from itmlab.errors import ItmlabError
 from itmlab.models import ImagePreparation
 from itmlab.scenes import load
@@ -117,7 +118,7 @@ def test_preparing_happens_in_the_background_and_ahead():
 
     def prepare(pictures):
         threads.add(threading.current_thread().name)
-        return torch.ones(len(pictures))
+        return torch.ones(len(list(pictures)))
 
     data = pairs(10)
     batches = PairBatches(data, batch_size=2, seed=0, prepare_images=prepare, prepare_captions=len)
@@ -263,3 +264,155 @@ class Recorded:
     def __getitem__(self, index):
         self.asked.append(index)
         return self.regions[index]
+
+
+# Augmentation, against each operation's definition.
+
+
+def noise(width=24, height=16, low=0, high=256, seed=0):
+    return Image.fromarray(np.random.default_rng(seed).integers(low, high, (height, width, 3), np.uint8))
+
+
+def values(picture):
+    return np.asarray(picture).astype(int)
+
+
+def warped(picture, across, down):
+    """Bilinear values at a x + b y + c of each pixel's middle; GREY where that lies outside."""
+    source, found = values(picture), np.empty_like(values(picture))
+    height, width = source.shape[:2]
+    for y in range(height):
+        for x in range(width):
+            u, v = (a * (x + 0.5) + b * (y + 0.5) + c for a, b, c in (across, down))
+            if not (0 <= u < width and 0 <= v < height):
+                found[y, x] = GREY
+                continue
+            columns, rows = (np.clip([math.floor(at - 0.5) + n for n in (0, 1)], 0, most - 1)
+                             for at, most in ((u, width), (v, height)))  # fmt: skip
+            right, below = ((at - 0.5) % 1 for at in (u, v))
+            top, bottom = (source[row, columns[0]] * (1 - right) + source[row, columns[1]] * right for row in rows)
+            found[y, x] = np.rint(top * (1 - below) + bottom * below)
+    return found
+
+
+def blended(picture, other, factor):
+    return np.clip(other + factor * (values(picture) - other), 0, 255)
+
+
+def stretched(picture):
+    low, high = (reduce(values(picture), (0, 1)) for reduce in (np.min, np.max))
+    return (values(picture) - low) * 255 / (high - low)
+
+
+def levelled(picture):
+    """Each value replaced by the share of pixels below it, in steps of a 255th of all but the most frequent last."""
+    found = values(picture)
+    for channel in range(3):
+        counts = np.bincount(found[..., channel].ravel(), minlength=256)
+        step = (counts.sum() - counts[counts > 0][-1]) // 255
+        below = step // 2 + np.concatenate([[0], counts.cumsum()[:-1]])
+        found[..., channel] = np.clip(below // step, 0, 255)[found[..., channel]]
+    return found
+
+
+def smoothed(picture):
+    """The mean of each pixel, 5 times, and its 8 neighbours; the rim is left as it is."""
+    source, found = values(picture), values(picture).astype(float)
+    around = [np.roll(source, shift, (0, 1)) for shift in np.ndindex(3, 3)]
+    centred = [np.roll(one, (-1, -1), (0, 1)) for one in around]
+    found[1:-1, 1:-1] = np.rint((sum(centred) + 4 * source) / 13)[1:-1, 1:-1]
+    return found
+
+
+def turned(picture, degrees):
+    (width, height), angle = picture.size, math.radians(degrees)
+    cosine, sine, x, y = math.cos(angle), math.sin(angle), width / 2, height / 2
+    across = cosine, -sine, x - cosine * x + sine * y
+    return warped(picture, across, (sine, cosine, y - sine * x - cosine * y))
+
+
+DEFINED = {
+    "identity": lambda picture, s: values(picture),
+    "autocontrast": lambda picture, s: stretched(picture),
+    "equalize": lambda picture, s: levelled(picture),
+    "brightness": lambda picture, s: blended(picture, 0, 0.1 + 1.8 * abs(s)),
+    "sharpness": lambda picture, s: blended(picture, smoothed(picture), 0.1 + 1.8 * abs(s)),
+    "shear_x": lambda picture, s: warped(picture, (1, 0.3 * s, 0), (0, 1, 0)),
+    "shear_y": lambda picture, s: warped(picture, (1, 0, 0), (0.3 * s, 1, 0)),
+    "translate_x": lambda picture, s: warped(picture, (1, 0, 10 * s), (0, 1, 0)),
+    "translate_y": lambda picture, s: warped(picture, (1, 0, 0), (0, 1, 10 * s)),
+    "rotate": lambda picture, s: turned(picture, 30 * s),
+}
+
+
+@pytest.mark.parametrize("strength", [-1.0, -0.7, 0.0, 0.3, 0.5, 1.0])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_each_operation_is_its_definition(name, strength):
+    picture = noise(64, 40, 20, 230)
+    before = values(picture)
+    found = values(OPERATIONS[name](picture, strength))
+    assert np.abs(found - DEFINED[name](picture, strength)).max() <= 1  # of 255, rounding
+    assert (values(picture) == before).all()
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_each_operation_has_a_strength_or_a_picture_at_which_it_changes_nothing(name):
+    ramp = np.repeat(np.arange(256, dtype=np.uint8), 4)[:, None].repeat(3, 1).reshape(32, 32, 3)  # all values alike
+    picture = Image.fromarray(ramp) if name in ("autocontrast", "equalize") else noise()
+    strength = 0.5 if name in ("brightness", "sharpness") else 0.0
+    assert (values(OPERATIONS[name](picture, strength)) == values(picture)).all()
+
+
+@pytest.mark.parametrize(("width", "height"), [(40, 30), (30, 40), (640, 480), (3, 2), (1, 1)])
+def test_a_random_box_lies_inside_and_has_the_area_and_shape_asked_for(width, height):
+    generator = np.random.default_rng(0)
+    areas, shapes = [], []
+    for _ in range(400):
+        left, top, right, bottom = random_box(width, height, (0.5, 1.0), generator)
+        assert 0 <= left < right <= width and 0 <= top < bottom <= height
+        areas.append((right - left) * (bottom - top) / (width * height))
+        shapes.append((right - left) / (bottom - top))
+    if width * height > 100:
+        slack = 1 / min(width, height) + 1e-9
+        assert 0.5 - 2 * slack <= min(areas) < 0.55 and 0.95 < max(areas) <= 1.0
+        assert 0.75 / (1 + 2 * slack) <= min(shapes) and max(shapes) <= 4 / 3 * (1 + 2 * slack)
+
+
+@pytest.mark.parametrize(("size", "box"), [((400, 30), (180, 0, 220, 30)), ((30, 400), (0, 180, 30, 220))])
+def test_of_a_long_picture_the_box_is_the_largest_in_the_middle(size, box):
+    assert random_box(*size, (1.0, 1.0), np.random.default_rng(0)) == box
+
+
+def test_the_generator_alone_decides_a_change():
+    augmentation = Augmentation((0.5, 1.0), 0.5, (2, 7))
+
+    def draw(seed):
+        return augmentation(noise(64, 48), lambda one: one.resize((32, 32)), generator=np.random.default_rng(seed))
+
+    assert all((values(draw(seed)) == values(draw(seed))).all() for seed in range(20))
+    assert len({draw(seed).tobytes() for seed in range(20)}) > 15
+    assert {draw(seed).size for seed in range(20)} == {(32, 32)}
+
+
+def test_half_of_the_pictures_are_mirrored_and_otherwise_as_they_were():
+    picture, drawn = noise(), [Augmentation(flip=0.5)(noise(), generator=np.random.default_rng(n)) for n in range(400)]
+    mirrored = [(values(one) == values(picture)[:, ::-1]).all() for one in drawn]
+    assert all(flipped or (values(one) == values(picture)).all() for one, flipped in zip(drawn, mirrored, strict=True))
+    assert 160 < sum(mirrored) < 240
+    always, never = (Augmentation(flip=share)(picture, generator=np.random.default_rng(0)) for share in (1.0, 0.0))
+    assert (values(always) == values(picture)[:, ::-1]).all() and (values(never) == values(picture)).all()
+
+
+def test_randaugment_takes_each_operation_alike_half_of_the_time_and_both_ways(monkeypatch):
+    seen = []
+    for name in OPERATIONS:
+        recorded = lambda picture, strength, name=name: seen.append((name, strength)) or picture  # noqa: E731
+        monkeypatch.setitem(OPERATIONS, name, recorded)
+    generator = np.random.default_rng(0)
+    for _ in range(2000):
+        Augmentation(randaugment=(2, 7))(noise(2, 2), generator=generator)
+    assert {strength for _, strength in seen} == {0.7, -0.7}
+    assert abs(len(seen) / 4000 - 0.5) < 0.03
+    counts = [sum(name == one for one, _ in seen) for name in OPERATIONS]
+    assert all(abs(count / len(seen) - 0.1) < 0.02 for count in counts)
+    assert abs(sum(strength > 0 for _, strength in seen) / len(seen) - 0.5) < 0.05

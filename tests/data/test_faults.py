@@ -4,6 +4,7 @@ import pytest
 
 from itmlab.data.faults import Fault, Faults, FaultyData, one_line
 from itmlab.errors import ItmlabError
+from tests.refusals import refused
 
 
 def test_one_fault_is_one_line():
@@ -13,19 +14,67 @@ def test_one_fault_is_one_line():
         faults.settle(kept=0)
 
 
-def test_many_faults_are_a_line_each_and_the_rest_is_listed(tmp_path):
+def test_the_same_fault_is_told_once_with_a_count_and_the_first_places(tmp_path):
     faults = Faults("made")
     for row in range(25):
-        faults.add("a.jsonl", row, "it is empty")
+        faults.add("a.jsonl", row, f"the image 'picture {row}.png' has no captions")
+        faults.add(f"{row}.npz", None, f"boxes from 10 to {100 + row}, not shares of the image")
+    faults.add("a.jsonl", 99, "malformed row")
     with pytest.raises(FaultyData) as caught:
         faults.settle(kept=0)
     lines = str(caught.value).splitlines()
-    assert lines[0] == "made: 25 faults in the data:"
-    assert lines[1:3] == ["  a.jsonl:0: it is empty", "  a.jsonl:1: it is empty"]
-    assert "… and 5 more, all listed in " in lines[21]
-    assert len(caught.value.faults) == 25
+    assert lines[:4] == [
+        "made: 51 faults in the data:",
+        "  a.jsonl:0: the image 'picture 0.png' has no captions (and 24 like it: a.jsonl:1, a.jsonl:2, a.jsonl:3, …)",
+        "  0.npz: boxes from 10 to 100, not shares of the image (and 24 like it: 1.npz, 2.npz, 3.npz, …)",
+        "  a.jsonl:99: malformed row",
+    ]
+    assert lines[4].startswith("  … all 51 are listed in ") and len(lines) == 6
+    assert len(caught.value.faults) == 51
     listed = next((tmp_path / "cache" / "faults").iterdir())
-    assert len(listed.read_text().splitlines()) == 25
+    assert len(listed.read_text().splitlines()) == 51
+
+
+def test_of_twenty_kinds_and_more_the_first_are_told():
+    faults = Faults("made")
+    for number in range(25):
+        faults.add("a.jsonl", number, f"fault {chr(97 + number)}")
+    with pytest.raises(FaultyData) as caught:
+        faults.settle(kept=0)
+    lines = str(caught.value).splitlines()
+    assert lines[20] == "  a.jsonl:19: fault t" and lines[21].startswith("  … all 25 are listed in ")
+
+
+@pytest.mark.parametrize("on_fault", ["error", "skip"])
+def test_where_the_cache_cannot_be_written_the_faults_are_told_all_the_same(tmp_path, on_fault):
+    (tmp_path / "cache").write_text("a file in its place")
+    faults = Faults("made", on_fault=on_fault)
+    for row in range(25):
+        faults.add("a.jsonl", row, "it is empty")
+    with pytest.warns(UserWarning) as warned:
+        if on_fault == "skip":
+            assert len(faults.settle(kept=3)) == 25
+        else:
+            refused(r"25 faults in the data: a.jsonl:0: it is empty \(and 24 like it", faults.settle, kept=3)
+    said = [str(one.message) for one in warned]
+    assert f"{tmp_path}/cache: nothing is kept here (" in said[0]
+    assert (
+        said[1:] == ["made: skipped 25 faults, 3 images are left; first fault: a.jsonl:0: it is empty"][: len(said) - 1]
+    )
+
+
+def test_a_list_of_what_was_skipped_overwrites_its_like_alone(tmp_path):
+    out = tmp_path / "captions.jsonl"
+    out.write_text('{"image": "a.png"}\n')
+    faults = Faults("made", on_fault="skip", skipped_to=out)
+    faults.add("a.jsonl", 3, "it is empty")
+    refused("itmlab did not write this file", faults.settle, kept=1)
+    assert out.read_text() == '{"image": "a.png"}\n'
+    out.unlink()
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="skipped 1 fault"):
+            faults.settle(kept=1)
+    assert len(out.read_text().splitlines()) == 1
 
 
 def test_nothing_left_after_skipping_is_an_error(tmp_path):

@@ -1,16 +1,18 @@
 """Any folder: what is read, and every fault with its file and row in one error."""
 
 import csv
+import gzip
 import json
 import os
 import tempfile
+import tracemalloc
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from itmlab.data import load
+from itmlab.data import entries, load
 from itmlab.data.entries import wrong_caption
 from itmlab.errors import ItmlabError
 from tests.data.picture_files import photograph, write_folder, write_lines
@@ -224,3 +226,31 @@ def test_captions_alone_have_no_pictures_and_say_so(tmp_path):
 def test_a_truncated_archive_is_one_clear_error(tmp_path):
     (tmp_path / "captions.jsonl.gz").write_bytes(b"\x1f\x8b\x08\x00")
     refused(r"captions.jsonl.gz: cannot be read", load, "captions", tmp_path / "captions.jsonl.gz")
+
+
+@pytest.mark.parametrize("other", ["./0.jpg", "0.jpg/.", ".//0.jpg", "a/../0.jpg"])
+def test_one_path_however_it_is_written_is_one_picture(other, tmp_path):
+    root = write_folder(tmp_path / "own", 1, [{"image": "0.jpg", "caption": "a"}, {"image": other, "caption": "b"}])
+    assert load("folder", root).captions_of() == [["a", "b"]]
+    write_lines(root / "captions.jsonl", [{"image": "0.jpg", "captions": ["a"]}, {"image": other, "captions": ["b"]}])
+    with pytest.raises(ItmlabError, match=r"captions.jsonl:2: the image id '0.jpg' is already that of row 1"):
+        load("folder", root)
+
+
+def test_a_packed_table_that_unpacks_to_gigabytes_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "captions.jsonl.gz"
+    with gzip.open(path, "wb", compresslevel=9) as file:
+        for _ in range(40):
+            file.write(b'{"image": "a", "caption": "b"}\n' * 2**15)
+    tracemalloc.start()
+    with pytest.raises(ItmlabError, match="more than 16,777,216 bytes of text"):
+        load("captions", path)
+    assert tracemalloc.get_traced_memory()[1] < 2**24
+    tracemalloc.stop()
+    monkeypatch.setattr(entries, "LONGEST_LINE", 100)
+    (tmp_path / "captions.csv").write_text("image,caption\na," + "b" * 200 + "\n")
+    with pytest.raises(ItmlabError, match=r"captions.csv:2: a line of more than 100 characters"):
+        load("captions", tmp_path / "captions.csv")
+    os.mkfifo(tmp_path / "captions_pipe.jsonl")
+    with pytest.raises(ItmlabError):
+        load("captions", tmp_path / "captions_pipe.jsonl")

@@ -1,9 +1,11 @@
 """Every kind of picture that comes along is read as what it shows."""
 
 import io
-import math
 import os
+import shutil
 import struct
+import subprocess
+import sys
 import zlib
 
 import numpy as np
@@ -11,9 +13,9 @@ import pytest
 from PIL import Image
 
 from itmlab.data import load, pictures
-from itmlab.data.pictures import GREY, OPERATIONS, Augmentation, check_image, random_box, read_image
+from itmlab.data.pictures import check_image, read_image
 from itmlab.errors import ItmlabError
-from tests.data.picture_files import photograph, write_folder
+from tests.data.picture_files import photograph, write_folder, write_lines
 
 
 def encoded(picture, kind, **options):
@@ -222,6 +224,14 @@ def test_a_sound_set_is_checked_once_until_it_changes(tmp_path, checked):
         load("folder", root)
 
 
+def test_where_no_stamp_can_be_kept_a_set_is_loaded_all_the_same(tmp_path, checked, monkeypatch):
+    write_folder(tmp_path / "data", 3)
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "file"))
+    with pytest.warns(UserWarning, match="file: nothing is kept here"):
+        assert len(load("folder", tmp_path / "data")) == 3
+
+
 def test_how_deep_is_a_choice_and_by_default_a_matter_of_size(tmp_path, checked, monkeypatch):
     root = write_folder(tmp_path / "own", 3)
     load("folder", root, verify="header")
@@ -234,153 +244,115 @@ def test_how_deep_is_a_choice_and_by_default_a_matter_of_size(tmp_path, checked,
     assert {decode for _, decode in checked} == {True}
 
 
-# Augmentation, against each operation's definition.
+# Large pictures, and those damaged where no decoder says so.
 
 
-def noise(width=24, height=16, low=0, high=256, seed=0):
-    return Image.fromarray(np.random.default_rng(seed).integers(low, high, (height, width, 3), np.uint8))
+def memory(script: str, *arguments) -> float:
+    """The most megabytes of a Python process of its own that runs this script."""
+    told = "\nprint(int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]) / 1024)"
+    found = subprocess.run([sys.executable, "-c", script + told, *map(str, arguments)], capture_output=True, text=True)
+    assert not found.returncode, found.stderr
+    return float(found.stdout.split()[-1])
 
 
-def values(picture):
-    return np.asarray(picture).astype(int)
+NOISE = Image.fromarray(np.random.default_rng(0).integers(0, 256, (120, 160, 3), np.uint8))
 
 
-def warped(picture, across, down):
-    """Bilinear values at a x + b y + c of each pixel's middle; GREY where that lies outside."""
-    source, found = values(picture), np.empty_like(values(picture))
-    height, width = source.shape[:2]
-    for y in range(height):
-        for x in range(width):
-            u, v = (a * (x + 0.5) + b * (y + 0.5) + c for a, b, c in (across, down))
-            if not (0 <= u < width and 0 <= v < height):
-                found[y, x] = GREY
-                continue
-            columns, rows = (np.clip([math.floor(at - 0.5) + n for n in (0, 1)], 0, most - 1)
-                             for at, most in ((u, width), (v, height)))  # fmt: skip
-            right, below = ((at - 0.5) % 1 for at in (u, v))
-            top, bottom = (source[row, columns[0]] * (1 - right) + source[row, columns[1]] * right for row in rows)
-            found[y, x] = np.rint(top * (1 - below) + bottom * below)
-    return found
+def smooth(width, height):
+    return photograph(size=(64, 48)).resize((width, height))
 
 
-def blended(picture, other, factor):
-    return np.clip(other + factor * (values(picture) - other), 0, 255)
+@pytest.mark.parametrize(("zeroed", "options"), [(64, {}), (64, {"quality": 95}), (400, {"progressive": True})])
+def test_a_jpeg_zeroed_in_the_middle_is_damaged(zeroed, options):
+    content = encoded(NOISE if options.get("progressive") else smooth(160, 120), "JPEG", **options)
+    read_image(content)
+    middle = len(content) // (4 if options.get("progressive") else 2)  # later scans refine, where zeros may be right
+    with pytest.raises(ItmlabError, match="overwritten by zeros"):
+        read_image(content[:middle] + bytes(zeroed) + content[middle + zeroed :])
 
 
-def stretched(picture):
-    low, high = (reduce(values(picture), (0, 1)) for reduce in (np.min, np.max))
-    return (values(picture) - low) * 255 / (high - low)
+@pytest.mark.parametrize("table", [b"\xff\xdb", b"\xff\xc4"])  # of quantisation, of Huffman codes
+def test_a_jpeg_whose_tables_are_zeroed_is_damaged(table):
+    content = encoded(smooth(64, 48), "JPEG")
+    start = content.index(table) + (5 if table == b"\xff\xdb" else 21)
+    with pytest.raises(ItmlabError, match="overwritten by zeros"):
+        read_image(content[:start] + bytes(8) + content[start + 8 :])
 
 
-def levelled(picture):
-    """Each value replaced by the share of pixels below it, in steps of a 255th of all but the most frequent last."""
-    found = values(picture)
-    for channel in range(3):
-        counts = np.bincount(found[..., channel].ravel(), minlength=256)
-        step = (counts.sum() - counts[counts > 0][-1]) // 255
-        below = step // 2 + np.concatenate([[0], counts.cumsum()[:-1]])
-        found[..., channel] = np.clip(below // step, 0, 255)[found[..., channel]]
-    return found
+@pytest.mark.parametrize("options", [{}, {"optimize": True}, {"progressive": True}, {"quality": 100}])
+@pytest.mark.parametrize("colour", ["black", "white", "grey", "red"])
+def test_flat_pictures_have_zeros_by_right(colour, options):
+    picture = Image.new("RGB", (640, 480), colour)
+    content = encoded(picture, "JPEG", **options)
+    assert near(pixel(content, (300, 200)), picture.getpixel((0, 0)))
+    assert colour != "grey" or options != {"optimize": True} or bytes(16) in content
 
 
-def smoothed(picture):
-    """The mean of each pixel, 5 times, and its 8 neighbours; the rim is left as it is."""
-    source, found = values(picture), values(picture).astype(float)
-    around = [np.roll(source, shift, (0, 1)) for shift in np.ndindex(3, 3)]
-    centred = [np.roll(one, (-1, -1), (0, 1)) for one in around]
-    found[1:-1, 1:-1] = np.rint((sum(centred) + 4 * source) / 13)[1:-1, 1:-1]
-    return found
+def test_a_picture_up_to_the_limit_is_read_to_the_pixel_as_pillow_decodes_it():
+    picture = smooth(2048, 2048)
+    assert read_image(encoded(picture, "PNG")).tobytes() == picture.tobytes()
+    content = encoded(picture, "JPEG")
+    assert read_image(content).tobytes() == Image.open(io.BytesIO(content)).tobytes()
 
 
-def turned(picture, degrees):
-    (width, height), angle = picture.size, math.radians(degrees)
-    cosine, sine, x, y = math.cos(angle), math.sin(angle), width / 2, height / 2
-    across = cosine, -sine, x - cosine * x + sine * y
-    return warped(picture, across, (sine, cosine, y - sine * x - cosine * y))
+@pytest.mark.parametrize(("kind", "size"), [("JPEG", (2000, 1500)), ("PNG", (2000, 1500)), ("TIFF", (2000, 1500))])
+def test_a_larger_one_is_read_at_half_its_sides(kind, size):
+    picture = smooth(4000, 3000)
+    found = read_image(encoded(picture, kind))
+    assert found.size == size
+    assert np.abs(np.asarray(found).astype(int) - np.asarray(picture.reduce(2)).astype(int)).max() <= 12
 
 
-DEFINED = {
-    "identity": lambda picture, s: values(picture),
-    "autocontrast": lambda picture, s: stretched(picture),
-    "equalize": lambda picture, s: levelled(picture),
-    "brightness": lambda picture, s: blended(picture, 0, 0.1 + 1.8 * abs(s)),
-    "sharpness": lambda picture, s: blended(picture, smoothed(picture), 0.1 + 1.8 * abs(s)),
-    "shear_x": lambda picture, s: warped(picture, (1, 0.3 * s, 0), (0, 1, 0)),
-    "shear_y": lambda picture, s: warped(picture, (1, 0, 0), (0.3 * s, 1, 0)),
-    "translate_x": lambda picture, s: warped(picture, (1, 0, 10 * s), (0, 1, 0)),
-    "translate_y": lambda picture, s: warped(picture, (1, 0, 0), (0, 1, 10 * s)),
-    "rotate": lambda picture, s: turned(picture, 30 * s),
-}
+def test_a_larger_one_stands_upright_on_white_and_in_its_own_range_too(tmp_path):
+    metadata = Image.Exif()
+    metadata[0x0112] = 6
+    for kind in ("JPEG", "PNG"):
+        assert read_image(encoded(smooth(3000, 2000), kind, exif=metadata)).size == (1000, 1500)
+    assert pixel(encoded(Image.new("RGBA", (3000, 2000), (0, 0, 0, 0)), "PNG")) == (255, 255, 255)
+    assert near(pixel(encoded(Image.new("I;16", (3000, 2000), 128 * 257), "PNG")), (128,) * 3, 1)
+    ramp = np.tile(np.linspace(0, 255, 3000, dtype=np.float32), (2000, 1))
+    ramp[:8] = 0.5  # a strip that by itself would be taken for one of 0…1
+    assert pixel(encoded(Image.fromarray(ramp), "TIFF"), (0, 0)) in [(0, 0, 0), (1, 1, 1)]
 
 
-@pytest.mark.parametrize("strength", [-1.0, -0.7, 0.0, 0.3, 0.5, 1.0])
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_each_operation_is_its_definition(name, strength):
-    picture = noise(64, 40, 20, 230)
-    before = values(picture)
-    found = values(OPERATIONS[name](picture, strength))
-    assert np.abs(found - DEFINED[name](picture, strength)).max() <= 1  # of 255, rounding
-    assert (values(picture) == before).all()
+def test_sides_and_the_copies_that_a_decoder_makes_are_limited_too(tmp_path):
+    with pytest.raises(ItmlabError, match="70000 × 1 pixels, more than 65535 along a side"):
+        read_image(png_of_size(70_000, 1))
+    content = encoded(Image.new("RGB", (4800, 4800)), "WEBP", lossless=True, quality=0, method=0)
+    with pytest.raises(ItmlabError, match=r"4800 × 4800 pixels, more than 22369621 \(of this format\)"):
+        check_image(content)
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_each_operation_has_a_strength_or_a_picture_at_which_it_changes_nothing(name):
-    ramp = np.repeat(np.arange(256, dtype=np.uint8), 4)[:, None].repeat(3, 1).reshape(32, 32, 3)  # all values alike
-    picture = Image.fromarray(ramp) if name in ("autocontrast", "equalize") else noise()
-    strength = 0.5 if name in ("brightness", "sharpness") else 0.0
-    assert (values(OPERATIONS[name](picture, strength)) == values(picture)).all()
+def test_an_icon_which_may_hide_any_size_is_no_picture():
+    within = png_of_size(9_000, 9_000)
+    header = struct.pack("<3H4B2H2I", 0, 1, 1, 16, 16, 0, 0, 1, 32, len(within), 22)
+    with pytest.raises(ItmlabError, match="not a picture in a format that is read here"):
+        read_image(header + within)
 
 
-@pytest.mark.parametrize(("width", "height"), [(40, 30), (30, 40), (640, 480), (3, 2), (1, 1)])
-def test_a_random_box_lies_inside_and_has_the_area_and_shape_asked_for(width, height):
-    generator = np.random.default_rng(0)
-    areas, shapes = [], []
-    for _ in range(400):
-        left, top, right, bottom = random_box(width, height, (0.5, 1.0), generator)
-        assert 0 <= left < right <= width and 0 <= top < bottom <= height
-        areas.append((right - left) * (bottom - top) / (width * height))
-        shapes.append((right - left) / (bottom - top))
-    if width * height > 100:
-        slack = 1 / min(width, height) + 1e-9
-        assert 0.5 - 2 * slack <= min(areas) < 0.55 and 0.95 < max(areas) <= 1.0
-        assert 0.75 / (1 + 2 * slack) <= min(shapes) and max(shapes) <= 4 / 3 * (1 + 2 * slack)
+USED = """
+import sys
+from itmlab.data import load
+from itmlab.models import DualEncoderConfig, build_model
+from itmlab.runs.scores import embed
+from itmlab import recipes
+from itmlab.training import train
+data = load("folder", sys.argv[1], proportions=(1, 0, 0))
+embed(build_model(DualEncoderConfig.tiny(), data.captions, seed=0).eval(), data)
+recipe = recipes.get("fne").replace(data__batch_size=16, data__epochs=1, memory__length=64)
+train(recipe, data, sys.argv[1] + "/run", max_steps=1)
+"""
 
 
-@pytest.mark.parametrize(("size", "box"), [((400, 30), (180, 0, 220, 30)), ((30, 400), (0, 180, 30, 220))])
-def test_of_a_long_picture_the_box_is_the_largest_in_the_middle(size, box):
-    assert random_box(*size, (1.0, 1.0), np.random.default_rng(0)) == box
-
-
-def test_the_generator_alone_decides_a_change():
-    augmentation = Augmentation((0.5, 1.0), 0.5, (2, 7))
-
-    def draw(seed):
-        return augmentation(noise(64, 48), lambda one: one.resize((32, 32)), generator=np.random.default_rng(seed))
-
-    assert all((values(draw(seed)) == values(draw(seed))).all() for seed in range(20))
-    assert len({draw(seed).tobytes() for seed in range(20)}) > 15
-    assert {draw(seed).size for seed in range(20)} == {(32, 32)}
-
-
-def test_half_of_the_pictures_are_mirrored_and_otherwise_as_they_were():
-    picture, drawn = noise(), [Augmentation(flip=0.5)(noise(), generator=np.random.default_rng(n)) for n in range(400)]
-    mirrored = [(values(one) == values(picture)[:, ::-1]).all() for one in drawn]
-    assert all(flipped or (values(one) == values(picture)).all() for one, flipped in zip(drawn, mirrored, strict=True))
-    assert 160 < sum(mirrored) < 240
-    always, never = (Augmentation(flip=share)(picture, generator=np.random.default_rng(0)) for share in (1.0, 0.0))
-    assert (values(always) == values(picture)[:, ::-1]).all() and (values(never) == values(picture)).all()
-
-
-def test_randaugment_takes_each_operation_alike_half_of_the_time_and_both_ways(monkeypatch):
-    seen = []
-    for name in OPERATIONS:
-        recorded = lambda picture, strength, name=name: seen.append((name, strength)) or picture  # noqa: E731
-        monkeypatch.setitem(OPERATIONS, name, recorded)
-    generator = np.random.default_rng(0)
-    for _ in range(2000):
-        Augmentation(randaugment=(2, 7))(noise(2, 2), generator=generator)
-    assert {strength for _, strength in seen} == {0.7, -0.7}
-    assert abs(len(seen) / 4000 - 0.5) < 0.03
-    counts = [sum(name == one for one, _ in seen) for name in OPERATIONS]
-    assert all(abs(count / len(seen) - 0.1) < 0.02 for count in counts)
-    assert abs(sum(strength > 0 for _, strength in seen) / len(seen) - 0.5) < 0.05
+def test_loading_embedding_and_training_stay_within_a_gigabyte_and_a_half(tmp_path):
+    folder = tmp_path / "large" / "images"
+    folder.mkdir(parents=True)
+    photograph(size=(64, 48)).resize((4000, 3000), Image.Resampling.BOX).save(folder / "0.jpg")
+    for number in range(1, 32):
+        shutil.copy(folder / "0.jpg", folder / f"{number}.jpg")
+    sizes = {"RGBA": (9_400, 9_400), "I;16": (9_400, 9_400), "L": (1_300, 65_535), "RGB": (65_535, 40)}
+    for mode, size in sizes.items():
+        Image.new(mode, size).save(folder / f"{mode[0]}.png", compress_level=1)
+    names = sorted(path.name for path in folder.iterdir())
+    write_lines(folder.parent / "captions.jsonl", [{"image": name, "captions": [f"a thing {name}"]} for name in names])
+    assert memory(USED, folder.parent) < 1500

@@ -1,6 +1,7 @@
 """Region features in the published formats."""
 
 import io
+import os
 import pickle
 import re
 import zipfile
@@ -10,8 +11,10 @@ import pytest
 import torch
 
 from itmlab.data import load
+from itmlab.data.regions import read_npy, read_npz, read_tags
 from itmlab.errors import ItmlabError
 from tests.data.picture_files import write_lines
+from tests.refusals import refused
 
 
 def write_arrays(root, split="train", images=3, each=5):
@@ -132,7 +135,7 @@ def test_pickled_arrays_are_refused_unopened(tmp_path):
             file = io.BytesIO()
             np.lib.format.write_array_header_1_0(file, {"descr": "|O", "fortran_order": False, "shape": (1, 1)})
             archive.writestr(f"{name}.npy", file.getvalue() + pickle.dumps(Payload()))
-    with pytest.raises(ItmlabError, match=r"captions.jsonl:2: .*1.npz: not a readable .npz of arrays \(Object arrays"):
+    with pytest.raises(ItmlabError, match=r"captions.jsonl:2: .*1.npz: not a readable .npz of arrays \(it may hold"):
         load("regions", tmp_path)
     other = tmp_path / "other"
     other.mkdir()
@@ -211,3 +214,31 @@ def test_numbers_that_are_not_finite_name_their_image(tmp_path):
     np.save(tmp_path / "train_ims.npy", features)
     with pytest.raises(ItmlabError, match=r"train_ims.npy:1: the features are not finite"):
         load("regions", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["features", "norm_bb", "objects"])
+def test_an_array_without_dimensions_is_a_fault_of_its_row(name, tmp_path):
+    write_archives(tmp_path, 2)
+    write_archive(tmp_path / "regions" / "1.npz", 4, **{name: np.float32(1)})
+    with pytest.raises(ItmlabError, match=r"captions.jsonl:2: .*1.npz: arrays that do not belong together"):
+        load("regions", tmp_path)
+
+
+def test_doubled_large_and_endless_archives_are_refused_by_their_lists(tmp_path):
+    path = tmp_path / "0.npz"
+    write_archive(path, 4)
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("features.npy", b"")
+    refused("two arrays of one name", read_npz, path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("features", "norm_bb"):
+            archive.writestr(f"{name}.npy", bytes(2**27 + 1))
+    refused("its arrays have more than 268435456 bytes", read_npz, path)
+    for name, read in {"pipe.npz": read_npz, "pipe.npy": read_npy}.items():
+        os.mkfifo(tmp_path / name)
+        refused(f"{name}: not a file", read, tmp_path / name)
+
+
+def test_tags_nested_without_end_name_their_line(tmp_path):
+    (tmp_path / "tags.tsv").write_text(f"0\t{'[' * 100_000}\n")
+    refused("tags.tsv:1: no name, tab and JSON", read_tags, tmp_path / "tags.tsv")

@@ -91,7 +91,7 @@ def test_a_truncated_a_missing_and_a_foreign_file_are_one_line_each(configure, c
     build_model(configure("vit"), captions, seed=3).save(tmp_path)
     path = tmp_path / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(ItmlabError, match="not a safetensors file"):
+    with pytest.raises(ItmlabError, match=r"damaged: .*model again"):
         DualEncoder.load(tmp_path)
     path.unlink()
     with pytest.raises(ItmlabError, match=r"model\.safetensors: no such file"):
@@ -194,3 +194,22 @@ def test_no_picture_is_refused():
 
 def test_the_configuration_says_how():
     assert ImagePreparation.of(DualEncoderConfig.tiny()) == ImagePreparation(96)
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"image_layers": 20_000}, "image_layers is 20000, wanted 1 to 256"),
+        ({"text_hidden": 10**9}, "text_hidden is 1000000000, wanted 1 to 1048576"),
+        ({"text_intermediate": 2**20, "text_hidden": 2**20}, "the weights do not fit config.json: misshapen"),
+        ({"text_settings": {"num_hidden_layers": 20_000}}, "another number of layers"),
+        ({"text_settings": {"hidden_size": "wide"}}, "no model can be made of it"),
+    ],
+)
+def test_a_configuration_is_held_against_the_file_before_a_model_is_made(change, line, configure, captions, tmp_path):
+    build_model(configure("vit"), captions, seed=3).save(tmp_path)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(ItmlabError, match=line) as caught:
+        DualEncoder.load(tmp_path)
+    assert "\n" not in str(caught.value)

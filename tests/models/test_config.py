@@ -40,7 +40,7 @@ def test_the_papers_encoders_are_the_base_size():
         ({"image_sise": 96}, "unknown field image_sise — did you mean image_size?"),
         ({"image_size": "96"}, "image_size is '96', wanted a whole number"),
         ({"image_size": True}, "image_size is True, wanted a whole number"),
-        ({"dimension": 0}, "dimension is 0, wanted 1 or more — see itmlab.models.DualEncoderConfig"),
+        ({"dimension": 0}, "dimension is 0, wanted 1 to 1048576 — see itmlab.models.DualEncoderConfig"),
         ({"dropout": 1.5}, r"dropout is 1\.5, wanted 0 to below 1"),
         ({"dropout": 10**400}, "dropout is too large a number"),
         ({"stem": "fancy"}, "stem is 'fancy', .*there are linear, convolutional"),

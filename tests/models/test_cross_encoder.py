@@ -3,8 +3,10 @@
 import warnings
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch.nn import functional
 
 from itmlab.data import load
@@ -14,6 +16,7 @@ from itmlab.models.base import CutCaptions
 from itmlab.models.cross_encoder import HEADS
 from itmlab.runs import scores
 from tests.models.cross_encoders import CAPTIONS, CLOSE, build, inputs, records
+from tests.refusals import refused, room_for
 
 FORMS = [("uniter", "regions"), ("oscar", "regions"), ("uniter", "patches"), ("oscar", "patches")]
 
@@ -382,14 +385,35 @@ def test_kept_scores_of_another_model_or_other_data_are_refused(tmp_path):
             changed()
 
 
-def test_a_note_without_its_scores_and_a_cut_file_begin_anew(tmp_path):
+def test_kept_scores_are_a_safetensors_file_and_one_that_was_cut_begins_anew(tmp_path):
     model, file = build(), tmp_path / "scores"
     captions, images = inputs(model)
     expected = model.similarity(images, captions, resume=file)
-    file.write_bytes(file.read_bytes()[:10])
-    assert torch.equal(model.similarity(images, captions, resume=file), expected)
-    file.unlink()
-    assert torch.equal(model.similarity(images, captions, resume=file), expected)
+    assert torch.equal(load_file(file)["scores"], expected)
+    whole = file.read_bytes()
+    for left in (whole[:-1], whole[:100], b"", bytes(len(whole))):
+        file.write_bytes(left)
+        assert torch.equal(model.similarity(images, captions, resume=file), expected)
+        assert file.read_bytes() == whole and list(tmp_path.iterdir()) == [file]
+
+
+def test_kept_scores_overwrite_nothing_else(tmp_path):
+    model, file = build(), tmp_path / "photograph.jpg"
+    captions, images = inputs(model)
+    (tmp_path / "photograph.jpg.json").write_bytes(b"beside it")
+    for there in (b"\xff\xd8 a photograph", np.zeros((4, 4), np.float32).tobytes() + b"x"):
+        file.write_bytes(there)
+        refused(r"photograph.jpg: itmlab did not write this file", model.similarity, images, captions, resume=file)
+        assert file.read_bytes() == there
+    assert (tmp_path / "photograph.jpg.json").read_bytes() == b"beside it"
+
+
+def test_scores_for_which_there_is_no_room_are_one_line_before_anything_is_computed(tmp_path):
+    model, file = build(), tmp_path / "scores"
+    captions, images = inputs(model)
+    with room_for(200):
+        refused(r"scores: File too large — make room", model.similarity, images, captions, resume=file)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_bar_says_the_time_left(capsys):

@@ -124,7 +124,7 @@ def test_at_base_the_released_sizes_are_those_of_the_public_code():
             "agg_func is 'Max' — what is read is LogSumExp or Mean",
         ),
         ({"state_dict": {}}, "not a checkpoint of SCAN, SGRAF or VSRN"),
-        (Path, "not a checkpoint of SCAN, SGRAF or VSRN"),
+        (Path, "not a file of plain tensors .it may hold code"),
     ],
 )
 def test_what_is_no_such_checkpoint_is_one_line(content, line, tmp_path, tokenizer):

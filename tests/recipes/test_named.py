@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from itmlab import recipes
-from itmlab.data.pictures import Augmentation
+from itmlab.data.batches import Augmentation
 from itmlab.errors import ItmlabError
 from itmlab.losses import LossWeights
 from itmlab.models import DualEncoderConfig, LateInteractionConfig
 from itmlab.recipes.recipe import Recipe
-from itmlab.recipes.settings import AdaptiveMarginSettings, LossSettings, SynthesisSettings
+from itmlab.recipes.settings import AdaptiveMarginSettings, LossSettings, SamplerSettings, SynthesisSettings
 from itmlab.runs.checkpoint import shipped_directory, shipped_names
 from itmlab.samplers import FalseNegativeEliminating, Hardest
 
@@ -74,6 +74,17 @@ def test_the_ablations_of_table_3_differ_from_fne_in_one_thing():
     assert differing("fne_without_memory") == ["name", "memory"]
     assert isinstance(recipes.hardest_memory.sampler.build(), Hardest)
     assert isinstance(recipes.fne.sampler.build(), FalseNegativeEliminating)
+
+
+def test_the_oracles_are_the_hardest_of_the_memory_by_the_worlds_truth():
+    for name, take in (("oracle_true_negatives", "true_negatives"), ("oracle_false_negatives", "false_negatives")):
+        for size in recipes.SIZES:
+            oracle = recipes.get(name, size)
+            assert oracle.sampler.build().take == take
+            assert oracle.replace(name="hardest_memory", sampler=SamplerSettings("hardest")) == recipes.get(
+                "hardest_memory", size
+            )
+    assert recipes.info_nce.data == recipes.fne.data and recipes.info_nce.optimiser == recipes.fne.optimiser
 
 
 def test_sam_is_its_baseline_with_an_adaptive_margin():

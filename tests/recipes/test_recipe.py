@@ -211,3 +211,27 @@ def test_what_is_wrong_of_a_contrast_recipe_is_said_in_one_line(name, changes, s
     with pytest.raises(ItmlabError) as error:
         recipes.get(name).replace(**changes)
     assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def nested(depth):
+    found = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+BEYOND = {
+    "digits": 10**5000,
+    "no float": -(10**400),
+    "brackets": nested(5000),
+    "brackets within": {"kind": nested(5000)},
+    "digits within": {"": 10**5000},
+}
+
+
+@pytest.mark.parametrize("value", BEYOND)
+@pytest.mark.parametrize("field", ["seed", "name", "model", "loss", "optimiser", "start"])
+def test_values_beyond_measure_are_one_line(value, field):
+    with pytest.raises(ItmlabError) as caught:
+        Recipe.from_json({**recipes.get("fne").to_json(), field: BEYOND[value]})
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 600

@@ -11,10 +11,13 @@ import itmlab
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError, MissingPart
 from itmlab.runs import checkpoint
+from itmlab.runs.directory import held
 from itmlab.runs.run import Run, ensemble, flat, pretrained, tracked
 from itmlab.runs.scores import similarity
+from itmlab.scenes import load
 from itmlab.studies.maps import word_maps
 from itmlab.training.loop import train
+from tests.refusals import refused
 from tests.training.world import micro
 
 
@@ -32,6 +35,13 @@ def test_one_run_is_itself_and_none_is_refused(finished, data):
     assert ensemble([finished]).evaluate(data, split=None, folds=3) == finished.evaluate(data, split=None, folds=3)
     with pytest.raises(ItmlabError, match="at least one run"):
         ensemble([])
+    refused("the data has no world", ensemble([finished]).evaluate, data, **val, truth=True)
+
+
+def test_an_ensemble_is_evaluated_by_truth_and_relevance_as_a_run_is(finished, tmp_path):
+    scenes = load(images=60, cache=tmp_path).select(range(20))
+    asked = {"split": None, "ks": (1, 5), "truth": True, "relevance": "cider"}
+    assert ensemble([finished]).evaluate(scenes, **asked) == finished.evaluate(scenes, **asked)
 
 
 def test_a_sentence_finds_pictures_best_first(finished, data):
@@ -103,6 +113,36 @@ def test_what_is_exported_is_used_but_not_resumed(finished, data, tmp_path):
         finished.export(finished.directory)
 
 
+def contents(directory):
+    return {path.relative_to(directory): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_an_export_replaces_an_export_and_nothing_else(finished, data, tmp_path, monkeypatch):
+    begun = train(micro("sam"), data, tmp_path / "begun", max_steps=6, progress=False)
+    done = train(micro("sam"), data, tmp_path / "done", progress=False)
+    finished.model.save(tmp_path / "model")
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "config.json").write_text("{}")
+    for directory in (begun.directory, done.directory, tmp_path / "model", tmp_path / "foreign"):
+        before = contents(directory)
+        refused("lies here, and it is no export — name another directory", finished.export, directory)
+        assert contents(directory) == before
+    assert train(micro("sam"), data, begun.directory, progress=False).finished, "it goes on as if nothing had been"
+    with held(tmp_path / "new" / "resume"):
+        refused("another process", finished.export, tmp_path / "new")
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("itmlab.runs.run.write_bytes", killed)
+        with pytest.raises(KeyboardInterrupt):
+            begun.export(tmp_path / "shipped")
+    shipped = contents(finished.export(tmp_path / "shipped").directory)
+    assert contents(finished.export(tmp_path / "shipped").directory) == shipped
+    assert contents(finished.export(tmp_path / "elsewhere" / "shipped").directory) == shipped
+
+
 def test_pretrained_runs_are_found_by_name(finished, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "HOME", tmp_path / "itmlab" / "pretrained")
     with pytest.raises(ItmlabError, match="this installation has none"):
@@ -153,7 +193,7 @@ def test_hostile_captions_are_shown_as_text(finished, data):
     assert "<script" not in page and "&lt;script&gt;" in page and "<b>id" not in page
     assert "\x1b" not in text and text.count("\n") == 1
     assert page.count("data:image/jpeg;base64,") == 1 and 'width="128"' in page
-    assert finished.search(data.images[0], data=hostile)._repr_html_().count("data:image/jpeg") == 2
+    assert finished.search(data.images[0], data=hostile)._repr_html_().count("data:image/jpeg") == 1  # itself
 
 
 def test_a_run_says_what_it_is(finished):

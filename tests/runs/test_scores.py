@@ -127,7 +127,7 @@ def test_embeddings_are_written_with_their_ids(finished, data, tmp_path):
     assert write_embeddings(finished, test, tmp_path / "out" / "test.safetensors") == (8, 16)
     tensors = load_file(tmp_path / "out" / "test.safetensors")
     ids = read_json(tmp_path / "out" / "test.ids.json")
-    assert ids == {"images": test.image_ids, "captions": test.caption_ids}
+    assert ids == {"itmlab_features": 1, "images": test.image_ids, "captions": test.caption_ids}
     assert tensors["images"].norm(dim=1).tolist() == pytest.approx([1] * 8, abs=1e-5)
     torch.testing.assert_close(tensors["images"] @ tensors["captions"].T, similarity(finished.model, test))
     assert tensors["image_of_caption"].equal(test.image_of_caption)

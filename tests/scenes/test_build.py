@@ -86,3 +86,15 @@ def test_the_smallest_sets_load(cache):
     assert list(load(images=1, cache=cache).splits) == ["train"]
     splits = load(images=3, cache=cache).splits
     assert {name: len(at) for name, at in splits.items()} == {"train": 1, "val": 1, "test": 1}
+
+
+@pytest.mark.parametrize("left", [0, 1000, 0.5, 0.98])  # bytes, or a share
+def test_a_truncated_table_is_drawn_anew_with_one_line(left, tmp_path):
+    whole = load(images=4, size=32, cache=tmp_path).fingerprint
+    (path,) = tmp_path.rglob("scenes.arrow")
+    content = path.read_bytes()
+    path.unlink()  # as it is still mapped into memory
+    path.write_bytes(content[: left if isinstance(left, int) else int(left * len(content))])
+    with pytest.warns(UserWarning, match="scenes.arrow: damaged, so the scenes are drawn anew"):
+        again = load(images=4, size=32, cache=tmp_path)
+    assert again.fingerprint == whole and path.read_bytes() == content

@@ -11,13 +11,13 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from itmlab.errors import ItmlabError
+from itmlab.errors import ItmlabError, UnusablePath
 from itmlab.scenes import load
 from itmlab.synthesis import Negative
 from itmlab.synthesis.export import export_negatives
 from itmlab.synthesis.read import read_negatives
 from itmlab.text import Span
-from tests.refusals import refused
+from tests.refusals import refused, room_for
 from tests.synthesis.negatives_data import HOSTILE, caption_set, hostile_set, swaps
 
 FORMATS = ("jsonl", "tsv", "parquet")
@@ -138,7 +138,7 @@ def test_a_kill_may_leave_any_part_of_a_line(tmp_path):
         export_negatives(data, stopping(swaps, 1), out, header=HEADER, batch=2)
     part = tmp_path / "x.jsonl.part"
     left = part.read_bytes()
-    for length in [*range(0, len(left), 41), len(left) - 1, len(left)]:
+    for length in [*range(len('{"itmlab_negatives'), len(left), 41), len(left) - 1, len(left)]:
         for after in (b"", b"\0" * 9, b"\0\n{}", b'{"rows": [\n'):
             part.write_bytes(left[:length] + after)
             export_negatives(data, swaps, out, header=HEADER, batch=2)
@@ -174,7 +174,7 @@ def test_a_killed_process_is_gone_on_with(tmp_path):
 def test_what_is_done_is_not_done_again(tmp_path):
     data, out = hostile_set(), tmp_path / "x.tsv"
     done = export_negatives(data, swaps, out, header=HEADER)
-    (tmp_path / "x.tsv.part").write_bytes(b"left by a kill between the last two steps")
+    (tmp_path / "x.tsv.part").write_bytes(b'{"itmlab_negatives": 1, left by a kill between the last two steps')
     assert export_negatives(data, never, out, header=HEADER) == done
     assert list(tmp_path.iterdir()) == [out]
 
@@ -204,6 +204,42 @@ def test_other_data_are_not_mixed(tmp_path):
         export_negatives(hostile_set(), stopping(swaps, 2), out, header=HEADER, batch=2)
     with pytest.raises(ItmlabError, match=r"data\.images is 5 there and 6 here, and data\.captions, data\.fingerprint"):
         export_negatives(hostile_set(12), swaps, out, header=HEADER, batch=2)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("resume", [True, False])
+def test_what_is_no_file_of_negatives_is_overwritten_only_when_forced(tmp_path, kind, resume):
+    data, out, wanted = hostile_set(), tmp_path / f"x.{kind}", tmp_path / f"wanted.{kind}"
+    export_negatives(data, swaps, wanted, header=HEADER)
+    for place in (out, tmp_path / f"x.{kind}.part"):
+        place.write_bytes(b'{"image": "a.png", "caption": "a dog"}\n')
+        refused(f"{place.name}: itmlab did not", export_negatives, data, never, out, header=HEADER, resume=resume)
+        assert place.read_bytes() == b'{"image": "a.png", "caption": "a dog"}\n'
+        export_negatives(data, swaps, out, header=HEADER, resume=resume, force=True)
+        assert out.read_bytes() == wanted.read_bytes()
+        assert sorted(path.name for path in tmp_path.iterdir()) == [wanted.name, out.name]
+        export_negatives(data, swaps, out, header=HEADER, resume=False)  # its own it writes anew unasked
+        out.unlink()
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_full_disk_is_one_line_and_the_same_call_goes_on_when_there_is_room(tmp_path, kind):
+    data, whole = hostile_set(), tmp_path / f"whole.{kind}"
+    export_negatives(data, swaps, whole, header=HEADER, batch=2)
+    out, said = tmp_path / f"x.{kind}", set()
+    for size in (10, 1_000, 1_500, 2_000, 2_500, whole.stat().st_size - 1):
+        try:
+            with room_for(size):
+                export_negatives(data, swaps, out, header=HEADER, batch=2)
+        except UnusablePath as error:
+            said.add(str(error).replace(str(tmp_path), ""))
+        assert not [path for path in tmp_path.iterdir() if path.suffix == ".tmp"]
+    assert (
+        f"/x.{kind}.part: File too large — make room on that disk and do the same again, or name another place" in said
+    )
+    assert any(line.endswith(f"; what is finished is kept in /x.{kind}.part") for line in said)
+    export_negatives(data, swaps, out, header=HEADER, batch=2)
+    assert out.read_bytes() == whole.read_bytes()
 
 
 def test_only_one_process_writes(tmp_path):

@@ -1,11 +1,14 @@
 """Swaps by rule: grammatical places, other meanings, the same seed the same sentences."""
 
+import tracemalloc
+
 import pytest
 import torch
 
 from itmlab.errors import ItmlabError
 from itmlab.scenes import load
 from itmlab.scenes.categories import noun_swaps, relation_swaps
+from itmlab.synthesis import rules
 from itmlab.synthesis.rules import NUMBERS, PLACES, RuleSwaps, article, of_categories
 from itmlab.text import Attribute, Relation, SceneGraph, SceneObject, Span
 from itmlab.text.graph import tokenise
@@ -132,3 +135,16 @@ def test_swaps_in_scenes_are_truly_negative(tmp_path):
     ]
     false, true = labels.count(0), labels.count(1)
     assert false + true > 100 and false / (false + true) >= 0.965
+
+
+def test_of_a_caption_of_hundreds_of_words_no_more_is_kept_than_was_asked_for(monkeypatch):
+    caption = " ".join(["two dogs"] * 300)
+    given = [caption], [SceneGraph(tokens=tuple(caption.split()))], [[caption]]
+    tracemalloc.start()
+    (row,) = RuleSwaps({}, number=3)(*given, generator=torch.Generator())
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(row) == 3 and most < 5e6  # all 2,400 sentences have 6.5 MB
+    monkeypatch.setattr(rules, "MOST_CHARACTERS", 10**6)
+    with pytest.raises(ItmlabError, match="a caption of 600 words has 2400 negatives — give number="):
+        RuleSwaps({})(*given, generator=torch.Generator())

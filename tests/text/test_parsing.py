@@ -1,6 +1,7 @@
 """Captions to graphs: what `parse` reads, the pipeline that ships with itmlab, and the cache of graphs on the disk."""
 
 import os
+import random
 import re
 import shutil
 import sqlite3
@@ -337,12 +338,42 @@ def test_a_file_torn_in_the_middle_never_gives_a_wrong_graph(tmp_path):
     assert set(found) <= {DOG, None}
 
 
-def test_a_stored_text_that_is_no_graph_counts_as_not_stored(tmp_path):
+def test_a_graph_that_is_not_what_was_stored_is_one_line_and_the_cache_is_begun_anew(tmp_path):
     cache = GraphCache("v1", tmp_path)
-    cache.put_many(["a", "b"], [DOG, PAIR])
-    with sqlite3.connect(cache.path) as connection:
-        connection.execute("UPDATE graphs SET graph = '{}'")
-    assert cache.get_many(["a", "b"]) == [None, None]
+    for other in ("x'7b7d'", "'{}'", "NULL", "(SELECT max(graph) FROM graphs)"):  # the last: another caption's
+        cache.put_many(["a", "b"], [DOG, PAIR])
+        with sqlite3.connect(cache.path) as connection:
+            connection.execute(f"UPDATE graphs SET graph = {other}")
+        with pytest.warns(UserWarning, match="spoilt") as lines:
+            assert cache.get_many(["a", "b"]) == [None, None]
+        assert len(lines) == 1
+
+
+def test_a_cache_damaged_anywhere_gives_no_other_graph_and_says_at_most_one_line(tmp_path, request):
+    captions = [f"caption {index}" for index in range(60)]
+    stored = [SceneGraph((SceneObject(caption, (Attribute("red"),)),)) for caption in captions]
+    cache, draw = GraphCache("v1", tmp_path), random.Random(0)
+    cache.put_many(captions, stored)
+    whole, begun_anew = cache.path.read_bytes(), 0
+    for case in range(5000 if request.config.getoption("--long") else 150):
+        damaged = bytearray(whole)
+        for _ in range(draw.choice((1, 1, 20))):
+            place = draw.randrange(100 if case % 5 == 0 else len(whole))
+            damaged[place] = draw.randrange(256)
+        if draw.random() < 0.1:
+            del damaged[draw.randrange(len(whole)) :]
+        cache.path.write_bytes(damaged)
+        with warnings.catch_warnings(record=True) as lines:
+            warnings.simplefilter("always")
+            found = cache.get_many(captions)
+            assert all(mine in (graph, None) for graph, mine in zip(stored, found, strict=True)), case
+            cache.put_many(captions, stored)
+            if cache.get_many(captions) != stored:  # damage that only the second reading met
+                cache.put_many(captions, stored)
+            assert cache.get_many(captions) == stored, case
+        assert len(lines) <= 1, (case, [str(line.message) for line in lines])
+        begun_anew += len(lines)
+    assert begun_anew > 50
 
 
 def test_a_place_that_cannot_be_written_is_done_without(tmp_path):

@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -217,3 +218,20 @@ def test_a_file_without_words_by_number_is_refused(tmp_path):
     for content in ({}, [], {"word2idx": {"dog": 0}}, {"word2idx": dict.fromkeys(PUBLIC, 7)}):
         (tmp_path / "vocab.json").write_text(json.dumps(content))
         refused("no vocabulary of words by number: it lacks", load_words, tmp_path / "vocab.json")
+
+
+def test_a_caption_of_many_words_is_gone_through_once():
+    class Counting:
+        """An encoding that counts how often its pieces are asked for."""
+
+        def __init__(self, encoding):
+            self.encoding, self.asked = encoding, 0
+
+        def __getattr__(self, name):
+            self.asked += 1
+            return getattr(self.encoding, name)
+
+    counting = Counting(TOKENIZER.backend_tokenizer.encode("dog " * 2000))
+    tokenizer = SimpleNamespace(backend_tokenizer=SimpleNamespace(encode=lambda text: counting))
+    assert len(caption_words(tokenizer, "dog " * 2000, 10_000)) == 2000
+    assert counting.asked < 10

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from transformers import BertConfig, BertModel, ViTConfig, ViTModel
 
 from itmlab import recipes
-from itmlab.data.batches import PairBatches
-from itmlab.data.pictures import Augmentation
+from itmlab.data.batches import Augmentation, PairBatches
 from itmlab.errors import ItmlabError
 from itmlab.models import DualEncoder, ImagePreparation, OscarDualEncoderConfig, build_model
 from itmlab.models.config import CLIP_MEAN, CLIP_STD

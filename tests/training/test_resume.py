@@ -1,5 +1,6 @@
 """A run that was stopped, however and wherever, ends with the very bytes of a run that never was."""
 
+import json
 import os
 import random
 import shutil
@@ -17,6 +18,7 @@ from itmlab.runs.run import Run
 from itmlab.training import loop
 from itmlab.training.loop import train
 from itmlab.training.progress import Interrupted
+from tests.refusals import refused
 from tests.training.world import micro, small_world
 
 KEPT = ("model.safetensors", "history.jsonl", "recipe.json", "config.json", "tokenizer.json")
@@ -193,9 +195,143 @@ def test_other_data_or_not_resuming_is_refused(finished, data):
 
 
 def test_two_processes_do_not_train_in_one_directory(data, tmp_path):
-    with held(tmp_path / "run" / "resume"), pytest.raises(ItmlabError, match="another process is training here"):
-        train(micro(), data, tmp_path / "run", max_steps=1, progress=False)
+    with held(tmp_path / "run" / "resume"):
+        (tmp_path / "run" / ".recipe.json.begun.tmp").write_text("of who trains here")
+        before = sorted(tmp_path.rglob("*"))
+        refused("another process is training here", train, micro(), data, tmp_path / "run", max_steps=1, progress=False)
+        assert sorted(tmp_path.rglob("*")) == before, "who is refused leaves no trace and takes none away"
     assert train(micro(), data, tmp_path / "run", max_steps=1, progress=False).recipe == micro()
+    assert not [path for path in tmp_path.rglob("*") if path.suffix == ".tmp" or path.name == "lock"]
+
+
+def test_of_two_processes_begun_together_one_trains_and_the_other_says_so(processes, longer, tmp_path):
+    directory, fates = tmp_path / "run", processes.Queue()
+    both = [processes.Process(target=train_and_tell, args=(directory, fates)) for _ in range(2)]
+    for process in both:
+        process.start()
+    told = sorted(fates.get(timeout=120) for _ in both)
+    for process in both:
+        process.join()
+    assert told[0] == "" and (told[1] == "" or "another process is training here" in told[1]), told
+    assert same_bytes(Run(directory), longer)
+
+
+def train_and_tell(directory, fates):
+    torch.set_num_threads(1)
+    try:
+        train(LONGER, small_world(), directory, checkpoint_every=1, progress=False)
+    except BaseException as error:
+        fates.put(f"{type(error).__name__}: {error}")
+    else:
+        fates.put("")
+
+
+def test_a_run_is_evaluated_while_it_trains(processes, longer, data, tmp_path):
+    directory, seen = tmp_path / "run", set()
+    process = start(processes, directory)
+    wait_for_step(process, directory, 5)  # of 4 an epoch
+    while process.is_alive():
+        run = Run(directory)
+        seen.add(round(run.evaluate(data, split="val", ks=(1, 5))["rsum"], 6))
+        assert all("step" in record for record in run.history) and run.finished in (True, False)
+    process.join()
+    assert process.exitcode == 0 and same_bytes(Run(directory), longer)
+    assert seen <= {round(record["rsum"], 6) for record in longer.epochs}, "each time one epoch's weights, whole"
+
+
+@pytest.mark.parametrize("broken", ["PairBatches", "learn"])  # before the first step, and at it
+def test_a_failed_first_training_does_not_refuse_the_corrected_one(broken, finished, data, tmp_path, monkeypatch):
+    directory = tmp_path / "new" / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, broken, lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            train(micro("sam", seed=7), data, directory, progress=False)
+    assert directory.parent.exists() == (broken == "learn"), "what fails before it has begun leaves nothing at all"
+    assert same_bytes(train(micro(), data, directory, progress=False), finished)
+
+
+def test_a_saved_model_that_is_no_run_is_not_written_over(finished, data, tmp_path):
+    finished.model.save(tmp_path / "model")
+    before = {path: path.read_bytes() for path in (tmp_path / "model").iterdir()}
+    refused("config.json lies here, and no recipe.json", train, micro(), data, tmp_path / "model", progress=False)
+    assert before == {path: path.read_bytes() for path in (tmp_path / "model").iterdir()}
+
+
+def test_what_a_killed_process_left_is_removed_and_what_others_write_is_not(finished, data, tmp_path):
+    train(micro(), data, tmp_path / "run", max_steps=6, progress=False)
+    theirs = tmp_path / "run" / ".scores.npy.another.tmp"
+    dead = [tmp_path / "run" / ".config.json.dead.tmp", tmp_path / "run" / "resume" / ".state.json.dead.tmp"]
+    (tmp_path / "run" / "resume" / "step-00000099-0000-000000").mkdir()
+    for path in (theirs, *dead):
+        path.write_bytes(b"begun")
+    assert same_bytes(train(micro(), data, tmp_path / "run", progress=False), finished)
+    assert theirs.exists() and not any(path.exists() for path in dead)
+    assert [path.name for path in (tmp_path / "run" / "resume").iterdir()] == ["state.json"]
+
+
+def files_taken_up(run):
+    return [path for path in sorted((run.directory / "resume").rglob("*")) if path.is_file()]
+
+
+def test_a_flipped_bit_of_what_is_taken_up_is_refused_naming_the_file(data, tmp_path):
+    run, draw = train(micro(), data, tmp_path / "run", max_steps=6, progress=False), random.Random(0)
+    checkpoints = Checkpoints(run.directory / "resume")
+    tensors, position = checkpoints.load()
+    assert len(files_taken_up(run)) == 7
+    for path in files_taken_up(run):
+        whole = path.read_bytes()
+        for place in [*range(0, 128, 9), *(draw.randrange(len(whole)) for _ in range(16))]:
+            flipped = bytearray(whole)
+            flipped[place] ^= 1 << draw.randrange(8)
+            path.write_bytes(flipped)
+            try:
+                found, where = checkpoints.load()
+            except ItmlabError as error:
+                assert str(path) in str(error) and "\n" not in str(error)
+            else:  # it was in the name of the checksum
+                assert where == position and found.keys() == tensors.keys()
+                assert all(found[part][name].equal(value) for part in found for name, value in tensors[part].items())
+        path.write_bytes(whole)
+    flipped = bytearray(whole := (run.directory / "model.safetensors").read_bytes())
+    flipped[-1] ^= 1
+    (run.directory / "model.safetensors").write_bytes(flipped)
+    refused("model.safetensors: damaged", lambda: Run(run.directory).model)
+    assert len(whole) == len(flipped)
+
+
+def test_a_state_of_before_there_were_checksums_is_taken_up(finished, data, tmp_path):
+    run = train(micro(), data, tmp_path / "run", max_steps=6, progress=False)
+    for path in files_taken_up(run):
+        if path.suffix == ".safetensors":
+            save_file(load_file(path), path)
+        else:
+            said = {name: value for name, value in json.loads(path.read_text()).items() if name != "sha256"}
+            path.write_text(json.dumps(said))
+    (run.directory / "resume" / "lock").touch()
+    assert same_bytes(train(micro(), data, tmp_path / "run", progress=False), finished)
+
+
+@pytest.mark.parametrize(
+    ("damage", "kept"),
+    [
+        (lambda lines: None, 0),  # deleted
+        (lambda lines: b"", 0),
+        (lambda lines: lines[0] + lines[1][:9], 1),
+        (lambda lines: lines[0] + b"\0" * len(b"".join(lines[1:])), 1),
+        (lambda lines: lines[0] + b"[1]\n" + lines[1], 1),
+    ],
+)
+def test_a_damaged_history_is_taken_up_at_its_last_good_line(damage, kept, finished, data, tmp_path):
+    run = train(micro(), data, tmp_path / "run", max_steps=11, progress=False)
+    path, whole = run.directory / "history.jsonl", finished.history
+    lines = path.read_bytes().splitlines(keepends=True)
+    damaged = damage(lines)
+    path.unlink() if damaged is None else path.write_bytes(damaged)
+    with pytest.warns(UserWarning, match=f"history.jsonl: damaged or cut after line {kept}, so the record goes on"):
+        resumed = train(micro(), data, tmp_path / "run", progress=False)
+    assert resumed.history == whole[:kept] + whole[len(lines) :]
+    weights = [one.directory / "model.safetensors" for one in (resumed, finished)]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
 
 
 def test_the_memory_of_an_older_itmlab_is_one_line(data, tmp_path):
@@ -210,7 +346,7 @@ def test_the_memory_of_an_older_itmlab_is_one_line(data, tmp_path):
 def test_a_damaged_state_is_one_line(data, tmp_path):
     run = train(micro(), data, tmp_path / "run", max_steps=6, progress=False)
     next((run.directory / "resume").glob("step-*/memory.safetensors")).write_bytes(b"no")
-    with pytest.raises(ItmlabError, match="resume state cannot be read"):
+    with pytest.raises(ItmlabError, match=r"memory\.safetensors: the resume state cannot be read"):
         train(micro(), data, tmp_path / "run", progress=False)
     (run.directory / "resume" / "state.json").write_text('{"tensors": "../..", "parts": ["x"], "position": {}}')
     with pytest.raises(ItmlabError, match="leaves its root"):

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from itmlab.data.pictures import Augmentation
+from itmlab.data.batches import Augmentation
 from itmlab.runs.checkpoint import Checkpoints
 from itmlab.runs.run import Run
 from itmlab.training import loop

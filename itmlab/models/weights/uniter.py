@@ -5,7 +5,6 @@ UNITER's with two heads more. Each of our names has one public name; what finds 
 lost or made up in silence.
 """
 
-import pickle
 import re
 import warnings
 from collections import Counter
@@ -18,7 +17,7 @@ from torch import Tensor
 
 from ...errors import ItmlabError
 from ...storage import read_json
-from ..base import CONFIG_FILE, fill, listed, read_weights
+from ..base import CONFIG_FILE, fill, listed, read_pickled, read_weights, refuse_misfit
 from ..config import CrossEncoderConfig
 from ..cross_encoder import CrossEncoder
 
@@ -46,6 +45,7 @@ UNITER_IMAGE = {
     "image.boxes_norm": "img_embeddings.pos_layer_norm",
     "image.norm": "img_embeddings.LayerNorm",
 }
+UNITER_SEEN, OSCAR_SEEN = "img_embeddings.img_linear.weight", "img_embedding.weight"
 WORDS = {
     "transform.weight": "transform.dense.weight",
     "transform.bias": "transform.dense.bias",
@@ -115,10 +115,13 @@ def load_public(
         what = f"unexpected weights: {listed((shown[name] for name in weights), most=20)}"
         remedy = "give a UNITER or OSCAR checkpoint, without the heads of other tasks"
         raise ItmlabError(what, where=str(file), remedy=remedy)
+    given = ours | heads
     with torch.random.fork_rng(devices=[]):
+        with torch.device("meta"):  # shapes first: no more is made than the file has weights for
+            outline = CrossEncoder(config, tokenizer)
+        refuse_misfit(outline, outline.state_dict() | given, where=str(file))
         torch.manual_seed(seed)
         model = CrossEncoder(config, tokenizer)
-    given = ours | heads
     new = [name.split(".") for name in model.state_dict() if name not in given]
     fresh = sorted({parts[1] if parts[0] == "heads" else parts[0] for parts in new})
     fill(model, model.state_dict() | given, where=str(file))
@@ -185,7 +188,7 @@ def _heads(
         matrix, shift = (weights.pop(name) for name in pair)
         if "heads.itm.weight" in heads:  # never over a better one, as the released code does (METHODS 3, last table)
             aside += pair
-        elif matrix.dim() == 2 and matrix.shape[1] == config.hidden and len(matrix) == len(shift) <= 3:
+        elif matrix.shape[1:] == (config.hidden,) and len(matrix) in (1, 2, 3) and shift.shape == matrix.shape[:1]:
             heads["heads.itm.weight"], heads["heads.itm.bias"] = _log_odds(matrix, match), _log_odds(shift, match)
             if len(matrix) > 1:
                 derived.append(f"itm (log-odds of {source})")
@@ -227,17 +230,17 @@ def _log_odds(rows: Tensor, match: int) -> Tensor:
 
 def _sizes(weights: dict[str, Tensor]) -> CrossEncoderConfig:
     """The configuration that the shapes tell; heads of 64 dimensions, which is what the published sizes have."""
-    uniter, oscar = "img_embeddings.img_linear.weight" in weights, "img_embedding.weight" in weights
+    uniter, oscar = UNITER_SEEN in weights, OSCAR_SEEN in weights
     if uniter == oscar:
         raise ItmlabError("neither a UNITER nor an OSCAR checkpoint", remedy="it has no image embedding of either")
     tables = [f"embeddings.{kind}_embeddings.weight" for kind in ("word", "position", "token_type")]
     words, places, types = tables
-    inner = "encoder.layer.0.intermediate.dense.weight"
-    lacking = [name for name in (*tables, inner) if name not in weights or weights[name].dim() != 2]
+    inner, seen = "encoder.layer.0.intermediate.dense.weight", UNITER_SEEN if uniter else OSCAR_SEEN
+    lacking = [name for name in (*tables, inner, seen) if name not in weights or weights[name].dim() != 2]
     if lacking:
         raise ItmlabError(f"the checkpoint lacks {listed(lacking)}")
     layers = 1 + max(int(found[1]) for name in weights if (found := re.match(r"encoder\.layer\.(\d{1,4})\.", name)))
-    image = weights["img_embeddings.img_linear.weight" if uniter else "img_embedding.weight"]
+    image = weights[seen]
     vocabulary_size, hidden = weights[words].shape
     positions = len(weights[places])
     return CrossEncoderConfig(
@@ -277,16 +280,11 @@ def _file_and_settings(path: Path) -> tuple[Path, dict[str, Any]]:
 def _tensors(file: Path) -> dict[str, Tensor]:
     if file.suffix == ".safetensors":
         return read_weights(file)
-    try:
-        content = torch.load(file, map_location="cpu", weights_only=True)
-    except FileNotFoundError:
-        raise ItmlabError("no such file", where=str(file)) from None
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ItmlabError(f"not a file of plain tensors: {reason}", where=str(file)) from None
+    content = read_pickled(file)
     for wrapper in WRAPPERS:
         if isinstance(content, dict) and isinstance(content.get(wrapper), dict):
             content = content[wrapper]
-    if not isinstance(content, dict) or not content or not all(isinstance(one, Tensor) for one in content.values()):
+    named = isinstance(content, dict) and all(isinstance(key, str) for key in content)
+    if not named or not content or not all(isinstance(one, Tensor) for one in content.values()):
         raise ItmlabError("not a file of named weights", where=str(file))
     return content

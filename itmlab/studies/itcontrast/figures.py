@@ -158,13 +158,15 @@ def _match_line(figure: go.Figure, score: float, rows: int) -> None:
 def _rows(figure: go.Figure, read_out: ReadOut, order: Sequence[int]) -> None:
     """Left of each strip how many prototypes the cluster has, and how many of them share the weight."""
     place = {"x": 0, "xref": "x2 domain", "xanchor": "right", "xshift": -8, "yref": "y2", "showarrow": False}
+    said = []  # handed over at once: plotly copies all of it again for each piece added
     for row, cluster in enumerate(order):
         number = len(read_out.prototypes(cluster))
         text = f"{number} · <b>{read_out.effective(cluster):.1f}</b>" if number else "empty"
         shade = colour(cluster % 8) if number else theme.MUTED
-        figure.add_annotation(text=text, y=row, **place, font={"size": 12, "color": shade})
+        said.append({"text": text, "y": row, **place, "font": {"size": 12, "color": shade}})
     font = {"size": 11, "color": theme.MUTED}
-    figure.add_annotation(text="size · effective", y=-0.62, **place, yanchor="bottom", font=font)
+    said.append({"text": "size · effective", "y": -0.62, **place, "yanchor": "bottom", "font": font})
+    figure.update_layout(annotations=[*figure.layout.annotations, *said])
 
 
 def _digits(*columns: Float[ndarray, "point"]) -> list[list[str]]:

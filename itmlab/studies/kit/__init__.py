@@ -3,7 +3,7 @@
 import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
-    "bars": "draw_calibration draw_false_negative_shares draw_recall_bars draw_roc draw_training_curves",
+    "bars": "draw_calibration draw_false_negative_shares draw_oracles draw_recall_bars draw_roc draw_training_curves",
     "canvas": "draw_captioned draw_gallery",
     "explorer": "Explorer",
     "saving": "committed save write_figure write_pages",

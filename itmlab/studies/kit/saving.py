@@ -1,12 +1,14 @@
 """Figures on disk: data with provenance, a picture, an interactive page, and the index of them all.
 
-The same figure is the same bytes again, nothing that a figure says takes effect in its page, and without a Chrome only
-the picture is missing.
+The same figure is the same bytes again, nothing that a figure says takes effect in its page (words are escaped, and a
+Content-Security-Policy lets the page's own scripts run and nothing else), and without a Chrome only the picture is
+missing.
 """
 
 import asyncio
 import atexit
 import base64
+import hashlib
 import html
 import io
 import json
@@ -19,15 +21,18 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import plotly.graph_objects as go
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from ...errors import ItmlabError
-from ...storage import figure_directory, profile, project_directory, read_json, write_bytes
+from ...storage import figure_directory, profile, project_directory, read_json, refuse_foreign, write_bytes
 from .theme import FONT, INK, MUTED, PANEL, RULE, WIDTH, title_and_subtitle
 
+FIGURE = "itmlab_figure"  # in each file that `write_figure` wrote, and may write again
 DIGITS = 6  # significant, of every number in a figure's JSON: enough to draw it, few enough to repeat
 
 
@@ -53,7 +58,7 @@ def save(
         write_bytes(drawn, smaller(picture))
     else:
         drawn.unlink(missing_ok=True)  # an older picture of other data
-        say_once(f"No PNG, only HTML and JSON: {picture} (apt-get install chromium)")
+        say_once(f"No PNG, only HTML and JSON: {picture}")
     write_index(Path(directory))
     if listed := os.environ.get("ITMLAB_FIGURE_LIST"):  # by it the tour counts each notebook's own figures
         with open(listed, "a", encoding="utf-8") as file:
@@ -74,18 +79,26 @@ def smaller(picture: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def write_figure(figure: go.Figure, path: str | Path) -> Path:
-    """Write one figure to a .html (self-contained), .json or .png file by the ending of `path`, and return the path."""
+def write_figure(figure: go.Figure, path: str | Path, *, force: bool = False) -> Path:
+    """Write one figure to a .html (self-contained), .json or .png file by the ending of `path`, and return the path.
+
+    What lies there and is no such figure is an ItmlabError unless `force`.
+    """
     path = Path(path)
+    refuse_foreign(path, FIGURE, force=force)
     if path.suffix == ".html":
-        content: bytes | str = figure.to_html(include_plotlyjs=True, div_id="figure").encode()
+        drawing = figure.to_html(include_plotlyjs=True, full_html=False, div_id="figure", default_width="100%")
+        content: bytes | str = _page(title_and_subtitle(figure)[0] or path.stem, drawing, scripts=drawing)
     elif path.suffix == ".json":
-        content = figure_json(figure, {"versions": _versions()})
+        content = figure_json(figure, {FIGURE: 1, "versions": _versions()})
     elif path.suffix == ".png":
         content = draw(figure)
         if isinstance(content, str):
-            remedy = "apt-get install chromium, or write .html"
-            raise ItmlabError(f"no PNG without a Chrome: {content}", where=str(path), remedy=remedy)
+            raise ItmlabError(f"no PNG: {content}", where=str(path), remedy="write .html, which needs no Chrome")
+        buffer, origin = io.BytesIO(), PngInfo()
+        origin.add_text("Software", FIGURE)
+        Image.open(io.BytesIO(content)).save(buffer, "PNG", pnginfo=origin)
+        content = buffer.getvalue()
     else:
         raise ItmlabError("no such kind of figure file", where=str(path), remedy="end it in .html, .json or .png")
     write_bytes(path, content)
@@ -133,7 +146,7 @@ def committed(name: str) -> go.Figure:
     if name not in there:
         remedy = f"there are: {', '.join(there) or 'none'}"
         raise ItmlabError(f"no figure {name!r}", where=str(root / "figures"), remedy=remedy)
-    return go.Figure(read_json(there[name])["figure"])
+    return _read(there[name])[0]
 
 
 # Interactive pages of saved figures around one shared plotly.min.js, and the page that lists them all.
@@ -167,8 +180,7 @@ def write_pages(directory: str | Path) -> Path:
     """Write NAME.html for every NAME.json of saved figures in `directory`, and the index; returns the index's path."""
     directory = Path(directory)
     for path in sorted(directory.glob("*.json")):
-        saved = _read(path)
-        write_page(go.Figure(saved["figure"]), saved["provenance"], path.with_suffix(".html"))
+        write_page(*_read(path), path.with_suffix(".html"))
     return write_index(directory)
 
 
@@ -186,20 +198,20 @@ def write_page(figure: go.Figure, provenance: Mapping[str, Any], path: Path) -> 
     body = f"""<nav><a href="index.html">← all figures</a></nav>
 <div class="sheet" style="max-width: {WIDTH + 40}px">{drawing}</div>
 <details><summary>Where it comes from</summary><pre>{origin}</pre></details>"""
-    write_bytes(path, _page(title_and_subtitle(figure)[0] or path.stem, body, head=f'<script src="{SCRIPT}"></script>'))
+    write_bytes(path, _page(title_and_subtitle(figure)[0] or path.stem, body, scripts=drawing, library=True))
 
 
 def write_index(directory: Path) -> Path:
     """The page that lists every saved figure of `directory` with a thumbnail."""
     cards = []
     for path in sorted(directory.glob("*.json")):
-        title = title_and_subtitle(go.Figure(_read(path)["figure"], skip_invalid=True))[0] or path.stem
-        name = html.escape(path.stem)
+        title = title_and_subtitle(_read(path, skip_invalid=True)[0])[0] or path.stem
+        address = f"./{quote(path.stem)}"  # a name such as javascript:… would be an address of its own
         drawn = path.with_suffix(".png").exists()
-        picture = f'<img src="{name}.png" alt="" loading="lazy">' if drawn else "no PNG: Chrome was not found"
+        picture = f'<img src="{address}.png" alt="" loading="lazy">' if drawn else "no PNG: Chrome was not found"
         cards.append(
-            f'<a class="card" href="{name}.html"><div class="picture">{picture}</div>'
-            f'<div class="words"><b>{html.escape(title)}</b><small>{name}</small></div></a>'
+            f'<a class="card" href="{address}.html"><div class="picture">{picture}</div>'
+            f'<div class="words"><b>{html.escape(title)}</b><small>{html.escape(path.stem)}</small></div></a>'
         )
     noun = "figure" if len(cards) == 1 else "figures"
     body = f"<h1>itmlab</h1><p>{len(cards)} {noun}, each interactive</p>\n<div class='grid'>{''.join(cards)}</div>"
@@ -208,24 +220,53 @@ def write_index(directory: Path) -> Path:
     return index
 
 
-def _page(title: str, body: str, head: str = "") -> bytes:
+INLINE = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
+
+
+def _page(title: str, body: str, *, scripts: str = "", library: bool = False) -> bytes:
+    """A page where only the inline `scripts` of `body` run, and the shared plotly; it reaches for nothing elsewhere.
+
+    The policy names each by its hash. The library is allowed by a nonce, as a page opened from the disk has no origin:
+    a hash of all the words on the page, so that none of these words can hold it.
+    """
+    nonce = _hash(title + body)
+    runs = [f"'sha256-{_hash(script)}'" for script in INLINE.findall(scripts)] + [f"'nonce-{nonce}'"] * library
+    policy = {
+        "default-src": "'none'",
+        "script-src": " ".join(runs) or "'none'",
+        "style-src": "'unsafe-inline'",  # plotly's
+        "img-src": "'self' data: blob:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    said = "; ".join(map(" ".join, policy.items()))
+    head = f'<script nonce="{nonce}" src="{SCRIPT}"></script>' if library else ""
     return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{said}">
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="generator" content="{FIGURE}">
 <title>{html.escape(title)}</title><style>{STYLE}</style>{head}</head>
 <body><main>{body}</main></body></html>
-""".encode()
+""".encode(errors="replace")
 
 
-def _read(path: Path) -> dict[str, Any]:
-    saved = read_json(path)
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode(errors="replace")).digest()).decode()
+
+
+def _read(path: Path, **options: Any) -> tuple[go.Figure, Mapping[str, Any]]:
+    """The figure and the provenance of a NAME.json; what is none is an ItmlabError."""
+    saved, remedy = read_json(path), "move it out of the figures' folder"
     if not isinstance(saved, dict) or not {"figure", "provenance"} <= saved.keys():
-        raise ItmlabError("not a saved figure", where=str(path), remedy="move it out of the figures' folder")
-    return saved
+        raise ItmlabError("not a saved figure", where=str(path), remedy=remedy)
+    try:
+        return go.Figure(saved["figure"], **options), saved["provenance"]
+    except Exception as error:  # plotly refuses in many ways, in many lines
+        raise ItmlabError(f"not a figure: {_first_line(error)}", where=str(path), remedy=remedy) from None
 
 
 # One Chrome for the whole process, started at the first picture: 0.15 s a PNG instead of 2 s.
 
-PATIENCE = 90  # seconds: a Chrome that has not drawn a figure by then will not
+PATIENCE = 300  # seconds: a Chrome that has not started or drawn a figure by then will not, however busy the machine
 
 
 def draw(figure: go.Figure) -> bytes | str:
@@ -233,8 +274,9 @@ def draw(figure: go.Figure) -> bytes | str:
     browser = shared_browser()
     try:
         return browser if isinstance(browser, str) else browser.png(figure)
-    except Exception as error:  # Chrome was killed, or hangs
-        return _first_line(error)
+    except Exception as error:  # Chrome was killed, or hangs: the next figure begins with another
+        shared_browser.cache_clear()
+        return _no_picture(error, "drew nothing")
 
 
 @cache
@@ -243,7 +285,14 @@ def shared_browser() -> "Browser | str":
     try:
         return Browser()
     except Exception as error:  # no Chrome, or one that cannot start: kaleido raises many kinds
-        return _first_line(error)
+        return _no_picture(error, "did not start")
+
+
+def _no_picture(error: Exception, late: str) -> str:
+    if isinstance(error, TimeoutError):
+        return f"Chrome {late} in {PATIENCE} seconds"
+    missing = type(error).__name__ == "ChromeNotFoundError"
+    return "no Chrome was found (apt-get install chromium)" if missing else f"Chrome failed: {_first_line(error)}"
 
 
 class Browser:
@@ -256,7 +305,7 @@ class Browser:
         threading.Thread(target=self.loop.run_forever, name="figures", daemon=True).start()
 
         async def opened() -> Kaleido:
-            kaleido = Kaleido(n=1, mathjax=False)  # MathJax would be fetched from the network
+            kaleido = Kaleido(n=1, mathjax=False, timeout=None)  # MathJax would be fetched from the network
             await kaleido.open()
             return kaleido
 

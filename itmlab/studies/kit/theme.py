@@ -27,7 +27,9 @@ TRUTH_LABELS = {1: (GREEN, "✓ true"), 0: (VERMILION, "✗ false"), -1: (GREY, 
 TITLE = f"font-size:20px;font-weight:700;color:{INK}"
 SUBTITLE = f"font-size:14px;font-weight:400;color:{MUTED}"
 LEGEND_LINE = 22  # pixels
-WIDTH = 940  # pixels: the width of an exported figure, and of those that hold pictures
+# Pixels: the width of an exported figure, and of those that hold pictures. JupyterLab leaves as much in a window of
+# 1,300 with the file browser open.
+WIDTH = 860
 
 
 def label(text: str, *, width: int | None = None, lines: int | None = None) -> str:
@@ -84,8 +86,8 @@ def styled(figure: go.Figure, title: str, subtitle: str = "", *, height: int, le
     Room above the plot is reckoned from what stands there, so that title, subtitle and legend never overlap.
     """
     # Not plotly's own subtitle: that is placed by measuring the title, which fails before the figure is in the page
-    # (an explorer is drawn so), and then stands on the title.
-    parts = _span(label(title, width=80), TITLE), _span(label(subtitle, width=118), SUBTITLE)
+    # (a cell out of sight is drawn so), and then stands on the title.
+    parts = _span(label(title, width=70), TITLE), _span(label(subtitle, width=106), SUBTITLE)
     text = "<br>".join(filter(None, parts))
     further = text.count("<br>")
     first = 38 if further else 25  # plotly puts a line that is alone lower, by the height of its capitals

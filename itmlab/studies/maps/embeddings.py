@@ -6,7 +6,6 @@ disk. Below, the maps of whole models, and of one batch as an anchor sees it (IT
 """
 
 import hashlib
-import io
 import json
 import warnings
 from collections.abc import Callable, Mapping
@@ -27,7 +26,7 @@ from ...errors import ItmlabError, MissingPart
 from ...models import DualEncoderConfig, build_model
 from ...models.encoded import evaluating
 from ...runs.scores import Embeddings, embed
-from ...storage import cache_directory, write_bytes
+from ...storage import cache_directory, keep
 from ...synthesis import SynHNC
 from ..kit.scoring import Direction, model_of
 
@@ -116,12 +115,7 @@ def _kept(path: Path, points: int, compute: Callable[[], Plane]) -> Plane:
     except (OSError, ValueError, EOFError):
         pass  # not there, or not whole
     plane = compute()
-    buffer = io.BytesIO()
-    np.save(buffer, plane, allow_pickle=False)
-    try:
-        write_bytes(path, buffer.getvalue())
-    except OSError as error:
-        warnings.warn(f"the map is not kept: {path}: {error.strerror or error}", stacklevel=4)
+    keep(path, lambda file: np.save(file, plane, allow_pickle=False))
     return plane
 
 

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from ...data.captionset import CaptionSet
 from ..kit.canvas import draw_captioned
-from ..kit.explorer import Explorer, update_in_place, wide
+from ..kit.explorer import Explorer, wide
 from .attention import caption_maps, word_maps
 from .embeddings import Embedded
 from .figures import MOST, draw_attention_maps, draw_projection
@@ -29,12 +29,12 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
     checkpoint = ipywidgets.Dropdown(options=[ALL, *names], description="checkpoint", **wide())
     measure = ipywidgets.Dropdown(options=["similarity", "gradient"], description="map", **wide())
 
-    def change_picture(change: Any = None) -> None:
+    def picture_moved() -> None:
         own = data.captions_of_image[picture.value].tolist()
         caption.options = [(data.captions[index], index) for index in own]
         caption.value = own[0]
 
-    def change_caption(change: Any = None) -> None:
+    def caption_moved() -> None:
         if caption.value is None:
             return
         maps = word_maps(runs[names[0]], data.images[picture.value], data.captions[caption.value])
@@ -50,10 +50,10 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
         subtitle = f"“{data.captions[caption.value]}”"
         return [draw_attention_maps(maps, title="Where each word lands", subtitle=subtitle, outlines=outlines)]
 
-    picture.observe(change_picture, names="value")  # before the explorer's own observers, which draw
-    caption.observe(change_caption, names="value")
-    change_picture()
-    return Explorer([picture, checkpoint, caption, word, measure], draw)
+    picture_moved()
+    caption_moved()
+    controls = [picture, checkpoint, caption, word, measure]
+    return Explorer(controls, draw, {picture: picture_moved, caption: caption_moved})
 
 
 # Explorer of the common space: point at a feature and see its picture, click it and see where its captions lie.
@@ -100,28 +100,34 @@ class PointExplorer(Explorer):
         super().__init__(controls, draw)
         self.card, self.pick = card, pick
 
+    def figures(self) -> list[go.Figure]:
+        """The figures for the controls as they stand; the second is what is shown while nothing is pointed at."""
+        first, self.resting = super().figures()
+        return [first, self.resting]
+
     def widget(self) -> ipywidgets.VBox:
         """Controls over live figures, the first of which calls back."""
-        box = super().widget()
-        for trace in self.shown[0].data:
-            if trace.customdata is not None:
-                trace.on_click(self._clicked)
-                trace.on_hover(self._entered)
-                trace.on_unhover(self._left)
+        box, state = super().widget(), self.live[0].state
+        state.listens = True
+        state.observe(self._clicked, names="click")
+        state.observe(self._hovered, names="hover")
         return box
 
-    def _clicked(self, trace: Any, points: Any, state: Any) -> None:
-        for index in points.point_inds[:1]:
-            self.pick(trace.legendgroup, int(trace.customdata[index]))
-        self._entered(trace, points, state)  # after the pick, which draws the card of the picture alone
+    def _clicked(self, change: Any) -> None:
+        if found := self._point(change["new"]):
+            self.pick(*found)
+            self.show(lambda: [self.card(*found)], slice(1, 2))  # after the pick, which draws the picture's card alone
 
-    def _entered(self, trace: Any, points: Any, state: Any) -> None:
-        for index in points.point_inds[:1]:
-            update_in_place(self.shown[1], self.card(trace.legendgroup, int(trace.customdata[index])))
+    def _hovered(self, change: Any) -> None:
+        found = self._point(change["new"])
+        self.show(lambda: [self.card(*found) if found else self.resting], slice(1, 2))
 
-    def _left(self, trace: Any, points: Any, state: Any) -> None:
-        if points.point_inds:
-            update_in_place(self.shown[1], self.figures()[1])
+    def _point(self, place: Mapping[str, int]) -> tuple[str, int] | None:
+        """Kind and number of the point at a place of the first figure; of no place, and of other marks, none."""
+        trace = self.shown[0].data[place["trace"]] if place else None
+        if trace is None or trace.customdata is None:
+            return None
+        return trace.legendgroup, int(trace.customdata[place["point"]])
 
 
 def _maps(maps: Mapping[str, Embedded], data: CaptionSet, picture: int, most: int) -> go.Figure:

@@ -35,10 +35,10 @@ def explore_retrieval(
     best = ipywidgets.IntSlider(k, 1, 10, description="k", continuous_update=False, **wide())
     by = ipywidgets.Dropdown(options=list(retrieved.relevance), description="relevance", **wide())
 
-    def change_ask(change: Any) -> None:
-        which.max = len(data if change["new"] == "picture" else data.captions) - 1
+    def ask_moved() -> None:
+        which.max = len(data if ask.value == "picture" else data.captions) - 1
 
-    def change_text(change: Any) -> None:
+    def text_moved() -> None:
         ask.value = "sentence"
 
     def draw() -> list[go.Figure]:
@@ -50,9 +50,7 @@ def explore_retrieval(
         except ItmlabError as error:
             return [Canvas().figure("Nothing to show", str(error), height=120)]
 
-    ask.observe(change_ask, names="value")  # before the explorer's own observer, which draws
-    text.observe(change_text, names="value")
-    return Explorer([ask, text, which, best, by, first, second], draw)
+    return Explorer([ask, text, which, best, by, first, second], draw, {ask: ask_moved, text: text_moved})
 
 
 def _figure(

@@ -60,8 +60,8 @@ def explore_negatives(
     filtering = ipywidgets.Dropdown(options=list(FILTERS), description="filter", **wide())
     seed = ipywidgets.IntSlider(0, 0, 99, description="seed", **late)
 
-    def change_picture(change: Any) -> None:
-        number.max = max(len(data.captions_of_image[change["new"]]) - 1, 0)
+    def picture_moved() -> None:
+        number.max = max(len(data.captions_of_image[which.value]) - 1, 0)
 
     def draw() -> list[go.Figure]:
         drawing = {"maskings": maskings.value, "samples": samples.value, "temperature": temperature.value}
@@ -75,8 +75,8 @@ def explore_negatives(
         except ItmlabError as error:
             return [_nothing(error)]
 
-    which.observe(change_picture, names="value")  # before the explorer's own observer, which draws
-    return Explorer([which, number, way, maskings, samples, temperature, filtering, seed], draw)
+    controls = [which, number, way, maskings, samples, temperature, filtering, seed]
+    return Explorer(controls, draw, {which: picture_moved})
 
 
 def _made(
@@ -128,12 +128,12 @@ def explore_words(
     typed = ipywidgets.Text(description="sentence", continuous_update=False, **wide(678))
     above = ipywidgets.FloatSlider(0, min=0, max=1, step=0.05, description="rewrite from", **wide())
 
-    def change_picture(change: Any = None) -> None:
+    def picture_moved() -> None:
         own = data.captions_of_image[which.value].tolist()
         caption.options = [(data.captions[index], index) for index in own]
         caption.value = own[0] if own else None
 
-    def change_caption(change: Any = None) -> None:
+    def caption_moved() -> None:
         if caption.value is not None:
             typed.value = data.captions[caption.value]
 
@@ -145,13 +145,11 @@ def explore_words(
         looked = f"{list(models)[-1]} on picture {data.image_ids[which.value]}"
         return [draw_explained_words([example], title="Which words do not fit", subtitle=looked)]
 
-    which.observe(change_picture, names="value")  # before the explorer's own observer, which draws
-    caption.observe(change_caption, names="value")
-    change_picture()
-    change_caption()
+    picture_moved()
+    caption_moved()
     if sentence is not None:
         typed.value = sentence
-    return Explorer([which, above, caption, typed], draw)
+    return Explorer([which, above, caption, typed], draw, {which: picture_moved, caption: caption_moved})
 
 
 # A caption typed: its graph, its phrases, and what each way of masking hides (Sec. 2.1.1).
@@ -168,7 +166,7 @@ def explore_masking(
     Above the caption's scene graph, below its phrases and three draws each of phrase and of word masking, with the
     share of words that each hides. A caption that cannot be parsed is shown with the reason in one line.
     """
-    typed = ipywidgets.Text(caption, description="caption", continuous_update=False, **wide(900))
+    typed = ipywidgets.Text(caption, description="caption", continuous_update=False, **wide(678))
     probability = ipywidgets.FloatSlider(PROBABILITY, min=0, max=1, step=0.05, description="probability", **wide())
     seed = ipywidgets.IntSlider(0, 0, 99, description="seed", **wide())
     read = parse or partial(text.parse, parser=parser, cache=False)

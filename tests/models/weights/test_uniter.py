@@ -314,3 +314,45 @@ def test_what_was_made_up_is_said_once_and_other_random_numbers_are_left_alone(b
         _, report = load_public(path, tokenizer, heads=3)
     assert [str(one.message) for one in said if one.category is FreshHeads] == [f"public.pt: {report}"]
     assert torch.equal(before, torch.random.get_rng_state())
+
+
+ODD = {
+    "expanded": lambda value: torch.zeros(1).expand(10_000, 100_000),
+    "sparse": lambda value: value.to_sparse(),
+    "complex": lambda value: value.to(torch.complex64),
+    "nowhere": lambda value: value.to("meta"),
+    "without dimensions": lambda value: torch.tensor(1.0),
+    "no tensor": lambda value: "text",
+}
+
+
+@pytest.mark.parametrize("name", ["embeddings.word_embeddings.weight", "pooler.dense.weight"])
+@pytest.mark.parametrize("change", ODD)
+def test_odd_tensors_are_refused_in_a_line_that_advises_nothing_unsafe(change, name, bert, tokenizer, tmp_path):
+    weights = uniter(bert)
+    key = next(key for key in weights if key.endswith(name))
+    torch.save(weights | {key: ODD[change](weights[key])}, tmp_path / "odd.pt")
+    with pytest.raises(ItmlabError) as caught:
+        load_public(tmp_path / "odd.pt", tokenizer)
+    assert "\n" not in str(caught.value) and "odd.pt" in str(caught.value)
+
+
+def test_no_refusal_of_a_pickle_says_how_to_run_it(tokenizer, tmp_path):
+    torch.save({"trap": Trap(tmp_path / "sprung")}, tmp_path / "trap.pt")
+    for name in ("trap.pt", "plain.bin"):
+        (tmp_path / "plain.bin").write_bytes(pickle.dumps(Trap(tmp_path / "sprung"), protocol=2))
+        with pytest.raises(ItmlabError, match=r"not a file of plain tensors .it may hold code") as caught:
+            load_public(tmp_path / name, tokenizer)
+        assert not re.search("weights_only|trust|unsafe|allow", str(caught.value))
+
+
+def test_no_more_is_made_than_the_file_has_weights_for(bert, tokenizer, tmp_path):
+    inner = "encoder.layer.0.intermediate.dense.weight"
+    weights = uniter(bert)
+    key = next(key for key in weights if key.endswith(inner))
+    torch.save(weights | {key: torch.zeros(10**6, 1)}, tmp_path / "wide.pt")  # 2 × 24 million weights, if it were made
+    with pytest.raises(ItmlabError, match="misshapen"):
+        load_public(tmp_path / "wide.pt", tokenizer)
+    torch.save(weights | {"uniter.encoder.layer.999.x": torch.zeros(1)}, tmp_path / "deep.pt")
+    with pytest.raises(ItmlabError, match="layers is 1000, wanted 1 to 256"):
+        load_public(tmp_path / "deep.pt", tokenizer)

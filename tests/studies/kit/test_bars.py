@@ -9,12 +9,15 @@ from hypothesis import strategies as st
 
 from itmlab.metrics.statistics import wilson
 from itmlab.studies.kit.bars import (
+    ORACLE_LINES,
     draw_calibration,
     draw_false_negative_shares,
+    draw_oracles,
     draw_recall_bars,
     draw_roc,
     draw_training_curves,
 )
+from tests.studies.reading import words
 
 
 @settings(deadline=None, max_examples=40)
@@ -68,6 +71,23 @@ def test_the_papers_numbers_stand_over_their_recipe():
     marks = [trace for trace in figure.data if trace.type == "scatter"]
     assert [mark.offsetgroup for mark in marks] == ["fne", "fne"]
     assert list(marks[0].y) == [84.7, 97.1, 99.1] and sum(bool(mark.showlegend) for mark in marks) == 1
+
+
+def test_an_oracles_recall_is_a_line_across_the_bars_of_its_cut_off_and_direction():
+    oracle = {
+        kind: {"i2t": {1: 23.1 + more, 5: 68, 10: 87}, "t2i": {1: 62.2, 5: 88, 20: 99}, "rsum": 424}
+        for kind, more in (("truth", 0), ("specific", 74.3))
+    }
+    figure = draw_recall_bars({"fne": {"i2t": VALUES, "t2i": VALUES}}, title="t", oracle=oracle)
+    lines = [(shape.xref, (shape.x0 + shape.x1) / 2, shape.y0, shape.y1) for shape in figure.layout.shapes]
+    of_truth = [("x", 0, 23.1, 23.1), ("x", 1, 68, 68), ("x", 2, 87, 87), ("x2", 0, 62.2, 62.2), ("x2", 1, 88, 88)]
+    assert lines[:5] == of_truth and lines[5] == ("x", 0, 97.4, 97.4), "no line where there is no bar: R@20"
+    assert [shape.name for shape in figure.layout.shapes if shape.showlegend] == [
+        name for name, _ in ORACLE_LINES.values()
+    ]
+    assert {"23", "97", "62"} <= set(words(figure))
+    plain = draw_recall_bars({"fne": {"i2t": VALUES, "t2i": VALUES}}, title="t")
+    assert not plain.layout.shapes and draw_oracles(plain, oracle).layout.shapes == figure.layout.shapes
 
 
 @settings(deadline=None, max_examples=40)

@@ -1,7 +1,12 @@
 """Figures on disk: JSON, pages, the index, and PNG through one Chrome."""
 
+import base64
+import hashlib
 import io
 import json
+import re
+from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -36,6 +41,23 @@ def test_a_chrome_that_does_not_start_is_a_line_not_an_error(fresh, monkeypatch)
     monkeypatch.setenv("BROWSER_PATH", "/nowhere/chrome")
     reason = saving.draw(go.Figure())
     assert isinstance(reason, str) and "\n" not in reason and reason
+
+
+@pytest.mark.parametrize(
+    "error, told",
+    [
+        (TimeoutError(), "Chrome drew nothing in 300 seconds"),
+        (OSError("broken pipe\nand more"), "Chrome failed: broken pipe"),
+    ],
+)
+def test_a_chrome_that_draws_nothing_is_told_as_it_is_and_the_next_figure_begins_with_another(monkeypatch, error, told):
+    def png(figure):
+        raise error
+
+    begun = []
+    shared = cache(lambda: begun.append(1) or SimpleNamespace(png=png))
+    monkeypatch.setattr(saving, "shared_browser", shared)
+    assert [saving.draw(go.Figure()), saving.draw(go.Figure())] == [told, told] and len(begun) == 2
 
 
 def test_a_committed_figure_is_read_back(tmp_path, monkeypatch) -> None:
@@ -109,6 +131,34 @@ def test_nothing_said_in_a_figure_is_obeyed_by_its_pages(tmp_path, no_chrome):
         assert "<script>alert" not in (tmp_path / page).read_text()
 
 
+def test_a_page_lets_its_own_scripts_run_and_nothing_else(tmp_path, no_chrome):
+    save(figure(), "name", PROVENANCE, directory=tmp_path)
+    write_figure(figure(), tmp_path / "alone.html")
+    scripts = {"name": 1, "alone": 3, "index": 0}  # inline ones: plotly itself is one where a page stands alone
+    for name, count in scripts.items():
+        page = (tmp_path / f"{name}.html").read_text()
+        policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1]
+        rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+        assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
+        inline = list(filter(None, re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)))
+        hashes = {base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in inline}
+        assert len(inline) == count and set(re.findall(r"sha256-([^']+)", rules["script-src"])) == hashes
+        assert re.findall(r'nonce="([^"]+)"', page) == re.findall(r"nonce-([^']+)", rules["script-src"])
+        assert "unsafe" not in rules["script-src"] and page.index(policy) < page.index("<title>")
+
+
+def test_the_index_leads_to_files_whatever_they_are_called(tmp_path, no_chrome):
+    save(figure(), "name", PROVENANCE, directory=tmp_path)
+    (tmp_path / "name.json").rename(tmp_path / "javascript:alert(1)%41?#.json")
+    index = write_pages(tmp_path).read_text()
+    assert 'href="./javascript%3Aalert%281%29%2541%3F%23.html"' in index
+
+
+def test_json_that_plotly_does_not_draw_is_refused_in_a_line(tmp_path, no_chrome):
+    (tmp_path / "name.json").write_text(json.dumps({"figure": {"data": [{"type": "bar", "x": 3}]}, "provenance": {}}))
+    refused(r"name\.json: not a figure: ", write_pages, tmp_path)
+
+
 def test_pages_share_one_plotly(tmp_path, no_chrome):
     save(figure(), "a", PROVENANCE, directory=tmp_path)
     script = tmp_path / "plotly.min.js"
@@ -116,7 +166,7 @@ def test_pages_share_one_plotly(tmp_path, no_chrome):
     save(figure(), "b", PROVENANCE, directory=tmp_path)
     assert script.stat().st_mtime_ns == before
     assert (tmp_path / "a.html").stat().st_size < 60_000
-    assert all(f'href="{name}.html"' in (tmp_path / "index.html").read_text() for name in "ab")
+    assert all(f'href="./{name}.html"' in (tmp_path / "index.html").read_text() for name in "ab")
 
 
 def test_without_chrome_one_line_says_so_once(tmp_path, no_chrome, capsys):
@@ -145,5 +195,5 @@ def test_names_that_are_no_file_names_are_refused(tmp_path, name):
 def test_one_figure_goes_to_a_file_by_its_ending(tmp_path, no_chrome):
     assert "plotly" in write_figure(figure(), tmp_path / "a.html").read_text()
     assert json.loads(write_figure(figure(), tmp_path / "a.json").read_text())["figure"]["data"]
-    refused("no PNG without a Chrome", write_figure, figure(), tmp_path / "a.png")
+    refused("no PNG: no Chrome was found", write_figure, figure(), tmp_path / "a.png")
     refused("kind of figure file", write_figure, figure(), tmp_path / "a.pdf")

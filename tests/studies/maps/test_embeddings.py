@@ -194,7 +194,7 @@ def test_cosine_does_not_see_the_length_of_features(empty_cache):
 def test_where_nothing_can_be_kept_one_line_says_so(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "file"))
-    with pytest.warns(UserWarning, match="the map is not kept"):
+    with pytest.warns(UserWarning, match="file: nothing is kept here"):
         assert project(clusters(12)[0]).shape == (12, 2)
 
 

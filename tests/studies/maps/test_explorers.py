@@ -1,7 +1,5 @@
 """The explorers of attention and of the common space, as their controls and the pointer move them."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from itmlab.models import DualEncoderConfig, build_model
@@ -54,12 +52,10 @@ def title(space) -> str:
     return title_and_subtitle(space.shown[1])[0]
 
 
-def points(space, kind):
-    return next(trace for trace in space.shown[0].data if trace.legendgroup == kind)
-
-
-def at(*numbers):
-    return SimpleNamespace(point_inds=list(numbers))
+def at(space, kind, point):
+    """The place of a point of this kind, as the page tells it."""
+    (trace, *_) = (number for number, one in enumerate(space.shown[0].data) if one.legendgroup == kind)
+    return {"trace": trace, "point": point}
 
 
 def rims(space):
@@ -79,28 +75,28 @@ def test_it_begins_with_the_picture_asked_for(space):
 
 def test_a_click_on_a_picture_picks_it(space):
     before = points_picked(space)
-    space._clicked(points(space, "pictures"), at(7), None)
+    space.live[0].state.click = at(space, "pictures", 7)
     assert space.controls[0].value == 7 and title(space) == "Picture image 7"
     assert points_picked(space) != before
 
 
 def test_a_click_on_a_caption_picks_its_picture_and_sets_the_caption_off(space):
-    space._clicked(points(space, "captions"), at(19), None)
+    space.live[0].state.click = at(space, "captions", 19)
     assert space.controls[0].value == 9 and title(space) == "Picture image 9"
     assert rims(space) == [1, 2]
 
 
 def test_pointing_shows_a_picture_until_the_pointer_leaves(space):
-    space._entered(points(space, "captions"), at(10), None)
+    space.live[0].state.hover = at(space, "captions", 10)
     assert title(space) == "Picture image 5" and space.controls[0].value == 3
-    space._left(points(space, "captions"), at(10), None)
+    space.live[0].state.hover = {}
     assert title(space) == "Picture image 3"
 
 
-def test_other_traces_hear_of_the_pointer_too_and_nothing_happens(space):
-    for answer in (space._clicked, space._entered, space._left):
-        answer(points(space, "pictures"), at(), None)
-    assert title(space) == "Picture image 3"
+def test_marks_that_stand_for_nothing_are_pointed_at_in_vain(space):
+    line, *_ = (number for number, one in enumerate(space.shown[0].data) if one.customdata is None)
+    space.live[0].state.hover = space.live[0].state.click = {"trace": line, "point": 0}
+    assert title(space) == "Picture image 3" and space.controls[0].value == 3
 
 
 def test_the_slider_moves_both_figures(space):

@@ -1,0 +1,105 @@
+"""The notebooks as a reader meets them: Run All at the top, scroll down, and every explorer is drawn and follows.
+
+One notebook runs in a page that has a sixth of this machine's speed.
+"""
+
+import shutil
+import time
+from operator import eq
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import Lab
+from tests.browser.test_lab import PATIENCE, open_and_run, press, screenshot
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not (ROOT / "notebooks").is_dir(), reason="the notebooks are not beside the package"),
+]
+
+FIGURES = ".jp-OutputArea-output .widget-vbox [role=figure]"
+MARKS = ".point, path.js-line, .annotation-text, image, .shapelayer path"  # what is drawn of data; axes are not
+WHAT_IS_DRAWN = f"""figure => Array.from(figure.querySelectorAll('{MARKS}, .gtitle'), mark =>
+    ['d', 'transform', 'href'].map(name => mark.getAttribute(name)).join() + mark.textContent).join('\\n')"""
+RUN_THROUGH = """() => Array.from(document.querySelectorAll('.jp-CodeCell .jp-InputPrompt'))
+    .every(prompt => /^\\[\\d+\\]:$/.test(prompt.textContent))"""
+
+
+def run_all(page, lab: Lab, number: str) -> None:
+    """Open the real notebook, press Run All at its top, wait for the last cell."""
+    (notebook,) = (ROOT / "notebooks").glob(f"{number}_*.ipynb")
+    shutil.copyfile(notebook, lab.folder / notebook.name)
+    open_and_run(page, lab, notebook.name)
+    page.wait_for_function(RUN_THROUGH, timeout=4 * PATIENCE)
+
+
+def drawn(page, figures: int) -> list[str]:
+    """Scroll down from the top by the wheel; what each of the explorer's figures shows once it is in view."""
+    panel = page.locator(".jp-WindowedPanel-outer").first
+    panel.evaluate("panel => { panel.scrollTop = 0; }")
+    box = panel.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    found, shown = page.locator(FIGURES), []
+    for number in range(figures):
+        for _ in range(300):
+            place = found.nth(number).bounding_box() if found.count() == figures else None
+            if place and place["y"] < box["y"] + 0.7 * box["height"]:
+                break
+            page.mouse.wheel(0, 500)
+            page.wait_for_timeout(60)
+        figure = found.nth(number)
+        figure.locator(MARKS).nth(10).wait_for(state="attached", timeout=PATIENCE)
+        page.wait_for_timeout(300)
+        assert figure.bounding_box()["width"] <= 870
+        shown.append(figure.evaluate(WHAT_IS_DRAWN))
+    return shown
+
+
+def moved(page, control: str, before: list[str], others: int = 0) -> list[str]:
+    """Press a key on a slider and wait until every figure but the first `others` shows something else."""
+    press(page, control, "ArrowRight", 1)
+    until = time.monotonic() + 60
+    while any(map(eq, before[others:], (after := drawn(page, len(before)))[others:])):
+        assert time.monotonic() < until, f"{control} does not move every figure"
+    return after
+
+
+@pytest.mark.parametrize("number, control, figures", [("05", "picture", 2), ("07", "picture", 1), ("08", "number", 2)])
+def test_run_all_draws_the_explorer_and_a_slider_moves_it(page, lab: Lab, number, control, figures) -> None:
+    page.set_viewport_size({"width": 1300, "height": 900})
+    run_all(page, lab, number)
+    before = drawn(page, figures)
+    screenshot(page, f"notebook_{number}_drawn")
+    moved(page, control, before)
+    screenshot(page, f"notebook_{number}_moved")
+    assert page.get_by_text("Jupyter news").count() == 0, "a question over the figures"
+
+
+def test_on_a_slow_machine_it_follows_too_after_a_reload_and_run_again_it_stands_where_it_was_left(page, lab) -> None:
+    page.set_viewport_size({"width": 1300, "height": 900})
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 6})
+    run_all(page, lab, "02")
+    graph, hidden = moved(page, "seed", drawn(page, 2), others=1)
+    screenshot(page, "notebook_02_slow")
+
+    page.keyboard.press("Control+s")
+    saved, until = lab.folder / "02_scene_graph_masking.ipynb", time.monotonic() + PATIENCE / 1000
+    while "widget-view+json" not in saved.read_text():
+        assert time.monotonic() < until, "the notebook is not saved"
+        time.sleep(0.2)
+    page.goto(page.url.partition("?")[0])
+    page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for(timeout=PATIENCE)
+    assert drawn(page, 2) == [graph, hidden]
+    after = moved(page, "seed", [graph, hidden], others=1)
+    screenshot(page, "notebook_02_reloaded")
+
+    page.locator(".jp-CodeCell .jp-InputArea-editor").last.click()
+    old = page.locator(FIGURES).first.element_handle()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_function("old => !old.isConnected", arg=old, timeout=PATIENCE)
+    assert drawn(page, 2) == after
+    moved(page, "seed", after, others=1)
+    screenshot(page, "notebook_02_run_again")

@@ -1,0 +1,50 @@
+"""What the corpora found, each as the smallest input that showed it."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from itmlab.data import load
+from itmlab.data.faults import Fault, FaultyData
+from itmlab.errors import ItmlabError
+from itmlab.storage import inside
+from tests.refusals import refused
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
+
+
+def test_an_error_shows_what_would_move_the_cursor_or_break_the_line() -> None:
+    error = ItmlabError("an unknown \x1b[2J variant", where="a\nb.json", remedy="see\u2028there")
+    assert str(error) == r"a\nb.json: an unknown \x1b[2J variant — see\u2028there"
+    faults = FaultyData([Fault("a\nb", 1, "x\ry"), Fault("c", 2, "other")], name="mine", listed_in=None)
+    assert str(faults).count("\n") == 3 and r"a\nb:1: x\ry" in str(faults)  # a line a kind, and no more
+
+
+def test_a_member_of_an_archive_that_is_no_array_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "captions.jsonl").write_text('{"image": "0.jpg", "caption": "a dog"}\n')
+    (tmp_path / "regions").mkdir()
+    buffer = io.BytesIO()
+    np.save(buffer, np.zeros((2, 4), np.float32))
+    with zipfile.ZipFile(tmp_path / "regions/0.npz", "w") as zipped:
+        zipped.writestr("norm_bb.npy", buffer.getvalue())
+        zipped.writestr("features.npy", b"no array at all")
+    refused(r"0\.npz: arrays that do not belong together", load, "regions", tmp_path)
+
+
+def test_a_name_that_no_file_can_have_leaves_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    for name in ("a\0b", "\ud800", "loop/x"):
+        refused("no file's name", inside, tmp_path, name)
+
+
+def test_a_column_of_numbers_is_no_column_of_pictures(tmp_path: Path) -> None:
+    rows = [{"image": number, "caption": "a dog"} for number in range(3)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    refused("'image' holds no pictures", load, "hub", tmp_path / "rows.jsonl", image_column="image")
