@@ -62,7 +62,7 @@ def train(
     saved = recipe.endswith(".json") and preset == "paper"
     chosen = Recipe.load(recipe) if saved else recipes.get(recipe, size, preset)
     chosen = chosen.replace(**{name.replace(".", "__"): value for name, value in pairs(change, "--set").items()})
-    captions = load_data(data, root, option, skip_faults, read_by=chosen.model)
+    captions = load_data(data, root, option, skip_faults, read_by=chosen)
     tracking = tracked(track, chosen, run) if track else nullcontext()
     try:
         with tracking as on_record:
@@ -262,7 +262,7 @@ def run_and_split(
 ) -> tuple[Any, Any]:
     """A run, and the split of the data set that it is asked about, with regions where its model reads those."""
     opened = open_run(run)
-    return opened, load_data(data, root, options, skip_faults, read_by=opened.recipe.model, split=split)
+    return opened, load_data(data, root, options, skip_faults, read_by=opened.recipe, split=split)
 
 
 def open_run(run: str) -> Any:
@@ -275,12 +275,12 @@ def open_run(run: str) -> Any:
 def load_data(
     name: str, root: Path | None, options: Words, skip_faults: bool, *, read_by: Any = None, split: str = "all"
 ) -> Any:
-    """The data set that these options name; `scenes` with its regions where the model configuration `read_by` asks."""
+    """The data set that these options name; `scenes` with the regions that a recipe or model asks for."""
     from .data import load
 
     given = pairs(options, "--option")
-    if name == "scenes" and getattr(read_by, "visual", "pictures") == "regions":
-        given = {"regions": True, **given}
+    if name == "scenes" and getattr(getattr(read_by, "model", read_by), "visual", "pictures") == "regions":
+        given = {"regions": read_by.data.regions if hasattr(read_by, "data") else True, **given}
     data = load(name, root, on_fault="skip" if skip_faults else "error", **given)
     return data if split == "all" else data.split(split)
 

@@ -49,8 +49,9 @@ class Model(nn.Module):
             what = f"the tokeniser has {len(tokenizer)} pieces and the model {config.vocabulary_size}"
             remedy = "use the tokeniser that the weights were trained with, or set vocabulary_size"
             raise ItmlabError(what, remedy=remedy)
-        highest = max([*tokenizer.get_vocab().values(), *tokenizer("")["input_ids"]], default=0)  # with its frame's
-        if exact and highest >= config.vocabulary_size:
+        known = tokenizer.get_vocab().values() if exact else ()
+        highest = max([tokenizer.pad_token_id or 0, *tokenizer("")["input_ids"], *known])
+        if highest >= config.vocabulary_size:
             what = f"the tokeniser has a piece number {highest}, the model 0…{config.vocabulary_size - 1}"
             raise ItmlabError(what, remedy="use the tokeniser that the weights were trained with")
         self.config, self.tokenizer, self.captions_cut = config, as_plain_text(tokenizer), 0

@@ -254,6 +254,16 @@ def _published(encoder: str) -> dict[str, Any]:
     return {"optimiser": optimiser, "data": DataSettings(batch_size=128, epochs=epochs)}
 
 
+def region_dual_encoder(size: str) -> Recipe:
+    """InfoNCE from scratch on a transformer that reads what a detector saw, and captions, apart: a start that sees."""
+    recipe = contrast_recipe("oscar", size)
+    if size == "tiny":
+        data = {"batch_size": 128, "epochs": 12, "captions_per_image": 3, "validation": 100, "validate_every": 2}
+        fresh = {"start": None, "optimiser": replace(TINY_OPTIMISER, learning_rate=1e-3)}
+        recipe = replace(recipe, data=DataSettings(**data, regions="detector"), **fresh)
+    return replace(recipe, name="region_dual_encoder", loss=LossSettings("info_nce"))
+
+
 # What sets the methods apart: their loss, their sampler, and whether negatives also come from a momentum memory.
 METHODS: dict[str, dict[str, Any]] = {
     "triplet": {"loss": LossSettings("sum_of_hinges")},
@@ -270,7 +280,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "sam": {"loss": LossSettings("max_of_hinges"), "adaptive_margin": AdaptiveMarginSettings()},
     "info_nce": {"loss": LossSettings("info_nce")},
     "towers": {"loss": None, "sampler": None, "towers": TowerSettings()},
-    **{name: {} for name in (*CROSS_ENCODER, *CONTRAST)},
+    **{name: {} for name in (*CROSS_ENCODER, *CONTRAST, "region_dual_encoder")},
 }
 
 
@@ -347,6 +357,8 @@ def get(name: str, size: str = "tiny", preset: str = "paper") -> Recipe:
         return cross_encoder_recipe(name, size)
     if name in CONTRAST:
         return contrast_recipe(name, size)
+    if name == "region_dual_encoder":
+        return region_dual_encoder(size)
     method = METHODS[name]
     memory = SIZES[size]["memory"] if method.get("memory") else None
     sizes = dict(SIZES[size])

@@ -162,6 +162,8 @@ class DataSettings:
     Augmentation, of pictures in training alone: `crop` takes a random box with a share of the area in this range,
     `flip` mirrors this share of the pictures, `randaugment` changes by so many operations of a magnitude 0 to 10
     (`data.batches.Augmentation`). A mirrored picture makes "left" and "right" of a caption wrong; `scenes` has none.
+
+    `regions` are those of `scenes` that a model of regions reads, by `load`'s option of that name.
     """
 
     batch_size: int = 32
@@ -175,6 +177,7 @@ class DataSettings:
     crop: tuple[float, float] | None = field(default=None, metadata=LATER)
     flip: float = field(default=0.0, metadata=LATER)
     randaugment: tuple[int, int] | None = field(default=None, metadata=LATER)
+    regions: Literal["pixels", "detector"] = field(default="pixels", metadata=LATER)
 
     def __post_init__(self) -> None:
         check_ranges(self, "data", batch_size=FROM_1, epochs=FROM_1, warm_up_epochs=FROM_0, accumulate=FROM_1)
