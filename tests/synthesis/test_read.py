@@ -174,4 +174,4 @@ def test_what_is_no_file_of_negatives_is_one_clear_line(tmp_path, header, said):
 
 def test_no_file_and_no_permission(tmp_path):
     refused("no such file", read_negatives, tmp_path / "x.jsonl")
-    refused("cannot be read", read_negatives, tmp_path)
+    refused("not a file", read_negatives, tmp_path)

@@ -134,7 +134,7 @@ def test_a_dual_encoder_begins_with_both_towers(data, tmp_path) -> None:
         ({"data__flip": 0.5}, "no augmentation"),
         ({"data__validation": 5}, "data.validation"),
         ({"towers__masked": 0.0}, "towers.masked"),
-        ({"model": recipes.get("uniter").model}, "towers"),
+        ({"model": recipes.get("uniter").model, "tags": recipes.get("uniter").tags}, "towers"),
     ],
 )
 def test_what_does_not_go_with_towers_is_refused(changes, words) -> None:

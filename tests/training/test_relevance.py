@@ -114,7 +114,7 @@ def test_no_pairs_have_no_relevance():
 @pytest.mark.parametrize(
     ("captions", "owners", "said"),
     [
-        (["a dog", "  "], [0, 1], "made: no adaptive margin: .*word"),
+        (["  ", "  "], [0, 1], "made: no adaptive margin: .*word"),
         (["a dog", "a cat"], [0, 0], "made: no adaptive margin: .*single image"),
         (["a dog", "a dog"], [0, 1], "made: no adaptive margin: .*the same words"),
         ([], [], "made: no adaptive margin: "),

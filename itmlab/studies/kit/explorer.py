@@ -57,9 +57,9 @@ export default {
         figure.setAttribute("aria-label", figure.querySelector(".gtitle")?.textContent ?? "");
         if (first && state.get("listens")) {
           const tell = (name, told) => { state.set(name, told); state.save_changes(); };
-          const place = (event) => ({ trace: event.points[0].curveNumber, point: event.points[0].pointNumber });
-          figure.on("plotly_click", (event) => tell("click", { ...place(event), at: Date.now() }));
-          figure.on("plotly_hover", (event) => tell("hover", place(event)));
+          const point = ({ points: [{ data, customdata }] }) => ({ kind: data.legendgroup, number: customdata });
+          figure.on("plotly_click", (event) => tell("click", { ...point(event), at: Date.now() }));
+          figure.on("plotly_hover", (event) => tell("hover", point(event)));
           figure.on("plotly_unhover", () => tell("hover", {}));
         }
       } catch (error) {
@@ -95,7 +95,8 @@ export default {
 class FigureState(ipywidgets.Widget):
     """What a page is to show: a figure as JSON, whether a newer one is being computed, and a line above it.
 
-    `click` and `hover` come back, as trace and point of the figure, where `listens`.
+    Where it `listens`, `click` and `hover` come back: a point's kind (its trace's legend group) and its number (its
+    `customdata`), as the page has them, whose figure may be older than the kernel's.
     """
 
     figure = traitlets.Unicode().tag(sync=True)

@@ -114,20 +114,18 @@ class PointExplorer(Explorer):
         return box
 
     def _clicked(self, change: Any) -> None:
-        if found := self._point(change["new"]):
+        if found := _point(change["new"]):
             self.pick(*found)
             self.show(lambda: [self.card(*found)], slice(1, 2))  # after the pick, which draws the picture's card alone
 
     def _hovered(self, change: Any) -> None:
-        found = self._point(change["new"])
+        found = _point(change["new"])
         self.show(lambda: [self.card(*found) if found else self.resting], slice(1, 2))
 
-    def _point(self, place: Mapping[str, int]) -> tuple[str, int] | None:
-        """Kind and number of the point at a place of the first figure; of no place, and of other marks, none."""
-        trace = self.shown[0].data[place["trace"]] if place else None
-        if trace is None or trace.customdata is None:
-            return None
-        return trace.legendgroup, int(trace.customdata[place["point"]])
+
+def _point(told: Mapping[str, Any]) -> tuple[str, int] | None:
+    """Kind and number of the point that the page tells of; of none, and of marks without a number, nothing."""
+    return (told["kind"], told["number"]) if "number" in told else None
 
 
 def _maps(maps: Mapping[str, Embedded], data: CaptionSet, picture: int, most: int) -> go.Figure:

@@ -52,12 +52,6 @@ def title(space) -> str:
     return title_and_subtitle(space.shown[1])[0]
 
 
-def at(space, kind, point):
-    """The place of a point of this kind, as the page tells it."""
-    (trace, *_) = (number for number, one in enumerate(space.shown[0].data) if one.legendgroup == kind)
-    return {"trace": trace, "point": point}
-
-
 def rims(space):
     return [shape.line.width for shape in space.shown[1].layout.shapes]
 
@@ -75,27 +69,26 @@ def test_it_begins_with_the_picture_asked_for(space):
 
 def test_a_click_on_a_picture_picks_it(space):
     before = points_picked(space)
-    space.live[0].state.click = at(space, "pictures", 7)
+    space.live[0].state.click = {"kind": "pictures", "number": 7}
     assert space.controls[0].value == 7 and title(space) == "Picture image 7"
     assert points_picked(space) != before
 
 
 def test_a_click_on_a_caption_picks_its_picture_and_sets_the_caption_off(space):
-    space.live[0].state.click = at(space, "captions", 19)
+    space.live[0].state.click = {"kind": "captions", "number": 19}
     assert space.controls[0].value == 9 and title(space) == "Picture image 9"
     assert rims(space) == [1, 2]
 
 
 def test_pointing_shows_a_picture_until_the_pointer_leaves(space):
-    space.live[0].state.hover = at(space, "captions", 10)
+    space.live[0].state.hover = {"kind": "captions", "number": 10}
     assert title(space) == "Picture image 5" and space.controls[0].value == 3
     space.live[0].state.hover = {}
     assert title(space) == "Picture image 3"
 
 
 def test_marks_that_stand_for_nothing_are_pointed_at_in_vain(space):
-    line, *_ = (number for number, one in enumerate(space.shown[0].data) if one.customdata is None)
-    space.live[0].state.hover = space.live[0].state.click = {"trace": line, "point": 0}
+    space.live[0].state.hover = space.live[0].state.click = {"kind": ""}
     assert title(space) == "Picture image 3" and space.controls[0].value == 3
 
 
