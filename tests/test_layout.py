@@ -92,21 +92,29 @@ def lines(file: Path) -> int:
     return len((PACKAGE / file).read_text(encoding="utf-8").splitlines())
 
 
-# The plan's bounds, and by how many lines what came after the house was built stands above them, measured, no slack:
-# a feature that needs more says so here.
-LINES, CORE_LINES = 31_000, 17_000
+# The plan's bounds, and by how many lines (in all, in the core) what came after the house was built stands above them,
+# measured, no slack: a feature that needs more says so here. So with files.
+LINES, CORE_LINES, MOST_FILES = 31_000, 17_000, 165
 SINCE = {
-    "what the released code does, by name": 930,
-    "augmentation and cleaned captions": 190,
-    "swaps on real captions, negatives that can be read": 570,
-    "the world's truth": 260,
+    "what the released code does, by name": (930, 930),
+    "augmentation and cleaned captions": (190, 190),
+    "swaps on real captions, negatives that can be read": (570, 570),
+    "the world's truth": (260, 240),
+    "a rich edition of the world": (1_640, 0),
+    "a detector of it, and regions as it sees them": (460, 30),
+    "towers that are pretrained": (190, 190),
+    "all that is true as a measure, with oracles": (360, 240),
+    "nothing lost, nothing silent": (813, 713),
+    "explorers that draw on slow pages": (185, 0),
 }
+FILES_SINCE = ("scenes/detector.py", "scenes/draw/vehicles.py", "scenes/draw/wildlife.py", "training/pretraining.py")
 
 
 def test_the_house_is_small() -> None:
     core = [file for file in FILES if room(file) not in OUTSIDE_THE_CORE]
-    assert len(FILES) <= 165 and sum(map(lines, FILES)) <= LINES + sum(SINCE.values())
-    assert len(core) <= 105 and sum(map(lines, core)) <= CORE_LINES + sum(SINCE.values())
+    more, more_core = (sum(each) for each in zip(*SINCE.values(), strict=True))
+    assert len(FILES) <= MOST_FILES + len(FILES_SINCE) and sum(map(lines, FILES)) <= LINES + more
+    assert len(core) <= 105 and sum(map(lines, core)) <= CORE_LINES + more_core
 
 
 def test_no_file_is_too_long_for_a_sitting() -> None:

@@ -9,6 +9,7 @@ Read `Detector`, then `learn_to_detect`; `detected` gives the regions of a set o
 """
 
 import hashlib
+import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -77,19 +78,23 @@ class Detector(nn.Module):
 
     def save(self, path: Path) -> None:
         """Half-precision weights with the answers' names in one file."""
-        said = {name: "\n".join(names) for name, names in self.asked.items()}
         state = {
             name: value.half() if value.is_floating_point() else value for name, value in self.state_dict().items()
         }
-        write_bytes(path, save({name: value.contiguous() for name, value in state.items()}, metadata=said))
+        write_bytes(
+            path,
+            save(
+                {name: value.contiguous() for name, value in state.items()}, metadata={"asked": json.dumps(self.asked)}
+            ),
+        )
 
     @classmethod
     def load(cls, path: Path = SHIPPED) -> "Detector":
         """The detector of a file that `save` wrote (the shipped one), in evaluation mode; else an ItmlabError."""
         try:
             with safe_open(str(path), "pt") as file:
-                asked = {name: tuple(said.split("\n")) for name, said in (file.metadata() or {}).items()}
-            model = cls({name: asked[name] for name in questions()})
+                asked = json.loads(file.metadata()["asked"])  # one key: safetensors would order several at random
+            model = cls({name: tuple(asked[name]) for name in questions()})
             model.load_state_dict({name: value.float() for name, value in load_file(path).items()})
         except Exception as error:  # safetensors, torch and a missing name each have an error of their own
             remedy = "python -m itmlab pretrain detector makes one"

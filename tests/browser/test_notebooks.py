@@ -37,20 +37,27 @@ def run_all(page, lab: Lab, number: str) -> None:
 
 
 def drawn(page, figures: int) -> list[str]:
-    """Scroll down from the top by the wheel; what each of the explorer's figures shows once it is in view."""
+    """Scroll down from the top by the wheel until the explorer's figures are there; what each of them shows."""
     panel = page.locator(".jp-WindowedPanel-outer").first
     panel.evaluate("panel => { panel.scrollTop = 0; }")
     box = panel.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    found, shown = page.locator(FIGURES), []
+    found = page.locator(FIGURES)
+    for _ in range(300):
+        place = found.first.bounding_box() if found.count() == figures else None
+        if place and place["y"] < box["y"] + 0.7 * box["height"]:
+            break
+        page.mouse.wheel(0, 500)
+        page.wait_for_timeout(60)
+    return in_view(page, figures)
+
+
+def in_view(page, figures: int) -> list[str]:
+    """What each of the explorer's figures shows once it is in view."""
+    shown = []
     for number in range(figures):
-        for _ in range(300):
-            place = found.nth(number).bounding_box() if found.count() == figures else None
-            if place and place["y"] < box["y"] + 0.7 * box["height"]:
-                break
-            page.mouse.wheel(0, 500)
-            page.wait_for_timeout(60)
-        figure = found.nth(number)
+        figure = page.locator(FIGURES).nth(number)
+        figure.scroll_into_view_if_needed(timeout=PATIENCE)
         figure.locator(MARKS).nth(10).wait_for(state="attached", timeout=PATIENCE)
         page.wait_for_timeout(300)
         assert figure.bounding_box()["width"] <= 870
@@ -62,7 +69,7 @@ def moved(page, control: str, before: list[str], others: int = 0) -> list[str]:
     """Press a key on a slider and wait until every figure but the first `others` shows something else."""
     press(page, control, "ArrowRight", 1)
     until = time.monotonic() + 60
-    while any(map(eq, before[others:], (after := drawn(page, len(before)))[others:])):
+    while any(map(eq, before[others:], (after := in_view(page, len(before)))[others:])):
         assert time.monotonic() < until, f"{control} does not move every figure"
     return after
 
@@ -100,6 +107,6 @@ def test_on_a_slow_machine_it_follows_too_after_a_reload_and_run_again_it_stands
     old = page.locator(FIGURES).first.element_handle()
     page.keyboard.press("Control+Enter")
     page.wait_for_function("old => !old.isConnected", arg=old, timeout=PATIENCE)
-    assert drawn(page, 2) == after
+    assert in_view(page, 2) == after
     moved(page, "seed", after, others=1)
     screenshot(page, "notebook_02_run_again")
