@@ -34,13 +34,19 @@ model = models.build_model(models.DualEncoderConfig.tiny(), data.captions, seed=
 maps.explore_attention({"one": model}, data)"""
 
 
-def open_and_run(page, lab: Lab, name: str, code: str | None = None) -> None:
-    """Open the notebook of this name, written first where there is `code`, and run all its cells."""
+def throttle(page, times: int) -> None:
+    """Give the page's scripts this machine's speed divided so many times."""
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": times})
+
+
+def open_and_run(page, lab: Lab, name: str, code: str | None = None, throttled: int = 1) -> None:
+    """Open the notebook of this name, written first where there is `code`, and run all its cells, throttled."""
     if code is not None:
         write_notebook(lab.folder / name, code)
     page.goto(lab.address(name))
     page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for(timeout=60_000)
     page.get_by_text("| Idle").wait_for(timeout=120_000)  # the status bar: earlier, running asks for a kernel
+    throttle(page, throttled)
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).click()
 
