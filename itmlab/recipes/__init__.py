@@ -254,12 +254,12 @@ def _published(encoder: str) -> dict[str, Any]:
     return {"optimiser": optimiser, "data": DataSettings(batch_size=128, epochs=epochs)}
 
 
-def region_dual_encoder(size: str) -> Recipe:
+def _region_dual_encoder(size: str) -> Recipe:
     """InfoNCE from scratch on a transformer that reads what a detector saw, and captions, apart: a start that sees."""
     recipe = contrast_recipe("oscar", size)
     if size == "tiny":
-        data = {"batch_size": 128, "epochs": 12, "captions_per_image": 3, "validation": 100, "validate_every": 2}
-        fresh = {"start": None, "optimiser": replace(TINY_OPTIMISER, learning_rate=1e-3)}
+        data = {"batch_size": 128, "epochs": 16, "captions_per_image": 3, "validation": 100, "validate_every": 2}
+        fresh = {"start": None, "optimiser": replace(TINY_OPTIMISER, learning_rate=2e-3)}
         recipe = replace(recipe, data=DataSettings(**data, regions="detector"), **fresh)
     return replace(recipe, name="region_dual_encoder", loss=LossSettings("info_nce"))
 
@@ -358,7 +358,7 @@ def get(name: str, size: str = "tiny", preset: str = "paper") -> Recipe:
     if name in CONTRAST:
         return contrast_recipe(name, size)
     if name == "region_dual_encoder":
-        return region_dual_encoder(size)
+        return _region_dual_encoder(size)
     method = METHODS[name]
     memory = SIZES[size]["memory"] if method.get("memory") else None
     sizes = dict(SIZES[size])

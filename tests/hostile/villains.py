@@ -39,7 +39,7 @@ DEEDS: list[Callable[[], object]] = [
     lambda: Path("../elsewhere").write_text("x"),
     lambda: Path("../beside/secret.txt").read_text(),
     lambda: Path("../beside/secret.txt").unlink(),
-    lambda: bytearray(2**31).find(1),
+    lambda: bytearray(b"x") * 2**31,  # written, as zeros that are only read take no memory
     lambda: bytearray(2**43),
     lambda: os.kill(os.getpid(), 11),
     lambda: os._exit(0),

@@ -82,6 +82,7 @@ class Worker:
         for name in ("cache", "tmp"):
             (home / name).mkdir(exist_ok=True)
         os.environ |= {"ITMLAB_CACHE": str(home / "cache"), "TMPDIR": str(home / "tmp"), "HF_HUB_OFFLINE": "1"}
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(home / "cache/inductor")  # which torch makes when it is imported
         os.environ |= {"HF_HOME": str(home / "cache/hf"), "HF_DATASETS_CACHE": str(home / "cache/datasets")}
         tempfile.tempdir = None
         self.watch, self.begun, self.allowed = Watch(home), {}, 0
