@@ -26,9 +26,10 @@ from torch.nn import functional
 
 from ..data.regions import RegionFeatures, with_area
 from ..errors import ItmlabError
-from ..runs.checkpoint import Checkpoints, Tensors
+from ..runs.checkpoint import Checkpoints
 from ..storage import build_once, write_bytes
 from ..training.progress import Progress
+from ..training.state import load_optimiser, optimiser_tensors
 from .scene import KINDS
 from .world import NOTHING, SceneRegions, World, answers, questions
 
@@ -151,7 +152,10 @@ def learn_to_detect(out: str | Path, drawn: "Sequence[CaptionSet]", settings: Le
     model = Detector(asked).to(memory_format=torch.channels_last)
     optimiser = torch.optim.AdamW(model.parameters(), lr=settings.rate, weight_decay=settings.decay)
     found = checkpoints.load()
-    step = 0 if found is None else _restored(model, optimiser, *found)
+    step = 0 if found is None else found[1]["step"]
+    if found is not None:
+        model.load_state_dict(found[0]["model"])
+        load_optimiser(model, optimiser, found[0]["optimiser"])
     cut, truth = (torch.cat(parts) for parts in zip(*(labelled(data, asked) for data in drawn), strict=True))
     an_epoch = len(cut) // settings.batch
     steps = an_epoch * settings.epochs
@@ -172,7 +176,8 @@ def learn_to_detect(out: str | Path, drawn: "Sequence[CaptionSet]", settings: Le
             step += 1
             shown.step(loss.item())
             if step % SAVE_EVERY == 0:
-                checkpoints.save(_state(model, optimiser), {"step": step, "epoch": epoch, "batch": step % an_epoch})
+                tensors = {"model": model.state_dict(), "optimiser": optimiser_tensors(model, optimiser)}
+                checkpoints.save(tensors, {"step": step, "epoch": epoch, "batch": step % an_epoch})
     shown.close()
     model.save(out / WEIGHTS)
     return Detector.load(out / WEIGHTS)
@@ -226,25 +231,6 @@ def _loss(scores: dict[str, Tensor], truth: Int64[Tensor, "region what"]) -> Flo
 
 def _rate(done: float, warm_up: float) -> float:
     return done / warm_up if done < warm_up else (1 + math.cos(math.pi * (done - warm_up) / (1 - warm_up))) / 2
-
-
-def _state(model: Detector, optimiser: torch.optim.Optimizer) -> Tensors:
-    moments = {
-        f"{number}/{name}": value
-        for number, values in optimiser.state_dict()["state"].items()
-        for name, value in values.items()
-    }
-    return {"model": model.state_dict(), "optimiser": moments}
-
-
-def _restored(model: Detector, optimiser: torch.optim.Optimizer, tensors: Tensors, position: dict[str, int]) -> int:
-    model.load_state_dict(tensors["model"])
-    moments: dict[int, dict[str, Tensor]] = {}
-    for name, value in tensors["optimiser"].items():
-        number, _, what = name.partition("/")
-        moments.setdefault(int(number), {})[what] = value
-    optimiser.load_state_dict(optimiser.state_dict() | {"state": moments})
-    return position["step"]
 
 
 @torch.no_grad()
