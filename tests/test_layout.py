@@ -101,7 +101,7 @@ SINCE = {
     "swaps on real captions, negatives that can be read": (570, 570),
     "the world's truth": (260, 240),
     "a rich edition of the world": (1_640, 0),
-    "a detector of it, and regions as it sees them": (446, 30),
+    "a detector of it, and regions as it sees them": (447, 30),
     "towers that are pretrained": (190, 190),
     "all that is true as a measure, with oracles": (360, 240),
     "nothing lost, nothing silent": (813, 713),

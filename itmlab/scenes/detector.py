@@ -29,7 +29,6 @@ from ..errors import ItmlabError
 from ..runs.checkpoint import Checkpoints
 from ..storage import build_once, write_bytes
 from ..training.progress import Progress
-from ..training.state import load_optimiser, optimiser_tensors
 from .scene import KINDS
 from .world import NOTHING, SceneRegions, World, answers, questions
 
@@ -147,6 +146,8 @@ def learn_to_detect(out: str | Path, drawn: "Sequence[CaptionSet]", settings: Le
 
     A run that was stopped goes on from its last checkpoint. 20,000 pictures take some 2 GB of memory.
     """
+    from ..training.state import load_optimiser, optimiser_tensors  # brings accelerate, which regions do without
+
     out, asked, checkpoints = Path(out), questions(), Checkpoints(Path(out) / "resume")
     torch.manual_seed(settings.seed)
     model = Detector(asked).to(memory_format=torch.channels_last)
