@@ -1,10 +1,14 @@
 """pyproject.toml is the only list of dependencies; constraints.txt and environment.yml follow it."""
 
 import json
+import os
 import re
+import shutil
+import site
 import subprocess
 import sys
 import tomllib
+import venv
 from pathlib import Path
 
 import pytest
@@ -82,3 +86,57 @@ def test_ci_runs_the_readme_test_command() -> None:
     assert "pytest" in readme_command("tests") and "-c constraints.txt" in readme_command("tests")
     assert "itmlab tour" in readme_command("tour")
     assert "<!-- command: tests -->" in (ROOT / ".ci" / "run").read_text()
+
+
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "itmlab/METHODS.md")]
+PAGES += [path for path in (ROOT / "itmlab" / "book" / "pages").glob("*.md") if path.name != "index.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_links_of_a_page_lead_to_files(page) -> None:
+    links = re.findall(r"\]\(([^)#:]+)[)#]", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_readme_takes_a_screen_and_shows_three_pictures() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 70 and len(re.findall(r"!\[[^]]+\]\(figures/\w+\.png\)", text)) == 3
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    """The Python of an environment that has a wheel of ours, and for the rest what is installed here."""
+    source, home = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("environment")
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines():
+        if (ROOT / name).is_file():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, source / name)
+    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", "-w", home / "dist", source], check=True)
+    venv.create(home / "venv")
+    python = home / "venv" / "bin" / "python"
+    (packages,) = (home / "venv" / "lib").glob("python*/site-packages")
+    (packages / "here.pth").write_text("\n".join(site.getsitepackages()))
+    (wheel,) = (home / "dist").glob("*.whl")
+    subprocess.run([*pip, "--python", python, "install", "--no-deps", "--ignore-installed", wheel], check=True)
+    return python
+
+
+def test_a_wheel_runs_the_tour_and_builds_the_book_from_anywhere(installed, tmp_path) -> None:
+    """Its notebooks, figures and pages come with it; what it writes goes where it is called."""
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("ITMLAB_FIG", "PYTHONPATH"))
+    }
+
+    def run(*words: str) -> str:
+        done = subprocess.run([installed, *words], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert str(ROOT) not in run("-c", "import itmlab; print(itmlab.__file__)")
+    run("-c", "from itmlab.studies import kit; kit.committed('roc')")
+    run("-m", "itmlab", "tour", "--only", "01", "--out", "ran")
+    assert (tmp_path / "figures" / "quick" / "scenes.json").exists() and (tmp_path / "ran").is_dir()
+    run("-m", "itmlab", "book", "--no-run", "--executed", "ran", "--out", "pages")
+    assert "itmlabFigure" in next((tmp_path / "pages" / "_static" / "figures").glob("*.js")).read_text()[:20]

@@ -16,8 +16,9 @@ import os
 import platform
 import re
 import threading
-from collections.abc import Mapping
-from functools import cache
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,25 +26,41 @@ from urllib.parse import quote
 
 import numpy as np
 import plotly.graph_objects as go
+import plotly.io
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
+from plotly.io.base_renderers import MimetypeRenderer
 
 from ...errors import ItmlabError
-from ...storage import figure_directory, profile, project_directory, read_json, refuse_foreign, write_bytes
-from .theme import FONT, INK, MUTED, PANEL, RULE, WIDTH, title_and_subtitle
+from ...storage import (
+    figure_directory,
+    profile,
+    read_json,
+    refuse_foreign,
+    refuse_foreign_files,
+    shipped_directory,
+    write_bytes,
+)
+from .theme import FONT, INK, MUTED, PANEL, PAPER, RULE, WIDTH, title_and_subtitle
 
 FIGURE = "itmlab_figure"  # in each file that `write_figure` wrote, and may write again
 DIGITS = 6  # significant, of every number in a figure's JSON: enough to draw it, few enough to repeat
 
 
 def save(
-    figure: go.Figure, name: str, provenance: Mapping[str, Any], *, directory: str | Path | None = None
+    figure: go.Figure,
+    name: str,
+    provenance: Mapping[str, Any],
+    *,
+    directory: str | Path | None = None,
+    force: bool = False,
 ) -> list[Path]:
     """Write NAME.json (data and provenance), NAME.png and NAME.html, and the index anew; returns what was written.
 
     `provenance` says what the figure shows: recipe, seed, command. Versions and profile are added, a date is not, so
     that the same figure is the same bytes. Without `directory` it goes into `figures`, in the quick profile into
-    `figures/quick`. Without a Chrome there is no PNG, and one line says so.
+    `figures/quick`. Without a Chrome there is no PNG, and one line says so. A figure saved before is drawn anew; files
+    of these names that are no figure are an ItmlabError unless `force`.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
         raise ItmlabError(f"{name!r} is no name for a figure", remedy="use letters, digits, _ and - only")
@@ -51,6 +68,9 @@ def save(
         directory = figure_directory() / "quick" if profile() == "quick" else figure_directory()
     path, page, drawn = (Path(directory) / f"{name}.{ending}" for ending in ("json", "html", "png"))
     origin = {**provenance, "profile": profile(), "versions": _versions()}
+    refuse_foreign_files(path.parent, [path.name, page.name, drawn.name], '"provenance": {', force=force)
+    for other, mark in (("index.html", INDEX), (SCRIPT, "plotly.js")):
+        refuse_foreign(path.parent / other, mark, force=force)
     write_bytes(path, figure_json(figure, origin))
     write_page(figure, origin, page)
     picture = draw(figure)
@@ -72,6 +92,7 @@ def say_once(line: str) -> None:
     print(line)
 
 
+@lru_cache(4)
 def smaller(picture: bytes) -> bytes:
     """A PNG in 256 colours, a fifth of its size: these are kept in every clone."""
     drawn, buffer = Image.open(io.BytesIO(picture)).convert("RGB"), io.BytesIO()
@@ -138,8 +159,8 @@ def _versions() -> dict[str, str]:
 
 
 def committed(name: str) -> go.Figure:
-    """The figure NAME of the checkout's `figures`; an unknown one is an ItmlabError that lists those there."""
-    if (root := project_directory()) is None:
+    """The figure NAME of the project's `figures`; an unknown one is an ItmlabError that lists those there."""
+    if (root := shipped_directory()) is None:
         remedy = "git clone the project, then pip install -e ."
         raise ItmlabError("the figures are not beside the package", remedy=remedy)
     there = {path.stem: path for path in sorted((root / "figures").glob("*.json"))}
@@ -151,11 +172,12 @@ def committed(name: str) -> go.Figure:
 
 # Interactive pages of saved figures around one shared plotly.min.js, and the page that lists them all.
 
-SCRIPT = "plotly.min.js"
+SCRIPT, INDEX = "plotly.min.js", "itmlab: figures"
 STYLE = f"""
 body {{ margin: 0; background: {PANEL}; color: {INK}; font: 16px/1.5 {FONT}; }}
 main {{ max-width: 1200px; margin: 0 auto; padding: 40px 24px 64px; }}
 h1 {{ font-size: 30px; margin: 0 0 4px; }}
+h2 {{ font-size: 20px; margin: 36px 0 14px; }}
 p {{ color: {MUTED}; margin: 0 0 28px; }}
 a {{ color: inherit; text-decoration: none; }}
 .grid {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(320px, 1fr)); gap: 22px; }}
@@ -179,6 +201,7 @@ pre {{ white-space: pre-wrap; }}
 def write_pages(directory: str | Path) -> Path:
     """Write NAME.html for every NAME.json of saved figures in `directory`, and the index; returns the index's path."""
     directory = Path(directory)
+    refuse_foreign(directory / "index.html", INDEX)
     for path in sorted(directory.glob("*.json")):
         write_page(*_read(path), path.with_suffix(".html"))
     return write_index(directory)
@@ -193,7 +216,10 @@ def write_page(figure: go.Figure, provenance: Mapping[str, Any], path: Path) -> 
         write_bytes(script, library)
     config = {"displaylogo": False, "responsive": True, "toImageButtonOptions": {"scale": 2, "filename": path.stem}}
     page = {"include_plotlyjs": False, "full_html": False, "div_id": "figure", "default_width": "100%"}
-    drawing = figure.to_html(**page, config=config)
+    try:
+        drawing = figure.to_html(**page, config=config)
+    except (TypeError, ValueError) as error:  # of a file: numbers of more than 64 bits, text that is none
+        raise ItmlabError(f"not a figure that has a page: {_first_line(error)}", where=str(path)) from None
     origin = html.escape(json.dumps(provenance, indent=2, ensure_ascii=False))
     body = f"""<nav><a href="index.html">← all figures</a></nav>
 <div class="sheet" style="max-width: {WIDTH + 40}px">{drawing}</div>
@@ -202,22 +228,30 @@ def write_page(figure: go.Figure, provenance: Mapping[str, Any], path: Path) -> 
 
 
 def write_index(directory: Path) -> Path:
-    """The page that lists every saved figure of `directory` with a thumbnail."""
-    cards = []
+    """The page that lists every saved figure of `directory` with a thumbnail, under the question that it answers."""
+    cards = {}
     for path in sorted(directory.glob("*.json")):
         title = title_and_subtitle(_read(path, skip_invalid=True)[0])[0] or path.stem
         address = f"./{quote(path.stem)}"  # a name such as javascript:… would be an address of its own
         drawn = path.with_suffix(".png").exists()
         picture = f'<img src="{address}.png" alt="" loading="lazy">' if drawn else "no PNG: Chrome was not found"
-        cards.append(
+        cards[path.stem] = (
             f'<a class="card" href="{address}.html"><div class="picture">{picture}</div>'
             f'<div class="words"><b>{html.escape(title)}</b><small>{html.escape(path.stem)}</small></div></a>'
         )
-    noun = "figure" if len(cards) == 1 else "figures"
-    body = f"<h1>itmlab</h1><p>{len(cards)} {noun}, each interactive</p>\n<div class='grid'>{''.join(cards)}</div>"
+    body = f"<h1>itmlab</h1><p>{len(cards)} {'figure' if len(cards) == 1 else 'figures'}, each interactive</p>\n"
+    for question, names in {**questions(), "Others": dict.fromkeys(list(cards))}.items():
+        if grouped := "".join(cards.pop(name, "") for name in names):
+            body += f"<h2>{html.escape(question)}</h2><div class='grid'>{grouped}</div>"
     index = directory / "index.html"
-    write_bytes(index, _page("itmlab: figures", body))
+    write_bytes(index, _page(INDEX, body))
     return index
+
+
+@cache
+def questions() -> dict[str, dict[str, tuple[str, str]]]:
+    """The project's figures by question: the item of a paper that each shows again ("" for none), and what it shows."""
+    return tomllib.loads((Path(__file__).parent / "figures.toml").read_text(encoding="utf-8"))
 
 
 INLINE = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
@@ -272,11 +306,50 @@ PATIENCE = 300  # seconds: a Chrome that has not started or drawn a figure by th
 def draw(figure: go.Figure) -> bytes | str:
     """`figure` as PNG bytes, or in one line why there is none."""
     browser = shared_browser()
+    if isinstance(browser, str):
+        return browser
+    told = json.dumps(json.loads(figure.to_json(validate=False)), sort_keys=True)  # a shown one has another order
     try:
-        return browser if isinstance(browser, str) else browser.png(figure)
+        picture = _DRAWN.pop(told, None) or browser.png(figure)
     except Exception as error:  # Chrome was killed, or hangs: the next figure begins with another
         shared_browser.cache_clear()
         return _no_picture(error, "drew nothing")
+    _DRAWN[told] = picture
+    if len(_DRAWN) > 4:
+        del _DRAWN[next(iter(_DRAWN))]
+    return picture
+
+
+_DRAWN: dict[str, bytes] = {}  # by their JSON the last few, for a notebook shows what it has just saved
+
+
+def carried(figures: Sequence[go.Figure]) -> dict[str, str]:
+    """What a cell's output carries for pages that draw none (GitHub's, nbconvert's): a PNG of figures in a column.
+
+    By its media type, in base64; nothing without a Chrome.
+    """
+    drawn = [Image.open(io.BytesIO(one)) for one in map(draw, figures) if isinstance(one, bytes)]
+    if not drawn:
+        return {}
+    size = max(one.width for one in drawn), sum(one.height for one in drawn)
+    column, buffer = Image.new("RGB", size, PAPER), io.BytesIO()
+    for number, one in enumerate(drawn):
+        column.paste(one, (0, sum(above.height for above in drawn[:number])))
+    column.save(buffer, "PNG")
+    return {"image/png": base64.b64encode(smaller(buffer.getvalue())).decode()}
+
+
+class Picture(MimetypeRenderer):
+    """A figure in a notebook is a picture, too."""
+
+    def to_mimebundle(self, fig_dict: dict[str, Any]) -> dict[str, str]:
+        """`carried` of this figure."""
+        return carried([go.Figure(fig_dict, _validate=False)])
+
+
+if plotly.io.renderers.default == "plotly_mimetype":  # a Jupyter kernel's; who has chosen another keeps it
+    plotly.io.renderers["itmlab_picture"] = Picture()
+    plotly.io.renderers.default = "plotly_mimetype+itmlab_picture"
 
 
 @cache

@@ -37,6 +37,40 @@ def test_figures_are_drawn_at_twice_their_size_by_one_browser():
     assert first == second
 
 
+def test_cells_carry_their_figures_as_one_picture_drawn_once(monkeypatch):
+    def png(figure):
+        drawn.append(figure)
+        Image.new("RGB", (figure.layout.width, 10)).save(buffer := io.BytesIO(), "PNG")
+        return buffer.getvalue()
+
+    drawn: list[go.Figure] = []
+    monkeypatch.setattr(saving, "_DRAWN", {})
+    monkeypatch.setattr(saving, "shared_browser", lambda: SimpleNamespace(png=png))
+    figures = [go.Figure(layout={"width": 20}), go.Figure(layout={"width": 30})]
+    picture = saving.carried(figures)
+    assert saving.carried(figures) == picture
+    assert Image.open(io.BytesIO(base64.b64decode(picture["image/png"]))).size == (30, 20) and len(drawn) == 2
+    assert saving.Picture().to_mimebundle(figures[0].to_dict()).keys() == {"image/png"} and len(drawn) == 2
+    monkeypatch.setattr(saving, "shared_browser", lambda: "no Chrome was found")
+    assert saving.carried(figures) == {}
+
+
+def test_the_index_groups_figures_by_question(tmp_path, monkeypatch):
+    monkeypatch.setattr(saving, "shared_browser", lambda: "no Chrome was found")
+    for name in ("mine", "roc", "search"):
+        save(go.Figure(), name, {}, directory=tmp_path)
+    index = (tmp_path / "index.html").read_text()
+    order = [
+        "What is a false negative",
+        "./search.html",
+        "which negatives are false?",
+        "./roc.html",
+        "Others",
+        "./mine.html",
+    ]
+    assert sorted(order, key=index.index) == order and "Which negative should a loss" not in index
+
+
 def test_a_chrome_that_does_not_start_is_a_line_not_an_error(fresh, monkeypatch):
     monkeypatch.setenv("BROWSER_PATH", "/nowhere/chrome")
     reason = saving.draw(go.Figure())
@@ -61,14 +95,14 @@ def test_a_chrome_that_draws_nothing_is_told_as_it_is_and_the_next_figure_begins
 
 
 def test_a_committed_figure_is_read_back(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(saving, "project_directory", lambda: tmp_path)
+    monkeypatch.setattr(saving, "shipped_directory", lambda: tmp_path)
     save(go.Figure(go.Bar(x=["a"], y=[2.5])), "bars", {"seed": 0}, directory=tmp_path / "figures")
     assert list(committed("bars").data[0].y) == [2.5]
     refused("there are: bars", committed, "lines")
 
 
 def test_an_installed_copy_has_none(monkeypatch) -> None:
-    monkeypatch.setattr(saving, "project_directory", lambda: None)
+    monkeypatch.setattr(saving, "shipped_directory", lambda: None)
     refused("git clone", committed, "bars")
 
 
@@ -171,7 +205,8 @@ def test_pages_share_one_plotly(tmp_path, no_chrome):
 
 def test_without_chrome_one_line_says_so_once(tmp_path, no_chrome, capsys):
     saving.say_once.cache_clear()
-    (tmp_path / "a.png").write_bytes(b"an older picture")
+    save(figure(), "a", PROVENANCE, directory=tmp_path)
+    (tmp_path / "a.png").write_bytes(b"its picture, of older data")
     for name in "ab":
         written = save(figure(), name, PROVENANCE, directory=tmp_path)
         assert [path.suffix for path in written] == [".json", ".html"]
