@@ -135,6 +135,8 @@ def typed(hint: Any, value: Any, field: str) -> Any:
 
 def _first_that_fits(hints: list[Any], value: Any, field: str, whole: Any) -> Any:
     """`value` by the first hint that takes it; a mapping by the dataclass that knows most of its names."""
+    nested = isinstance(value, Mapping) or dataclasses.is_dataclass(value)
+    hints = [hint for hint in hints if dataclasses.is_dataclass(hint) == nested] or hints
     if isinstance(value, Mapping) and all(map(dataclasses.is_dataclass, hints)):
         hints = [max(hints, key=lambda hint: len(value.keys() & {item.name for item in dataclasses.fields(hint)}))]
     if len(hints) == 1:

@@ -6,7 +6,8 @@ Any package adds a data set by an entry point in its pyproject.toml:
     fruit = "fruit_shop.photographs:load"
 
 Once it is installed, `names()` lists "fruit" and `load("fruit")` gives it, here and wherever a data set is named. The
-function returns a CaptionSet and takes one of two forms; its keyword-only parameters are the options of `load`:
+function returns a CaptionSet and takes one of two forms; its keyword-only parameters are the options of `load`, which
+takes the function itself, too, or where it is to be imported from ("fruit_shop.photographs:load"):
 
     def load(*, ripe: bool = True) -> CaptionSet                               # made: there is no root to give
     def load(root: Path, faults: Faults, *, ripe: bool = True) -> CaptionSet   # read from what lies under `root`
@@ -60,7 +61,7 @@ def names() -> list[str]:
 
 
 def load(
-    name: str,
+    name: "str | Callable[..., CaptionSet]",
     root: str | Path | None = None,
     *,
     split: str | None = None,
@@ -72,6 +73,8 @@ def load(
 ) -> "CaptionSet":
     """The data set `name` (one of `names()`), read from `root` where it lies in files; `split` takes one split of it.
 
+    In the place of a name may stand an own function that gives a CaptionSet, or its import path "module:function".
+
     `train_share=0.1` keeps a tenth of the training split, drawn by `share_seed` (`CaptionSet.reduced`).
 
     All faults of the data come in one ItmlabError; `on_fault="skip"` leaves the faulty rows out, says how many and
@@ -82,9 +85,13 @@ def load(
     Traceback (most recent call last):
     itmlab.errors.ItmlabError: flickr30k: no root was given — give root=, the folder with dataset_flickr30k.json ...
     """
-    if name not in names():
+    if callable(name) or ":" in name:
+        loader = name if callable(name) else _loaded(name, EntryPoint(name, name, GROUP))
+        name = getattr(name, "__name__", str(name))
+    elif name not in names():
         raise ItmlabError(f"there is no data set {name!r}", remedy=_did_you_mean(name, names(), "the data sets are"))
-    loader = _loader("hub" if name in ON_THE_HUB and options.get("dataset") is not None else name)
+    else:
+        loader = _loader("hub" if name in ON_THE_HUB and options.get("dataset") is not None else name)
     parameters = inspect.signature(loader).parameters
     known = [each.name for each in parameters.values() if each.kind is inspect.Parameter.KEYWORD_ONLY]
     reads_files = len(known) < len(parameters)  # it takes a root and the list of faults, not options alone
@@ -104,6 +111,8 @@ def load(
         found = loader(**options)
     else:
         raise ItmlabError(f"{name} is made, not read from files", where=name, remedy="leave root out")
+    if not hasattr(found, "captions_of_image"):
+        raise ItmlabError(f"it gives {type(found).__name__}, not an itmlab.data.captionset.CaptionSet", where=name)
     if train_share != 1:
         found = found.reduced(train_share, share_seed)
     return found if split is None else found.split(split)
@@ -125,7 +134,11 @@ def _loader(name: str) -> Callable[..., "CaptionSet"]:
     if name in FORMATS:
         module, function = FORMATS[name]
         return getattr(importlib.import_module(module, __package__), function)
-    point = _registered()[name]
+    return _loaded(name, _registered()[name])
+
+
+def _loaded(name: str, point: EntryPoint) -> Callable[..., "CaptionSet"]:
+    """What an entry point stands for."""
     try:
         loader = point.load()
         inspect.signature(loader)

@@ -4,11 +4,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
+
 from ..errors import ItmlabError, named
 from ..fields import LATER, check, did_you_mean, from_plain, replaced, to_plain
 from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
-from ..storage import read_json, write_json
+from ..storage import read_json, refuse_foreign, write_json
 from . import settings
+from .own import FIELDS, PLACES, Own, handed_over
 
 
 @dataclass(frozen=True)
@@ -20,12 +23,15 @@ class Recipe:
     name, or the directory of a run or a saved model, whose weights and tokeniser it begins from.
     `replace(sampler__prior=1e-3, data__epochs=3)` makes a variation; `sized("base")` the same method at another size. A
     wrong field is one ItmlabError that names it.
+
+    An own class or function may be the sampler, the loss, the synthesis, the generator of sentences, or the `encoder`
+    in the model's place, of its configuration: `replace(sampler=FifthHardest())` (`recipes.own`).
     """
 
     name: str
     size: Literal["tiny", "base", "large"]
     model: DualEncoderConfig | CrossEncoderConfig | OscarDualEncoderConfig | LateInteractionConfig
-    sampler: settings.SamplerSettings | None = None
+    sampler: settings.SamplerSettings | Own | None = None
     loss: settings.LossSettings | None = field(default=settings.LossSettings())
     memory: settings.MemorySettings | None = None
     optimiser: settings.OptimiserSettings = field(default=settings.OptimiserSettings())
@@ -35,8 +41,9 @@ class Recipe:
     tags: settings.TagsSettings | None = field(default=None, metadata=LATER)
     start: str | None = field(default=None, metadata=LATER)
     extra_negatives: settings.ExtraNegatives | None = field(default=None, metadata=LATER)
-    synthesis: settings.SynthesisSettings | None = field(default=None, metadata=LATER)
+    synthesis: settings.SynthesisSettings | Own | None = field(default=None, metadata=LATER)
     towers: settings.TowerSettings | None = field(default=None, metadata=LATER)
+    encoder: Own | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         check(bool(self.name), "name", self.name, "a name")
@@ -61,8 +68,9 @@ class Recipe:
         without = not released or self.memory is None
         check(without, "memory", self.memory, "null, as adaptive_margin.preset is 'released'")
         sampled, kind = self.loss.kind == "sampled_triplet", self.sampler and self.sampler.kind
+        loss = getattr(self.loss.kind, "path", self.loss.kind)
         check(not sampled or kind is not None, "sampler", kind, "one, as loss.kind is 'sampled_triplet'")
-        check(sampled or kind is None, "sampler", kind, f"null, as loss.kind {self.loss.kind!r} takes all negatives")
+        check(sampled or kind is None, "sampler", kind, f"null, as loss.kind {loss!r} takes all negatives")
         further = self.synthesis is not None or self.extra_negatives is not None or self.loss.global_features
         both = parts and sampled and further  # a sampler's statistics are of one scale
         check(not both, "sampler", kind, "null, as the model compares parts and, for some negatives, global features")
@@ -70,14 +78,14 @@ class Recipe:
     def _check_towers(self) -> None:
         fits = isinstance(self.model, DualEncoderConfig) and self.model.image_tower == "vit"
         check(fits, "towers", self.towers, "null, as the model is no ViT with a BERT")
-        for name in ("sampler", "loss", "memory", "adaptive_margin", "synthesis", "extra_negatives"):
+        for name in ("sampler", "loss", "memory", "adaptive_margin", "synthesis", "extra_negatives", "encoder"):
             check(getattr(self, name) is None, name, getattr(self, name), "null, as nothing is matched yet")
         check(self.data.augmentation is None, "data", self.data.augmentation, "no augmentation: towers.py mirrors")
         check(self.data.validation == 0, "data.validation", self.data.validation, "0, as nothing is matched yet")
 
     def _check_cross_encoder(self) -> None:
         check(self.tags is not None, "tags", self.tags, "an object with fields, as the model is a cross-encoder")
-        for name in ("sampler", "loss", "memory", "adaptive_margin", "synthesis"):
+        for name in ("sampler", "loss", "memory", "adaptive_margin", "synthesis", "encoder"):
             check(getattr(self, name) is None, name, getattr(self, name), "null, as the model is a cross-encoder")
         check(self.towers is None, "towers", self.towers, "null, as the model is a cross-encoder")
         file = self.tags.makes_sentences and self.tags.generator == "file"
@@ -86,14 +94,44 @@ class Recipe:
         check(file or given is None, "extra_negatives", given, "null unless tags.generator is 'file'")
 
     def replace(self, **changes: Any) -> "Recipe":
-        """A copy with changed fields; `a__b` (in a dictionary also "a.b") reaches into a field."""
-        return replaced(self, changes)
+        """A copy with changed fields; `a__b` (in a dictionary also "a.b") reaches into a field.
+
+        An own idea that is handed over, and does not keep to its contract, is an ItmlabError (`recipes.contracts`).
+        """
+        given: dict[str, Any] = {}
+        for name, value in changes.items():
+            part = FIELDS.get(name.replace("__", "."))
+            if part and handed_over(value, part):
+                name, value = PLACES.get(part, name), _settings_of(value, part)
+            elif part and isinstance(value, str):
+                name, value = PLACES.get(part, name), {"kind": value} if part == "sampler" else value
+            given[name] = value
+        changed, before = replaced(self, given), self.own_ideas()
+        for part, own in changed.own_ideas().items():
+            if own != before.get(part) and part != "generator":  # which is tried where its captions are
+                with torch.random.fork_rng(devices=[]):
+                    changed.build(part)
+        return changed
+
+    def own_ideas(self) -> dict[str, Own]:
+        """What of it is somebody's own, by its part."""
+        found = {part: getattr(self, part) for part in ("sampler", "synthesis", "encoder")}
+        found |= {"loss": self.loss and self.loss.kind, "generator": self.tags and self.tags.generator}
+        return {part: own for part, own in found.items() if isinstance(own, Own)}
+
+    def build(self, part: str, **offered: Any) -> Any:
+        """A new one of an own idea, which is offered the loss's numbers and the dimension of features, too."""
+        own = self.own_ideas()[part]
+        if part == "encoder":
+            return own.encoder(self.model)
+        numbers = {} if self.loss is None else {"margin": self.loss.margin, "temperature": self.loss.temperature}
+        return own.build(part, **numbers, dimension=getattr(self.model, "dimension", None), **offered)
 
     def sized(self, size: str) -> "Recipe":
         """The same method (sampler, losses, seed) with the model, optimiser, memory and data settings of another size.
 
-        A named recipe's own sampler, TAGS settings and start become that size's; those changed stay as they are, and so
-        does what was changed of how a model of regions and words compares them.
+        A named recipe's own sampler, loss, TAGS settings and start become that size's; those changed stay as they are,
+        and so does what was changed of how a model of regions and words compares them.
         """
         from . import METHODS, SIZES, family, get
 
@@ -107,7 +145,7 @@ class Recipe:
             before, after = (LateInteractionConfig.of_size(each, **own) for each in (self.size, size))
             changes["model"] = self.model.with_sizes_of(before, after)
         changes["memory"] = None if self.memory is None else SIZES[size]["memory"]
-        for name in ("sampler", "tags", "start"):
+        for name in ("sampler", "loss", "tags", "start"):
             if self.name in METHODS and getattr(self, name) == getattr(ours, name):
                 changes[name] = getattr(theirs, name)
         return replace(self, size=size, **changes)
@@ -121,8 +159,9 @@ class Recipe:
         """The recipe of such values; an unknown, missing, ill-typed or impossible field is an ItmlabError."""
         return from_plain(cls, value, "")
 
-    def save(self, path: str | Path) -> None:
-        """Write the recipe as a JSON file."""
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the recipe as a JSON file; one there that is no recipe is an ItmlabError unless `force`."""
+        refuse_foreign(path, '"sampler": ', force=force)
         write_json(path, self.to_json())
 
     @classmethod
@@ -130,3 +169,10 @@ class Recipe:
         """Read a recipe from a JSON file."""
         with named(path):
             return cls.from_json(read_json(path))
+
+
+def _settings_of(value: Any, part: str) -> settings.SamplerSettings | Own:
+    """What is handed over as settings: a sampler of ours under its name, as its class is not somebody's own."""
+    own = Own.of(value, part)
+    ours = {f"{known.__module__}:{known.__qualname__}": kind for kind, known in settings.SAMPLERS.items()}
+    return settings.SamplerSettings(ours[own.path], own.options) if own.path in ours else own

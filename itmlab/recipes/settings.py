@@ -15,6 +15,7 @@ from ..fields import ABOVE_0, BELOW_1, FROM_0, FROM_1, LATER, check, check_range
 from ..losses.contrastive import NOISE
 from ..losses.tags import LossWeights
 from ..synthesis.synhnc import SIGMAS
+from .own import Own
 
 SAMPLERS = {
     "random": samplers.Random,
@@ -56,7 +57,7 @@ class SamplerSettings:
 
 @dataclass(frozen=True)
 class LossSettings:
-    """What is minimised; only `sampled_triplet` asks the sampler, the others look at the whole pool.
+    """What is minimised; only `sampled_triplet` asks the sampler, the others, and an own one, look at the whole pool.
 
     `info_cmr` is ITContrast's InfoNCE with `noise` Gaussian vectors in the denominator (Z of Eq. 7). A model that
     compares parts learns by its `global_features` too, from the same loss beside, if that is said; it always does so
@@ -64,7 +65,7 @@ class LossSettings:
     VSRN's second loss, the nats that it costs to write a pair's caption from its image, beside the mean over anchors.
     """
 
-    kind: Literal["sum_of_hinges", "max_of_hinges", "sampled_triplet", "info_nce", "info_cmr"] = "sampled_triplet"
+    kind: Literal["sum_of_hinges", "max_of_hinges", "sampled_triplet", "info_nce", "info_cmr"] | Own = "sampled_triplet"
     margin: float = 0.2
     temperature: float = 0.05
     noise: int = field(default=NOISE, metadata=LATER)
@@ -163,7 +164,8 @@ class DataSettings:
     `flip` mirrors this share of the pictures, `randaugment` changes by so many operations of a magnitude 0 to 10
     (`data.batches.Augmentation`). A mirrored picture makes "left" and "right" of a caption wrong; `scenes` has none.
 
-    `regions` are those of `scenes` that a model of regions reads, by `load`'s option of that name.
+    `regions` and `edition` are options of `scenes` that a command loads it with where it is given no others; a model of
+    pictures reads no regions.
     """
 
     batch_size: int = 32
@@ -178,6 +180,7 @@ class DataSettings:
     flip: float = field(default=0.0, metadata=LATER)
     randaugment: tuple[int, int] | None = field(default=None, metadata=LATER)
     regions: Literal["pixels", "detector"] = field(default="pixels", metadata=LATER)
+    edition: Literal["classic", "rich"] = field(default="classic", metadata=LATER)
 
     def __post_init__(self) -> None:
         check_ranges(self, "data", batch_size=FROM_1, epochs=FROM_1, warm_up_epochs=FROM_0, accumulate=FROM_1)
@@ -253,15 +256,18 @@ class TagsSettings:
     mined for each anchor (all at random where there are not more candidates). It joins in when the share
     `matching_begins` of all steps is done.
 
+    With `mining` "batch" they are the batch's own, drawn by how near the two sides come that the alignment reads apart
+    (ALBEF: Li et al., 2021): no image is embedded for them, and `candidates` says nothing.
+
     `alignment` weighs InfoNCE in the batch, at `alignment_temperature`, of pictures and captions that the tower reads
     apart: a network from scratch learns nothing from matching alone. The paper begins from pretrained weights.
 
     A caption's `masking` hides phrases or words with `probability`; the masked language loss looks at
     `trained_maskings` of them (the paper: at all K). Sentences come from `maskings` (K) × `samples` (L) fillings at
     `temperature` (τ) by the tower itself ("dynamic") or a frozen copy of where it started ("static"), from VSE-C's
-    rules, or from the file of the recipe's `extra_negatives`; the `hardest` (m) are trained on. Those that are made are
-    `filtered` of false negatives (Sec. 2.1.2), to which `implied` adds what words imply, where the data are `scenes`
-    (other data have no such lexicon: there it changes nothing).
+    rules, from the file of the recipe's `extra_negatives`, or by an own generator; the `hardest` (m) are trained on.
+    Those that are made are `filtered` of false negatives (Sec. 2.1.2), to which `implied` adds what words imply, where
+    the data are `scenes` (other data have no such lexicon: there it changes nothing).
 
     Words count by `replaced_weight` and `kept_weight` in the discrimination, and at `correction` positions in the
     correction. The three losses of words are means over the `word_means` of a batch: its tokens, by their weights, or,
@@ -279,7 +285,7 @@ class TagsSettings:
     masking: Literal["phrase", "word"] = "phrase"
     probability: float = 0.15
     trained_maskings: int = 1
-    generator: Literal["dynamic", "static", "vse_c", "file"] = "dynamic"
+    generator: Literal["dynamic", "static", "vse_c", "file"] | Own = "dynamic"
     maskings: int = 20
     samples: int = 20
     temperature: float = 1.5
@@ -290,8 +296,11 @@ class TagsSettings:
     correction: Literal["all", "replaced", "masked"] = "all"
     word_means: Literal["tokens", "captions"] = field(default="tokens", metadata=LATER)
     filtered: bool = field(default=True, metadata=LATER)
+    mining: Literal["set", "batch"] = field(default="set", metadata=LATER)
 
     def __post_init__(self) -> None:
+        aligned = self.mining == "set" or self.alignment > 0
+        check(aligned, "tags.mining", self.mining, "'set', as tags.alignment is 0")
         check(bool(self.weights.wanted), "tags.weights", self.weights.named(), "one of them above 0")
         counts = ("candidates", "top_k", "trained_maskings", "maskings", "samples", "hardest")
         check_ranges(self, "tags", **dict.fromkeys(counts, FROM_1))

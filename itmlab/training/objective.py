@@ -1,7 +1,7 @@
 """What is minimised for one batch of features: which candidates there are, which negatives are taken, both losses.
 
-Every number comes from a function of `itmlab.losses`, by its name there. A batch has two directions, with images as
-anchors first (which is the order of the random draws).
+Every number comes from a function of `itmlab.losses`, by its name there, or from a recipe's own loss. A batch has two
+directions, with images as anchors first (which is the order of the random draws).
 """
 
 from collections.abc import Callable
@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from .. import losses
+from ..recipes.own import Own
 from ..recipes.recipe import Recipe
 from ..recipes.settings import SAMPLERS
 from ..samplers import Hardest, MomentumQueue, Pool, Sampler
@@ -109,7 +110,12 @@ class Objective:
     ):
         self.recipe, self.memory, self.generator, self.relevance = recipe, memory, generator, relevance
         self.truth = truth
-        self.sampler = recipe.sampler.build(margin=recipe.loss.margin) if recipe.sampler else None
+        own = recipe.own_ideas()
+        self.loss = recipe.build("loss") if "loss" in own else None
+        if "sampler" in own:
+            self.sampler = recipe.build("sampler")
+        else:
+            self.sampler = recipe.sampler.build(margin=recipe.loss.margin) if recipe.sampler else None
 
     def start_epoch(self, epoch: int) -> None:
         """Statistics of similarity belong to an epoch (METHODS 1.1)."""
@@ -194,8 +200,8 @@ class Objective:
             chosen.append(self.sampler(scores, barred, matched, generator=self.generator, truth=told))
         return chosen
 
-    def _of_all(self, kind: str, directions: list[Direction], positives: Mask) -> Outcome:
-        """A loss that looks at every negative, by its name in `itmlab.losses`."""
+    def _of_all(self, kind: str | Own, directions: list[Direction], positives: Mask) -> Outcome:
+        """A loss that looks at every negative, by its name in `itmlab.losses`, or the recipe's own."""
         terms, settings, noise = [], self.recipe.loss, None
         scale = settings.temperature if kind in ("info_nce", "info_cmr") else settings.margin
         if kind == "info_cmr" and settings.noise and directions[0].matrix is None:
@@ -214,6 +220,8 @@ class Objective:
                     "synthetic_allowed": None if own is None else direction.per_anchor.allowed,
                 }
                 terms.append(losses.info_cmr(scores, positives, matched, scale, noise_scores=far, **made))
+            elif isinstance(kind, Own):
+                terms.append(self.loss(*direction.all_scores(positives), direction.positive_scores()))
             else:
                 terms.append(
                     getattr(losses, kind)(*direction.all_scores(positives), direction.positive_scores(), scale)
