@@ -14,6 +14,8 @@ _HOMES = {
     "pretrained": "itmlab.runs",
     "Run": "itmlab.runs",
     "ItmlabError": "itmlab.errors",
+    "check": "itmlab.studies.exercises",
+    "view": "itmlab.studies.kit.viewer",
 }
 _FOLDERS = ("data", "losses", "metrics", "models", "recipes", "runs", "samplers", "scenes", "storage", "studies",
             "synthesis", "text", "training")  # fmt: skip

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from functools import partial
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
@@ -19,7 +19,15 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from .errors import ItmlabError
-from .storage import Profile, cache_directory, figure_directory, notebook_directory, refuse_foreign, write_bytes
+from .storage import (
+    Profile,
+    cache_directory,
+    figure_directory,
+    notebook_directory,
+    project_directory,
+    refuse_foreign,
+    write_bytes,
+)
 from .storage import profile as profile_named
 
 # The tour: the ordered notebooks run without a screen, a line of progress each and a table at the end.
@@ -27,6 +35,7 @@ from .storage import profile as profile_named
 Words = list[str] | None  # of a repeatable option
 Force = Annotated[bool, typer.Option("--force", help="Overwrite what itmlab did not write, too.")]
 LONGEST_CELL = 1800  # seconds: past this a cell hangs rather than works
+SECONDS_BETWEEN_LINES = 8.0  # of what is running
 TOUR = "itmlab_tour"  # in the metadata of executed notebooks, which alone the next tour overwrites
 
 
@@ -35,6 +44,7 @@ def run_tour(
     only: Annotated[Words, typer.Option(help="Only notebooks whose names begin so (04); repeatable.")] = None,
     out: Annotated[Path, typer.Option(help="Where the executed notebooks go.")] = Path("runs/tour"),
     jobs: Annotated[int | None, typer.Option(help="Notebooks at a time: 2, or 1 on one core.", min=1)] = None,
+    workshop: Annotated[bool, typer.Option(help="As in a room without network, and warm every cache for it.")] = False,
     force: Force = False,
 ) -> None:
     """Run the ordered notebooks without a screen; figures and executed copies stay on disk."""
@@ -45,11 +55,23 @@ def run_tour(
         refuse_foreign(out / notebook.name, TOUR, force=force)
     print("drawing the scenes world (once; later runs read it from the cache) …", flush=True)
     load("scenes")
+    if workshop:
+        os.environ.update(WITHOUT_NETWORK)
+        lab_environment()
     at_once, begun = jobs or min(2, cores()), time.monotonic()
     stops = tour(notebooks, out.resolve(), profile=chosen, jobs=at_once, say=partial(print, flush=True))
     print("\n" + summary(stops, out.resolve(), time.monotonic() - begun, profile=chosen))
     if not all(stop.passed for stop in stops):
         raise typer.Exit(1)
+
+
+NOWHERE = "http://127.0.0.1:9"  # nobody listens there: what would go to the network fails now and not in the room
+WITHOUT_NETWORK = {
+    "HF_HUB_OFFLINE": "1",
+    "http_proxy": NOWHERE,
+    "https_proxy": NOWHERE,
+    "no_proxy": "localhost,127.0.0.1",
+}
 
 
 class Stop(NamedTuple):
@@ -67,7 +89,7 @@ class Stop(NamedTuple):
 
 
 def find_notebooks(only: list[str] | None = None) -> list[Path]:
-    """The ordered notebooks of the checkout, or those whose names begin with one of `only`."""
+    """The ordered notebooks that ship, or those of them whose names begin with one of `only`."""
     directory = notebook_directory()
     if directory is None:
         remedy = "git clone the project and install it with: pip install -e ."
@@ -87,20 +109,27 @@ def tour(
     from .studies.kit.saving import write_index
 
     say(f"running {len(notebooks)} notebooks{f', {jobs} at a time' if jobs > 1 else ''} …")
-    clients: list[Any] = []
+    running: dict[str, tuple[Any, float]] = {}  # of each notebook its client and when it began
     with ThreadPoolExecutor(jobs) as pool:
-        stops = [pool.submit(run_notebook, path, out / path.name, profile, clients.append) for path in notebooks]
+        begin = lambda path: lambda client: running.update({path.stem: (client, time.monotonic())})  # noqa: E731
+        stops = [pool.submit(run_notebook, path, out / path.name, profile, begin(path)) for path in notebooks]
+        left, number = set(stops), 0
         try:
-            for number, done in enumerate(as_completed(stops), start=1):
-                stop = done.result()
-                result = f"{'done' if stop.passed else 'FAILED'} in {stop.seconds:.0f} s, {stop.figures} figures"
-                say(f"[{number}/{len(notebooks)}] {stop.notebook}: {result}")
-                if stop.error:
-                    say(stop.error)
+            while left:
+                done, left = wait(left, SECONDS_BETWEEN_LINES, FIRST_COMPLETED)
+                for stop in (each.result() for each in done):
+                    number += 1
+                    running.pop(stop.notebook, None)
+                    result = f"{'done' if stop.passed else 'FAILED'} in {stop.seconds:.0f} s, {stop.figures} figures"
+                    say(f"[{number}/{len(notebooks)}] {stop.notebook}: {result}")
+                    if stop.error:
+                        say(stop.error)
+                if running and not done:
+                    say("  … " + "; ".join(f"{name}: {how_far(*each)}" for name, each in list(running.items())))
         except BaseException:  # Ctrl-C reaches this thread only: the kernels of the others would run on
             pool.shutdown(wait=False, cancel_futures=True)
             while not all(stop.done() for stop in stops):  # again, for one that was only about to start its kernel
-                for client in clients:
+                for client, _ in list(running.values()):
                     if process := getattr(getattr(client.km, "provisioner", None), "process", None):
                         process.terminate()
                 time.sleep(0.5)
@@ -108,6 +137,21 @@ def tour(
     if (home := _figure_home(profile)).is_dir():
         write_index(home)  # again, for two kernels that save at once may each have listed theirs without the other's
     return [stop.result() for stop in stops]
+
+
+NUMBERS = {"half a": 0.5, "a": 1, "two": 2, "three": 3, "four": 4, "five": 5}
+
+
+def how_far(client: Any, began: float) -> str:
+    """The cell at which a notebook is and the time left, by what it says it takes and how fast it has been here."""
+    cells = [cell for cell in client.nb.cells if cell.cell_type == "code"]
+    done, opening = min(client.code_cells_executed, len(cells)), client.nb.cells[0].source.lower()
+    told = re.search(rf"how long it takes.*?(\d+|{'|'.join(NUMBERS)}) (second|minute)", opening, re.DOTALL)
+    number, unit = told.groups() if told else ("a", "minute")
+    said = float(NUMBERS.get(number, number)) * (60 if unit == "minute" else 1)
+    so_far, share = time.monotonic() - began, done / max(len(cells), 1)
+    left = (1 - share) * max(said, so_far / share if share else 0)
+    return f"cell {min(done + 1, len(cells))} of {len(cells)}, about {left:.0f} s left"
 
 
 def run_notebook(
@@ -138,6 +182,7 @@ def run_notebook(
         # A kernel started by its specification finds `python` on the path: let that be this interpreter's folder.
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
         told = {"ITMLAB_PROFILE": profile, "ITMLAB_STATIC": "1", "ITMLAB_FIGURE_LIST": str(listed), "PATH": path}
+        told["ITMLAB_FIGURES"] = str(figure_directory().resolve())  # not in the notebook's folder, where the kernel is
         try:
             client.execute(env={**os.environ, **told})
         except (CellExecutionError, CellTimeoutError, RuntimeError) as failure:  # RuntimeError: of a kernel that died
@@ -171,7 +216,13 @@ LAB_DEFAULTS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "fa
 
 def lab(context: typer.Context) -> None:
     """Open JupyterLab on the first notebook (further arguments go to JupyterLab)."""
-    first = find_notebooks()[0]
+    notebooks = find_notebooks()
+    first = notebooks[0]
+    if project_directory() is None:  # those of an installed wheel stay as they are: changes go into copies
+        copies = {Path("notebooks").resolve() / path.name: path for path in notebooks}
+        for copy in (one for one in copies if not one.exists()):
+            write_bytes(copy, copies[copy].read_bytes())
+        first = next(iter(copies))
     command = [sys.executable, "-m", "jupyterlab", str(first), *context.args]
     raise typer.Exit(subprocess.call(command, cwd=first.parent, env=lab_environment()))
 

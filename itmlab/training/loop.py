@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from jaxtyping import Int64
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..data.batches import Batch, PairBatches
 from ..data.captionset import CaptionSet
@@ -32,11 +32,11 @@ from ..recipes.recipe import Recipe
 from ..recipes.settings import OptimiserSettings
 from ..runs.checkpoint import ANEW, Checkpoints, JsonLines
 from ..runs.directory import TIMINGS_FILE, begin, described, held, refuse_another
-from ..runs.run import Run
+from ..runs.run import Run, tracked
 from ..runs.scores import CUTOFFS, evaluate
 from ..storage import usable
 from .progress import Interrupted, Interruption, Progress
-from .state import Position, State, Task, add_up_gradients
+from .state import BatchLoss, Position, State, Task, add_up_gradients
 
 RECORD_EVERY = 10  # steps between two lines of the history
 OnRecord = Callable[[dict[str, Any]], None]
@@ -52,6 +52,7 @@ def train(
     checkpoint_every: int = 200,
     progress: bool = True,
     on_record: OnRecord | None = None,
+    track: str | None = None,
     accelerator: Accelerator | None = None,
 ) -> Run:
     """Train `recipe` on the split "train" of `data` (all of it if it has none), evaluating on "val" each epoch.
@@ -59,9 +60,16 @@ def train(
     What is in `run_dir` is taken up where it was left, bit for bit; `max_steps` stops after so many steps in all. The
     weights kept are those of the best validation RSum after the warm-up, or the last where nothing is held out. The
     state is saved every `checkpoint_every` steps and after each epoch. Ctrl-C or SIGTERM finishes the step, saves and
-    raises `Interrupted` (a KeyboardInterrupt). `on_record` is given each line of the history as it is made. A loss that
-    is not finite, splits without "train", or a directory of another recipe or data set, is an ItmlabError.
+    raises `Interrupted` (a KeyboardInterrupt). `on_record` is given each line of the history as it is made; `track`
+    names the trackio project that each goes to as well. A loss that is not finite, splits without "train", or a
+    directory of another recipe or data set, is an ItmlabError.
     """
+    if track is not None:
+        with tracked(track, recipe, run_dir) as log:
+            told = log if on_record is None else lambda record: (on_record(record), log(record))
+            options = {"resume": resume, "max_steps": max_steps, "checkpoint_every": checkpoint_every}
+            options |= {"progress": progress, "accelerator": accelerator}
+            return train(recipe, data, run_dir, **options, on_record=told)
     check(max_steps is None or max_steps > 0, "max_steps", max_steps, "1 or more")
     accelerator, directory = accelerator or Accelerator(), Path(run_dir)
     checkpoints, origin = Checkpoints(directory / "resume"), described(recipe, data)
@@ -161,7 +169,7 @@ class Loop:
         self.timings.cut(None if position.step else 0)
         self.steps = min(max_steps or self.total, self.total)
         state.task.prepare(shown=shown)
-        self.shown = Progress(self.recipe.name, self.steps, position.step, shown=shown)
+        self.shown = Progress(self.recipe.name, self.steps, position.step, shown=shown, curves=True)
         for epoch in range(position.epoch, self.epochs):
             # a run left between its last step and its last evaluation has an epoch to end, but nothing to train
             if position.step >= self.steps and not self.epoch_is_over():
@@ -277,7 +285,8 @@ def learn(
 ) -> tuple[float, float, dict[str, Any]]:
     """One step of the optimiser on a group of batches (one, unless accumulating): its loss, its gradient's norm, more.
 
-    More are, for the record, the mean of each loss and the sum of each histogram over the group, as far as there are.
+    More are, for the record, the mean of each loss and the sum of each histogram over the group, as far as there are;
+    and of a step that is recorded, histograms of the gradient and of the batches' cosines.
     """
     model, task, position = state.model, state.task, state.position
     model.train()
@@ -300,12 +309,51 @@ def learn(
         stop_not_finite("the gradient", norm, everybody, state, data, directory)
     for settings in state.optimiser.param_groups:
         settings["lr"] = rate
+    recorded = (position.step + 1) % RECORD_EVERY == 0
+    histograms = {"gradients": exponents(state.learnt), **cosines(found)} if recorded else {}
     state.optimiser.step()
     state.optimiser.zero_grad()
     task.after_step()
     losses = {name: sum(one.losses[name] for one in found) / len(found) for name in found[0].losses}
     counts = {name: np.sum([one.counts[name] for one in found], axis=0).tolist() for name in found[0].counts}
-    return total, norm.item(), {what: each for what, each in (("losses", losses), ("difficulty", counts)) if each}
+    more = {"losses": losses, "difficulty": counts, **histograms}
+    return total, norm.item(), {what: each for what, each in more.items() if each}
+
+
+SMALLEST, LARGEST = -32, 3  # exponents of two between which a gradient's numbers are told apart
+BINS = 40  # of a cosine, from -1 to 1
+
+
+def exponents(model: nn.Module) -> list[int]:
+    """How many numbers of the gradient lie in each power of two: 2ⁿ⁻¹ to 2ⁿ for n = SMALLEST to LARGEST.
+
+    The first bin has what is smaller, zeros included, and the last what is larger. As the optimiser is given them.
+
+    >>> from torch.nn import Linear
+    >>> layer = Linear(3, 1, bias=False)
+    >>> layer.weight.grad = torch.tensor([[0.0, 0.75, -0.5]])
+    >>> counts = exponents(layer)
+    >>> counts[0], counts[-SMALLEST]
+    (1, 2)
+    """
+    found = torch.zeros(LARGEST - SMALLEST + 1, dtype=torch.int64)
+    for weight in model.parameters():
+        if weight.grad is not None:
+            power = torch.where(weight.grad == 0, SMALLEST, torch.frexp(weight.grad).exponent)
+            # whole numbers, as a histogram of others is not repeatable on a GPU
+            found += torch.bincount(power.clamp(SMALLEST, LARGEST).flatten() - SMALLEST, minlength=len(found)).cpu()
+    return found.tolist()
+
+
+def cosines(found: list[BatchLoss]) -> dict[str, dict[str, list[int]]]:
+    """How many pairs of the batches, positives and negatives apart, have a cosine in each of BINS bins over [-1, 1]."""
+    counts = {"positive": torch.zeros(BINS, dtype=torch.int64), "negative": torch.zeros(BINS, dtype=torch.int64)}
+    for values, positives in (one.cosines for one in found if one.cosines is not None):
+        places = ((values + 1) * (BINS / 2)).long().clamp(0, BINS - 1)
+        for name, which in (("positive", positives), ("negative", ~positives)):
+            counts[name] += torch.bincount(places[which], minlength=BINS).cpu()
+    given = any(one.cosines is not None for one in found)
+    return {"cosines": {name: each.tolist() for name, each in counts.items()}} if given else {}
 
 
 def stop_not_finite(

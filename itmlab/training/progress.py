@@ -1,5 +1,6 @@
-"""What a run shows and notices while it trains: a bar or plain lines, Ctrl-C and SIGTERM, where the seconds go."""
+"""What a run shows and notices while it trains: curves, a bar or lines, Ctrl-C and SIGTERM, where the seconds go."""
 
+import html
 import signal
 import sys
 import threading
@@ -8,24 +9,38 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import torch
 
 SECONDS_BETWEEN_LINES = 6.0  # with a step of a few seconds, something moves at least every ten
+SECONDS_BETWEEN_DRAWINGS = 1.0
 T = TypeVar("T")
 
 
 class Progress:
-    """Step, loss, R@1 and the time left: a bar on a terminal, plain lines elsewhere, nothing with `shown=False`."""
+    """Step, loss, R@1 and the time left; nothing with `shown=False`.
 
-    def __init__(self, name: str, steps: int, done: int, *, shown: bool = True, out: TextIO | None = None):
+    A bar on a terminal, plain lines elsewhere, and in a notebook, with `curves`, the curves of loss and recall.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        steps: int,
+        done: int,
+        *,
+        shown: bool = True,
+        out: TextIO | None = None,
+        curves: bool = False,
+    ):
         self.name, self.steps, self.done, self.shown = name, steps, done, shown
         self.out = out or (sys.stdout if in_notebook() else sys.stderr)  # a notebook frames errors in red
         self.recall = "–"
         self._began, self._begun_at, self._said = time.monotonic(), done, time.monotonic()
         self._bar = None
-        if shown and self.out.isatty():
+        self.curves = LiveCurves(steps) if shown and curves and out is None and in_notebook() else None
+        if shown and self.curves is None and self.out.isatty():
             from tqdm import tqdm
 
             self._bar = tqdm(total=steps, initial=done, desc=name, unit="step", file=self.out, dynamic_ncols=True)
@@ -34,7 +49,11 @@ class Progress:
         """One more step, with its loss where it has one, and `more` to say of it."""
         self.done += 1
         told = "" if loss is None else f"loss {loss:.3f}"
-        if self._bar is not None:
+        if self.curves is not None and loss is not None:
+            self.curves.losses.append((self.done, loss))
+            if time.monotonic() - self._said > SECONDS_BETWEEN_DRAWINGS:
+                self._say(f"{told}, R@1 {self.recall}{more}")
+        elif self._bar is not None:
             self._bar.set_postfix_str(told and f"{told}, R@1 {self.recall}{more}", refresh=False)
             self._bar.update()
         elif self.shown and time.monotonic() - self._said > SECONDS_BETWEEN_LINES:
@@ -43,10 +62,14 @@ class Progress:
     def epoch(self, epoch: int, epochs: int, loss: float, recall: float | None) -> None:
         """One more epoch, with its mean loss and the validation R@1 (mean of both directions), if there is one."""
         self.recall = "–" if recall is None else f"{recall:.1f}"
+        if self.curves is not None and recall is not None:
+            self.curves.recalls.append((self.done, recall))
         if self._bar is None and self.shown:
             self._say(f"epoch {epoch}/{epochs}, loss {loss:.3f}, R@1 {self.recall}")
 
     def close(self) -> None:
+        if self.curves is not None and self.curves.losses:
+            self._say(f"loss {self.curves.losses[-1][1]:.3f}, R@1 {self.recall}")
         if self._bar is not None:
             self._bar.close()
 
@@ -55,7 +78,67 @@ class Progress:
         pace = (self._said - self._began) / max(self.done - self._begun_at, 1)
         left = pace * (self.steps - self.done)
         said = ", ".join(filter(None, (f"step {self.done}/{self.steps}", what, f"{clock(left)} left")))
-        print(f"{self.name}: {said}", file=self.out, flush=True)
+        if self.curves is not None:
+            self.curves.draw(f"{self.name}: {said}")
+        else:
+            print(f"{self.name}: {said}", file=self.out, flush=True)
+
+
+POINTS = 240  # of a curve at most: more than the pixels can tell apart cost time and room
+
+
+class LiveCurves:
+    """Loss and recall of a run in a notebook's output, drawn anew in one place as it trains.
+
+    What is drawn is one SVG: it follows without widgets, stays in the notebook and in what is exported from it, and is
+    a line of text where no pictures are shown.
+    """
+
+    def __init__(self, steps: int):
+        self.steps, self.said = steps, ""
+        self.losses: list[tuple[int, float]] = []  # step, value
+        self.recalls: list[tuple[int, float]] = []
+        self._place: Any = None
+
+    def __repr__(self) -> str:
+        return self.said
+
+    def draw(self, said: str) -> None:
+        """Show the curves as they are now, under the line `said`."""
+        from IPython.display import display
+
+        self.said = said
+        if self._place is None:
+            self._place = display(self, display_id=True)
+        elif self._place:
+            self._place.update(self)
+
+    def _repr_html_(self) -> str:
+        apart = -(-len(self.losses) // POINTS) or 1
+        parts = [self.losses[start : start + apart] for start in range(0, len(self.losses), apart)]
+        means = [(part[-1][0], sum(loss for _, loss in part) / len(part)) for part in parts]
+        panels = self._panel(0, "training loss", means, "#0072B2") + self._panel(
+            380, "validation R@1, %", self.recalls, "#D55E00", dots=True
+        )
+        said = html.escape(self.said)
+        svg = f'<svg viewBox="0 0 740 190" style="max-width:740px;width:100%" role="img" aria-label="{said}">'
+        font = 'font-family="sans-serif" font-size="13" fill="currentColor"'
+        return f"<div>{said}<br/>{svg}<g {font}>{panels}</g></svg></div>"
+
+    def _panel(self, left: int, name: str, points: list[tuple[int, float]], colour: str, *, dots: bool = False) -> str:
+        """One curve over the steps of the whole run, so that what is still to come is seen as room."""
+        low, high = min((value for _, value in points), default=0.0), max((value for _, value in points), default=1.0)
+        low = min(low, 0.0) if dots else low
+        across, up = 290 / max(self.steps, 1), 130 / ((high - low) or 1.0)
+        places = [(left + 60 + step * across, 160 - (value - low) * up) for step, value in points]
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        marks = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>' for x, y in places if dots)
+        words = [(60, 18, "start", name), (54, 164, "end", f"{low:.3g}"), (54, 34, "end", f"{high:.3g}")]
+        words += [(60, 180, "middle", "0"), (350, 180, "end", f"{self.steps} steps")]
+        texts = (f'<text x="{left + x}" y="{y}" text-anchor="{side}">{word}</text>' for x, y, side, word in words)
+        axes = f'<path d="M{left + 60} 28V162H{left + 352}" fill="none" stroke="currentColor" stroke-opacity=".45"/>'
+        curve = f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>'
+        return "".join([*texts, axes, curve, marks])
 
 
 def counted(parts: Sequence[T], name: str, *, shown: bool = True, out: TextIO | None = None) -> Iterator[T]:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import torch
 from accelerate import Accelerator
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 
 from ..data.batches import Batch
@@ -138,7 +138,7 @@ class BatchLoss:
     """The loss of a batch, the negatives taken (for a digest), and which images are to blame if it is not finite.
 
     `blamed` are those whose own numbers are not finite; where there are none, nobody knows. `losses` are the terms by
-    name and `counts` histograms by name, for the record.
+    name and `counts` histograms by name, for the record; `cosines` are the pairs' and whether they are positives.
     """
 
     loss: Float[Tensor, ""]
@@ -146,6 +146,7 @@ class BatchLoss:
     blamed: Int64[Tensor, "image"]
     losses: dict[str, float] = field(default_factory=dict)
     counts: dict[str, list[int]] = field(default_factory=dict)
+    cosines: tuple[Float[Tensor, "pair pair"], Bool[Tensor, "pair pair"]] | None = None
 
 
 class Task(ABC):

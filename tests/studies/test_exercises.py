@@ -1,0 +1,126 @@
+"""Exercises are judged by what is true here and now: a right answer passes, a wrong one is told what is wrong."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import itmlab
+from itmlab.studies.exercises import check, judging
+from itmlab.studies.exercises.judging import EXERCISES, scenes, truth
+from tests.refusals import refused
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ROOT / "itmlab" / "book" / "pages"
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
+
+
+@pytest.mark.parametrize("notebook", sorted({name[:2] for name in EXERCISES}))
+def test_every_exercise_has_a_solution_that_passes(notebook, monkeypatch) -> None:
+    """Those of a notebook, with the lines that the page begins with."""
+    judged = {}
+    judge = lambda name, answer: judged.update({name: check(name, answer)})  # noqa: E731
+    monkeypatch.setattr(itmlab, "check", judge, raising=False)
+    first, *sections = (PAGES / "solutions.md").read_text(encoding="utf-8").split("\n## ")
+    (section,) = (each for each in sections if each.startswith(notebook))
+    names: dict = {}
+    for code in re.findall(r"```python\n(.*?)```", first + section, re.DOTALL):
+        exec(code, names)
+    assert {name: verdict for name, verdict in judged.items() if not verdict.passed} == {}
+    assert set(judged) == {name for name in EXERCISES if name.startswith(notebook)}
+
+
+def test_each_notebook_asks_its_exercises_and_leaves_the_answer_open() -> None:
+    for path in NOTEBOOKS:
+        sources = ["".join(cell["source"]) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
+        asked = [name for source in sources for name in re.findall(r'itmlab\.check\("(.+?)", answer\)', source)]
+        assert asked == [name for name in EXERCISES if name.startswith(path.stem[:2])] or path.stem[:2] > "10"
+        tasks = [name for source in sources for name in re.findall(r"\*\*(\d\d\.\d)\*\* ", source)]
+        assert tasks == asked and all("answer = None" in source for source in sources if "itmlab.check(" in source)
+
+
+def test_an_answer_left_open_is_no_try() -> None:
+    assert repr(check("00.1")) == "… 00.1: no answer yet, wanted (a whole number, a whole number)"
+    assert check("00.1").passed is None
+
+
+def test_an_unknown_exercise_is_one_line() -> None:
+    refused("no exercise '2.1' — did you mean 02.1?", check, "2.1", 0.3)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "wanted"),
+    [
+        ("01.1", "a dog", "a whole number"),
+        ("01.1", True, "a whole number"),
+        ("02.1", 7, "a sentence in quotation marks"),
+        ("02.2", float("nan"), "a number"),
+        ("02.3", "0.3", "a number"),
+        ("00.1", (1, 2, 3), "(a whole number, a whole number)"),
+        ("03.1", [1], "a function"),
+        ("04.1", "hardest", "a list, each part a sentence in quotation marks"),
+        ("04.2", {"memory": None}, "a recipe"),
+        ("06.1", 0.1, "a dictionary of settings"),
+        ("09.1", ((1, 2), 3), "((a whole number, a whole number), (a whole number, a whole number))"),
+    ],
+)
+def test_an_answer_of_another_kind_is_told_what_is_wanted(name, answer, wanted) -> None:
+    verdict = check(name, answer)
+    assert verdict.passed is False and verdict.says == f"that is no answer to this question, wanted {wanted}"
+
+
+def test_numbers_of_numpy_and_torch_are_numbers() -> None:
+    assert check("02.3", np.float32(0.33361)).passed and check("02.3", torch.tensor(0.33361)).passed
+    assert check("04.3", (torch.tensor(0.15), np.array(0.1))).passed
+
+
+def test_the_second_wrong_try_brings_the_hint(monkeypatch) -> None:
+    monkeypatch.setattr(judging, "_wrong_tries", Counter())
+    first, second = check("02.3", 0.3), check("02.3", 0.9)
+    assert first.says == "the share is too small with 0.3"
+    assert second.says.startswith("the share is too large with 0.9\n  Hint: Each word is hidden with p;")
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "wrong"),
+    [
+        ("04.2", itmlab.recipes.fne, "sampler.options.prior is 0.01, and should be 0.0001"),
+        ("04.2", itmlab.recipes.fne.replace(memory=None, sampler__prior=1e-4, seed=1), "seed is 1, and should be 0"),
+        ("04.3", (0.15, 0.05), "the maximum MH is too small with 0.05"),
+        ("06.2", 0.5, "the probability is too large with 0.5"),
+        ("08.2", 0.5, "the weight of the nearer one is too small with 0.5"),
+        ("09.2", 50, "NCS@3 in percent is too small with 50"),
+        ("09.3", (0.18, 0.05), "the loss is too large with 0.05"),
+        ("10.3", (55, 50), "the balanced accuracy in percent is too small with 50"),
+    ],
+)
+def test_sums_by_hand_are_told_which_number_is_off(name, answer, wrong) -> None:
+    assert check(name, answer).says.split("\n")[0] == wrong
+
+
+def test_the_world_says_what_is_wrong_with_a_pair() -> None:
+    data = scenes()
+    own = int(data.captions_of_image[3][0])
+    false = (truth() == 0).nonzero()[0]
+    assert "was written for picture 3, so this pair is annotated" in check("00.1", (3, own)).says
+    assert "the world calls" in check("00.1", false).says and "false of picture" in check("00.1", false).says
+    assert check("00.1", (3, 99_999)).says.startswith("there is no caption 99999, only 0 to 2499")
+
+
+def test_a_refilled_sentence_is_held_to_its_hole_and_to_the_truth() -> None:
+    data = scenes()
+    caption = data.captions[int(data.captions_of_image[5][0])]
+    assert "those are the words that were hidden" in check("02.1", caption).says
+    assert "all but the hidden words should stay: " in check("02.1", "Something else").says
+
+
+def test_the_lecture_says_how_long_as_the_notebooks_do() -> None:
+    page = (PAGES / "lecturing.md").read_text(encoding="utf-8")
+    for path in NOTEBOOKS:
+        opening = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
+        told = re.search(r"How long it takes.\*\* (?:About )?(.+?)( on|,| \()", opening)
+        assert f"| {path.stem} | {told[1]} |" in page, path.stem
