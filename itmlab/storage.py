@@ -12,9 +12,10 @@ import re
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeVar
 
@@ -85,7 +86,15 @@ def refuse_foreign(path: str | Path, mark: str, *, force: bool = False) -> bool:
     if force or (size <= ENDS and not ends.strip(b"\0")):  # empty, or as a power cut leaves it
         return False
     what = f"itmlab did not write this file ({mark} is not in it), so it stays as it is"
-    raise ItmlabError(what, where=str(path), remedy="name another file, or remove this one (--force)")
+    raise ItmlabError(what, where=str(path), remedy="name another file, or remove this one (force=True, --force)")
+
+
+def refuse_foreign_files(folder: str | Path, names: Sequence[str], mark: str, *, force: bool = False) -> None:
+    """The same of files that belong together, all itmlab's where the first, which is written first, bears `mark`."""
+    first, *others = (Path(folder) / name for name in names)
+    if not refuse_foreign(first, mark, force=force):
+        for path in others:
+            refuse_foreign(path, mark, force=force)
 
 
 @contextmanager
@@ -329,9 +338,24 @@ def project_directory() -> Path | None:
     return root if (root / "pyproject.toml").is_file() else None
 
 
+@cache
+def shipped_directory() -> Path | None:
+    """What holds `notebooks`, `figures` and the project's pages: the checkout, or where a wheel put its copy."""
+    try:
+        ours = () if (root := project_directory()) else files("itmlab") or ()
+    except PackageNotFoundError:
+        ours = ()
+    return root or next((Path(str(one.locate())).parents[1].resolve() for one in ours if one.suffix == ".ipynb"), None)
+
+
+def weights_directory() -> Path:
+    """What holds the weights that ship: the package, or ITMLAB_WEIGHTS while they are learnt anew."""
+    return Path(os.environ.get("ITMLAB_WEIGHTS") or Path(__file__).parent)
+
+
 def notebook_directory() -> Path | None:
-    """The checkout's `notebooks` folder, or None."""
-    root = project_directory()
+    """The `notebooks` folder of the checkout or of an installed wheel, or None."""
+    root = shipped_directory()
     return root / "notebooks" if root is not None and (root / "notebooks").is_dir() else None
 
 

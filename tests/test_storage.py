@@ -1,16 +1,22 @@
 """Files are wholly written or not there; names stay inside their root; JSON faults name file and line."""
 
 import errno
+import io
 import os
 import subprocess
 import sys
 import warnings
 from pathlib import Path
 
+import plotly.graph_objects as go
 import pytest
+from PIL import Image
 
-from itmlab import storage
+from itmlab import recipes, storage
 from itmlab.errors import ItmlabError, MissingPart, UnusablePath
+from itmlab.metrics import Cider
+from itmlab.models import build_model
+from itmlab.models.base import MODEL_FILES
 from itmlab.storage import (
     ENDS,
     atomic_file,
@@ -25,7 +31,9 @@ from itmlab.storage import (
     write_bytes,
     write_json,
 )
+from itmlab.studies.kit import saving
 from tests.refusals import refused, room_for
+from tests.training.world import MICRO
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path) -> None:
@@ -77,7 +85,7 @@ def test_only_what_bears_the_mark_within_its_ends_is_ours(tmp_path, before, afte
         assert refuse_foreign(path, "itmlab_it")
     else:
         refused("out: itmlab did not write this file", refuse_foreign, path, "itmlab_it")
-    refused(r"out: itmlab did not write this file .*\(--force\)", refuse_foreign, path, "itmlab_other")
+    refused(r"out: itmlab did not write this file .*--force\)", refuse_foreign, path, "itmlab_other")
     assert not refuse_foreign(path, "itmlab_other", force=True)
 
 
@@ -91,6 +99,42 @@ def test_what_is_empty_or_not_there_is_nobodys_and_what_is_no_file_stays(tmp_pat
     refused("did not write", refuse_foreign, path, "itmlab_it")
     for place in (tmp_path, "/dev/null"):
         refused("it is no file", refuse_foreign, place, "itmlab_it", force=True)
+
+
+SAVERS = {  # the files that each writes, and how
+    "recipe": (["it"], lambda folder, **force: recipes.fne.save(folder / "it", **force)),
+    "Cider": (["it"], lambda folder, **force: Cider([["a dog"], ["a cat"]]).save(folder / "it", **force)),
+    "model": (
+        MODEL_FILES,
+        lambda folder, **force: build_model(MICRO, ["a dog"], seed=0).save(folder, **force),
+    ),
+    "figure": (
+        ["it.json", "it.html", "it.png", "index.html", "plotly.min.js"],
+        lambda folder, **force: saving.save(go.Figure(go.Bar(y=[1])), "it", {}, directory=folder, **force),
+    ),
+    "page": (["it.html"], lambda folder, **force: saving.write_figure(go.Figure(), folder / "it.html", **force)),
+}
+
+
+@pytest.mark.parametrize("kind", SAVERS)
+def test_what_is_saved_replaces_what_was_saved_before_and_nothing_else_unless_forced(
+    kind, tmp_path, monkeypatch
+) -> None:
+    names, save = SAVERS[kind]
+    picture = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(picture, "PNG")
+    monkeypatch.setattr(saving, "draw", lambda figure: picture.getvalue())
+    for name in names:
+        folder = tmp_path / name
+        write_bytes(folder / name, b'{"of": "somebody else"}')
+        refused(rf"{name}: itmlab did not write this file .*\(force=True, --force\)", save, folder)
+        assert [path.name for path in folder.iterdir()] == [name]
+        assert (folder / name).read_bytes() == b'{"of": "somebody else"}'
+        save(folder, force=True)
+        saved = {path.name: path.read_bytes() for path in folder.iterdir()}
+        assert set(saved) == set(names) and all(b"somebody" not in content for content in saved.values())
+        save(folder)
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == saved
 
 
 def test_json_round_trips_and_refuses_not_a_number(tmp_path) -> None:
@@ -144,6 +188,24 @@ def test_a_directory_is_built_once_and_only_whole(tmp_path) -> None:
     build_once(target, lambda work: (work / "whole").write_text("x"))
     build_once(target, fail)  # there already: not built again
     assert [path.name for path in target.iterdir()] == ["whole"]
+
+
+def test_processes_that_build_the_same_at_once_all_find_it_whole(tmp_path) -> None:
+    program = """
+import sys, time
+from pathlib import Path
+from itmlab.storage import build_once
+def build(work):
+    (work / "one").write_text("x" * 10**6)
+    time.sleep(0.5)
+    (work / "two").write_text("y")
+found = build_once(Path(sys.argv[1]), build)
+print(*sorted((path.name, path.stat().st_size) for path in found.iterdir()))
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "cache" / "scenes")]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert {process.communicate()[0] for process in both} == {"('one', 1000000) ('two', 1)\n"}
+    assert os.listdir(tmp_path / "cache") == ["scenes"]
 
 
 def test_what_killed_builds_left_is_removed_by_the_next_and_what_lives_is_not(tmp_path) -> None:

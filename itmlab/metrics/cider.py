@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from ..errors import ItmlabError
+from ..storage import refuse_foreign
 from .ngrams import (
     DocumentFrequencies,
     Numbers,
@@ -204,8 +205,12 @@ class Cider:
             captions = self.captions[_chosen(captions, len(self.captions), "caption")]
         return captions, images
 
-    def save(self, path: str | Path) -> None:
-        """Write the words of the references, and given document frequencies, to one `.npz` file without pickle."""
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the words of the references, and given document frequencies, to one `.npz` file without pickle.
+
+        A file there that `save` did not write is an ItmlabError unless `force`.
+        """
+        refuse_foreign(path, "tokenise.npy", force=force)
         save_words(path, self.sentences, self.held, self.tokenise, self._given_frequencies)
 
     @classmethod

@@ -261,7 +261,7 @@ def load_words(path: str | Path) -> tuple[list[list[str]], Int64[Numbers, "image
             ends, held = arrays["lengths"].cumsum(), arrays["held"].astype(np.int64)
             flat = [words[number] for number in arrays["flat"].tolist()]
             if len(flat) != ends[-1] or held.sum() != len(ends) or arrays["lengths"].min() < 0 or held.min() < 1:
-                raise ValueError("its parts do not match")
+                raise ValueError
             frequencies = None
             if "documents" in arrays:
                 keys = tuple(arrays[f"frequency_keys_{order}"] for order in range(2, ORDERS + 1))
@@ -269,11 +269,12 @@ def load_words(path: str | Path) -> tuple[list[list[str]], Int64[Numbers, "image
                 counts, documents = arrays["frequency_counts"], int(arrays["documents"].item())
                 frequencies = DocumentFrequencies(vocabulary, counts, documents)
                 if len(counts) != len(vocabulary):
-                    raise ValueError("its document frequencies do not match")
+                    raise ValueError
     except FileNotFoundError:
         raise ItmlabError("no such file", where=str(path)) from None
-    except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ItmlabError(f"not a file of Cider.save: {error}", where=str(path), remedy="fit it again") from None
+    except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile, zlib.error):
+        what = "damaged, or not a file of Cider.save"
+        raise ItmlabError(what, where=str(path), remedy="fit it again, and save that") from None
     return [flat[start:end] for start, end in pairwise([0, *ends.tolist()])], held, tokenise, frequencies
 
 

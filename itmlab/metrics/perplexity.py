@@ -8,7 +8,6 @@ of a sentence of n tokens. The model is any function that continues sentences, o
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -17,13 +16,13 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from ..errors import ItmlabError
-from ..storage import fetched
+from ..storage import fetched, weights_directory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Ids = Int64[Tensor, "row piece"]
-SHIPPED = Path(__file__).resolve().parents[1] / "pretrained_language"
+SHIPPED = weights_directory() / "pretrained_language"
 TOKENS = 1024  # padded tokens a batch: times the vocabulary of GPT-2 in single precision, 200 MB
 
 

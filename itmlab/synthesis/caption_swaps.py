@@ -9,9 +9,9 @@ Read from the tables on: nouns, persons, relations, numbers; then `Kinds` (WordN
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from itertools import pairwise, permutations
+from itertools import islice, pairwise, permutations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -199,22 +199,23 @@ class Said(NamedTuple):
     roles: tuple[tuple[str, str], ...]
 
 
-def said(graph: SceneGraph, number: int) -> Said | None:
-    """How object `number` of a graph is said; None if it has no place in the sentence."""
-    one = graph.objects[number]
-    if one.span is None:
-        return None
+def said(graph: SceneGraph) -> list[Said | None]:
+    """How each object of a graph is said; None if it has no place in the sentence."""
+    roles = [
+        [("is", "colour" if each.lemma in COLOURS else each.lemma) for each in o.attributes] for o in graph.objects
+    ]
+    for link in graph.relations:
+        other = graph.objects[link.subject].lemma  # what is worn depends on who wears it
+        roles[link.subject].append(("does", link.lemma))
+        roles[link.object].append((f"of {other}" if link.lemma == "wear" else "of", link.lemma))
+    return [None if one.span is None else _said(graph, one, own) for one, own in zip(graph.objects, roles, strict=True)]
+
+
+def _said(graph: SceneGraph, one: SceneObject, roles: list[tuple[str, str]]) -> Said:
     at = one.span.end - 1
     word = graph.tokens[at].lower()
     noun, many = noun_lemma(word), word.endswith("s") and not word.endswith(("ss", "us", "is"))
     form = ("pair" if many and noun == word else "plural") if many or one.plural else "singular"
-    roles = [("is", "colour" if each.lemma in COLOURS else each.lemma) for each in one.attributes]
-    for link in graph.relations:
-        other = graph.objects[link.subject].lemma
-        if link.subject == number:
-            roles.append(("does", link.lemma))
-        if link.object == number:  # what is worn depends on who wears it
-            roles.append((f"of {other}" if link.lemma == "wear" else "of", link.lemma))
     return Said(noun, at, form, _article(graph, one, at), tuple(dict.fromkeys(roles)))
 
 
@@ -251,7 +252,7 @@ class Usage:
             self._of_image[image].append(nouns)
             for noun in nouns:
                 self._images[noun].add(image)
-            objects = [said(graph, number) for number in range(len(graph.objects))]
+            objects = said(graph)
             for one in filter(None, objects):
                 self.forms[one.noun, one.form][words[one.at]] += 1
                 self.articles[one.noun, one.form, one.article] += 1
@@ -314,15 +315,19 @@ class CaptionSwaps(RuleSwaps):
         words = [word.lower() for word in graph.tokens]
         told = {word for caption in image_captions for word in tokenise(caption.lower())}.union(words)
         told |= {noun_lemma(word) for word in told} | {verb_lemma(word) for word in told}
-        objects = [said(graph, number) for number in range(len(graph.objects))]
-        heads = {one.at for one in objects if one is not None}
-        for number, one in enumerate(objects):
-            if one is None or words.count(words[one.at]) > 1:
+        objects = said(graph)
+        heads, times = {one.at for one in objects if one is not None}, Counter(words)
+        begins = [{each.span.start for each in one.attributes if each.span} for one in graph.objects]
+        for link in graph.relations:
+            begins[link.subject].update([link.span.start] if link.span else [])
+        implying = cache(lambda other: self._implying(other, told))  # all below once for each noun, not for each object
+        for one, span, own in zip(objects, (each.span for each in graph.objects), begins, strict=True):
+            if one is None or times[words[one.at]] > 1:
                 continue
             if words[one.at] in PERSONS:
                 yield from self._persons(words, one, told)
             elif one.article or one.at - 1 not in heads:  # else it is a verb: "a man bowls"
-                yield from self._nouns(graph, words, number, one, told)
+                yield from self._nouns(words, span, own, one, told, implying)
         yield from self._relations(graph, words, objects, told)
         yield from self._numbers(graph, words, told)
 
@@ -345,19 +350,18 @@ class CaptionSwaps(RuleSwaps):
         yield sorted(changes, key=lambda change: change.span)
 
     def _nouns(
-        self, graph: SceneGraph, words: list[str], number: int, one: Said, told: set[str]
+        self, words: list[str], span: Span, begins: set[int], one: Said, told: set[str], implying: Callable
     ) -> Iterator[Sequence[Change]]:
-        """Another kind of the same that has stood in the same roles."""
-        usage, span = self.usage, graph.objects[number].span
-        before, behind = ([".", *words, "."][one.at + step] for step in (0, 2))
-        parts = (*graph.objects[number].attributes, *(link for link in graph.relations if link.subject == number))
-        begins = {each.span.start for each in parts if each.span}  # what is said of it right behind it
+        """Another kind of the same that has stood in the same roles; `begins` are the places of what is said of it."""
+        usage = self.usage
+        before = words[one.at - 1] if one.at else "."
+        behind = words[one.at + 1] if one.at + 1 < len(words) else "."
         alone = behind in SMALL or not behind[0].isalnum() or one.at + 1 in begins
         if before == "to" or behind == "'s":  # "something to ship" and what is no object's head
             return
         for other in self.others(one.noun):
             forms = usage.forms.get((other, one.form))
-            if not forms or self._implied(other, one.noun, told) or (other in TIED and told & MALE):
+            if not forms or self._implied(one.noun, *implying(other)) or (other in TIED and told & MALE):
                 continue
             word = forms.most_common(1)[0][0]
             joined = (alone or usage.pairs[word, behind]) and (one.at == span.start or usage.pairs[before, word])
@@ -365,15 +369,18 @@ class CaptionSwaps(RuleSwaps):
             if joined and seen and usage.takes(other, one.form, one.article):
                 yield [with_article(words, Span(one.at, one.at + 1), word, "object")]
 
-    def _implied(self, other: str, noun: str, told: set[str]) -> bool:
-        """Whether what is told of an image says a noun, a kind of it or what it is a kind of, or goes with it."""
-        for word in told - {noun}:
-            if self.kinds.above(other, word) or (self.kinds.above(word, other) and not self.kinds.above(word, noun)):
-                return True
+    def _implied(self, noun: str, saying: set[str], above: set[str]) -> bool:
+        """Whether what is told of an image besides a noun implies another, by the words of `_implying`."""
+        return bool(saying - {noun}) or any(not self.kinds.above(word, noun) for word in above - {noun})
+
+    def _implying(self, other: str, told: set[str]) -> tuple[set[str], set[str]]:
+        """Of the words told, (two of) those that say a noun or a kind of it or go with it, and what it is a kind of."""
+
+        def says(word: str) -> bool:
             share, lift = self.usage.together(word, other)
-            if share > TOGETHER and lift > LIFT:
-                return True
-        return False
+            return self.kinds.above(other, word) or (share > TOGETHER and lift > LIFT)
+
+        return set(islice(filter(says, told), 2)), {word for word in told if self.kinds.above(word, other)}
 
     def _relations(
         self, graph: SceneGraph, words: list[str], objects: list[Said | None], told: set[str]

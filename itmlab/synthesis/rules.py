@@ -5,10 +5,10 @@ TAGS' Tables 3 and 4 (METHODS 3.8). What words are swapped for comes of a lexico
 """
 
 import re
+import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import product
+from itertools import accumulate, product
 
 import torch
 
@@ -24,7 +24,7 @@ from .negative import (
     edited,
     one_each,
     own_generators,
-    reads_as,
+    put_in,
     without_false_negatives,
 )
 
@@ -83,6 +83,7 @@ class RuleSwaps:
             raise ItmlabError(f"{number} negatives a caption cannot be", remedy="give 1 or more, or None for all")
         self.nouns, self.relations, self.numbers = nouns, relations, numbers
         self.number, self.filtered, self.fluency = number, filtered, fluency
+        self._longest = [max((key.count(" ") + 1 for key in swaps), default=0) for swaps in (nouns, relations)]
 
     def __call__(
         self, captions: Captions, graphs: Graphs, image_captions: Sequence[Captions], *, generator: torch.Generator
@@ -99,10 +100,12 @@ class RuleSwaps:
             return edited(caption, graph.tokens, places, changes)
 
         # Of a caption of thousands of words all sentences together take gigabytes: what changes is kept instead.
-        found: dict[bytes, tuple[Sequence[Change], Negative]] = {reads_as(caption): ((), Negative(""))}
+        read = _Readings(caption)
+        found: dict[tuple[int, int], tuple[Sequence[Change], Negative]] = {read([]): ((), Negative(""))}
         for changes in self._changes(graph, image_captions):
-            one = made(changes)
-            found.setdefault(reads_as(one.sentence), (changes, replace(one, sentence="")))
+            new = [put_in(caption, places, change) for change in changes]
+            unsaid = Negative("", replacement=tuple(words for _, _, words in new))
+            found.setdefault(read(new), (changes, unsaid))
         kept = list(found.values())[1:]
         if self.filtered:
             true = without_false_negatives([one for _, one in kept], [caption, *image_captions])
@@ -124,8 +127,8 @@ class RuleSwaps:
         """What to change in the caption of a graph, each sentence's changes together."""
         words = [token.lower() for token in graph.tokens]
         of_parts = (("object", graph.objects, self.nouns), ("relation", graph.relations, self.relations))
-        for kind, parts, swaps in of_parts:
-            spans = dict.fromkeys(_known(words, part.span, swaps) for part in parts if part.span is not None)
+        for (kind, parts, swaps), longest in zip(of_parts, self._longest, strict=True):
+            spans = dict.fromkeys(_known(words, part.span, swaps, longest) for part in parts if part.span is not None)
             for span in filter(None, spans):
                 for other in swaps[" ".join(words[span.start : span.end])]:
                     yield [with_article(words, span, other, kind)]
@@ -134,13 +137,61 @@ class RuleSwaps:
                 yield [Change(Span(at, at + 1), other, "number")]
 
 
-def _known(words: Sequence[str], span: Span, swaps: Swaps) -> Span | None:
+def _known(words: Sequence[str], span: Span, swaps: Swaps, longest: int) -> Span | None:
     """The longest part of a span that can be swapped, the last of equally long ones ("police dog": "dog")."""
-    for length in range(span.end - span.start, 0, -1):
+    for length in range(min(span.end - span.start, longest), 0, -1):
         for start in range(span.end - length, span.start - 1, -1):
             if swaps.get(" ".join(words[start : start + length])):
                 return Span(start, start + length)
     return None
+
+
+_PRIME, _BASE = 2**127 - 1, secrets.randbelow(2**126) + 2**32  # the base is nobody's to know
+
+
+class _Readings:
+    """Names the sentences made of a caption, equal where `negative.reads_as` is, in time of what was put in alone.
+
+    The signs read are the digits of a number modulo a prime (Karp and Rabin, 1987), and those that stay are taken over
+    from the caption's: all sentences of n words cost n, not n².
+    """
+
+    def __init__(self, caption: str):
+        self.blank = [False, *map(str.isspace, caption)]  # whether a blank stands before each character
+        self.digits: list[int] = []
+        self.before = [0]  # of the digits, those before each character
+        for character, blank in zip(caption, self.blank, strict=False):
+            self.digits += _digits(character, blank)
+            self.before.append(len(self.digits))
+        self.value = list(accumulate(self.digits, lambda value, digit: (value * _BASE + digit) % _PRIME, initial=0))
+        self.power = list(accumulate(self.digits, lambda power, _: power * _BASE % _PRIME, initial=1))
+
+    def __call__(self, put_in: Sequence[tuple[int, int, str]]) -> tuple[int, int]:
+        """The name of the caption with words in the place of characters, as `negative.put_in` gives both."""
+        value = count = at = 0
+        blank = False
+        for first, last, words in (*put_in, (len(self.blank) - 1, 0, "")):
+            start, end = self.before[at], self.before[first]
+            if start < end:  # the first of what stays may stand behind other words now
+                blank = count > 0 and (blank or self.blank[at + 1])
+                value = (value * _BASE + (self.digits[start] & ~1) + blank) % _PRIME
+                power = self.power[end - start - 1]
+                value = (value * power + self.value[end] - self.value[start + 1] * power) % _PRIME
+            blank = self.blank[first] if start < end else blank or at < first
+            count, at = count + end - start, last
+            for character in words:
+                for digit in _digits(character, blank and count > 0):
+                    value, count, blank = (value * _BASE + digit) % _PRIME, count + 1, False
+                blank = blank or character.isspace()
+        return count, value
+
+
+def _digits(character: str, blank: bool) -> Sequence[int]:
+    """What is read of a character: a number for each sign, and whether a blank stands before it; of blanks nothing."""
+    if character.isspace():
+        return ()
+    first, *others = character.casefold()
+    return (2 * ord(first) + blank, *(2 * ord(sign) for sign in others))
 
 
 _CONSONANT = re.compile(r"eu|ew|uni([^nm]|$)|us[aeiu]|ut[aei]|uk|one|once|u-")  # "a European", "a one-year-old"

@@ -116,17 +116,18 @@ def changed(rng: Random, weights: dict[str, Tensor]) -> dict[str, Any]:
     for _ in range(rng.randrange(1, 3)):
         key, draw = rng.choice([*weights]), rng.randrange(7)
         value = weights.pop(key)
+        plain = isinstance(value, Tensor) and value.layout == torch.strided
         if draw == 1:
             weights[
                 rng.choice((f"module.{key}", key.replace("0", "999"), key.replace("0", "9999"), damage.text(rng, 3)))
             ] = value
         elif draw == 2:
             weights[key] = tensor(rng)
-        elif draw == 3 and isinstance(value, Tensor):
+        elif draw == 3 and plain:
             weights[key] = rng.choice((value.flatten(), value.flatten()[:1], value.double(), value[None], value.half()))
         elif draw == 4:
             weights |= {key: value, damage.text(rng, 3): tensor(rng)}
-        elif draw == 5 and isinstance(value, Tensor) and value.is_floating_point() and value.numel():
+        elif draw == 5 and plain and value.is_floating_point() and value.numel():
             weights[key] = value.clone().flatten().index_fill(0, torch.tensor([0]), float("nan")).reshape(value.shape)
         elif draw == 6:
             weights[key] = value

@@ -110,7 +110,9 @@ def negatives(rng: Random) -> tuple[str, bytes]:
     cells = [(f"{at // 2}", f"{at}", said(rng, at), f"other {at}", *change) for at in range(4)]
     rows = [dict(zip(COLUMNS, row, strict=True)) for row in cells]
     if rng.random() < 0.5:
-        rows = [row if isinstance(row, dict) else rows[0] for row in damage.changed(rng, rows)] or rows
+        changed = damage.changed(rng, rows)
+        changed = changed if isinstance(changed, list) else [changed]
+        rows = [row if isinstance(row, dict) else rows[0] for row in changed] or rows
         rows = [{column: row.get(column) for column in COLUMNS} if rng.random() < 0.9 else row for row in rows]
     header = {"itmlab_negatives": LAYOUT, "captions": 4, "negatives": len(rows), "left_out": 0}
     header = damage.changed(rng, header) if rng.random() < 0.1 else header

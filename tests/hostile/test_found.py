@@ -2,16 +2,22 @@
 
 import io
 import json
+import shutil
 import zipfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from itmlab.data import load
 from itmlab.data.faults import Fault, FaultyData
 from itmlab.errors import ItmlabError
+from itmlab.runs.checkpoint import shipped_directory
+from itmlab.runs.run import Run
 from itmlab.storage import inside
+from itmlab.studies.kit import saving
 from tests.refusals import refused
 
 
@@ -48,3 +54,26 @@ def test_a_column_of_numbers_is_no_column_of_pictures(tmp_path: Path) -> None:
     rows = [{"image": number, "caption": "a dog"} for number in range(3)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     refused("'image' holds no pictures", load, "hub", tmp_path / "rows.jsonl", image_column="image")
+
+
+@pytest.mark.parametrize(("column", "said"), [("caption", "'caption' cannot be read"), ("image", "is not UTF-8")])
+def test_a_column_that_is_no_text_though_it_says_so_is_refused(tmp_path: Path, column: str, said: str) -> None:
+    buffers = [None, pyarrow.py_buffer(np.array([0, 3], np.int32)), pyarrow.py_buffer(b"a\xef ")]
+    spoilt = pyarrow.Array.from_buffers(pyarrow.string(), 1, buffers)
+    table = pyarrow.table({"image": ["0.jpg"], "caption": ["a dog"]} | {column: spoilt})
+    parquet.write_table(table, tmp_path / "rows.parquet")
+    refused(said, load, "hub", tmp_path / "rows.parquet", image_column="image")
+
+
+def test_a_folder_where_a_run_has_a_file_is_left_out_of_its_export(tmp_path: Path) -> None:
+    shutil.copytree(shipped_directory("triplet"), tmp_path / "run")
+    (tmp_path / "run" / "data.json").unlink()
+    (tmp_path / "run" / "data.json").mkdir()
+    exported = Run(tmp_path / "run").export(tmp_path / "again")
+    assert exported.finished and not (exported.directory / "data.json").exists()
+
+
+def test_a_figure_with_a_number_that_no_page_can_hold_is_refused(tmp_path: Path) -> None:
+    saved = {"provenance": {}, "figure": {"data": [{"type": "bar", "customdata": [2**70]}]}}
+    (tmp_path / "one.json").write_text(json.dumps(saved))
+    refused(r"one\.html: not a figure that has a page: ", saving.write_pages, tmp_path)

@@ -1,5 +1,6 @@
 """Swaps of captions of photographs: WordNet's kinds, how captions use their words, and each rule by example."""
 
+import random
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 
 from itmlab.errors import ItmlabError, MissingPart
 from itmlab.metrics.wordnet import Nouns
-from itmlab.synthesis.caption_swaps import CaptionSwaps, Kinds, Usage, said, wordnet_swaps
+from itmlab.synthesis.caption_swaps import LIFT, TOGETHER, CaptionSwaps, Kinds, Usage, said, wordnet_swaps
 from itmlab.text import parse
 
 INSTALLED = Path("/usr/share/wordnet")  # Debian's wordnet-base
@@ -115,7 +116,7 @@ def swapped(swaps, caption, *others):
 
 def test_how_a_noun_is_said():
     [graph] = parse(["A man in red jeans sits on the old bench."], cache=False)
-    found = {one.noun: one for one in (said(graph, at) for at in range(len(graph.objects)))}
+    found = {one.noun: one for one in said(graph)}
     assert (found["jeans"].form, found["jeans"].article) == ("pair", "") and ("is", "colour") in found["jeans"].roles
     assert (found["bench"].form, found["bench"].article) == ("singular", "the")
     assert ("of", "sit on") in found["bench"].roles and ("of man", "wear") in found["jeans"].roles
@@ -155,3 +156,22 @@ def test_what_two_captions_of_an_image_say_may_be_one_thing():
     alike = [0, 0, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7]  # couch and bench are said of one image
     apart, together = (CaptionSwaps(Usage(graphs, images), kinds).others("couch") for images in (range(12), alike))
     assert apart == ("bench", "chair") and together == ("chair",)
+
+
+@with_wordnet
+def test_what_is_told_implies_a_noun_where_any_of_its_words_does(swaps):
+    draw, kinds, outcomes = random.Random(0), swaps.kinds, set()
+    words = [*swaps.usage.nouns, "cat", "animal", "instrument", "furniture", "seat", "artifact", "red", "guitars"]
+
+    def implies(word, noun, other):
+        share, lift = swaps.usage.together(word, other)
+        above = kinds.above(word, other) and not kinds.above(word, noun)
+        return kinds.above(other, word) or above or (share > TOGETHER and lift > LIFT)
+
+    for _ in range(500):
+        noun, other = draw.sample(words, 2)
+        told = set(draw.sample(words, draw.randrange(8)))
+        slow = any(implies(word, noun, other) for word in told - {noun})
+        assert swaps._implied(noun, *swaps._implying(other, told)) == slow, (noun, other, told)
+        outcomes.add(slow)
+    assert outcomes == {False, True}

@@ -76,6 +76,7 @@ def test_all_faults_are_told_at_once_with_their_lines(tmp_path):
         ROW,
         ROW | {"negative": "a cow", "image_id": "j"},
         ROW | {"negative": "a \ud800"},
+        ROW | {"spans": [[0, 2**31]]},
     ]
     said = [
         (3, "malformed JSON"),
@@ -97,15 +98,16 @@ def test_all_faults_are_told_at_once_with_their_lines(tmp_path):
         (19, "the same negative as in row 2"),
         (20, "has another image or text"),
         (21, "not valid Unicode"),
+        (22, "the span [0, 2147483648] is not two token numbers"),
     ]
     path = written(tmp_path, *rows)
     with pytest.raises(FaultyData) as raised:
         read_negatives(path)
     for (line, what), fault in zip(said, raised.value.faults, strict=True):
         assert fault.row == line and what in fault.what
-    with pytest.warns(UserWarning, match="skipped 19 faults"):
+    with pytest.warns(UserWarning, match="skipped 20 faults"):
         found = read_negatives(path, on_fault="skip", skipped_to=tmp_path / "skipped.jsonl")
-    assert len(found) == 1 and len(found.skipped) == 19
+    assert len(found) == 1 and len(found.skipped) == 20
 
 
 def test_bytes_that_are_no_text_are_a_fault_of_their_line(tmp_path):
