@@ -3,7 +3,7 @@
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["fne", "itcontrast", "kit", "maps", "parser", "sam", "scene_graphs", "tags"]
+__all__ = ["exercises", "fne", "itcontrast", "kit", "maps", "parser", "sam", "scene_graphs", "tags"]
 
 
 def __getattr__(name: str) -> ModuleType:

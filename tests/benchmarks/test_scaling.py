@@ -102,6 +102,14 @@ from itmlab.synthesis.rules import RuleSwaps, of_categories
 swaps = RuleSwaps(of_categories({"who": ["dog", "man", "woman", "cat", "horse", "boy"]}), number=3)
 task = lambda data: export_negatives(data, swaps, out / f"{len(data)}.jsonl", header={})
 """,
+    "swap words": """
+from itmlab.synthesis.rules import RuleSwaps, of_categories
+from itmlab.text import parse
+swaps = RuleSwaps(of_categories({"who": ["dog", "man", "woman", "cat", "horse", "boy"]}), number=3)
+def task(data):  # of one caption that says all that every fourth of them says
+    caption = " ".join(data.captions[::4])
+    swaps([caption], parse([caption], cache=False), [[caption]], generator=torch.Generator())
+""",
 }
 
 
@@ -122,5 +130,5 @@ def test_time_and_memory_against_size(name: str, capsys, tmp_path: Path) -> None
     seconds, peaks = json.loads(made.stdout.splitlines()[-1])
     rows = ", ".join(f"{float(one):.2f} s {peak:.0f} MiB" for one, peak in zip(seconds, peaks, strict=True))
     with capsys.disabled():
-        print(f"\n{name:<9} {' / '.join(sizes)} images: {rows}; exponent {exponent(seconds)} in time, "
+        print(f"\n{name:<10} {' / '.join(sizes)} images: {rows}; exponent {exponent(seconds)} in time, "
               f"{exponent([max(peak, 0.0) for peak in peaks])} in memory")  # fmt: skip

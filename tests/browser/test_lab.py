@@ -113,3 +113,17 @@ def test_another_picture_brings_other_maps(page, lab: Lab) -> None:
         timeout=30_000,
     )
     screenshot(page, "attention_after")
+
+    maps, card = page.locator(".js-plotly-plot").nth(0), page.locator(".js-plotly-plot").nth(1)
+    maps.scroll_into_view_if_needed()
+    picture, word = (maps.locator("image").nth(number).bounding_box() for number in (0, 2))
+    page.mouse.move(picture["x"] + 4, picture["y"] + 4)
+    card.get_by_text("row 1, column 1;").wait_for(timeout=30_000)
+    screenshot(page, "attention_patch")
+    page.mouse.move(word["x"] + word["width"] / 2, word["y"] + word["height"] / 2)
+    lands = "Where “blue” lands"
+    card.get_by_text(lands).wait_for(timeout=30_000)
+    page.mouse.down()
+    page.mouse.up()
+    maps.get_by_text(lands).wait_for(timeout=30_000)
+    screenshot(page, "attention_word")

@@ -1,8 +1,12 @@
 """The notebooks as a reader meets them: Run All at the top, scroll down, and every explorer is drawn and follows.
 
-One notebook runs in a page that has a sixth of this machine's speed.
+One notebook runs in a page that has a sixth of this machine's speed. Of the notebooks whose explorers are driven
+control by control, CI takes two and `--long` all:
+
+    python -m pytest tests/browser/test_notebooks.py --long -k "03"
 """
 
+import re
 import shutil
 import time
 from operator import eq
@@ -20,6 +24,7 @@ from tests.browser.test_lab import (
     stand_below_each_other,
     throttle,
 )
+from tests.studies.kit.test_theme import luminance
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,6 +37,49 @@ FIGURES = ".jp-OutputArea-output .widget-vbox [role=figure]"
 MARKS = ".point, path.js-line, .annotation-text, image, .shapelayer path"  # what is drawn of data; axes are not
 WHAT_IS_DRAWN = f"""figure => Array.from(figure.querySelectorAll('{MARKS}, .gtitle'), mark =>
     ['d', 'transform', 'href'].map(name => mark.getAttribute(name)).join() + mark.textContent).join('\\n')"""
+# Of each notebook how many figures its explorer has, and in turn how far a slider is moved, which option is taken or
+# what is typed.
+EXPLORERS: dict[str, tuple[int, dict[str, int | str]]] = {
+    "03": (
+        1,
+        {
+            "picture": 1,
+            "caption": 1,
+            "τ": -8,
+            "K maskings": 4,
+            "L fillings": 4,
+            "seed": 1,
+            "filter": "none",
+            "generator": "vse_c",
+        },
+    ),
+    "06": (
+        2,
+        {
+            **{"number": 1, "preset": "released", "prior p": 2, "threshold λ": 2, "sharpness a": 3, "margin": 2},
+            "anchor": "caption",
+        },
+    ),
+    "07": (2, {"picture": 1, "checkpoint": "with FNE", "word": 1, "map": "gradient", "caption": 1}),
+    "08": (2, {"number": 1, "width σ": 6, "clusters m": 2, "ridge ε": 8, "weights": "identity", "anchor": "caption"}),
+    "09": (
+        1,
+        {
+            **{"query": "caption", "number": 1, "k": 1, "relevance": "SPICE", "model": "fne", "and": "hardest_memory"},
+            "sentence": "a red bird",
+        },
+    ),
+    "10": (1, {"picture": 1, "begin with": 1, "sentence": "a purple elephant rides a boat", "rewrite from": 16}),
+}
+IN_CI = ("06", "08")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test for each notebook."""
+    if "number" in metafunc.fixturenames:
+        metafunc.parametrize("number", EXPLORERS if metafunc.config.getoption("--long") else IN_CI)
+
+
 RUN_THROUGH = """() => Array.from(document.querySelectorAll('.jp-CodeCell .jp-InputPrompt'))
     .every(prompt => /^\\[\\d+\\]:$/.test(prompt.textContent))"""
 
@@ -73,6 +121,15 @@ def in_view(page, figures: int) -> list[str]:
     return shown
 
 
+def settled(page, figures: int) -> list[str]:
+    """What they show when the kernel rests and nothing moves any more."""
+    page.get_by_text("| Idle").wait_for(timeout=PATIENCE)
+    shown = in_view(page, figures)
+    while (after := in_view(page, figures)) != shown:
+        shown = after
+    return shown
+
+
 def moved(page, control: str, before: list[str], others: int = 0) -> list[str]:
     """Press a key on a slider and wait until every figure but the first `others` shows something else."""
     press(page, control, "ArrowRight", 1)
@@ -80,6 +137,66 @@ def moved(page, control: str, before: list[str], others: int = 0) -> list[str]:
     while any(map(eq, before[others:], (after := in_view(page, len(before)))[others:])):
         assert time.monotonic() < until, f"{control} does not move every figure"
     return after
+
+
+def operate(page, control: str, to: int | str) -> None:
+    """Move the slider with this name by keys, or take an option (by number or name), or type."""
+    box = page.locator(".widget-vbox").get_by_label(control, exact=True)
+    box.scroll_into_view_if_needed()
+    if box.get_attribute("role") == "slider":
+        box.focus()
+        for _ in range(abs(to)):
+            page.keyboard.press("ArrowRight" if to > 0 else "ArrowLeft")
+    elif box.evaluate("box => box.tagName") == "SELECT":
+        box.select_option(**({"index": to} if isinstance(to, int) else {"label": to}))
+    else:
+        box.fill(to)
+        box.press("Enter")
+
+
+def switch_to_dark(page) -> None:
+    """By the menu, as a reader does."""
+    page.get_by_role("menuitem", name="Settings", exact=True).click()
+    page.get_by_text("Theme", exact=True).click()
+    page.get_by_text("JupyterLab Dark", exact=True).click()
+    page.wait_for_function("document.body.dataset.jpThemeLight === 'false'", timeout=60_000)
+    page.locator(FIGURES).first.scroll_into_view_if_needed()
+    grounds = "() => Array.from(document.querySelectorAll('[role=figure] .main-svg:first-child'), figure => "
+    grounds += "getComputedStyle(figure).backgroundColor).includes('rgb(17, 17, 17)')"
+    page.wait_for_function(grounds, timeout=60_000)
+
+
+def contrasts(page, number: int) -> list[float]:
+    """Of the words in a figure the contrast with its ground, as WCAG 2 defines it."""
+    colours = (
+        page.locator(FIGURES)
+        .nth(number)
+        .evaluate(
+            """figure => [getComputedStyle(figure.querySelector('.main-svg')).backgroundColor,
+            ...Array.from(figure.querySelectorAll('.gtitle tspan, .legendtext, .annotation-text, .xtitle'),
+                words => getComputedStyle(words).fill)]"""
+        )
+    )
+    ground, *words = (luminance(f"#{bytes(map(int, re.findall('[0-9]+', shade)[:3])).hex()}") for shade in colours)
+    return [(max(ground, word) + 0.05) / (min(ground, word) + 0.05) for word in words]
+
+
+def test_each_control_of_the_explorer_does_something(page, lab: Lab, number: str) -> None:
+    page.set_viewport_size({"width": 1300, "height": 900})
+    run_all(page, lab, number)
+    figures, controls = EXPLORERS[number]
+    before = drawn(page, figures)
+    screenshot(page, f"notebook_{number}_drawn")
+    named = page.locator(".widget-vbox .widget-label").all_text_contents()
+    assert set(controls) == set(named)
+    for control, to in controls.items():
+        began = time.monotonic()
+        operate(page, control, to)
+        while (after := settled(page, figures)) == before:
+            assert time.monotonic() < began + 90, f"{control} changes nothing"
+        print(f"{number} {control}: drawn after {time.monotonic() - began:.1f} s")
+        screenshot(page, f"notebook_{number}_{control}")
+        before = after
 
 
 def test_run_all_draws_the_explorer_and_a_slider_moves_it(page, lab: Lab) -> None:
@@ -92,6 +209,23 @@ def test_run_all_draws_the_explorer_and_a_slider_moves_it(page, lab: Lab) -> Non
     moved(page, "picture", before)
     screenshot(page, "notebook_05_moved")
     assert page.get_by_text("Jupyter news").count() == 0, "a question over the figures"
+
+    box = page.locator(FIGURES).first.locator(".nsewdrag").first.bounding_box()
+    corners = [(0.3, 0.3), (0.7, 0.3), (0.7, 0.7), (0.3, 0.7), (0.3, 0.32)]
+    for number, (across, down) in enumerate(corners):
+        page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"], steps=8)
+        if number == 0:
+            page.mouse.down()
+    page.mouse.up()
+    page.locator(FIGURES).nth(1).get_by_text("What they share").wait_for(timeout=60_000)
+    page.locator(FIGURES).nth(1).get_by_text("in the lasso").wait_for()
+    screenshot(page, "notebook_05_lasso")
+
+    switch_to_dark(page)
+    page.wait_for_timeout(1000)
+    for number in range(2):
+        assert min(contrasts(page, number)) > 3, "words that can hardly be read"
+    screenshot(page, "notebook_05_dark")
 
 
 def test_on_a_slow_machine_it_follows_too_after_a_reload_and_run_again_it_stands_where_it_was_left(page, lab) -> None:

@@ -53,11 +53,14 @@ def draw_false_negative_probability(
     _line(figure, x, curves.raw, "raw posterior", {"color": theme.INK, "width": 1.8, "dash": "dot"}, row=2)
     _line(figure, x, curves.weight, "sampling weight", {"color": theme.WEIGHT, "width": 3.2}, row=3)
     _candidates(figure, scores, weights, truth_labels, drawn)
-    _regions(figure, curves, low, high)
+    shapes, notes = _regions(curves, low, high)
     at, dashed = curves.positive_score, {"color": theme.MATCH, "width": 1.5, "dash": "dash"}
-    figure.add_shape(type="line", xref="x", yref="y3 domain", x0=at, x1=at, y0=0, y1=1, line=dashed)
+    shapes.append(
+        {"type": "line", "xref": "x", "yref": "y3 domain", "x0": at, "x1": at, "y0": 0, "y1": 1, "line": dashed}
+    )
     place = {"x": at, "xref": "x", "y": 0.04, "yref": "y3 domain", "xanchor": "left", "xshift": 3, "yanchor": "bottom"}
-    figure.add_annotation(text="s⁺", **place, showarrow=False, font_color=theme.MATCH)
+    notes.append({"text": "s⁺", **place, "showarrow": False, "font": {"color": theme.MATCH}})
+    figure.update_layout(shapes=shapes, annotations=notes)  # at once: plotly copies all of them for each one added
     figure.update_xaxes(range=[low, high], showline=False, ticks="")
     figure.update_xaxes(title="similarity to the anchor", row=3, showline=True, ticks="outside")
     figure.update_yaxes(title="density", range=[0, top], showticklabels=False, showgrid=False, row=1)
@@ -140,26 +143,26 @@ def _candidates(
     figure.add_scatter(x=x, y=y, name="drawn", marker=ring, showlegend=there, hoverinfo="skip", **panel)
 
 
-def _regions(figure: go.Figure, curves: "Curves", low: float, high: float) -> None:
-    """Shade where the posterior is under the threshold, up to one half, and above: always three bands and names."""
+def _regions(curves: "Curves", low: float, high: float) -> tuple[list[dict], list[dict]]:
+    """Shapes and notes: where the posterior is under the threshold, up to one half, above: always three bands."""
+    shapes, notes = [], []
     ends = [_crossing(curves, curves.threshold, high), _crossing(curves, 0.5, high)]
     ends = [low, ends[0], max(ends), high]
     for (name, shade), left, right in zip(REGIONS, ends[:-1], ends[1:], strict=True):
         tint = translucent(shade, 0.08 if shade == theme.GREY else 0.11)
-        area = {"fillcolor": tint, "line_width": 0, "layer": "below"}
-        figure.add_shape(type="rect", xref="x", yref="paper", x0=left, x1=right, y0=0, y1=1, **area)
+        area = {"fillcolor": tint, "line": {"width": 0}, "layer": "below"}
+        shapes.append({"type": "rect", "xref": "x", "yref": "paper", "x0": left, "x1": right, "y0": 0, "y1": 1, **area})
         share = (right - left) / (high - low)
         words = name.replace(" ", "<br>") if share < 0.16 else name
-        figure.add_annotation(
-            text=f"<i>{words}</i>" if share > 0.04 else "",  # never left out: a widget needs as many as before
-            **{"x": (left + right) / 2, "xref": "x", "y": 1, "yref": "paper", "yanchor": "top", "showarrow": False},
-            font={"size": 13, "color": theme.MUTED if shade == theme.GREY else shade},
-        )
+        at = {"x": (left + right) / 2, "xref": "x", "y": 1, "yref": "paper", "yanchor": "top", "showarrow": False}
+        font = {"size": 13, "color": theme.MUTED if shade == theme.GREY else shade}
+        notes.append({"text": f"<i>{words}</i>" if share > 0.04 else "", **at, "font": font})
     across = {"xref": "x domain", "yref": "y2"}
     dashed, level = {"color": theme.ORANGE, "width": 1.5, "dash": "dash"}, curves.threshold
-    figure.add_shape(type="line", **across, x0=0, x1=1, y0=level, y1=level, line=dashed)
-    place = {**across, "x": 0, "y": level, "xanchor": "left", "yanchor": "bottom"}
-    figure.add_annotation(text=f"λ = {level:g}", **place, showarrow=False, font={"size": 12, "color": theme.MUTED})
+    shapes.append({"type": "line", **across, "x0": 0, "x1": 1, "y0": level, "y1": level, "line": dashed})
+    place = {**across, "x": 0, "y": level, "xanchor": "left", "yanchor": "bottom", "showarrow": False}
+    notes.append({"text": f"λ = {level:g}", **place, "font": {"size": 12, "color": theme.MUTED}})
+    return shapes, notes
 
 
 def _crossing(curves: "Curves", level: float, otherwise: float) -> float:

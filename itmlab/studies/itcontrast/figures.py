@@ -52,17 +52,24 @@ def draw_kernel_memory(
     figure = styled(figure, title, subtitle, height=MAP)
     margin = {"l": 16, "r": 20, "t": figure.layout.margin.t + 8, "b": 56}
     figure.update_layout(width=theme.WIDTH, legend_y=1.03, bargap=0, margin=margin)
+    shapes, notes = _rings(read_out)
     if match is not None:
-        _match_line(figure, float(read_out.score[match]), len(order))
-    _rows(figure, read_out, order)
+        line, note = _match_line(float(read_out.score[match]), len(order))
+        shapes, notes = [*shapes, line], [*notes, note]
+    # At once: plotly copies all of them again for each one added.
+    figure.update_layout(shapes=shapes, annotations=[*notes, *_rows(read_out, order)])
     return figure.update_layout(height=figure.layout.margin.t + MAP + figure.layout.margin.b)
+
+
+def _extent(read_out: ReadOut) -> float:
+    """How far the map reaches from its middle."""
+    everything = np.concatenate([read_out.place.numpy(), read_out.points_place.numpy()])
+    return 1.04 * float(np.nanmax(np.linalg.norm(everything, axis=1)))
 
 
 def _map(figure: go.Figure, read_out: ReadOut, names: Sequence[str], match: int | None) -> None:
     place, made = read_out.place.numpy(), read_out.points_place.numpy()
-    extent = 1.04 * float(np.nanmax(np.linalg.norm(np.concatenate([place, made]), axis=1)))
-    for cosine in RINGS:
-        _ring(figure, cosine, extent)
+    extent = _extent(read_out)
     membership, kernel = read_out.membership.numpy(), read_out.kernel.numpy()
     tied = np.flatnonzero((membership >= 0) & (kernel >= LINKED))
     gap = np.full((len(tied), 2), np.nan)  # the line from one pair of ends does not go on to the next
@@ -82,16 +89,17 @@ def _map(figure: go.Figure, read_out: ReadOut, names: Sequence[str], match: int 
     figure.update_yaxes(**hidden, col=1, scaleanchor="x", constrain="domain")
 
 
-def _ring(figure: go.Figure, cosine: float, extent: float) -> None:
-    """A circle where the cosine with the anchor is so much, with that number on its top."""
-    radius = float(np.arccos(cosine))
-    if radius > extent:
-        return
-    box = {"x0": -radius, "x1": radius, "y0": -radius, "y1": radius}
-    figure.add_shape(type="circle", xref="x", yref="y", **box, line={"color": theme.RULE, "width": 1.3}, layer="below")
+def _rings(read_out: ReadOut) -> tuple[list[dict], list[dict]]:
+    """Circles where the cosine with the anchor is so much, and that number on the top of each."""
+    radii = {cosine: float(np.arccos(cosine)) for cosine in RINGS}
+    radii = {cosine: radius for cosine, radius in radii.items() if radius <= _extent(read_out)}
+    ring = {"type": "circle", "xref": "x", "yref": "y", "line": {"color": theme.RULE, "width": 1.3}, "layer": "below"}
     look = {"showarrow": False, "font": {"size": 11, "color": theme.MUTED}, "bgcolor": theme.PAPER, "borderpad": 1}
-    text = f"{cosine:g}".replace("-", "−")
-    figure.add_annotation(text=text, x=0, y=radius, xref="x", yref="y", **look)
+    shapes = [{**ring, "x0": -radius, "x1": radius, "y0": -radius, "y1": radius} for radius in radii.values()]
+    place = {"x": 0, "xref": "x", "yref": "y"}
+    return shapes, [
+        {"text": f"{cosine:g}".replace("-", "−"), "y": radius, **place, **look} for cosine, radius in radii.items()
+    ]
 
 
 def _strips(figure: go.Figure, read_out: ReadOut, names: Sequence[str], order: Sequence[int]) -> None:
@@ -147,26 +155,28 @@ def _points(figure: go.Figure, places: Float[ndarray, "point 2"], column: int, *
     figure.add_scatter(x=places[:, 0], y=places[:, 1], row=1, col=column, **style)
 
 
-def _match_line(figure: go.Figure, score: float, rows: int) -> None:
-    ends = {"x0": score, "x1": score, "y0": -0.62, "y1": rows - 0.45}
+def _match_line(score: float, rows: int) -> tuple[dict, dict]:
+    """A dashed line through the rows where the match scores, and its name."""
+    ends = {"x0": score, "x1": score, "y0": -0.62, "y1": rows - 0.45, "xref": "x2", "yref": "y2"}
     line = {"color": theme.INK, "width": 1.5, "dash": "dash"}
-    figure.add_shape(type="line", xref="x2", yref="y2", **ends, line=line, layer="below")
-    look = {"showarrow": False, "yanchor": "bottom", "font_size": 12}
-    figure.add_annotation(text="its match", x=score, y=-0.62, xref="x2", yref="y2", **look)
+    look = {"x": score, "y": -0.62, "xref": "x2", "yref": "y2", "showarrow": False, "yanchor": "bottom"}
+    return (
+        {"type": "line", **ends, "line": line, "layer": "below"},
+        {"text": "its match", **look, "font": {"size": 12}},
+    )
 
 
-def _rows(figure: go.Figure, read_out: ReadOut, order: Sequence[int]) -> None:
+def _rows(read_out: ReadOut, order: Sequence[int]) -> list[dict]:
     """Left of each strip how many prototypes the cluster has, and how many of them share the weight."""
     place = {"x": 0, "xref": "x2 domain", "xanchor": "right", "xshift": -8, "yref": "y2", "showarrow": False}
-    said = []  # handed over at once: plotly copies all of it again for each piece added
+    said = []
     for row, cluster in enumerate(order):
         number = len(read_out.prototypes(cluster))
         text = f"{number} · <b>{read_out.effective(cluster):.1f}</b>" if number else "empty"
         shade = colour(cluster % 8) if number else theme.MUTED
         said.append({"text": text, "y": row, **place, "font": {"size": 12, "color": shade}})
     font = {"size": 11, "color": theme.MUTED}
-    said.append({"text": "size · effective", "y": -0.62, **place, "yanchor": "bottom", "font": font})
-    figure.update_layout(annotations=[*figure.layout.annotations, *said])
+    return [*said, {"text": "size · effective", "y": -0.62, **place, "yanchor": "bottom", "font": font}]
 
 
 def _digits(*columns: Float[ndarray, "point"]) -> list[list[str]]:

@@ -3,10 +3,14 @@
 import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
-    "bars": "draw_calibration draw_false_negative_shares draw_oracles draw_recall_bars draw_roc draw_training_curves",
+    "bars": (
+        "draw_calibration draw_false_negative_shares draw_gains draw_oracles draw_recall_bars draw_roc "
+        "draw_training_curves"
+    ),
     "canvas": "draw_captioned draw_gallery",
     "explorer": "Explorer",
     "saving": "committed save write_figure write_pages",
     "scoring": "as_score matching",
+    "viewer": "view",
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

@@ -12,7 +12,7 @@ from numpy import ndarray
 from plotly.subplots import make_subplots
 
 from ...metrics import statistics
-from .theme import GREY, INK, MUTED, PAPER, POSTERIOR, VERMILION, colour, label, styled, translucent, whiskers
+from .theme import BLUE, GREY, INK, MUTED, PAPER, POSTERIOR, VERMILION, colour, label, styled, translucent, whiskers
 
 LINE = 28  # pixels a row
 DASHED = {"color": GREY, "dash": "dash"}  # what would be by chance, or by the book
@@ -85,6 +85,48 @@ def _draw(figure: go.Figure, dot: Dot, place: int, column: int) -> None:
         **{"text": [label(dot.text)], "textposition": "middle right", "textfont": {"size": 13, "color": INK}},
         **{"hoverinfo": "skip", "cliponaxis": False, "xaxis": f"x{axis}", "yaxis": f"y{axis}"},
     )
+
+
+def draw_gains(
+    gains: Mapping[str, Mapping[str, Mapping[str, tuple[float, float, float]]]],
+    panels: Mapping[str, str],
+    *,
+    title: str,
+    subtitle: str = "",
+    printed: Mapping[str, Mapping[str, float]] | None = None,
+) -> go.Figure:
+    """Differences with the ends of their intervals: `gains[heading][row][column]`, a panel for each of `panels`.
+
+    `panels` says what a column is called. An interval on one side of zero is drawn in colour, any other grey; diamonds
+    are the numbers that a paper printed for a row, `printed[row][column]`. What is missing is left empty.
+    """
+    found = [row for rows in gains.values() for row in rows.values()]
+    axes, rows, ends = [], [], {}
+    for column in panels:
+        drawn = [row[column] for row in found if column in row] or [(0.0, 0.0, 0.0)]
+        drawn += [(row[column],) * 3 for row in (printed or {}).values() if column in row]
+        least, most = min(0.0, *(end[1] for end in drawn)), max(0.0, *(end[2] for end in drawn))
+        room = (most - least) or 1.0
+        ends[column] = most + 0.02 * room  # behind which the numbers stand
+        axes.append({"title": "points", "range": [least - 0.05 * room, most + 0.4 * room]})
+    for heading, named in gains.items():
+        rows += [(heading, [])] if heading else []
+        for name, row in named.items():
+            dots = [
+                _gain(row.get(column), (printed or {}).get(name, {}).get(column), ends[column]) for column in panels
+            ]
+            rows.append((name, dots))
+    figure = interval_rows(rows, axes=axes, title=title, subtitle=subtitle, panels=list(panels.values()))
+    return figure.update_xaxes(zeroline=True, zerolinecolor=INK, zerolinewidth=1)
+
+
+def _gain(ends: tuple[float, float, float] | None, printed: float | None, at: float) -> list[Dot]:
+    dots = [] if printed is None else [Dot(printed, printed=True)]
+    if ends is None:
+        return dots
+    value, lower, upper = ends
+    shade = BLUE if lower > 0 else VERMILION if upper < 0 else MUTED
+    return [*dots, Dot(value, lower, upper, shade, f"{value:+.1f}".replace("-", "−"), at=at)]
 
 
 # How many of the negatives that each sampler takes are false: bars of named percentages.

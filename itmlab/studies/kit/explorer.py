@@ -20,9 +20,10 @@ from IPython import get_ipython
 from IPython.display import display
 
 from ...data.faults import one_line
+from .saving import carried
 from .theme import FONT, WIDTH
 
-SCRIPT = """
+SCRIPT = r"""
 const plotly = (library) => (window.itmlabPlotly ??= (async () => {
   const packed = new Blob([library.get("script")]).stream().pipeThrough(new DecompressionStream("gzip"));
   const script = await new Response(packed).text();
@@ -31,6 +32,15 @@ const plotly = (library) => (window.itmlabPlotly ??= (async () => {
   const address = URL.createObjectURL(new Blob([whole], {type: "text/javascript"}));
   return (await import(address)).default;
 })().catch((error) => { delete window.itmlabPlotly; throw error; }));
+
+// In JupyterLab's dark theme every colour keeps its hue and is as light as it was dark; pictures stay as they are.
+const dark = () => document.body.dataset.jpThemeLight === "false";
+const atNight = (figure) => figure.replace(/(?<=[":])(#[0-9a-f]{6}\b|rgba?\([\d., ]+\))/gi, (colour) => {
+  const [r, g, b, a = 1] = colour[0] === "#" ? [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16))
+    : colour.match(/[\d.]+/g).map(Number);
+  const lighter = 255 - Math.max(r, g, b) - Math.min(r, g, b);
+  return `rgba(${[r, g, b].map((each) => Math.round(17 + (each + lighter) * 238 / 255))},${a})`;
+});
 
 export default {
   async render({ model, el, signal }) {
@@ -44,7 +54,7 @@ export default {
 
     let Plotly, drawn, drawing = false, seen = false, waiting;
     const draw = async () => {
-      const wanted = state.get("figure");
+      const wanted = dark() ? atNight(state.get("figure")) : state.get("figure");
       if (!seen || drawing || drawn === wanted || signal.aborted) return;
       drawing = true;
       const first = drawn === undefined;
@@ -57,10 +67,12 @@ export default {
         figure.setAttribute("aria-label", figure.querySelector(".gtitle")?.textContent ?? "");
         if (first && state.get("listens")) {
           const tell = (name, told) => { state.set(name, told); state.save_changes(); };
-          const point = ({ points: [{ data, customdata }] }) => ({ kind: data.legendgroup, number: customdata });
-          figure.on("plotly_click", (event) => tell("click", { ...point(event), at: Date.now() }));
-          figure.on("plotly_hover", (event) => tell("hover", point(event)));
+          const point = ({ data, customdata }) => ({ kind: data.legendgroup, number: customdata });
+          figure.on("plotly_click", ({ points }) => tell("click", { ...point(points[0]), at: Date.now() }));
+          figure.on("plotly_hover", ({ points }) => tell("hover", point(points[0])));
           figure.on("plotly_unhover", () => tell("hover", {}));
+          figure.on("plotly_selected", (event) => tell("lasso", (event?.points ?? []).map(point)));
+          figure.on("plotly_deselect", () => tell("lasso", []));
         }
       } catch (error) {
         note.textContent = `This figure cannot be drawn: ${error}`;
@@ -75,7 +87,17 @@ export default {
       else shown(state.get("note"), 1);
     };
     // Plotly measures words, which it can only where they are seen; far up and down nothing is drawn before its time.
-    const watch = new IntersectionObserver((all) => { seen = all.at(-1).isIntersecting; draw(); });
+    const watch = new IntersectionObserver((all) => {
+      seen = all.at(-1).isIntersecting;
+      const sliders = el.closest(".widget-vbox")?.querySelectorAll(".widget-slider") ?? [];
+      for (const slider of sliders) {  // which have no name that a screen reader could say
+        const name = slider.querySelector(".widget-label").textContent;
+        slider.querySelector(".noUi-handle").setAttribute("aria-label", name);
+      }
+      draw();
+    });
+    const theme = new MutationObserver(draw);
+    theme.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });
     figure.style.minHeight = `${JSON.parse(state.get("figure")).layout.height ?? 450}px`;
     watch.observe(figure);
     state.on("change:figure", draw);
@@ -83,6 +105,7 @@ export default {
     tell();
     return () => {
       watch.disconnect();
+      theme.disconnect();
       state.off("change:figure", draw);
       state.off("change:busy change:note", tell);
       Plotly?.purge(figure);
@@ -95,8 +118,8 @@ export default {
 class FigureState(ipywidgets.Widget):
     """What a page is to show: a figure as JSON, whether a newer one is being computed, and a line above it.
 
-    Where it `listens`, `click` and `hover` come back: a point's kind (its trace's legend group) and its number (its
-    `customdata`), as the page has them, whose figure may be older than the kernel's.
+    Where it `listens`, `click`, `hover` and `lasso` (a list) come back: a point's kind (its trace's legend group) and
+    its number (its `customdata`), as the page has them, whose figure may be older than the kernel's.
     """
 
     figure = traitlets.Unicode().tag(sync=True)
@@ -105,6 +128,7 @@ class FigureState(ipywidgets.Widget):
     listens = traitlets.Bool().tag(sync=True)
     click = traitlets.Dict().tag(sync=True)
     hover = traitlets.Dict().tag(sync=True)
+    lasso = traitlets.List().tag(sync=True)
 
 
 class Library(ipywidgets.Widget):
@@ -206,7 +230,10 @@ class Explorer:
         _LEFT[key] = begun, self.controls
 
     def _ipython_display_(self) -> None:
-        display(*([self.widget()] if front_end_listens() else self.figures()))
+        if not front_end_listens():
+            return display(*self.figures())
+        box = self.widget()
+        display({**box._repr_mimebundle_(), **carried(self.shown)}, raw=True)
 
 
 # Of each cell's explorer: where its controls began, and the controls.

@@ -8,6 +8,7 @@ import html
 import re
 import textwrap
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from unicodedata import combining, east_asian_width
 
@@ -21,7 +22,7 @@ FONT = "Arial, 'Liberation Sans', 'Helvetica Neue', 'DejaVu Sans', sans-serif"
 INK, MUTED, RULE, PANEL, PAPER = "#1F2933", "#5F6B7A", "#E3E7EC", "#F6F7F9", "#FFFFFF"
 BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#AA4499", "#56B4E9"
 VERMILION, GREY = "#D55E00", "#8A94A0"
-PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, "#44546A", "#C9B400")
+PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, "#44546A", "#6B4C1E")
 MATCH, MISMATCH, POSTERIOR, WEIGHT = BLUE, VERMILION, PURPLE, GREEN
 TRUTH_LABELS = {1: (GREEN, "✓ true"), 0: (VERMILION, "✗ false"), -1: (GREY, "? undecided")}  # the world's three answers
 TITLE = f"font-size:20px;font-weight:700;color:{INK}"
@@ -100,6 +101,7 @@ def styled(figure: go.Figure, title: str, subtitle: str = "", *, height: int, le
     )
 
 
+@cache  # plotly takes milliseconds to check one
 def template() -> go.layout.Template:
     """The house template: grid lines only where values are read, titles on the left, legend above the plot."""
     colours = {"gridcolor": RULE, "linecolor": MUTED, "tickcolor": RULE, "tickfont": {"size": 13, "color": MUTED}}

@@ -5,9 +5,13 @@ import lazy_loader as lazy
 _NAMES = {  # file -> what it is known for, imported when first asked for
     "attention": "AttentionMap Pointing caption_maps pointing relevance word_maps word_masks word_to_patch",
     "embeddings": (
-        "BatchNeighbourhood Embedded batch_neighbourhood embedded neighbours_kept project project_together untrained"
+        "BatchNeighbourhood Embedded SharedWord batch_neighbourhood embedded neighbours_kept project project_together "
+        "shared_words untrained"
     ),
     "explorers": "explore_attention explore_embeddings",
-    "figures": "draw_attention_maps draw_pointing_bars draw_projection draw_similarities draw_batch_neighbourhood",
+    "figures": (
+        "draw_attention_maps draw_words_on_patch draw_pointing_bars draw_projection draw_shared_words "
+        "draw_similarities draw_batch_neighbourhood"
+    ),
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

@@ -7,15 +7,16 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float, Int64
 from numpy import ndarray
+from PIL import Image
 from plotly.subplots import make_subplots
 
 from ..kit import theme
-from ..kit.canvas import Canvas, data_uri, heat, outlined
+from ..kit.canvas import Canvas, data_uri, draw_captioned, enlarged, heat, outlined
 from ..kit.theme import colour, label, styled, translucent, whiskers
 
 if TYPE_CHECKING:
     from .attention import AttentionMap
-    from .embeddings import BatchNeighbourhood
+    from .embeddings import BatchNeighbourhood, SharedWord
 
 
 def draw_attention_maps(
@@ -24,22 +25,26 @@ def draw_attention_maps(
     title: str = "Where each word lands",
     subtitle: str = "",
     outlines: Sequence[Bool[ndarray, "height width"] | None] = (),
+    numbers: Sequence[int] | None = None,
 ) -> go.Figure:
     """The picture, then each word's map over it, a row a checkpoint; a row too long for the width is broken.
 
     All checkpoints map the same words of the same picture. `outlines` holds for each word the visible pixels of the
-    object that it means (or None), drawn as a white line. Each map is stretched to its own range.
+    object that it means (or None), drawn as a white line. Each map is stretched to its own range. With the words'
+    `numbers` the pointer finds them ("words") and the patches of the picture ("patches", as the first checkpoint's).
     """
     words = max((len(row) for row in maps.values()), default=0)
     columns = min(words + 1, 6)
     side, gap, head = 16, 14, 26
     cell = min(230.0, (theme.WIDTH - 2 * side - gap * (columns - 1)) / columns)
     canvas, top = Canvas(), 0.0
+    found: dict[str, list[tuple[float, float, float, int]]] = {"patches": [], "words": []}  # x, y, size, number
     for name, row in maps.items():
         canvas.words(f"<b>{label(name)}</b>", side, top + 4)
         tall = cell * min(1.0, row[0].picture.height / row[0].picture.width) if row else 0.0
         if row:
             canvas.picture(data_uri(row[0].picture), side, top + head, cell, tall)
+            found["patches"] += _patches(row[0], next(iter(maps.values()))[0].weights.shape, side, top + head, tall)
         for index, attention in enumerate(row):
             line, column = divmod(index, columns - 1)
             left, high = side + (column + 1) * (cell + gap), top + line * (tall + head + 4)
@@ -49,8 +54,58 @@ def draw_attention_maps(
             wide = tall * attention.picture.width / attention.picture.height  # a portrait leaves room on its right
             canvas.words(label(attention.word), left + wide / 2, high + 4, colour=theme.MUTED, across="center")
             canvas.picture(data_uri(painted, largest=288, photographic=True), left, high + head, cell, tall)
+            if numbers is not None:
+                found["words"].append((left + wide / 2, high + head + tall / 2, min(wide, tall), numbers[index]))
         top += max(1, -(-len(row) // max(columns - 1, 1))) * (tall + head + 4) + 12
-    return canvas.figure(title, subtitle, height=top)
+    figure = canvas.figure(title, subtitle, height=top)
+    for kind, marks in found.items() if numbers is not None else ():
+        x, y, size, number = zip(*marks, strict=True) if marks else ((), (), (), ())
+        look = {"mode": "markers", "marker": {"size": size, "symbol": "square", "opacity": 0}, "hoverinfo": "none"}
+        figure.add_scatter(x=x, y=y, customdata=number, legendgroup=kind, **look)
+    if numbers is not None:
+        figure.update_layout(dragmode=False, modebar_remove=["select", "lasso"])
+    return figure
+
+
+def _patches(
+    shown: "AttentionMap", grid: tuple[int, int], left: float, top: float, tall: float
+) -> list[tuple[float, float, float, int]]:
+    """Where the patches of a picture `tall` pixels high lie: their middles, their size, their number."""
+    rows, columns = grid
+    high, wide = tall / rows, tall * shown.picture.width / shown.picture.height / columns
+    middles = ((left + (n % columns + 0.5) * wide, top + (n // columns + 0.5) * high) for n in range(rows * columns))
+    return [(*middle, min(high, wide), number) for number, middle in enumerate(middles)]
+
+
+BEST = 8  # words listed for a patch
+
+
+def draw_words_on_patch(maps: Mapping[str, "Sequence[AttentionMap]"], patch: int) -> go.Figure:
+    """The picture with one patch framed, and the words that land on it most by the last checkpoint, with all weights.
+
+    `patch` counts by row in the first checkpoint's grid; where another has a finer one, its patch there is taken.
+    """
+    first, last = next(iter(maps.values())), list(maps.values())[-1]
+    if not first:
+        return Canvas().figure("No word lands here", "the caption has none", height=20)
+    rows, columns = first[0].weights.shape
+    row, column = divmod(patch, columns)
+    at = (row + 0.5) / rows, (column + 0.5) / columns
+
+    def weight(each: "AttentionMap") -> float:
+        down, across = each.weights.shape
+        return float(each.weights[int(at[0] * down), int(at[1] * across)])
+
+    best = sorted(range(len(last)), key=lambda number: -weight(last[number]))[:BEST]
+    mask = np.zeros((rows, columns), dtype=bool)
+    mask[row, column] = True
+    return draw_captioned(
+        outlined(enlarged(first[0].picture, 256), mask, theme.PAPER, rim=True),
+        [first[number].word for number in best],
+        {name: np.array([weight(each[number]) for number in best]) for name, each in maps.items()},
+        title="What lands on this patch",
+        subtitle=f"row {row + 1}, column {column + 1}; a word's weight there",
+    )
 
 
 # Does attention land on the object that the word means? Two measures of several checkpoints against chance.
@@ -193,6 +248,35 @@ def _pick(
     look = {"color": theme.PURPLE, "opacity": 1, "line": {"color": theme.PAPER, "width": 1.5}}
     named = {"name": "one picture and its captions", "showlegend": first and bool(chosen)}
     figure.add_scatter(x=spots[:, 0], y=spots[:, 1], mode="markers", marker=shapes | look, **named, **silent)
+
+
+# Words that set some captions apart from all others, beside some pictures that they belong to.
+
+
+def draw_shared_words(
+    shared: "Sequence[SharedWord]",
+    pictures: Sequence[Image.Image],
+    *,
+    title: str = "What they share",
+    subtitle: str = "",
+) -> go.Figure:
+    """Up to nine pictures, and a row a word: bars of its share of the captions (purple) and of all others (grey)."""
+    canvas, cell, gap, row = Canvas(), 76, 6, 30
+    for number, picture in enumerate(pictures[:9]):
+        down, across = divmod(number, 3)
+        canvas.picture(data_uri(picture), 16 + across * (cell + gap), down * (cell + gap), cell, cell)
+    left, bar, room = 16 + 3 * (cell + gap) + 24, 420, 250
+    canvas.words("share of these captions, and of all others", bar, 0, size=13, colour=theme.MUTED)
+    for number, word in enumerate(shared):
+        middle = 36 + row * number
+        canvas.words(f"<b>{label(theme.shortened(word.word, 15, bar - left - 12))}</b>", left, middle, down="middle")
+        for share, shade, low in ((word.share, theme.PURPLE, -9), (word.elsewhere, theme.GREY, 1)):
+            canvas.rectangle(bar, middle + low, room * share, 8, fillcolor=shade, line={"width": 0})
+        said = f"{100 * word.share:.0f} %, {100 * word.elsewhere:.0f} %"
+        canvas.words(said, bar + room + 10, middle, size=13, down="middle")
+    if not shared:
+        canvas.words("No word stands out.", left, 36, down="middle")
+    return canvas.figure(title, subtitle, height=max(3 * (cell + gap), 36 + row * len(shared)))
 
 
 # How similar pairs are that belong together and pairs that do not: two distributions, a panel a model.

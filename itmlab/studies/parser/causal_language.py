@@ -19,7 +19,7 @@ from torch.nn.functional import cross_entropy
 from ...data import load
 from ...errors import ItmlabError
 from ...metrics import Fluency, fluency
-from ...storage import write_json
+from ...storage import refuse_foreign_files, write_json
 from ...text.tokens import encode_captions, train_wordpiece
 
 if TYPE_CHECKING:
@@ -111,6 +111,8 @@ def main(
     seed: Annotated[int, typer.Option()] = 0,
 ) -> None:
     """Train the model, save it, and say how well it knows captions that it has not seen."""
+    written = MADE_FILE, "config.json", "model.safetensors", "tokenizer.json"
+    refuse_foreign_files(output, written, '"perplexity_of_test_captions"')
     torch.set_num_threads(1)
     captions = load(data, root)
     learnt, unseen = captions.split("train").captions, captions.split("test").captions

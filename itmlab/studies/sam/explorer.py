@@ -3,6 +3,8 @@
 Biten et al. (2022), Figure 1, for any query.
 """
 
+from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import ipywidgets
@@ -23,7 +25,7 @@ def explore_retrieval(
     """The explorer over one split's `retrievals`: a typed sentence, a caption or a picture of it is the query.
 
     `sentence`, `number` (of the caption or picture) and `k` are where the controls begin. What cannot be searched for
-    is said in one line in the figure's place.
+    is said in one line in the figure's place. Beside a model's measures stands how much the other one found, too.
     """
     data, models = retrieved.data, list(retrieved.similarity)
     ask = ipywidgets.Dropdown(options=ASK, description="query", **wide())
@@ -59,6 +61,10 @@ def _figure(
     data, shown = retrieved.data, {"relevance": options["by"]}
     find = {"sentence": retrieved.of_sentence, "caption": retrieved.of_caption, "picture": retrieved.of_picture}[ask]
     rankings = {model: find(model, query, **options) for model in models}
+    found = {model: set(ranking.index.tolist()) for model, ranking in rankings.items()}
+    for model, other in permutations(found, 2):  # none of one model alone
+        also = {f"also by {other}": 100 * len(found[model] & found[other]) / len(found[model])}
+        rankings[model] = replace(rankings[model], measures=rankings[model].measures | also)
     own = data.captions_of()
     if ask == "picture":
         shown |= {"title": f"Captions for picture {data.image_ids[query]}", "own_captions": own[query]}

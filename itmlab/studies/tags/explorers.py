@@ -172,18 +172,18 @@ def explore_masking(
     read = parse or partial(text.parse, parser=parser, cache=False)
 
     @lru_cache(maxsize=1)  # the last caption only
-    def parsed(text: str) -> tuple[SceneGraph, str]:
-        """Its graph, or why there is none."""
+    def parsed(text: str) -> tuple[SceneGraph, go.Figure]:
+        """Its graph, and the figure of it or of why there is none."""
         try:
-            return read([text])[0], ""
+            graph, fault = read([text])[0], ""
         except ItmlabError as error:
-            return SceneGraph(), str(error)
-
-    def draw() -> list[go.Figure]:
-        graph, fault = parsed(typed.value)
+            graph, fault = SceneGraph(), str(error)
         attributes = sum(len(entity.attributes) for entity in graph.objects)
         counts = f"objects: {len(graph.objects)}, attributes: {attributes}, relations: {len(graph.relations)}"
-        above = draw_scene_graph(graph, title="What the caption says", subtitle=fault or counts)
+        return graph, draw_scene_graph(graph, title="What the caption says", subtitle=fault or counts)
+
+    def draw() -> list[go.Figure]:
+        graph, above = parsed(typed.value)
         return [above, _masked(graph, probability.value, seed.value)]
 
     return Explorer([typed, probability, seed], draw)

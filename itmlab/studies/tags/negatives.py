@@ -100,6 +100,12 @@ class SyntheticNegatives:
         """The same with the first `number` negatives of each caption: the hardest, where they are scored."""
         return replace(self, negatives=[row[:number] for row in self.negatives])
 
+    def at_random(self, number: int = 1, *, seed: int = 0) -> "SyntheticNegatives":
+        """The same with `number` negatives of each caption, drawn at random: any that was made, not the hardest."""
+        chance = np.random.default_rng(seed)
+        rows = [[row[at] for at in sorted(chance.permutation(len(row))[:number])] for row in self.negatives]
+        return replace(self, negatives=rows)
+
 
 # Where negatives of a caption come from: refilled maskings, swaps by rule, captions of other pictures.
 

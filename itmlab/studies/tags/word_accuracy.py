@@ -21,7 +21,7 @@ from ...models import CrossEncoder
 from ...models.pairs import looked_at
 from ...synthesis import Negative
 from ...text import SceneGraph, phrases
-from ...text.alignment import align, token_characters
+from ...text.alignment import Pieces, align, token_characters
 from ...text.graph import tokenise
 from ...text.tokens import plain_text
 from .negatives import graphs, truth_labels_of
@@ -136,10 +136,8 @@ def word_study(model: Any, data: CaptionSet, negatives: Sequence[Negative]) -> W
         cross_encoder.tokenizer, [data.captions[at] for at in captions], parsed, cross_encoder.config.maximum_tokens
     )
     length = answers.input_ids.shape[1]  # of a row, its caption has as many
-    kind, place = (torch.full(answers.input_ids.shape, nothing) for nothing in (OTHER, -1))
-    for row, (graph, (_, inside)) in enumerate(zip(parsed, usable, strict=True)):
-        of_word = torch.tensor([*_kinds(graph), OTHER])  # the last for pieces of no word
-        kind[row] = of_word[pieces.first_word[row, :length].clamp(max=len(of_word) - 1)]
+    kind, place = piece_kinds(pieces, parsed)[:, :length], torch.full(answers.input_ids.shape, -1)
+    for row, (_, inside) in enumerate(usable):
         place[row, : len(inside)] = torch.tensor(inside)
     left_out = len(negatives) - len(kept)
     return WordStudy(kept, answers, pieces.input_ids, answers.word_mask, kind, place, image_of, left_out)
@@ -171,6 +169,15 @@ def _usable(
         ]
         if all(one == other or at >= 0 for one, other, at in zip(made.ids, was.ids, inside, strict=True)):
             found.append((negative, inside))
+    return found
+
+
+def piece_kinds(pieces: Pieces, graphs: Sequence[SceneGraph]) -> Int[Tensor, "row piece"]:
+    """For each piece the kind of the shortest phrase that its word stands in, as a number into `KINDS`."""
+    found = torch.full(pieces.input_ids.shape, OTHER)
+    for row, graph in enumerate(graphs):
+        of_word = torch.tensor([*_kinds(graph), OTHER])  # the last for pieces of no word
+        found[row] = of_word[pieces.first_word[row].clamp(max=len(of_word) - 1)]
     return found
 
 

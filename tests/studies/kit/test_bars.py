@@ -12,6 +12,7 @@ from itmlab.studies.kit.bars import (
     ORACLE_LINES,
     draw_calibration,
     draw_false_negative_shares,
+    draw_gains,
     draw_oracles,
     draw_recall_bars,
     draw_roc,
@@ -141,3 +142,20 @@ def test_recipes_may_run_for_different_numbers_of_epochs_and_are_named_once():
     figure = draw_training_curves(curves, curves, title="t")
     assert [trace.name for trace in figure.data if trace.showlegend] == ["a", "b&lt;"]
     assert [len(trace.x) for trace in figure.data] == [3, 5, 3, 5]
+
+
+def test_gains_are_drawn_by_heading_and_coloured_by_what_their_interval_decides():
+    gains = {
+        "1e-4": {"helps": {"RSum": (2.0, 1.0, 3.0)}, "nothing": {"RSum": (0.5, -1.0, 2.0)}},
+        "1e-3": {"hurts": {"RSum": (-9.0, -12.0, -6.0)}, "not compared": {}},
+    }
+    figure = draw_gains(gains, {"RSum": "sum of recalls"}, title="t", printed={"hurts": {"RSum": 40.0}})
+    assert [re.sub("<.*?>", "", name) for name in figure.layout.yaxis.ticktext] == [
+        *("1e-4", "helps", "nothing", "1e-3", "hurts", "not compared")
+    ]
+    dots = {trace.x[0]: trace for trace in figure.data if trace.mode == "markers"}
+    assert set(dots) == {2.0, 0.5, -9.0, 40.0} and dots[40.0].marker.symbol == "diamond"
+    shades = [dots[value].marker.color for value in (2.0, 0.5, -9.0)]
+    assert len(set(shades)) == 3 and dots[-9.0].error_x.arrayminus[0] == 3.0
+    low, high = figure.layout.xaxis.range
+    assert low < -12 and high > 40  # a paper's number is in sight too

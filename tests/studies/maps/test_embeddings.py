@@ -29,6 +29,7 @@ from itmlab.studies.maps.embeddings import (
     principal_components,
     project,
     project_together,
+    shared_words,
     tsne,
     untrained,
 )
@@ -340,3 +341,31 @@ def test_a_batch_larger_than_the_data_is_all_of_it(tiny):
 def test_an_anchor_that_is_not_there_is_refused_in_one_line():
     refused("no image number 16 — 0 to 15", batch_neighbourhood, features(), small_set(), 16)
     refused("no caption number -1 — 0 to 31", batch_neighbourhood, features(), small_set(), -1, "caption")
+
+
+# What some captions have in common.
+
+
+def test_words_of_the_chosen_captions_come_before_those_of_all():
+    rng = np.random.default_rng(0)
+    captions = ["a dog and a tree" if dog else "a cat and a tree" for dog in rng.random(300) < 0.2]
+    dogs = [index for index, caption in enumerate(captions) if "dog" in caption]
+    (dog,) = shared_words(captions, dogs)
+    assert (dog.word, dog.share, dog.elsewhere) == ("dog", 1.0, 0.0) and dog.z > 5
+    assert shared_words(captions, range(300)) == [] == shared_words(captions, [])
+    assert shared_words(captions, rng.permutation(300)[:60].tolist()) == [], "chosen by lot"
+
+
+def test_the_z_score_is_that_of_the_posterior_log_odds():
+    captions = ["red"] * 30 + ["blue"] * 70
+    (red,) = shared_words(captions, range(10, 35))  # 20 of 25 here, 10 of 75 elsewhere
+    prior = embeddings.PRIOR * 31 / 102
+    drawn = np.random.default_rng(0)
+    sides = [drawn.beta(yes + prior, no + embeddings.PRIOR - prior, 200_000) for yes, no in ((20, 5), (10, 65))]
+    apart = np.subtract(*(np.log(side / (1 - side)) for side in sides))
+    assert red.z == pytest.approx(apart.mean() / apart.std(), rel=0.05)
+
+
+def test_a_word_counts_once_a_caption_whatever_its_case():
+    found = shared_words(["Dog dog DOG"] * 9 + ["dog's dog", *["cat"] * 20], range(10))
+    assert [(each.word, each.share) for each in found] == [("dog", 1.0)]

@@ -4,17 +4,21 @@ import pytest
 
 from itmlab.models import DualEncoderConfig, build_model
 from itmlab.studies.kit.theme import title_and_subtitle
+from itmlab.studies.maps.attention import word_maps
 from itmlab.studies.maps.explorers import explore_attention, explore_embeddings
 from tests.studies.reading import controls, opened
 from tests.studies.small_maps import small_maps
 from tests.studies.small_world import small_set
 
 
+def attention_models():
+    captions = small_set(8).captions
+    return {name: build_model(DualEncoderConfig.tiny(), captions, seed=seed).eval() for seed, name in enumerate("ab")}
+
+
 @pytest.fixture(scope="module")
 def explorer():
-    data = small_set(8)
-    models = {name: build_model(DualEncoderConfig.tiny(), data.captions, seed=seed) for seed, name in enumerate("ab")}
-    return opened(explore_attention(models, data))
+    return opened(explore_attention(attention_models(), small_set(8)))
 
 
 def words(explorer):
@@ -36,6 +40,69 @@ def test_picture_word_checkpoint_and_kind_of_map_can_be_chosen(explorer):
     made["map"].value = "similarity"
     made["caption"].value = made["caption"].options[1][1]
     assert words(explorer)[1:] == ["there", "is", "a", "square", "that", "is", "white"]
+
+
+@pytest.fixture
+def attention(explorer):
+    """The explorer at its second picture, with nothing chosen."""
+    made = controls(explorer)
+    made["picture"].value, made["picture"].value = 0, 1
+    made["checkpoint"].value, made["map"].value = "all", "similarity"
+    return explorer
+
+
+def second(explorer) -> tuple[str, str]:
+    return title_and_subtitle(explorer.shown[1])
+
+
+def test_pointing_at_a_patch_lists_the_words_that_land_on_it_and_a_click_keeps_it(attention):
+    state = attention.live[0].state
+    before = second(attention)
+    state.hover = {"kind": "patches", "number": 0}
+    assert second(attention) == ("What lands on this patch", "row 1, column 1; a word's weight there")
+    state.hover = {}
+    assert second(attention) == before
+    state.click = {"kind": "patches", "number": 0}
+    state.hover = {"kind": "patches", "number": 5}
+    state.hover = {}
+    controls(attention)["checkpoint"].value = "b"
+    assert second(attention)[1].startswith("row 1, column 1;")
+
+
+def test_the_weights_of_a_patch_are_those_of_the_maps(attention):
+    attention.live[0].state.hover = {"kind": "patches", "number": 3}
+    data, runs = small_set(8), attention_models()
+    expected = {
+        name: {each.word: each.weights.flat[3] for each in word_maps(run, data.images[1], data.captions[2])}
+        for name, run in runs.items()
+    }
+    said = [annotation.text for annotation in attention.shown[1].layout.annotations]
+    assert said[:2] == ["a", "b"] and len(said) == 2 + 3 * len(expected["a"])
+    for word, *weights in zip(said[2::3], said[3::3], said[4::3], strict=True):
+        assert weights == [f"<b>{expected[name][word]:.2f}</b>" for name in "ab"]
+
+
+def test_pointing_at_a_word_shows_its_map_larger_and_a_click_chooses_it(attention):
+    state = attention.live[0].state
+    state.hover = {"kind": "words", "number": 1}
+    (word,) = {note.text for note in attention.shown[1].layout.annotations} - {"<b>a</b>", "<b>b</b>"}
+    assert second(attention)[0] == f"Where “{word}” lands" and len(words(attention)) == 8
+    state.click = {"kind": "words", "number": 1}
+    assert controls(attention)["word"].value == 1 and words(attention)[1::2] == [word, word]
+    assert second(attention)[0] == "What lands on this patch"
+
+
+def test_a_word_that_only_an_older_page_shows_is_no_word(attention):
+    state = attention.live[0].state
+    state.hover = {"kind": "words", "number": 40}
+    state.click = {"kind": "words", "number": 40}
+    assert controls(attention)["word"].value == -1 and second(attention)[0] == "What lands on this patch"
+
+
+def test_every_word_and_every_patch_can_be_pointed_at(attention):
+    marks = {trace.legendgroup: list(trace.customdata) for trace in attention.shown[0].data}
+    patches = len(marks["patches"]) // 2
+    assert marks == {"patches": [*range(patches)] * 2, "words": [0, 1, 2] * 2}
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +157,27 @@ def test_pointing_shows_a_picture_until_the_pointer_leaves(space):
 def test_marks_that_stand_for_nothing_are_pointed_at_in_vain(space):
     space.live[0].state.hover = space.live[0].state.click = {"kind": ""}
     assert title(space) == "Picture image 3" and space.controls[0].value == 3
+
+
+def test_a_lasso_shows_what_its_points_share_until_it_is_gone(space):
+    state, data = space.live[0].state, small_set()
+    white = [index for index, caption in enumerate(data.captions) if "white" in caption]
+    state.lasso = [{"kind": "captions", "number": index} for index in white] + [{"kind": ""}]
+    said = [note.text for note in space.shown[1].layout.annotations]
+    assert title(space) == "What they share" and "<b>white</b>" in said
+    pictures = len(set(data.image_of_caption[white].tolist()))
+    assert title_and_subtitle(space.shown[1])[1] == f"{len(white)} captions of {pictures} pictures in the lasso"
+    state.hover = {"kind": "pictures", "number": 4}
+    assert title(space) == "Picture image 4"
+    state.hover = {}
+    assert title(space) == "What they share"
+    state.lasso = []
+    assert title(space) == "Picture image 3"
+
+
+def test_a_lasso_around_pictures_takes_all_their_captions(space):
+    space.live[0].state.lasso = [{"kind": "pictures", "number": 2}]
+    assert "2 captions of 1 pictures" in title_and_subtitle(space.shown[1])[1]
 
 
 def test_the_slider_moves_both_figures(space):

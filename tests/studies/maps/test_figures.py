@@ -5,13 +5,15 @@ import pytest
 import torch
 
 from itmlab.studies.maps.attention import AttentionMap
-from itmlab.studies.maps.embeddings import BatchNeighbourhood
+from itmlab.studies.maps.embeddings import BatchNeighbourhood, SharedWord
 from itmlab.studies.maps.figures import (
     draw_attention_maps,
     draw_batch_neighbourhood,
     draw_pointing_bars,
     draw_projection,
+    draw_shared_words,
     draw_similarities,
+    draw_words_on_patch,
 )
 from tests.studies.reading import words
 
@@ -33,6 +35,43 @@ def test_a_long_sentence_is_broken_into_lines_below_each_other(pictures):
     assert len({image.y for image in figure.layout.images}) == 3
     lowest = max(image.y + image.sizey for image in figure.layout.images)
     assert lowest <= figure.layout.yaxis.range[0]
+
+
+def test_a_patch_of_a_finer_grid_is_the_one_in_the_same_place(pictures):
+    coarse = AttentionMap(np.arange(4.0).reshape(2, 2), "dog", pictures[0])
+    fine = AttentionMap(np.arange(16.0).reshape(4, 4), "dog", pictures[0])
+    figure = draw_words_on_patch({"coarse": [coarse], "fine": [fine]}, 3)
+    assert words(figure) == ["coarse", "fine", "dog", "<b>3.00</b>", "<b>15.00</b>"]
+
+
+def test_the_words_that_land_most_on_a_patch_are_listed_first_and_no_more_than_fit(pictures):
+    rows = {
+        name: [AttentionMap(np.full((2, 2), sign * n), str(n), pictures[0]) for n in range(12)]
+        for name, sign in (("one", -1.0), ("last", 1.0))
+    }
+    assert words(draw_words_on_patch(rows, 0))[2::3] == ["11", "10", "9", "8", "7", "6", "5", "4"]
+    assert words(draw_words_on_patch({"one": []}, 0)) == []
+
+
+def test_marks_for_the_pointer_lie_on_what_they_stand_for(pictures):
+    rows = {"FNE": maps(pictures[0], ["dog", "cat"])}
+    figure = draw_attention_maps(rows, title="t", numbers=[4, 7])
+    patches, found = figure.data
+    picture, *heats = figure.layout.images
+    assert list(found.customdata) == [4, 7] and list(patches.customdata) == list(range(16))
+    assert list(found.x) == [heat.x + heat.sizex / 2 for heat in heats]
+    inside = [picture.x < x < picture.x + picture.sizex for x in patches.x]
+    assert all(inside) and patches.x[5] == patches.x[1] and patches.y[5] == patches.y[6] > patches.y[1]
+    assert draw_attention_maps(rows, title="t").data == ()
+
+
+def test_what_captions_share_is_drawn_as_two_bars_a_word(pictures):
+    shared = [SharedWord("dog", 0.75, 0.1, 4.0), SharedWord("<b>", 0.5, 0.0, 3.0)]
+    figure = draw_shared_words(shared, [pictures[0]] * 12, subtitle="s")
+    widths = [shape.x1 - shape.x0 for shape in figure.layout.shapes]
+    assert widths[1] / widths[0] == pytest.approx(0.1 / 0.75) and widths[3] == 0
+    assert words(figure)[1:] == ["<b>dog</b>", "75 %, 10 %", "<b>&lt;b&gt;</b>", "50 %, 0 %"]
+    assert len(figure.layout.images) == 9 and "No word stands out." in words(draw_shared_words([], []))
 
 
 def test_an_outline_changes_only_its_own_word(pictures):

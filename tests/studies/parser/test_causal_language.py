@@ -13,6 +13,7 @@ from itmlab.metrics.perplexity import SHIPPED
 from itmlab.scenes import load
 from itmlab.studies.parser import causal_language
 from itmlab.studies.parser.causal_language import save_causal_language, train_causal_language
+from tests.refusals import refused
 
 CAPTIONS = ["a dog runs on the grass", "two dogs are next to a tree", "a man rides a horse", "the red car"] * 20
 
@@ -63,6 +64,12 @@ def test_the_command_writes_the_model_and_how_it_was_made(tmp_path, monkeypatch,
     assert made["epochs"] == 1 and made["captions"] > 100 and made["perplexity_of_test_captions"]["corpus"] > 1
     assert "perplexity of" in capsys.readouterr().out
     assert fluency(["a dog"], str(tmp_path / "small")).perplexity.isfinite().all()
+
+
+def test_a_folder_of_another_model_is_not_written_over(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    refused("config.json: itmlab did not write this file", causal_language.main, tmp_path, epochs=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["config.json"]
 
 
 def test_the_shipped_one_is_small_and_is_found_by_name(tmp_path, monkeypatch):

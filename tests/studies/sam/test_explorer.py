@@ -17,8 +17,12 @@ def words(explorer):
     return [annotation.text for annotation in explorer.shown[0].layout.annotations]
 
 
+def heading_texts(explorer):
+    return [text for text in words(explorer) if "@" in text]
+
+
 def headings(explorer):
-    return [text.partition("</b>")[0].removeprefix("<b>") for text in words(explorer) if "@" in text]
+    return [text.partition("</b>")[0].removeprefix("<b>") for text in heading_texts(explorer)]
 
 
 def test_a_typed_sentence_finds_pictures_by_two_models(explorer):
@@ -55,10 +59,20 @@ def test_a_picture_finds_captions(explorer):
     assert len(explorer.shown[0].layout.images) == 1 and "<b>written for it</b>" in words(explorer)
 
 
+def test_each_model_says_how_much_the_other_found_too(explorer):
+    controls(explorer)["k"].value = 10
+    retrieved = small_retrievals()
+    found = [set(retrieved.of_sentence(name, "a red square", k=10).index.tolist()) for name in "ab"]
+    share = 10 * len(found[0] & found[1])
+    assert 0 < share < 100
+    for other, text in zip("ba", heading_texts(explorer), strict=True):
+        assert f"also by {other} {share} %" in text
+
+
 def test_one_model_twice_is_shown_once(explorer):
     made = controls(explorer)
     made["and"].value = "a"
-    assert headings(explorer) == ["a"]
+    assert headings(explorer) == ["a"] and "also" not in heading_texts(explorer)[0]
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,17 @@ def test_the_hardest_alone_and_one_caption_alone(made):
     torch.testing.assert_close(only.scores[1], one.scores[1][sum(map(len, one.negatives[:2])) :][: len(only)])
 
 
+def test_some_at_random_are_of_their_caption_and_any_may_come(made):
+    one = made["tags"]
+    for number in (1, 2):
+        found = one.at_random(number, seed=3)
+        for few, row in zip(found.negatives, one.negatives, strict=True):
+            assert few == [each for each in row if each in few] and len(few) == min(number, len(row))
+        assert found.negatives == one.at_random(number, seed=3).negatives and found.captions == one.captions
+    places = {one.negatives[0].index(one.at_random(seed=seed).negatives[0][0]) for seed in range(200)}
+    assert places == set(range(len(one.negatives[0])))
+
+
 def test_the_same_seed_makes_the_same_and_another_does_not(data, model):
     captions = [3, 8, 12]
     first, again, other = (

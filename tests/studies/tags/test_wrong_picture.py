@@ -1,0 +1,146 @@
+"""What is told beside the right picture and beside a wrong one: counted by hand, and of a model that knows colours."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.nn import functional
+
+from itmlab.scenes import load
+from itmlab.studies.tags import SyntheticNegatives, masked_words, replaced_phrases, wrong_picture, wrong_pictures
+from itmlab.studies.tags.word_accuracy import KINDS
+from itmlab.text import WordMasking
+from itmlab.text.alignment import token_characters
+from tests.refusals import refused
+from tests.studies.colour_cross_encoder import NAMES, ColourCrossEncoder, judging_set
+from tests.studies.small_cross_encoder import small_cross_encoder
+from tests.studies.tags.test_word_accuracy import recoloured, shortest_kind
+
+
+@given(st.integers(2, 40), st.integers(0, 2**40))
+def test_every_picture_has_another_and_is_another_once(count, seed) -> None:
+    found = wrong_pictures(count, seed)
+    assert sorted(found.tolist()) == list(range(count)) and not (found == torch.arange(count)).any()
+    assert found.equal(wrong_pictures(count, seed))
+
+
+def test_one_picture_alone_is_refused() -> None:
+    refused("1 pictures have no other", wrong_pictures, 1)
+
+
+# A model that knows the picture's colour and nothing else.
+
+
+class Fills(ColourCrossEncoder):
+    """Fills every mask with the colour of the picture."""
+
+    def forward(self, tokens, token_mask, regions, *, heads=("itm",), positions=None):
+        if "mlm" not in heads:
+            return super().forward(tokens, token_mask, regions, heads=heads)
+        own = self.names[regions.values[:, 0, 0]][:, None].expand(tokens.shape)
+        return SimpleNamespace(mlm=functional.one_hot(own, len(self.tokenizer)).float()[positions])
+
+
+@pytest.fixture(scope="module")
+def squares():
+    data = judging_set()
+    return data, Fills(data.captions)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_masked_colour_is_seen_in_the_right_picture_only(squares, seed) -> None:
+    data, model = squares
+    found = masked_words(model, data, probability=1.0, seed=seed)
+    alike = (wrong_pictures(8, seed) % 4 == torch.arange(8) % 4).float().mean().item()
+    assert found["attribute"].right.percent == 100 and found["attribute"].right.of == 16
+    assert found["attribute"].wrong.percent == pytest.approx(100 * alike)
+    assert found["attribute"].gap == pytest.approx(100 - 100 * alike)
+    assert found["object"].right.count == found["object"].wrong.count == 0 and found["object"].right.of == 16
+    assert found["relation"].right.of == 0 and found["all"].right.count == 16
+    assert str(found["all"]) == f"right picture {found['all'].right}, wrong picture {found['all'].wrong}"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_replaced_colour_is_told_beside_the_right_picture_only(squares, seed) -> None:
+    data, model = squares
+    made, other = [], {name: NAMES[(at + 1) % 4] for at, name in enumerate(NAMES)}
+    for caption in range(16):
+        negative = recoloured(data, caption, other[NAMES[caption // 2 % 4]])
+        made.append([replace(negative, truth=(False, None, True)[caption % 3])])
+    found = replaced_phrases(
+        model, data, SyntheticNegatives(data, "recoloured", tuple(range(16)), made, None), seed=seed
+    )
+    false = [caption // 2 for caption in range(0, 16, 3)]
+    wrong = wrong_pictures(8, seed)
+    assert (found.right.count, found.right.of) == (6, 6)  # of those that are surely false
+    assert found.wrong.count == sum(int(wrong[image] % 4 == image % 4) for image in false)
+
+
+def test_without_a_world_nothing_is_known_to_be_false(squares) -> None:
+    data, model = squares
+    made = SyntheticNegatives(data, "recoloured", (0,), [[recoloured(data, 0, "blue")]], None)
+    refused("no sentence is known to be false", replaced_phrases, model, data, made)
+
+
+# A model with weights of its own, asked for one sentence at a time.
+
+
+@pytest.fixture(scope="module")
+def scenes(tmp_path_factory):
+    data = load(images=5, cache=tmp_path_factory.mktemp("scenes"))
+    return data, small_cross_encoder(data.captions)
+
+
+def one_alone(model, data, image, ids, head):
+    with torch.no_grad():
+        parts = model.prepare_images([data.images[image]])
+        said = model(torch.tensor([ids]), torch.ones(1, len(ids)), heads=(head,), **parts)
+    return getattr(said, head)[0]
+
+
+def test_masked_words_are_those_of_asking_one_by_one(scenes) -> None:
+    data, model = scenes
+    chosen, other = [0, 3, 7, 12, 24], wrong_pictures(5, 4)
+    counts = {kind: [0, 0, 0] for kind in ("all", *KINDS)}
+    generator, encode = torch.Generator().manual_seed(4), model.tokenizer.backend_tokenizer.encode
+    for caption in chosen:
+        graph, image = data.world.graphs[caption], int(data.image_of_caption[caption])
+        letters = token_characters(data.captions[caption], graph.tokens)
+        hidden = [letters[one.span.start] for one in WordMasking(0.5)(graph, generator=generator)]
+        piece = encode(data.captions[caption])
+        asked = [
+            at
+            for at, (start, end) in enumerate(piece.offsets)
+            if any(first < end and last > start for first, last in hidden)
+        ]
+        ids = [model.tokenizer.mask_token_id if at in asked else one for at, one in enumerate(piece.ids)]
+        told = [one_alone(model, data, beside, ids, "mlm").argmax(1) for beside in (image, int(other[image]))]
+        for at in asked:
+            for kind in ("all", shortest_kind(data, caption, *piece.offsets[at])):
+                counts[kind][0] += 1
+                for which in (0, 1):
+                    counts[kind][1 + which] += int(told[which][at] == piece.ids[at])
+    found = masked_words(model, data, chosen, probability=0.5, seed=4)
+    assert {kind: [one.right.of, one.right.count, one.wrong.count] for kind, one in found.items()} == counts
+    assert counts["all"][0] > 10
+
+
+def test_replaced_phrases_are_rules_that_the_world_calls_false(scenes, monkeypatch) -> None:
+    data, model = scenes
+    asked = []
+
+    def match(images, sentences):
+        asked.append((images, sentences))
+        return torch.zeros(len(images))
+
+    monkeypatch.setattr(wrong_picture, "matching", lambda run, data: match)
+    found = replaced_phrases(model, data, seed=2)
+    (right, captions), (again, made), (wrong, _), _ = asked
+    assert right == again and 10 < len(made) <= 25 and found.right.of == found.wrong.of == len(made)
+    assert all(caption in data.captions and caption != one for caption, one in zip(captions, made, strict=True))
+    assert all(data.world.entails(image, one) is False for image, one in zip(right, made, strict=True))
+    assert all(wrong_pictures(5, 2)[image] == one for image, one in zip(right, wrong, strict=True))
+    assert found.right.count == 0  # ties count against the model
