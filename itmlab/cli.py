@@ -6,6 +6,7 @@ so that help is quick.
 
 import json
 import os
+import subprocess
 import sys
 import warnings
 from contextlib import nullcontext
@@ -15,9 +16,10 @@ from typing import Annotated, Any
 import typer
 
 from . import workbench
+from .book import book
 from .data.faults import one_line
 from .errors import ItmlabError
-from .storage import atomic_file, refuse_foreign, unusable
+from .storage import atomic_file, build_once, refuse_foreign, unusable, write_bytes
 from .workbench import Force, Words
 
 # Options that several commands share.
@@ -76,28 +78,92 @@ def train(
     print(f"{done.directory}: {json.dumps(done.history[-1]) if done.history else 'no line of history yet'}")
 
 
-DRAWN_FOR = {"detector": 90_002, "towers": 90_003, "marks": 90_001}  # seeds of scenes that no data set has
+# Seeds of scenes that no data set has; ViT, BERT and UNITER learn from the same pictures, drawn once.
+DRAWN_FOR = {"detector": 90_002, "towers": 90_003, "uniter": 90_003, "marks": 90_001}
+DRAWN = {"detector": 10_000, "towers": 24_000, "uniter": 24_000}
 
 
 def pretrain(
-    part: Annotated[str, typer.Argument(metavar="PART", help="detector (of scenes' regions), or towers (ViT, BERT).")],
+    part: Annotated[
+        str,
+        typer.Argument(metavar="PART", help="detector (of scenes' regions), towers (ViT, BERT), uniter; or all."),
+    ],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A folder; what was begun in it is gone on with.")],
-    images: Annotated[int, typer.Option(help="Pictures to draw and learn from, of each edition.")] = 10_000,
+    images: Annotated[
+        int | None,
+        typer.Option(help="Pictures to draw and learn from: 24,000, and 10,000 of each edition for the detector."),
+    ] = None,
+    edition: Annotated[str | None, typer.Option(help="rich or classic; the detector learns from both.")] = None,
 ) -> None:
-    """Learn what tiny recipes begin with, on drawn pictures of other seeds: the detector, or a ViT and a BERT."""
+    """Learn what tiny recipes begin with, on drawn pictures of other seeds, and say how good it is on more of them.
+
+    "all" learns everything that ships anew, each from what was learnt before it; it is then in OUT/shipped.
+    """
     from .scenes import load
     from .scenes.scene import EDITIONS
 
+    if part == "all":
+        return learn_all_that_ships(out)
+    if part not in DRAWN:
+        raise ItmlabError(f"no part {part!r}", where="pretrain", remedy=f"{', '.join(DRAWN)} or all")
+    images = DRAWN[part] if images is None else images
+    drawn = [f"images={images}", *([f"edition={edition}"] if edition else [])]
     if part == "towers":
-        return train(out, recipe=part, option=[f"images={images}", f"seed={DRAWN_FOR[part]}"])
-    if part != "detector":
-        raise ItmlabError(f"no part {part!r}", where="pretrain", remedy="detector or towers")
+        return train(out, recipe=part, option=[*drawn, f"seed={DRAWN_FOR[part]}"])
+    if part == "uniter":
+        train(out, recipe="uniter_pretraining+regions", option=[*drawn, f"seed={DRAWN_FOR[part]}"])
+        return print_what_is_seen(out, [f"images={max(images // 40, 2)}", *drawn[1:], f"seed={DRAWN_FOR['marks']}"])
     from .scenes.detector import WEIGHTS, labelled, learn_to_detect, marks
 
     model = learn_to_detect(out, [load(images=images, seed=DRAWN_FOR[part], edition=one) for one in EDITIONS])
     held_out = {one: load(images=max(images // 8, 1), seed=DRAWN_FOR["marks"], edition=one) for one in EDITIONS}
     found = {edition: marks(model, *labelled(data, model.asked)) for edition, data in held_out.items()}
     print(f"{out / WEIGHTS}: per cent right on pictures held out, {json.dumps(found)}")
+
+
+# The runs that ship, each after the one that it begins with.
+SHIPPED = ("towers", "vit_dual_encoder", "region_dual_encoder", "uniter_pretraining", "uniter", "tags", "tags_dc")
+SHIPPED += ("uniter_pretraining+regions", "triplet", "hardest_memory", "sam", "fne")
+PARTS = {"towers": "towers", "uniter_pretraining+regions": "uniter"}
+
+
+def learn_all_that_ships(out: Path) -> None:
+    """Each stage in a process of its own, for which what ships is what the stages before it have left."""
+    runs, shipped = out / "runs", out / "shipped"
+    detector = shipped / "pretrained_detector" / "scenes.safetensors"
+
+    def stage(module: str, *words: str | Path) -> None:
+        print(f"python -m {module} {' '.join(map(str, words))}", flush=True)
+        environment = os.environ | {"ITMLAB_WEIGHTS": str(shipped.resolve())}
+        done = subprocess.run([sys.executable, "-m", module, *map(str, words)], env=environment)
+        if done.returncode:
+            raise typer.Exit(done.returncode)
+
+    if not detector.is_file():
+        stage("itmlab", "pretrain", "detector", runs / "detector")
+        write_bytes(detector, (runs / "detector" / "detector.safetensors").read_bytes())
+    language = "itmlab.studies.parser.causal_language"
+    build_once(shipped / "pretrained_language" / "scenes", lambda folder: stage(language, folder, "--data", "scenes"))
+    for name in SHIPPED:
+        home = shipped / "pretrained" / name
+        if not home.is_dir():
+            begun = (
+                ["pretrain", PARTS[name], runs / name] if name in PARTS else ["train", runs / name, "--recipe", name]
+            )
+            stage("itmlab", *begun)
+            build_once(home, lambda folder, run=runs / name: stage("itmlab", "export", run, folder))
+
+
+def print_what_is_seen(run: Path, drawn: list[str]) -> None:
+    """What a cross-encoder tells on pictures held out, and what of it beside wrong ones."""
+    from .studies.tags import masked_words, replaced_phrases
+
+    opened = open_run(str(run))
+    held_out = load_data("scenes", None, drawn, False, read_by=opened.recipe)
+    print(f"{run}: on {len(held_out)} pictures held out")
+    for kind, both in masked_words(opened, held_out).items():
+        print(f"  masked words, {kind}: {both}")
+    print(f"  captions told from sentences with a replaced phrase: {replaced_phrases(opened, held_out)}")
 
 
 def evaluate(
@@ -275,12 +341,14 @@ def open_run(run: str) -> Any:
 def load_data(
     name: str, root: Path | None, options: Words, skip_faults: bool, *, read_by: Any = None, split: str = "all"
 ) -> Any:
-    """The data set that these options name; `scenes` with the regions that a recipe or model asks for."""
+    """The data set that these options name; `scenes` in the edition and with the regions that a recipe asks for."""
     from .data import load
 
-    given = pairs(options, "--option")
+    given, asked = pairs(options, "--option"), getattr(read_by, "data", None)
     if name == "scenes" and getattr(getattr(read_by, "model", read_by), "visual", "pictures") == "regions":
-        given = {"regions": read_by.data.regions if hasattr(read_by, "data") else True, **given}
+        given = {"regions": asked.regions if asked else True, **given}
+    if name == "scenes" and asked:
+        given = {"edition": asked.edition, **given}
     data = load(name, root, on_fault="skip" if skip_faults else "error", **given)
     return data if split == "all" else data.split(split)
 
@@ -337,6 +405,7 @@ for command in (
     parse,
     negatives,
     workbench.figures,
+    book,
     workbench.doctor,
 ):
     app.command()(command)

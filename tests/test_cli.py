@@ -7,15 +7,19 @@ import shutil
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 from PIL import Image
 from safetensors import safe_open
 from typer.testing import CliRunner
 
+from itmlab import cli, recipes
 from itmlab.cli import app, main
 from itmlab.data import load
 from itmlab.errors import ItmlabError
+from itmlab.recipes.recipe import Recipe
+from itmlab.runs.checkpoint import shipped_names
 from itmlab.synthesis import read_negatives
 from itmlab.text import SceneGraph
 from tests.refusals import room_for
@@ -328,3 +332,50 @@ def test_negatives_are_refilled_by_the_model_that_ships(tmp_path) -> None:
     assert found.header["model"] == "tags" and found.header["options"]["implied"] is True
     made = [one for row in found.negatives.values() for one in row]
     assert made and all(one.score is not None and one.fluency > 1 for one in made)
+
+
+def test_pretraining_uniter_ends_with_what_it_sees(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setitem(recipes.STAGES["tiny"], "uniter_pretraining", (2e-3, 2, 8, 1))
+    asked = ("pretrain", "uniter", tmp_path / "run", "--images", 40, "--edition", "classic")
+    first = command(*asked)
+    assert first.exit_code == 0, first.output
+    told = first.stdout.partition("on 2 pictures held out\n")[2].splitlines()
+    kinds = ("all", "object", "attribute", "relation", "other")
+    wanted = [*(f"masked words, {kind}" for kind in kinds), "captions told from sentences with a replaced phrase"]
+    assert [line.strip().partition(": right picture ")[0] for line in told] == wanted
+    assert all(", wrong picture " in line for line in told)
+    assert json.loads((tmp_path / "run" / "data.json").read_text())["splits"]["train"] == 34  # of 40
+    assert Recipe.load(tmp_path / "run" / "recipe.json").name == "uniter_pretraining"
+    before = (tmp_path / "run" / "model.safetensors").read_bytes()
+    assert command(*asked).stdout == first.stdout  # nothing is left to learn
+    assert (tmp_path / "run" / "model.safetensors").read_bytes() == before
+
+
+def test_an_unknown_part_to_pretrain_is_one_line(tmp_path) -> None:
+    found = command("pretrain", "oscar", tmp_path / "run")
+    assert isinstance(found.exception, ItmlabError) and "detector, towers or uniter" in str(found.exception)
+
+
+def test_all_that_ships_is_learnt_in_an_order_in_which_nothing_begins_with_what_is_not_yet_there(tmp_path, monkeypatch):
+    """Each stage is its own process; here the processes are played: they leave a file where a run would lie."""
+    told: list[list[str]] = []
+
+    def played(words, env):
+        given, folder = words[3:], Path(next(word for word in reversed(words) if str(tmp_path) in word))
+        told.append(given)
+        assert env["ITMLAB_WEIGHTS"] == str(tmp_path / "shipped")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "detector.safetensors").write_bytes(b"weights")
+        return subprocess.CompletedProcess(words, 0)
+
+    monkeypatch.setattr(cli.subprocess, "run", played)
+    assert command("pretrain", "all", tmp_path).exit_code == 0
+    learnt = [Path(given[2] if given[0] == "pretrain" else given[1]).name for given in told if given[0] != "export"]
+    runs = [name for name in learnt if name in shipped_names()]
+    assert learnt[0] == "detector" and sorted(runs) == shipped_names()
+    for at, name in enumerate(runs):
+        assert recipes.get(name).start in (None, *runs[:at]), name
+    assert sorted(path.name for path in (tmp_path / "shipped" / "pretrained").iterdir()) == shipped_names()
+    count = len(told)
+    assert command("pretrain", "all", tmp_path).exit_code == 0 and len(told) == count  # it is all there

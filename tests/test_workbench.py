@@ -3,13 +3,15 @@
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
+import typer
 
 from itmlab import workbench
 from itmlab.storage import refuse_foreign
-from itmlab.workbench import TOUR, Stop, summary, tour
+from itmlab.workbench import TOUR, Stop, how_far, summary, tour
 from tests.refusals import refused
 
 SAVE = """
@@ -26,6 +28,7 @@ DIES = "import os; os._exit(1)"
 def notebooks(tmp_path, monkeypatch):
     """Makes notebooks by name and source, in a folder beside which their figures are written."""
     monkeypatch.setenv("ITMLAB_FIGURES", str(tmp_path / "figures"))
+    monkeypatch.setattr(workbench, "SECONDS_BETWEEN_LINES", 600.0)  # only what is done is said
 
     def make(**sources: str) -> list[Path]:
         for name, source in sources.items():
@@ -69,6 +72,50 @@ def test_what_fails_hangs_or_dies_is_said_and_the_tour_goes_on(notebooks, tmp_pa
     assert {path.name for path in (tmp_path / "out").iterdir()} == {path.name for path in paths}
 
 
+def test_something_moves_while_a_notebook_runs(notebooks, tmp_path, monkeypatch):
+    monkeypatch.setattr(workbench, "SECONDS_BETWEEN_LINES", 0.5)
+    said: list[str] = []
+    tour(notebooks(slow="import time; time.sleep(3)"), tmp_path / "out", say=said.append)
+    moving = [line for line in said if line.startswith("  … ")]
+    assert len(moving) >= 3 and moving[-1].startswith("  … slow: cell 1 of 1, about ")
+
+
+@pytest.mark.parametrize(
+    ("told", "done", "began", "said"),
+    [
+        ("**How long it takes.** About 20 seconds on two cores.", 0, 0, "cell 1 of 4, about 20 s left"),
+        ("**How long it takes.** About half a minute, nothing more.", 1, 2, "cell 2 of 4, about 22 s left"),
+        ("**How long it takes.** A minute on two cores, a minute.", 2, 90, "cell 3 of 4, about 90 s left"),
+        ("**How long it takes.** About three minutes on two cores.", 0, 0, "cell 1 of 4, about 180 s left"),
+        ("No word of it", 4, 100, "cell 4 of 4, about 0 s left"),
+    ],
+)
+def test_the_time_left_is_what_a_notebook_says_or_what_it_took_so_far(told, done, began, said, monkeypatch):
+    cells = [nbformat.v4.new_markdown_cell(told), *[nbformat.v4.new_code_cell("1")] * 4]
+    client = SimpleNamespace(nb=SimpleNamespace(cells=cells), code_cells_executed=done)
+    monkeypatch.setattr(time, "monotonic", lambda: 1000.0)
+    assert how_far(client, 1000.0 - began) == said
+
+
+def test_a_workshop_is_prepared_as_in_a_room_without_network(notebooks, tmp_path, monkeypatch, capsys):
+    for name in workbench.WITHOUT_NETWORK:  # put back afterwards
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
+    fetches = """
+import os, urllib.request
+assert os.environ["HF_HUB_OFFLINE"] == "1"
+urllib.request.urlopen("http://example.org", timeout=5)
+"""
+    found = notebooks(fetches=fetches, works="1")
+    monkeypatch.setattr(workbench, "find_notebooks", lambda only: found)
+    monkeypatch.setattr("itmlab.data.load", lambda name: None)
+    with pytest.raises(typer.Exit):
+        workbench.run_tour(only=None, out=tmp_path / "out", jobs=1, workshop=True, profile="quick", force=False)
+    said = capsys.readouterr().out
+    assert "URLError" in said and "fetches: FAILED" in said and "works: done" in said
+    assert (tmp_path / "cache" / "lab").is_dir()
+
+
 def test_an_interrupted_tour_ends_its_kernels(notebooks, tmp_path):
     def interrupt(line: str) -> None:
         if "works" in line:
@@ -86,3 +133,19 @@ def test_the_table_has_a_line_for_each_notebook_and_the_time_that_passed_in_all(
     lines = summary([Stop("00_one", 61.4, None, 3), Stop("01_two", 2.0, "error", 1)], tmp_path, 61.6).splitlines()
     assert lines[1].split() == ["00_one", "passed", "61", "3"] and lines[2].split() == ["01_two", "FAILED", "2", "1"]
     assert lines[3].split() == ["all", "(wall", "time)", "62", "4"] and lines[5].endswith(str(tmp_path))
+
+
+def test_lab_of_an_installed_wheel_opens_copies_that_stay_the_readers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(workbench, "project_directory", lambda: None)
+    called = []
+    monkeypatch.setattr(workbench.subprocess, "call", lambda command, **options: called.append((command, options)) or 0)
+    first = tmp_path / "notebooks" / "00_start_here.ipynb"
+    for _ in range(2):
+        with pytest.raises(typer.Exit):
+            workbench.lab(SimpleNamespace(args=["--no-browser"]))
+        first.write_text("mine")
+    assert [command[-2:] for command, _ in called] == [[str(first), "--no-browser"]] * 2
+    assert called[0][1]["cwd"] == first.parent and len(list(first.parent.iterdir())) == len(workbench.find_notebooks())
+    assert first.read_text() == "mine"

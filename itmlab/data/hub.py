@@ -56,8 +56,15 @@ def load_hub(
         decode = decodes(verify, len(rows))
         return each_checked(rows, lambda row: _check_cell(all_pictures.cell(row), folder, decode))
 
+    def cells(column: str) -> list[Any]:
+        try:
+            return list(table[column])
+        except Exception as error:  # Arrow takes bytes of any kind for text, until they are read
+            what = f"the column {column!r} cannot be read ({one_line(error, 120)})"
+            raise ItmlabError(what, where=faults.name) from None
+
     return assemble(
-        _entries(places, faults, *(None if column is None else list(table[column]) for column in columns.values())),
+        _entries(places, faults, *(None if column is None else cells(column) for column in columns.values())),
         faults,
         pictures=all_pictures.select,
         check=check,

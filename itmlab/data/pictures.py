@@ -299,7 +299,11 @@ class Pictures(Sequence[Image.Image]):
 
     def cell(self, index: int) -> dict[str, bytes | str | None]:
         """The picture as stored: {"bytes", "path"}, one of which may be None."""
-        return self._table[int(self._rows[index])][self._column]
+        row = int(self._rows[index])
+        try:
+            return self._table[row][self._column]
+        except UnicodeDecodeError:  # Arrow takes bytes of any kind for text, until they are read
+            raise ItmlabError("what should be text is not UTF-8", where=f"row {row} of {self._column!r}") from None
 
     def select(self, indices: Sequence[int]) -> "Pictures":
         """These pictures in this order, still undecoded."""

@@ -17,8 +17,24 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ..errors import ItmlabError, named
-from ..storage import NO_SEAL, ordinary, read_json, read_sealed, unusable, write_json, write_sealed
-from ..text.tokens import as_plain_text, encode_captions, load_tokenizer, save_tokenizer
+from ..storage import (
+    NO_SEAL,
+    ordinary,
+    read_json,
+    read_sealed,
+    refuse_foreign_files,
+    unusable,
+    write_json,
+    write_sealed,
+)
+from ..text.tokens import (
+    NAMES_FILE,
+    VOCABULARY_FILE,
+    as_plain_text,
+    encode_captions,
+    load_tokenizer,
+    save_tokenizer,
+)
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -29,6 +45,7 @@ if TYPE_CHECKING:
 # One a picture, given the picture and what resizes it; `data.batches.Augmentation` makes them in training.
 Changes = Sequence[Callable[..., "Image"]] | None
 CONFIG_FILE, WEIGHTS_FILE = "config.json", "model.safetensors"
+MODEL_FILES = (CONFIG_FILE, VOCABULARY_FILE, NAMES_FILE, WEIGHTS_FILE)
 
 
 class CutCaptions(UserWarning):
@@ -66,10 +83,13 @@ class Model(nn.Module):
                 warnings.warn(f"captions: {what}", CutCaptions, stacklevel=2)
         return tokens
 
-    def save(self, directory: str | Path, *, dtype: Literal["float32", "float16"] = "float32") -> None:
+    def save(
+        self, directory: str | Path, *, dtype: Literal["float32", "float16"] = "float32", force: bool = False
+    ) -> None:
         """Write the model, each file atomically and the weights last; float16 halves the file and rounds them.
 
-        Weights that are not finite in `dtype` are an ItmlabError before anything is written.
+        Weights that are not finite in `dtype` are an ItmlabError before anything is written; so are files of these
+        names that are no model of itmlab's, unless `force`.
         """
         from safetensors.torch import save
 
@@ -82,6 +102,7 @@ class Model(nn.Module):
         }
         if spoilt := not_finite(weights):
             raise ItmlabError(f"weights not finite as {dtype}: {listed(spoilt)}", where=str(directory))
+        refuse_foreign_files(directory, MODEL_FILES, '"maximum_tokens": ', force=force)
         write_json(directory / CONFIG_FILE, self.config.to_dict())
         save_tokenizer(self.tokenizer, directory)
         write_sealed(directory / WEIGHTS_FILE, save(weights, metadata={"sha256": NO_SEAL}))

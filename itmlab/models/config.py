@@ -360,6 +360,11 @@ class OscarDualEncoderConfig(CrossEncoderConfig):
     matcher_dropout: float = field(default=0.4, metadata=LATER)
 
     @property
+    def dimension(self) -> int:
+        """The length of its global features, which a memory holds."""
+        return self.hidden
+
+    @property
     def compares_parts(self) -> bool:
         """Whether regions are compared with words, and not one feature with one."""
         return self.matcher is not None

@@ -7,12 +7,13 @@ separately. A matcher of SGRAF above it compares what it makes of regions and of
 """
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from torch import Tensor
 
 from .base import Changes
-from .config import OscarDualEncoderConfig
+from .config import CrossEncoderConfig, OscarDualEncoderConfig
 from .cross_encoder import CrossEncoder
 from .encoded import Encoded, masked_mean, unit
 from .fragment import masked_units
@@ -45,6 +46,15 @@ class OscarDualEncoder(ComparesParts):
         weights = tower.state_dict()
         model.tower.load_state_dict({name: weights[name] for name in model.tower.state_dict()})
         return model.train(tower.training)
+
+    def together(self) -> CrossEncoder:
+        """The transformer as one that reads both sides together, with fresh heads; its weights are copied."""
+        config = CrossEncoderConfig(
+            **{item.name: getattr(self.config, item.name) for item in fields(CrossEncoderConfig)}
+        )
+        model = CrossEncoder(config, self.tower.tokenizer)
+        model.load_state_dict(model.state_dict() | self.tower.state_dict())
+        return model.train(self.training)
 
     @property
     def reads(self) -> Literal["regions", "pictures"]:

@@ -16,7 +16,17 @@ from torch import Tensor
 
 from ..errors import ItmlabError
 from ..models.base import read_weights
-from ..storage import NO_SEAL, inside, ordinary, read_json, read_sealed, sync_directory, usable, write_sealed
+from ..storage import (
+    NO_SEAL,
+    inside,
+    ordinary,
+    read_json,
+    read_sealed,
+    sync_directory,
+    usable,
+    weights_directory,
+    write_sealed,
+)
 
 Tensors = dict[str, dict[str, Tensor]]  # part (model, optimiser, ...) -> name -> tensor
 ANEW = "train into a new directory"
@@ -172,7 +182,7 @@ def numbered(record: dict[str, Any]) -> dict[Any, Any]:
     return {int(key): value for key, value in record.items()} if record and all(map(str.isdigit, record)) else record
 
 
-HOME = Path(__file__).parent.parent / "pretrained"
+HOME = weights_directory() / "pretrained"
 
 
 def shipped_names() -> list[str]:

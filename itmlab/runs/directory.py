@@ -14,11 +14,11 @@ from .. import models
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import join, shown
-from ..models import CrossEncoder, OscarDualEncoder, OscarDualEncoderConfig
-from ..models.base import CONFIG_FILE, WEIGHTS_FILE
+from ..models import CrossEncoder, CrossEncoderConfig, OscarDualEncoder, OscarDualEncoderConfig
+from ..models.base import CONFIG_FILE, MODEL_FILES, WEIGHTS_FILE
+from ..recipes.own import Own
 from ..recipes.recipe import Recipe
 from ..storage import ordinary, read_json, write_json
-from ..text.tokens import NAMES_FILE, VOCABULARY_FILE
 from .checkpoint import shipped_directory, shipped_names
 
 if TYPE_CHECKING:
@@ -27,18 +27,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kind:
-    """What a model configuration stands for: names of a builder and of a class with `load` in `itmlab.models`."""
+    """What a model configuration stands for: names of a builder and of a class with `load` in `itmlab.models`.
+
+    A recipe's `own` class takes the place of both.
+    """
 
     builder: str
     model: str
+    own: type[nn.Module] | None = None
 
     def build(self, config: Any, source: "Iterable[str] | PreTrainedTokenizerFast") -> nn.Module:
         """A fresh model whose vocabulary comes from captions or is a tokeniser's."""
+        if self.own is not None:
+            from ..models.weights.build import fresh
+
+            return fresh(self.own, config, source)
         return getattr(models, self.builder)(config, source)
 
     def load(self, directory: Path) -> nn.Module:
         """A saved model, in evaluation mode."""
-        return getattr(models, self.model).load(directory)
+        return (self.own or getattr(models, self.model)).load(directory)
 
 
 KINDS: dict[type, Kind] = {
@@ -49,9 +57,10 @@ KINDS: dict[type, Kind] = {
 }
 
 
-def kind_of(config: Any) -> Kind:
-    """The kind that a configuration belongs to."""
-    return KINDS[type(config)]
+def kind_of(config: Any, encoder: Own | None = None) -> Kind:
+    """The kind that a configuration belongs to; ItmlabError where a recipe's own `encoder` is not known here."""
+    kind = KINDS[type(config)]
+    return kind if encoder is None else replace(kind, own=encoder.encoder(config))
 
 
 FREE = ("dropout", "matcher_dropout", "object_tags", "tag_positions")  # of a configuration: no weight depends on it
@@ -69,12 +78,13 @@ def first_model(recipe: Recipe, captions: Iterable[str]) -> nn.Module:
     """The model of step 0, in training mode: fresh, its vocabulary made from captions, or `recipe.start`'s.
 
     A start of another configuration is an ItmlabError that names what differs; a tower that reads the modalities apart
-    may begin with the transformer of one that reads them together, and a matcher above it fresh.
+    may begin with the transformer of one that reads them together, a matcher above it fresh, and the other way round
+    with fresh heads.
     """
     if recipe.start is None:
-        return kind_of(recipe.model).build(recipe.model, captions)
+        return kind_of(recipe.model, recipe.encoder).build(recipe.model, captions)
     home = start_directory(recipe.start)
-    found = _saved(recipe.model, home)
+    found = _saved(recipe, home)
     names = [item.name for item in fields(recipe.model)]  # all: in files those that came later may be left out
     wanted, there = ({name: getattr(one, name, None) for name in names} for one in (recipe.model, found.config))
     free = (*FREE, *MATCHER) if getattr(found, "matcher", 0) is None else FREE
@@ -88,7 +98,7 @@ def first_model(recipe: Recipe, captions: Iterable[str]) -> nn.Module:
     config = replace(
         found.config, **{name: getattr(recipe.model, name) for name in free if hasattr(found.config, name)}
     )
-    model = kind_of(config).build(config, found.tokenizer)
+    model = kind_of(config, recipe.encoder).build(config, found.tokenizer)
     model.load_state_dict(model.state_dict() | found.state_dict())
     if isinstance(model, CrossEncoder) and _learns_to_correct(recipe) and not _has_learnt_to_correct(home):
         model.heads.woc.load_state_dict(model.heads.mlm.state_dict())  # as `load_public` does: a better start than none
@@ -118,11 +128,14 @@ def inputs(recipe: Recipe) -> dict[str, Any]:
     return {name: file_hash(path) for name, path in files.items()}
 
 
-def _saved(config: Any, home: Path) -> nn.Module:
+def _saved(recipe: Recipe, home: Path) -> nn.Module:
     """The saved model as the recipe reads it."""
-    if isinstance(config, OscarDualEncoderConfig) and "encodes" not in read_json(home / CONFIG_FILE):
+    apart = recipe.encoder is None and "encodes" in read_json(home / CONFIG_FILE)
+    if recipe.encoder is None and isinstance(recipe.model, OscarDualEncoderConfig) and not apart:
         return OscarDualEncoder.of(CrossEncoder.load(home))
-    return kind_of(config).load(home)
+    if type(recipe.model) is CrossEncoderConfig and apart:
+        return OscarDualEncoder.load(home).together()
+    return kind_of(recipe.model, recipe.encoder).load(home)
 
 
 def _learns_to_correct(recipe: Recipe) -> bool:
@@ -146,7 +159,6 @@ def file_hash(path: Path) -> str:
 
 # What lies in a run's directory. The seconds of its epochs tell one that was trained in from one exported to.
 TIMINGS_FILE = "timings.jsonl"
-MODEL_FILES = (CONFIG_FILE, VOCABULARY_FILE, NAMES_FILE, WEIGHTS_FILE)
 RUN_FILES = ("recipe.json", "data.json", "inputs.json", "history.jsonl", TIMINGS_FILE, *MODEL_FILES)
 ANOTHER = "train into another directory, or delete this one"
 

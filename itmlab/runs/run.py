@@ -17,7 +17,7 @@ from ..errors import ItmlabError, MissingPart
 from ..models import CrossEncoder
 from ..models.pairs import compares_parts, looked_at, reads
 from ..recipes.recipe import Recipe
-from ..storage import write_bytes
+from ..storage import usable, write_bytes
 from .checkpoint import Checkpoints, read_json_lines, shipped_directory, shipped_names
 from .directory import MODEL_FILES, RUN_FILES, TIMINGS_FILE, held, kind_of
 from .scores import CUTOFFS, check_pools, embed_captions, embed_images, evaluate, similarity, tables
@@ -66,7 +66,8 @@ class Run:
         """The model with the weights kept, in evaluation mode, on the GPU if there is one."""
         if not (self.directory / "model.safetensors").is_file():
             raise ItmlabError("no weights yet", where=str(self.directory), remedy="train it for an epoch, or max_steps")
-        return kind_of(self.recipe.model).load(self.directory).to("cuda" if torch.cuda.is_available() else "cpu").eval()
+        model = kind_of(self.recipe.model, self.recipe.encoder).load(self.directory)
+        return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
     def evaluate(
         self,
@@ -149,7 +150,7 @@ class Run:
         if directory.resolve() == self.directory.resolve():
             what, remedy = "a run cannot be exported onto itself", "name another directory"
             raise ItmlabError(what, where=str(directory), remedy=remedy)
-        with held(directory / "resume"):
+        with usable(), held(directory / "resume"):
             state = Checkpoints(directory / "resume")
             there = next((name for name in RUN_FILES if (directory / name).exists()), None)
             exported = (state.read_pointer() or {"tensors": ""})["tensors"] is None
@@ -160,7 +161,7 @@ class Run:
             state.finish({**position, "finished": False})  # first, so that an export that was killed is known as one
             self.model.save(directory, dtype=dtype)
             for name in RUN_FILES:
-                if name not in (TIMINGS_FILE, *MODEL_FILES) and (self.directory / name).exists():
+                if name not in (TIMINGS_FILE, *MODEL_FILES) and (self.directory / name).is_file():
                     write_bytes(directory / name, (self.directory / name).read_bytes())
             state.finish({**position, "finished": True})
         return Run(directory)

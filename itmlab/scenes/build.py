@@ -13,6 +13,7 @@ from PIL import Image
 
 from ..errors import ItmlabError
 from ..storage import build_once, cache_directory
+from ..training.progress import Progress
 from .captions import write_captions
 from .compose import compose
 from .draw import render
@@ -119,8 +120,11 @@ def table(
         text, marks, picture = Value("string"), Value("binary"), Picture(decode=False)
         columns = {"image": picture, "marks": marks, "scene": text, "captions": [text], "graphs": [text]}
         with ArrowWriter(path=str(work / FILE), features=Features(columns), writer_batch_size=500) as writer:
+            shown = Progress("scenes", images, 0, shown=images >= 1000)
             for row in rows(images=images, size=size, seed=seed, unannotated=unannotated, edition=edition):
                 writer.write(row)
+                shown.step()
+            shown.close()
             writer.finalize()
 
     for last_try in (False, True):

@@ -27,7 +27,7 @@ from torch.nn import functional
 from ..data.regions import RegionFeatures, with_area
 from ..errors import ItmlabError
 from ..runs.checkpoint import Checkpoints
-from ..storage import build_once, write_bytes
+from ..storage import build_once, refuse_foreign, weights_directory, write_bytes
 from ..training.progress import Progress
 from .scene import KINDS
 from .world import NOTHING, SceneRegions, World, answers, questions
@@ -35,7 +35,7 @@ from .world import NOTHING, SceneRegions, World, answers, questions
 if TYPE_CHECKING:
     from ..data.captionset import CaptionSet
 
-SHIPPED = Path(__file__).parents[1] / "pretrained_detector" / "scenes.safetensors"
+SHIPPED = weights_directory() / "pretrained_detector" / "scenes.safetensors"
 WEIGHTS, REGIONS = "detector.safetensors", "regions.safetensors"
 SIDE = 32  # pixels of a crop
 MARGIN = 0.1  # of a box's sides, seen around it
@@ -149,6 +149,7 @@ def learn_to_detect(out: str | Path, drawn: "Sequence[CaptionSet]", settings: Le
     from ..training.state import load_optimiser, optimiser_tensors  # brings accelerate, which regions do without
 
     out, asked, checkpoints = Path(out), questions(), Checkpoints(Path(out) / "resume")
+    refuse_foreign(out / WEIGHTS, '"asked"')
     torch.manual_seed(settings.seed)
     model = Detector(asked).to(memory_format=torch.channels_last)
     optimiser = torch.optim.AdamW(model.parameters(), lr=settings.rate, weight_decay=settings.decay)

@@ -13,6 +13,7 @@ import torch
 from accelerate import Accelerator
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
+from torch.nn.functional import normalize
 
 from ..data.batches import Batch
 from ..data.captionset import CaptionSet
@@ -20,7 +21,8 @@ from ..errors import ItmlabError
 from ..models import Encoded
 from ..models.base import Changes
 from ..models.dual_encoder import Momentum
-from ..models.pairs import compares_parts, on_device, pieces_read, reads
+from ..models.pairs import compares_parts, looked_at, on_device, pieces_read, reads
+from ..recipes import contracts
 from ..recipes.recipe import Recipe
 from ..recipes.settings import ExtraNegatives
 from ..runs.checkpoint import Tensors
@@ -53,7 +55,17 @@ class DualEncoderTask(Task):
         oracle = recipe.sampler is not None and recipe.sampler.kind == "oracle"
         truth = CaptionTruth(self.data) if oracle else None
         self.objective = Objective(recipe, memory, self.generator, relevance, truth)
-        self.synthesis = None if recipe.synthesis is None else SynHNC(**asdict(recipe.synthesis))
+        own = recipe.own_ideas()
+        if "encoder" in own:
+            some = range(min(len(self.data), 3))
+            images, captions = list(looked_at(model, self.data.select(some))), self.data.captions[:3]
+            contracts.try_encoder(model, f"encoder {recipe.encoder.path}", images, captions)
+        if isinstance(self.objective.loss, nn.Module):  # what it learns belongs to the run, not to the model
+            self.heads = self.objective.loss.to(self.accelerator.device)
+        if "synthesis" in own:
+            self.synthesis = recipe.build("synthesis")
+        else:
+            self.synthesis = None if recipe.synthesis is None else SynHNC(**asdict(recipe.synthesis))
         if compares_parts(model) and self.accelerator.num_processes > 1:
             raise ItmlabError("models that compare parts train in one process", remedy="launch it without accelerate")
         self.extra = None if recipe.extra_negatives is None else ExtraCaptions(recipe.extra_negatives, self.data, model)
@@ -93,7 +105,9 @@ class DualEncoderTask(Task):
             writing = self._written(seen, tokens, rows)
             losses = {"matching": loss.item(), "writing": writing.item()}
             loss = loss + self.recipe.loss.writing * writing
-        return BatchLoss(loss, chosen, batch.image_indices[:0], losses)
+        cosines = normalize(images.detach(), dim=1) @ normalize(captions.detach(), dim=1).T
+        known = cosines, image_ids[:, None] == image_ids
+        return BatchLoss(loss, chosen, batch.image_indices[:0], losses, cosines=known)
 
     def _written(self, seen: Encoded, tokens: dict[str, Tensor], rows: Pairs) -> Float[Tensor, ""]:
         """Mean nats that it costs to write a caption of the whole batch, each from its own image."""
@@ -144,6 +158,7 @@ class DualEncoderTask(Task):
     def _kept(self) -> dict[str, Any]:
         """What of it has a state, by part of a checkpoint."""
         parts = {"momentum": self.momentum, "memory": self.objective.memory, "sampler": self.objective.sampler}
+        parts["loss"] = self.heads
         return {name: part for name, part in parts.items() if part is not None}
 
     def tensors(self) -> Tensors:

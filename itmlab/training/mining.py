@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Int64
+from jaxtyping import Float, Int64
 from torch import Tensor
 
 from ..data.captionset import CaptionSet
@@ -12,7 +12,7 @@ from ..models import CrossEncoder, EmbeddedRegions
 from ..models.encoded import evaluating
 from ..models.pairs import ImageInputs, Tokens, pair_logits
 from ..runs.scores import joined_regions
-from ..samplers.retrieved import mined_negatives, random_negatives
+from ..samplers.retrieved import hardest_negatives, mined_negatives, random_negatives
 
 BATCH_SIZE = 256  # images embedded at a time
 
@@ -73,3 +73,19 @@ class Mining:
 def embedded(model: CrossEncoder, inputs: ImageInputs, images: Rows) -> EmbeddedRegions:
     """The image side of the tower's input of these images, a part of them at a time."""
     return joined_regions([model.embed_regions(**inputs(part.tolist())) for part in images.split(BATCH_SIZE)])
+
+
+def negatives_in_batch(
+    near: Float[Tensor, "image caption"], images: Int64[Tensor, "pair"], top_k: int, *, generator: torch.Generator
+) -> tuple[Int64[Tensor, "pair top_k"], Int64[Tensor, "pair top_k"]]:
+    """Of each image the captions, of each caption the images that are drawn in a batch of pairs, by number; −1: none.
+
+    `top_k` different ones, each with a probability in proportion to exp(`near`), never of the same image (ALBEF: Li et
+    al., 2021, Sec. 3.2, which draws one): what the two sides apart nearly take for a match is read together.
+    """
+    different = images[:, None] != images
+    return tuple(
+        # the largest of logits with Gumbel noise are such a draw without replacement
+        hardest_negatives(way - (-torch.rand(way.shape, generator=generator).log()).log(), different, top_k)
+        for way in (near, near.T)
+    )

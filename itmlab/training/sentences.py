@@ -17,6 +17,8 @@ from ..data.captionset import CaptionSet
 from ..models import CrossEncoder
 from ..models.encoded import evaluating
 from ..models.pairs import ImageInputs, pieces_read
+from ..recipes import contracts
+from ..recipes.own import Own
 from ..recipes.settings import TagsSettings
 from ..synthesis import FilteredTopM, Negative
 from ..synthesis.export import Score
@@ -56,9 +58,13 @@ class Sentences:
         self.readable = Readable(partial(pieces_read, model))
         if settings.generator == "file":
             self._read = read_negatives(file).of(data)
-        elif settings.generator == "vse_c":
+        elif settings.generator == "vse_c" or isinstance(settings.generator, Own):
             filtered = {"filtered": settings.filtered, "implied": implied, "readable": self.readable}
-            self._rules = FilteredTopM(vse_c(data, graphs=graphs, filtered=settings.filtered), keep=None, **filtered)
+            if settings.generator == "vse_c":
+                made = vse_c(data, graphs=graphs, filtered=settings.filtered)
+            else:
+                made = OneByOne(settings.generator, data, model, graphs)
+            self._rules = FilteredTopM(made, keep=None, **filtered)
         else:
             options = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature", "probability")}
             options |= {"keep": settings.hardest, "words": settings.masking == "word"}
@@ -91,6 +97,32 @@ class Sentences:
             values = iter(self._score(owners, sentences).tolist())
         scored = [[replace(one, score=next(values)) for one in row] for row in made]
         return [best(row, self.settings.hardest) for row in scored]
+
+
+class OneByOne:
+    """A recipe's own generator of sentences, given one caption at a time and random numbers of that caption's own.
+
+    It is offered the `data` and the `model`. One that breaks its contract (`recipes.contracts`) is an ItmlabError.
+    """
+
+    def __init__(self, own: Own, data: CaptionSet, model: CrossEncoder, graphs: Sequence[SceneGraph]):
+        self.generate = own.build("generator", data=data, model=model)
+        few = range(min(len(data.captions), 4))
+        others = data.captions_of(data.image_of_caption[: len(few)].tolist())
+        given = data.captions[: len(few)], [graphs[at] for at in few], others
+        contracts.try_generator(self.generate, f"generator {own.path}", *given)
+
+    def __call__(
+        self,
+        captions: Sequence[str],
+        graphs: Sequence[SceneGraph],
+        image_captions: Sequence[Sequence[str]],
+        *,
+        generator: Sequence[torch.Generator],
+    ) -> list[list[Negative]]:
+        """The negatives of each caption."""
+        rows = zip(captions, graphs, image_captions, generator, strict=True)
+        return [list(self.generate([one], [graph], [others], generator=own)[0]) for one, graph, others, own in rows]
 
 
 KINDS = {  # of the fields with an axis of pieces

@@ -24,7 +24,7 @@ from ..recipes.settings import TagsSettings
 from ..runs.checkpoint import Tensors
 from ..synthesis import Negative
 from ..text.alignment import MaskedPieces
-from .mining import Mining, embedded
+from .mining import Mining, embedded, negatives_in_batch
 from .sentences import Sentences, TrainedMaskings, caption_graphs
 from .state import BatchLoss, Task, all_gather, rank_slice, whole_mean
 
@@ -83,13 +83,15 @@ class CrossEncoderTask(Task):
             makes = {"synthetic", "discrimination", "correction"} & set(wanted)
             made = self._synthesised(captions, draws, part) if makes else None
             masked = self.maskings(captions, generator=draws, part=part) if "masked_language" in wanted else None
-            mined = self._mined(captions, images, draws, part) if "retrieved" in wanted else None
-            captions, images = captions[part], images[part]
-            shown = images if mined is None else torch.cat([images, mined[1].clamp(min=0).flatten()])
-            different, rows = shown.unique(return_inverse=True)
+            mined, in_batch = None, "retrieved" in wanted and settings.mining == "batch"
+            if "retrieved" in wanted and not in_batch:
+                mined = self._mined(captions, images, draws, part)
+            every, images = captions, images[part]
+            others = whole if in_batch else images[:0] if mined is None else mined[1].clamp(min=0).flatten()
+            different = torch.cat([images, others]).unique()
             regions = embedded(model, self._augmented(draws.initial_seed()), different)
-            rows, captions = rows.to(regions.values.device), captions.to(regions.values.device)
-            own, terms, counts = rows[: len(images)], {}, {}
+            captions, own = captions[part].to(regions.values.device), rows_of(images, different, regions)
+            terms, counts = {}, {}
             if masked is not None:
                 each = own.repeat_interleave(settings.trained_maskings)
                 groups = torch.arange(len(own)).repeat_interleave(settings.trained_maskings)
@@ -97,11 +99,17 @@ class CrossEncoderTask(Task):
                 value = language_loss(model, masked, regions, each, groups)
                 terms["masked_language"] = whole_mean(value, counted(masked.labels, groups), self.accelerator)
             if settings.alignment:
-                tokens, ids = self.tokens.take(captions), whole.to(own.device)
-                given = regions, own, ids, settings.alignment_temperature, self._gathered
-                aligned = alignment_loss(model, tokens, *given)
+                scores = alignment_scores(model, self.tokens.take(captions), regions, own, self._gathered)
+                aligned = alignment_loss(scores, whole.to(own.device), settings.alignment_temperature)
+            if in_batch:
+                near = scores.detach().float().cpu() / settings.alignment_temperature
+                columns = negatives_in_batch(near, whole, settings.top_k, generator=draws)
+                mined = tuple(
+                    each[at].where(at >= 0, -1)[part] for each, at in zip((every, whole), columns, strict=True)
+                )
             if mined is not None:
-                given = captions, mined, regions, own, rows[len(own) :]
+                others = rows_of(mined[1].clamp(min=0).flatten(), different, regions)
+                given = captions, mined, regions, own, others
                 positives, terms["retrieved"], counts["retrieved"] = self._retrieved(*given)
             if made is not None:
                 if mined is None:
@@ -219,29 +227,36 @@ def counted(labels: Int64[Tensor, "row piece"], groups: Rows | None) -> int:
     return int(there.sum()) if groups is None else len(groups[there.any(dim=1).to(groups.device)].unique())
 
 
-def alignment_loss(
+def rows_of(images: Rows, different: Rows, regions: EmbeddedRegions) -> Rows:
+    """Where images stand among the `different` ones, in ascending order, that `regions` are of."""
+    return torch.searchsorted(different, images).to(regions.values.device)
+
+
+def alignment_scores(
     model: CrossEncoder,
     captions: Tokens,
     regions: EmbeddedRegions,
     images: Rows,
-    image_ids: Rows,
-    temperature: float,
     gathered: Callable[[Tensor], Tensor] = lambda features: features,
-) -> Float[Tensor, ""]:
-    """InfoNCE, the sum of both directions, of pairs whose two sides are read apart; `images` are rows of `regions`.
-
-    Captions of one image are no negatives of each other. (The paper has no such term: a network from scratch needs it.)
-    `image_ids` are those of all processes' pairs, whose features are `gathered`.
-    """
+) -> Float[Tensor, "image caption"]:
+    """Cosines of the two sides of pairs read apart; `images` are rows of `regions`, features of all are `gathered`."""
     tokenizer = model.tokenizer
     framing = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}  # an unknown word is a word
     words = captions.mask & ~torch.isin(captions.ids, torch.tensor(sorted(framing), device=captions.ids.device))
     tokens = {"input_ids": captions.ids, "attention_mask": captions.mask, "word_mask": words}
     sides = images_apart(model, regions.take(images)).pooled, captions_apart(model, tokens).pooled
-    sides = [gathered(side) for side in sides]
-    scores, positives = sides[0] @ sides[1].T, image_ids[:, None] == image_ids
-    ways = (scores, scores.T)
-    return sum(losses.info_nce(way, positives, scores.diagonal(), temperature) for way in ways)
+    return gathered(sides[0]) @ gathered(sides[1]).T
+
+
+def alignment_loss(
+    scores: Float[Tensor, "image caption"], image_ids: Int64[Tensor, "pair"], temperature: float
+) -> Float[Tensor, ""]:
+    """InfoNCE, the sum of both directions, of pairs whose two sides are read apart.
+
+    Captions of one image are no negatives of each other. (The paper has no such term: a network from scratch needs it.)
+    """
+    positives = image_ids[:, None] == image_ids
+    return sum(losses.info_nce(way, positives, scores.diagonal(), temperature) for way in (scores, scores.T))
 
 
 def sentence_terms(

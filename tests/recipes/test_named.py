@@ -55,7 +55,8 @@ def test_every_recipe_comes_in_every_size_and_keeps_its_method():
             sized = tiny.sized(size)
             assert sized == recipes.get(name, size=size)
             kinds = [one.sampler and one.sampler.kind for one in (sized, tiny)]
-            assert kinds[0] == kinds[1] and sized.loss == tiny.loss
+            assert kinds[0] == kinds[1]
+            assert sized.loss == tiny.loss or (name.endswith("+regions") and sized.loss.kind == tiny.loss.kind)
             assert sized.adaptive_margin == tiny.adaptive_margin
             assert (sized.memory is None) == (tiny.memory is None)
             assert sized.sized("tiny") == tiny
@@ -327,3 +328,27 @@ def test_shipped_recipes_are_read_and_written_as_they_were(name):
     assert Recipe.from_json(stored).to_json() == stored
     config = json.loads((shipped_directory(name) / "config.json").read_text())
     assert type(Recipe.from_json(stored).model).from_dict(config).to_dict() == config
+
+
+def test_a_method_on_regions_is_that_method_begun_with_encoders_that_see():
+    seeing = recipes.region_dual_encoder
+    assert (seeing.data.regions, seeing.data.edition, seeing.start) == ("detector", "rich", None)
+    for name in recipes.ON_REGIONS:
+        ours, method = recipes.get(name), recipes.get(name.removesuffix("+regions"))
+        assert (ours.start, ours.model, ours.data.regions) == ("region_dual_encoder", seeing.model, "detector")
+        assert (ours.data.batch_size, ours.data.captions_per_image, ours.data.steps) == (32, 1, 300)
+        assert (ours.sampler and ours.sampler.kind) == (method.sampler and method.sampler.kind)
+        for part in ("memory", "adaptive_margin"):
+            assert getattr(ours, part) == getattr(method, part)
+
+
+def test_cross_encoders_on_regions_begin_aligned_and_stay_in_all_else_what_they_are():
+    first = recipes.get("uniter_pretraining+regions")
+    sizes = replace(recipes.region_dual_encoder.model, dropout=0.0).to_dict()
+    assert first.start == "region_dual_encoder" and first.model.to_dict().items() <= sizes.items()
+    for name in recipes.SEEING:
+        ours, method = recipes.get(name), recipes.get(name.removesuffix("+regions"))
+        assert (ours.data.regions, ours.data.edition, ours.model) == ("detector", "rich", method.model)
+        if ours != first:
+            assert ours.start == f"{method.start}+regions" and ours.tags == method.tags
+        assert recipes.get(name, "base") == replace(recipes.get(name.removesuffix("+regions"), "base"), name=name)

@@ -89,6 +89,17 @@ def test_a_tower_that_reads_apart_begins_with_the_transformer_of_one_that_reads_
         )
 
 
+def test_one_that_reads_together_begins_with_the_transformer_of_one_that_reads_apart(scenes, tmp_path):
+    recipe = recipes.uniter_pretraining.replace(model=replace(recipes.uniter_pretraining.model, **SMALL_OSCAR))
+    apart = first_model(small("oscar_sgraf", start=None), scenes.captions)
+    apart.save(tmp_path / "apart")
+    begun = first_model(recipe.replace(start=str(tmp_path / "apart")), [])
+    assert begun.config == replace(recipe.model, vocabulary_size=len(apart.tower.tokenizer)) and begun.training
+    learnt, weights = apart.tower.state_dict(), begun.state_dict()
+    assert all(torch.equal(weights[name], value) for name, value in learnt.items())
+    assert {name.split(".")[0] for name in weights.keys() - learnt} == {"heads", "pooler"}
+
+
 def test_the_tiny_one_begins_with_the_pretraining_that_ships():
     assert recipes.itcontrast.start == recipes.get("oscar").start == "uniter_pretraining"
     shipped = itmlab.pretrained("uniter_pretraining").model
@@ -282,3 +293,12 @@ def test_pictures_without_regions_and_several_processes_are_one_line(scenes, tmp
     two = type("Two", (), {"num_processes": 2, "device": torch.device("cpu")})()
     with pytest.raises(ItmlabError, match="train in one process"):
         DualEncoderTask(recipe, scenes, model, two, torch.Generator())
+
+
+def test_a_memory_holds_features_of_regions_too(tmp_path):
+    """FNE's steps on a transformer of regions: its queue fills, its statistics are those of whole features."""
+    scenes = load(images=36, cache=tmp_path / "cache", regions=True)
+    recipe = recipes.get("fne+regions").replace(start=None, data__steps=4, data__batch_size=6, memory__length=12)
+    recipe = recipe.replace(**{f"model__{field}": value for field, value in SMALL_OSCAR.items()})
+    done = train(recipe, scenes, tmp_path / "run", progress=False)
+    assert done.finished and done.history[-1]["step"] == 4 and done.history[-1]["choices"]

@@ -1,7 +1,9 @@
 """The loop: the learning rate over a run, what is recorded and kept, and where it stops."""
 
 import json
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -79,6 +81,12 @@ def test_the_record_has_every_tenth_step_and_every_epoch(finished, data):
     assert [record["kind"] for record in records] == ["epoch", "epoch", "step", "epoch", "epoch"]
     assert [record["epoch"] for record in finished.epochs] == [1, 2, 3, 4]
     assert records[2]["step"] == 10 and records[2]["gradient_norm"] > 0
+    weights = sum(weight.numel() for weight in finished.model.parameters())
+    assert 0 < sum(records[2]["gradients"]) <= weights and len(records[2]["gradients"]) == 36
+    pairs = {name: sum(counts) for name, counts in records[2]["cosines"].items()}
+    each = micro().data.captions_per_image
+    size = micro().data.batch_size * each  # a pair a caption
+    assert pairs == {"positive": size * each, "negative": size * (size - each)}
     recall = finished.epochs[-1]
     assert recall["rsum"] == sum(recall["i2t"].values()) + sum(recall["t2i"].values())
     text = (finished.directory / "history.jsonl").read_text()
@@ -282,3 +290,22 @@ def test_a_start_that_reads_otherwise_than_the_recipe_says_is_refused(data, tmp_
         recipe = micro("triplet", start=str(tmp_path / start), model__maximum_words=words)
         with pytest.raises(ItmlabError, match=f"start has maximum_words {said}"):
             train(recipe, data, tmp_path / "run" / start, max_steps=1, progress=False)
+
+
+def test_a_run_is_tracked_by_one_argument(data, tmp_path, monkeypatch):
+    told, kept = [], []
+    fake = SimpleNamespace(
+        init=lambda project, **_: told.append(project),
+        log=lambda numbers, step: told.append(step),
+        finish=lambda: told.append("finished"),
+    )
+    monkeypatch.setitem(sys.modules, "trackio", fake)
+    train(micro(), data, tmp_path / "run", progress=False, track="mine", on_record=kept.append)
+    assert told == ["mine", *[record["step"] for record in kept], "finished"] and kept
+
+
+def test_a_gradient_is_counted_by_powers_of_two():
+    layer = torch.nn.Linear(6, 1, bias=False)
+    layer.weight.grad = torch.tensor([[0.0, 2.0**-40, -0.75, 0.5, 1.0, 1e9]])
+    counts = loop.exponents(layer)
+    assert {n + loop.SMALLEST: count for n, count in enumerate(counts) if count} == {-32: 2, 0: 2, 1: 1, 3: 1}

@@ -1,7 +1,9 @@
-"""Progress is a bar on a terminal and plain lines elsewhere."""
+"""Progress is a bar on a terminal, curves in a notebook, and plain lines elsewhere."""
 
 import io
+import re
 import sys
+from xml.etree import ElementTree
 
 import pytest
 
@@ -54,3 +56,62 @@ def test_lines_go_to_stdout_in_a_kernel_alone(monkeypatch):
     assert Progress("fne", 4, 0).out is sys.stderr
     monkeypatch.setattr(IPython, "get_ipython", lambda: type("Shell", (), {"kernel": object()})())
     assert Progress("fne", 4, 0).out is sys.stdout
+
+
+class Kernel:
+    """What a notebook shows: each display, and what it was last updated to."""
+
+    def __init__(self, monkeypatch):
+        import IPython
+        import IPython.display
+
+        self.shown: list[list] = []
+        monkeypatch.setattr(IPython, "get_ipython", lambda: type("Shell", (), {"kernel": object()})())
+        monkeypatch.setattr(IPython.display, "display", self.display)
+        monkeypatch.setattr(progress, "SECONDS_BETWEEN_DRAWINGS", -1.0)
+
+    def display(self, what, display_id):
+        self.shown.append([(repr(what), what._repr_html_())])
+        self.update = lambda again: self.shown[-1].append((repr(again), again._repr_html_()))
+        return self
+
+
+def drawn(monkeypatch, name="fne", steps=6):
+    kernel = Kernel(monkeypatch)
+    shown = Progress(name, steps, 0, curves=True)
+    for step in range(1, steps + 1):
+        shown.step(1 / step)
+        if 2 * step % steps == 0:
+            shown.epoch(2 * step // steps, 2, 0.5, 60.0 * step / steps)
+    shown.close()
+    return kernel.shown
+
+
+def test_a_notebook_gets_one_drawing_that_follows(monkeypatch, capsys):
+    (drawing,) = drawn(monkeypatch)
+    said, last = drawing[-1]
+    assert len(drawing) == 9 and said == "fne: step 6/6, loss 0.167, R@1 60.0, 0:00 left"
+    points = [len(re.search(r'points="(.*?)"', html)[1].split()) for _, html in drawing]
+    assert points == [1, 2, 3, 3, 4, 5, 6, 6, 6], "a point a step"
+    assert last.count("<circle") == 2 and "6 steps" in last and capsys.readouterr().out == ""
+    ElementTree.fromstring(last)
+
+
+def test_a_curve_of_many_steps_stays_small_and_inside_its_panel(monkeypatch):
+    _, last = drawn(monkeypatch, steps=3000)[0][-1]
+    places = [tuple(map(float, place.split(","))) for place in re.search(r'points="(.*?)"', last)[1].split()]
+    assert 200 < len(places) <= 240 and len(last) < 60_000
+    assert all(59 < x < 351 and 29 < y < 161 for x, y in places)
+
+
+def test_a_name_with_markup_stays_text(monkeypatch):
+    _, last = drawn(monkeypatch, name="<img src=x onerror='alert(1)'>\"")[0][-1]
+    assert "<img" not in last and "&lt;img" in last
+    ElementTree.fromstring(last)
+
+
+def test_counting_stays_lines_in_a_notebook(monkeypatch, capsys):
+    kernel = Kernel(monkeypatch)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", -1.0)
+    assert list(progress.counted("ab", "two letters")) == ["a", "b"]
+    assert kernel.shown == [] and "two letters: step 2/2" in capsys.readouterr().out

@@ -188,7 +188,9 @@ def gradients(model, ours, slow):
 
 def test_alignment_is_info_nce_of_the_two_sides_read_alone(data):
     training = data.split("train")
-    task = task_of(tower("uniter_pretraining", model__dropout=0.0, tags__alignment=0.5), training)
+    changes = {"alignment": 0.5, "alignment_temperature": 0.07, "matching_begins": 0.6}
+    changes = {f"tags__{name}": value for name, value in changes.items()}
+    task = task_of(tower("uniter_pretraining", model__dropout=0.0, **changes), training)
     batch = first_batch(training, size=8, captions_per_image="all", seed=4)
     assert len(batch.image_indices.unique()) < 8, "two captions of one image are in it"
     found, slow = task(batch, epoch=0), Slow(task)

@@ -84,24 +84,25 @@ def build_cross_encoder(
     The vocabulary comes from captions (at most `config.vocabulary_size` pieces) or is a given tokeniser's. Weights come
     from `seed`, or from torch's global generator when there is none. `load_public` is for published weights.
     """
-    return _fresh(CrossEncoder, config, captions_for_vocabulary, seed)
+    return fresh(CrossEncoder, config, captions_for_vocabulary, seed)
 
 
 def build_oscar_dual_encoder(
     config: OscarDualEncoderConfig, captions_for_vocabulary: "Vocabulary" = None, *, seed: int | None = None
 ) -> OscarDualEncoder:
     """As `build_cross_encoder`; for published weights take `OscarDualEncoder.of` what `load_public` gives."""
-    return _fresh(OscarDualEncoder, config, captions_for_vocabulary, seed)
+    return fresh(OscarDualEncoder, config, captions_for_vocabulary, seed)
 
 
 def build_late_interaction(
     config: LateInteractionConfig, captions_for_vocabulary: "Vocabulary" = None, *, seed: int | None = None
 ) -> LateInteraction:
     """As `build_cross_encoder`."""
-    return _fresh(LateInteraction, config, captions_for_vocabulary, seed)
+    return fresh(LateInteraction, config, captions_for_vocabulary, seed)
 
 
-def _fresh(kind: type[nn.Module], config: Any, captions: "Vocabulary", seed: int | None) -> nn.Module:
+def fresh(kind: type[nn.Module], config: Any, captions: "Vocabulary", seed: int | None = None) -> nn.Module:
+    """A new model of the class `kind`, as `build_cross_encoder` makes one."""
     tokenizer = _vocabulary(config, captions)
     with torch.random.fork_rng(enabled=seed is not None):
         if seed is not None:
