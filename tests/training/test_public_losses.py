@@ -18,7 +18,7 @@ from tests.training.world import micro
 FACTOR = 3.0
 SAMPLED = {"sampler": {"kind": "hardest"}}
 OBJECTIVES = {kind: {"loss__kind": kind} | (SAMPLED if kind == "sampled_triplet" else {})
-              for kind in LossSettings.__annotations__["kind"].__args__}  # fmt: skip
+              for kind in LossSettings.__annotations__["kind"].__args__[0].__args__}  # fmt: skip
 WEIGHTED = {  # name in Eq. 10, the function
     "retrieved": "retrieved_matching",
     "masked_language": "masked_language",

@@ -126,7 +126,7 @@ def _gain(ends: tuple[float, float, float] | None, printed: float | None, at: fl
         return dots
     value, lower, upper = ends
     shade = BLUE if lower > 0 else VERMILION if upper < 0 else MUTED
-    return [*dots, Dot(value, lower, upper, shade, f"{value:+.1f}".replace("-", "−"), at=at)]
+    return [*dots, Dot(value, lower, upper, shade, f"{round(value, 1) + 0.0:+.1f}".replace("-", "−"), at=at)]
 
 
 # How many of the negatives that each sampler takes are false: bars of named percentages.
