@@ -336,7 +336,7 @@ def test_negatives_are_refilled_by_the_model_that_ships(tmp_path) -> None:
 
 def test_pretraining_uniter_ends_with_what_it_sees(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setitem(recipes.STAGES["tiny"], "uniter_pretraining", (2e-3, 2, 8, 1))
+    monkeypatch.setitem(recipes.STAGES["regions"], "uniter_pretraining", (2e-3, 2, 8, 1))
     asked = ("pretrain", "uniter", tmp_path / "run", "--images", 40, "--edition", "classic")
     first = command(*asked)
     assert first.exit_code == 0, first.output
@@ -346,7 +346,7 @@ def test_pretraining_uniter_ends_with_what_it_sees(tmp_path, monkeypatch) -> Non
     assert [line.strip().partition(": right picture ")[0] for line in told] == wanted
     assert all(", wrong picture " in line for line in told)
     assert json.loads((tmp_path / "run" / "data.json").read_text())["splits"]["train"] == 34  # of 40
-    assert Recipe.load(tmp_path / "run" / "recipe.json").name == "uniter_pretraining"
+    assert Recipe.load(tmp_path / "run" / "recipe.json").name == "uniter_pretraining+regions"
     before = (tmp_path / "run" / "model.safetensors").read_bytes()
     assert command(*asked).stdout == first.stdout  # nothing is left to learn
     assert (tmp_path / "run" / "model.safetensors").read_bytes() == before
@@ -354,7 +354,7 @@ def test_pretraining_uniter_ends_with_what_it_sees(tmp_path, monkeypatch) -> Non
 
 def test_an_unknown_part_to_pretrain_is_one_line(tmp_path) -> None:
     found = command("pretrain", "oscar", tmp_path / "run")
-    assert isinstance(found.exception, ItmlabError) and "detector, towers or uniter" in str(found.exception)
+    assert isinstance(found.exception, ItmlabError) and "detector, towers, uniter or all" in str(found.exception)
 
 
 def test_all_that_ships_is_learnt_in_an_order_in_which_nothing_begins_with_what_is_not_yet_there(tmp_path, monkeypatch):

@@ -210,6 +210,9 @@ def test_run_all_draws_the_explorer_and_a_slider_moves_it(page, lab: Lab) -> Non
     screenshot(page, "notebook_05_moved")
     assert page.get_by_text("Jupyter news").count() == 0, "a question over the figures"
 
+    page.locator(FIGURES).first.evaluate("figure => figure.scrollIntoView({block: 'center'})")
+    page.wait_for_timeout(500)
+    screenshot(page, "notebook_05_before_lasso")
     box = page.locator(FIGURES).first.locator(".nsewdrag").first.bounding_box()
     corners = [(0.3, 0.3), (0.7, 0.3), (0.7, 0.7), (0.3, 0.7), (0.3, 0.32)]
     for number, (across, down) in enumerate(corners):
