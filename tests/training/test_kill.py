@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from itmlab import recipes
+from itmlab.data import load
 from itmlab.errors import ItmlabError
 from itmlab.models import CrossEncoderConfig, DualEncoderConfig
 from itmlab.runs.run import Run
@@ -39,6 +40,11 @@ def small(name):
     if type(recipe.model) is DualEncoderConfig and recipe.extra_negatives is None and recipe.start is None:
         return micro(name, data__epochs=2)
     return None
+
+
+def small_data(name):
+    """What it is trained on: towers are told what covers each patch, which the drawn world alone knows."""
+    return load("scenes", images=30, size=32) if name == "towers" else small_world()
 
 
 def pytest_generate_tests(metafunc):
@@ -67,7 +73,7 @@ def train_until_killed(name, directory, at):
 
     for what in ("replace", "fsync"):
         setattr(os, what, deadly(getattr(os, what)))
-    train(small(name), small_world(), directory, checkpoint_every=1, progress=False)
+    train(small(name), small_data(name), directory, checkpoint_every=1, progress=False)
 
 
 def left_in(directory):
@@ -75,14 +81,14 @@ def left_in(directory):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(data, tmp_path_factory):
+def undisturbed(tmp_path_factory):
     """The run of each recipe that nobody disturbed, trained once."""
     known = {}
 
     def run(name):
         if name not in known:
             directory = tmp_path_factory.mktemp(name) / "run"
-            known[name] = train(small(name), data, directory, checkpoint_every=1, progress=False)
+            known[name] = train(small(name), small_data(name), directory, checkpoint_every=1, progress=False)
         return known[name]
 
     return run
@@ -114,9 +120,9 @@ def test_killed_at_renames_fsyncs_and_at_random(name, processes, undisturbed, tm
     print(f"{name}: {kills.total()} kills in {rounds} runs ({dict(kills)})")
 
 
-def test_on_a_disk_that_fills_up_at_random(name, undisturbed, data, tmp_path, monkeypatch, request):
+def test_on_a_disk_that_fills_up_at_random(name, undisturbed, tmp_path, monkeypatch, request):
     """What is written after some bytes does not come onto the disk; each time there is room for more."""
-    room, draw, refusals = [0], random.Random(name), 0
+    room, draw, refusals, data = [0], random.Random(name), 0, small_data(name)
     monkeypatch.setattr(os, "fsync", filling(os.fsync, room))
     for _ in range(100):
         room[0] = draw.randint(1, 12 if request.config.getoption("--long") else 40)

@@ -79,7 +79,7 @@ def _figures(
     listed = np.concatenate([np.arange(min(best, len(judged.index))), others])
     index = judged.index[listed].tolist()
     columns = {
-        "title": f"Its {best} best-scoring negatives, and {len(others)} more that were drawn ({draws} draws in all)",
+        "title": f"Its {best} best-scoring negatives, and {len(others)} more of {draws} drawn",
         "weights": judged.weight[listed],
         "truth_labels": None if judged.truth_label is None else judged.truth_label[listed],
         "drawn": judged.drawn[listed],

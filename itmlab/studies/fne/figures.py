@@ -239,7 +239,7 @@ def draw_negative_pictures(
     for index, posterior in enumerate(posteriors):
         lines = [f"FN probability {percent(float(posterior))}"]
         if weights is not None:
-            times = f" · drawn {drawn[index]} ×" if drawn is not None and drawn[index] else ""
+            times = f", {drawn[index]}× drawn" if drawn is not None and drawn[index] else ""
             lines.append(f"weight {weights[index]:.2f}{times}")
         notes.append(lines)
     said = None if truth_labels is None else [theme.TRUTH_LABELS[int(truth_label)] for truth_label in truth_labels]
