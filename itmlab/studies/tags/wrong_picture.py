@@ -4,10 +4,11 @@ A cross-encoder fills in masked words, and tells captions from sentences with a 
 own picture and beside another one. Only what the first has over the second was seen.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import plotly.graph_objects as go
 import torch
 from jaxtyping import Bool, Int64
 from torch import Tensor
@@ -21,7 +22,9 @@ from ...models.encoded import evaluating
 from ...models.pairs import ImageInputs
 from ...text import WordMasking
 from ...text.alignment import MaskedPieces, align, mask_pieces
+from ..kit.bars import Dot, Row, interval_rows
 from ..kit.scoring import matching
+from ..kit.theme import BLUE, MUTED
 from .negatives import SyntheticNegatives, graphs, synthetic_negatives
 from .word_accuracy import KINDS, piece_kinds
 from .words import BATCH_SIZE, cross_encoder_of
@@ -105,20 +108,53 @@ def _filled(
 
 
 def replaced_phrases(
-    model: Any, data: CaptionSet, made: SyntheticNegatives | None = None, *, seed: int = 0
+    model: Any, data: CaptionSet, made: SyntheticNegatives | list[SyntheticNegatives] | None = None, *, seed: int = 0
 ) -> BothPictures:
     """How often `model` (a Run or model of any kind) matches a caption better than a sentence made of it.
 
     Of those `made` only the ones that the world calls false count; by default one a caption, in which VSE-C has
     replaced a noun, a relation or a number. Beside a wrong picture, one that knows nothing of how captions read tells
-    half of them.
+    half of them. Several models in a list, as of several seeds, count together, each by its own of as many `made`.
     """
+    models = model if isinstance(model, list) else [model]
     if made is None:
         made = synthetic_negatives(data, range(len(data.captions)), "vse_c", keep=1, seed=seed)
-    false = [one for one in made.all() if one.truth is False]
-    if not false:
-        raise ItmlabError("no sentence is known to be false", where=data.name, remedy="take scenes, whose world knows")
-    match, images = matching(model, data), torch.tensor([one.image for one in false])
-    said, was = [one.sentence for one in false], [data.captions[one.caption] for one in false]
-    beside = images, wrong_pictures(len(data), seed)[images]
-    return BothPictures(*(discrimination(match(b.tolist(), was), match(b.tolist(), said), images) for b in beside))
+    sets = made if isinstance(made, list) else [made] * len(models)
+    other, owners, told = wrong_pictures(len(data), seed), [], ([], [])
+    for one, sentences in zip(models, sets, strict=True):
+        false = [negative for negative in sentences.all() if negative.truth is False]
+        if not false:
+            raise ItmlabError(
+                "no sentence is known to be false", where=data.name, remedy="take scenes, whose world knows"
+            )
+        match, images = matching(one, data), torch.tensor([negative.image for negative in false])
+        said, was = [negative.sentence for negative in false], [data.captions[negative.caption] for negative in false]
+        for found, beside in zip(told, (images.tolist(), other[images].tolist()), strict=True):
+            found.append((match(beside, was), match(beside, said)))
+        owners.append(images)
+    scores = [[torch.cat(both) for both in zip(*found, strict=True)] for found in told]
+    return BothPictures(*(discrimination(captions, false, torch.cat(owners)) for captions, false in scores))
+
+
+def draw_both_pictures(
+    told: Mapping[str, Mapping[str, BothPictures]],
+    *,
+    title: str,
+    subtitle: str = "",
+    printed: Mapping[str, Mapping[str, float]] | None = None,
+) -> go.Figure:
+    """A row for each `told[heading][row]`: blue beside the right picture, grey beside a wrong one, in percent.
+
+    Diamonds are what a paper printed for a row, `printed[heading][row]`.
+    """
+    rows: list[Row] = []
+    for heading, named in told.items():
+        rows.append((heading, [None]))
+        for name, both in named.items():
+            shades = ((both.wrong, MUTED, ""), (both.right, BLUE, f"{both.right.percent:.1f} %"))
+            dots = [Dot(one.percent, one.lower, one.upper, shade, text, at=104) for one, shade, text in shades]
+            paper = (printed or {}).get(heading, {}).get(name)
+            rows.append((name, [dots if paper is None else [Dot(paper, printed=True), *dots]]))
+    axis = {"title": "the caption scores higher, %", "range": [0, 118], "tickvals": [0, 25, 50, 75, 100]}
+    figure = interval_rows(rows, axes=[axis], title=title, subtitle=subtitle)
+    return figure.add_vline(x=50, line={"color": MUTED, "width": 1, "dash": "dot"})

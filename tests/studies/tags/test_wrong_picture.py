@@ -9,8 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
+from itmlab.metrics.statistics import Share
 from itmlab.scenes import load
-from itmlab.studies.tags import SyntheticNegatives, masked_words, replaced_phrases, wrong_picture, wrong_pictures
+from itmlab.studies.tags import (
+    BothPictures,
+    SyntheticNegatives,
+    draw_both_pictures,
+    masked_words,
+    replaced_phrases,
+    synthetic_negatives,
+    wrong_picture,
+    wrong_pictures,
+)
 from itmlab.studies.tags.word_accuracy import KINDS
 from itmlab.text import WordMasking
 from itmlab.text.alignment import token_characters
@@ -144,3 +154,23 @@ def test_replaced_phrases_are_rules_that_the_world_calls_false(scenes, monkeypat
     assert all(data.world.entails(image, one) is False for image, one in zip(right, made, strict=True))
     assert all(wrong_pictures(5, 2)[image] == one for image, one in zip(right, wrong, strict=True))
     assert found.right.count == 0  # ties count against the model
+
+
+def test_several_models_count_together_each_by_its_own_sentences(scenes) -> None:
+    data, one = scenes
+    another = small_cross_encoder(data.captions, seed=3)
+    made = [synthetic_negatives(data, some, "vse_c", keep=3) for some in (range(0, 12), range(12, 25))]
+    alone = [replaced_phrases(model, data, mine) for model, mine in zip((one, another), made, strict=True)]
+    both = replaced_phrases([one, another], data, made)
+    for kind in ("right", "wrong"):
+        shares = [getattr(found, kind) for found in (*alone, both)]
+        assert shares[2].of == shares[0].of + shares[1].of and shares[2].count == shares[0].count + shares[1].count
+
+
+def test_both_pictures_stand_in_a_row_with_what_a_paper_printed() -> None:
+    both = BothPictures(Share(90.0, 85.0, 94.0, 90, 100), Share(50.0, 40.0, 60.0, 50, 100))
+    figure = draw_both_pictures({"at random": {"tags": both}}, title="t", printed={"at random": {"tags": 98.7}})
+    assert list(figure.layout.yaxis.ticktext) == ["<b>at random</b>", "tags"]
+    assert [one.x[0] for one in figure.data[::2]] == [98.7, 50, 90] and "90.0 %" in [
+        one.text[0] for one in figure.data[1::2]
+    ]
