@@ -295,7 +295,9 @@ SETTINGS = "maskings, samples, temperature, keep, words, implied (tags); number 
 
 def negatives(
     out: Annotated[Path, typer.Option("--out", help="A .jsonl, .tsv or .parquet file.")],
-    generator: Annotated[str, typer.Option(help="vse_c: swaps by rule; tags: maskings refilled by --model.")] = "vse_c",
+    generator: Annotated[
+        str, typer.Option(help="vse_c: swaps by rule; tags: refilled by --model; or an own one, MODULE:NAME.")
+    ] = "vse_c",
     model: Annotated[str | None, typer.Option(help="A cross-encoder that refills and scores: name or folder.")] = None,
     setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {SETTINGS}.")] = None,
     fluency: Annotated[str | None, typer.Option(help="A causal language model (scenes, gpt2): perplexities.")] = None,

@@ -1,6 +1,8 @@
 """A file of negatives by the name of their generator: what `python -m itmlab negatives` does."""
 
 import inspect
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,10 +12,11 @@ from ..errors import ItmlabError
 from ..fields import did_you_mean, typed
 from ..models import CrossEncoder, CrossEncoderConfig
 from ..models.pairs import pieces_read
+from ..recipes.own import Own, handed_over
 from ..runs.directory import file_hash, start_directory
 from ..storage import read_json
 from ..synthesis.export import Exported, Fluency, export_negatives
-from ..synthesis.negative import Readable
+from ..synthesis.negative import Generate, Negative, Readable
 from ..synthesis.tags import FilteredTopM, Tags, cross_encoder_score, implied_in, vse_c
 
 GENERATORS = {"vse_c": vse_c, "tags": Tags}
@@ -23,24 +26,33 @@ SET = {"vse_c": ("number",), "tags": ("maskings", "samples", "temperature", "kee
 def write_negatives(
     data: CaptionSet,
     out: str | Path,
-    generator: str = "vse_c",
+    generator: str | Callable[..., Any] = "vse_c",
     *,
     model: str | Path | None = None,
     options: dict[str, Any] | None = None,
     fluency: str | None = None,
     **export: Any,
 ) -> Exported:
-    """Export the negatives of every caption of `data` by "vse_c" or "tags" with their `options`.
+    """Export the negatives of every caption of `data` by "vse_c", "tags" (with `options`) or an own generator.
 
-    Option `implied` of "tags" adds to the filter of false negatives what words imply in the world of the data; it is on
-    where there is one. `model` is a cross-encoder, by the name of one that ships or the folder of a saved one: "tags"
-    refills and scores with it (None: the shipped "tags"), of "vse_c" it scores what the rules made. `fluency` names a
-    causal language model for perplexities; of "vse_c" with a `number`, those that it finds likeliest are
-    written. More keywords are `export_negatives`'. The header says all of it, with a hash of the model's weights.
+    An own one is handed over as to a recipe (`recipes.own`), by hand or by where it is to be imported from; of what it
+    makes copies go, and what the captions of the image say; where it tells of a changed place its words but not its
+    span and kind, no places are written. Option `implied` of "tags" adds to that filter of false
+    negatives what words imply in the world of the data; it is on where there is one. `model` is a cross-encoder, by the
+    name of one that ships or the folder of a saved one: "tags" refills and scores with it (None: the shipped "tags"),
+    what others made it scores. `fluency` names a causal language model for perplexities; of "vse_c" with a `number`,
+    those that it finds likeliest are written. More keywords are `export_negatives`'. The header says all of it, with
+    hashes of the model's weights and of an own generator's source.
     """
-    if generator not in GENERATORS:
-        raise ItmlabError(f"no generator {generator!r}", remedy=did_you_mean(generator, GENERATORS))
-    options = _options(generator, options or {}, data)
+    own = Own.of(generator, "generator") if handed_over(generator, "generator") else None
+    if own is not None:
+        own = replace(own, options=own.options | (options or {}))
+        generator, options = own.path, own.options
+    elif generator not in GENERATORS:
+        remedy = f"{did_you_mean(generator, GENERATORS)}, or where an own one is, such as my_shop.ideas:other_colour"
+        raise ItmlabError(f"no generator {generator!r}", remedy=remedy)
+    else:
+        options = _options(generator, options or {}, data)
     if generator == "tags" and model is None:
         model = "tags"
     home = None if model is None else start_directory(str(model))
@@ -49,12 +61,14 @@ def write_negatives(
     if generator == "tags":
         made = Tags(cross_encoder, data, **{**options, "implied": implied_in(data) if options["implied"] else None})
     else:
-        made = vse_c(data, **options, fluency=ranked)
-        if cross_encoder is not None:
-            readable = Readable(partial(pieces_read, cross_encoder))
-            made = FilteredTopM(made, keep=None, filtered=False, readable=readable)
+        made = vse_c(data, **options, fluency=ranked) if own is None else own.build("generator", data=data)
+        readable = None if cross_encoder is None else Readable(partial(pieces_read, cross_encoder))
+        implied = own and implied_in(data)
+        made = FilteredTopM(made, keep=None, filtered=own is not None, implied=implied, readable=readable)
+        made = made if own is None else _with_whole_places(made)
     header = {
         "generator": generator,
+        **({} if own is None else {"source": own.source}),
         "options": options,
         "model": None if home is None else home.name,
         "weights": None if home is None else file_hash(home / "model.safetensors"),
@@ -70,6 +84,23 @@ def write_negatives(
         fluency=ranked,
         **export,
     )
+
+
+def _with_whole_places(made: Generate) -> Generate:
+    """The same, where a file needs all of a changed place or nothing: a filter is content with the words."""
+
+    def whole(*given: Any, **options: Any) -> list[list[Negative]]:
+        return [
+            [
+                one
+                if len({len(of) for of in (one.spans, one.source, one.replacement, one.kind)}) == 1
+                else replace(one, spans=(), source=(), replacement=(), kind=())
+                for one in row
+            ]
+            for row in made(*given, **options)
+        ]
+
+    return whole
 
 
 def read_by(model: str) -> CrossEncoderConfig:
