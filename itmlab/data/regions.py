@@ -93,7 +93,8 @@ def load_regions(
     def check(sources: list[Any]) -> list[str | None]:
         decode = decodes(verify, len(sources))
         if not arrays:
-            return each_checked(sources, read_npz if decode else partial(read_npz, only="norm_bb"))
+            numbered = len(names) if labels is None else 0
+            return each_checked(sources, partial(read_npz, **({"named": numbered} if decode else {"only": "norm_bb"})))
         if not decode:
             return [None] * len(sources)
         finite = (bool(found.features.isfinite().all()) for found in Regions(sources))
@@ -188,7 +189,8 @@ class Regions(Sequence[RegionFeatures]):
             if source.file not in self._arrays:
                 self._arrays[source.file] = read_npy(source.file)
             return RegionFeatures(_tensor(self._arrays[source.file][source.row]), None, None)
-        content = read_npz(source)
+        vocabulary, labels = self._names.values()
+        content = read_npz(source, named=len(vocabulary) if labels is None else 0)
         features, boxes, confidence = content["features"], with_area(content["norm_bb"]), content.get("conf")
         names = self._tags(source, content)
         if confidence is None:
@@ -210,10 +212,7 @@ class Regions(Sequence[RegionFeatures]):
             return tuple(content["objects"].astype(str).tolist())
         if "objects_id" not in content or not len(vocabulary):
             return None
-        numbers = content["objects_id"].astype(int).tolist()
-        if numbers and not 0 <= min(numbers) <= max(numbers) < len(vocabulary):
-            raise ItmlabError(f"objects outside 0…{len(vocabulary) - 1}, the lines of {VOCABULARY}", where=str(source))
-        return tuple(vocabulary[number] for number in numbers)
+        return tuple(vocabulary[number] for number in content["objects_id"].astype(int).tolist())
 
     def select(self, indices: Sequence[int]) -> "Regions":
         """The regions of these images in this order, still on the disk."""
@@ -272,10 +271,10 @@ def read_npy(path: Path) -> np.ndarray:
     return array
 
 
-def read_npz(path: Path, *, only: str | None = None) -> dict[str, np.ndarray]:
+def read_npz(path: Path, *, only: str | None = None, named: int = 0) -> dict[str, np.ndarray]:
     """`features`, `norm_bb` and (where there are) `conf`, `objects`, `objects_id` of one image's .npz, all checked.
 
-    Objects are names or numbers. `only` reads and checks a single one of them.
+    Objects are names or numbers, of which as many are `named` (0: none need be). `only` reads and checks a single one.
     """
     members = [name for name in _members(path) if only in (None, name)]
     try:
@@ -304,6 +303,10 @@ def read_npz(path: Path, *, only: str | None = None) -> dict[str, np.ndarray]:
     least, most = content["norm_bb"].min(), content["norm_bb"].max()
     if least < -SLACK or most > 1 + SLACK:
         raise ItmlabError(f"boxes from {least:g} to {most:g}, not shares of the image: in pixels?", where=str(path))
+    if named and "objects" not in content and "objects_id" in content:
+        numbers = content["objects_id"].astype(int)
+        if not 0 <= numbers.min() <= numbers.max() < named:
+            raise ItmlabError(f"objects outside 0…{named - 1}, the lines of {VOCABULARY}", where=str(path))
     return content
 
 

@@ -112,7 +112,7 @@ def test_tags_that_cannot_be_read_name_their_line(tmp_path):
     (tmp_path / "objects_vocab.txt").write_text("dog\n")
     write_archive(tmp_path / "regions" / "0.npz", 4, objects_id=np.array([0, 0, 1, 0]))
     with pytest.raises(ItmlabError, match="objects outside 0…0"):
-        load("regions", tmp_path).regions[0]
+        load("regions", tmp_path)
     (tmp_path / "tags.tsv").write_text("0\t[]\n1\tdog\n")
     with pytest.raises(ItmlabError, match=r"tags.tsv:2: no name, tab"):
         load("regions", tmp_path, tags=tmp_path / "tags.tsv")
