@@ -7,6 +7,7 @@ import errno
 import hashlib
 import json
 import logging
+import math
 import os
 import re
 import shutil
@@ -154,7 +155,11 @@ def ordinary(path: str | Path, *, remedy: str | None = None) -> Path:
 def read_json(path: str | Path, *, remedy: str | None = None) -> Any:
     """Read JSON from `path`; a missing, unreadable or malformed file is one ItmlabError with file and line."""
     try:  # with or without a byte order mark
-        return json.loads(ordinary(path, remedy=remedy).read_bytes().decode("utf-8-sig"))
+        text = ordinary(path, remedy=remedy).read_bytes().decode("utf-8-sig")
+        found = json.loads(text, parse_float=_finite, parse_constant=_finite)
+        if _ESCAPED.search(text) and _HALF.search(json.dumps(found, ensure_ascii=False)):
+            raise ValueError("half of a pair of surrogates, which no file can hold")
+        return found
     except ItmlabError:
         raise
     except json.JSONDecodeError as error:
@@ -168,6 +173,17 @@ def read_json(path: str | Path, *, remedy: str | None = None) -> Any:
     except OSError as error:
         raise unusable(error, path) from None
     raise ItmlabError(what, where=where, remedy=remedy)
+
+
+_ESCAPED, _HALF = re.compile(r"\\u[dD][89a-fA-F]"), re.compile("[\ud800-\udfff]")
+
+
+def _finite(said: str) -> float:
+    """A number of JSON, in which NaN, Infinity and 1e999 are none: nobody could write them again."""
+    number = float(said)
+    if not math.isfinite(number):
+        raise ValueError(f"{said[:30]} is not a finite number")
+    return number
 
 
 # A file that says its own SHA-256, in safetensors' metadata or a field of JSON: that of it with zeros in that place.

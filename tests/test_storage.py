@@ -151,6 +151,10 @@ def test_json_round_trips_and_refuses_not_a_number(tmp_path) -> None:
     [
         (b'{"a": 1,\n "b": }', r"broken\.json:2: not JSON"),
         (b"\xff\xfe\x00", r"broken\.json: not UTF-8"),
+        (b'{"a": [NaN]}', r"broken\.json: not JSON of ours: NaN is not a finite number"),
+        (b"-Infinity", r"broken\.json: not JSON of ours: -Infinity is not a finite number"),
+        (b'{"a": 1e999}', r"broken\.json: not JSON of ours: 1e999 is not a finite number"),
+        (rb'["\ud83d\ude00", "\ud800"]', r"broken\.json: not JSON of ours: half of a pair of surrogates"),
         (None, r"broken\.json: no such file"),
     ],
 )
@@ -164,6 +168,11 @@ def test_unreadable_json_is_one_line_with_its_place(tmp_path, content, message) 
 def test_a_byte_order_mark_is_no_fault(tmp_path) -> None:
     (tmp_path / "a.json").write_bytes(b"\xef\xbb\xbf[1]")
     assert read_json(tmp_path / "a.json") == [1]
+
+
+def test_escaped_letters_are_read(tmp_path) -> None:
+    (tmp_path / "a.json").write_bytes(rb'["\ud83d\ude00", "\\ud800", 1.5e3]')
+    assert read_json(tmp_path / "a.json") == ["😀", "\\ud800", 1500.0]
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/../../secret", "link/secret"])
