@@ -189,27 +189,33 @@ def _finite(said: str) -> float:
 # A file that says its own SHA-256, in safetensors' metadata or a field of JSON: that of it with zeros in that place.
 
 NO_SEAL = "0" * 64
-_SEAL = re.compile(rb'"sha256": ?"([0-9a-f]{64})"')
+_SEAL = re.compile(rb'"sha256": ?"([^"]*)"')  # also one that is damaged itself
 _SEALED_WITHIN = 65536  # bytes from the beginning in which the seal stands
 
 
-def write_sealed(path: str | Path, content: bytes) -> None:
-    """Write `content`, whose field "sha256" is `NO_SEAL`, to `path` atomically with its SHA-256 in that place."""
+def write_sealed(path: str | Path, content: bytes) -> str:
+    """Write `content`, whose field "sha256" is `NO_SEAL`, to `path` atomically with its SHA-256 there, its seal."""
     place, seal = content.index(NO_SEAL.encode()), hashlib.sha256(content).hexdigest().encode()
     with atomic_file(path) as file:
         for part in (content[:place], seal, memoryview(content)[place + len(seal) :]):
             file.write(part)
+    return seal.decode()
 
 
-def read_sealed(path: str | Path, *, remedy: str | None = None) -> bytes:
-    """The content of a file; an ItmlabError if it is not what was sealed (what bears no seal passes)."""
+def read_sealed(path: str | Path, *, seal: str | None = None, remedy: str | None = None) -> bytes:
+    """The content of a file; an ItmlabError if it is not what was sealed, with this `seal` if it is known.
+
+    Where none is known, what bears none passes.
+    """
     content = ordinary(path, remedy=remedy).read_bytes()
     found = _SEAL.search(content, 0, _SEALED_WITHIN)
+    good = seal is None
     if found:
         digest = hashlib.sha256(content[: found.start(1)] + NO_SEAL.encode())
         digest.update(memoryview(content)[found.end(1) :])
-        if digest.hexdigest().encode() != found[1]:
-            raise ItmlabError("damaged: its content is not what was written (SHA-256)", where=str(path), remedy=remedy)
+        good = digest.hexdigest().encode() == found[1] and seal in (None, digest.hexdigest())
+    if not good:
+        raise ItmlabError("damaged: its content is not what was written (SHA-256)", where=str(path), remedy=remedy)
     return content
 
 

@@ -112,15 +112,7 @@ class Nouns:
         self.place = next((each for each in places if _has(each, "index.noun") and _has(each, "data.noun")), None)
         if self.place is None:
             raise MissingPart("WordNet", COMMAND, needed_for="swapping nouns by WordNet")
-        lines = enumerate(_lines(self.place, "index.noun"), start=1)
-        self._index = {line.partition(b" ")[0].decode("utf-8", "replace"): (number, line) for number, line in lines}
-        self._data = _bytes(self.place, "data.noun")
-        self._counts: dict[tuple[str, int], int] = {}
-        for line in _lines(self.place, "cntlist.rev") if _has(self.place, "cntlist.rev") else ():
-            key, _, rest = line.partition(b"%1:")  # sense key, number of the sense, how often it was met
-            if rest:
-                _, number, count = rest.split()
-                self._counts[key.decode("utf-8", "replace"), int(number)] = int(count)
+        self._index, self._data, self._counts = _nouns(self.place)
         self.synset, self.above = cache(self._synset), cache(self._above)
 
     def senses(self, word: str) -> list[tuple[Synset, int]]:
@@ -176,6 +168,19 @@ def _bytes(place: Path, name: str) -> bytes:
         return (folder / name).read_bytes()
     except (OSError, KeyError, zipfile.BadZipFile) as error:
         raise ItmlabError(f"cannot be read ({error})", where=str(place / name)) from None
+
+
+@lru_cache(maxsize=2)  # 50 MB, which nobody changes
+def _nouns(place: Path) -> tuple[dict[str, tuple[int, bytes]], bytes, dict[tuple[str, int], int]]:
+    lines = enumerate(_lines(place, "index.noun"), start=1)
+    index = {line.partition(b" ")[0].decode("utf-8", "replace"): (number, line) for number, line in lines}
+    counts: dict[tuple[str, int], int] = {}
+    for line in _lines(place, "cntlist.rev") if _has(place, "cntlist.rev") else ():
+        key, _, rest = line.partition(b"%1:")  # sense key, number of the sense, how often it was met
+        if rest:
+            _, number, count = rest.split()
+            counts[key.decode("utf-8", "replace"), int(number)] = int(count)
+    return index, _bytes(place, "data.noun"), counts
 
 
 _loaded = lru_cache(maxsize=2)(WordNet)

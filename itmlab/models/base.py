@@ -142,13 +142,16 @@ class Model(nn.Module):
             raise ItmlabError(what, where=str(directory / CONFIG_FILE), remedy="save the model again") from None
 
 
-def read_weights(path: Path) -> dict[str, Tensor]:
-    """The tensors of a safetensors file, which holds nothing that could be run; a damaged one is an ItmlabError."""
+def read_weights(path: Path, *, seal: str | None = None) -> dict[str, Tensor]:
+    """The tensors of a safetensors file, which holds nothing that could be run; a damaged one is an ItmlabError.
+
+    So is one with another `seal` than is known of it (`storage.write_sealed`).
+    """
     from safetensors import SafetensorError
     from safetensors.torch import load
 
     try:
-        return load(read_sealed(path, remedy="save the model again"))
+        return load(read_sealed(path, seal=seal, remedy="save the model again"))
     except FileNotFoundError:
         raise ItmlabError("no such file", where=str(path), remedy="save the model again") from None
     except OSError as error:

@@ -46,19 +46,20 @@ class Checkpoints:
         if self.read_pointer().get("tensors") == name:
             return  # nothing has moved since
         shutil.rmtree(home, ignore_errors=True)  # a leftover of a kill before the switch
+        seals = {}
         for part, named in tensors.items():
             plain = {key: value.detach().cpu().contiguous().clone() for key, value in named.items()}
-            write_sealed(home / f"{part}.safetensors", save(plain, metadata={"sha256": NO_SEAL}))
+            seals[part] = write_sealed(home / f"{part}.safetensors", save(plain, metadata={"sha256": NO_SEAL}))
         sync_directory(self.directory)
-        self.point_at(name, sorted(tensors), position)
+        self.point_at(name, seals, position)
 
     def finish(self, position: dict[str, Any]) -> None:
         """Say that the run is complete, and drop the tensors that only resuming needs."""
-        self.point_at(None, [], position)
+        self.point_at(None, {}, position)
 
-    def point_at(self, name: str | None, parts: list[str], position: dict[str, Any]) -> None:
-        """Switch to the tensors in the directory `name`, and drop all others."""
-        said = {"tensors": name, "parts": parts, "position": position, "sha256": NO_SEAL}
+    def point_at(self, name: str | None, seals: dict[str, str], position: dict[str, Any]) -> None:
+        """Switch to the tensors in the directory `name`, of whose parts these are the seals, and drop all others."""
+        said = {"tensors": name, "parts": sorted(seals), "seals": seals, "position": position, "sha256": NO_SEAL}
         write_sealed(self.pointer, (json.dumps(said, indent=2, allow_nan=False) + "\n").encode())
         self.forget_others()
 
@@ -69,7 +70,9 @@ class Checkpoints:
         said = read_json(self.pointer, remedy=ANEW)
         read_sealed(self.pointer, remedy=ANEW)
         kinds = {"tensors": (str, type(None)), "parts": list, "position": dict}
-        if not isinstance(said, dict) or not all(isinstance(said.get(name, 0), kind) for name, kind in kinds.items()):
+        fit = isinstance(said, dict) and all(isinstance(said.get(name, 0), kind) for name, kind in kinds.items())
+        # seals are in no state that bears none itself: an older one
+        if not fit or not isinstance(said.get("seals", {}), dict) or ("seals" in said and "sha256" not in said):
             raise ItmlabError("not the state of a run", where=str(self.pointer), remedy=ANEW)
         return said
 
@@ -81,7 +84,8 @@ class Checkpoints:
         home = self.directory if pointer["tensors"] is None else inside(self.directory, pointer["tensors"])
         files = {str(part): inside(home, f"{part}.safetensors") for part in pointer["parts"]}
         try:
-            return {part: read_weights(path) for part, path in files.items()}, pointer["position"]
+            seals = pointer.get("seals", {})
+            return {part: read_weights(path, seal=seals.get(part)) for part, path in files.items()}, pointer["position"]
         except ItmlabError as error:
             what = f"the resume state cannot be read: {error.what}"
             raise ItmlabError(what, where=error.where, remedy=ANEW) from None

@@ -24,7 +24,7 @@ WORDS = [
         "data/images/0.jpg",
         "run",
         "out/x.jsonl",
-        "../beside/secret.txt",
+        "data/images/../captions.jsonl",
         "a\nb",
         "犬",
         "\udcff",

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow
 import pytest
+import torch
 from pyarrow import parquet
 
 from itmlab.data import load
 from itmlab.data.faults import Fault, FaultyData
 from itmlab.errors import ItmlabError
-from itmlab.runs.checkpoint import shipped_directory
+from itmlab.runs.checkpoint import Checkpoints, shipped_directory
 from itmlab.runs.run import Run
 from itmlab.storage import inside
 from itmlab.studies.kit import saving
@@ -42,6 +43,22 @@ def test_a_member_of_an_archive_that_is_no_array_is_refused(tmp_path: Path) -> N
         zipped.writestr("norm_bb.npy", buffer.getvalue())
         zipped.writestr("features.npy", b"no array at all")
     refused(r"0\.npz: arrays that do not belong together", load, "regions", tmp_path)
+
+
+def test_damage_to_a_seal_hides_no_other_damage(tmp_path: Path) -> None:
+    states = Checkpoints(tmp_path)
+    states.save({"model": {"w": torch.ones(3)}}, {"step": 1, "epoch": 0, "batch": 1})
+    (weights,) = tmp_path.rglob("*.safetensors")
+    whole, state = weights.read_bytes(), states.pointer.read_bytes()
+    for seal, other in ((b'"sha256"', b'"shar56"'), (b'"sha256":"', b'"sha256":"x')):  # no seal, and one that is none
+        damaged = whole.replace(seal, other)[:-1] + b"\x40"
+        weights.write_bytes(len(damaged[8 : damaged.index(b"}}") + 2]).to_bytes(8, "little") + damaged[8:])
+        refused("damaged", states.load)
+    weights.write_bytes(whole)
+    states.pointer.write_bytes(state.replace(b'"sha256"', b'"sha255"').replace(b'"step": 1', b'"step": 9'))
+    refused("not the state of a run", states.load)
+    states.pointer.write_bytes(state)
+    assert states.load()[0]["model"]["w"].equal(torch.ones(3))
 
 
 def test_a_name_that_no_file_can_have_leaves_no_traceback(tmp_path: Path) -> None:

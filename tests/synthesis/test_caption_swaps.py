@@ -76,12 +76,12 @@ def test_without_a_wordnet_one_line_says_what_to_install(tmp_path):
         wordnet_swaps(["dog"], tmp_path)
 
 
-def test_files_of_another_format_are_refused_with_their_place(small):
-    (small / "index.noun").write_text("dog n many\n")
-    with pytest.raises(ItmlabError, match="not a line"):
-        swaps_of(["dog"], small)
-    (small / "index.noun").write_text("dog n 1 0 1 0 00000003\n")
-    with pytest.raises(ItmlabError, match="no synset begins at byte 3"):
+@pytest.mark.parametrize(
+    ("line", "said"), [("dog n many", "not a line"), ("dog n 1 0 1 0 00000003", "no synset begins at byte 3")]
+)
+def test_files_of_another_format_are_refused_with_their_place(small, line, said):
+    (small / "index.noun").write_text(f"{line}\n")
+    with pytest.raises(ItmlabError, match=said):
         swaps_of(["dog"], small)
 
 
