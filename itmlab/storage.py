@@ -156,7 +156,17 @@ def read_json(path: str | Path, *, remedy: str | None = None) -> Any:
     """Read JSON from `path`; a missing, unreadable or malformed file is one ItmlabError with file and line."""
     try:  # with or without a byte order mark
         text = ordinary(path, remedy=remedy).read_bytes().decode("utf-8-sig")
-        found = json.loads(text, parse_float=_finite, parse_constant=_finite)
+        strange: list[float] = []  # NaN, Infinity and 1e999: nobody could write them again
+
+        def number(said: str) -> float:
+            value = float(said)
+            if not math.isfinite(value):
+                strange.append(value)
+            return value
+
+        found = json.loads(text, parse_float=number, parse_constant=number)
+        if strange:
+            raise ValueError(f"{next(_not_finite(found), '') or 'it'} is {strange[0]}, wanted a finite number")
         if _ESCAPED.search(text) and _HALF.search(json.dumps(found, ensure_ascii=False)):
             raise ValueError("half of a pair of surrogates, which no file can hold")
         return found
@@ -178,12 +188,14 @@ def read_json(path: str | Path, *, remedy: str | None = None) -> Any:
 _ESCAPED, _HALF = re.compile(r"\\u[dD][89a-fA-F]"), re.compile("[\ud800-\udfff]")
 
 
-def _finite(said: str) -> float:
-    """A number of JSON, in which NaN, Infinity and 1e999 are none: nobody could write them again."""
-    number = float(said)
-    if not math.isfinite(number):
-        raise ValueError(f"{said[:30]} is not a finite number")
-    return number
+def _not_finite(value: Any, path: str = "") -> Iterator[str]:
+    """Where in it stand numbers that are NaN or infinite: "optimiser.learning_rate"."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield path
+    for name, inner in (
+        value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
+    ):
+        yield from _not_finite(inner, f"{path}.{name}".lstrip("."))
 
 
 # A file that says its own SHA-256, in safetensors' metadata or a field of JSON: that of it with zeros in that place.

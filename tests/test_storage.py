@@ -151,9 +151,9 @@ def test_json_round_trips_and_refuses_not_a_number(tmp_path) -> None:
     [
         (b'{"a": 1,\n "b": }', r"broken\.json:2: not JSON"),
         (b"\xff\xfe\x00", r"broken\.json: not UTF-8"),
-        (b'{"a": [NaN]}', r"broken\.json: not JSON of ours: NaN is not a finite number"),
-        (b"-Infinity", r"broken\.json: not JSON of ours: -Infinity is not a finite number"),
-        (b'{"a": 1e999}', r"broken\.json: not JSON of ours: 1e999 is not a finite number"),
+        (b'{"a": [NaN]}', r"broken\.json: not JSON of ours: a\.0 is nan, wanted a finite number"),
+        (b"-Infinity", r"broken\.json: not JSON of ours: it is -inf, wanted a finite number"),
+        (b'{"a": 1e999}', r"broken\.json: not JSON of ours: a is inf, wanted a finite number"),
         (rb'["\ud83d\ude00", "\ud800"]', r"broken\.json: not JSON of ours: half of a pair of surrogates"),
         (None, r"broken\.json: no such file"),
     ],
