@@ -15,7 +15,7 @@ from itmlab.workbench import chrome_path
 
 SLOW_FOLDERS = {"benchmarks", "browser", "hostile", "notebooks", "real"}
 REPOSITORY = Path(__file__).resolve().parents[1]
-ORDER = {"notebooks": 0, "browser": 2, "text": 3, "training": 3}  # all else 1
+ORDER = {"notebooks": 0, "browser": 2, "studies": 3, "text": 3, "training": 3}  # all else 1
 SLOW_TESTS = set((Path(__file__).parent / "slow_tests.txt").read_text(encoding="utf-8").split())
 
 
@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks `slow` what `pytest -m "not slow"`, the quick selection, leaves out (`tests/slow_tests.py` measures it).
 
     The tour, one piece of many minutes, comes first. The browser's tests, which wait for pages against a clock, come
-    when it is over; with `-n 2` the other process then has the training.
+    when it is over; with `-n 2` the other process then has studies, text and training.
     """
     items.sort(key=lambda item: ORDER.get(Path(item.nodeid).parts[1], 1))
     for item in items:
