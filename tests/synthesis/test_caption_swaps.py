@@ -71,6 +71,10 @@ def test_a_noun_stands_for_the_sense_that_was_met_most(small):
     assert kinds.kind("cat") is not None and kinds.kind("dog") is None
 
 
+def test_a_wordnet_is_read_once(small):
+    assert Nouns(small)._index is Nouns(small)._index  # 50 MB, once held by every generator
+
+
 def test_without_a_wordnet_one_line_says_what_to_install(tmp_path):
     with pytest.raises(MissingPart, match="WordNet"):
         wordnet_swaps(["dog"], tmp_path)
