@@ -114,7 +114,7 @@ SINCE = {
     "long captions, no file of others lost": (145, 115),
     "a cross-encoder pretrained on regions, wrong pictures": (235, 75),
     "methods on regions; all that ships, by one command": (76, 33),
-    "right and wrong pictures over seeds; own generators in files": (69, 33),
+    "right and wrong pictures over seeds; own generators in files": (77, 41),
     "what ten thousand of each hostile corpus found": (49, 47),
 }
 FILES_SINCE = (

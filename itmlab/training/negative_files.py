@@ -18,6 +18,8 @@ from ..storage import read_json
 from ..synthesis.export import Exported, Fluency, export_negatives
 from ..synthesis.negative import Generate, Negative, Readable
 from ..synthesis.tags import FilteredTopM, Tags, cross_encoder_score, implied_in, vse_c
+from ..text import parse
+from .sentences import OneByOne
 
 GENERATORS = {"vse_c": vse_c, "tags": Tags}
 SET = {"vse_c": ("number",), "tags": ("maskings", "samples", "temperature", "keep", "words", "implied")}
@@ -37,8 +39,8 @@ def write_negatives(
 
     An own one is handed over as to a recipe (`recipes.own`), by hand or by where it is to be imported from; of what it
     makes copies go, and what the captions of the image say; where it tells of a changed place its words but not its
-    span and kind, no places are written. Option `implied` of "tags" adds to that filter of false
-    negatives what words imply in the world of the data; it is on where there is one. `model` is a cross-encoder, by the
+    span and kind, no places are written. Option `implied` of "tags" adds to that filter of false negatives what words
+    imply in the world of the data; it is on where there is one. `model` is a cross-encoder, by the
     name of one that ships or the folder of a saved one: "tags" refills and scores with it (None: the shipped "tags"),
     what others made it scores. `fluency` names a causal language model for perplexities; of "vse_c" with a `number`,
     those that it finds likeliest are written. More keywords are `export_negatives`'. The header says all of it, with
@@ -61,11 +63,16 @@ def write_negatives(
     if generator == "tags":
         made = Tags(cross_encoder, data, **{**options, "implied": implied_in(data) if options["implied"] else None})
     else:
-        made = vse_c(data, **options, fluency=ranked) if own is None else own.build("generator", data=data)
         readable = None if cross_encoder is None else Readable(partial(pieces_read, cross_encoder))
-        implied = own and implied_in(data)
-        made = FilteredTopM(made, keep=None, filtered=own is not None, implied=implied, readable=readable)
-        made = made if own is None else _with_whole_places(made)
+        if own is not None:
+            graphs = parse(data.captions[:4]) if data.world is None else data.world.graphs
+            made = OneByOne(own, data, cross_encoder, graphs)
+            made = FilteredTopM(made, keep=None, implied=implied_in(data), readable=readable)
+            made = _with_whole_places(made)
+        else:
+            made = vse_c(data, **options, fluency=ranked)
+            if readable is not None:
+                made = FilteredTopM(made, keep=None, filtered=False, readable=readable)
     header = {
         "generator": generator,
         **({} if own is None else {"source": own.source}),

@@ -100,12 +100,13 @@ class Sentences:
 
 
 class OneByOne:
-    """A recipe's own generator of sentences, given one caption at a time and random numbers of that caption's own.
+    """An own generator of sentences, given one caption at a time and random numbers of that caption's own.
 
-    It is offered the `data` and the `model`. One that breaks its contract (`recipes.contracts`) is an ItmlabError.
+    It is offered the `data` and the `model`, and tried on the first captions, whose `graphs` are given. One that
+    breaks its contract (`recipes.contracts`) is an ItmlabError.
     """
 
-    def __init__(self, own: Own, data: CaptionSet, model: CrossEncoder, graphs: Sequence[SceneGraph]):
+    def __init__(self, own: Own, data: CaptionSet, model: CrossEncoder | None, graphs: Sequence[SceneGraph]):
         self.generate = own.build("generator", data=data, model=model)
         few = range(min(len(data.captions), 4))
         others = data.captions_of(data.image_of_caption[: len(few)].tolist())
@@ -118,10 +119,10 @@ class OneByOne:
         graphs: Sequence[SceneGraph],
         image_captions: Sequence[Sequence[str]],
         *,
-        generator: Sequence[torch.Generator],
+        generator: torch.Generator | Sequence[torch.Generator],
     ) -> list[list[Negative]]:
         """The negatives of each caption."""
-        rows = zip(captions, graphs, image_captions, generator, strict=True)
+        rows = zip(captions, graphs, image_captions, own_generators(len(captions), generator), strict=True)
         return [list(self.generate([one], [graph], [others], generator=own)[0]) for one, graph, others, own in rows]
 
 

@@ -1,6 +1,7 @@
 """What `python -m itmlab negatives` does: a generator by name, its model and options, all said in the header."""
 
 import json
+import random
 import sys
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from itmlab.models import CrossEncoder, CrossEncoderConfig
 from itmlab.recipes.settings import TagsSettings
 from itmlab.runs import checkpoint
 from itmlab.scenes import load
-from itmlab.synthesis import CaptionSwaps
+from itmlab.synthesis import CaptionSwaps, Negative
 from itmlab.synthesis.read import read_negatives
 from itmlab.text import parse
 from itmlab.text.tokens import train_wordpiece
@@ -51,6 +52,10 @@ def test_tags_by_name(tmp_path, data, folder):
     assert all(one.score is not None for row in found.of(data) for one in row)
 
 
+def by_chance(captions, graphs, image_captions, *, generator):
+    return [[Negative(f"{caption} {random.random()}")] for caption in captions]
+
+
 def test_an_own_generator_by_hand_and_by_where_it_is(tmp_path) -> None:
     data = load(images=12, cache=tmp_path / "scenes")
     done = write_negatives(data, tmp_path / "by_hand.jsonl", other_colour)
@@ -62,6 +67,8 @@ def test_an_own_generator_by_hand_and_by_where_it_is(tmp_path) -> None:
     assert all(one.truth is not True for row in rows for one in row)
     again = write_negatives(data, tmp_path / "by_name.jsonl", "tests.recipes.ideas:other_colour")
     assert again.path.read_bytes() == done.path.read_bytes()
+    with pytest.raises(ItmlabError, match="it draws from other random numbers"):
+        write_negatives(data, tmp_path / "x.jsonl", by_chance)
     for unknown, what in {"other_colours": "no generator", "tests.recipes.ideas:nothing": "not to be imported"}.items():
         with pytest.raises(ItmlabError, match=what):
             write_negatives(data, tmp_path / "x.jsonl", unknown)
