@@ -25,13 +25,15 @@ FLOORS = (  # a room imports from floors below its own, or from its own floor wh
     {"runs"},
     {"training"},
     {"scenes", "studies"},
+    {"papers"},
     {"workbench"},
+    {"options"},
     {"book"},
     {"cli"},
     {"__init__", "__main__"},
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-OUTSIDE_THE_CORE = {"scenes", "studies", "cli", "workbench", "book"}
+OUTSIDE_THE_CORE = {"scenes", "studies", "papers", "cli", "options", "workbench", "book"}
 FILES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 
 
@@ -122,6 +124,7 @@ FILES_SINCE = (
     *("book/__init__.py", "recipes/contracts.py", "recipes/own.py", "studies/kit/viewer.py"),
     *(f"studies/exercises/{name}.py" for name in ("__init__", "judging", "scores", "sentences")),
     "studies/tags/wrong_picture.py",
+    "options.py",
 )
 
 
