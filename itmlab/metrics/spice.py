@@ -11,7 +11,7 @@ image). The published program counts the caption's matches in both shares; witho
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations, product
 
 import numpy as np
@@ -115,6 +115,17 @@ class Spice:
             scores[np.flatnonzero(image >= 0), image[image >= 0]] = self._left_out(graphs, mine, image)
         return scores
 
+    def pairs(self, references: np.ndarray, images: np.ndarray) -> Float[np.ndarray, "pair"]:
+        """SPICE, 0…1, of the references with these numbers (image by image) each with the image beside it."""
+        mine, matching = self._own
+        return _of_pairs(mine, references, self._images, images, matching)
+
+    @cached_property
+    def _own(self) -> tuple["Merged", sparse.csr_matrix]:
+        """Every reference as a graph of its own, and which of its facts match those of the images."""
+        mine = self._merged([[graph] for references in self._references for graph in references])
+        return mine, self._images.matching(mine.facts)
+
     def _merged(self, captions: Sequence[Sequence[SceneGraph]]) -> "Merged":
         """One graph for each list of captions."""
         tuples = (set().union(*(graph.tuples() for graph in own)) for own in captions)
@@ -135,13 +146,7 @@ class Spice:
             left.remove(graphs[caption])
             others.append(left)
         rest = self._merged(others)
-        matching, said = rest.matching(mine.facts), mine.held[belonging]
-        by_caption = said.multiply(_present(rest.held @ matching.T.tocsr())).sum(axis=1)
-        by_rest = rest.held.multiply(_present(said @ matching)).sum(axis=1)
-        precision = np.asarray(by_caption).ravel() / np.maximum(mine.size[belonging], 1)
-        recall = np.asarray(by_rest).ravel() / np.maximum(rest.size, 1)
-        both = 2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1)
-        return torch.from_numpy(both.astype(np.float32))
+        return torch.from_numpy(_of_pairs(mine, belonging, rest, np.arange(len(belonging)), rest.matching(mine.facts)))
 
     def _image_of_caption(self, given: Images | None, captions: int) -> np.ndarray:
         own = np.repeat(np.arange(len(self._references)), [len(references) for references in self._references])
@@ -161,6 +166,19 @@ def _graphs(captions: Sequence[Text], parser: str) -> list[SceneGraph]:
         raise ItmlabError(f"a caption is a sentence or a SceneGraph, not a {wrong[0]}")
     parsed = iter(parse([each for each in captions if isinstance(each, str)], parser=parser))
     return [next(parsed) if isinstance(each, str) else each for each in captions]
+
+
+def _of_pairs(
+    captions: "Merged", rows: np.ndarray, images: "Merged", columns: np.ndarray, matching: sparse.csr_matrix
+) -> Float[np.ndarray, "pair"]:
+    """The harmonic mean of P and R of graphs in pairs; `matching` as `images.matching(captions.facts)`."""
+    said, held = captions.held[rows], images.held[columns]
+    by_caption = said.multiply(_present(held @ matching.T.tocsr())).sum(axis=1)
+    by_image = held.multiply(_present(said @ matching)).sum(axis=1)
+    precision = np.asarray(by_caption).ravel() / np.maximum(captions.size[rows], 1)
+    recall = np.asarray(by_image).ravel() / np.maximum(images.size[columns], 1)
+    both = 2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1)
+    return both.astype(np.float32)
 
 
 def _harmonic(

@@ -81,8 +81,9 @@ class LossSettings:
 class AdaptiveMarginSettings:
     """SAM's triplets beside the recipe's loss, or instead of it without `with_triplet` (Eq. 7, Tables 4 and 5).
 
-    Their margins are differences of φ over `temperature` τ, at most `ceiling`; φ is CIDEr-D from the document
-    frequencies of what is trained on. `negatives` of their own: the farthest from the anchor ("SN"), the nearest ("HN")
+    Their margins are differences of φ over `temperature` τ, at most `ceiling`; φ is `relevance`: CIDEr-D (0 to 10) from
+    the document frequencies of what is trained on, SPICE (0 to 1), or the truth where the data have a world (1 true, 0
+    false, 0.5 undecided), which is the control. `negatives` of their own: the farthest from the anchor ("SN"), the nearest ("HN")
     or any ("RS"), with `rank` others before it. `weight` is that of their loss beside the recipe's.
 
     `reading` of Eq. 7, by what is subtracted in a margin: φ of the "pairs" that the hinges hold, φ(G_p, c_m) and
@@ -95,7 +96,7 @@ class AdaptiveMarginSettings:
     negatives: Literal["softest", "hardest", "random"] = "softest"
     with_triplet: bool = True
     ceiling: float = 1.0
-    relevance: Literal["cider"] = "cider"
+    relevance: Literal["cider", "spice", "truth"] = "cider"
     tokenise: Literal["whitespace", "penn"] = "whitespace"
     weight: float = field(default=1.0, metadata=LATER)
     rank: int | None = field(default=None, metadata=LATER)  # the preset's: 0, released 1

@@ -51,7 +51,7 @@ class DualEncoderTask(Task):
         if recipe.memory:
             self.momentum = Momentum(model, m=recipe.memory.momentum)
             memory = MomentumQueue(recipe.memory.length, model.config.dimension, device=self.accelerator.device)
-        relevance = None if margin is None else CaptionRelevance(self.data, tokenise=margin.tokenise)
+        relevance = None if margin is None else CaptionRelevance(self.data, margin.tokenise, margin.relevance)
         oracle = recipe.sampler is not None and recipe.sampler.kind == "oracle"
         truth = CaptionTruth(self.data) if oracle else None
         self.objective = Objective(recipe, memory, self.generator, relevance, truth)

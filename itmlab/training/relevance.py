@@ -2,7 +2,9 @@
 
 import hashlib
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -14,26 +16,34 @@ from ..errors import ItmlabError
 from ..metrics.cider import Cider
 from ..metrics.ngrams import SentenceVectors, pair_scores
 from ..metrics.ptb import Tokenise
+from ..metrics.spice import Spice
 from ..storage import cache_directory, keep
 from .progress import counted
 
 IMAGES_PER_BLOCK = 100  # whose truth is asked together, three seconds: bounds memory, and how long nothing is shown
 FORMAT = 1  # of what is cached: raised when numbers or layout change
 Arrays = dict[str, np.ndarray]
+PairScores = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (pair,) captions and images, numbered image by image
 
 
 class CaptionRelevance:
-    """CIDEr-D of pairs of a caption and an image of `data`, with the document frequencies of `data` (SAM, Eq. 7).
+    """φ of pairs of a caption and an image of `data` (SAM, Eq. 7): CIDEr-D, SPICE, or what its world calls true.
 
-    A whole φ matrix of COCO would take 250 GB, so what is computed once are the vectors of its captions; they are kept
-    in the cache folder under a name that captions, images and tokenisation decide. A pair is a sparse inner product
-    with each of the image's captions. Captions that CIDEr-D cannot tell apart are an ItmlabError.
+    A whole φ matrix of COCO would take 250 GB, so what is computed once are the vectors of its captions, with the
+    document frequencies of `data`; they are kept in the cache folder under a name that captions, images and
+    tokenisation decide. A pair is a sparse inner product with each of the image's captions, in SPICE with the tuples
+    of all. Captions that φ cannot tell apart are an ItmlabError, and so is truth without a world.
     """
 
-    def __init__(self, data: CaptionSet, tokenise: Tokenise = "whitespace"):
+    def __init__(
+        self,
+        data: CaptionSet,
+        tokenise: Tokenise = "whitespace",
+        relevance: Literal["cider", "spice", "truth"] = "cider",
+    ):
         described = [own for own in data.captions_of_image if len(own)]
         references = [own for own in data.captions_of() if own]
-        # CIDEr-D numbers captions image by image, and only images that have some
+        # CIDEr-D and SPICE number captions image by image, and only images that have some
         order = torch.cat(described) if described else torch.empty(0, dtype=torch.int64)
         self._held = np.array([len(own) for own in described], dtype=np.int64)
         self._caption, self._image = np.full(len(data.captions), -1), np.full(len(data), -1)
@@ -41,11 +51,10 @@ class CaptionRelevance:
         self._image[[image for image, own in enumerate(data.captions_of_image) if len(own)]] = np.arange(len(described))
         self._first = self._held.cumsum() - self._held
         try:
-            arrays = vectors(references, tokenise)
+            self._of, empty = getattr(self, f"_by_{relevance}")(data, references, tokenise)
         except ItmlabError as error:
             raise ItmlabError(f"no adaptive margin: {error}", where=data.name) from None
-        self._captions, self._references = (unpacked(arrays, part) for part in ("captions", "references"))
-        if not self._captions.weights.nnz:
+        if empty:
             raise ItmlabError(
                 "no adaptive margin: the captions of every image have the same words, so that none tells it apart",
                 where=data.name,
@@ -53,13 +62,33 @@ class CaptionRelevance:
             )
 
     def __call__(self, captions: Int64[Tensor, "pair"], images: Int64[Tensor, "pair"]) -> Float[Tensor, "pair"]:
-        """φ (0 to 10) of each pair of rows of `data`, on the device of `captions`; an image has to have captions."""
+        """φ of each pair of rows of `data`, on the device of `captions`; an image has to have captions."""
         caption, image = self._caption[captions.cpu().numpy()], self._image[images.cpu().numpy()]
         if (image < 0).any():
             row = int(images.cpu()[int((image < 0).argmax())])
             raise ItmlabError(f"image {row} has no caption to be compared with", remedy="leave such images out")
-        scores = pair_scores(self._captions[caption], self._references, self._first[image], self._held[image])
-        return torch.from_numpy(scores).to(captions.device)
+        return torch.from_numpy(self._of(caption, image)).to(captions.device)
+
+    def _by_cider(self, _: CaptionSet, references: list[list[str]], tokenise: Tokenise) -> tuple[PairScores, bool]:
+        arrays = vectors(references, tokenise)
+        captions, images = (unpacked(arrays, part) for part in ("captions", "references"))
+        return (
+            lambda caption, image: pair_scores(captions[caption], images, self._first[image], self._held[image]),
+            not captions.weights.nnz,
+        )
+
+    def _by_spice(self, _: CaptionSet, references: list[list[str]], __: Tokenise) -> tuple[PairScores, bool]:
+        return Spice(references).pairs, not references
+
+    def _by_truth(self, data: CaptionSet, _: list[list[str]], __: Tokenise) -> tuple[PairScores, bool]:
+        truth, rows, columns = CaptionTruth(data), np.argsort(self._caption), np.argsort(self._image)
+        rows, columns = rows[(self._caption < 0).sum() :], columns[(self._image < 0).sum() :]
+
+        def phi(caption: np.ndarray, image: np.ndarray) -> np.ndarray:
+            labels = truth(torch.from_numpy(rows[caption]), torch.from_numpy(columns[image])).diagonal().numpy()
+            return np.where(labels < 0, 0.5, labels).astype(np.float32)  # -1, undecided
+
+        return phi, False
 
 
 class CaptionTruth:
@@ -74,9 +103,9 @@ class CaptionTruth:
         self.data, self._by_caption = data, None
         if data.world is None:
             raise ItmlabError(
-                "the oracle sampler needs a world that says what is true",
+                "nobody says what is true of these pictures",
                 where=data.name,
-                remedy="train on scenes, or with another sampler",
+                remedy="train on scenes, or with a sampler and margin that do not ask it",
             )
 
     def judge(self, *, progress: bool = False) -> "CaptionTruth":

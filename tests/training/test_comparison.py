@@ -8,18 +8,14 @@ from itmlab import recipes
 from itmlab.errors import ItmlabError
 from itmlab.metrics.semantic import ncs
 from itmlab.metrics.statistics import resample
+from itmlab.runs.comparison import BATCH_SIZE, RECALLS, TRUTHS, Comparison, share_of
 from itmlab.runs.scores import relevance_matrix, similarity
 from itmlab.scenes import load
 from itmlab.training.comparison import (
-    BATCH_SIZE,
-    RECALLS,
-    TRUTHS,
-    Comparison,
     compare,
     compare_data_fractions,
     compare_runs,
     directory_name,
-    share_of,
     with_epochs,
 )
 from tests.refusals import refused

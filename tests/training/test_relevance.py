@@ -11,6 +11,7 @@ from PIL import Image
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
+from itmlab.metrics import Spice
 from itmlab.scenes import load
 from itmlab.training import progress, relevance
 from itmlab.training.relevance import CaptionRelevance, CaptionTruth
@@ -158,4 +159,23 @@ def test_judging_says_that_it_is_done_once_and_how_far_it_is(cache, monkeypatch,
 
 
 def test_without_a_world_there_is_no_truth():
-    refused("made: the oracle sampler needs a world", CaptionTruth, caption_set(SCENE, [0, 0, 1, 1, 2, 2], 3))
+    refused("made: nobody says what is true of these pictures", CaptionTruth, caption_set(SCENE, [0, 0, 1, 1, 2, 2], 3))
+
+
+@pytest.mark.parametrize("kind", ["spice", "truth"])
+def test_phi_is_spice_or_truth_of_each_pair(kind) -> None:
+    data = load(images=12, seed=3).select([7, 2, 11, 0, 5])
+    phi = CaptionRelevance(data, relevance=kind)
+    captions, images = torch.meshgrid(torch.arange(len(data.captions)), torch.arange(len(data)), indexing="ij")
+    if kind == "spice":
+        expected = Spice(data.captions_of()).matrix()
+    else:
+        expected = data.world.truth(torch.arange(len(data))).T.float()
+        expected[expected < 0] = 0.5
+        assert 0 < (expected == 0.5).float().mean() < (expected == 1).float().mean()
+    assert torch.allclose(phi(captions.flatten(), images.flatten()), expected.flatten().float())
+
+
+def test_truth_asks_for_a_world() -> None:
+    data = caption_set(SCENE, [0, 0, 1, 1, 2, 2], 3)
+    refused("made: no adaptive margin: made: nobody says what is true", CaptionRelevance, data, relevance="truth")
