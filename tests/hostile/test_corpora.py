@@ -5,8 +5,8 @@ import pytest
 from tests.hostile.campaign import CORPORA, Tally, WatchedWorker, campaign
 from tests.hostile.villains import DEEDS
 
-SHORT = {"captions": 200, "pictures": 400, "tables": 400, "documents": 300, "checkpoints": 200, "regions": 400,
-         "options": 100}  # fmt: skip
+SHORT = {"captions": 100, "pictures": 200, "tables": 200, "documents": 150, "checkpoints": 100, "regions": 200,
+         "options": 60}  # fmt: skip
 LONG = 10_000
 
 

@@ -35,7 +35,12 @@ KINDS = {
 }
 
 
-@pytest.fixture(scope="module", params=KINDS)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each file system with `--long`, the first in CI."""
+    metafunc.parametrize("disk", list(KINDS)[: None if metafunc.config.getoption("--long") else 1], indirect=True)
+
+
+@pytest.fixture(scope="module")
 def disk(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A small file system of its own."""
     place = tmp_path_factory.mktemp("disks") / request.param
