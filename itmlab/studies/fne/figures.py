@@ -352,30 +352,36 @@ def draw_gain_by_density(maps: "Mapping[str, GainByDensity]", *, title: str, sub
     loss, on a scale of each panel's own; what was not compared is left white.
     """
     names = [label(name) for name in maps]
+    narrow = sum(len(found.density) for found in maps.values()) > 9  # cells side by side: the ends under each other
     figure = make_subplots(1, len(maps), subplot_titles=names, shared_yaxes=True, horizontal_spacing=0.03)
     for column, found in enumerate(maps.values(), start=1):
         value, lower, upper = np.moveaxis(found.gain, -1, 0).transpose(0, 2, 1)  # a row a length
         most = float(np.nanmax(np.abs(value), initial=0)) or 1.0
         decided, written = (lower > 0) | (upper < 0), np.full(value.shape, "", dtype=object)
         for cell in np.argwhere(~np.isnan(value)):
-            middle, low, high = (f"{ends[*cell]:+.1f}".replace("-", "−") for ends in (value, lower, upper))
+            middle, low, high = (f"{each[*cell]:+.1f}".replace("-", "−") for each in (value, lower, upper))
             middle = f"<b>{middle}</b>" if decided[*cell] else middle
-            written[*cell] = f'{middle}<br><span style="font-size:10px">{low} … {high}</span>'
+            ends = f"{low}<br>{high}" if narrow else f"{low} … {high}"
+            written[*cell] = f'{middle}<br><span style="font-size:10px">{ends}</span>'
         figure.add_heatmap(
-            x=[f"{density:.2g} %" for density in found.density],
+            x=[f"{density:.2g}" for density in found.density],
             y=[f"{length:,}" for length in found.length],
             z=value,
             **{"zmin": -most, "zmax": most, "showscale": False, "xgap": 2, "ygap": 2},
             colorscale=[[0, theme.VERMILION], [0.5, theme.PAPER], [1, theme.SKY]],
             **{"text": written, "texttemplate": "%{text}", "textfont": {"size": 13, "color": theme.INK}},
-            hovertemplate="%{x} of pairs, memory %{y}: %{z:+.2f}<extra></extra>",
+            hovertemplate="%{x} % of pairs, memory %{y}: %{z:+.2f}<extra></extra>",
             row=1,
             col=column,
         )
-    figure.update_xaxes(title="true pairs that nobody annotated", type="category")
+    figure.update_xaxes(title="% of pairs true, unannotated", type="category")
     figure.update_yaxes(type="category", showgrid=False)
     figure.update_yaxes(title="memory, pairs", col=1)
     figure = styled(
-        figure, title, subtitle, height=190 + 56 * max(len(found.length) for found in maps.values()), legend=False
+        figure,
+        title,
+        subtitle,
+        height=190 + (70 if narrow else 56) * max(len(found.length) for found in maps.values()),
+        legend=False,
     )
     return figure.update_layout(margin_t=figure.layout.margin.t + 26)
