@@ -361,7 +361,7 @@ def fetched(name: str, load: Callable[[], Result]) -> Result:
         hub.setLevel(level)
 
 
-# Where the notebooks and figures of a checkout are, and which profile a notebook runs in.
+# Where the notebooks and figures of a checkout are, which profile a notebook runs in, how many cores there are.
 
 Profile = Literal["quick", "full"]
 
@@ -406,3 +406,8 @@ def figure_directory() -> Path:
     """Where figures are written: ITMLAB_FIGURES, else `figures` of the checkout (or of the working directory)."""
     given = os.environ.get("ITMLAB_FIGURES")
     return Path(given) if given else (project_directory() or Path.cwd()) / "figures"
+
+
+def cores() -> int:
+    """How many processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -93,6 +93,112 @@ def interval(
     return bootstrap(statistic(values), of_draws, len(groups), draws=times, seed=seed)
 
 
+def verdict(
+    interval: Interval,
+    *,
+    expected: Literal["higher", "lower", "equal"] = "higher",
+    mark: float = 0.0,
+    margin: float = 0.0,
+) -> Literal["held", "not seen", "contrary"]:
+    """What an interval of a difference says of a claim: "held", "contrary", or "not seen" where it decides neither.
+
+    That the value is "higher" or "lower" than `mark` holds where the whole interval lies on that side, and is contrary
+    where it lies on the other. That it is "equal" holds where it lies within `margin` of the mark (the equivalence of
+    two one-sided tests: Schuirmann 1987), and is contrary where it lies outside. NaN decides nothing. ItmlabError:
+    another claim; an equality without a margin above 0.
+
+    >>> verdict(Interval(2.0, 0.5, 3.5)), verdict(Interval(2.0, -0.5, 4.5)), verdict(Interval(2.0, 0.5, 3.5), mark=4)
+    ('held', 'not seen', 'contrary')
+    >>> verdict(Interval(0.2, -0.6, 1.0), expected="equal", margin=1.5)
+    'held'
+    """
+    if expected not in ("higher", "lower", "equal"):
+        raise ItmlabError(f"expected={expected!r} is no claim", remedy='use "higher", "lower" or "equal"')
+    if expected == "equal" and not margin > 0:
+        raise ItmlabError(f"margin={margin!r} makes nothing equal", remedy="give what difference would not matter")
+    lower, upper = interval.lower - mark, interval.upper - mark
+    if expected == "equal":
+        held, contrary = -margin <= lower and upper <= margin, lower > margin or upper < -margin
+    else:
+        above, below = lower > 0, upper < 0
+        held, contrary = (above, below) if expected == "higher" else (below, above)
+    return "held" if held else "contrary" if contrary else "not seen"
+
+
+def bootstrap_p(drawn: Float[ndarray, "draw"], mark: float = 0.0) -> float:
+    """The two-sided p of "the value is `mark`", out of the same draws as its percentile interval.
+
+    Twice the smaller share of draws on either side of the mark, with one added to both counts so that it is never 0
+    (Davison & Hinkley 1997, Sec. 4.2.5): below 0.05 where the 95 % interval leaves the mark out. NaN does not count.
+
+    >>> round(bootstrap_p(np.arange(-1, 99)), 3)
+    0.059
+    """
+    known = np.asarray(drawn, dtype=float)
+    known = known[~np.isnan(known)]
+    smaller = min((known <= mark).sum(), (known >= mark).sum())
+    return float(min(1.0, 2 * (smaller + 1) / (len(known) + 1)))
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """p-values corrected for their number (Holm 1979): of those below 0.05, one is a false alarm with 5 % at most.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(values, kind="stable")
+    scaled = np.asarray(values, dtype=float)[order] * np.arange(len(values), 0, -1)
+    corrected = np.empty(len(values))
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(scaled))
+    return corrected.tolist()
+
+
+def smallest_effect(found: Interval, power: float = 0.8) -> float:
+    """The smallest difference that an interval as wide as this one leaves 0 out of with a probability of `power`.
+
+    For a value that is normally distributed: (1.96 + 0.84) of its standard errors, of which the interval is 3.92 wide.
+
+    >>> round(smallest_effect(Interval(1.0, -1.0, 3.0)), 2)
+    2.86
+    """
+    from scipy.stats import norm
+
+    return float((QUANTILE + norm.ppf(power)) / (2 * QUANTILE) * (found.upper - found.lower))
+
+
+MOST_SEEDS = 10_000
+
+
+def seeds_needed(std: float, effect: float, *, power: float = 0.8) -> int:
+    """How many paired runs it takes until a t-test at 5 %, two-sided, finds a difference of `effect` with that `power`.
+
+    `std` is the standard deviation of one pair's difference; the power is that of the noncentral t distribution. At
+    most MOST_SEEDS. ItmlabError: no effect, a deviation that is not known, a power that is no probability.
+
+    >>> seeds_needed(1.0, 1.0), seeds_needed(1.0, 0.5)
+    (10, 34)
+    """
+    from scipy.stats import nct, t
+
+    if not effect or not math.isfinite(effect):
+        raise ItmlabError(f"effect={effect!r} is no difference", remedy="give the one that is to be seen, in points")
+    if not (math.isfinite(std) and std >= 0 and 0.05 <= power < 1):
+        raise ItmlabError(f"std={std!r}, power={power!r}: wanted a deviation from 0 on and a power of 0.05 to below 1")
+
+    def found(count: int) -> bool:
+        bound, shift = t.ppf(0.975, count - 1), abs(effect) / max(std, 1e-9 * abs(effect)) * math.sqrt(count)
+        # far out the noncentral t loses its digits, and all of it is beyond the bound
+        return shift > 30 + bound or nct.sf(bound, count - 1, shift) + nct.cdf(-bound, count - 1, shift) >= power
+
+    fewest, most = 2, 2
+    while not found(most) and most < MOST_SEEDS:
+        fewest, most = most + 1, min(2 * most, MOST_SEEDS)
+    while fewest < most:
+        middle = (fewest + most) // 2
+        fewest, most = (fewest, middle) if found(middle) else (middle + 1, most)
+    return most
+
+
 # Shares: Wilson's interval, and how many cases there really are where those of one image agree.
 
 QUANTILE = 1.959963984540054  # 97.5 % of the normal distribution

@@ -81,7 +81,7 @@ class Own:
     def of(cls, thing: Any, part: str) -> "Own":
         """What is handed over for a `part` of a recipe: an instance, a class, a function, an import path or a name."""
         if isinstance(thing, str):
-            thing = _imported(thing, part)
+            thing = imported(thing, part)
         check(callable(thing), part, thing, "a class, a function, or an instance of a class")
         options: Mapping[str, Any] = {}
         if isinstance(thing, partial):
@@ -174,7 +174,7 @@ def _loaded(point: Any, part: str) -> Any:
         raise ItmlabError(what, where=f"{part} {point.value}", remedy="mend or remove its package") from error
 
 
-def _imported(path: str, part: str) -> Any:
+def imported(path: str, part: str) -> Any:
     """What an import path, or the name of an entry point, stands for."""
     if path in _registered(part):
         return _loaded(_registered(part)[path], part)

@@ -1,16 +1,19 @@
 """A recipe: everything that decides what a training run does, as frozen dataclasses, JSON in and out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
 from ..errors import ItmlabError, named
-from ..fields import LATER, check, did_you_mean, from_plain, replaced, to_plain
+from ..fields import LATER, check, did_you_mean, from_plain, replaced, shown, to_plain
 from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
 from ..storage import read_json, refuse_foreign, write_json
 from . import settings
+from .mixing import refuse_mixture
 from .own import FIELDS, PLACES, Own, handed_over
 
 
@@ -53,27 +56,16 @@ class Recipe:
             given, seen = getattr(self.data, name), getattr(self.model, "visual", "pictures")
             check(seen != "regions" or not given, f"data.{name}", given, "none, as the model sees regions, no pictures")
         if type(self.model) is CrossEncoderConfig:
+            check(self.tags is not None, "tags", self.tags, "an object with fields, as the model is a cross-encoder")
+        refuse_mixture(self)
+        if type(self.model) is CrossEncoderConfig:
             self._check_cross_encoder()
-            return
-        check(self.tags is None, "tags", self.tags, "null, as the model is no cross-encoder")
-        if self.towers is not None:
+        elif self.towers is not None:
             self._check_towers()
-            return
-        check(self.loss is not None, "loss", self.loss, "an object with fields, as the model is no cross-encoder")
-        parts = getattr(self.model, "compares_parts", False)
-        writes = isinstance(self.model, LateInteractionConfig) and self.model.kind == "vsrn"
-        check(writes or not self.loss.writing, "loss.writing", self.loss.writing, "0, as only VSRN writes captions")
-        check(not parts or self.memory is None, "memory", self.memory, "null, as the model compares parts")
-        released = self.adaptive_margin is not None and self.adaptive_margin.preset == "released"
-        without = not released or self.memory is None
-        check(without, "memory", self.memory, "null, as adaptive_margin.preset is 'released'")
-        sampled, kind = self.loss.kind == "sampled_triplet", self.sampler and self.sampler.kind
-        loss = getattr(self.loss.kind, "path", self.loss.kind)
-        check(not sampled or kind is not None, "sampler", kind, "one, as loss.kind is 'sampled_triplet'")
-        check(sampled or kind is None, "sampler", kind, f"null, as loss.kind {loss!r} takes all negatives")
-        further = self.synthesis is not None or self.extra_negatives is not None or self.loss.global_features
-        both = parts and sampled and further  # a sampler's statistics are of one scale
-        check(not both, "sampler", kind, "null, as the model compares parts and, for some negatives, global features")
+        else:
+            check(self.loss is not None, "loss", self.loss, "an object with fields, as the model is no cross-encoder")
+            missing = self.loss.kind == "sampled_triplet" and self.sampler is None
+            check(not missing, "sampler", None, "one, as loss.kind is 'sampled_triplet'")
 
     def _check_towers(self) -> None:
         fits = isinstance(self.model, DualEncoderConfig) and self.model.image_tower == "vit"
@@ -84,9 +76,6 @@ class Recipe:
         check(self.data.validation == 0, "data.validation", self.data.validation, "0, as nothing is matched yet")
 
     def _check_cross_encoder(self) -> None:
-        check(self.tags is not None, "tags", self.tags, "an object with fields, as the model is a cross-encoder")
-        for name in ("sampler", "loss", "memory", "adaptive_margin", "synthesis", "encoder"):
-            check(getattr(self, name) is None, name, getattr(self, name), "null, as the model is a cross-encoder")
         check(self.towers is None, "towers", self.towers, "null, as the model is a cross-encoder")
         file = self.tags.makes_sentences and self.tags.generator == "file"
         given = self.extra_negatives and self.extra_negatives.path
@@ -112,6 +101,36 @@ class Recipe:
                 with torch.random.fork_rng(devices=[]):
                     changed.build(part)
         return changed
+
+    def grid(self, **values: Sequence[Any]) -> dict[str, "Recipe"]:
+        """A recipe for each combination of the values of these fields (as in `replace`), by a label that names them.
+
+        So `compare(recipe.grid(sampler__prior=[1e-3, 1e-2], memory__length=[256, 2048]), …)` is a sweep. ItmlabError,
+        in one line: a field without a list of values; all combinations that make no recipe, with what each lacks.
+
+        >>> from itmlab import recipes
+        >>> list(recipes.fne.grid(sampler__prior=[0.001, 0.01], seed=[1]))
+        ['prior=0.001, seed=1', 'prior=0.01, seed=1']
+        """
+        for field_name, several in values.items():
+            listed = isinstance(several, Sequence) and not isinstance(several, str)
+            check(listed and len(several) > 0, field_name, several, "a list of values")
+        last = [name.replace("__", ".").rpartition(".")[2] for name in values]
+        short = [
+            end if last.count(end) == 1 else name.replace("__", ".") for name, end in zip(values, last, strict=True)
+        ]
+        made: dict[str, Recipe] = {}
+        refused: list[str] = []
+        for combination in product(*values.values()):
+            told = ", ".join(f"{name}={_told(value)}" for name, value in zip(short, combination, strict=True))
+            try:
+                made[told] = self.replace(**dict(zip(values, combination, strict=True)))
+            except ItmlabError as error:
+                refused.append(f"{told} ({error})")
+        if refused:
+            what = f"{len(refused)} of {len(refused) + len(made)} combinations make no recipe: {'; '.join(refused)}"
+            raise ItmlabError(what, remedy="leave these values out, or make the recipes one by one")
+        return made
 
     def own_ideas(self) -> dict[str, Own]:
         """What of it is somebody's own, by its part."""
@@ -140,7 +159,7 @@ class Recipe:
         known = self.name if self.name in METHODS else family(self.model)
         theirs, ours = get(known, size), get(known, self.size)
         changes = {name: getattr(theirs, name) for name in ("model", "optimiser", "data")}
-        if isinstance(self.model, LateInteractionConfig):
+        if isinstance(self.model, LateInteractionConfig) and self.model.photo_encoder is None:
             own = {"kind": self.model.kind, "preset": self.model.preset}
             before, after = (LateInteractionConfig.of_size(each, **own) for each in (self.size, size))
             changes["model"] = self.model.with_sizes_of(before, after)
@@ -169,6 +188,10 @@ class Recipe:
         """Read a recipe from a JSON file."""
         with named(path):
             return cls.from_json(read_json(path))
+
+
+def _told(value: Any) -> str:
+    return value if isinstance(value, str) else getattr(value, "__name__", None) or shown(value, most=40)
 
 
 def _settings_of(value: Any, part: str) -> settings.SamplerSettings | Own:

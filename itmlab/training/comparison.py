@@ -4,9 +4,13 @@
 `compare_data_fractions` does all on fractions of the training split (SAM, Sec. 5.2 and Table 2).
 """
 
+import ast
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +21,25 @@ from numpy import ndarray
 from torch import Tensor
 
 from ..data.captionset import CaptionSet
+from ..data.loading import made_by, origin_of
 from ..errors import ItmlabError
 from ..fields import did_you_mean
 from ..metrics.eccv import ORACLES, PLACES, first_of_each, oracle_scores, true_at_r
 from ..metrics.ranking import expected_recalls_of_each, ranks
 from ..metrics.semantic import SemanticRanking
 from ..recipes.recipe import Recipe
-from ..runs.comparison import RECALLS, SEMANTICS, TRUTHS, Comparison, one_of, queries_of
+from ..runs.comparison import KINDS, RECALLS, SEMANTICS, TRUTHS, Comparison, one_of, queries_of
+from ..runs.directory import is_begun
 from ..runs.run import Run
 from ..runs.scores import CUTOFFS, Kind, check_pools, relevance_matrix, similarity
+from ..storage import read_json, write_json
 from .loop import train
+from .parallel import train_all
 from .relevance import CaptionTruth
+
+Metric = Callable[[Run, CaptionSet], Float[ndarray, "image"]]
+Metrics = Mapping[str, Metric]
+CODE_FILE = "code.json"  # in a run's directory: by which code it was begun
 
 
 def compare(
@@ -40,13 +52,20 @@ def compare(
     split: str = "test",
     relevance: Kind | None = None,
     truth: bool = False,
+    metrics: Metrics | None = None,
+    jobs: int | None = None,
     progress: bool = True,
 ) -> Comparison:
     """Train each recipe with each seed and compare them on a split, paired, against `baseline` (the first).
 
     Recipes go by their names, or by the keys of a mapping; `seeds=3` means 0, 1, 2. Runs lie under `run_root` by label,
-    a digest of recipe and data, and seed; those that are there are not trained again. `relevance` ("cider" or "spice")
-    adds NCS to the measures, `truth` mAP@R, R-Precision and what else is measured against all that is true.
+    a digest of recipe and data, and seed; those that are there are not trained again, with a warning that names what
+    has changed of itmlab's code or of torch since. `jobs` of the others are trained at a time, each with its share of
+    the cores (`training.parallel`; None: as many as there are cores). After an interruption the same call goes on.
+
+    `relevance` ("cider" or "spice") adds NCS to the measures, `truth` mAP@R, R-Precision and what else is measured
+    against all that is true, `metrics` own ones by name: functions of a Run and the split that give a number a picture,
+    in the unit that is to be shown (percent for shares), NaN where a picture has none.
     """
     labelled = dict(recipes) if isinstance(recipes, Mapping) else {recipe.name: recipe for recipe in recipes}
     if not labelled or len(labelled) != len(recipes):
@@ -57,14 +76,73 @@ def compare(
     chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     if not chosen or len(set(chosen)) != len(chosen):
         raise ItmlabError(f"seeds are {seeds!r}, wanted at least one and each once")
-    check_split(data.split(split), split, relevance, truth)
-    runs: dict[str, list[Run]] = {}
-    for label, recipe in labelled.items():
-        home = Path(run_root) / directory_name(label, recipe, data)
-        seeded = {home / f"seed-{seed}": recipe.replace(seed=seed) for seed in chosen}
-        runs[label] = [train(each, data, directory, progress=progress) for directory, each in seeded.items()]
-    asked = {"baseline": baseline, "split": split, "relevance": relevance, "truth": truth}
+    check_split(data.split(split), split, relevance, truth, metrics)
+    homes = {label: Path(run_root) / directory_name(label, recipe, data) for label, recipe in labelled.items()}
+    seeded = {
+        label: {homes[label] / f"seed-{seed}": recipe.replace(seed=seed) for seed in chosen}
+        for label, recipe in labelled.items()
+    }
+    every = {directory: each for group in seeded.values() for directory, each in group.items()}
+    with code_noted(every):
+        train_all(every, data, jobs=jobs, progress=progress)
+    # all of them are trained: this says so, or that another run lies there
+    runs = {
+        label: [train(each, data, at, progress=False) for at, each in group.items()] for label, group in seeded.items()
+    }
+    asked = {"baseline": baseline, "split": split, "relevance": relevance, "truth": truth, "metrics": metrics}
     return compare_runs(runs, data, **asked, progress=progress)
+
+
+# The code that decides what a run becomes: these rooms and files, as syntax, so that a comment changes nothing.
+CODE = ("losses", "models", "samplers", "synthesis", "text", "training", "runs/directory.py", "runs/scores.py")
+CODE += ("data/batches.py", "data/pictures.py", "data/regions.py")
+WITHOUT = ("__init__.py", "comparison.py", "dry_run.py", "parallel.py", "progress.py", "negative_files.py")
+
+
+@cache
+def code_digests() -> dict[str, str]:
+    """Of each file that decides what a run becomes, digits of its syntax without docstrings; and torch's version."""
+    package = Path(__file__).parents[1]
+    files = [file for name in CODE for file in (sorted((package / name).rglob("*.py")) or [package / name])]
+    found = {"torch": torch.__version__}
+    for file in (file for file in files if file.name not in WITHOUT):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False):
+                del node.body[0]
+        found[str(file.relative_to(package))] = hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:8]
+    return found
+
+
+@contextmanager
+def code_noted(runs: Iterable[Path]) -> Iterator[None]:
+    """Keep by which code each run is begun inside, and warn of those that were begun by another."""
+    now, others = code_digests(), {}
+    new = [directory for directory in runs if not is_begun(directory)]
+    for directory in runs:
+        path = directory / CODE_FILE
+        if directory in new:
+            write_json(path, now)
+        elif path.is_file():
+            then = read_json(path)
+            if changed := [name for name in {**then, **now} if then.get(name) != now.get(name)]:
+                others[directory] = changed
+    if others:
+        changed = ", ".join(dict.fromkeys(name for names in others.values() for name in names))
+        what = f"{len(others)} runs were begun by other code and are taken as they are; changed since: {changed}"
+        warnings.warn(f"{what}; to train them anew delete {', '.join(map(str, others))}", OtherCode, stacklevel=4)
+    try:
+        yield
+    finally:
+        for directory in (directory for directory in new if not is_begun(directory)):
+            (directory / CODE_FILE).unlink(missing_ok=True)
+            for folder in (directory, directory.parent):
+                with suppress(OSError):  # not empty
+                    folder.rmdir()
+
+
+class OtherCode(UserWarning):
+    """A run that is taken as it is, though itmlab's code has changed since it was begun."""
 
 
 def compare_runs(
@@ -75,6 +153,7 @@ def compare_runs(
     split: str = "test",
     relevance: Kind | None = None,
     truth: bool = False,
+    metrics: Metrics | None = None,
     progress: bool = True,
 ) -> Comparison:
     """Compare runs that are trained, by label as many with the same seeds; all else as `compare`."""
@@ -85,7 +164,7 @@ def compare_runs(
     if len({*map(tuple, seeds.values())}) != 1 or not seeds[baseline]:
         raise ItmlabError(f"runs are paired by their seeds, which are {seeds}", remedy="give each label the same seeds")
     held_out = data.split(split)
-    check_split(held_out, split, relevance, truth)
+    check_split(held_out, split, relevance, truth, metrics)
     gains = None if relevance is None else relevance_matrix(held_out, relevance)
     known = CaptionTruth(held_out).judge(progress=progress).matrix() if truth else None
     captions = np.array([len(own) for own in held_out.captions_of_image])
@@ -103,16 +182,43 @@ def compare_runs(
             measures, reached, queries = zip(*parts, strict=True)
             of_seeds.append(np.concatenate(reached))
         found[label] = np.stack(of_seeds)
+    for name, values in (metrics or {}).items():
+        each = {
+            label: np.stack([one_a_picture(name, values, run, held_out) for run in group])
+            for label, group in runs.items()
+        }
+        there = np.isfinite(np.concatenate([*each.values()])).all(axis=0)  # in every run: paired
+        if not there.any():
+            raise ItmlabError(f"no picture has a {name} in every run", where=held_out.name)
+        for label, own in each.items():
+            found[label] = np.concatenate([found[label], np.where(there, own, 0)[:, None] / 100], axis=1)
+        measures, queries = (*measures, [name]), (*queries, there[None].astype(float))
     oracle = {} if known is None else oracle_recall_of_each(known, held_out)
     named, counted = [name for part in measures for name in part], np.concatenate(queries)
     groups = {label: list(group) for label, group in runs.items()}
     return Comparison(list(runs), baseline, seeds[baseline], found, captions, groups, named, counted, oracle)
 
 
-def check_split(held_out: CaptionSet, split: str, relevance: Kind | None, truth: bool) -> None:
-    """An ItmlabError, before the first step, where a split is too small to be compared on (METHODS 2.3)."""
+def one_a_picture(name: str, metric: Metric, run: Run, data: CaptionSet) -> Float[ndarray, "image"]:
+    """What an own metric says of a run: a number a picture, NaN where it has none; ItmlabError for anything else."""
+    values = np.asarray(metric(run, data), dtype=float)
+    if values.shape != (len(data),):
+        what = f"metric {name!r} gave shape {values.shape}, wanted a number for each of the {len(data)} pictures"
+        raise ItmlabError(what, where=str(run.directory), remedy="NaN for a picture that has none")
+    return values
+
+
+def check_split(
+    held_out: CaptionSet, split: str, relevance: Kind | None, truth: bool, metrics: Metrics | None = None
+) -> None:
+    """An ItmlabError, before the first step, where a split is too small, or an own metric has the name of another.
+
+    How small is METHODS 2.3.
+    """
     remedy = f"compare on a split of {max(CUTOFFS) + (relevance is not None)} images or more"
     check_pools(held_out, CUTOFFS, relevance=relevance, truth=truth, where=f"split {split!r}", remedy=remedy)
+    if taken := sorted({*(metrics or {})} & {*RECALLS, *SEMANTICS, *TRUTHS, *KINDS.values()}):
+        raise ItmlabError(f"there is a measure {taken[0]!r} already", remedy="give the own metric another name")
 
 
 def directory_name(label: str, recipe: Recipe, data: CaptionSet) -> str:
@@ -199,6 +305,7 @@ def compare_data_fractions(
     relevance: Kind | None = "cider",
     truth: bool = False,
     split: str = "test",
+    jobs: int | None = None,
     progress: bool = True,
 ) -> dict[str, list[dict[str, Any]]]:
     """Train every recipe on each share of the training split (the keys of `epochs`) and compare it with its baseline.
@@ -211,7 +318,12 @@ def compare_data_fractions(
     for label in {*baselines, *baselines.values()}:
         if label not in recipes:
             raise ItmlabError(f"no recipe {label!r} to compare", remedy=did_you_mean(label, recipes))
+    origin = origin_of(data)
     parts = {share: data.reduced(share) for share in epochs}
+    if origin and origin["train_share"] == 1 and not origin["noise"] and origin["split"] is None:
+        for share, part in parts.items():
+            if share != 1 or part.fingerprint == data.fingerprint:  # captions may have come in another order
+                made_by(part, {**origin, "train_share": share})
     for part in parts.values():
         check_split(part.split(split), split, relevance, truth)
     rows: list[dict[str, Any]] = []
@@ -222,7 +334,7 @@ def compare_data_fractions(
         seen = set()
         for label, baseline in baselines.items():
             pair = {baseline: scheduled[baseline], label: scheduled[label]}
-            settings = {"relevance": relevance, "truth": truth, "split": split, "progress": progress}
+            settings = {"relevance": relevance, "truth": truth, "split": split, "jobs": jobs, "progress": progress}
             found = compare(pair, part, seeds=seeds, run_root=run_root, **settings)
             rows += [{"share": share, **row} for row in found.by_seed() if row["recipe"] not in seen]
             seen |= {baseline, label}

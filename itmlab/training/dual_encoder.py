@@ -158,7 +158,7 @@ class DualEncoderTask(Task):
     def _kept(self) -> dict[str, Any]:
         """What of it has a state, by part of a checkpoint."""
         parts = {"momentum": self.momentum, "memory": self.objective.memory, "sampler": self.objective.sampler}
-        parts["loss"] = self.heads
+        parts |= {"sampler of features": self.objective.feature_sampler, "loss": self.heads}
         return {name: part for name, part in parts.items() if part is not None}
 
     def tensors(self) -> Tensors:

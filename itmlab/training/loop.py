@@ -28,6 +28,7 @@ from ..errors import ItmlabError, named
 from ..fields import check
 from ..models import CrossEncoderConfig
 from ..models.base import WEIGHTS_FILE
+from ..models.photographs import as_seen_by
 from ..recipes.recipe import Recipe
 from ..recipes.settings import OptimiserSettings
 from ..runs.checkpoint import ANEW, Checkpoints, JsonLines
@@ -90,6 +91,7 @@ def train(
             checkpoints.forget_others()
         if is_done(checkpoints, max_steps):
             return Run(directory)
+        data = as_seen_by(recipe.model, data, progress=progress)
         loop = Loop(recipe, data, directory, accelerator, checkpoints, interruption)
         loop.take_up()
         if first:  # from here on it writes: what is refused is refused before
@@ -143,8 +145,7 @@ class Loop:
             workers=max(1, min(8, (os.cpu_count() or 2) // (2 * accelerator.num_processes))),
             **self.state.task.preparation(),
         )
-        self.steps_an_epoch = -(-len(self.batches) // recipe.data.accumulate)
-        self.total = recipe.data.steps or self.steps_an_epoch * recipe.data.epochs
+        self.steps_an_epoch, self.total = steps_of(recipe, self.batches)
         self.epochs = -(-self.total // self.steps_an_epoch)
 
     def take_up(self) -> None:
@@ -405,6 +406,12 @@ def task_of(recipe: Recipe) -> type[Task]:
 
     # by `type`: OSCAR's dual encoder has a configuration that is a kind of the cross-encoder's
     return CrossEncoderTask if type(recipe.model) is CrossEncoderConfig else DualEncoderTask
+
+
+def steps_of(recipe: Recipe, batches: PairBatches) -> tuple[int, int]:
+    """How many steps of the optimiser an epoch has, and the whole run."""
+    an_epoch = -(-len(batches) // recipe.data.accumulate)
+    return an_epoch, recipe.data.steps or an_epoch * recipe.data.epochs
 
 
 def parts(data: CaptionSet, most: int | None = None) -> tuple[CaptionSet, CaptionSet | None]:

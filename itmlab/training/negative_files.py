@@ -15,8 +15,10 @@ from ..models.pairs import pieces_read
 from ..recipes.own import Own, handed_over
 from ..runs.directory import file_hash, start_directory
 from ..storage import read_json
+from ..synthesis.columns import LAYOUTS, Table, place_of_table, write_table
 from ..synthesis.export import Exported, Fluency, export_negatives
 from ..synthesis.negative import Generate, Negative, Readable
+from ..synthesis.read import read_negatives
 from ..synthesis.tags import FilteredTopM, Tags, cross_encoder_score, implied_in, vse_c
 from ..text import parse
 from .sentences import OneByOne
@@ -33,8 +35,10 @@ def write_negatives(
     model: str | Path | None = None,
     options: dict[str, Any] | None = None,
     fluency: str | None = None,
+    format: str | None = None,
+    root: str | Path | None = None,
     **export: Any,
-) -> Exported:
+) -> Exported | Table:
     """Export the negatives of every caption of `data` by "vse_c", "tags" (with `options`) or an own generator.
 
     An own one is handed over as to a recipe (`recipes.own`), by hand or by where it is to be imported from; of what it
@@ -45,7 +49,12 @@ def write_negatives(
     what others made it scores. `fluency` names a causal language model for perplexities; of "vse_c" with a `number`,
     those that it finds likeliest are written. More keywords are `export_negatives`'. The header says all of it, with
     hashes of the model's weights and of an own generator's source.
+
+    A `format` of `synthesis.columns.LAYOUTS` writes `out` as a table for others, with paths that begin at `root`, from
+    a .jsonl of the same name, which lies beside it and has the header.
     """
+    if table := format in LAYOUTS:
+        place_of_table(out, format, force=bool(export.get("force")))
     own = Own.of(generator, "generator") if handed_over(generator, "generator") else None
     if own is not None:
         own = replace(own, options=own.options | (options or {}))
@@ -81,16 +90,25 @@ def write_negatives(
         "weights": None if home is None else file_hash(home / "model.safetensors"),
         "language_model": fluency,
     }
-    return export_negatives(
+    done = export_negatives(
         data,
         made,
-        out,
+        Path(out).with_suffix(".jsonl") if table else out,
         header=header,
+        format=None if table else format,
         conditioned=generator == "tags",
         score=None if cross_encoder is None else cross_encoder_score(cross_encoder, data),
         fluency=ranked,
         **export,
     )
+    if not table:
+        return done
+    if not done.negatives:
+        raise ItmlabError(
+            "no negative was made, so there is no table", where=str(done.path), remedy="another generator"
+        )
+    sentences = [[one.sentence for one in row] for row in read_negatives(done.path).of(data)]
+    return write_table(data, out, format, sentences, root=root, seed=export.get("seed", 0), force=True)
 
 
 def _with_whole_places(made: Generate) -> Generate:

@@ -110,17 +110,22 @@ class Objective:
     ):
         self.recipe, self.memory, self.generator, self.relevance = recipe, memory, generator, relevance
         self.truth = truth
-        own = recipe.own_ideas()
-        self.loss = recipe.build("loss") if "loss" in own else None
-        if "sampler" in own:
-            self.sampler = recipe.build("sampler")
-        else:
-            self.sampler = recipe.sampler.build(margin=recipe.loss.margin) if recipe.sampler else None
+        self.loss = recipe.build("loss") if "loss" in recipe.own_ideas() else None
+        self.sampler, self.feature_sampler = self._built_sampler(), None
+        if self.sampler and getattr(recipe.model, "compares_parts", False) and self._asks_features((None, None)):
+            self.feature_sampler = self._built_sampler()  # a sampler's statistics are of one scale
+
+    def _built_sampler(self) -> Sampler | None:
+        recipe = self.recipe
+        if "sampler" in recipe.own_ideas():
+            return recipe.build("sampler")
+        return recipe.sampler.build(margin=recipe.loss.margin) if recipe.sampler else None
 
     def start_epoch(self, epoch: int) -> None:
         """Statistics of similarity belong to an epoch (METHODS 1.1)."""
-        if self.sampler and epoch >= self.recipe.data.warm_up_epochs:
-            self.sampler.start_epoch(epoch - self.recipe.data.warm_up_epochs)
+        for sampler in filter(None, (self.sampler, self.feature_sampler)):
+            if epoch >= self.recipe.data.warm_up_epochs:
+                sampler.start_epoch(epoch - self.recipe.data.warm_up_epochs)
 
     def __call__(
         self,
@@ -175,15 +180,16 @@ class Objective:
         """The recipe's own loss."""
         if self.sampler is None:
             return self._of_all(self.recipe.loss.kind, directions, positives)
+        matrix = directions[0].matrix
+        sampler = self.feature_sampler if matrix is None and self.feature_sampler else self.sampler
         with torch.no_grad():
             # statistics are of the live batch, whatever the pool is (METHODS 1.1)
-            matrix = directions[0].matrix
             scores = batch.image_features @ batch.caption_features.T if matrix is None else matrix
-            self.sampler.observe(scores, batch.positives(batch.image_ids))
+            sampler.observe(scores, batch.positives(batch.image_ids))
         if self.truth is not None:  # an oracle knows while the memory fills, too
             chosen = self._by_truth(self.truth, batch, pool, directions, positives)
         else:
-            chosen = self._chosen(Hardest() if filling else self.sampler, directions, positives)
+            chosen = self._chosen(Hardest() if filling else sampler, directions, positives)
         return _triplets(directions, chosen, [self.recipe.loss.margin] * 2)
 
     @torch.no_grad()

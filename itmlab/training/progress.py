@@ -21,7 +21,8 @@ T = TypeVar("T")
 class Progress:
     """Step, loss, R@1 and the time left; nothing with `shown=False`.
 
-    A bar on a terminal, plain lines elsewhere, and in a notebook, with `curves`, the curves of loss and recall.
+    A bar on a terminal, plain lines elsewhere, and in a notebook, with `curves`, the curves of loss and recall, or
+    (None) a bar.
     """
 
     def __init__(
@@ -32,14 +33,15 @@ class Progress:
         *,
         shown: bool = True,
         out: TextIO | None = None,
-        curves: bool = False,
+        curves: bool | None = False,
     ):
         self.name, self.steps, self.done, self.shown = name, steps, done, shown
         self.out = out or (sys.stdout if in_notebook() else sys.stderr)  # a notebook frames errors in red
         self.recall = "–"
         self._began, self._begun_at, self._said = time.monotonic(), done, time.monotonic()
         self._bar = None
-        self.curves = LiveCurves(steps) if shown and curves and out is None and in_notebook() else None
+        live = shown and out is None and in_notebook()
+        self.curves = LiveCurves(steps) if live and curves else LiveBar(self) if live and curves is None else None
         if shown and self.curves is None and self.out.isatty():
             from tqdm import tqdm
 
@@ -58,6 +60,17 @@ class Progress:
             self._bar.update()
         elif self.shown and time.monotonic() - self._said > SECONDS_BETWEEN_LINES:
             self._say(told and told + more)
+
+    def reach(self, done: int, more: str = "") -> None:
+        """So many steps are done in all, by whoever did them, and `more` to say of it."""
+        moved, self.done = done - self.done, done
+        if self._bar is not None:
+            self._bar.set_postfix_str(more, refresh=False)
+            self._bar.update(moved)
+        elif self.shown:
+            between = SECONDS_BETWEEN_LINES if self.curves is None else SECONDS_BETWEEN_DRAWINGS
+            if time.monotonic() - self._said > between or (moved and done == self.steps):
+                self._say(more)
 
     def epoch(self, epoch: int, epochs: int, loss: float, recall: float | None) -> None:
         """One more epoch, with its mean loss and the validation R@1 (mean of both directions), if there is one."""
@@ -139,6 +152,17 @@ class LiveCurves:
         axes = f'<path d="M{left + 60} 28V162H{left + 352}" fill="none" stroke="currentColor" stroke-opacity=".45"/>'
         curve = f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>'
         return "".join([*texts, axes, curve, marks])
+
+
+class LiveBar(LiveCurves):
+    """A bar in a notebook's output, drawn anew in one place."""
+
+    def __init__(self, progress: Progress):
+        super().__init__(progress.steps)
+        self.progress = progress
+
+    def _repr_html_(self) -> str:
+        return f'<progress max="{self.steps}" value="{self.progress.done}"></progress> {html.escape(self.said)}'
 
 
 def counted(parts: Sequence[T], name: str, *, shown: bool = True, out: TextIO | None = None) -> Iterator[T]:

@@ -23,7 +23,7 @@ from .progress import counted
 IMAGES_PER_BLOCK = 100  # whose truth is asked together, three seconds: bounds memory, and how long nothing is shown
 FORMAT = 1  # of what is cached: raised when numbers or layout change
 Arrays = dict[str, np.ndarray]
-PairScores = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (pair,) captions and images, numbered image by image
+PairScores = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of captions and images, numbered image by image
 
 
 class CaptionRelevance:

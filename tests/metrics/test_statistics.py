@@ -10,7 +10,22 @@ from hypothesis import strategies as st
 
 from itmlab.errors import ItmlabError
 from itmlab.metrics import share, true_negative_rate
-from itmlab.metrics.statistics import bootstrap, human_judgement, interval, pearson, resample, wilson
+from itmlab.metrics.statistics import (
+    Interval,
+    bootstrap,
+    bootstrap_p,
+    holm,
+    human_judgement,
+    interval,
+    pearson,
+    percentile_interval,
+    resample,
+    seeds_needed,
+    smallest_effect,
+    verdict,
+    wilson,
+)
+from tests.refusals import refused
 
 
 def test_one_value_everywhere_has_no_width():
@@ -256,3 +271,79 @@ def test_what_is_no_verdict_is_refused():
         true_negative_rate([True, "no"])
     with pytest.raises(ItmlabError, match="2 labels, but 1 images"):
         true_negative_rate([True, False], [0])
+
+
+# What a difference says of a claim.
+
+
+@pytest.mark.parametrize(
+    ("ends", "higher", "lower", "equal"),
+    [
+        ((0.5, 3.0), "held", "contrary", "not seen"),
+        ((-3.0, -0.5), "contrary", "held", "not seen"),
+        ((-0.5, 0.9), "not seen", "not seen", "held"),
+        ((-1.0, 1.0), "not seen", "not seen", "held"),
+        ((0.0, 2.0), "not seen", "not seen", "not seen"),
+        ((1.1, 2.0), "held", "contrary", "contrary"),
+        ((math.nan, math.nan), "not seen", "not seen", "not seen"),
+    ],
+)
+def test_a_claim_holds_is_contrary_or_not_seen(ends, higher, lower, equal):
+    found = Interval(sum(ends) / 2, *ends)
+    assert verdict(found) == higher and verdict(found, expected="lower") == lower
+    assert verdict(found, expected="equal", margin=1.0) == equal
+    moved = Interval(*(end + 7 for end in found))
+    assert verdict(moved, mark=7) == higher and verdict(moved, expected="equal", margin=1.0, mark=7) == equal
+
+
+def test_a_claim_that_is_none_is_refused():
+    refused("no claim", verdict, Interval(1, 0, 2), expected="better")
+    refused("makes nothing equal", verdict, Interval(1, 0, 2), expected="equal")
+
+
+@given(st.lists(st.floats(-1, 1).map(lambda value: round(value, 3)), min_size=200, max_size=200))
+def test_p_is_below_five_per_cent_where_the_interval_leaves_nought_out(drawn):
+    _, lower, upper = percentile_interval(0.0, np.array(drawn))
+    p = bootstrap_p(np.array(drawn))
+    if p < 0.04:
+        assert lower > 0 or upper < 0
+    if p > 0.08:
+        assert lower <= 0 <= upper
+
+
+def by_hand(values):
+    """Holm's procedure as he wrote it: step down while the smallest left passes, at the level of what is left."""
+    corrected = {}
+    for level in [at / 1000 for at in range(1, 1001)]:
+        left = sorted(range(len(values)), key=values.__getitem__)
+        while left and values[left[0]] <= level / len(left):
+            corrected.setdefault(left.pop(0), level)
+    return [corrected.get(at, 1.0) for at in range(len(values))]
+
+
+@given(st.lists(st.integers(1, 500).map(lambda value: value / 1000), min_size=1, max_size=6))
+def test_holms_correction_is_his_procedure(values):
+    assert holm(values) == pytest.approx(by_hand(values), abs=0.0011)
+
+
+def test_so_many_seeds_find_it_four_times_in_five():
+    from scipy.stats import ttest_1samp
+
+    random = np.random.default_rng(0)
+    for std, effect in ((1.0, 1.0), (2.0, 1.5), (0.5, 1.0)):
+        count = seeds_needed(std, effect)
+        shares = [
+            (ttest_1samp(random.normal(effect, std, (20_000, seeds)), 0, axis=1).pvalue < 0.05).mean()
+            for seeds in (count - 1, count)
+        ]
+        assert shares[0] < 0.81 and shares[1] > 0.79
+    assert seeds_needed(1.0, 0.001) == 10_000 and seeds_needed(0.0, 0.1) == 2
+    refused("no difference", seeds_needed, 1.0, 0.0)
+    refused("wanted a deviation", seeds_needed, math.nan, 1.0)
+
+
+def test_the_smallest_effect_is_seen_four_times_in_five():
+    random, error = np.random.default_rng(0), 0.7
+    effect = smallest_effect(Interval(0.0, -1.96 * error, 1.96 * error))
+    values = random.normal(effect, error, 50_000)
+    assert (np.abs(values) > 1.96 * error).mean() == pytest.approx(0.8, abs=0.01)

@@ -11,6 +11,7 @@ from itmlab import recipes
 from itmlab.errors import ItmlabError
 from itmlab.recipes.recipe import Recipe
 from itmlab.recipes.settings import MemorySettings
+from tests.refusals import refused
 
 
 @pytest.mark.parametrize("size", ["tiny", "base", "large"])
@@ -235,3 +236,23 @@ def test_values_beyond_measure_are_one_line(value, field):
     with pytest.raises(ItmlabError) as caught:
         Recipe.from_json({**recipes.get("fne").to_json(), field: BEYOND[value]})
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 600
+
+
+def test_a_grid_is_a_recipe_for_each_combination_by_a_label_that_names_it():
+    made = recipes.fne.grid(sampler__prior=[1e-4, 1e-2], memory__length=[256, 2048])
+    assert list(made) == [
+        *("prior=0.0001, length=256", "prior=0.0001, length=2048"),
+        *("prior=0.01, length=256", "prior=0.01, length=2048"),
+    ]
+    assert made["prior=0.01, length=256"] == recipes.fne.replace(sampler__prior=0.01, memory__length=256)
+    both = recipes.info_nce.grid(loss__kind=["info_nce", "info_cmr"], optimiser__kind=["adam", "adamw"])
+    assert "loss.kind=info_cmr, optimiser.kind=adam" in both, "a last name that two share is said in full"
+
+
+def test_impossible_combinations_are_named_in_one_line():
+    refused("sampler__prior is 0.1, wanted a list", recipes.fne.grid, sampler__prior=0.1)
+    refused("sampler__kind is 'hardest', wanted a list", recipes.fne.grid, sampler__kind="hardest")
+    given = {"sampler__prior": [2.0, 0.1], "memory__length": [0, 5]}
+    refused(
+        r"3 of 4 .*prior=2.0, length=0 \(.*prior=2.0, length=5 \(.*prior=0.1, length=0 \(", recipes.fne.grid, **given
+    )

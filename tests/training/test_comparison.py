@@ -1,5 +1,7 @@
 """Recipes compared: the same numbers as evaluating each run, paired against the baseline, with honest intervals."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -7,11 +9,14 @@ import torch
 from itmlab import recipes
 from itmlab.errors import ItmlabError
 from itmlab.metrics.semantic import ncs
-from itmlab.metrics.statistics import resample
+from itmlab.metrics.statistics import holm, resample, seeds_needed
 from itmlab.runs.comparison import BATCH_SIZE, RECALLS, TRUTHS, Comparison, share_of
 from itmlab.runs.scores import relevance_matrix, similarity
 from itmlab.scenes import load
+from itmlab.storage import read_json, write_json
 from itmlab.training.comparison import (
+    OtherCode,
+    code_digests,
     compare,
     compare_data_fractions,
     compare_runs,
@@ -200,6 +205,100 @@ def test_the_interval_of_queries_agrees_with_the_formula_for_a_share():
     value, lower, upper = comparison.recalls()["base"]["i2t"][0] / 100
     expected = 1.96 * (value * (1 - value) / 1000) ** 0.5
     assert (upper - lower) / 2 == pytest.approx(expected, rel=0.1)
+
+
+def test_each_difference_has_a_p_that_agrees_with_its_interval_and_is_corrected_for_all():
+    comparison = made_up()
+    tested = comparison.tests("RSum", "t2i R@1")
+    assert list(tested) == ["better", "same"] and list(tested["same"]) == ["RSum", "t2i R@1"]
+    every = [one for row in tested.values() for one in row.values()]
+    assert [one.corrected for one in every] == pytest.approx(holm([one.p for one in every]))
+    assert tested["better"]["RSum"].difference == comparison.difference("better")["RSum"]
+    assert tested["better"]["RSum"].p < 0.05 < tested["same"]["RSum"].p
+    assert comparison.tests(baseline="better")["base"]["RSum"].difference[0] < 0
+    refused("nothing compared is called 'RSun' — did you mean RSum", comparison.tests, "RSun")
+
+
+def test_a_verdict_says_what_was_held_and_what_could_have_been_seen():
+    comparison = made_up()
+    held = comparison.verdict("better")
+    assert held.verdict == "held" and held.difference == comparison.difference("better")["RSum"]
+    assert held.smallest == pytest.approx(2.8016 / 3.92 * (held.difference.upper - held.difference.lower), rel=1e-3)
+    assert str(held).startswith("held: +") and "could have seen" in str(held)
+    assert comparison.verdict("better", expected="lower").verdict == "contrary"
+    assert comparison.verdict("same").verdict == "not seen"
+    assert comparison.verdict("same", expected="equal", margin=60).verdict == "held"
+    refused("no recipe 'bettr' to compare", comparison.verdict, "bettr")
+
+
+def test_power_is_of_the_paired_deviations_over_seeds():
+    comparison = made_up(seeds=4)
+    rows = comparison.by_seed()
+    paired = [rows[4 + seed]["t2i R@5"] - rows[seed]["t2i R@5"] for seed in range(4)]
+    needed = comparison.power(1.5, "t2i R@5")
+    assert needed["better"] == seeds_needed(float(np.std(paired, ddof=1)), 1.5) and set(needed) == {"better", "same"}
+    refused("one seed does not tell", made_up(seeds=1).power, 1.0)
+
+
+def test_as_a_data_frame_and_as_markdown_it_has_the_same_numbers():
+    comparison = made_up()
+    comparison.labels[1] = "<b>|better"
+    comparison.found["<b>|better"] = comparison.found.pop("better")
+    frame = comparison.to_pandas().set_index(["recipe", "measure"])
+    tested = comparison.tests("RSum")["same"]["RSum"]
+    row = frame.loc[("same", "RSum")]
+    assert tuple(row[["difference", "difference lower", "difference upper"]]) == pytest.approx(tested.difference)
+    assert row["p (Holm)"] == tested.corrected and frame.loc[("base", "RSum"), "p"] != frame.loc[("base", "RSum"), "p"]
+    head, rule, *body, _, caption = comparison.markdown().splitlines()
+    assert len(body) == 3 and "&lt;b&gt;\\|better" in body[1] and "<b>" not in comparison.markdown()
+    assert {line.replace("\\|", "").count("|") for line in (head, rule, *body)} == {5} and "comparisons" in caption
+    assert f"{frame.loc[('same', 'RSum'), 'value']:.1f}" in body[2]
+
+
+def test_its_figure_is_drawn_by_whoever_registers_one():
+    comparison = made_up()
+    drawn = comparison.figure("RSum", "t2i R@1")
+    value = comparison.difference("better")["RSum"].value
+    assert value in [x for trace in drawn.data for x in trace.x] and "Holm" in drawn.layout.title.text
+
+
+def test_own_metrics_are_compared_picture_by_picture(trained, data):
+    _, _, comparison = trained
+    of_picture = {}
+
+    def brightness(run, split):
+        of_picture[str(run.directory)] = values = np.linspace(0, 50, len(split)) + len(run.recipe.name)
+        values[::4] = np.nan
+        return values
+
+    found = compare_runs(comparison.runs, data, split="train", metrics={"brightness": brightness}, progress=False)
+    first, second = found.table()
+    assert first["brightness"] == pytest.approx(np.nanmean(next(iter(of_picture.values()))))
+    assert first["RSum"] == pytest.approx(comparison.table()[0]["RSum"])
+    ends = found.difference("<b>FNE</b>")["brightness"]
+    assert ends == pytest.approx((-4, -4, -4)) and "brightness − triplet" in repr(found)
+    assert second["brightness"] - first["brightness"] == pytest.approx(-4), "3 letters beside 7"
+    for wrong, said in (
+        ({"RSum": brightness}, "there is a measure 'RSum' already"),
+        ({"few": lambda run, split: [1.0]}, r"metric 'few' gave shape \(1,\), wanted a number for each of the 32"),
+        ({"none": lambda run, split: np.full(len(split), np.nan)}, "no picture has a none in every run"),
+    ):
+        refused(said, compare_runs, comparison.runs, data, split="train", metrics=wrong, progress=False)
+
+
+def test_a_run_of_other_code_is_taken_with_a_warning_that_names_it(trained, data):
+    root, given, _ = trained
+    notes = sorted(root.rglob("code.json"))
+    settings = {"seeds": 2, "run_root": root, "split": "train", "progress": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OtherCode)
+        compare(given, data, **settings)
+    now = read_json(notes[0])
+    assert len(notes) == 4 and now == code_digests() and "losses/triplet.py" in now
+    write_json(notes[0], {**now, "losses/triplet.py": "0"})
+    with pytest.warns(OtherCode, match=f"1 runs .* changed since: losses/triplet.py; .* delete {notes[0].parent}"):
+        compare(given, data, **settings)
+    write_json(notes[0], now)
 
 
 def test_what_cannot_be_compared_is_said(data, tmp_path):

@@ -217,16 +217,13 @@ def test_warm_up_is_info_nce_of_parts_and_of_features_too_where_they_will_be_ask
         assert found.item() == pytest.approx(expected, rel=1e-5), changes
 
 
-def test_a_sampler_of_parts_takes_no_further_negatives():
-    for further in (
-        {"synthesis": {}},
-        {"extra_negatives": {"path": "negatives.jsonl"}},
-        {"loss__global_features": True},
-    ):
-        with pytest.raises(
-            ItmlabError, match="sampler is 'hardest', wanted null, as the model compares parts and, for"
-        ):
-            recipes.get("scan").replace(loss__kind="sampled_triplet", sampler={"kind": "hardest"}, **further)
+def test_a_sampler_of_parts_has_statistics_of_each_scale():
+    images, _ = features(0)
+    assert objective("fne_without_memory").feature_sampler is None
+    asked = objective("fne_without_memory", model=recipes.get("scan").model, loss__global_features=True)
+    asked(images, images, IDS, ROWS, None, 5, (None, None), 4 * torch.eye(6))
+    assert asked.feature_sampler.statistics.positive_mean == pytest.approx(1.0), "of features with themselves"
+    assert asked.sampler.statistics.positive_mean == pytest.approx(4.0), "of the model's own scores"
 
 
 @pytest.mark.parametrize("name", ["scan+syn", "itcontrast"])

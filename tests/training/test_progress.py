@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from itmlab.training import progress
-from itmlab.training.progress import Progress, clock
+from itmlab.training.progress import LiveBar, Progress, clock
 
 
 class Terminal(io.StringIO):
@@ -115,3 +115,14 @@ def test_counting_stays_lines_in_a_notebook(monkeypatch, capsys):
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", -1.0)
     assert list(progress.counted("ab", "two letters")) == ["a", "b"]
     assert kernel.shown == [] and "two letters: step 2/2" in capsys.readouterr().out
+
+
+def test_a_bar_of_several_runs_says_how_far_all_are_and_what_is_left():
+    out = io.StringIO()
+    shown = Progress("4 runs", 100, 10, out=out, curves=None)
+    for done in (40, 100, 100):
+        shown.reach(done, "4 of 4 done")
+    assert out.getvalue() == "4 runs: step 100/100, 4 of 4 done, 0:00 left\n", "said once"
+    bar = LiveBar(shown)
+    bar.said = "<b>"
+    assert bar._repr_html_() == '<progress max="100" value="100"></progress> &lt;b&gt;'
