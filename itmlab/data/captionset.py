@@ -23,7 +23,8 @@ class CaptionSet:
 
     `images[i]` is an RGB picture; `image_of_caption: Long["caption"]` says which image each caption describes;
     `splits` names subsets by image index; `world` is the truth behind a drawn world; `regions` holds region features
-    by image; `skipped` what loading left out on request. ItmlabError: contradicting lengths, indices or ids.
+    by image; `skipped` what loading left out on request; `moved: Bool["caption"]` says which captions `with_noise` has
+    taken to an image that they do not describe. ItmlabError: contradicting lengths, indices or ids.
 
     >>> images = [Image.new("RGB", (8, 8), colour) for colour in ("red", "blue")]
     >>> data = CaptionSet(name="colours", images=images, image_ids=["r", "b"], captions=["red", "a red one", "blue"],
@@ -47,12 +48,14 @@ class CaptionSet:
         world: Any = None,
         regions: Any = None,
         skipped: Sequence[Fault] = (),
+        moved: Bool[Tensor, "caption"] | None = None,
     ):
         self.name, self.images, self.world, self.regions = name, images, world, regions
         self.image_ids, self.captions, self.caption_ids = list(image_ids), list(captions), list(caption_ids)
         self.image_of_caption = torch.as_tensor(image_of_caption, dtype=torch.int64)
         self.splits = {key: torch.as_tensor(indices, dtype=torch.int64) for key, indices in splits.items()}
         self.skipped = list(skipped)
+        self.moved = torch.zeros(len(self.captions), dtype=torch.bool) if moved is None else moved
         self._check()
 
     def _check(self) -> None:
@@ -142,6 +145,7 @@ class CaptionSet:
             world=None if self.world is None else self.world.select(chosen, captions),
             regions=None if self.regions is None else self.regions.select(chosen),
             skipped=self.skipped,
+            moved=self.moved[captions],
         )
 
     def reduced(self, share: float, seed: int = 0) -> "CaptionSet":
@@ -162,6 +166,37 @@ class CaptionSet:
         part = copy.copy(self)
         part.splits = {**self.splits, "train": chosen}
         return part.select(stay.nonzero().flatten())
+
+    def with_noise(self, share: float, seed: int = 0) -> "CaptionSet":
+        """With this share of the captions of the split "train" (of all without splits) at other images: NCR's noise.
+
+        Noisy correspondence (Huang et al., 2021; METHODS 1.7): `share` of them, rounded, drawn by `seed`, change places
+        among themselves, and none stays at its image, which NCR's released code does not rule out. An image keeps as
+        many captions as it had, and a caption its number and id, so that the world's truth is still told by number;
+        `moved` marks them. Images that another split has, too, are let be. ItmlabError: a share that is none, images
+        too few to change places among, captions that were moved before.
+        """
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+            raise ItmlabError(f"noise={share!r} is no share", remedy="give a number from 0 to 1: 0.2 for a fifth")
+        if share == 0:
+            return self
+        if self.moved.any() or (self.splits and "train" not in self.splits):
+            what = "captions were moved before" if self.moved.any() else 'no split "train" to put noise into'
+            raise ItmlabError(what, where=self.name, remedy="give noise once, to data with a split to train on")
+        noisy = torch.ones(len(self), dtype=torch.bool)
+        if self.splits:
+            noisy = torch.zeros_like(noisy).index_fill(0, self.splits["train"], True)
+            held_out = [indices for name, indices in self.splits.items() if name != "train"]
+            noisy[torch.cat([*held_out, noisy.new_empty(0, dtype=torch.int64)])] = False
+        captions = noisy[self.image_of_caption].nonzero().flatten()
+        exchanged = exchanged_rows(self.image_of_caption[captions], share, seed)
+        other = copy.copy(self)
+        for name in ("captions_of_image", "fingerprint"):
+            other.__dict__.pop(name, None)  # what was computed of the pairs as they were
+        other.image_of_caption = self.image_of_caption.clone()
+        other.image_of_caption[captions] = self.image_of_caption[captions[exchanged]]
+        other.moved = other.image_of_caption != self.image_of_caption
+        return other
 
     @cached_property
     def fingerprint(self) -> str:
@@ -186,6 +221,46 @@ def reduced_rows(count: int, share: float, seed: int = 0) -> Int64[Tensor, "n"]:
         raise ItmlabError(f"share={share!r} is no share", remedy="give a number above 0 and up to 1: 0.1 for a tenth")
     order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
     return order[: max(1, round(share * count))].sort().values
+
+
+EXCHANGES = 64  # rounds in which every row offers its place to another: far more than a few thousand rows take to mix
+
+
+def exchanged_rows(images: Int64[Tensor, "n"], share: float, seed: int = 0) -> Int64[Tensor, "n"]:
+    """For each row the one whose place it takes: for `share` of them (rounded) of another image, for the rest itself.
+
+    A permutation, drawn by `seed`. ItmlabError where so many rows cannot change places: no image may hold more than
+    half of them.
+
+    >>> images = torch.tensor([0, 0, 1, 1])
+    >>> images[exchanged_rows(images, 1.0)].tolist()
+    [1, 1, 0, 0]
+    """
+    generator, count = torch.Generator().manual_seed(seed), round(share * len(images))
+    order = torch.randperm(len(images), generator=generator)
+    order = order[images[order].argsort(stable=True)]  # image by image, in random order within each
+    sizes = torch.bincount(images)
+    within = torch.arange(len(images)) - (sizes.cumsum(0) - sizes)[images[order]]
+    may = order[within < count // 2]
+    chosen = may[torch.randperm(len(may), generator=generator)[:count]]
+    if not count:
+        return torch.arange(len(images))
+    if len(chosen) < count or count == 1:
+        among = f"{len(images)} captions of {int((sizes > 0).sum())} images to train on"
+        what = f"{count} of the {among} cannot each go to another image"
+        raise ItmlabError(what, remedy="give another share, or more images")
+    # Sorted by image and turned by the most that one image has, no row keeps its image; then pairs of rows exchange
+    # what they have been given wherever neither comes home, so that any such permutation may come out.
+    chosen = chosen[images[chosen].argsort(stable=True)]
+    given = chosen.roll(int(torch.bincount(images[chosen]).max()))
+    for _ in range(EXCHANGES):
+        one, other = torch.randperm(count, generator=generator)[: count // 2 * 2].view(2, -1)
+        fits = (images[chosen[one]] != images[given[other]]) & (images[chosen[other]] != images[given[one]])
+        one, other = one[fits], other[fits]
+        given[one], given[other] = given[other], given[one]
+    rows = torch.arange(len(images))
+    rows[chosen] = given
+    return rows
 
 
 def proportional_splits(

@@ -19,12 +19,16 @@ it all at once. `folder.load_folder` is an example of thirty lines. A name in FO
 import difflib
 import importlib
 import inspect
+import json
+import os
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from ..errors import ItmlabError
 from .faults import Faults, one_line
@@ -69,6 +73,8 @@ def load(
     skipped_to: str | Path | None = None,
     train_share: float = 1.0,
     share_seed: int = 0,
+    noise: float = 0.0,
+    noise_seed: int = 0,
     **options: Any,
 ) -> "CaptionSet":
     """The data set `name` (one of `names()`), read from `root` where it lies in files; `split` takes one split of it.
@@ -76,6 +82,7 @@ def load(
     In the place of a name may stand an own function that gives a CaptionSet, or its import path "module:function".
 
     `train_share=0.1` keeps a tenth of the training split, drawn by `share_seed` (`CaptionSet.reduced`).
+    `noise=0.2` takes a fifth of that split's captions to images they do not describe (`CaptionSet.with_noise`).
 
     All faults of the data come in one ItmlabError; `on_fault="skip"` leaves the faulty rows out, says how many and
     lists them in `skipped_to` (default: a file in the cache). `options` are those of the loader (`itmlab.data.folder`,
@@ -85,6 +92,8 @@ def load(
     Traceback (most recent call last):
     itmlab.errors.ItmlabError: flickr30k: no root was given — give root=, the folder with dataset_flickr30k.json ...
     """
+    given = {"name": name, "root": root, "split": split, "on_fault": on_fault, **options}
+    given |= {"train_share": train_share, "share_seed": share_seed, "noise": noise, "noise_seed": noise_seed}
     if callable(name) or ":" in name:
         loader = name if callable(name) else _loaded(name, EntryPoint(name, name, GROUP))
         name = getattr(name, "__name__", str(name))
@@ -115,7 +124,34 @@ def load(
         raise ItmlabError(f"it gives {type(found).__name__}, not an itmlab.data.captionset.CaptionSet", where=name)
     if train_share != 1:
         found = found.reduced(train_share, share_seed)
-    return found if split is None else found.split(split)
+    if noise != 0:
+        found = found.with_noise(noise, noise_seed)
+    return made_by(found if split is None else found.split(split), given)
+
+
+# How a data set was loaded, by which another process can load it, too.
+
+_ORIGINS: "WeakKeyDictionary[CaptionSet, tuple[dict[str, Any], Any]]" = WeakKeyDictionary()
+
+
+def made_by(data: "CaptionSet", given: dict[str, Any]) -> "CaptionSet":
+    """The data set, of which it is kept that `load(**given)` makes it, where JSON can say so."""
+    given = {**given, "root": None if given["root"] is None else str(Path(given["root"]).resolve())}
+    if isinstance(given["name"], str):
+        with suppress(TypeError, ValueError):
+            _ORIGINS[data] = json.loads(json.dumps(given, allow_nan=False, default=os.fspath)), _state(data)
+    return data
+
+
+def origin_of(data: "CaptionSet") -> dict[str, Any] | None:
+    """What `load` is to be given for the same data set; None where it was made otherwise, or changed since."""
+    given, state = _ORIGINS.get(data, (None, None))
+    return given if given is not None and state == _state(data) else None
+
+
+def _state(data: "CaptionSet") -> Any:
+    parts = (data.images, data.captions, data.image_of_caption, data.world, data.regions)
+    return [id(part) for part in parts], {name: indices.tolist() for name, indices in data.splits.items()}
 
 
 @cache

@@ -6,6 +6,7 @@
 import base64
 import html
 import io
+import math
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -19,20 +20,20 @@ from ..data.captionset import CaptionSet
 from ..data.faults import one_line
 from ..errors import ItmlabError, MissingPart
 from ..models import CrossEncoder
-from ..models.pairs import looked_at, on_device, reads
+from ..models.pairs import looked_at, on_device, takes_pictures
 from .scores import encoded, image_side
 
 CHUNK = 16384  # vectors scored at a time
 WORTH_FAISS = 10_000  # vectors; below, one exact product is quicker than any index
-ROUNDING = 1e-4  # more than faiss's single-precision scores of unit vectors can be off
+ROUNDING = 1e-4  # more than a score of unit vectors in single precision can be off
 
 
 class Index:
     """Nearest neighbours by dot product over `features`; ties go to the lowest index.
 
-    `backend="faiss"` asks faiss for candidates, scores those again in double precision and asks for more until no
-    other vector can belong to the answer, so both backends give the same. "auto" takes faiss when it is installed and
-    there are at least 10,000 vectors.
+    Single precision (`backend="faiss"`: faiss, "exact": products) proposes candidates; those are scored again in double
+    precision, and more are asked for until no other vector can belong to the answer. So both backends give the same.
+    "auto" takes faiss when it is installed and there are at least 10,000 vectors.
 
     >>> Index(torch.eye(3)).search(torch.tensor([[0.0, 1.0, 0.0]]), 2)[1]
     tensor([[1, 0]])
@@ -43,6 +44,8 @@ class Index:
             raise ItmlabError(f"an index needs vectors (n, dimension), not {tuple(features.shape)}")
         if not features.isfinite().all():
             raise ItmlabError("an index needs finite vectors")
+        if backend not in ("auto", "exact", "faiss"):
+            raise ItmlabError(f"no backend {backend!r} of an index", remedy="auto, exact or faiss")
         installed = find_spec("faiss") is not None
         if backend == "auto":
             backend = "faiss" if installed and len(features) >= WORTH_FAISS else "exact"
@@ -50,6 +53,7 @@ class Index:
             raise MissingPart("faiss", "pip install 'itmlab[faiss]'", needed_for="this index")
         self.backend = backend
         self.features = features.detach().float().cpu().contiguous()
+        self._longest = float(self.features.norm(dim=1).max())
         if backend == "faiss":
             import faiss
 
@@ -68,33 +72,39 @@ class Index:
         if queries.ndim != 2 or queries.shape[1] != self.features.shape[1]:
             raise ItmlabError(f"queries of shape {tuple(queries.shape)} for vectors of {self.features.shape[1]}")
         k, queries = min(k, len(self)), queries.detach().float().cpu().contiguous()
-        find = self._with_faiss if self.backend == "faiss" else self._exactly
-        found = [find(query, k) for query in queries]
-        if not found:
-            return torch.empty(0, k), torch.empty(0, k, dtype=torch.int64)
-        return torch.stack([scores for scores, _ in found]), torch.stack([indices for _, indices in found])
-
-    def _exactly(self, query: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        best_scores, best_indices = torch.empty(0), torch.empty(0, dtype=torch.int64)
-        for start in range(0, len(self), CHUNK):
-            indices = torch.arange(start, min(start + CHUNK, len(self)))
-            scores = torch.cat([best_scores, self._scores(query, indices)])
-            best_scores, best_indices = first_k(scores, torch.cat([best_indices, indices]), k)
-        return best_scores, best_indices
-
-    def _with_faiss(self, query: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        asked = min(2 * k + 16, len(self))
-        while True:
-            rough, candidates = self._faiss.search(query[None].numpy(), asked)
-            indices = torch.from_numpy(candidates[0]).sort().values
-            scores, indices = first_k(self._scores(query, indices), indices, k)
-            if asked == len(self) or scores[-1] > rough[0, -1] + ROUNDING:
-                return scores, indices
+        scores, indices = torch.empty(len(queries), k), torch.empty(len(queries), k, dtype=torch.int64)
+        rows, asked = torch.arange(len(queries)), min(2 * k + 16, len(self))
+        while len(rows):
+            unsure = []
+            for part in rows.split(max(1, CHUNK // asked)):
+                lowest, candidates = self._proposed(queries[part], asked)
+                found = torch.cat([self._scores(queries[part], some) for some in candidates.split(CHUNK, dim=1)], dim=1)
+                found, order = found.sort(dim=1, descending=True, stable=True)
+                scores[part], indices[part] = found[:, :k], candidates.gather(1, order[:, :k])
+                error = ROUNDING * self._longest * queries[part].norm(dim=1)
+                unsure.append(part[found[:, k - 1] <= lowest + error])
+            rows = torch.cat(unsure) if asked < len(self) else rows[:0]
             asked = min(4 * asked, len(self))
+        return scores, indices
 
-    def _scores(self, query: Tensor, indices: Int64[Tensor, "n"]) -> Float[Tensor, "n"]:
+    def _proposed(self, queries: Tensor, asked: int) -> tuple[Float[Tensor, "query"], Int64[Tensor, "query asked"]]:
+        """The lowest score, in single precision, among so many of the best of each query, and where they are."""
+        if asked == len(self):
+            return torch.full((len(queries),), -math.inf), torch.arange(asked).expand(len(queries), -1)
+        if self.backend == "faiss":
+            best, places = map(torch.from_numpy, self._faiss.search(queries.numpy(), asked))
+        else:
+            best, places = torch.empty(len(queries), 0), torch.empty(len(queries), 0, dtype=torch.int64)
+            for start, some in zip(range(0, len(self), CHUNK), self.features.split(CHUNK), strict=True):
+                best = torch.cat([best, queries @ some.T], dim=1)
+                places = torch.cat([places, torch.arange(start, start + len(some)).expand(len(queries), -1)], dim=1)
+                best, kept = best.topk(min(asked, best.shape[1]), dim=1)
+                places = places.gather(1, kept)
+        return best[:, -1], places.sort(dim=1).values
+
+    def _scores(self, queries: Tensor, indices: Int64[Tensor, "query n"]) -> Float[Tensor, "query n"]:
         """Summed in double precision and then rounded, so that a score does not depend on which others it is among."""
-        return (self.features[indices].double() * query.double()).sum(-1).float()
+        return (self.features[indices].double() * queries[:, None].double()).sum(-1).float()
 
 
 def first_k(scores: Tensor, indices: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -123,7 +133,7 @@ class PairSearch:
             raise ItmlabError(what, remedy="search for the other kind")
         if isinstance(query, str):
             scores = self._of_images(query)
-        elif reads(self.model) == "regions":
+        elif not takes_pictures(self.model):
             raise ItmlabError("this model looks at regions, of which a picture has none", remedy="search by a sentence")
         else:
             picture = on_device(self.model, self.model.prepare_images([query]))

@@ -4,6 +4,7 @@ import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
     "caption_swaps": "CaptionSwaps wordnet_swaps",
+    "columns": "Table write_table",
     "export": "Exported export_negatives",
     "negative": "Negative",
     "read": "NegativeFile read_negatives",

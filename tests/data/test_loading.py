@@ -141,3 +141,20 @@ def test_a_share_of_the_training_split():
     assert [len(part.splits[name]) for name in ("train", "val", "test")] == [5, 2, 2]
     assert part.image_ids == whole.reduced(0.25, seed=3).image_ids
     assert len(load("scenes", images=24, size=32, train_share=0.25, split="train")) == 5
+
+
+def test_noise_in_the_training_split_leaves_the_truth_as_it_is():
+    whole, noisy = (load("scenes", images=24, size=32, noise=noise, noise_seed=1) for noise in (0.0, 0.2))
+    assert int(noisy.moved.sum()) == 20 and noisy.moved.nonzero().max() < 100  # of 100 captions of 20 images
+    assert noisy.world.truth().equal(whole.world.truth())
+    for caption in noisy.moved.nonzero().flatten().tolist():
+        image = int(noisy.image_of_caption[caption])
+        asked = whole.world.entails(image, whole.world.graphs[caption])
+        label = int(
+            noisy.select([image]).world.truth(None, None)[0, noisy.captions_of_image[image].tolist().index(caption)]
+        )
+        assert {True: 1, False: 0, None: -1}[asked] == label
+    held_out = load("scenes", images=24, size=32, noise=1.0, split="test")
+    assert held_out.fingerprint == whole.split("test").fingerprint and not held_out.moved.any()
+    few = load("scenes", images=24, size=32, train_share=0.5, noise=0.5)
+    assert int(few.moved.sum()) == 25 and len(few.splits["train"]) == 10
