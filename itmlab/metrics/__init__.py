@@ -6,13 +6,18 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     "cider": "Cider cider_matrix",
     "eccv": "eccv_caption map_at_r oracle_recall r_precision truth_retrieval",
     "ngrams": "DocumentFrequencies",
-    "perplexity": "CausalModel Fluency causal_model fluency",
+    "perplexity": "CausalModel Fluency NgramModel causal_model fluency",
     "ranking": "recall retrieval",
     "semantic": (
         "SemanticRanking image_relevance ncs ncs_of_each semantic_recall semantic_recall_of_each semantic_retrieval"
     ),
     "spice": "Spice spice_matrix",
-    "statistics": "Correlation Share TrueNegatives human_judgement pearson share true_negative_rate",
+    "statistics": (
+        "Correlation Interval Share TrueNegatives holm human_judgement pearson seeds_needed share smallest_effect "
+        "true_negative_rate verdict"
+    ),
+    "yardstick_scores": "Judged YardstickRow YardstickTable judged measure text_scores",
+    "yardsticks": "FORMATS Yardstick YardstickItem picture_key read_yardstick",
     "words": "WordAccuracy discrimination word_correction_accuracy word_discrimination_accuracy",
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

@@ -6,7 +6,8 @@ of a sentence of n tokens. The model is any function that continues sentences, o
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from torch.nn.functional import cross_entropy
 
 from ..errors import ItmlabError
 from ..storage import fetched, weights_directory
+from ..text.graph import tokenise
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -207,3 +209,65 @@ def _pretrained(name: str) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
             remedy="use the checkpoint of a causal language model",
         )
     return model, tokenizer
+
+
+class NgramModel:
+    """Interpolated Kneser-Ney over words: a language model of captions, learnt in seconds from captions alone.
+
+    p(w | h) = max(c(h w) - D, 0) / c(h ·) + D N(h ·) / c(h ·) · p(w | h'), where h' is h without its first word, N(h ·)
+    how many words follow h, and below the highest order a count is of the different words that stand before (Chen &
+    Goodman 1999, Sec. 2.7). Under the lowest lies 1 / (words + 1): any word that was never met has that. Words are read
+    in lower case; punctuation marks are words.
+
+    >>> model = NgramModel(["a dog runs", "a dog sleeps", "a cat sleeps"])
+    >>> some = model.fluency(["a dog sleeps", "dog a sleeps"]).perplexity
+    >>> bool(some[0] < some[1])
+    True
+    """
+
+    def __init__(self, sentences: Iterable[str], *, order: int = 3, discount: float = 0.75):
+        if order < 1 or not 0 < discount < 1:
+            raise ItmlabError(f"order {order} with discount {discount}", remedy="order 1 or more, discount in 0..1")
+        self.order, self.discount = order, discount
+        whole: Counter[tuple[str, ...]] = Counter()
+        for sentence in sentences:
+            words = self._words(sentence)
+            whole.update(tuple(words[at - order + 1 : at + 1]) for at in range(order - 1, len(words)))
+        if not whole:
+            raise ItmlabError("a language model needs sentences with words")
+        counts = [whole]
+        while len(counts) < order:  # how many different words stand before each shorter one
+            counts.append(Counter(gram[1:] for gram in counts[-1]))
+        self._counts = {len(next(iter(each))): each for each in counts}
+        self._follow: dict[tuple[str, ...], list[int]] = {}  # history -> [sum of counts, different words behind it]
+        for each in counts:
+            for gram, count in each.items():
+                sums = self._follow.setdefault(gram[:-1], [0, 0])
+                sums[0] += count
+                sums[1] += 1
+        self.words = frozenset(gram[-1] for gram in whole)
+
+    def _words(self, sentence: str) -> list[str]:
+        return ["<s>"] * (self.order - 1) + list(tokenise(sentence.lower()))
+
+    def probability(self, word: str, history: tuple[str, ...]) -> float:
+        """p(word | the last words of history)."""
+        history = history[max(len(history) - self.order + 1, 0) :]
+        value = 1 / (len(self.words) + 1)
+        for length in range(len(history) + 1):
+            before = history[len(history) - length :]
+            if (sums := self._follow.get(before)) is None:
+                break  # of a longer history nothing is known either
+            count = self._counts[length + 1].get((*before, word), 0)
+            value = (max(count - self.discount, 0) + self.discount * sums[1] * value) / sums[0]
+        return value
+
+    def fluency(self, sentences: Sequence[str]) -> Fluency:
+        """The likelihood of each sentence, as the function `fluency` gives it of other models."""
+        losses, tokens = [], []
+        for sentence in sentences:
+            words, first = self._words(sentence), self.order - 1
+            said = [self.probability(words[at], tuple(words[at - first : at])) for at in range(first, len(words))]
+            losses.append(-math.fsum(map(math.log, said)))
+            tokens.append(len(said))
+        return Fluency(torch.tensor(losses, dtype=torch.float64), torch.tensor(tokens, dtype=torch.int64))

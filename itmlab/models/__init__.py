@@ -10,6 +10,7 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     "encoded": "Encoded cosine_similarity joined",
     "fragment": "LateInteraction load_matcher",
     "oscar": "OscarDualEncoder",
+    "photographs": "PhotoEncoder photos_installed with_photo_features",
     "transformer": "EmbeddedRegions",
     "weights.build": "build_late_interaction build_model build_cross_encoder build_oscar_dual_encoder",
     "weights.uniter": "LoadReport load_public",

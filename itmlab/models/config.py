@@ -179,6 +179,10 @@ class LateInteractionConfig(PlainConfig):
     SGR and SAF then read at most `region_count` regions, and VSRN's `batch_norm` makes it the model of Flickr30K, not
     of COCO. `writer_dimension` is the width of VSRN's caption writer, the matcher's own unless given.
 
+    `photo_encoder` names the frozen network that makes regions of pictures (`models.photographs`), of which a share
+    `dropout` is hidden in training. With `word_vectors` words are a linear map of WordLlama's vectors, which stay as
+    they are, in place of the recurrent network: what a thousand photographs can teach.
+
     >>> LateInteractionConfig.base("scan_i2t", preset="released").lambda_softmax
     4.0
     """
@@ -206,12 +210,16 @@ class LateInteractionConfig(PlainConfig):
     preset: Literal["paper", "released"] = field(default="paper", metadata=LATER)
     region_count: int = field(default=36, metadata=LATER)
     writer_dimension: int | None = field(default=None, metadata=LATER)
+    photo_encoder: str | None = field(default=None, metadata=LATER)
+    word_vectors: Literal["wordllama"] | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.released and self.kind == "sgraf":
             remedy = "train sgr and saf, and take itmlab.runs.ensemble of both runs"
             raise self.refused("the released SGRAF is two models trained apart", remedy)
+        if self.word_vectors and self.word_dimension != 256:
+            raise self.refused(f"word vectors of {self.word_dimension} numbers", "WordLlama's have 256")
         if self.released and self.kind == "vsepp":
             raise self.refused("vsepp has no preset 'released'", "there are scan_t2i, scan_i2t, sgr, saf and vsrn")
 
@@ -274,7 +282,8 @@ class CrossEncoderConfig(PlainConfig):
     `tag_positions` they stand "after_caption", sharing its `maximum_tokens` places (OSCAR's retrieval: 70), or "padded"
     on `maximum_tags` places of their own from `maximum_tokens` on (its captioning: 30 from 40 on). With
     `visual="patches"` the regions are patches of a prepared picture and `region_dimension` is the width of the patch
-    stem.
+    stem. `photo_encoder` is the frozen network that makes regions of pictures; with `word_vectors` a fresh model begins
+    with WordLlama's, narrowed to its width.
 
     >>> CrossEncoderConfig.tiny("oscar").box_dimension
     6
@@ -299,6 +308,8 @@ class CrossEncoderConfig(PlainConfig):
     patch_size: int = 12
     object_tags: bool = field(default=False, metadata=LATER)
     tag_positions: Literal["after_caption", "padded"] = field(default="after_caption", metadata=LATER)
+    photo_encoder: str | None = field(default=None, metadata=LATER)
+    word_vectors: Literal["wordllama"] | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -310,6 +321,8 @@ class CrossEncoderConfig(PlainConfig):
             raise self.refused(f"{self.positions} positions do not hold {self.longest_text} tokens")
         if self.types < 2:
             raise self.refused("text and picture (or tags) need 2 types")
+        if self.photo_encoder and self.visual != "regions":
+            raise self.refused("a photo_encoder makes regions, and the model reads patches")
         if self.object_tags and self.form != "oscar":
             raise self.refused("only the OSCAR form reads object tags")
 

@@ -21,10 +21,12 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ..errors import ItmlabError
+from ..text.tokens import caption_words
 from .base import fill, listed, read_pickled, refuse_misfit
 from .config import LateInteractionConfig
 from .encoded import Encoded, Mask, Parts, masked_mean, unit
 from .matchers import ComparesParts, Scan, Sgraf
+from .photographs import photo_encoder, pooled_region
 from .transformer import checked_mask, prepare_regions
 
 if TYPE_CHECKING:
@@ -53,8 +55,24 @@ class LateInteraction(ComparesParts):
         self.writer = CaptionWriter(config) if config.kind == "vsrn" else None
 
     def prepare_images(self, images: Sequence[Any]) -> dict[str, Tensor]:
-        """`regions` and `region_mask` (and `boxes`, where they are read) of records with `features` and `boxes`."""
-        return prepare_regions(images, self.config)
+        """`regions` and `region_mask` (and `boxes`, where they are read) of records with `features` and `boxes`.
+
+        Of pictures too, with a `photo_encoder`. VSE++ on one is given records' means, where its map is linear: the same
+        feature for a 49th of the products.
+        """
+        config = self.config
+        if config.photo_encoder and config.kind == "vsepp" and config.region_layers == 1 and not config.boxes:
+            images = [pooled_region(image) if hasattr(image, "features") else image for image in images]
+        return prepare_regions(images, config)
+
+    @property
+    def patch_grid(self) -> tuple[int, int]:
+        """Rows and columns of the regions that the `photo_encoder` makes of a picture, in the order of `local`."""
+        return tuple(photo_encoder(self.config.photo_encoder).grid)
+
+    def caption_words(self, caption: str) -> list[tuple[str, list[int]]]:
+        """The caption's words, each with the positions of its pieces on the part axis of `Encoded.local`."""
+        return caption_words(self.tokenizer, caption, self.config.maximum_tokens)
 
     def encode_images(self, prepared: dict[str, Tensor]) -> Encoded:
         """Features of prepared images."""
@@ -92,9 +110,10 @@ class RegionEncoder(nn.Module):
     def __init__(self, config: LateInteractionConfig):
         super().__init__()
         self.map, self.unit_parts = RegionMap(config), config.kind != "vsepp"
+        self.dropout = nn.Dropout(config.dropout if config.photo_encoder else 0.0)
 
     def forward(self, regions: Parts, region_mask: Mask) -> Encoded:
-        local = self.map(regions).float()
+        local = self.map(self.dropout(regions)).float()
         local = masked_units(local, region_mask) if self.unit_parts else local
         return Encoded(unit(masked_mean(local, region_mask, region_mask)), local, region_mask)
 
@@ -104,23 +123,33 @@ class WordEncoder(nn.Module):
 
     Of the former the caption as a whole is the direction of the mean over its words. The frame ([CLS], [SEP]) is read
     by the network and is no word; in the released code it is two words more, and SGRAF drops shares of word embeddings.
+    With `word_vectors` a word is a linear map of its vector, which stays as it is, and the caption their mean.
     """
 
     def __init__(self, config: LateInteractionConfig):
         super().__init__()
-        self.last_state, self.frame_is_words = not config.compares_parts, config.released
+        self.fixed, self.unit_parts = config.word_vectors is not None, config.kind != "vsepp"
+        self.last_state, self.frame_is_words = not config.compares_parts and not self.fixed, config.released
         self.dropout = nn.Dropout(config.dropout if config.released and config.kind in ("sgr", "saf") else 0.0)
         self.embedding = nn.Embedding(config.vocabulary_size, config.word_dimension)
         nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
         both = not self.last_state
+        if self.fixed:
+            self.embedding.weight.requires_grad_(False)
+            self.network = nn.Linear(config.word_dimension, config.dimension)
+            return
         self.network = nn.GRU(config.word_dimension, config.dimension, batch_first=True, bidirectional=both)
 
     def forward(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
         embedded = self.dropout(self.embedding(input_ids))
-        states, last = run_recurrent(self.network, embedded, attention_mask.sum(1))
         frame = attention_mask.bool()
         words = frame if self.frame_is_words else word_mask
         words = torch.where(words.any(dim=1, keepdim=True), words, frame)  # no word: the frame stands for it
+        if self.fixed:
+            local = self.network(embedded).float()
+            local = masked_units(local, words) if self.unit_parts else local
+            return Encoded(unit(masked_mean(local, words, frame)), local, words)
+        states, last = run_recurrent(self.network, embedded, attention_mask.sum(1))
         if self.last_state:
             return Encoded(unit(last), states, words)
         forth, back = states.chunk(2, dim=-1)

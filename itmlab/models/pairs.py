@@ -14,6 +14,7 @@ from ..data.captionset import CaptionSet
 from ..data.pictures import Pictures, Unread
 from .base import CutCaptions
 from .cross_encoder import CrossEncoder
+from .photographs import as_seen_by
 from .transformer import EmbeddedRegions
 
 BATCH_SIZE = 64  # pictures or captions through an encoder
@@ -40,8 +41,16 @@ def reads(model: nn.Module) -> Literal["pictures", "regions"]:
 
 
 def looked_at(model: nn.Module, data: CaptionSet) -> Sequence[Any]:
-    """The pictures of `data`, or its regions where the model reads those; data without are an ItmlabError."""
-    return shown(data, reads(model))
+    """The pictures of `data`, or its regions where the model reads those; data without are an ItmlabError.
+
+    A model with a `photo_encoder` is shown that one's regions.
+    """
+    return shown(as_seen_by(model, data), reads(model))
+
+
+def takes_pictures(model: nn.Module) -> bool:
+    """Whether a picture of no data set can be shown to a model: not where it reads regions that a detector made."""
+    return reads(model) == "pictures" or getattr(model.config, "photo_encoder", None) is not None
 
 
 def compares_parts(model: nn.Module) -> bool:

@@ -180,11 +180,16 @@ def patch_boxes(rows: int, columns: int) -> Float[Tensor, "patch 7"]:
 def prepare_regions(images: Sequence[Any], config: CrossEncoderConfig | LateInteractionConfig) -> dict[str, Tensor]:
     """`regions`, `boxes` and `region_mask` of records with `features` and `boxes`, padded to the most regions.
 
-    Boxes only where the model reads some. Features of another width than it reads, an image without a region, missing
-    boxes and numbers that are not finite are an ItmlabError.
+    Pictures become regions by the model's `photo_encoder`. Boxes only where the model reads some. Features of another
+    width than it reads, an image without a region, missing boxes and numbers that are not finite are an ItmlabError.
     """
     if not len(images):
         raise ItmlabError("there is no image to prepare", remedy="give at least one")
+    if config.photo_encoder:
+        from .photographs import photo_encoder
+
+        seen = photo_encoder(config.photo_encoder).regions
+        images = [image if hasattr(image, "features") else seen(image) for image in images]
     for number, image in enumerate(images):
         if fault := _fault(image, config):
             raise ItmlabError(fault, where=f"regions of image {number}", remedy="see RegionFeatures in itmlab.data")

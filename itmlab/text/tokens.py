@@ -6,7 +6,7 @@ Normaliser, word splitter and the [CLS] … [SEP] frame are BERT's (Devlin et al
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,12 +38,10 @@ def train_wordpiece(captions: Iterable[str], vocabulary_size: int = 1000) -> "Pr
     ['[CLS]', 'a', 'dog', '[UNK]', '[SEP]']
     """
     from tokenizers import Tokenizer, models, trainers
-    from transformers import PreTrainedTokenizerFast
 
-    unknown = SPECIAL_TOKENS["unk_token"]
+    unknown, split = SPECIAL_TOKENS["unk_token"], caption_splitter()
     tokenizer = _bert_pipeline(Tokenizer(models.WordPiece(unk_token=unknown)))
-    normalise, split = tokenizer.normalizer.normalize_str, tokenizer.pre_tokenizer.pre_tokenize_str
-    sentences = [[word for word, _ in split(normalise(plain_text(caption)))] for caption in captions]
+    sentences = [split(caption) for caption in captions]
     if not any(sentences):
         raise ItmlabError("no word to make a vocabulary from", remedy="give captions with at least one word")
     # The most frequent letters (of equal counts the lower code point), a quarter of the vocabulary at most.
@@ -61,10 +59,36 @@ def train_wordpiece(captions: Iterable[str], vocabulary_size: int = 1000) -> "Pr
             vocab_size=vocabulary_size, min_frequency=2, special_tokens=seeds, show_progress=False
         ),
     )
-    pieces = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
-    vocabulary = {piece: number for number, (piece, _) in enumerate(pieces)}
     # A new tokeniser from the bare vocabulary: in the trained one every letter counts as a special token.
-    bare = _bert_pipeline(Tokenizer(models.WordPiece(vocabulary, unk_token=unknown)))
+    pieces = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
+    return tokenizer_of_words([piece for piece, _ in pieces][len(SPECIAL_TOKENS) :])
+
+
+def caption_splitter() -> Callable[[str], list[str]]:
+    """A function that cuts a caption into lower-case words and signs, as BERT does before it makes pieces.
+
+    >>> caption_splitter()("Two dogs, running!")
+    ['two', 'dogs', ',', 'running', '!']
+    """
+    from tokenizers import Tokenizer, models
+
+    pipeline = _bert_pipeline(Tokenizer(models.WordPiece(unk_token=SPECIAL_TOKENS["unk_token"])))
+    normalise, split = pipeline.normalizer.normalize_str, pipeline.pre_tokenizer.pre_tokenize_str
+    return lambda caption: [word for word, _ in split(normalise(plain_text(caption)))]
+
+
+def tokenizer_of_words(words: Sequence[str]) -> "PreTrainedTokenizerFast":
+    """A lower-casing tokeniser of these whole words, in this order after the special tokens; any other is [UNK].
+
+    >>> tokenizer = tokenizer_of_words(["a", "dog"])
+    >>> tokenizer.convert_ids_to_tokens(tokenizer("A dog runs")["input_ids"])
+    ['[CLS]', 'a', 'dog', '[UNK]', '[SEP]']
+    """
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    vocabulary = {word: number for number, word in enumerate(dict.fromkeys([*SPECIAL_TOKENS.values(), *words]))}
+    bare = _bert_pipeline(Tokenizer(models.WordPiece(vocabulary, unk_token=SPECIAL_TOKENS["unk_token"])))
     return as_plain_text(PreTrainedTokenizerFast(tokenizer_object=bare, **SPECIAL_TOKENS))
 
 

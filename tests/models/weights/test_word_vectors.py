@@ -1,0 +1,89 @@
+"""Word vectors from a wheel: whole words, known ones beyond the captions, and a model that begins with them."""
+
+import warnings
+
+import pytest
+import torch
+
+from itmlab.models import (
+    CrossEncoderConfig,
+    LateInteraction,
+    LateInteractionConfig,
+    build_cross_encoder,
+    build_late_interaction,
+)
+from itmlab.models.weights import word_vectors as module
+from itmlab.models.weights.word_vectors import known_words, word_vectors, word_vocabulary
+from tests.refusals import refused
+
+CAPTIONS = ["A dog runs on the grass.", "Two dogs run", "a man rides a horse through the water"]
+GERMAN = ["Ein brauner Hund springt auf der Wiese", "Zwei Kinder spielen fröhlich am Strand mit Schaufeln"]
+SIZES = {"region_dimension": 10, "dimension": 16, "word_dimension": 256, "vocabulary_size": 400}
+
+
+def test_words_of_the_captions_come_first_then_the_commonest() -> None:
+    tokenizer = word_vocabulary(CAPTIONS, 300)
+    words = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    assert len(words) == 300 and words[:5] == ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    assert words[5] == "a" and {"dog", "dogs", "horse", "."} <= set(words[:25])
+    assert set(words[40:]) <= set(known_words())
+    assert tokenizer.convert_ids_to_tokens(tokenizer("The DOG!")["input_ids"])[1:3] == ["the", "dog"]
+
+
+def test_a_word_of_several_pieces_is_their_mean() -> None:
+    vectors, tokenizer = module._wordllama()
+    ids = tokenizer.encode("snowboarder", add_special_tokens=False).ids
+    assert len(ids) > 1
+    wanted = 4 * vectors[ids].mean(dim=0) / vectors.norm(dim=1).mean()
+    assert torch.equal(word_vectors(["snowboarder"])[0], wanted)
+
+
+def test_captions_in_another_language_are_warned_of() -> None:
+    with pytest.warns(UserWarning, match=r"know \d+% of the captions' words: is their language English\?"):
+        word_vocabulary(GERMAN, 100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        word_vocabulary(CAPTIONS, 100)
+
+
+def test_a_dual_encoders_words_are_their_vectors_and_stay_so(tmp_path) -> None:
+    model = build_late_interaction(LateInteractionConfig("vsepp", word_vectors="wordllama", **SIZES), CAPTIONS, seed=0)
+    embedding, tokenizer = model.captions.embedding, model.tokenizer
+    assert not embedding.weight.requires_grad
+    dog = tokenizer.convert_tokens_to_ids("dog")
+    assert torch.equal(embedding.weight[dog], word_vectors(["dog"])[0]) and not embedding.weight[:5].any()
+    model.save(tmp_path)
+    again = LateInteraction.load(tmp_path)
+    assert torch.equal(again.captions.embedding.weight, embedding.weight)
+    assert not again.captions.embedding.weight.requires_grad
+
+
+def test_a_caption_is_the_direction_of_the_mean_over_its_words() -> None:
+    config = LateInteractionConfig("vsepp", word_vectors="wordllama", **SIZES)
+    model = build_late_interaction(config, CAPTIONS, seed=0).eval()
+    with torch.no_grad():
+        found = model.encode_captions(model.prepare_captions(["a dog", "a dog runs", ""]))
+        mean = model.captions.network(word_vectors(["a", "dog"])).mean(dim=0)
+    torch.testing.assert_close(found.pooled[0], mean / mean.norm())
+    assert found.mask.sum(dim=1).tolist() == [2, 3, 2], "of no word the frame stands for it"
+
+
+def test_a_cross_encoder_begins_with_them_narrowed() -> None:
+    config = CrossEncoderConfig.tiny("uniter", "regions")
+    begun = build_cross_encoder(
+        CrossEncoderConfig(**config.to_dict() | {"word_vectors": "wordllama"}), CAPTIONS, seed=0
+    )
+    weights = begun.text.words.weight
+    assert weights.requires_grad and begun.text.words.weight.std().item() == pytest.approx(0.02, rel=0.2)
+    dogs, grass = (begun.tokenizer.convert_tokens_to_ids(word) for word in ("dogs", "grass"))
+    dog = weights[begun.tokenizer.convert_tokens_to_ids("dog")]
+    near, far = (torch.cosine_similarity(dog, weights[at], dim=0) for at in (dogs, grass))
+    assert near > far + 0.2
+
+
+def test_what_does_not_fit_and_what_is_not_there_is_one_line(monkeypatch) -> None:
+    refused("256", LateInteractionConfig, word_vectors="wordllama")
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    module._wordllama.cache_clear()
+    refused(r"pip install 'itmlab\[photos\]'", word_vectors, ["dog"])
+    module._wordllama.cache_clear()

@@ -1,0 +1,70 @@
+"""The recipes for photographs: what they share, and that each takes steps on a few pictures."""
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from itmlab import recipes
+from itmlab.data.captionset import CaptionSet
+from itmlab.errors import ItmlabError
+from itmlab.metrics.wordnet import wordnet
+from itmlab.models.photographs import EFFICIENTNET, with_photo_features
+from itmlab.recipes.photographs import COMPARED, CROSS, DUAL, PARTS, PHOTOS
+from itmlab.training import train
+
+CAPTIONS = ("a dog runs on the green grass", "two men ride a horse near the water", "a girl in a red dress jumps",
+            "a cat sleeps on a bench")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def data() -> CaptionSet:
+    """Sixteen pictures of noise with a caption each."""
+    pixels = np.random.default_rng(0).integers(0, 255, (16, 32, 32, 3), dtype=np.uint8)
+    ids = [str(number) for number in range(16)]
+    captions = [CAPTIONS[number % 4] for number in range(16)]
+    images = [Image.fromarray(one) for one in pixels]
+    noise = CaptionSet(
+        **{"name": "noise", "images": images, "image_ids": ids, "captions": captions, "caption_ids": ids},
+        image_of_caption=torch.arange(16),
+        splits={"train": torch.arange(16)},
+    )
+    return with_photo_features(noise, progress=False)
+
+
+def test_all_read_the_same_frozen_encoders() -> None:
+    models = [recipes.get(name).model for name in PHOTOS]
+    assert {(model.photo_encoder, model.region_dimension, model.word_vectors) for model in models} == {
+        (EFFICIENTNET, 1280, "wordllama")
+    }
+    assert {f"{name}+photos" for name in (*COMPARED, *PARTS, *CROSS)} <= set(PHOTOS)
+
+
+def test_methods_differ_in_what_their_papers_change_alone() -> None:
+    for name in DUAL:
+        recipe, published = recipes.get(f"{name}+photos"), recipes.get(name)
+        first = recipes.get("info_nce+photos")
+        assert (recipe.model, recipe.data, recipe.optimiser) == (first.model, first.data, first.optimiser)
+        assert recipe.loss.kind == published.loss.kind and recipe.adaptive_margin == published.adaptive_margin
+        assert (recipe.sampler and recipe.sampler.kind) == (published.sampler and published.sampler.kind)
+        assert recipe.memory == published.memory
+    contrast = recipes.get("itcontrast+photos")
+    assert contrast.loss.kind == "info_cmr" and contrast.synthesis is not None
+
+
+@pytest.mark.parametrize("name", [name for name in PHOTOS if "uniter" not in name])
+def test_each_takes_steps(name, data, tmp_path) -> None:
+    if name.startswith("tags") and wordnet() is None:
+        pytest.skip("no WordNet, whose kinds the rules swap by")
+    few = {"data__batch_size": 8, "data__warm_up_epochs": 0, "data__validation": 0}
+    sizes = {"hidden": 16, "intermediate": 16} if name.startswith("tags") else {"dimension": 16}
+    few |= {f"model__{size}": value for size, value in sizes.items()}
+    if name.startswith("tags"):
+        few["tags__matching_begins"] = 0.0
+    run = train(recipes.get(name).replace(**few), data, tmp_path, progress=False, max_steps=2)
+    assert run.epochs and np.isfinite(run.epochs[0]["loss"])
+
+
+def test_a_photo_encoder_and_patches_do_not_go_together() -> None:
+    with pytest.raises(ItmlabError, match="photo_encoder"):
+        recipes.get("tags+photos").replace(model__visual="patches")
