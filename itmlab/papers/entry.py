@@ -1,0 +1,430 @@
+"""What a paper's item is here: the numbers as printed, what they claim, where ours are measured, what runs it again.
+
+A printed number never stands in a measured one's place: they have fields, columns and panels of their own.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..errors import ItmlabError
+from ..fields import did_you_mean
+from ..metrics.statistics import Interval, smallest_effect, verdict, wilson
+from ..recipes import get
+from ..recipes.recipe import Recipe
+from ..storage import read_json, shipped_directory
+
+if TYPE_CHECKING:
+    import pandas
+    import plotly.graph_objects as go
+
+    from ..data import CaptionSet
+    from ..training import Comparison
+
+PAPERS = {"fne": "FNE", "sam": "SAM", "tags": "TAGS-DC", "itcontrast": "ITContrast"}
+RESULTS = Path(__file__).parent / "results"
+Verdict = Literal["held", "not seen", "contrary", "not run"]
+
+
+@cache
+def saved(path: Path) -> dict[str, Any]:
+    """A JSON file, read once."""
+    return read_json(path)
+
+
+def figure_file(name: str) -> dict[str, Any]:
+    """A committed figure as it was saved: "figure" and "provenance"."""
+    if (root := shipped_directory()) is None:
+        raise ItmlabError("the figures are not beside the package", remedy="git clone the project, pip install -e .")
+    return saved(root / "figures" / f"{name}.json")
+
+
+# Printed.
+
+
+@dataclass(frozen=True)
+class Table:
+    """A paper's table as printed: rows by their label, NaN where it has a dash."""
+
+    columns: tuple[str, ...]
+    rows: Mapping[str, tuple[float, ...]]
+
+    @classmethod
+    def read(cls, columns: Sequence[str], text: str) -> "Table":
+        """The table of lines `label | number number …`.
+
+        >>> Table.read(["R@1", "R@5"], "hardest | 77.2 -").rows
+        {'hardest': (77.2, nan)}
+        """
+        rows: dict[str, tuple[float, ...]] = {}
+        for line in text.strip().splitlines():
+            label, _, numbers = line.partition("|")
+            rows[label.strip()] = tuple(math.nan if word == "-" else float(word) for word in numbers.split())
+        odd = [label for label, values in rows.items() if len(values) != len(columns)]
+        if odd:
+            raise ItmlabError(f"rows of another width than {len(columns)}: {', '.join(odd)}")
+        return cls(tuple(columns), rows)
+
+    def value(self, row: str, column: str) -> float:
+        """A printed number; RSum, where it is not printed, is the sum of the recalls that are."""
+        numbers = dict(zip(self.columns, self.rows[row], strict=True))
+        if column not in numbers and column.endswith("RSum"):
+            begins = column.removesuffix("RSum")
+            return sum(number for name, number in numbers.items() if name.startswith(begins) and "R@" in name)
+        return numbers[column]
+
+    def frame(self) -> "pandas.DataFrame":
+        """As a pandas table."""
+        import pandas
+
+        return pandas.DataFrame.from_dict(self.rows, orient="index", columns=list(self.columns))
+
+
+# Measured: where in a committed file an interval lies.
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An interval in a committed file (a figure's, or one of `papers/results`), and how it is read out of it."""
+
+    file: str
+    read: Callable[[dict[str, Any]], Interval]
+
+    def interval(self) -> Interval:
+        """The value and the ends of its 95 % interval."""
+        result = RESULTS / f"{self.file}.json"
+        return self.read(saved(result) if result.exists() else figure_file(self.file))
+
+
+def noted(file: str, *path: str) -> Measured:
+    """An interval that stands in a figure's provenance, or in a result, under these keys."""
+
+    def read(content: dict[str, Any]) -> Interval:
+        value: Any = content.get("provenance", {}) if "figure" in content else content
+        for key in path:
+            value = value[key]
+        return Interval(*value)
+
+    return Measured(file, read)
+
+
+def row(file: str, label: str, column: str | None = None, **asked: Any) -> Measured:
+    """The difference to the baseline of a comparison's table, or of a list of differences, by the row's fields."""
+
+    def read(content: dict[str, Any]) -> Interval:
+        provenance = content["provenance"]
+        wanted = {"recipe": label, **asked, **({"measure": column} if column else {})}
+        rows = provenance.get("table") or provenance["differences"]
+        (found,) = [each for each in rows if wanted.items() <= each.items()]
+        return Interval(found["difference"], found["lower"], found["upper"])
+
+    return Measured(file, read)
+
+
+def drawn(
+    file: str, label: Any, *, panel: int = 1, heading: str | None = None, name: str | None = None, nth: int = 0
+) -> Measured:
+    """A point with its interval in a figure: in which panel, in which row (below a heading), of which trace.
+
+    In a row that has several it is the `nth`.
+    """
+
+    def read(content: dict[str, Any]) -> Interval:
+        figure = content["figure"]
+        axis = "x" if panel == 1 else f"x{panel}"
+        ticks = figure["layout"].get("yaxis", {})
+        labels = dict(zip(ticks.get("tickvals", ()), ticks.get("ticktext", ()), strict=True))
+        below: Any = None
+        places, found = [], []
+        for place, text in labels.items():
+            below = text if text.startswith("<b>") else below
+            if text == label and heading in (None, (below or "").removeprefix("<b>").removesuffix("</b>")):
+                places.append(place)
+        for trace in figure["data"]:
+            for way, across in (("error_x", "y"), ("error_y", "x")):
+                whiskers, where = trace.get(way) or {}, trace.get("xaxis", "x")
+                if where != axis or "arrayminus" not in whiskers or name not in (None, trace.get("name")):
+                    continue
+                along = "x" if way == "error_x" else "y"
+                for at, each in enumerate(trace[across]):
+                    if each == label or each in places:
+                        value = trace[along][at]
+                        found.append(Interval(value, value - whiskers["arrayminus"][at], value + whiskers["array"][at]))
+        if nth >= len(found):
+            raise ItmlabError(f"no row {label!r} with an interval", where=f"{file}, panel {panel}")
+        return found[nth]
+
+    return Measured(file, read)
+
+
+def share(file: str, count: Callable[[dict[str, Any]], tuple[float, int]]) -> Measured:
+    """A share counted in a figure's points (0 to 1, and of how many), in percent with Wilson's interval."""
+
+    def read(content: dict[str, Any]) -> Interval:
+        part, of = count(content["figure"])
+        lower, upper = wilson(part, of)
+        return Interval(100 * part, 100 * float(lower), 100 * float(upper))
+
+    return Measured(file, read)
+
+
+def apart(one: Measured, other: Measured) -> Measured:
+    """One minus the other, as if they were independent: from their intervals' ends (Zou and Donner 2008).
+
+    Both are of the same pictures, so that the interval is too wide rather than too narrow.
+    """
+
+    def read(_: dict[str, Any]) -> Interval:
+        (a, low, high), (b, least, most) = one.interval(), other.interval()
+        return Interval(a - b, a - b - math.hypot(a - low, most - b), a - b + math.hypot(high - a, b - least))
+
+    return Measured(one.file, read)
+
+
+# Claims.
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says, in one sentence of ours, and what was measured of it here.
+
+    `rows` are a row of the table, the one that it is held against and the measure: their printed difference is the
+    paper's number, and a run of the entry gives ours. `here` is where ours was measured already, by the protocol that
+    `by` names. The value is said to be "higher" or "lower" than `mark`, or "equal" to it within `margin`. `printed` is
+    the paper's number where it is no difference of rows; `without` says why there is no run of it.
+    """
+
+    says: str
+    rows: tuple[str, str, str] | None = None
+    here: Measured | None = None
+    expected: Literal["higher", "lower", "equal"] = "higher"
+    by: str = ""
+    mark: float = 0.0
+    margin: float = 0.0
+    unit: str = ""
+    printed: float | None = None
+    without: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A table, figure or section of a paper: what it prints and claims, what shows and what runs it here.
+
+    `recipes` gives, for a size, recipes by the table's row labels; `rows_here` (a file, and its labels by ours) are
+    rows that have been run. `figures` are committed ones that show it. `options` are the data set's.
+    """
+
+    name: str  # as the command takes it: fne.table_3
+    title: str
+    place: str
+    published: Table | None = None
+    claims: tuple[Claim, ...] = ()
+    figures: tuple[str, ...] = ()
+    recipes: Callable[[str], dict[str, Recipe]] | None = None
+    baseline: str | None = None
+    rows_here: tuple[str, Mapping[str, str]] | None = None
+    relevance: Literal["spice"] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    without: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def paper(self) -> str:
+        """As one reads it: "FNE"."""
+        return PAPERS[self.name.partition(".")[0]]
+
+    @property
+    def item(self) -> str:
+        """As one reads it: "FNE, Table 3"."""
+        kind, _, number = self.name.partition(".")[2].partition("_")
+        said = {"section": "Sec."}.get(kind, kind.capitalize())
+        return f"{self.paper}, {said} {number.replace('_', '.')}"
+
+    @property
+    def command(self) -> str:
+        """What trains it, tiny, and keeps what was measured; "" where no recipe is named."""
+        return "" if self.recipes is None else f"python -m itmlab reproduce {self.name} --fresh --keep"
+
+    def result(self) -> dict[str, Any] | None:
+        """What `--keep` has left of a run of this entry: its table, its differences, what made them."""
+        path = RESULTS / f"{self.name}.json"
+        return saved(path) if path.exists() else None
+
+    def measured(self, claim: Claim, result: Mapping[str, Any] | None = None) -> tuple[Interval | None, dict[str, str]]:
+        """The interval of a claim, from a run of this entry (the one kept) or a committed figure; "by" and where."""
+        kept = result or self.result() or {}
+        rows = claim.rows if claim.rows and not claim.without else ("", "", "")
+        if ends := kept.get("differences", {}).get(" − ".join(rows[:2]), {}).get(ours(rows[2])):
+            seeds = len(kept["provenance"]["seeds"])
+            by = f"a run of this item: {kept['provenance']['size']}, {seeds} seed{'s' if seeds > 1 else ''}"
+            return Interval(*ends), {"by": by, "measured in": self.name}
+        where = {"by": claim.by, "measured in": claim.here.file if claim.here else ""}
+        return claim.here.interval() if claim.here else None, where
+
+    def printed(self, claim: Claim) -> float | None:
+        """The paper's number of a claim."""
+        if claim.printed is not None or claim.rows is None or self.published is None:
+            return claim.printed
+        one, other, measure = claim.rows
+        return self.published.value(one, measure) - self.published.value(other, measure)
+
+    def verdicts(self, result: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """A row a claim: what was said, printed and measured (in `result`, a run's), and what the interval says of it.
+
+        "smallest" is the effect that four of five repetitions would have seen (`smallest_effect`).
+        """
+        rows = []
+        labels = self.recipes("tiny").keys() if self.recipes else ()
+        for claim in self.claims:
+            runs = claim.rows and not claim.without and {*claim.rows[:2]} <= {*labels}
+            (found, where), said = self.measured(claim, result), "not run"
+            if found is not None:
+                said = verdict(found, expected=claim.expected, mark=claim.mark, margin=claim.margin)
+            command = self.command if runs else "" if found is None else self.shown_by
+            found = found or Interval(math.nan, math.nan, math.nan)
+            reason = claim.without or self.without or "no run of it is committed"
+            rows.append(
+                {
+                    **{"paper": self.paper, "item": self.item, "place": self.place, "claim": claim.says},
+                    **{"expected": _expected(claim), "mark": claim.mark, "margin": claim.margin},
+                    **{"unit": claim.unit or ours((claim.rows or ("", "", ""))[2]), "printed": self.printed(claim)},
+                    **{"here": found.value, "lower": found.lower, "upper": found.upper, "verdict": said},
+                    **{"smallest": smallest_effect(found), **where, "command": command},
+                    **{"why not": reason if said == "not run" else ""},
+                }
+            )
+        return rows
+
+    @property
+    def shown_by(self) -> str:
+        """The command that draws the first of its figures again."""
+        if not self.figures:
+            return ""
+        return f"python -m itmlab tour --profile full --only {figure_file(self.figures[0])['provenance']['notebook']}"
+
+    def verdict(self) -> "pandas.DataFrame":
+        """`verdicts` as a pandas table."""
+        import pandas
+
+        return pandas.DataFrame(self.verdicts())
+
+    def table(self, result: Mapping[str, Any] | None = None) -> "pandas.DataFrame":
+        """The published rows beside those measured here (in `result`): columns ("printed", …) and ("here", …)."""
+        import pandas
+
+        if self.published is None:
+            raise ItmlabError(f"{self.item} is no table", remedy="its figure: .figure()")
+        printed, found = self.published.frame(), {}
+        kept, (file, names) = result or self.result(), self.rows_here or ("", {})
+        measured = kept["table"] if kept else figure_file(file)["provenance"]["table"] if file else []
+        for label in printed.index:
+            found[label] = next((one for one in measured if one["recipe"] == (label if kept else names.get(label))), {})
+        known = {name for one in found.values() for name in one}
+        columns = [name for name in (*RECALLS, "RSum", *SEMANTICS, "Nsum", "Nsum(N)") if name in known]
+        here = {name: [one.get(name) for one in found.values()] for name in columns}
+        here = pandas.DataFrame(here, index=printed.index, dtype=float)
+        return pandas.concat({"printed": printed, "here": here}, axis=1)
+
+    def figure(self, result: Mapping[str, Any] | None = None) -> "go.Figure":
+        """Each claim's printed number beside ours with its interval; without claims the committed figure."""
+        from ..studies.kit.saving import committed
+        from .drawing import draw_claims
+
+        if self.claims:
+            return draw_claims(self.verdicts(result), title=f"{self.item}: {self.title}")
+        if not self.figures:
+            raise ItmlabError(f"{self.item} has no figure here", remedy=self.without)
+        return committed(self.figures[0])
+
+    def _repr_html_(self) -> str:
+        from .drawing import told_in_html
+
+        return told_in_html(self)
+
+    def run(
+        self,
+        data: "CaptionSet | None" = None,
+        *,
+        run_root: str | Path,
+        size: str = "tiny",
+        seeds: int | Sequence[int] = 2,
+        changes: Mapping[str, Any] | None = None,
+        jobs: int | None = None,
+        progress: bool = True,
+    ) -> "Comparison":
+        """Train the table's rows and compare them, on `scenes` unless data are given; what has run is not run again.
+
+        `changes` are made in every recipe: `{"data__steps": 20}` for a look. ItmlabError where no recipes are named.
+        """
+        from ..training import compare
+
+        if self.recipes is None:
+            raise ItmlabError(f"{self.item} has no recipes to run", remedy=self.without or "see its figure")
+        rows = {label: recipe.replace(**dict(changes or {})) for label, recipe in self.recipes(size).items()}
+        data = self.data() if data is None else data
+        asked = {"seeds": seeds, "baseline": self.baseline, "relevance": self.relevance, "jobs": jobs}
+        return compare(rows, data, run_root=run_root, **asked, progress=progress)
+
+    def data(self, **options: Any) -> "CaptionSet":
+        """The drawn world in the edition, and with the regions, that its tiny recipes ask for; options are its own."""
+        from ..data import load
+
+        asked = next(iter(self.recipes("tiny").values()))
+        seen = {"regions": asked.data.regions} if getattr(asked.model, "visual", "") == "regions" else {}
+        return load("scenes", edition=asked.data.edition, **{**seen, **self.options, **options})
+
+    def kept(self, comparison: "Comparison", *, size: str, data: str) -> dict[str, Any]:
+        """What is committed of a run: its table, each claim's difference, what made them (`data`: its fingerprint)."""
+        from importlib.metadata import version
+
+        found: dict[str, dict[str, list[float]]] = {}
+        for one, other, measure in (claim.rows for claim in self.claims if claim.rows):
+            if {one, other} <= {*comparison.labels}:
+                difference = comparison.difference(one, other)[ours(measure)]
+                found.setdefault(f"{one} − {other}", {})[ours(measure)] = list(difference)
+        versions = {name: version(name) for name in ("itmlab", "torch", "transformers", "numpy")}
+        recipes = {label: runs[0].recipe.to_json() for label, runs in comparison.runs.items()}
+        made = {
+            "command": self.command,
+            "size": size,
+            "data": data,
+            "seeds": list(comparison.seeds),
+            "recipes": recipes,
+            "versions": versions,
+        }
+        return {"provenance": made, "table": comparison.table(), "differences": found}
+
+
+RECALLS = tuple(f"{way} R@{k}" for way in ("i2t", "t2i") for k in (1, 5, 10))
+SEMANTICS = tuple(name.replace("R@", "N@") for name in RECALLS)
+
+
+def ours(measure: str) -> str:
+    """A column as `compare` calls it, without the paper's data set.
+
+    >>> ours("COCO 5K: i2t R@1")
+    'i2t R@1'
+    """
+    return measure.rpartition(": ")[2]
+
+
+def _expected(claim: Claim) -> str:
+    if claim.expected == "equal":
+        return f"within {claim.margin:g} of {claim.mark:g}"
+    return f"{claim.expected} than {claim.mark:g}"
+
+
+def on(size: str, name: str, **changes: Any) -> Recipe:
+    """A dual encoder's recipe at a size: tiny from encoders that see ("+regions"), as the papers' begin pretrained."""
+    recipe = get(f"{name}+regions") if size == "tiny" else get(name, size)
+    return recipe.replace(**({"optimiser__learning_rate": 1e-4} if size == "tiny" else {}), **changes)
+
+
+def one_of(name: str, known: Mapping[str, Any]) -> Any:
+    """What goes by a name; an unknown one is an ItmlabError with the nearest."""
+    if name not in known:
+        raise ItmlabError(f"no item {name!r}", remedy=did_you_mean(name, known))
+    return known[name]
