@@ -10,15 +10,17 @@ _HOMES = {
     "load": "itmlab.data",
     "train": "itmlab.training",
     "compare": "itmlab.training",
+    "estimate": "itmlab.recipes.dry_run",
     "ensemble": "itmlab.runs",
+    "mine": "itmlab.runs",
     "pretrained": "itmlab.runs",
     "Run": "itmlab.runs",
     "ItmlabError": "itmlab.errors",
     "check": "itmlab.studies.exercises",
     "view": "itmlab.studies.kit.viewer",
 }
-_FOLDERS = ("data", "losses", "metrics", "models", "recipes", "runs", "samplers", "scenes", "storage", "studies",
-            "synthesis", "text", "training")  # fmt: skip
+_FOLDERS = ("data", "losses", "metrics", "models", "papers", "recipes", "runs", "samplers", "scenes", "storage",
+            "studies", "synthesis", "text", "training")  # fmt: skip
 
 __all__ = [*_HOMES, *_FOLDERS, "__version__"]
 

@@ -6,10 +6,9 @@ so that help is quick.
 
 import json
 import os
-import subprocess
 import sys
 import warnings
-from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -33,138 +32,11 @@ from .options import (
     read_lines,
     run_and_split,
 )
-from .storage import atomic_file, build_once, refuse_foreign, unusable, write_bytes
+from .storage import atomic_file, refuse_foreign, unusable, write_bytes
+from .training_commands import compare, pretrain, reproduce, train
 from .workbench import Force, Words
 
 # Commands on a run: train one, and ask it for scores, answers, features and maps.
-
-
-def train(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run directory; one already begun is resumed.")],
-    recipe: Annotated[str, typer.Option(help="A recipe's name, or a recipe's JSON file.")] = "fne",
-    size: Annotated[str, typer.Option(help="tiny, base or large.")] = "tiny",
-    preset: Annotated[str, typer.Option(help="paper, or released: what the authors' code does.")] = "paper",
-    change: Annotated[Words, typer.Option("--set", help="A variation, FIELD=VALUE (data.epochs=3).")] = None,
-    data: DataName = "scenes",
-    root: DataRoot = None,
-    option: DataOptions = None,
-    skip_faults: SkipFaults = False,
-    max_steps: Annotated[int | None, typer.Option(help="Stop after so many steps (resumable).")] = None,
-    resume: Annotated[bool, typer.Option(help="Go on where the run directory left off.")] = True,
-    track: Annotated[str | None, typer.Option(help="Also log to this trackio project (extra: track).")] = None,
-) -> None:
-    """Train a recipe; `accelerate launch -m itmlab train …` does it on several devices."""
-    from torch import distributed
-
-    from . import recipes
-    from .recipes.recipe import Recipe
-    from .runs.run import tracked
-    from .training.loop import train as run_training
-    from .training.progress import Interrupted
-
-    saved = recipe.endswith(".json") and preset == "paper"
-    chosen = Recipe.load(recipe) if saved else recipes.get(recipe, size, preset)
-    chosen = chosen.replace(**{name.replace(".", "__"): value for name, value in pairs(change, "--set").items()})
-    captions = load_data(data, root, option, skip_faults, read_by=chosen)
-    tracking = tracked(track, chosen, run) if track else nullcontext()
-    try:
-        with tracking as on_record:
-            done = run_training(chosen, captions, run, resume=resume, max_steps=max_steps, on_record=on_record)
-    except Interrupted as stop:
-        print(stop)
-        raise typer.Exit(stop.exit_code) from None
-    finally:
-        if distributed.is_available() and distributed.is_initialized():
-            distributed.destroy_process_group()  # of several processes, those of gloo would abort as they end
-    print(f"{done.directory}: {json.dumps(done.history[-1]) if done.history else 'no line of history yet'}")
-
-
-# Seeds of scenes that no data set has; ViT, BERT and UNITER learn from the same pictures, drawn once.
-DRAWN_FOR = {"detector": 90_002, "towers": 90_003, "uniter": 90_003, "marks": 90_001}
-DRAWN = {"detector": 10_000, "towers": 24_000, "uniter": 24_000}
-
-
-def pretrain(
-    part: Annotated[
-        str,
-        typer.Argument(metavar="PART", help="detector (of scenes' regions), towers (ViT, BERT), uniter; or all."),
-    ],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="A folder; what was begun in it is gone on with.")],
-    images: Annotated[
-        int | None,
-        typer.Option(help="Pictures to draw and learn from: 24,000, and 10,000 of each edition for the detector."),
-    ] = None,
-    edition: Annotated[str | None, typer.Option(help="rich or classic; the detector learns from both.")] = None,
-) -> None:
-    """Learn what tiny recipes begin with, on drawn pictures of other seeds, and say how good it is on more of them.
-
-    "all" learns everything that ships anew, each from what was learnt before it; it is then in OUT/shipped.
-    """
-    from .scenes import load
-    from .scenes.scene import EDITIONS
-
-    if part == "all":
-        return learn_all_that_ships(out)
-    if part not in DRAWN:
-        raise ItmlabError(f"no part {part!r}", where="pretrain", remedy=f"{', '.join(DRAWN)} or all")
-    images = DRAWN[part] if images is None else images
-    drawn = [f"images={images}", *([f"edition={edition}"] if edition else [])]
-    if part == "towers":
-        return train(out, recipe=part, option=[*drawn, f"seed={DRAWN_FOR[part]}"])
-    if part == "uniter":
-        train(out, recipe="uniter_pretraining+regions", option=[*drawn, f"seed={DRAWN_FOR[part]}"])
-        return print_what_is_seen(out, [f"images={max(images // 40, 2)}", *drawn[1:], f"seed={DRAWN_FOR['marks']}"])
-    from .scenes.detector import WEIGHTS, labelled, learn_to_detect, marks
-
-    model = learn_to_detect(out, [load(images=images, seed=DRAWN_FOR[part], edition=one) for one in EDITIONS])
-    held_out = {one: load(images=max(images // 8, 1), seed=DRAWN_FOR["marks"], edition=one) for one in EDITIONS}
-    found = {edition: marks(model, *labelled(data, model.asked)) for edition, data in held_out.items()}
-    print(f"{out / WEIGHTS}: per cent right on pictures held out, {json.dumps(found)}")
-
-
-# The runs that ship, each after the one that it begins with.
-SHIPPED = ("towers", "vit_dual_encoder", "region_dual_encoder", "uniter_pretraining", "uniter", "tags", "tags_dc")
-SHIPPED += ("uniter_pretraining+regions", "triplet", "hardest_memory", "sam", "fne")
-PARTS = {"towers": "towers", "uniter_pretraining+regions": "uniter"}
-
-
-def learn_all_that_ships(out: Path) -> None:
-    """Each stage in a process of its own, for which what ships is what the stages before it have left."""
-    runs, shipped = out / "runs", out / "shipped"
-    detector = shipped / "pretrained_detector" / "scenes.safetensors"
-
-    def stage(module: str, *words: str | Path) -> None:
-        print(f"python -m {module} {' '.join(map(str, words))}", flush=True)
-        environment = os.environ | {"ITMLAB_WEIGHTS": str(shipped.resolve())}
-        done = subprocess.run([sys.executable, "-m", module, *map(str, words)], env=environment)
-        if done.returncode:
-            raise typer.Exit(done.returncode)
-
-    if not detector.is_file():
-        stage("itmlab", "pretrain", "detector", runs / "detector")
-        write_bytes(detector, (runs / "detector" / "detector.safetensors").read_bytes())
-    language = "itmlab.studies.parser.causal_language"
-    build_once(shipped / "pretrained_language" / "scenes", lambda folder: stage(language, folder, "--data", "scenes"))
-    for name in SHIPPED:
-        home = shipped / "pretrained" / name
-        if not home.is_dir():
-            begun = (
-                ["pretrain", PARTS[name], runs / name] if name in PARTS else ["train", runs / name, "--recipe", name]
-            )
-            stage("itmlab", *begun)
-            build_once(home, lambda folder, run=runs / name: stage("itmlab", "export", run, folder))
-
-
-def print_what_is_seen(run: Path, drawn: list[str]) -> None:
-    """What a cross-encoder tells on pictures held out, and what of it beside wrong ones."""
-    from .studies.tags import masked_words, replaced_phrases
-
-    opened = open_run(str(run))
-    held_out = load_data("scenes", None, drawn, False, read_by=opened.recipe)
-    print(f"{run}: on {len(held_out)} pictures held out")
-    for kind, both in masked_words(opened, held_out).items():
-        print(f"  masked words, {kind}: {both}")
-    print(f"  captions told from sentences with a replaced phrase: {replaced_phrases(opened, held_out)}")
 
 
 def evaluate(
@@ -195,6 +67,34 @@ def evaluate(
             scores.unlink(missing_ok=True)
     found = opened.evaluate(captions, split=None, folds=folds, ks=k, **asked, resume=scores)
     print(json.dumps(found, indent=2))
+
+
+def yardstick(
+    name: Annotated[str, typer.Argument(metavar="SET", help="sugarcrepe[++], valse, vsr, bivlc, negclip; scenes.")],
+    run: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="As elsewhere; without one, controls only.")
+    ] = None,
+    root: Annotated[File, typer.Option(help="The folder of the set's files, or one of them.")] = None,
+    images: Annotated[File, typer.Option(help="The folder of its pictures (by default under --root).")] = None,
+    text: Annotated[Words, typer.Option(help="What judges without a picture: own, a caption file, a model.")] = None,
+    out: Annotated[File, typer.Option(help="Also write the table as JSON.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the wrong pictures, and of scenes' sentences.")] = 0,
+    skip_faults: SkipFaults = False,
+    force: Force = False,
+    option: DataOptions = None,
+) -> None:
+    """How often a run tells true sentences from false ones, by kind, beside what tells them without seeing."""
+    from .studies.yardsticks import named_yardstick, run_on_yardstick
+
+    opened = None if run is None else open_run(run)
+    if out is not None:
+        refuse_foreign(out, "itmlab_yardstick", force=force)
+    load_scenes = partial(load_data, "scenes", None, option, False, read_by=opened and opened.recipe, split="test")
+    chosen = named_yardstick(name, root, load_scenes, on_fault="skip" if skip_faults else "error", seed=seed)
+    found = run_on_yardstick(opened, chosen, images or (None if chosen.pictures else root), text=text or (), seed=seed)
+    if out is not None:
+        write_bytes(out, json.dumps({"itmlab_yardstick": 1, **found.to_dict()}, indent=2).encode())
+    print(found)
 
 
 def search(
@@ -291,6 +191,8 @@ def parse(
     print(f"{out}: {len(graphs)} graphs")
 
 
+FORMATS = "jsonl, tsv, parquet (else by --out); for others: negclip, sentence-transformers, vlm2vec."
+MINING = "number, skip, up_to, absolute_margin, relative_margin, maximum, probability, prior, choose, seed, backend"
 SETTINGS = "maskings, samples, temperature, keep, words, implied (tags); number (vse_c)"
 
 
@@ -302,7 +204,7 @@ def negatives(
     model: Annotated[str | None, typer.Option(help="A cross-encoder that refills and scores: name or folder.")] = None,
     setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {SETTINGS}.")] = None,
     fluency: Annotated[str | None, typer.Option(help="A causal language model (scenes, gpt2): perplexities.")] = None,
-    file_format: Annotated[str | None, typer.Option("--format", help="jsonl, tsv, parquet; else by --out.")] = None,
+    file_format: Annotated[str | None, typer.Option("--format", help=FORMATS)] = None,
     seed: Annotated[int, typer.Option(help="Of the random draws.")] = 0,
     truth: Annotated[bool, typer.Option(help="Whether the world calls each true, where there is one (scenes).")] = True,
     resume: Annotated[bool, typer.Option(help="Go on where an earlier export was stopped.")] = True,
@@ -319,11 +221,32 @@ def negatives(
     reader = read_by(model or "tags") if model or generator == "tags" else None
     captions = load_data(data, root, option, skip_faults, read_by=reader, split=split)
     options = pairs(setting, "--set")
-    made = dict(model=model, options=options, fluency=fluency, format=file_format, seed=seed)
+    made = dict(model=model, options=options, fluency=fluency, format=file_format, seed=seed, root=root)
     print(write_negatives(captions, out, generator, **made, truth=truth, resume=resume, force=force, progress=True))
 
 
-# How options are read.
+def mine(
+    run: RunName,
+    out: Annotated[Path, typer.Option("--out", help="A .jsonl, .tsv or .parquet file.")],
+    setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {MINING}.")] = None,
+    file_format: Annotated[str | None, typer.Option("--format", help=FORMATS)] = None,
+    anchors: Annotated[str, typer.Option(help="Of a table for others: images or captions.")] = "images",
+    tuples: Annotated[bool, typer.Option(help="sentence-transformers: all negatives of a pair in one row.")] = False,
+    force: Force = False,
+    split: SplitName = "train",
+    data: DataName = "scenes",
+    root: DataRoot = None,
+    option: DataOptions = None,
+    skip_faults: SkipFaults = False,
+) -> None:
+    """Write the hard negatives that a run finds: the nearest captions of each picture but its own, filtered."""
+    from .runs.mining import mine as mined_by
+
+    opened, captions = run_and_split(run, split, data, root, option, skip_faults)
+    found = mined_by(opened, captions, **pairs(setting, "--set"))
+    print(found)
+    number = found.filters.number if tuples else None
+    print(found.write(out, format=file_format, anchors=anchors, number=number, root=root, force=force))
 
 
 # The commands under their names.
@@ -340,16 +263,21 @@ app = typer.Typer(
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}  # to JupyterLab
 app.command("tour")(workbench.run_tour)
 app.command(context_settings=PASSED_ON)(workbench.lab)
+app.command("data")(workbench.inspect_data)
 for command in (
     train,
+    compare,
     pretrain,
     evaluate,
+    yardstick,
     search,
     embed,
     attend,
     export,
     parse,
     negatives,
+    mine,
+    reproduce,
     workbench.figures,
     book,
     workbench.doctor,

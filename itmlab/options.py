@@ -18,6 +18,7 @@ DataRoot = Annotated[File, typer.Option("--root", help="Where the data set lies 
 DataOptions = Annotated[Words, typer.Option("--option", help="An option of the data set, NAME=VALUE; repeatable.")]
 SkipFaults = Annotated[bool, typer.Option("--skip-faults", help="Leave faulty rows out, counted and listed.")]
 SplitName = Annotated[str, typer.Option(help="train, val, test, or all.")]
+Photos = Annotated[bool, typer.Option(help="A folder of photographs: the recipe's form for them (extra: photos).")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run directory, or a pretrained name such as fne.")]
 
 
@@ -36,6 +37,21 @@ def open_run(run: str) -> Any:
     return Run(Path(run)) if Path(run).is_dir() else pretrained(run)
 
 
+def for_photographs(names: list[str], data: str, captions: Any) -> list[str]:
+    """Recipes' names, "+photos" where those are for a folder of photographs; a line says so, or what that needs."""
+    from . import recipes
+    from .models.photographs import PHOTOS, are_photographs, photos_installed
+
+    named = [f"{name}+photos" if f"{name}+photos" in recipes.names() else name for name in names]
+    if data != "folder" or named == names or not are_photographs(captions):
+        return names
+    if not photos_installed():
+        print(f"the pictures are photographs, of which frozen encoders know more ({PHOTOS}): from scratch without")
+        return names
+    print(f"the pictures are photographs: {', '.join(named)} (frozen encoders; --no-photos: from scratch)", flush=True)
+    return named
+
+
 def load_data(
     name: str, root: Path | None, options: Words, skip_faults: bool, *, read_by: Any = None, split: str = "all"
 ) -> Any:
@@ -43,7 +59,9 @@ def load_data(
     from .data import load
 
     given, asked = pairs(options, "--option"), getattr(read_by, "data", None)
-    if name == "scenes" and getattr(getattr(read_by, "model", read_by), "visual", "pictures") == "regions":
+    model = getattr(read_by, "model", read_by)
+    drawn = name == "scenes" and getattr(model, "photo_encoder", None) is None
+    if drawn and getattr(model, "visual", "pictures") == "regions":
         given = {"regions": asked.regions if asked else True, **given}
     if name == "scenes" and asked:
         given = {"edition": asked.edition, **given}

@@ -1,4 +1,4 @@
-"""Commands of the workbench itself: the tour of all notebooks, JupyterLab, figures' pages, what is installed."""
+"""Commands of the workbench itself: the tour of all notebooks, JupyterLab, figures' pages, data sets, the doctor."""
 
 import json
 import os
@@ -22,6 +22,7 @@ from .errors import ItmlabError
 from .storage import (
     Profile,
     cache_directory,
+    cores,
     figure_directory,
     notebook_directory,
     project_directory,
@@ -88,6 +89,9 @@ class Stop(NamedTuple):
         return self.error is None
 
 
+ON_PHOTOGRAPHS = "14_"  # which reads pictures by what the extra "photos" brings
+
+
 def find_notebooks(only: list[str] | None = None) -> list[Path]:
     """The ordered notebooks that ship, or those of them whose names begin with one of `only`."""
     directory = notebook_directory()
@@ -106,8 +110,12 @@ def tour(
     notebooks: list[Path], out: Path, *, profile: Profile = "quick", jobs: int = 1, say: Callable[[str], None] = print
 ) -> list[Stop]:
     """Run each notebook from a clean kernel, `jobs` at a time, keep the executed copies in `out`, say how each went."""
+    from .models.photographs import PHOTOS, photos_installed
     from .studies.kit.saving import write_index
 
+    for path in [path for path in notebooks if path.stem.startswith(ON_PHOTOGRAPHS) and not photos_installed()]:
+        say(f"{path.stem}: left out, as it wants {PHOTOS}")
+        notebooks = [other for other in notebooks if other != path]
     say(f"running {len(notebooks)} notebooks{f', {jobs} at a time' if jobs > 1 else ''} …")
     running: dict[str, tuple[Any, float]] = {}  # of each notebook its client and when it began
     with ThreadPoolExecutor(jobs) as pool:
@@ -245,6 +253,34 @@ def figures() -> None:
 # What is installed here, which device is used, what is missing and the command that brings it.
 
 
+# The public data sets.
+
+
+def inspect_data(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="flickr30k, coco, f30k_precomp, …")] = None,
+    root: Annotated[Path | None, typer.Option(help="The folder that the files are in, or are to be put in.")] = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Compare checksums, public and recorded ones.")] = False,
+    record: Annotated[bool, typer.Option("--record", help="Write checksums.sha256 of what is there into it.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, with every missing file.")] = False,
+) -> None:
+    """What to get of a public data set, where from and under which licence, and what a folder lacks of it.
+
+    Exit status 1 if the folder lacks something.
+    """
+    from .data import SOURCES, inspect_source, record_checksums
+
+    if name is None:
+        return print("\n".join(f"{name:<13} {source.title}" for name, source in SOURCES.items()))
+    if record and root is None:
+        raise ItmlabError("no folder was named", where="--record", remedy="give --root")
+    if record:
+        return print(record_checksums(name, root))
+    found = inspect_source(name, root, verify=verify)
+    print(json.dumps(found.to_json(), indent=2) if as_json else found)
+    if found.root is not None and not found.complete:
+        raise typer.Exit(1)
+
+
 def doctor() -> None:
     """What is installed, which device is used, and what is missing with the command that brings it."""
     findings = [Finding("Python", f"{platform.python_version()} at {sys.executable}"), *_packages()]
@@ -315,8 +351,3 @@ def _notebooks() -> Finding:
     if directory is None:
         return Finding("notebooks", "not beside the package", "git clone the project and install it with pip -e .")
     return Finding("notebooks", f"{len(list(directory.glob('[0-9]*.ipynb')))} in {directory}")
-
-
-def cores() -> int:
-    """How many processor cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

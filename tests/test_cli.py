@@ -1,5 +1,7 @@
 """The commands on a small folder of pictures, and what is said when they cannot do what is asked."""
 
+import ast
+import csv
 import errno
 import json
 import os
@@ -9,12 +11,13 @@ import sys
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 from safetensors import safe_open
 from typer.testing import CliRunner
 
-from itmlab import cli, recipes
+from itmlab import recipes, training_commands
 from itmlab.cli import app, main
 from itmlab.data import load
 from itmlab.errors import ItmlabError
@@ -73,6 +76,25 @@ def test_train_evaluate_and_search(folder, trained) -> None:
     assert found.count(".png") == 3
     found = command("search", trained, folder / "images" / "3.png", "--picture", "--split", "all", *data).stdout
     assert found.count("picture") + found.count("it is") >= 5
+
+
+def test_yardstick_prints_a_table_by_kind_of_what_is_told(folder, trained, tmp_path) -> None:
+    said = {"caption": "a red picture", "negative_caption": "a big green picture"}
+    rows = [{"filename": f"{number}.png", **said} for number in (0, 4, 99)]
+    (tmp_path / "add_att.json").write_text(json.dumps(dict(enumerate(rows))))
+    given = ("yardstick", "sugarcrepe", trained, "--root", tmp_path, "--images", folder / "images")
+    captions = tmp_path / "captions.txt"
+    captions.write_text("a picture of a red thing\na blue picture")
+    shown = command(*given, "--text", captions, "--out", tmp_path / "table.json").stdout.splitlines()
+    assert shown[0].split()[:4] == ["sugarcrepe", "items", "chance", "right"] and "text only (captions)" in shown[0]
+    assert shown[1].split()[:3] == ["add_att", "2", "50.0"] and "left out: 1 items whose picture is not" in shown[-1]
+    written = json.loads((tmp_path / "table.json").read_text())
+    assert written["rows"]["all"]["controls"]["shorter"]["percent"] == 100 and written["rows"]["all"]["items"] == 2
+    (tmp_path / "mine.json").write_text("mine")
+    assert "did not write this file" in str(command(*given, "--out", tmp_path / "mine.json").exception)
+    assert "where does valse lie" in str(command("yardstick", "valse").exception)
+    scenes = command("yardstick", "scenes", "--option", "images=48", "--text", captions).stdout
+    assert "right" not in scenes and scenes.count("\n") >= 7
 
 
 def test_embed_writes_unit_features_with_their_ids(folder, trained, tmp_path) -> None:
@@ -162,6 +184,36 @@ def test_negatives_are_written_by_rule_and_read_back(tmp_path) -> None:
     data = load("scenes", images=12, size=32)
     for caption, made in zip(data.captions, found.of(data), strict=True):
         assert len(made) <= 3 and all(negative.sentence != caption for negative in made)
+
+
+def test_mined_and_made_negatives_go_into_tables_for_others(folder, trained, tmp_path) -> None:
+    data = ("--data", "folder", "--root", folder, "--split", "all")
+    result = command("mine", trained, "--out", tmp_path / "x.tsv", "--format", "negclip", "--set", "number=2", *data)
+    assert result.exit_code == 0 and "left out: its own" in result.stdout, result.output
+    with open(tmp_path / "x.tsv", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert len(rows) == 48  # of four captions that are read twelve times each, the two of its colour are never taken
+    for row in rows:
+        word = row["title"].split()[1 if row["title"].startswith("a ") else 2]
+        negatives = ast.literal_eval(row["neg_caption"])
+        assert len(negatives) == 2 and not any(word in one for one in negatives)
+        assert (folder / row["filepath"]).is_file()
+        assert not any(word in rows[near]["title"] for near in ast.literal_eval(row["neg_image"]))
+    mined = ("mine", trained, "--out", tmp_path / "x.jsonl", "--set", "relative_margin=0.05", *data)
+    assert command(*mined).exit_code == 0 and read_negatives(tmp_path / "x.jsonl").header["generator"] == "mine"
+    asked = ("negatives", "--format", "vlm2vec", "--option", "noise=0.5", *data, "--out")
+    assert "no negative was made" in str(command(*asked, tmp_path / "none.parquet").exception)  # by WordNet
+    asked = (*asked, tmp_path / "y.parquet", "--generator", "tests.recipes.ideas:other_colour")
+    assert [command(*asked).exit_code for _ in range(2)] == [0, 0]
+    found = read_negatives(tmp_path / "y.jsonl").header  # what the table was made from
+    assert (
+        found["data"]["fingerprint"]
+        == load("folder", folder, noise=0.5).fingerprint
+        != load("folder", folder).fingerprint
+    )
+    for words, what in ((("x.csv", "negclip"), "negclip is no .csv"), (("x.tsv", "csv"), "'csv'")):
+        error = command("negatives", "--out", tmp_path / words[0], "--format", words[1], *data).exception
+        assert isinstance(error, ItmlabError) and what in str(error)
 
 
 @pytest.mark.parametrize(
@@ -369,7 +421,7 @@ def test_all_that_ships_is_learnt_in_an_order_in_which_nothing_begins_with_what_
         (folder / "detector.safetensors").write_bytes(b"weights")
         return subprocess.CompletedProcess(words, 0)
 
-    monkeypatch.setattr(cli.subprocess, "run", played)
+    monkeypatch.setattr(training_commands.subprocess, "run", played)
     assert command("pretrain", "all", tmp_path).exit_code == 0
     learnt = [Path(given[2] if given[0] == "pretrain" else given[1]).name for given in told if given[0] != "export"]
     runs = [name for name in learnt if name in shipped_names()]
@@ -379,3 +431,48 @@ def test_all_that_ships_is_learnt_in_an_order_in_which_nothing_begins_with_what_
     assert sorted(path.name for path in (tmp_path / "shipped" / "pretrained").iterdir()) == shipped_names()
     count = len(told)
     assert command("pretrain", "all", tmp_path).exit_code == 0 and len(told) == count  # it is all there
+
+
+@pytest.fixture(scope="module")
+def photographs(tmp_path_factory):
+    """Forty pictures of many colours with a caption each, twelve of them to test on."""
+    root = tmp_path_factory.mktemp("photographs")
+    (root / "images").mkdir()
+    rows = ["image,caption,split"]
+    for number in range(40):
+        pixels = np.random.default_rng(number).integers(0, 255, (48, 64, 3), dtype=np.uint8)
+        Image.fromarray(pixels).resize((128, 96), Image.Resampling.BICUBIC).save(root / "images" / f"{number}.jpg")
+        split = "train" if number < 24 else "val" if number < 28 else "test"
+        rows.append(f"{number}.jpg,a dog runs on the {list(COLOURS)[number % 4]} grass number {number},{split}")
+    (root / "captions.csv").write_text("\n".join(rows))
+    return root
+
+
+def test_a_folder_of_photographs_is_read_by_frozen_encoders_and_a_line_says_so(photographs, tmp_path) -> None:
+    data, run = ("--data", "folder", "--root", photographs), tmp_path / "run"
+    few = ("--set", "data.epochs=1", "--set", "data.validation=0", "--set", "data.warm_up_epochs=0")
+    said = command("train", run, "--recipe", "info_nce", *few, *data)
+    assert said.exit_code == 0 and "the pictures are photographs: info_nce+photos" in said.stdout
+    assert json.loads((run / "recipe.json").read_text())["name"] == "info_nce+photos"
+    found = command("search", run, photographs / "images" / "30.jpg", "--picture", "-k", 2, *data)
+    assert len(found.stdout.strip().splitlines()) == 3
+    assert command("attend", run, photographs / "images" / "30.jpg", "a dog", tmp_path / "map.json").exit_code == 0
+
+
+def test_one_command_compares_methods_on_a_folder_with_intervals(photographs, tmp_path) -> None:
+    data = ("--data", "folder", "--root", photographs, "--out", tmp_path / "runs")
+    table = command("compare", "--recipe", "info_nce", "--recipe", "fne", "--seeds", 1, *data)
+    assert table.exit_code == 0, table.output
+    assert "info_nce+photos, fne+photos" in table.stdout and "95 % interval" in table.stdout and "…" in table.stdout
+
+
+def test_without_the_extra_a_line_says_what_it_would_bring(photographs, folder, monkeypatch, capsys) -> None:
+    from itmlab.models import photographs as module
+    from itmlab.options import for_photographs
+
+    flat, real = (load("folder", root) for root in (folder, photographs))
+    assert for_photographs(["fne"], "folder", flat) == ["fne"] and for_photographs(["fne"], "coco", real) == ["fne"]
+    assert not capsys.readouterr().out
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    assert for_photographs(["fne"], "folder", real) == ["fne"]
+    assert "pip install 'itmlab[photos]'" in capsys.readouterr().out

@@ -28,12 +28,13 @@ FLOORS = (  # a room imports from floors below its own, or from its own floor wh
     {"papers"},
     {"workbench"},
     {"options"},
+    {"training_commands"},
     {"book"},
     {"cli"},
     {"__init__", "__main__"},
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-OUTSIDE_THE_CORE = {"scenes", "studies", "papers", "cli", "options", "workbench", "book"}
+OUTSIDE_THE_CORE = {"scenes", "studies", "papers", "cli", "options", "training_commands", "workbench", "book"}
 FILES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 
 
@@ -118,13 +119,26 @@ SINCE = {
     "methods on regions; all that ships, by one command": (76, 33),
     "right and wrong pictures over seeds; own generators in files": (77, 41),
     "what ten thousand of each hostile corpus found": (49, 47),
+    "comparing as a bench: jobs, Holm, power, grids, what can be mixed": (940, 895),
+    "negatives mined for any encoder, in others' columns; captions that stray": (905, 760),
+    "yardsticks of others, and one of the world": (1_090, 705),
+    "what real data and a run of them take": (975, 932),
+    "photographs": (670, 600),
+    "margins by SPICE and by truth; a map of densities": (50, 45),
+    "the papers, item by item, and a ledger of their claims": (2_232, 0),
 }
+CORE_FILES_SINCE = (
+    *("data/sources.py", "metrics/yardstick_scores.py", "metrics/yardsticks.py", "models/costs.py"),
+    *("models/photographs.py", "models/weights/word_vectors.py", "recipes/dry_run.py", "recipes/mixing.py"),
+    *("recipes/photographs.py", "runs/comparison.py", "runs/mining.py", "synthesis/columns.py", "training/parallel.py"),
+)
 FILES_SINCE = (
     *("scenes/detector.py", "scenes/draw/vehicles.py", "scenes/draw/wildlife.py", "training/pretraining.py"),
     *("book/__init__.py", "recipes/contracts.py", "recipes/own.py", "studies/kit/viewer.py"),
     *(f"studies/exercises/{name}.py" for name in ("__init__", "judging", "scores", "sentences")),
-    "studies/tags/wrong_picture.py",
-    "options.py",
+    *("studies/tags/wrong_picture.py", "options.py", "training_commands.py", "studies/noise.py", "studies/yardsticks.py"),
+    *(f"papers/{name}.py" for name in ("__init__", "drawing", "entry", "fne", "itcontrast", "sam", "tags")),
+    *CORE_FILES_SINCE,
 )
 
 
@@ -132,7 +146,7 @@ def test_the_house_is_small() -> None:
     core = [file for file in FILES if room(file) not in OUTSIDE_THE_CORE]
     more, more_core = (sum(each) for each in zip(*SINCE.values(), strict=True))
     assert len(FILES) <= MOST_FILES + len(FILES_SINCE) and sum(map(lines, FILES)) <= LINES + more
-    assert len(core) <= 105 and sum(map(lines, core)) <= CORE_LINES + more_core
+    assert len(core) <= 102 + len(CORE_FILES_SINCE) and sum(map(lines, core)) <= CORE_LINES + more_core
 
 
 def test_no_file_is_too_long_for_a_sitting() -> None:

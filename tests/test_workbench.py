@@ -8,8 +8,10 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from itmlab import workbench
+from itmlab.cli import app
 from itmlab.storage import refuse_foreign
 from itmlab.workbench import TOUR, Stop, how_far, summary, tour
 from tests.refusals import refused
@@ -149,3 +151,24 @@ def test_lab_of_an_installed_wheel_opens_copies_that_stay_the_readers(tmp_path, 
     assert [command[-2:] for command, _ in called] == [[str(first), "--no-browser"]] * 2
     assert called[0][1]["cwd"] == first.parent and len(list(first.parent.iterdir())) == len(workbench.find_notebooks())
     assert first.read_text() == "mine"
+
+
+def test_data_says_what_to_get_and_what_a_folder_lacks(tmp_path) -> None:
+    listed = CliRunner().invoke(app, ["data"])
+    assert listed.exit_code == 0 and "sugarcrepe " in listed.output
+    told = CliRunner().invoke(app, ["data", "flickr30k"])
+    assert told.exit_code == 0 and "DenotationGraph" in told.output and "licence" in told.output
+    (tmp_path / "images").mkdir()
+    lacking = CliRunner().invoke(app, ["data", "flickr30k", "--root", str(tmp_path), "--json"])
+    found = json.loads(lacking.output)
+    assert lacking.exit_code == 1 and [item["state"] for item in found["items"]] == ["missing", "wrong"]
+
+
+def test_data_records_checksums_of_a_folder(tmp_path) -> None:
+    (tmp_path / "dev_caps.txt").write_text("a dog\n")
+    recorded = CliRunner().invoke(app, ["data", "f30k_precomp", "--root", str(tmp_path), "--record"])
+    assert recorded.exit_code == 0 and (tmp_path / "checksums.sha256").read_text().endswith("  dev_caps.txt\n")
+    (tmp_path / "dev_caps.txt").write_text("a cat\n")
+    compared = CliRunner().invoke(app, ["data", "f30k_precomp", "--root", str(tmp_path), "--verify"])
+    assert "dev_caps.txt is another than when its checksum was recorded" in compared.output
+    assert CliRunner().invoke(app, ["data", "coco", "--record"]).exception.remedy == "give --root"

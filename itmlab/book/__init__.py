@@ -141,6 +141,8 @@ def write_sources(source: Path, notebooks: Sequence[Path], commands: Any) -> Non
     told, listed = notebook_lists(titles)
     pages["index.md"] = pages["index.md"].replace("NOTEBOOKS_TOLD", told).replace("NOTEBOOKS", listed)
     pages["figures.md"], pages["papers.md"] = figure_pages(root / "figures", titles)
+    pages["claims.md"] = pages["claims.md"].replace("ROWS", claim_rows())
+    pages["mixing.md"] = pages["mixing.md"].replace("MATRIX", mixing_tables())
     pages["commands.md"] = command_page(commands)
     pages.update(reference_pages())
     for name, content in pages.items():
@@ -228,6 +230,54 @@ def figure_pages(directory: Path, titles: Mapping[str, tuple[str, str]]) -> tupl
     table = "\n".join(row for _, row in sorted(rows))
     page, papers = _at_the_top(PAGES / "figures.md"), _at_the_top(PAGES / "papers.md")
     return page.replace("GALLERY", "\n".join(gallery)), papers.replace("ROWS", table)
+
+
+def claim_rows() -> str:
+    """The ledger of claims as tables, one a paper: what is said, the paper's number, ours, and the verdict."""
+    from ..papers import entries, items
+    from ..papers.drawing import known, number, told
+
+    parts = []
+    for paper in dict.fromkeys(name.partition(".")[0] for name in entries()):
+        chosen = items(paper)
+        rows = ["| item | claim | the paper | here (95 % interval) | how, or why not |", "| --- " * 5 + "|"]
+        for item in chosen:
+            shown = ", ".join(f"[`{name}`](#figure-{name})" for name in item["figures"])
+            rows += [f"| {item['item']} | *{item['title']}* | | {shown} | {item['why not']} |"] * (not item["claims"])
+            for row in item["claims"]:
+                printed = number(row["printed"], "" if row["mark"] else "+") if known(row["printed"]) else ""
+                least = f"; {row['smallest']:.2g} would have been seen" if row["verdict"] == "not seen" else ""
+                command = f"; `{row['command']}`" if row["command"] else ""
+                why = re.sub(r"(python -m itmlab .*)", r"`\1`", row["why not"])  # `--` stays as it is
+                how = row["by"] if row["verdict"] != "not run" else f"{why}{command}"
+                said = f"**{row['verdict']}**{told(row).removeprefix(row['verdict'])} {row['unit']}{least}"
+                rows.append(f"| {item['item']} | {row['claim']} | {printed} | {said} | {how} |")
+        parts.append(f"## {chosen[0]['item'].partition(',')[0]}\n\n" + "\n".join(rows))
+    return "\n\n".join(parts)
+
+
+def mixing_tables() -> str:
+    """Which parts of recipes go together: with each encoder, with each other, and the reasons by number."""
+    from ..recipes.mixing import ENCODERS, PARTS, reason
+
+    numbers: dict[str, int] = {}
+
+    def cell(one: str, other: str) -> str:
+        why = reason(one, other)
+        return "✓" if why is None else str(numbers.setdefault(why, len(numbers) + 1))
+
+    tables = [["", *ENCODERS], ["---"] * (len(ENCODERS) + 1)]
+    tables += [[part, *(cell(encoder, part) for encoder in ENCODERS)] for part in PARTS]
+    among = [["", *(chr(ord("a") + at) for at in range(len(PARTS)))], ["---"] * (len(PARTS) + 1)]
+    for at, one in enumerate(PARTS):
+        kinds = ("loss of", "adaptive margin")  # of which a recipe has one
+        cells = [
+            "" if place >= at or any(kind in one and kind in other for kind in kinds) else cell(one, other)
+            for place, other in enumerate(PARTS)
+        ]
+        among.append([f"{chr(ord('a') + at)}: {one}", *cells])
+    drawn = ["\n".join(f"| {' | '.join(row)} |" for row in rows) for rows in (tables, among)]
+    return "\n\n".join([*drawn, "\n".join(f"{number}. {why}" for why, number in numbers.items())])
 
 
 def command_page(commands: Any) -> str:

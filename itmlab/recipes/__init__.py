@@ -14,6 +14,7 @@ from ..errors import ItmlabError
 from ..fields import did_you_mean
 from ..losses.tags import PAPER_WEIGHTS, LossWeights
 from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
+from .photographs import PHOTOS, photo_recipe
 from .recipe import Recipe
 from .settings import (
     AdaptiveMarginSettings,
@@ -322,7 +323,7 @@ ON_REGIONS = tuple(f"{name}+regions" for name in METHODS)
 METHODS |= {
     "towers": {"loss": None, "sampler": None, "towers": TowerSettings()},
     "vit_dual_encoder": {"loss": LossSettings("info_nce"), "start": "towers"},
-    **{name: {} for name in (*CROSS_ENCODER, *CONTRAST, "region_dual_encoder", *ON_REGIONS)},
+    **{name: {} for name in (*CROSS_ENCODER, *CONTRAST, "region_dual_encoder", *ON_REGIONS, *PHOTOS)},
 }
 
 
@@ -403,6 +404,8 @@ def get(name: str, size: str = "tiny", preset: str = "paper") -> Recipe:
         return _region_dual_encoder(size)
     if name in ON_REGIONS:
         return _on_regions(name, size)
+    if name in PHOTOS:
+        return photo_recipe(name, size)
     method = METHODS[name]
     memory = SIZES[size]["memory"] if method.get("memory") else None
     sizes = dict(SIZES[size])

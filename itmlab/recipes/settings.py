@@ -83,8 +83,8 @@ class AdaptiveMarginSettings:
 
     Their margins are differences of φ over `temperature` τ, at most `ceiling`; φ is `relevance`: CIDEr-D (0 to 10) from
     the document frequencies of what is trained on, SPICE (0 to 1), or the truth where the data have a world (1 true, 0
-    false, 0.5 undecided), which is the control. `negatives` of their own: the farthest from the anchor ("SN"), the nearest ("HN")
-    or any ("RS"), with `rank` others before it. `weight` is that of their loss beside the recipe's.
+    false, 0.5 undecided), which is the control. `negatives` of their own: the farthest from the anchor ("SN"), the
+    nearest ("HN") or any ("RS"), with `rank` others before it. `weight` is that of their loss beside the recipe's.
 
     `reading` of Eq. 7, by what is subtracted in a margin: φ of the "pairs" that the hinges hold, φ(G_p, c_m) and
     φ(G_l, c_p); "corrected" φ(G_p, c_m) and φ(G_p, c_l); as "printed", φ(G_p, c_l) and φ(G_p, c_m). The `preset`

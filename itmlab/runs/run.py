@@ -15,7 +15,7 @@ from ..data.captionset import CaptionSet
 from ..data.pictures import read_image
 from ..errors import ItmlabError, MissingPart
 from ..models import CrossEncoder
-from ..models.pairs import compares_parts, looked_at, reads
+from ..models.pairs import compares_parts, looked_at, takes_pictures
 from ..recipes.recipe import Recipe
 from ..storage import usable, write_bytes
 from .checkpoint import Checkpoints, read_json_lines, shipped_directory, shipped_names
@@ -130,7 +130,7 @@ class Run:
             if data.fingerprint not in self._searches:
                 self._searches[data.fingerprint] = PairSearch(model, data)
             return self._searches[data.fingerprint].search(query, k, of)
-        if not isinstance(query, str) and reads(model) == "regions":
+        if not isinstance(query, str) and not takes_pictures(model):
             raise ItmlabError("this model looks at regions, of which a picture has none", remedy="search by a sentence")
         features = embed_captions(model, [query]) if isinstance(query, str) else embed_images(model, [query])
         key = (data.fingerprint, of)

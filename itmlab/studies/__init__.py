@@ -3,7 +3,10 @@
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["exercises", "fne", "itcontrast", "kit", "maps", "parser", "sam", "scene_graphs", "tags"]
+__all__ = [
+    *("exercises", "fne", "itcontrast", "kit", "maps", "noise"),
+    *("parser", "sam", "scene_graphs", "tags", "yardsticks"),
+]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -16,7 +16,7 @@ def notebook(request) -> dict:
 
 
 def test_the_ordered_notebooks_are_there() -> None:
-    assert [path.name[:2] for path in NOTEBOOKS] == [f"{number:02}" for number in range(12)]
+    assert [path.name[:2] for path in NOTEBOOKS] == [f"{number:02}" for number in range(16)]
 
 
 def test_outputs_are_stripped(notebook) -> None:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import itmlab
-from itmlab.studies.exercises import check, judging
+from itmlab.studies.exercises import check, judging, scores
 from itmlab.studies.exercises.judging import EXERCISES, scenes, truth
 from tests.refusals import refused
 
@@ -124,3 +124,67 @@ def test_the_lecture_says_how_long_as_the_notebooks_do() -> None:
         opening = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
         told = re.search(r"How long it takes.\*\* (?:About )?(.+?)( on|,| \()", opening)
         assert f"| {path.stem} | {told[1]} |" in page, path.stem
+
+
+ITS_CAPTION = "A man wearing an orange hat is holding the cup."  # of picture 4, in which a word is to change
+
+
+def two_tries(name, answer) -> tuple[str, str]:
+    """What is said of a wrong answer, and the hint that the second try brings."""
+    judging._wrong_tries.pop(name, None)
+    first, second = check(name, answer), check(name, answer)
+    assert first.passed is False and second.says.startswith(first.says)
+    return first.says, second.says.removeprefix(f"{first.says}\n  Hint: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "wrong"),
+    [
+        ("06.1", {"prior": 0.01}, "the settings should say which picture, besides prior, threshold, sharpness, margin"),
+        ("06.1", {"picture": 0, "margins": 0.1}, "there is no setting 'margins': did you mean margin?"),
+        ("06.1", {"picture": 99_999}, "there is no picture 99999, only 0 to 499"),
+        ("07.2", (99_999, "dog"), "there is no caption 99999, only 0 to 2499"),
+        ("07.2", (0, "unicorn"), "“unicorn” means nothing visible in “"),
+        ("10.1", ITS_CAPTION, f"exactly one word should change, not 0 words; the caption is “{ITS_CAPTION}”"),
+        ("10.1", ITS_CAPTION.replace("the", "his own"), "exactly one word should change, not +1 words"),
+        ("10.1", ITS_CAPTION.replace("cup", "mug"), "mug.” is true of picture 4: that would be a false negative"),
+        ("10.2", ITS_CAPTION, "exactly one word should change, not 0 words"),
+        ("10.2", ITS_CAPTION.replace("holding", "kicking"), "cup.” is false, so an objection would be fair"),
+    ],
+)
+def test_an_answer_that_a_model_judges_is_told_what_is_wrong(name, answer, wrong) -> None:
+    said, hint = two_tries(name, answer)
+    assert wrong in said
+    assert hint == " ".join(EXERCISES[name].__doc__.split())
+
+
+def test_few_false_negatives_are_a_trade_with_hardness() -> None:
+    """06.1: too narrow a margin draws what is true, too wide a one what is easy; between them it passes."""
+    study, positives = scores._study(), scenes().positives
+    best = study.scores.masked_fill(positives, -1).topk(8, dim=1).indices
+    true = (truth().gather(1, best) == 1).sum(dim=1)
+    given = {"picture": int((true - 2 * (true > 5)).argmax()), "preset": "released", "prior": 0.01}
+    assert "of the draws go to captions that are true" in two_tries("06.1", given | {"margin": 0.05})[0]
+    assert check("06.1", given | {"margin": 0.15}).passed
+    said = two_tries("06.1", given | {"margin": 0.2})[0]
+    assert "of the draws are false negatives, but those drawn score" in said and "a batch's hardest" in said
+    few = given | {"picture": int(true.argmin()), "margin": 0.15}
+    assert "eight hardest captions only" in two_tries("06.1", few)[0]
+    assert "cannot be computed with" in two_tries("06.1", given | {"prior": "much"})[0]
+
+
+def test_two_maps_that_agree_are_no_disagreement() -> None:
+    """07.2: of the words of a few captions some maps agree and some do not."""
+    from itmlab.studies.maps.attention import caption_maps
+
+    seen = set()
+    for caption in range(0, 100, 5):
+        rows, _ = caption_maps({"fne": itmlab.pretrained("fne")}, scenes(), caption, measure="similarity", named=True)
+        for word in {entry.word for entry in rows["fne"]}:
+            verdict = check("07.2", (caption, word))
+            seen.add(verdict.passed)
+            both = re.match(f"of “{re.escape(word)}” (both (hit|miss)|the (similarity|relevance) hits)", verdict.says)
+            assert both and verdict.passed == (both[3] is not None)
+        if seen == {True, False}:
+            return
+    raise AssertionError(f"all alike: {seen}")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,6 +13,9 @@ from plotly.subplots import make_subplots
 
 from ...metrics import statistics
 from .theme import BLUE, GREY, INK, MUTED, PAPER, POSTERIOR, VERMILION, colour, label, styled, translucent, whiskers
+
+if TYPE_CHECKING:
+    from ...runs.comparison import Comparison
 
 LINE = 28  # pixels a row
 DASHED = {"color": GREY, "dash": "dash"}  # what would be by chance, or by the book
@@ -118,6 +121,23 @@ def draw_gains(
             rows.append((name, dots))
     figure = interval_rows(rows, axes=axes, title=title, subtitle=subtitle, panels=list(panels.values()))
     return figure.update_xaxes(zeroline=True, zerolinecolor=INK, zerolinewidth=1)
+
+
+def draw_comparison(comparison: "Comparison", *columns: str) -> go.Figure:
+    """What `itmlab.compare` found: each recipe's difference to the baseline, a panel for each column (or all shown).
+
+    `Comparison.figure` draws it so. Beside a recipe stands the p of its first column, corrected for all that is drawn.
+    """
+    wanted = columns or tuple(comparison.shown)
+    tested = comparison.tests(*wanted)
+    rows = {
+        f"{name} (p {row[wanted[0]].corrected:.3f})": {column: tuple(one.difference) for column, one in row.items()}
+        for name, row in tested.items()
+    }
+    images, seeds = len(comparison.captions), len(comparison.seeds)
+    subtitle = f"{seeds} seeds, {images} pictures; paired 95 % bootstrap over both; p of {wanted[0]} by Holm"
+    title = f"Differences to {comparison.baseline}"
+    return draw_gains({"": rows}, {name: name for name in wanted}, title=title, subtitle=subtitle)
 
 
 def _gain(ends: tuple[float, float, float] | None, printed: float | None, at: float) -> list[Dot]:

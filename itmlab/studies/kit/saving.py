@@ -191,6 +191,9 @@ a {{ color: inherit; text-decoration: none; }}
 .card b {{ display: block; line-height: 1.3; }}
 .card small {{ color: {MUTED}; }}
 .sheet {{ background: white; border: 1px solid {RULE}; border-radius: 12px; padding: 16px; overflow-x: auto; }}
+table {{ border-collapse: collapse; background: white; }}
+td, th {{ border: 1px solid {RULE}; padding: 5px 12px; text-align: left; font-weight: 400; vertical-align: top; }}
+td a {{ text-decoration: underline; }}
 nav {{ margin-bottom: 16px; color: {MUTED}; }}
 nav a:hover {{ text-decoration: underline; }}
 details {{ margin-top: 20px; color: {MUTED}; }}
@@ -228,10 +231,15 @@ def write_page(figure: go.Figure, provenance: Mapping[str, Any], path: Path) -> 
 
 
 def write_index(directory: Path) -> Path:
-    """The page that lists every saved figure of `directory` with a thumbnail, under the question that it answers."""
-    cards = {}
+    """The page that lists every saved figure of `directory` with a thumbnail, under the question that it answers.
+
+    Where a figure's provenance has "items" (what the papers print, each with its verdict), they are a table below.
+    """
+    cards, items = {}, ""
     for path in sorted(directory.glob("*.json")):
-        title = title_and_subtitle(_read(path, skip_invalid=True)[0])[0] or path.stem
+        figure, origin = _read(path, skip_invalid=True)
+        title = title_and_subtitle(figure)[0] or path.stem
+        items += _items(origin, directory)
         address = f"./{quote(path.stem)}"  # a name such as javascript:… would be an address of its own
         drawn = path.with_suffix(".png").exists()
         picture = f'<img src="{address}.png" alt="" loading="lazy">' if drawn else "no PNG: Chrome was not found"
@@ -244,8 +252,22 @@ def write_index(directory: Path) -> Path:
         if grouped := "".join(cards.pop(name, "") for name in names):
             body += f"<h2>{html.escape(question)}</h2><div class='grid'>{grouped}</div>"
     index = directory / "index.html"
-    write_bytes(index, _page(INDEX, body))
+    write_bytes(index, _page(INDEX, body + items))
     return index
+
+
+def _items(origin: Any, directory: Path) -> str:
+    """The items of a figure's provenance as a table: what each is, what became of its claims, what shows it."""
+    rows, given = "", origin.get("items") if isinstance(origin, Mapping) else None
+    for item in given if isinstance(given, list) else ():
+        told = item if isinstance(item, Mapping) else {}
+        said = [html.escape(str(told.get(name, ""))) for name in ("item", "title", "verdict", "why not")]
+        names = map(str, shown if isinstance(shown := told.get("figures"), list) else ())
+        there = [name for name in names if re.fullmatch(r"[\w-]+", name) and (directory / f"{name}.json").exists()]
+        links = ", ".join(f'<a href="./{quote(name)}.html">{html.escape(name)}</a>' for name in there)
+        rows += f"<tr><th>{said[0]}</th><td>{said[1]}</td><td>{said[2]}</td><td>{links or said[3]}</td></tr>"
+    head = "<tr><th>item</th><th>of what</th><th>here its claims are</th><th>shown by, or why not</th></tr>"
+    return f"<h2>What four papers print, item by item</h2><table>{head}{rows}</table>" if rows else ""
 
 
 @cache

@@ -11,7 +11,7 @@ from numpy import ndarray
 from plotly.subplots import make_subplots
 
 from ...runs.run import Run
-from .theme import BLUE, GREY, INK, MATCH, MISMATCH, ORANGE, RULE, label, styled, translucent
+from .theme import BLUE, GREY, INK, LEGEND_LINE, MATCH, MISMATCH, ORANGE, RULE, label, styled, translucent
 
 PANELS = ("loss", "validation recall", "gradients", "cosines of the batch")
 SMALLEST = -32  # the exponent of the first bin of gradients, as `training.loop` records them
@@ -59,7 +59,8 @@ def view(run: Run | str | Path) -> go.Figure:
     told = f"{recipe.size}, seed {recipe.seed}; {last}, {len(epochs)} epochs{'' if run.finished else ', not finished'}"
     figure.update_xaxes(title="step", row=2)
     figure = styled(figure, recipe.name, told, height=1000)
-    return figure.update_layout(legend_y=1.03, margin_t=figure.layout.margin.t + 26)
+    # the panels' titles stand between the axes and the legend, which has two lines
+    return figure.update_layout(legend_y=1.03, margin_t=figure.layout.margin.t + 26 + LEGEND_LINE)
 
 
 def _loss(figure: go.Figure, steps: Sequence[dict[str, Any]], epochs: Sequence[dict[str, Any]]) -> None:
@@ -112,7 +113,7 @@ def _cosines(figure: go.Figure, steps: Sequence[dict[str, Any]]) -> None:
             continue
         at = [one["step"] for one in steps]
         low, middle, high = _quantiles(np.array([one["cosines"][name] for one in steps]), (0.1, 0.5, 0.9))
-        band = {"fill": "toself", "fillcolor": translucent(shade, 0.18), "line": {"width": 0}, "hoverinfo": "skip"}
+        band = {"fill": "toself", "fillcolor": translucent(shade, 0.18), "mode": "none", "hoverinfo": "skip"}
         there = {"row": 2, "col": 2, "legendgroup": name}
         figure.add_scatter(x=[*at, *at[::-1]], y=[*high, *low[::-1]], showlegend=False, **band, **there)
         hover = f"{words}: median %{{y:.2f}} at step %{{x}}<extra></extra>"

@@ -23,7 +23,7 @@ from ...errors import ItmlabError
 from ...metrics.statistics import bootstrap
 from ...models import DualEncoder
 from ...models.encoded import evaluating
-from ...models.pairs import on_device
+from ...models.pairs import on_device, takes_pictures
 from ...text.graph import TOKEN
 from ..kit.scoring import model_of
 
@@ -40,6 +40,8 @@ class AttentionMap:
 @torch.no_grad()
 def word_maps(model: Any, picture: Image.Image | Path, caption: str) -> list[AttentionMap]:
     """The maps of all words of a caption in order, punctuation left out; `model` is a dual encoder or a Run.
+
+    Of a model of photographs ("+photos") the patches are the regions that its frozen encoder makes of the picture.
 
     A weight is the cosine, in [−1, 1], of the word's feature (the mean over its pieces) and the patch's, both in the
     common space before pooling. The weights do not depend on any other picture or caption.
@@ -91,7 +93,7 @@ def patch_similarity(
 def dual_encoder_of(model: Any) -> DualEncoder:
     """The model itself, or the model of a Run; one without patch and word features is an ItmlabError."""
     model = model_of(model)
-    if not hasattr(model, "caption_words"):
+    if not hasattr(model, "caption_words") or not takes_pictures(model):
         what = f"{type(model).__name__} has no features of words and patches"
         raise ItmlabError(what, remedy="take a dual encoder")
     return model
@@ -99,7 +101,7 @@ def dual_encoder_of(model: Any) -> DualEncoder:
 
 def covered_part(model: DualEncoder, picture: Image.Image, pixels: Float[Tensor, "1 3 height width"]) -> Image.Image:
     """The part of the picture that the patches cover: all of it, unless the model's preparation cuts the centre out."""
-    if model.config.shortest_edge is None:
+    if getattr(model.config, "shortest_edge", None) is None:
         return picture.convert("RGB")
     mean, std = (torch.tensor(three).view(3, 1, 1) for three in (model.config.mean, model.config.std))
     values = (pixels[0].cpu() * std + mean).clamp(0, 1) * 255
@@ -120,6 +122,8 @@ def relevance(
     `model` is a dual encoder or a Run; its gradients are left as they were.
     """
     model = dual_encoder_of(model)
+    if not hasattr(model, "towers"):
+        raise ItmlabError("no gradient goes through a frozen encoder", remedy="take word_maps")
     with evaluating(model), torch.enable_grad():
         pixels = on_device(model, model.prepare_images([picture]))
         hidden, pooled = _hidden_and_pooled(model, pixels, layer)
@@ -182,6 +186,12 @@ class Pointing:
     def chance(self) -> float:
         """What a flat map, or a peak thrown anywhere, reaches on average."""
         return float(self.area.mean())
+
+    def by_image(self, images: int) -> Float[ndarray, "image"]:
+        """The share of each image's words whose peak is there, in percent; NaN of an image without such a word."""
+        words = np.bincount(self.image, minlength=images)
+        with np.errstate(invalid="ignore"):
+            return 100 * np.bincount(self.image, self.hit, minlength=images) / words
 
     def measures(self, *, resamples: int = 1000, seed: int = 0) -> dict[str, tuple[float, float, float]]:
         """ "accuracy" and "mass", each with a 95 % interval from resampling images (words of one belong together)."""

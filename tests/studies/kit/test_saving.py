@@ -106,6 +106,17 @@ def test_an_installed_copy_has_none(monkeypatch) -> None:
     refused("git clone", committed, "bars")
 
 
+def test_items_of_the_papers_are_a_table_of_the_index_with_their_verdicts(tmp_path, no_chrome):
+    item = {"item": "FNE, Table <9>", "title": "made up", "verdict": "2 held", "figures": ["one", "gone"]}
+    bare = {"item": "SAM, Table 9", "title": "another", "verdict": "1 not run", "why not": "needs a GPU", "figures": []}
+    save(go.Figure(), "one", {"items": [item, bare, "odd", {"figures": 3}]}, directory=tmp_path)
+    index = (tmp_path / "index.html").read_text()
+    assert "<th>FNE, Table &lt;9&gt;</th><td>made up</td><td>2 held</td>" in index
+    assert '<a href="./one.html">one</a>' in index and "gone" not in index and "needs a GPU" in index
+    save(go.Figure(), "one", {"items": "none"}, directory=tmp_path)
+    assert "item by item" not in (tmp_path / "index.html").read_text()
+
+
 def test_every_page_and_the_index_can_be_made_from_the_json_alone(tmp_path, monkeypatch, pictures):
     monkeypatch.setattr(saving, "shared_browser", lambda: "no Chrome was found")
     save(draw_gallery(pictures, ["a <b>"] * 6, title="Six & more"), "six", {"seed": 0}, directory=tmp_path)

@@ -164,6 +164,7 @@ def test_intervals_resample_images_not_words():
     assert found.measures()["accuracy"] == (0.5, 0.0, 1.0)
     assert np.allclose(found.measures()["mass"], 0.3)
     assert found.measures() == found.measures()
+    assert np.allclose(found.by_image(3), [100, 0, np.nan], equal_nan=True)
 
 
 def test_words_of_the_graph_are_found_among_the_models_pieces(tiny):

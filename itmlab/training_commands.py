@@ -1,0 +1,218 @@
+"""Commands that train: one recipe, several compared, what they begin with, and the items of the papers."""
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .errors import ItmlabError
+from .options import (
+    DataName,
+    DataOptions,
+    DataRoot,
+    File,
+    Photos,
+    SkipFaults,
+    for_photographs,
+    load_data,
+    open_run,
+    pairs,
+)
+from .storage import build_once, write_bytes
+from .workbench import Words
+
+
+def train(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run directory; one already begun is resumed.")],
+    recipe: Annotated[str, typer.Option(help="A recipe's name, or a recipe's JSON file.")] = "fne",
+    size: Annotated[str, typer.Option(help="tiny, base or large.")] = "tiny",
+    preset: Annotated[str, typer.Option(help="paper, or released: what the authors' code does.")] = "paper",
+    change: Annotated[Words, typer.Option("--set", help="A variation, FIELD=VALUE (data.epochs=3).")] = None,
+    data: DataName = "scenes",
+    root: DataRoot = None,
+    option: DataOptions = None,
+    skip_faults: SkipFaults = False,
+    photos: Photos = True,
+    max_steps: Annotated[int | None, typer.Option(help="Stop after so many steps (resumable).")] = None,
+    resume: Annotated[bool, typer.Option(help="Go on where the run directory left off.")] = True,
+    track: Annotated[str | None, typer.Option(help="Also log to this trackio project (extra: track).")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Train nothing: say steps, memory and hours.")] = False,
+) -> None:
+    """Train a recipe; `accelerate launch -m itmlab train …` does it on several devices."""
+    from torch import distributed
+
+    from . import recipes
+    from .recipes.dry_run import PUBLISHED, estimate
+    from .recipes.recipe import Recipe
+    from .runs.run import tracked
+    from .training.loop import train as run_training
+    from .training.progress import Interrupted
+
+    saved = recipe.endswith(".json") and preset == "paper"
+    named = Recipe.load(recipe) if saved else recipes.get(recipe, size, preset)
+    changes = {name.replace(".", "__"): value for name, value in pairs(change, "--set").items()}
+    chosen = named.replace(**changes) if data != "folder" else named  # whose pictures decide which recipe it is
+    if dry_run and root is None and data in PUBLISHED and not option:
+        return print(estimate(chosen, data, measured=True))  # nothing of the data is needed
+    captions = load_data(data, root, option, skip_faults, read_by=chosen)
+    if data == "folder":
+        tiny = photos and not saved and (size, preset) == ("tiny", "paper")
+        chosen = recipes.get(*for_photographs([recipe], data, captions)) if tiny else named
+        chosen = chosen.replace(**changes)
+    if dry_run:
+        return print(estimate(chosen, captions, measured=True))
+    tracking = tracked(track, chosen, run) if track else nullcontext()
+    try:
+        with tracking as on_record:
+            done = run_training(chosen, captions, run, resume=resume, max_steps=max_steps, on_record=on_record)
+    except Interrupted as stop:
+        print(stop)
+        raise typer.Exit(stop.exit_code) from None
+    finally:
+        if distributed.is_available() and distributed.is_initialized():
+            distributed.destroy_process_group()  # of several processes, those of gloo would abort as they end
+    print(f"{done.directory}: {json.dumps(done.history[-1]) if done.history else 'no line of history yet'}")
+
+
+def compare(
+    recipe: Annotated[list[str], typer.Option(help="A recipe's name; repeatable. Six that suit unless named.")] = (),
+    seeds: Annotated[int, typer.Option(help="So many runs of each.")] = 3,
+    out: Annotated[Path, typer.Option(help="For the runs; one that is there is not trained again.")] = Path("runs"),
+    data: DataName = "scenes",
+    root: DataRoot = None,
+    option: DataOptions = None,
+    skip_faults: SkipFaults = False,
+    photos: Photos = True,
+) -> None:
+    """Train several recipes with several seeds and print a table: recall, differences, intervals."""
+    from . import recipes
+    from .recipes.photographs import COMPARED
+    from .training import compare as compare_recipes
+
+    captions = load_data(data, root, option, skip_faults, read_by=recipes.get([*recipe, "fne"][0]))
+    named = list(recipe or COMPARED)
+    named = for_photographs(named, data, captions) if photos else named
+    named = [name for name in named if recipe or name != "itcontrast"]  # which reads regions; drawings come without
+    print(compare_recipes([recipes.get(name) for name in named], captions, seeds=seeds, run_root=out))
+
+
+# Seeds of scenes that no data set has; ViT, BERT and UNITER learn from the same pictures, drawn once.
+DRAWN_FOR = {"detector": 90_002, "towers": 90_003, "uniter": 90_003, "marks": 90_001}
+DRAWN = {"detector": 10_000, "towers": 24_000, "uniter": 24_000}
+
+
+def pretrain(
+    part: Annotated[
+        str,
+        typer.Argument(metavar="PART", help="detector (of scenes' regions), towers (ViT, BERT), uniter; or all."),
+    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A folder; what was begun in it is gone on with.")],
+    images: Annotated[
+        int | None,
+        typer.Option(help="Pictures to draw and learn from: 24,000, and 10,000 of each edition for the detector."),
+    ] = None,
+    edition: Annotated[str | None, typer.Option(help="rich or classic; the detector learns from both.")] = None,
+) -> None:
+    """Learn what tiny recipes begin with, on drawn pictures of other seeds, and say how good it is on more of them.
+
+    "all" learns everything that ships anew, each from what was learnt before it; it is then in OUT/shipped.
+    """
+    from .scenes import load
+    from .scenes.scene import EDITIONS
+
+    if part == "all":
+        return learn_all_that_ships(out)
+    if part not in DRAWN:
+        raise ItmlabError(f"no part {part!r}", where="pretrain", remedy=f"{', '.join(DRAWN)} or all")
+    images = DRAWN[part] if images is None else images
+    drawn = [f"images={images}", *([f"edition={edition}"] if edition else [])]
+    if part == "towers":
+        return train(out, recipe=part, option=[*drawn, f"seed={DRAWN_FOR[part]}"])
+    if part == "uniter":
+        train(out, recipe="uniter_pretraining+regions", option=[*drawn, f"seed={DRAWN_FOR[part]}"])
+        return print_what_is_seen(out, [f"images={max(images // 40, 2)}", *drawn[1:], f"seed={DRAWN_FOR['marks']}"])
+    from .scenes.detector import WEIGHTS, labelled, learn_to_detect, marks
+
+    model = learn_to_detect(out, [load(images=images, seed=DRAWN_FOR[part], edition=one) for one in EDITIONS])
+    held_out = {one: load(images=max(images // 8, 1), seed=DRAWN_FOR["marks"], edition=one) for one in EDITIONS}
+    found = {edition: marks(model, *labelled(data, model.asked)) for edition, data in held_out.items()}
+    print(f"{out / WEIGHTS}: per cent right on pictures held out, {json.dumps(found)}")
+
+
+# The runs that ship, each after the one that it begins with.
+SHIPPED = ("towers", "vit_dual_encoder", "region_dual_encoder", "uniter_pretraining", "uniter", "tags", "tags_dc")
+SHIPPED += ("uniter_pretraining+regions", "triplet", "hardest_memory", "sam", "fne")
+PARTS = {"towers": "towers", "uniter_pretraining+regions": "uniter"}
+
+
+def learn_all_that_ships(out: Path) -> None:
+    """Each stage in a process of its own, for which what ships is what the stages before it have left."""
+    runs, shipped = out / "runs", out / "shipped"
+    detector = shipped / "pretrained_detector" / "scenes.safetensors"
+
+    def stage(module: str, *words: str | Path) -> None:
+        print(f"python -m {module} {' '.join(map(str, words))}", flush=True)
+        environment = os.environ | {"ITMLAB_WEIGHTS": str(shipped.resolve())}
+        done = subprocess.run([sys.executable, "-m", module, *map(str, words)], env=environment)
+        if done.returncode:
+            raise typer.Exit(done.returncode)
+
+    if not detector.is_file():
+        stage("itmlab", "pretrain", "detector", runs / "detector")
+        write_bytes(detector, (runs / "detector" / "detector.safetensors").read_bytes())
+    language = "itmlab.studies.parser.causal_language"
+    build_once(shipped / "pretrained_language" / "scenes", lambda folder: stage(language, folder, "--data", "scenes"))
+    for name in SHIPPED:
+        home = shipped / "pretrained" / name
+        if not home.is_dir():
+            begun = (
+                ["pretrain", PARTS[name], runs / name] if name in PARTS else ["train", runs / name, "--recipe", name]
+            )
+            stage("itmlab", *begun)
+            build_once(home, lambda folder, run=runs / name: stage("itmlab", "export", run, folder))
+
+
+def print_what_is_seen(run: Path, drawn: list[str]) -> None:
+    """What a cross-encoder tells on pictures held out, and what of it beside wrong ones."""
+    from .studies.tags import masked_words, replaced_phrases
+
+    opened = open_run(str(run))
+    held_out = load_data("scenes", None, drawn, False, read_by=opened.recipe)
+    print(f"{run}: on {len(held_out)} pictures held out")
+    for kind, both in masked_words(opened, held_out).items():
+        print(f"  masked words, {kind}: {both}")
+    print(f"  captions told from sentences with a replaced phrase: {replaced_phrases(opened, held_out)}")
+
+
+# The papers, item by item.
+
+
+def reproduce(
+    item: Annotated[str, typer.Argument(metavar="ITEM", help="fne, fne.table_3, …, or all.")] = "all",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Train it now, instead of what is committed.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep what was measured where the ledger reads it.")] = False,
+    size: Annotated[str, typer.Option(help="tiny; base or large are the papers'.")] = "tiny",
+    seeds: Annotated[int, typer.Option(help="How many runs of each row.")] = 2,
+    change: Annotated[Words, typer.Option("--set", help="In every recipe, FIELD=VALUE (data.steps=20).")] = None,
+    run_root: Annotated[Path, typer.Option(help="Where runs and results go.")] = Path("runs/papers"),
+    out: Annotated[File, typer.Option(help="A folder for the figures.")] = None,
+    data: DataName = "scenes",
+    root: DataRoot = None,
+    option: DataOptions = None,
+    skip_faults: SkipFaults = False,
+) -> None:
+    """A table, figure or claim of the four papers: ours beside theirs, and what holds here."""
+    from .papers import reproduce as reproduced
+
+    if not fresh and (data != "scenes" or option):
+        raise ItmlabError("no other data are committed", where="--data", remedy="add --fresh, which trains")
+    given = None if data == "scenes" else load_data(data, root, option, skip_faults)
+    options = pairs(option, "--option") if data == "scenes" else {}
+    changes = {name.replace(".", "__"): value for name, value in pairs(change, "--set").items()}
+    asked = {"size": size, "seeds": seeds, "changes": changes, "run_root": run_root, "out": out}
+    reproduced(item, fresh=fresh, keep=keep, data=given, **asked, **options)
