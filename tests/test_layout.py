@@ -136,7 +136,8 @@ FILES_SINCE = (
     *("scenes/detector.py", "scenes/draw/vehicles.py", "scenes/draw/wildlife.py", "training/pretraining.py"),
     *("book/__init__.py", "recipes/contracts.py", "recipes/own.py", "studies/kit/viewer.py"),
     *(f"studies/exercises/{name}.py" for name in ("__init__", "judging", "scores", "sentences")),
-    *("studies/tags/wrong_picture.py", "options.py", "training_commands.py", "studies/noise.py", "studies/yardsticks.py"),
+    *("studies/tags/wrong_picture.py", "studies/noise.py", "studies/yardsticks.py"),
+    *("options.py", "training_commands.py"),
     *(f"papers/{name}.py" for name in ("__init__", "drawing", "entry", "fne", "itcontrast", "sam", "tags")),
     *CORE_FILES_SINCE,
 )

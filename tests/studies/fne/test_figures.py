@@ -155,7 +155,7 @@ def test_a_cell_of_the_map_has_gain_and_interval_and_is_bold_where_that_leaves_o
     found = GainByDensity(np.array([0.17, 2.5]), np.array([256, 2048, 8192]), gain)
     figure = draw_gain_by_density({"RSum": found, "<mAP>": found}, title="t")
     one, other = figure.data
-    assert list(one.x) == ["0.17 %", "2.5 %"] and list(one.y) == ["256", "2,048", "8,192"]
+    assert list(one.x) == ["0.17", "2.5"] and list(one.y) == ["256", "2,048", "8,192"]
     np.testing.assert_array_equal(np.array(one.z, dtype=float), gain[..., 0].T)
     assert (one.zmin, one.zmax) == (-8, 8), "zero is white, gain and loss alike"
     plain = [
@@ -164,3 +164,5 @@ def test_a_cell_of_the_map_has_gain_and_interval_and_is_bold_where_that_leaves_o
     assert plain[0] == ["<b>+4.0</b><br>+1.0 … +7.0", "<b>−8.0</b><br>−9.0 … −7.0"]
     assert plain[1] == ["", ""] and plain[2] == ["", "−2.5<br>−6.0 … +1.0"]
     assert words(figure)[:2] == ["RSum", "&lt;mAP&gt;"] and (other.zmin, other.xaxis) == (-8, "x2")
+    five = draw_gain_by_density({name: found for name in "abcde"}, title="t")
+    assert "+1.0<br>+7.0" in five.data[0].text[0][0], "narrow cells have the ends under each other"
