@@ -94,10 +94,13 @@ def compare(
     from .recipes.photographs import COMPARED
     from .training import compare as compare_recipes
 
-    captions = load_data(data, root, option, skip_faults, read_by=recipes.get([*recipe, "fne"][0]))
     named = list(recipe or COMPARED)
+    reads = [name for name in named if getattr(recipes.get(name).model, "visual", "") == "regions"]
+    captions = load_data(data, root, option, skip_faults, read_by=recipes.get([*reads, *named][0]))
     named = for_photographs(named, data, captions) if photos else named
-    named = [name for name in named if recipe or name != "itcontrast"]  # which reads regions; drawings come without
+    if not recipe and captions.regions is None and (blind := [name for name in named if name in reads]):
+        print(f"left out: {', '.join(blind)}, as it reads regions and these data have none")
+        named = [name for name in named if name not in blind]
     print(compare_recipes([recipes.get(name) for name in named], captions, seeds=seeds, run_root=out))
 
 

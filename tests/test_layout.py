@@ -123,7 +123,7 @@ SINCE = {
     "negatives mined for any encoder, in others' columns; captions that stray": (905, 760),
     "yardsticks of others, and one of the world": (1_090, 705),
     "what real data and a run of them take": (975, 932),
-    "photographs": (670, 600),
+    "photographs": (673, 600),
     "margins by SPICE and by truth; a map of densities": (50, 45),
     "the papers, item by item, and a ledger of their claims": (2_232, 0),
 }

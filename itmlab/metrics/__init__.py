@@ -16,7 +16,7 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
         "Correlation Interval Share TrueNegatives holm human_judgement pearson seeds_needed share smallest_effect "
         "true_negative_rate verdict"
     ),
-    "yardstick_scores": "Judged YardstickRow YardstickTable judged measure text_scores",
+    "yardstick_scores": "Outcomes YardstickRow YardstickTable measure outcomes text_scores",
     "yardsticks": "FORMATS Yardstick YardstickItem picture_key read_yardstick",
     "words": "WordAccuracy discrimination word_correction_accuracy word_discrimination_accuracy",
 }

@@ -89,14 +89,14 @@ def measure(
     together. Without `match` the controls alone. ItmlabError: pictures not asked for, scores that are no numbers.
     """
     items, pictures = yardstick.items, torch.zeros(len(yardstick.items), dtype=torch.int64)
-    found: dict[str, Judged] = {}
+    found: dict[str, Outcomes] = {}
     parts: dict[str, Bool[Tensor, "item"]] = {}
     if match is not None:
         if yardstick.pictures is None or any(yardstick.number(item.image) is None for item in items):
             raise ItmlabError("pictures are not at hand", where=yardstick.name, remedy="ask for with_pictures(images)")
         pictures = torch.tensor([yardstick.number(item.image) for item in items])
         own = _scores(yardstick, match, pictures)
-        found["right"] = judged(items, own)
+        found["right"] = outcomes(items, own)
         if all(item.false_image for item in items):
             other = _scores(yardstick, match, torch.tensor([yardstick.number(item.false_image) for item in items]))
             parts = _both_pictures(own.view(-1, 2), other.view(-1, 2))
@@ -104,13 +104,13 @@ def measure(
         if len(used) > 1:
             around = used[torch.randperm(len(used), generator=torch.Generator().manual_seed(seed))]
             wrong = torch.zeros(int(used.max()) + 1, dtype=torch.int64).index_copy(0, around, around.roll(1))
-            found["wrong picture"] = judged(items, _scores(yardstick, match, wrong[pictures]))
+            found["wrong picture"] = outcomes(items, _scores(yardstick, match, wrong[pictures]))
     else:
         names = {name: at for at, name in enumerate(dict.fromkeys(picture_key(item.image) for item in items))}
         pictures = torch.tensor([names[picture_key(item.image)] for item in items])
     for name, scores in (text or {}).items():
-        found[name] = judged(items, scores)
-    found["shorter"] = judged(items, torch.tensor([-float(len(tokenise(text))) for text in yardstick.sentences]))
+        found[name] = outcomes(items, scores)
+    found["shorter"] = outcomes(items, torch.tensor([-float(len(tokenise(text))) for text in yardstick.sentences]))
     kinds = [item.kind for item in items]
     rows = {}
     for kind in (*yardstick.kinds, "all"):
@@ -136,7 +136,7 @@ def _scores(yardstick: Yardstick, match: Match, pictures: Int64[Tensor, "item"])
 
 
 @dataclass(frozen=True)
-class Judged:
+class Outcomes:
     """Whether each item is right, and tied; of sentences that come alone also their scores, and which are true."""
 
     right: Bool[Tensor, "item"]
@@ -145,14 +145,14 @@ class Judged:
     true: Bool[Tensor, "item"] | None = None
 
 
-def judged(items: Sequence[YardstickItem], scores: Scores) -> Judged:
+def outcomes(items: Sequence[YardstickItem], scores: Scores) -> Outcomes:
     """Which items are right: the worst true sentence scores above the best false one; a tie is not right.
 
     Sentences that come alone are right above (true) or not above (false) a threshold that was chosen on the other half
     of the pictures. ItmlabError: as many scores as there are not sentences, a NaN.
 
     >>> items = [YardstickItem("a.jpg", ("a dog", "a hound"), ("a cat",), "swap")]
-    >>> judged(items, torch.tensor([2.0, 1.5, 1.0])).right.tolist(), judged(items, torch.ones(3)).tied.tolist()
+    >>> outcomes(items, torch.tensor([2.0, 1.5, 1.0])).right.tolist(), outcomes(items, torch.ones(3)).tied.tolist()
     ([True], [True])
     """
     sizes = [len(item.sentences) for item in items]
@@ -164,7 +164,7 @@ def judged(items: Sequence[YardstickItem], scores: Scores) -> Judged:
         above = torch.zeros(len(items), dtype=torch.bool)
         for mine in (half, ~half):
             above[mine] = scores[mine] > _threshold(scores[~mine], true[~mine])
-        return Judged(above == true, torch.zeros_like(above), scores, true)
+        return Outcomes(above == true, torch.zeros_like(above), scores, true)
     if any(not (item.true and item.false) for item in items):
         raise ItmlabError("sentences that come alone stand among pairs", remedy="measure them apart")
     margins = torch.stack(
@@ -173,7 +173,7 @@ def judged(items: Sequence[YardstickItem], scores: Scores) -> Judged:
             for item, part in zip(items, scores.split(sizes), strict=True)
         ]
     )
-    return Judged(margins > 0, margins == 0)
+    return Outcomes(margins > 0, margins == 0)
 
 
 def _threshold(scores: Float[Tensor, "item"], true: Bool[Tensor, "item"]) -> float:
@@ -200,7 +200,7 @@ def _both_pictures(own: Float[Tensor, "item 2"], other: Float[Tensor, "item 2"])
     return {"text given image": text, "image given text": image, "both": text & image}
 
 
-def _halved(found: Judged, of: Bool[Tensor, "item"], pictures: Int64[Tensor, "item"]) -> Share:
+def _halved(found: Outcomes, of: Bool[Tensor, "item"], pictures: Int64[Tensor, "item"]) -> Share:
     """The share of items that are right, a tie a half: each item twice, with a tie once right."""
     right, tied = found.right[of], found.tied[of]
     twice = share(torch.cat([right, right | tied]), pictures[of].repeat(2))

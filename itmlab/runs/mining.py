@@ -127,22 +127,22 @@ def mine(
     chosen = Filters.of(filters)
     if not len(data.captions):
         raise ItmlabError("there are no captions to mine", where=data.name)
-    sides = Identities.of(data)
+    identities = Identities.of(data)
     scores = _scores(encoder, data, backend)
-    statistics = None if chosen.probability is None else _statistics(scores, data, sides, chosen)
+    statistics = None if chosen.probability is None else _statistics(scores, data, identities, chosen)
     own = scores.pairs(data.image_of_caption, torch.arange(len(data.captions)))
     lowest = torch.full((len(data),), torch.inf).scatter_reduce(0, data.image_of_caption, own, "amin")
     lowest[lowest.isinf()] = torch.nan  # an image without captions
     found = []
     for anchors, positive in (("images", lowest), ("captions", own)):
-        nearest = _filtered(*scores.nearest(anchors, sides, chosen.last), positive, sides, anchors, chosen, statistics)
-        found.append(nearest)
+        nearest = scores.nearest(anchors, identities, chosen.last)
+        found.append(_filtered(*nearest, positive, identities, anchors, chosen, statistics))
     if not any(nearest.left_out["looked at"] for nearest in found):
         what = "nothing is left to mine: of every picture every caption is its own, or skipped"
         raise ItmlabError(what, where=data.name, remedy="take more pictures, or a smaller skip")
     if truth and data.world is not None:
         found = [
-            _judged(data, nearest, anchors) for nearest, anchors in zip(found, ("images", "captions"), strict=True)
+            _with_truth(data, nearest, anchors) for nearest, anchors in zip(found, ("images", "captions"), strict=True)
         ]
     return Mined(data, chosen, *found)
 
@@ -206,12 +206,12 @@ class ByFeatures:
         """The score of each pair, to the last digit as `nearest` has it."""
         return (self.images[images].double() * self.captions[captions].double()).sum(-1).float()
 
-    def nearest(self, anchors: str, sides: Identities, last: int) -> tuple[Tensor, Tensor]:
+    def nearest(self, anchors: str, identities: Identities, last: int) -> tuple[Tensor, Tensor]:
         """Scores and numbers of so many candidates of each anchor, the best first, and as many more as it may own."""
         queries, other = (self.images, "captions") if anchors == "images" else (self.captions, "images")
-        first = sides.first(other)
+        first = identities.first(other)
         scores, places = Index(getattr(self, other)[first], backend=self.backend).search(
-            queries, last + sides.most(anchors)
+            queries, last + identities.most(anchors)
         )
         return scores, first[places]
 
@@ -225,11 +225,11 @@ class ByMatrix:
     def pairs(self, images: Pairs, captions: Pairs) -> Float[Tensor, "pair"]:
         return self.matrix[images, captions]
 
-    def nearest(self, anchors: str, sides: Identities, last: int) -> tuple[Tensor, Tensor]:
+    def nearest(self, anchors: str, identities: Identities, last: int) -> tuple[Tensor, Tensor]:
         rows, other = (self.matrix, "captions") if anchors == "images" else (self.matrix.T, "images")
-        first = sides.first(other)
+        first = identities.first(other)
         scores, places = rows[:, first].sort(dim=1, descending=True, stable=True)
-        most = last + sides.most(anchors)
+        most = last + identities.most(anchors)
         return scores[:, :most], first[places[:, :most]]
 
 
@@ -250,7 +250,7 @@ def _scores(encoder: Run | nn.Module | tuple[Tensor, Tensor], data: CaptionSet, 
         return ByMatrix(similarity(model, data).float())
 
 
-def _statistics(scores: ByFeatures | ByMatrix, data: CaptionSet, sides: Identities, chosen: Filters) -> Statistics:
+def _statistics(scores: ByFeatures | ByMatrix, data: CaptionSet, identities: Identities, chosen: Filters) -> Statistics:
     """FNE's, from batches of pairs in random order, of each image one: as an epoch of its training gathers them."""
     generator = torch.Generator().manual_seed(chosen.seed)
     sampler = FalseNegativeEliminating(prior=chosen.prior, minimum_positives=1)
@@ -259,7 +259,7 @@ def _statistics(scores: ByFeatures | ByMatrix, data: CaptionSet, sides: Identiti
     for batch in pairs[torch.randperm(len(pairs), generator=generator)].split(BATCH_SIZE):
         grid = torch.meshgrid(batch[:, 0], batch[:, 1], indexing="ij")
         block = scores.pairs(*(side.flatten() for side in grid)).view(grid[0].shape)
-        sampler.observe(block, sides.belong(*grid))
+        sampler.observe(block, identities.belong(*grid))
     if not sampler.ready:
         what = "no pair is the best of its row and column, so nothing is known of how positives score"
         raise ItmlabError(what, where=data.name, remedy="take a trained encoder, or leave probability out")
@@ -270,18 +270,18 @@ def _filtered(
     scores: Float[Tensor, "anchor rank"],
     candidates: Int64[Tensor, "anchor rank"],
     positive: Float[Tensor, "anchor"],
-    sides: Identities,
+    identities: Identities,
     anchors: str,
     chosen: Filters,
     statistics: Statistics | None,
 ) -> Nearest:
     """The negatives among the nearest: within the ranks, past every filter, as many as are wanted."""
     rows = torch.arange(len(scores))[:, None].expand_as(candidates)
-    own = sides.belong(*((rows, candidates) if anchors == "images" else (candidates, rows)))
+    own = identities.belong(*((rows, candidates) if anchors == "images" else (candidates, rows)))
     rank = (~own).cumsum(1) - 1
     allowed = ~own & (rank >= chosen.skip) & (rank < chosen.last)
     left_out = {"its own": int((own & (rank < chosen.last)).sum()), "looked at": int(allowed.sum())}
-    for name, keeps in _kept(scores.double(), positive[:, None].double(), chosen, statistics).items():
+    for name, keeps in _passing(scores.double(), positive[:, None].double(), chosen, statistics).items():
         left_out[name] = int((allowed & ~keeps).sum())
         allowed = allowed & keeps
     if chosen.choose == "top":
@@ -301,26 +301,26 @@ def _filtered(
     return Nearest(*taken, positive, left_out)
 
 
-def _kept(
+def _passing(
     scores: Float64[Tensor, "anchor rank"],
     positive: Float64[Tensor, "anchor 1"],
     chosen: Filters,
     statistics: Statistics | None,
 ) -> dict[str, Bool[Tensor, "anchor rank"]]:
     """By the name of each filter asked for, what passes it."""
-    kept = {}
+    passing = {}
     if chosen.absolute_margin is not None:
-        kept["absolute margin"] = scores <= positive - chosen.absolute_margin
+        passing["absolute margin"] = scores <= positive - chosen.absolute_margin
     if chosen.relative_margin is not None:
-        kept["relative margin"] = scores <= positive - chosen.relative_margin * positive.abs()
+        passing["relative margin"] = scores <= positive - chosen.relative_margin * positive.abs()
     if chosen.maximum is not None:
-        kept["maximum"] = scores <= chosen.maximum
+        passing["maximum"] = scores <= chosen.maximum
     if statistics is not None:
-        kept["posterior"] = posterior(scores, statistics, prior=chosen.prior) < chosen.probability
-    return kept
+        passing["posterior"] = posterior(scores, statistics, prior=chosen.prior) < chosen.probability
+    return passing
 
 
-def _judged(data: CaptionSet, nearest: Nearest, anchors: str) -> Nearest:
+def _with_truth(data: CaptionSet, nearest: Nearest, anchors: str) -> Nearest:
     """The same with the world's labels; asked image by image."""
     anchor, slot = (nearest.negatives >= 0).nonzero(as_tuple=True)
     other = nearest.negatives[anchor, slot]

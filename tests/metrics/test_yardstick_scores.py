@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.data.pictures import NoPictures
-from itmlab.metrics import NgramModel, Yardstick, YardstickItem, judged, measure, picture_key, text_scores
+from itmlab.metrics import NgramModel, Yardstick, YardstickItem, measure, outcomes, picture_key, text_scores
 from itmlab.metrics.yardstick_scores import FOLDS, _part
 from tests.refusals import refused
 
@@ -136,7 +136,7 @@ def best_cut(scores: list[float], true: list[bool]) -> float:
 def test_a_sentence_alone_is_judged_by_the_other_halfs_best_threshold(rows) -> None:
     items = [single(name, true) for name, (true, _) in enumerate(rows)]
     scores, truth = [float(score) for _, score in rows], [true for true, _ in rows]
-    found = judged(items, torch.tensor(scores).double())
+    found = outcomes(items, torch.tensor(scores).double())
     half = [_part(item.image, 2) for item in items]
     for at, item in enumerate(items):
         others = [other for other in range(len(items)) if half[other] != half[at]]
@@ -217,7 +217,7 @@ def test_what_cannot_be_measured_is_refused() -> None:
     refused("pictures are not at hand", measure, without, lambda images, sentences: torch.zeros(2))
     refused("2 sentences need as many scores", measure, whole, lambda images, sentences: torch.zeros(3))
     refused("2 sentences need as many scores", measure, whole, text={"text only": torch.tensor([0.0, float("nan")])})
-    refused("stand among pairs", judged, [*whole.items, single(1, True)], torch.zeros(3))
+    refused("stand among pairs", outcomes, [*whole.items, single(1, True)], torch.zeros(3))
 
 
 def test_the_table_is_printed_with_what_was_left_out() -> None:
