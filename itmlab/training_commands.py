@@ -53,6 +53,11 @@ def train(
     from .training.loop import train as run_training
     from .training.progress import Interrupted
 
+    if str(run) in recipes.names() and str(run) != recipe and not run.exists():
+        remedy = f"python -m itmlab train runs/{run} --recipe {run}"
+        raise ItmlabError(
+            "a recipe's name, where the directory to train into is asked for", where=str(run), remedy=remedy
+        )
     saved = recipe.endswith(".json") and preset == "paper"
     named = Recipe.load(recipe) if saved else recipes.get(recipe, size, preset)
     changes = {name.replace(".", "__"): value for name, value in pairs(change, "--set").items()}

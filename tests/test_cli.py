@@ -404,6 +404,12 @@ def test_pretraining_uniter_ends_with_what_it_sees(tmp_path, monkeypatch) -> Non
     assert (tmp_path / "run" / "model.safetensors").read_bytes() == before
 
 
+def test_a_recipe_where_a_directory_is_asked_for_is_told_and_nothing_trained(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = command("train", "sgr", "--dry-run")
+    assert "train runs/sgr --recipe sgr" in str(refused.exception) and not (tmp_path / "sgr").exists()
+
+
 def test_an_unknown_part_to_pretrain_is_one_line(tmp_path) -> None:
     found = command("pretrain", "oscar", tmp_path / "run")
     assert isinstance(found.exception, ItmlabError) and "detector, towers, uniter or all" in str(found.exception)

@@ -214,7 +214,8 @@ class Entry:
     """A table, figure or section of a paper: what it prints and claims, what shows and what runs it here.
 
     `recipes` gives, for a size, recipes by the table's row labels; `rows_here` (a file, and its labels by ours) are
-    rows that have been run. `figures` are committed ones that show it. `options` are the data set's.
+    rows that have been run. `figures` are committed ones that show it. `options` are the data set's. `averaged` names
+    rows that are two seeds of another row, whose similarities are averaged.
     """
 
     name: str  # as the command takes it: fne.table_3
@@ -228,6 +229,7 @@ class Entry:
     rows_here: tuple[str, Mapping[str, str]] | None = None
     relevance: Literal["spice"] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    averaged: Mapping[str, str] = field(default_factory=dict)
     without: str = ""
     notes: tuple[str, ...] = ()
 
@@ -277,7 +279,7 @@ class Entry:
         "smallest" is the effect that four of five repetitions would have seen (`smallest_effect`).
         """
         rows = []
-        labels = self.recipes("tiny").keys() if self.recipes else ()
+        labels = [*self.recipes("tiny"), *self.averaged] if self.recipes else ()
         for claim in self.claims:
             runs = claim.rows and not claim.without and {*claim.rows[:2]} <= {*labels}
             (found, where), said = self.measured(claim, result), "not run"
@@ -359,14 +361,23 @@ class Entry:
 
         `changes` are made in every recipe: `{"data__steps": 20}` for a look. ItmlabError where no recipes are named.
         """
-        from ..training import compare
+        from ..runs import ensemble
+        from ..training import compare, compare_runs
 
         if self.recipes is None:
             raise ItmlabError(f"{self.item} has no recipes to run", remedy=self.without or "see its figure")
         rows = {label: recipe.replace(**dict(changes or {})) for label, recipe in self.recipes(size).items()}
         data = self.data() if data is None else data
         asked = {"seeds": seeds, "baseline": self.baseline, "relevance": self.relevance, "jobs": jobs}
-        return compare(rows, data, run_root=run_root, **asked, progress=progress)
+        found = compare(rows, data, run_root=run_root, **asked, progress=progress)
+        if not self.averaged or len(found.seeds) < 2:
+            return found
+        next_seed = {label: [*runs[1:], runs[0]] for label, runs in found.runs.items()}
+        pairs = {
+            label: [ensemble(pair) for pair in zip(found.runs[of], next_seed[of], strict=True)]
+            for label, of in self.averaged.items()
+        }
+        return compare_runs({**found.runs, **pairs}, data, baseline=self.baseline, relevance=self.relevance)
 
     def data(self, **options: Any) -> "CaptionSet":
         """The drawn world in the edition, and with the regions, that its tiny recipes ask for; options are its own."""

@@ -184,6 +184,11 @@ class Ensemble:
         if not self.runs:
             raise ItmlabError("an ensemble needs at least one run")
 
+    @property
+    def recipe(self) -> Recipe:
+        """The first run's, by whose seed the ensemble is paired with others."""
+        return self.runs[0].recipe
+
     def similarity(self, data: CaptionSet) -> Float[Tensor, "image caption"]:
         """The mean of the runs' similarities of every image and caption."""
         total = torch.zeros(len(data), len(data.captions))

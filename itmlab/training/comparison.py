@@ -30,7 +30,7 @@ from ..metrics.semantic import SemanticRanking
 from ..recipes.recipe import Recipe
 from ..runs.comparison import KINDS, RECALLS, SEMANTICS, TRUTHS, Comparison, one_of, queries_of
 from ..runs.directory import is_begun
-from ..runs.run import Run
+from ..runs.run import Ensemble, Run
 from ..runs.scores import CUTOFFS, Kind, check_pools, relevance_matrix, similarity
 from ..storage import read_json, write_json
 from .loop import train
@@ -146,7 +146,7 @@ class OtherCode(UserWarning):
 
 
 def compare_runs(
-    runs: Mapping[str, Sequence[Run]],
+    runs: Mapping[str, Sequence[Run | Ensemble]],
     data: CaptionSet,
     *,
     baseline: str | None = None,
@@ -156,7 +156,10 @@ def compare_runs(
     metrics: Metrics | None = None,
     progress: bool = True,
 ) -> Comparison:
-    """Compare runs that are trained, by label as many with the same seeds; all else as `compare`."""
+    """Compare runs that are trained, by label as many with the same seeds; all else as `compare`.
+
+    An `ensemble` stands for a run with its first one's seed (own `metrics` know runs alone).
+    """
     baseline, seeds = (
         one_of(runs, baseline),
         {label: [run.recipe.seed for run in group] for label, group in runs.items()},
@@ -172,7 +175,7 @@ def compare_runs(
     for label, group in runs.items():
         of_seeds = []
         for run in group:
-            scores = similarity(run.model, held_out)
+            scores = run.similarity(held_out) if isinstance(run, Ensemble) else similarity(run.model, held_out)
             # by measure what an image's queries reach together, and how many count
             parts = [(RECALLS, recall_of_each(scores, held_out), queries_of(captions))]
             if gains is not None:

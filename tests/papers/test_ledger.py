@@ -195,6 +195,9 @@ def test_a_run_is_trained_judged_and_kept_by_one_call(tmp_path, results, monkeyp
     printed = capsys.readouterr().out
     assert "not seen: +0.00" in printed and "tiny, 1 seed" in printed
     refused("only a fresh tiny run on scenes, unchanged, is kept", papers.reproduce, "fne.figure_5", keep=True)
+    two = replace(plain, averaged={"two seeds": "1/4 of K"}).run(**asked | {"seeds": 2}, run_root=tmp_path / "runs")
+    single, both = two.runs["1/4 of K"], two.runs["two seeds"]
+    assert [pair.runs for pair in both] == [single, single[::-1]] and two.labels == [*rows, "two seeds"]
 
 
 # Drawn and told.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from itmlab import recipes
+from itmlab import ensemble, recipes
 from itmlab.errors import ItmlabError
 from itmlab.metrics.semantic import ncs
 from itmlab.metrics.statistics import holm, resample, seeds_needed
@@ -91,6 +91,16 @@ def test_with_a_relevance_it_adds_ncs_as_the_runs_are_evaluated(trained, data):
     assert difference[0] == pytest.approx(np.mean([row["Nsum(N)"] for row in rows[2:]]) - again.table()[0]["Nsum(N)"])
     assert difference[1] <= difference[0] <= difference[2]
     assert "Nsum − triplet" in repr(again) and len({len(line) for line in repr(again).splitlines()[:3]}) == 1
+
+
+def test_seeds_averaged_are_compared_with_single_ones_by_the_first_of_them(trained, data):
+    *_, comparison = trained
+    one, other = comparison.runs["triplet"]
+    pairs = [ensemble(pair) for pair in ((one, other), (other, one))]
+    found = compare_runs({"one": [one, other], "two": pairs}, data, split="train", progress=False)
+    alone, averaged = found.by_seed()[0], found.by_seed()[2]
+    assert averaged["seed"] == one.recipe.seed and alone["RSum"] == comparison.by_seed()[0]["RSum"]
+    assert averaged["RSum"] == pytest.approx(pairs[0].evaluate(data, split="train")["rsum"])
 
 
 @pytest.fixture(scope="module")

@@ -48,12 +48,10 @@ def draw_attention_maps(
         for index, attention in enumerate(row):
             line, column = divmod(index, columns - 1)
             left, high = side + (column + 1) * (cell + gap), top + line * (tall + head + 4)
-            painted = heat(attention.picture, attention.weights)
-            if index < len(outlines) and outlines[index] is not None:
-                painted = outlined(painted, outlines[index], theme.PAPER, rim=True)
+            seen = painted(attention, outlines[index] if index < len(outlines) else None)
             wide = tall * attention.picture.width / attention.picture.height  # a portrait leaves room on its right
             canvas.words(label(attention.word), left + wide / 2, high + 4, colour=theme.MUTED, across="center")
-            canvas.picture(data_uri(painted, largest=288, photographic=True), left, high + head, cell, tall)
+            canvas.picture(data_uri(seen, largest=288, photographic=True), left, high + head, cell, tall)
             if numbers is not None:
                 found["words"].append((left + wide / 2, high + head + tall / 2, min(wide, tall), numbers[index]))
         top += max(1, -(-len(row) // max(columns - 1, 1))) * (tall + head + 4) + 12
@@ -65,6 +63,12 @@ def draw_attention_maps(
     if numbers is not None:
         figure.update_layout(dragmode=False, modebar_remove=["select", "lasso"])
     return figure
+
+
+def painted(attention: "AttentionMap", outline: Bool[ndarray, "height width"] | None = None) -> Image.Image:
+    """A word's map over its picture, with the border of what the word means, if given, as a white line."""
+    seen = heat(attention.picture, attention.weights)
+    return seen if outline is None else outlined(seen, outline, theme.PAPER, rim=True)
 
 
 def _patches(
