@@ -1,12 +1,11 @@
 """The tables and figures of SR, NCS and SAM: Biten et al., "Is An Image Worth Five Sentences?" (WACV 2022)."""
 
-from dataclasses import replace
 from typing import Any
 
 from ..recipes import get
 from ..recipes.recipe import Recipe
 from ..recipes.settings import AdaptiveMarginSettings
-from .entry import RECALLS, SEMANTICS, Claim, Entry, Measured, Table, apart, drawn, row, share
+from .entry import RECALLS, SEMANTICS, Claim, Entry, Measured, Table, apart, drawn, on, row, share
 
 BOTH = (*RECALLS, "RSum", *SEMANTICS, "Nsum")
 PEOPLE = "5,785 rated pairs of COCO (CxC); what NCS is of a single pair the paper does not say"
@@ -79,15 +78,8 @@ def _others(size: str) -> dict[str, Recipe]:
 
 
 def _dual(size: str, **margin: Any) -> Recipe:
-    """SAM with these settings; tiny on the dual encoder over regions, from fresh weights (METHODS 2.6, 2.7)."""
-    sam = get("sam", size)
-    if size == "tiny":
-        model, data = (
-            get("region_dual_encoder"),
-            {"batch_size": 64, "captions_per_image": 1, "epochs": 4, "validation": 0},
-        )
-        sam = replace(model, name=sam.name, loss=sam.loss, data=replace(model.data, **data))
-    return replace(sam, adaptive_margin=_sam(**margin))
+    """SAM with these settings; tiny from encoders that see (METHODS 2.7)."""
+    return on(size, "sam", adaptive_margin=_sam(**margin))
 
 
 figure_1 = Entry(
