@@ -19,6 +19,7 @@ from itmlab import book
 from itmlab.book import BOOK, PICTURE, PLOTLY, build
 from itmlab.storage import read_json
 from itmlab.studies.kit.saving import questions
+from itmlab.studies.kit.theme import WIDTH
 from itmlab.workbench import TOUR, find_notebooks
 from tests.refusals import refused
 
@@ -137,12 +138,14 @@ def test_each_item_of_a_paper_has_notebook_figure_and_command(pages) -> None:
     assert "python -m itmlab tour --profile full --only 06" in words
 
 
-def test_every_committed_figure_answers_a_question() -> None:
+def test_every_committed_figure_answers_a_question_and_fits_a_page() -> None:
     listed = [name for figures in questions().values() for name in figures]
     assert len(listed) == len(set(listed))
     assert set(listed) == {path.stem for path in (ROOT / "figures").glob("*.json")}
     for path in (ROOT / "figures").glob("*.json"):
-        notebook = read_json(path)["provenance"]["notebook"]
+        saved = read_json(path)
+        assert (saved["figure"]["layout"].get("width") or 0) <= WIDTH, f"{path.stem} is wider than a notebook's page"
+        notebook = saved["provenance"]["notebook"]
         (stored,) = (ROOT / "notebooks").glob(f"{notebook}_*.ipynb")
         assert f'\\"{path.stem}\\"' in stored.read_text(encoding="utf-8"), f"{stored.name} does not save {path.stem}"
 

@@ -129,7 +129,7 @@ def write_sources(source: Path, notebooks: Sequence[Path], commands: Any) -> Non
     for name in ("CONTRIBUTING.md", "SECURITY.md"):
         pages[name] = (root / name).read_text(encoding="utf-8")
     # a target at each numbered heading, to which docstrings refer
-    numbered = re.compile(r"^(#+ (\d(?:\.\d)?)\.? )", re.MULTILINE)
+    numbered = re.compile(r"^(#+ (\d(?:\.\d+)?)\.? )", re.MULTILINE)
     methods = (package / "METHODS.md").read_text(encoding="utf-8")
     pages["itmlab/METHODS.md"] = numbered.sub(r"(methods-\2)=\n\1", methods)
     for name in ("README.md", "LICENSE.md"):
@@ -392,7 +392,7 @@ def _marked(text: str) -> str:
     for place, part in enumerate(parts):
         if place % 2 == 0:
             escaped = re.sub(r"([\\*|_`\[\]<>])", r"\\\1", part)
-            parts[place] = re.sub(r"METHODS (\d(?:\.\d)?)", r":ref:`METHODS \1 <methods-\1>`", escaped)
+            parts[place] = re.sub(r"METHODS (\d(?:\.\d+)?)", r":ref:`METHODS \1 <methods-\1>`", escaped)
         elif re.fullmatch(r"[A-Za-z][\w.]*", part):
             parts[place] = f":py:obj:`{part}`\\ "
         else:

@@ -56,7 +56,7 @@ class FaultyData(ItmlabError):
         super().__init__(
             f"{_counted(self.faults)} in the data:{listed}",
             where=name,
-            remedy='mend them, or leave these rows out with on_fault="skip"',
+            remedy='mend them, or leave these rows out with on_fault="skip" (--skip-faults)',
         )
 
 

@@ -105,7 +105,8 @@ class Yardstick:
             and (not item.false_image or at_hand.number(item.false_image) is not None)
         ]
         if not found:
-            remedy = f"name the folder or data set that has {one_line(self.items[0].image, 60)}" if self.items else None
+            wanted = one_line(self.items[0].image, 60) if self.items else "them"
+            remedy = f"give --images, or images=, the folder or data set that has {wanted}"
             raise ItmlabError("none of its pictures is at hand", where=self.name, remedy=remedy)
         missing = len(self.items) - len(found)
         left = {**self.left_out, **({"items whose picture is not at hand": missing} if missing else {})}
@@ -172,15 +173,13 @@ def read_yardstick(
         raise ItmlabError(f"no yardstick {name!r}", remedy=did_you_mean(name, (*FORMATS, "scenes")))
     expected, read = FORMATS[name]
     root = Path(root)
-    names = re.compile(rf"(?:{expected})(?:\.gz)?")
-    inner = [root, *(root / each for each in ("data", "original_data", "temp_data"))]
-    folder = next(
-        (each for each in inner if each.is_dir() and any(names.fullmatch(f.name) for f in each.iterdir())), root
-    )
-    found = [root] if root.is_file() else sorted(f for f in folder.glob("*") if names.fullmatch(f.name))
+    inner = [root, *(root / each for each in (name, "data", "original_data", "temp_data"))]
+    patterns = [one + end for one in expected for end in ("", ".gz")]
+    there = (sorted({file for one in patterns for file in folder.glob(one)}) for folder in inner)
+    found = [root] if root.is_file() else next(filter(None, there), [])
     if not found:
         told = "there is none of its files" if root.is_dir() else "there is no such file or folder"
-        raise ItmlabError(told, where=f"{name}, {root}", remedy=f"files named as {expected}; see the book's page")
+        raise ItmlabError(told, where=f"{name}, {root}", remedy=f"it has {', '.join(expected)}; see the book's page")
     faults = Faults(name, on_fault=on_fault, skipped_to=skipped_to, source=str(root))
     pictures, streams = None, [(file, read(file, faults)) for file in found] if name != "bivlc" else []
     if name == "bivlc":
@@ -347,16 +346,13 @@ def _bivlc(files: Sequence[Path]) -> tuple[CaptionSet, Read]:
     return pictures, enumerate(rows)
 
 
-_KINDS = "replace_(?:obj|att|rel)|swap_(?:obj|att)"
-FORMATS: dict[str, tuple[str, Any]] = {  # name -> its files, and what reads one
-    "sugarcrepe": (rf"(?:{_KINDS}|add_(?:obj|att))\.json", _sugarcrepe),
-    "sugarcrepe++": (rf"(?:{_KINDS})\.json", partial(_sugarcrepe, true=("caption", "caption2"))),
-    "valse": (
-        r"(?:existence|plurals|counting-(?:hard|small-quant|adversarial)|relations|action-replacement|actant-swap"
-        r"|coreference-(?:standard|hard)|foil-it)\.json",
-        _valse,
-    ),
-    "vsr": (r".*test.*\.jsonl", _vsr),
-    "bivlc": (r"test-.*\.parquet", None),
-    "negclip": (r".*neg_?clip.*\.[tc]sv", _negclip),
+_KINDS = ("replace_*.json", "swap_*.json")
+_VALSE = ("existence", "plurals", "counting-*", "relations", "action-*", "actant-*", "coreference-*", "foil-it")
+FORMATS: dict[str, tuple[tuple[str, ...], Any]] = {  # name -> its files, and what reads one
+    "sugarcrepe": ((*_KINDS, "add_*.json"), _sugarcrepe),
+    "sugarcrepe++": (_KINDS, partial(_sugarcrepe, true=("caption", "caption2"))),
+    "valse": (tuple(f"{part}.json" for part in _VALSE), _valse),
+    "vsr": (("*test*.jsonl",), _vsr),
+    "bivlc": (("test-*.parquet",), None),
+    "negclip": (("*neg_clip*.[tc]sv", "*negclip*.[tc]sv"), _negclip),
 }

@@ -283,7 +283,8 @@ class CrossEncoderConfig(PlainConfig):
     on `maximum_tags` places of their own from `maximum_tokens` on (its captioning: 30 from 40 on). With
     `visual="patches"` the regions are patches of a prepared picture and `region_dimension` is the width of the patch
     stem. `photo_encoder` is the frozen network that makes regions of pictures; with `word_vectors` a fresh model begins
-    with WordLlama's, narrowed to its width.
+    with WordLlama's, narrowed to its width. `aligned` is the dual encoder, kind "vsepp" with word vectors, by whose
+    cosine its matching begins, and whose regions and words it reads besides its own (METHODS 3.11).
 
     >>> CrossEncoderConfig.tiny("oscar").box_dimension
     6
@@ -310,9 +311,15 @@ class CrossEncoderConfig(PlainConfig):
     tag_positions: Literal["after_caption", "padded"] = field(default="after_caption", metadata=LATER)
     photo_encoder: str | None = field(default=None, metadata=LATER)
     word_vectors: Literal["wordllama"] | None = field(default=None, metadata=LATER)
+    aligned: LateInteractionConfig | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if (aligned := self.aligned) is not None:
+            if aligned.kind != "vsepp" or aligned.word_vectors is None or aligned.boxes or self.word_vectors is None:
+                raise self.refused("an aligned start is of kind 'vsepp', with word_vectors and without boxes")
+            if self.visual != "regions" or aligned.region_dimension != self.region_dimension:
+                raise self.refused("an aligned start reads other regions than the model", "give both the same")
         if self.hidden % self.heads:
             raise self.refused(f"{self.hidden} dimensions do not divide into {self.heads} attention heads")
         if self.image_size % self.patch_size:

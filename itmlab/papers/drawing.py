@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from ..studies.kit.bars import PRINTED
-from ..studies.kit.theme import GREEN, INK, MUTED, PAPER, RULE, VERMILION, label, styled, whiskers
+from ..studies.kit.theme import GREEN, INK, MUTED, PAPER, RULE, VERMILION, WIDTH, label, styled, whiskers
 
 if TYPE_CHECKING:
     from .entry import Entry
 
 SHADES = {"held": GREEN, "not seen": "#8A94A0", "contrary": VERMILION, "not run": "#D5DAE0"}
-ROW = 50  # pixels
+ROW = 54  # pixels
 TO_THE_LEFT = {"title_x": 0.012, "title_xref": "container", "legend_x": 0.008, "legend_xref": "container"}
 TICKS = (0.02, 0.1, 0.25, 0.5, 1, 5, 20, 50, 100, 200, 400)
 
@@ -88,7 +88,7 @@ def draw_claims(rows: Sequence[Mapping[str, Any]], *, title: str) -> go.Figure:
     figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=names, range=[len(rows) - 0.5, -0.5], showgrid=False)
     said = "diamonds: as printed, on the paper's data; dots: measured here, 95 % intervals; root scale"
     styled(figure, title, said, height=150 + ROW * len(rows), legend=False)
-    return figure.update_layout(width=1000, margin_r=225, margin_l=280, **TO_THE_LEFT)
+    return figure.update_layout(width=WIDTH, margin_r=222, margin_l=262, **TO_THE_LEFT)
 
 
 def known(value: float | None) -> bool:
@@ -127,9 +127,11 @@ def draw_items(items: Sequence[Mapping[str, Any]], *, title: str, subtitle: str 
         x=[most - 0.4] * len(items), y=list(range(len(items))), **text, hoverinfo="skip", showlegend=False
     )
     figure.update_xaxes(visible=False, range=[-0.7, most + 8])
-    styled(figure, title, subtitle, height=150 + 23 * len(items))
-    figure.update_yaxes(automargin=False)
-    return figure.update_layout(width=1120, margin_l=560, margin_t=figure.layout.margin.t + 30, **TO_THE_LEFT)
+    styled(figure, title, subtitle, height=174 + 23 * len(items))
+    figure.update_yaxes(automargin=False, tickfont_size=12)
+    return figure.update_layout(
+        width=WIDTH, margin_l=452, margin_r=0, margin_t=figure.layout.margin.t + 54, **TO_THE_LEFT
+    )
 
 
 def verdicts_in_words(claims: Sequence[Mapping[str, Any]]) -> str:
@@ -157,7 +159,7 @@ def told_in_html(entry: "Entry") -> str:
             row["unit"],
             row["by"] or "; ".join(filter(None, (row["why not"], row["command"]))),
         ]
-        mark = f'<td style="background:{SHADES[row["verdict"]]};white-space:nowrap">{row["verdict"]}</td>'
+        mark = f'<td style="background:{SHADES[row["verdict"]]};color:{INK};white-space:nowrap">{row["verdict"]}</td>'
         left = "".join(f'<td style="text-align:left">{escape(cell)}</td>' for cell in cells)
         rows += f"<tr>{mark}{left}</tr>"
     names = ("", "claim", "the paper", "here (95 % interval)", "of", "how, or why not")

@@ -54,8 +54,8 @@ figure_1 = Entry(
     "itcontrast.figure_1",
     "encoder, synthesis and loss",
     "Sec. 3, Figure 1",
-    figures=("kernel_memory", "info_cmr_terms"),
-    without="a diagram; its two parts, each drawn from a picture of scenes",
+    figures=("itcontrast_batch", "kernel_memory", "info_cmr_terms"),
+    without="a diagram; drawn from one batch of scenes, and its two parts from more",
 )
 section_3_2 = Entry(
     "itcontrast.section_3_2",

@@ -88,8 +88,8 @@ figure_2 = Entry(
     "tags.figure_2",
     "from a caption to negatives and losses",
     "Sec. 2, Figure 2",
-    figures=("masking_draws", "synthetic_examples", "difficulty"),
-    without="a diagram; its steps, each drawn from captions of scenes",
+    figures=("tags_algorithm", "masking_draws", "synthetic_examples", "difficulty"),
+    without="a diagram; drawn from one caption of scenes, and its steps from more",
 )
 section_2_1 = Entry(
     "tags.section_2_1",

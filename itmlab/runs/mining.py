@@ -406,8 +406,13 @@ class Mined:
             more = {"anchors": anchors, "number": number, "root": root, "force": force}
             return write_table(self.data, out, format, self._sentences, images=images, **more)
         header = {"generator": "mine", "options": asdict(self.filters), "labelled": self.captions.truth is not None}
-        more = {"format": format, "truth": False, "conditioned": True, "resume": not force, "force": force}
-        return export_negatives(self.data, self._negatives, out, header=header, **more)
+        more = {
+            "truth": False,
+            "conditioned": True,
+            "parsed": False,
+            "resume": False,
+        }  # what another encoder mined goes
+        return export_negatives(self.data, self._negatives, out, header=header, format=format, force=force, **more)
 
     def _negatives(self, *_: Any, numbers: range, **__: Any) -> list[list[Negative]]:
         """As a generator of `export_negatives`: what was mined for the images of these captions."""

@@ -175,7 +175,8 @@ def joined_regions(parts: Sequence[EmbeddedRegions]) -> EmbeddedRegions:
     tags = [empty if part.tags is None else part.tags for part, empty in zip(parts, none, strict=True)]
     longest = max(each.shape[1] for each in tags)
     tags = [torch.nn.functional.pad(each, (0, longest - each.shape[1]), value=-1) for each in tags]
-    return EmbeddedRegions(torch.cat(values), torch.cat(masks), torch.cat(tags) if longest else None)
+    aligned = None if parts[0].aligned is None else torch.cat([part.aligned for part in parts])
+    return EmbeddedRegions(torch.cat(values), torch.cat(masks), torch.cat(tags) if longest else None, aligned)
 
 
 @torch.no_grad()

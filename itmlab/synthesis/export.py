@@ -18,7 +18,7 @@ from ..data.captionset import CaptionSet
 from ..data.entries import wrong_caption
 from ..errors import ItmlabError
 from ..storage import atomic_file, refuse_foreign, sync_directory, usable
-from ..text import parse
+from ..text import SceneGraph, parse
 from .formats import format_of, read_header, write_file
 from .negative import Generate, Negative
 from .rows import COUNTS, MARK, Header, Row, full_header, refuse_other, to_json, to_row, wrong_row
@@ -51,6 +51,7 @@ def export_negatives(
     seed: int = 0,
     batch: int = 64,
     conditioned: bool = False,
+    parsed: bool = True,
     score: Score | None = None,
     fluency: Fluency | None = None,
     truth: bool = True,
@@ -63,10 +64,11 @@ def export_negatives(
     `format` is "jsonl", "tsv" or "parquet" (default: by the ending of `out`). `header` says how the generator was made;
     seed, data, versions and counts are added. Random numbers depend on `seed` and the number of the batch of `batch`
     captions alone. With `conditioned` the generator is also given `numbers=`, those of the captions in `data`, to look
-    at their images. `score(image numbers, sentences)` and `fluency(sentences)` fill in what the generator left open,
-    and with `truth` a set with a world gives its labels. Work in progress lies in `out` + ".part": killed at any
-    moment, the same call goes on there and ends in the same bytes; `out` itself is whole whenever it exists. An `out`
-    (or part) that was made otherwise is an ItmlabError unless `resume=False`, which begins anew, and one that is no
+    at their images; without `parsed` it is given no graphs, so that no caption is parsed. `score(image numbers,
+    sentences)` and `fluency(sentences)` fill in what the generator left open, and with `truth` a set with a world gives
+    its labels. Work in progress lies in `out` + ".part": killed at any moment, the same call goes on there and ends in
+    the same bytes; `out` itself is whole whenever it exists. An `out` (or part) that was made otherwise is an
+    ItmlabError unless `resume=False`, which begins anew, and one that is no
     file of negatives unless `force=True`.
     """
     out = Path(out)
@@ -80,7 +82,7 @@ def export_negatives(
         refuse_other({name: value for name, value in found.items() if name not in COUNTS}, header, out)
         part.unlink(missing_ok=True)  # of a process killed between its last two steps
         return Exported(out, **{name: found[name] for name in COUNTS})
-    maker = RowMaker(data, generate, seed, conditioned, score, fluency, truth)
+    maker = RowMaker(data, generate, seed, conditioned, parsed, score, fluency, truth)
     with usable(kept=part):
         journal, number = Journal(part, header, resume=resume and begun), len(data.captions)
         finished = False
@@ -109,6 +111,7 @@ class RowMaker:
     generate: Generate
     seed: int
     conditioned: bool
+    parsed: bool
     score: Score | None
     fluency: Fluency | None
     truth: bool
@@ -135,7 +138,7 @@ class RowMaker:
 
     def _made(self, numbers: range, images: list[int]) -> list[list[Negative]]:
         data, captions = self.data, [self.data.captions[number] for number in numbers]
-        graphs = parse(captions) if data.world is None else [data.world.graphs[number] for number in numbers]
+        graphs = self._graphs(captions, numbers) if self.parsed else []
         # random numbers of their own for these captions, whatever was made before them (or before a kill)
         digest = hashlib.sha256(f"{self.seed}:{numbers.start}".encode()).digest()
         generator = torch.Generator().manual_seed(int.from_bytes(digest[:8], "little") >> 1)
@@ -145,6 +148,10 @@ class RowMaker:
         if len(made) != len(captions):
             raise ItmlabError(f"the generator answered {len(captions)} captions with {len(made)} lists")
         return [list(negatives) for negatives in made]
+
+    def _graphs(self, captions: list[str], numbers: range) -> list[SceneGraph]:
+        world = self.data.world
+        return parse(captions) if world is None else [world.graphs[number] for number in numbers]
 
     def _judged(self, negatives: list[Negative]) -> list[Negative]:
         """The same with the scores, perplexities and labels that were asked for and are still open."""

@@ -417,6 +417,9 @@ def steps_of(recipe: Recipe, batches: PairBatches) -> tuple[int, int]:
 def parts(data: CaptionSet, most: int | None = None) -> tuple[CaptionSet, CaptionSet | None]:
     """What is trained on, and what is evaluated on each epoch: at most so many pictures."""
     training = data.split("train") if data.splits else data  # with splits but no "train", all would be the test set too
+    if len(training) < 2:
+        what = f"{len(training)} image to train on, of which no other's caption is a negative"
+        raise ItmlabError(what, where=data.name, remedy="give more images")
     if "val" not in data.splits or most == 0:
         return training, None
     held_out = data.split("val")

@@ -74,7 +74,8 @@ class CrossEncoderTask(Task):
     def _loss(self, batch: Batch) -> BatchLoss:
         settings, weights, model = self.settings, self.settings.weights, self.model
         if self.done < settings.matching_begins:
-            weights = losses.LossWeights(0.0, weights.masked_language, 0.0, 0.0, 0.0)
+            told = 0.0 if model.aligned is not None else weights.masked_language  # apart alone, which takes no time
+            weights = losses.LossWeights(0.0, told, 0.0, 0.0, 0.0)
         captions, images, wanted = batch.caption_indices, batch.image_indices, weights.wanted
         part, whole = rank_slice(len(captions), self.accelerator), images
         # one number a step from the run's generator: however much the step draws, the next begins at the same place
@@ -240,9 +241,9 @@ def alignment_scores(
     gathered: Callable[[Tensor], Tensor] = lambda features: features,
 ) -> Float[Tensor, "image caption"]:
     """Cosines of the two sides of pairs read apart; `images` are rows of `regions`, features of all are `gathered`."""
-    tokenizer = model.tokenizer
-    framing = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}  # an unknown word is a word
-    words = captions.mask & ~torch.isin(captions.ids, torch.tensor(sorted(framing), device=captions.ids.device))
+    if model.aligned is not None:
+        return gathered(regions.aligned[images]) @ gathered(model.aligned_captions(*captions).pooled).T
+    words = model.word_mask(*captions)
     tokens = {"input_ids": captions.ids, "attention_mask": captions.mask, "word_mask": words}
     sides = images_apart(model, regions.take(images)).pooled, captions_apart(model, tokens).pooled
     return gathered(sides[0]) @ gathered(sides[1]).T

@@ -75,7 +75,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 
 def _wait_until_it_answers(server: subprocess.Popen, lab: Lab, log: Path) -> None:
-    for _ in range(240):
+    until = time.monotonic() + 300  # so long as a busy machine takes
+    while time.monotonic() < until:
         try:
             urllib.request.urlopen(f"http://127.0.0.1:{lab.port}/api/status?token={lab.token}", timeout=5).read()
             return
@@ -94,5 +95,7 @@ def page() -> Iterator:
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (pip install playwright)")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser.new_page(viewport={"width": 1500, "height": 1400})
+        page = browser.new_page(viewport={"width": 1500, "height": 1400})
+        page.set_default_timeout(180_000)  # milliseconds, also to open a page: on a busy machine 30 s are few
+        yield page
         browser.close()

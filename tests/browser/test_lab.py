@@ -1,6 +1,7 @@
 """A reader's first minute: open a notebook in JupyterLab, run it, move a slider, see the figure follow."""
 
 import os
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -32,6 +33,18 @@ from tests.studies.small_world import small_set
 data = small_set()
 model = models.build_model(models.DualEncoderConfig.tiny(), data.captions, seed=0).eval()
 maps.explore_attention({"one": model}, data)"""
+
+SLOW = """import time, ipywidgets, plotly.graph_objects as go
+from itmlab.studies.kit.explorer import Explorer
+steps, drawn = ipywidgets.IntSlider(0, 0, 40, description="steps"), []
+
+def draw():
+    drawn.append(steps.value)
+    time.sleep(2 * (len(drawn) > 1))
+    said = f"step {steps.value}, drawing {len(drawn)}"
+    return [go.Figure(go.Bar(y=[steps.value]), layout={"title": {"text": said}, "height": 300})]
+
+Explorer([steps], draw)"""
 
 
 def throttle(page, times: int) -> None:
@@ -127,3 +140,16 @@ def test_another_picture_brings_other_maps(page, lab: Lab) -> None:
     page.mouse.up()
     maps.get_by_text(lands).wait_for(timeout=30_000)
     screenshot(page, "attention_word")
+
+
+def test_a_slow_explorer_says_that_it_computes_and_what_was_superseded_is_never_drawn(page, lab: Lab) -> None:
+    """Thirty steps while a drawing takes two seconds: the kernel hears of few of them, and of the last."""
+    open_and_run(page, lab, "slow.ipynb", SLOW)
+    title, computing = page.locator(".js-plotly-plot .gtitle"), page.get_by_text("computing …")
+    title.get_by_text("step 0, drawing 1").wait_for(timeout=PATIENCE)
+    press(page, "steps", "ArrowRight", 30)
+    computing.wait_for(timeout=60_000)
+    screenshot(page, "slow_computing")
+    title.get_by_text(re.compile("step 30, ")).wait_for(timeout=PATIENCE)
+    computing.wait_for(state="hidden", timeout=60_000)
+    assert int(title.text_content().split()[-1]) <= 15

@@ -199,7 +199,7 @@ def test_all_that_is_wrong_in_the_files_is_told_at_once(tmp_path) -> None:
 
 def test_what_is_no_yardstick_is_refused(tmp_path) -> None:
     refused("no yardstick 'sugarcrep'.*did you mean sugarcrepe", read_yardstick, "sugarcrep", tmp_path)
-    refused("there is none of its files", read_yardstick, "valse", tmp_path)
+    refused("none of its files.*it has existence.json, plurals.json", read_yardstick, "valse", tmp_path)
     refused("no such file or folder", read_yardstick, "valse", tmp_path / "absent")
     (tmp_path / "existence.json").write_text("{}")
     refused("there are no items in it", read_yardstick, "valse", tmp_path)
@@ -227,7 +227,7 @@ def test_items_whose_pictures_are_not_at_hand_are_counted(sugarcrepe, tmp_path) 
     assert found.pictures.captions_of([found.number("000000222235.jpg")]) == [
         ["A cat sits on a plant.", "a dog and a boy "]
     ]
-    refused("none of its pictures is at hand", whole.with_pictures, sugarcrepe / "data")
+    refused("none of its pictures is at hand.*give --images.*jpg", whole.with_pictures, sugarcrepe / "data")
     refused("there is no such folder of pictures", whole.with_pictures, tmp_path / "absent")
     refused("none of its pictures is at hand", whole.with_pictures)
     (tmp_path / "coco" / "000000480021.jpg").write_bytes(b"no picture")

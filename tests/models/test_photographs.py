@@ -5,12 +5,13 @@ import os
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch.nn import functional
 
 from itmlab.data import load
@@ -176,27 +177,127 @@ def test_other_weights_in_its_place_are_refused(monkeypatch) -> None:
     refused("damaged", PhotoEncoder)
 
 
-@pytest.mark.parametrize("kind", ["ViT", "ResNet"])
-def test_a_local_folder_of_transformers_is_an_encoder_too(kind, tmp_path) -> None:
+TINY = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+VIT = TINY | {"intermediate_size": 16, "image_size": 32, "patch_size": 8}
+NETWORKS = {
+    "ViT": VIT,
+    "Dinov2": TINY | {"mlp_ratio": 1, "image_size": 42, "patch_size": 14},
+    "CLIPVision": VIT,
+    "ResNet": {"embedding_size": 8, "hidden_sizes": [8, 16], "depths": [1, 1], "layer_type": "basic"},
+    "ViTMAE": VIT,
+    "Bert": TINY | {"intermediate_size": 16, "vocab_size": 50},
+}
+
+
+def saved(kind: str, folder: Path) -> torch.nn.Module:
     import transformers
 
-    sizes = {
-        "ViT": {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16,
-                "image_size": 32, "patch_size": 8},
-        "ResNet": {"embedding_size": 8, "hidden_sizes": [8, 16], "depths": [1, 1], "layer_type": "basic"},
-    }  # fmt: skip
     torch.manual_seed(0)
-    model = getattr(transformers, f"{kind}Model")(getattr(transformers, f"{kind}Config")(**sizes[kind]))
-    model.save_pretrained(tmp_path / "net")
+    model = getattr(transformers, f"{kind}Model")(getattr(transformers, f"{kind}Config")(**NETWORKS[kind])).eval()
+    model.save_pretrained(folder)
+    return model
+
+
+@pytest.mark.parametrize(("kind", "grid"), [("ViT", 4), ("Dinov2", 3), ("CLIPVision", 4), ("ResNet", 28)])
+def test_a_local_folder_of_transformers_is_an_encoder_too(kind, grid, tmp_path) -> None:
+    model = saved(kind, tmp_path / "net")
     encoder = PhotoEncoder(str(tmp_path / "net"))
     found = encoder.regions(picture(0))
-    assert found.features.shape == (encoder.grid[0] * encoder.grid[1], 16) and encoder.dimension == 16
-    if kind == "ViT":  # patches without [CLS]
-        with torch.no_grad():
-            wanted = model.eval()(encoder.prepare([picture(0)])).last_hidden_state[0, 1:]
-        assert torch.equal(found.features, wanted.half())
+    assert encoder.grid == [grid, grid] and found.features.shape == (grid**2, 16) and encoder.dimension == 16
+    with torch.no_grad():
+        wanted = model(encoder.prepare([picture(0)])).last_hidden_state[0]
+    patches = wanted.flatten(1).T if kind == "ResNet" else wanted[1:]  # without [CLS]
+    assert torch.equal(found.features, patches.half())
     (tmp_path / "net" / "model.safetensors").write_bytes(b"nothing")
     refused("cannot be loaded", PhotoEncoder, str(tmp_path / "net"))
+
+
+def test_how_a_folder_prepares_pictures_is_part_of_what_features_are_kept_by(tmp_path) -> None:
+    saved("Dinov2", tmp_path)
+    plain = PhotoEncoder(str(tmp_path))
+    (tmp_path / "preprocessor_config.json").write_text('{"crop_size": {"height": 28, "width": 28}}')
+    other = PhotoEncoder(str(tmp_path))
+    assert (plain.grid, other.grid, other.prepare.size) == ([3, 3], [2, 2], 28) and plain.digest != other.digest
+
+
+def test_what_makes_no_grid_or_another_each_time_is_refused(tmp_path) -> None:
+    saved("Bert", tmp_path / "text")
+    refused("makes no grid of a picture", PhotoEncoder, str(tmp_path / "text"))
+    model = saved("ViTMAE", tmp_path / "random")  # leaves out three patches of four by chance
+    torch.nn.init.normal_(model.embeddings.position_embeddings)
+    model.save_pretrained(tmp_path / "random")
+    refused("otherwise each time", PhotoEncoder, str(tmp_path / "random"))
+
+
+class Permuted(torch.nn.Module):
+    """A network with its channels last, and a classifier, as Swin has."""
+
+    num_features = 5
+
+    def __init__(self, last: bool = True):
+        super().__init__()
+        self.features, self.last = torch.nn.Conv2d(3, 5, 8, stride=8), last
+        self.permute, self.head = torch.nn.Identity(), torch.nn.Sequential(torch.nn.Conv2d(5, 9, 1))
+
+    def forward_features(self, pixels):
+        maps = self.features(pixels)
+        return maps.permute(0, 2, 3, 1) if self.last else maps
+
+    def forward(self, pixels):
+        return self.head(self.permute(self.features(pixels)))
+
+
+def modules(model: torch.nn.Module) -> dict[str, SimpleNamespace]:
+    """What is read of timm and torchvision, which are no dependencies; both were tried by hand."""
+    prepared = {"mean": (0.5,) * 3, "std": (0.25,) * 3, "interpolation": "bicubic"}
+
+    def named(name, **given):
+        if name != "net":
+            raise ValueError(f"Unknown model {name}")
+        return model
+
+    told = SimpleNamespace(transforms=lambda: SimpleNamespace(crop_size=[32], **prepared))
+    found = {"net": told, "detector": SimpleNamespace(transforms=SimpleNamespace)}
+    weights = lambda name: SimpleNamespace(DEFAULT=found.get(name, told))  # noqa: E731
+    config = lambda _: {"input_size": (3, 32, 32), **prepared}  # noqa: E731
+    return {
+        "timm": SimpleNamespace(create_model=named, data=SimpleNamespace(resolve_model_data_config=config)),
+        "torchvision": SimpleNamespace(models=SimpleNamespace(get_model=named, get_model_weights=weights)),
+    }
+
+
+@pytest.mark.parametrize(("library", "last"), [("timm", True), ("timm", False), ("torchvision", True)])
+def test_networks_of_libraries_give_their_last_maps_channels_first(library, last, tmp_path, monkeypatch) -> None:
+    torch.manual_seed(0)
+    model, file = Permuted(last), tmp_path / "net.safetensors"
+    save_file(model.state_dict(), file)
+    monkeypatch.setattr(photographs, "find_spec", lambda name: True)
+    monkeypatch.setattr(photographs, "import_module", modules(model).__getitem__)
+    encoder = PhotoEncoder(f"{library}:net:{file}")
+    assert (encoder.grid, encoder.dimension) == ([4, 4], 5)
+    assert (encoder.prepare.size, encoder.prepare.std, encoder.prepare.interpolation) == (32, (0.25,) * 3, "bicubic")
+    with torch.no_grad():
+        wanted = model.features(encoder.prepare([picture(0)]))[0].flatten(1).T
+    assert torch.equal(encoder.regions(picture(0)).features, wanted.half())
+    refused("has no network 'nett'.*Unknown model", PhotoEncoder, f"{library}:nett:{file}")
+    if library == "torchvision":
+        refused("no network 'detector' of pictures' classes", PhotoEncoder, f"{library}:detector:{file}")
+    save_file({"features.weight": torch.zeros(5, 3, 8, 8)}, file)
+    refused(f"do not fit {library}'s net: missing: features.bias", PhotoEncoder, f"{library}:net:{file}")
+    file.write_bytes(b"nothing")
+    refused("not a safetensors file", PhotoEncoder, f"{library}:net:{file}")
+
+
+def test_a_library_made_for_another_torch_is_one_line(tmp_path, monkeypatch) -> None:
+    def fails(name):
+        raise RuntimeError("operator torchvision::nms does not exist\nand more")
+
+    save_file({}, tmp_path / "net.safetensors")
+    monkeypatch.setattr(photographs, "find_spec", lambda name: True)
+    monkeypatch.setattr(photographs, "import_module", fails)
+    refused(
+        r"timm cannot be imported \(operator.*exist\).*for torch", PhotoEncoder, f"timm:net:{tmp_path}/net.safetensors"
+    )
 
 
 def test_what_is_not_at_hand_is_one_line_and_no_download(tmp_path) -> None:
@@ -268,4 +369,4 @@ def test_recipes_for_photographs_read_them(tmp_path) -> None:
     ):
         assert (first.model, first.data, first.optimiser) == (second.model, second.data, second.optimiser)
     with pytest.raises(ItmlabError, match="photo_encoder"):
-        recipes.get("tags+photos").replace(model__visual="patches")
+        recipes.get("tags+photos").replace(model__visual="patches", model__aligned=None)

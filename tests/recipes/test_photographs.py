@@ -7,11 +7,14 @@ from PIL import Image
 
 from itmlab import recipes
 from itmlab.data.captionset import CaptionSet
-from itmlab.errors import ItmlabError
 from itmlab.metrics.wordnet import wordnet
+from itmlab.models import build_cross_encoder
 from itmlab.models.photographs import EFFICIENTNET, with_photo_features
 from itmlab.recipes.photographs import COMPARED, CROSS, DUAL, PARTS, PHOTOS
+from itmlab.runs.run import Run
 from itmlab.training import train
+from tests.refusals import refused
+from tests.training.test_resume import same_bytes
 
 CAPTIONS = ("a dog runs on the green grass", "two men ride a horse near the water", "a girl in a red dress jumps",
             "a cat sleeps on a bench")  # fmt: skip
@@ -66,5 +69,35 @@ def test_each_takes_steps(name, data, tmp_path) -> None:
 
 
 def test_a_photo_encoder_and_patches_do_not_go_together() -> None:
-    with pytest.raises(ItmlabError, match="photo_encoder"):
-        recipes.get("tags+photos").replace(model__visual="patches")
+    refused("photo_encoder", recipes.get("tags+photos").replace, model__aligned=None, model__visual="patches")
+
+
+def test_an_aligned_start_is_the_linear_dual_encoder_of_the_same_regions() -> None:
+    for changes in ({"kind": "scan_t2i"}, {"word_vectors": None}, {"boxes": True}, {"region_dimension": 5}):
+        fields = {f"model__aligned__{name}": value for name, value in changes.items()}
+        refused("an aligned start", recipes.get("tags+photos").replace, **fields)
+
+
+def test_matching_begins_as_the_aligned_dual_encoders_cosine(data) -> None:
+    recipe = recipes.get("tags+photos").replace(model__hidden=16, model__intermediate=16, model__aligned__dimension=8)
+    model = build_cross_encoder(recipe.model, data.captions, seed=0).eval()
+    images, captions = model.prepare_images(list(data.regions)), model.prepare_captions(data.captions)
+    with torch.no_grad():
+        cosines = model.aligned.similarity(model.aligned.encode_images(images), model.aligned.encode_captions(captions))
+        begun, seen = model.similarity(images, captions), model.embed_regions(**images)
+        torch.testing.assert_close(begun, 10 * cosines, rtol=1e-4, atol=1e-5)
+        torch.nn.init.normal_(model.heads.itm.weight)  # then what is read together has its say
+        alone = model(captions["input_ids"], captions["attention_mask"], seen).itm
+    later = model.similarity(images, captions)
+    torch.testing.assert_close(alone, later.diagonal(), rtol=1e-4, atol=1e-4)
+    assert (later - begun).abs().max() > 0.1
+
+
+def test_cosines_are_learnt_alone_before_matching_begins(data, tmp_path) -> None:
+    changes = {"data__batch_size": 8, "data__steps": 4, "tags__matching_begins": 0.5, "model__hidden": 16}
+    recipe = recipes.get("uniter+photos").replace(**changes, model__aligned__dimension=8)
+    once = train(recipe, data, tmp_path / "once", progress=False)
+    for steps in (1, 2, 3):
+        train(recipe, data, tmp_path / "often", max_steps=steps, progress=False)
+        assert bool(Run(tmp_path / "often").model.heads.itm.weight.any()) == (steps == 3)
+    assert same_bytes(train(recipe, data, tmp_path / "often", progress=False), once)

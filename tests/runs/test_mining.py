@@ -17,6 +17,7 @@ from itmlab.data.pictures import Pictures
 from itmlab.runs import mining, search
 from itmlab.runs.mining import Mined, mine
 from itmlab.samplers.fne import posterior
+from itmlab.synthesis import export
 from itmlab.synthesis.read import read_negatives
 from tests.refusals import refused
 
@@ -203,6 +204,17 @@ def test_the_truth_is_counted_and_everything_written_is_read_back(tmp_path) -> N
         assert [one.score for one in negatives] == pytest.approx(mined.captions.scores[image].tolist())
     table = mined.write(tmp_path / "mined.parquet", format="sentence-transformers", anchors="captions", number=4)
     assert (table.rows, table.left_out) == (120, 0)
+
+
+def test_nothing_is_parsed_to_write_them_and_what_another_encoder_mined_goes(tmp_path, monkeypatch) -> None:
+    data, features = made(list(range(9)), list(range(18)))
+    monkeypatch.setattr(export, "parse", lambda captions: pytest.fail("captions were parsed"))
+    for encoder in (features, (features[0].flip(0), features[1])):
+        mined = mine(encoder, data)
+        read = read_negatives(mined.write(tmp_path / "mined.jsonl").path).of(data)
+        assert [[one.sentence for one in row] for row in read] == mined._sentences
+    (tmp_path / "notes.jsonl").write_text("mine\n")
+    refused("itmlab did not write this file", mined.write, tmp_path / "notes.jsonl")
 
 
 def test_a_model_with_features_and_one_that_scores_pairs_are_both_encoders(tmp_path) -> None:

@@ -132,6 +132,19 @@ def test_boxes_lie_on_the_things_they_name(pictures):
     assert texts == ["<b>&lt;dog&gt;</b>", "<b>road</b>", "a dog", "a &amp; b"]
 
 
+def test_no_name_covers_another_or_leaves_the_picture(pictures):
+    names, boxes = (
+        ["sky", "boy", "hat", "backpack"],
+        [[0, 0, 32, 32], [20, 12, 30, 30], [21, 12, 29, 14], [28, 12, 32, 20]],
+    )
+    figure = draw_scene(pictures[0], names, np.array(boxes), np.zeros((4, 32, 32), dtype=bool), title="t")
+    right = figure.layout.images[1]
+    placed = [(one.x, one.y, text_width(name, 12)) for one, name in zip(figure.layout.annotations, names, strict=True)]
+    assert all(x + width <= right.x + right.sizex for x, _, width in placed)
+    for at, (x, y, width) in enumerate(placed):
+        assert all(abs(y - b) > 20 or x + width <= a or a + w <= x for a, b, w in placed[:at])
+
+
 def test_a_wide_picture_is_centred(pictures):
     wide = pictures[4].resize((64, 32))
     figure = draw_scene(wide, ["all"], np.array([[0, 0, 64, 32]]), np.ones((1, 32, 64), dtype=bool), title="t")

@@ -113,6 +113,11 @@ def test_splits_without_train_are_refused_rather_than_all_trained_on(data, tmp_p
         train(micro(), data.split("test"), tmp_path / "run", progress=False)
 
 
+def test_one_image_has_no_negative_and_is_refused(data, tmp_path):
+    with pytest.raises(ItmlabError, match=r"1 image to train on.* give more images"):
+        train(micro(), data.split("train").select([0]), tmp_path / "run", progress=False)
+
+
 @pytest.mark.parametrize("steps", [0, -5])
 def test_no_steps_are_refused(steps, data, tmp_path):
     with pytest.raises(ItmlabError, match=f"max_steps is {steps}, wanted 1 or more"):

@@ -112,6 +112,8 @@ def fresh(kind: type[nn.Module], config: Any, captions: "Vocabulary", seed: int 
     if getattr(config, "word_vectors", None):
         text = model.captions.embedding if hasattr(model, "captions") else getattr(model, "tower", model).text.words
         begin_with_word_vectors(text, tokenizer)
+        if getattr(config, "aligned", None) and hasattr(model, "aligned"):
+            begin_with_word_vectors(model.aligned.captions.embedding, tokenizer)
     return model
 
 

@@ -70,7 +70,8 @@ def word_vocabulary(captions: Iterable[str], vocabulary_size: int) -> "PreTraine
     split = caption_splitter()
     counts = Counter(word for caption in captions for word in split(caption))
     known = known_words()
-    longer = {word: count for word, count in counts.items() if word.isalpha() and len(word) > LONGER_THAN}
+    letters = {word: count for word, count in counts.items() if word.isalpha()}
+    longer = {word: count for word, count in letters.items() if len(word) > LONGER_THAN or not word.isascii()}
     share = sum(count for word, count in longer.items() if word in known) / max(sum(longer.values()), 1)
     if longer and share < KNOWN_SHARE:
         what = f"the vectors know {share:.0%} of the captions' words: is their language English?"

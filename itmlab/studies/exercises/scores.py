@@ -291,3 +291,19 @@ def a_margin_by_hand(answer: tuple[float, float]) -> str:
     return (
         f"a margin of {float(margin[0]):.2f}, a loss of {float(loss):.2f}; with a fixed margin of 0.2 it would be 0.05"
     )
+
+
+@exercise("15.1")
+def what_adam_holds(answer: tuple[float, float]) -> str:
+    """Four numbers a weight: itself, its gradient, Adam's mean and Adam's mean of squares. A copy is one more."""
+    near(answer[0], 4 * 4 * 100e6 / 1e9, 0.01, "what is trained")
+    near(answer[1], 5 * 4 * 100e6 / 1e9, 0.01, "all with the copy")
+    return "what autograd keeps for the backward pass comes on top, and grows with the batch"
+
+
+@exercise("15.2")
+def a_shared_batch(answer: tuple[int, int]) -> str:
+    """The pictures are divided; the features are gathered before negatives are chosen."""
+    near(answer[0], 64 / 4, 0, "the number of pictures that a GPU encodes")
+    near(answer[1], 64 - 1, 0, "the number of other captions")
+    return "so the number of GPUs changes the speed and not the set of negatives"

@@ -3,7 +3,9 @@
 import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
-    "analysis": "Curves GainByDensity Judgement Study curves gain_by_density judge negatives_taken study",
+    "analysis": (
+        "Curves GainByDensity Judgement Study curves gain_by_density judge negatives_taken posterior_quality study"
+    ),
     "explorer": "explore_false_negatives",
     "figures": (
         "draw_by_truth draw_false_negative_probability draw_gain_by_density draw_negative_captions "

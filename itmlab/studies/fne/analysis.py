@@ -231,6 +231,41 @@ def negatives_taken(
     return shares
 
 
+# Does the posterior find false negatives, and do its numbers mean what they say?
+
+
+def posterior_quality(study: Study, *, prior: float = 1e-4, bins: int = 15) -> dict[str, dict[str, float]]:
+    """How well "posterior" and "similarity" tell the true from the false among pairs that are not annotated.
+
+    Of each the area under the ROC curve ("auc") and the average precision ("precision"), and as probabilities, for
+    which similarities are cut to 0 to 1, the Brier score ("brier") and the expected calibration error over `bins` of
+    equally many pairs ("calibration"). Undecided pairs do not count. ItmlabError: no world, or only one answer.
+    """
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    if study.truth is None:
+        raise ItmlabError("no world knows what is true here", where=study.data.name, remedy="use the data set scenes")
+    pairs, truth = study.unannotated()
+    true, scores = truth.numpy(), study.scores[tuple(pairs.T)].double()
+    if not 0 < true.sum() < len(true):
+        raise ItmlabError(
+            "all pairs that are not annotated are alike", where=study.data.name, remedy="take more images"
+        )
+    found = {"posterior": posterior(scores, study.sampler.statistics, prior=prior), "similarity": scores}
+    quality = {}
+    for name, values in found.items():
+        ranked, probability = values.numpy(), values.clamp(0, 1).numpy()
+        parts = np.array_split(np.argsort(probability, kind="stable"), bins)
+        gaps = [len(part) * abs(probability[part].mean() - true[part].mean()) for part in parts]
+        quality[name] = {
+            "auc": float(roc_auc_score(true, ranked)),
+            "precision": float(average_precision_score(true, ranked)),
+            "brier": float(np.mean((probability - true) ** 2)),
+            "calibration": float(sum(gaps) / len(true)),
+        }
+    return quality
+
+
 # Where elimination helps: the gain over another sampler against how dense false negatives are and how many are seen.
 
 

@@ -15,7 +15,7 @@ from plotly.subplots import make_subplots
 from ..kit import theme
 from ..kit.bars import Dot, Row, interval_rows
 from ..kit.canvas import Canvas, data_uri, draw_gallery
-from ..kit.theme import colour, label, styled, translucent
+from ..kit.theme import colour, fitted, label, styled, translucent
 
 if TYPE_CHECKING:
     from ...training.comparison import Comparison
@@ -173,7 +173,7 @@ def _crossing(curves: "Curves", level: float, otherwise: float) -> float:
 
 # The negatives of one anchor, each with its probability of being false and the world's truth label (FNE, Fig. 6).
 
-ROW = 56  # pixels a negative takes
+ROW, LINES = 56, 8  # pixels that a negative takes at least, lines that a caption takes at most
 
 
 def draw_negative_captions(
@@ -199,20 +199,24 @@ def draw_negative_captions(
     canvas.words("<b>its own captions</b>", side, anchor + 10, size=13, colour=theme.MUTED)
     below = anchor + 32
     for caption in own_captions:
-        text = label(caption, width=38, lines=3)
+        text = fitted(caption, 13, anchor, lines=LINES)
         canvas.words(text, side, below, size=13)
         below += 18 * (text.count("<br>") + 1) + 6
-    left, bar, right = side + anchor + 30, theme.WIDTH - side - 290, theme.WIDTH - side
+    left, right = side + anchor + 30, theme.WIDTH - side
+    bar = right - (180 if truth_labels is None and weights is None else 290)
     canvas.words("negative", left + 10, 0, size=13, colour=theme.MUTED)
     canvas.words("false-negative probability", bar, 0, size=13, colour=theme.MUTED)
     if truth_labels is not None:
         canvas.words("the world says", right, 0, size=13, colour=theme.MUTED, across="right")
+    top = 26
     for index, caption in enumerate(captions):
-        top, middle = 26 + ROW * index, 26 + ROW * index + (ROW - 6) / 2
+        text = fitted(caption, 13, bar - left - 24, lines=LINES)
+        row = max(ROW, 18 * (text.count("<br>") + 1) + 20)
+        middle = top + (row - 6) / 2
         taken = drawn is not None and drawn[index] > 0
         rim = {"color": theme.INK if taken else theme.RULE, "width": 2 if taken else 1}
-        canvas.rectangle(left, top, right + 6 - left, ROW - 6, fillcolor=theme.PANEL, line=rim, layer="below")
-        canvas.words(label(caption, width=51, lines=2), left + 10, middle, size=13, down="middle")
+        canvas.rectangle(left, top, right + 6 - left, row - 6, fillcolor=theme.PANEL, line=rim, layer="below")
+        canvas.words(text, left + 10, middle, size=13, down="middle")
         _bar(canvas, float(posteriors[index]), bar, middle - (7 if weights is not None else 0), 120)
         if weights is not None:
             note = f"weight {weights[index]:.2f}" + (f" · <b>drawn {drawn[index]} ×</b>" if taken else "")
@@ -220,7 +224,8 @@ def draw_negative_captions(
         if truth_labels is not None:
             shade, said = theme.TRUTH_LABELS[int(truth_labels[index])]
             canvas.words(f"<b>{said}</b>", right, middle, size=13, colour=shade, across="right", down="middle")
-    return canvas.figure(title, subtitle, height=max(ROW * len(captions) + 34, below + 8))
+        top += row
+    return canvas.figure(title, subtitle, height=max(top + 8, below + 8))
 
 
 def draw_negative_pictures(
@@ -237,7 +242,7 @@ def draw_negative_pictures(
     """Negative pictures of an anchor caption in the order given, framed in the colour of the world's truth label."""
     notes = []
     for index, posterior in enumerate(posteriors):
-        lines = [f"FN probability {percent(float(posterior))}"]
+        lines = [f"false negative: {percent(float(posterior))}"]
         if weights is not None:
             times = f", {drawn[index]}× drawn" if drawn is not None and drawn[index] else ""
             lines.append(f"weight {weights[index]:.2f}{times}")

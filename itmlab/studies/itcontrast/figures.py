@@ -12,10 +12,12 @@ from numpy import ndarray
 from PIL import Image
 from plotly.subplots import make_subplots
 
+from ...errors import ItmlabError
 from ..kit import theme
 from ..kit.canvas import Canvas, data_uri
 from ..kit.theme import colour, label, shortened, styled, translucent
-from .memory import Attribution, ReadOut
+from .memory import Attribution, ReadOut, SynthesisBatch
+from .sweeps import Terms
 
 # One anchor's kernel associative memories: a map of its clusters and what they recall, and the same in rows.
 
@@ -85,8 +87,8 @@ def _map(figure: go.Figure, read_out: ReadOut, names: Sequence[str], match: int 
     star = {"size": 19, "symbol": "star", "color": theme.INK, "line": {"color": theme.PAPER, "width": 1.5}}
     _points(figure, np.zeros((1, 2)), 1, marker=star, hovertemplate="the anchor<extra></extra>")
     hidden = {"visible": False, "range": [-extent, extent], "automargin": False}
-    figure.update_xaxes(**hidden, col=1, constrain="domain")
-    figure.update_yaxes(**hidden, col=1, scaleanchor="x", constrain="domain")
+    figure.update_xaxes(**hidden, row=1, col=1, constrain="domain")
+    figure.update_yaxes(**hidden, row=1, col=1, scaleanchor="x", constrain="domain")
 
 
 def _rings(read_out: ReadOut) -> tuple[list[dict], list[dict]]:
@@ -111,8 +113,8 @@ def _strips(figure: go.Figure, read_out: ReadOut, names: Sequence[str], order: S
     diamonds = np.stack([hardness[order], np.arange(len(order), dtype=float)], axis=1)
     _points(figure, diamonds, 2, **_synthetic(read_out, order))
     low = float(np.nanmin(np.concatenate([score[shown], hardness, [0.0]])))
-    figure.update_xaxes(title="cosine with the anchor", range=[low - 0.06, 1.02], showgrid=True, col=2)
-    figure.update_yaxes(range=[len(order) - 0.45, -0.75], showgrid=False, showticklabels=False, col=2)
+    figure.update_xaxes(title="cosine with the anchor", range=[low - 0.06, 1.02], showgrid=True, row=1, col=2)
+    figure.update_yaxes(range=[len(order) - 0.45, -0.75], showgrid=False, showticklabels=False, row=1, col=2)
 
 
 def _shown(read_out: ReadOut) -> Int[ndarray, "prototype"]:
@@ -184,6 +186,104 @@ def _digits(*columns: Float[ndarray, "point"]) -> list[list[str]]:
     return [[f"{value:.3f}".replace("-", "−") for value in column] for column in columns]
 
 
+# From a batch to a loss (Figure 1): features, an anchor's clusters, what their memories recall, InfoCMR's denominator.
+
+PANELS = {  # axis -> left, right, lower and upper end on the paper, what it shows, and how
+    "x3": (0.03, 0.40, 0.55, 1.0, "1 · encode", "cosines of the batch, an anchor a row"),
+    "x": (0.56, 1.0, 0.53, 1.0, "2 · cluster", "k-means of its negatives; nearer the middle, harder"),
+    "x2": (0.10, 0.44, 0.0, 0.38, "3 · recall", "a memory a cluster, Eqs. 2–5: what it makes (diamonds)"),
+    "x4": (0.70, 0.97, 0.0, 0.34, "4 · contrast", "InfoCMR, Eq. 7: who is in the denominator"),
+}
+ARROWS = (
+    (0.505, 0.775, -42, 0),
+    (0.475, 0.445, 48, -34),
+    (0.515, 0.24, -38, 0),
+)  # from panel to panel: end, and pixels
+PICTURED = 0.62  # radians: the side of the anchor's picture on the map
+
+
+def draw_itcontrast(
+    batch: SynthesisBatch, read_out: ReadOut, terms: Terms, *, title: str, subtitle: str = ""
+) -> go.Figure:
+    """One anchor picture's way through ITContrast, a panel a step, all of the same batch.
+
+    The cosines of all pairs, the anchor's row framed; its negatives by cluster on the map of `draw_kernel_memory`, and
+    in rows with the synthetic negative of each cluster beside the real ones; the share of each kind of term in the
+    denominator, and the loss. ItmlabError: captions as anchors.
+    """
+    if batch.direction != "image":
+        raise ItmlabError("the anchor of this figure is a picture", remedy='synthesis_batch(…, direction="image")')
+    figure, anchor = make_subplots(2, 2), read_out.anchor
+    names = [batch.candidate_name(index) for index in range(len(batch.captions))]
+    hardness = np.nan_to_num(read_out.hardness.numpy(), nan=-2.0)
+    order = [int(cluster) for cluster in np.argsort(-hardness, kind="stable")]
+    _map(figure, read_out, names, anchor)
+    _strips(figure, read_out, names, order)
+    for name, marker in LEGEND.items():
+        figure.add_scatter(x=[None], y=[None], mode="markers", name=name, marker=marker, showlegend=True, row=1, col=1)
+    cosines = {"colorscale": [(0, theme.PAPER), (1, theme.BLUE)], "zmin": 0, "zmax": 1, "showscale": False}
+    hover = "picture %{y}, caption %{x}: cosine %{z:.2f}<extra></extra>"
+    figure.add_heatmap(z=batch.scores.numpy(), **cosines, hovertemplate=hover, row=2, col=1)
+    loss = _denominator(figure, terms)
+    figure = styled(figure, title, subtitle, height=760)
+    count = len(names)
+    bare = {"showticklabels": False, "ticks": "", "showline": False, "range": [-0.5, count - 0.5]}
+    figure.update_layout(xaxis3={**bare, "title": f"{count} captions"}, yaxis3={**bare, "title": f"{count} pictures"})
+    figure.update_layout(yaxis3_range=[count - 0.5, -0.5], yaxis3_showgrid=False)
+    shapes, notes = _rings(read_out)
+    line, note = _match_line(float(read_out.score[anchor]), len(order))
+    frame = {"x0": -0.5, "x1": count - 0.5, "y0": anchor - 0.5, "y1": anchor + 0.5, "xref": "x3", "yref": "y3"}
+    shapes += [line, {"type": "rect", **frame, "line": {"color": theme.VERMILION, "width": 2}}]
+    notes += [note, *_rows(read_out, order), *_steps(figure, terms.temperature, loss)]
+    picture = {"source": data_uri(batch.data.images[int(batch.images[anchor])]), "xref": "x", "yref": "y"}
+    picture |= {"x": 0, "y": 0, "sizex": PICTURED, "sizey": PICTURED, "xanchor": "center", "yanchor": "middle"}
+    margin = {"l": 30, "r": 24, "t": figure.layout.margin.t + 52, "b": 56}
+    figure.update_layout(shapes=shapes, annotations=notes, images=[picture], margin=margin)
+    return figure.update_layout(width=theme.WIDTH, legend_y=1.1, bargap=0.3)
+
+
+def _denominator(figure: go.Figure, terms: Terms) -> float:
+    """Bars of what each kind of term has of the denominator; returns the loss, −log of the match's share."""
+    kinds = list(dict.fromkeys(("match", *terms.kind)))
+    shares = {kind: [s for s, of in zip(terms.share, terms.kind, strict=True) if of == kind] for kind in kinds}
+    values = [100 * float(sum(shares[kind])) for kind in kinds]
+    shades = {"match": theme.BLUE, "synthetic negatives": theme.VERMILION, "Gaussian noise": theme.SKY}
+    figure.add_bar(
+        x=values,
+        y=[f"{label(kind).replace(' of the ', '<br>of the ')} ({len(shares[kind])})" for kind in kinds],
+        orientation="h",
+        marker_color=[shades.get(kind, theme.GREY) for kind in kinds],
+        text=[f"{value:.1f} %" for value in values],
+        textposition="outside",
+        cliponaxis=False,
+        hovertemplate="%{x:.2f} %<extra></extra>",
+        showlegend=False,
+        row=2,
+        col=2,
+    )
+    figure.update_xaxes(title="share, %", range=[0, 1.25 * max(values)], nticks=5, row=2, col=2)
+    figure.update_yaxes(autorange="reversed", showgrid=False, row=2, col=2)
+    return -float(np.log(sum(shares["match"])))
+
+
+def _steps(figure: go.Figure, temperature: float, loss: float) -> list[dict]:
+    """Every panel in its place with its name, the arrows between them, and what comes out."""
+    paper = {"xref": "paper", "yref": "paper", "showarrow": False, "xanchor": "left"}
+    notes = []
+    for axis, (left, right, low, high, name, said) in PANELS.items():
+        figure.layout[f"xaxis{axis[1:]}"].domain = (left, right)
+        figure.layout[f"yaxis{axis[1:]}"].domain = (low, high)
+        at = 0.0 if left < 0.5 else 0.54
+        notes.append({"text": f"<b>{name}</b>", "x": at, "y": high, **paper, "yshift": 44, "font_size": 15})
+        notes.append(
+            {"text": said, "x": at, "y": high, **paper, "yshift": 24, "font": {"size": 12, "color": theme.MUTED}}
+        )
+    result = f"−log(share of the match) = <b>{loss:.2f}</b>, at τ = {temperature:g}"
+    notes.append({"text": result, "x": 0.54, "y": 0.34, **paper, "yshift": 4})
+    look = {"text": "", "showarrow": True, "arrowhead": 2, "arrowwidth": 3, "arrowcolor": theme.GREY}
+    return notes + [{**paper, **look, "x": x, "y": y, "ax": ax, "ay": ay} for x, y, ax, ay in ARROWS]
+
+
 # What synthetic negatives are made of: a row each, with the pictures or captions whose features it holds most of.
 
 PROTOTYPES_ROW, SIDE, PICTURE = 78, 16, 60  # pixels
@@ -208,16 +308,16 @@ def draw_prototypes(
     if anchor is not None:
         canvas.picture(data_uri(anchor), SIDE, 24, 150, 150)
         left += 174
-    first = left + 118
+    first, tall = left + 118, PROTOTYPES_ROW + 14 * (len(candidates) > 0 and isinstance(candidates[0], str))
     room = (theme.WIDTH - SIDE - first) / columns
     canvas.words("cosine", left + 36, 0, size=13, colour=theme.MUTED)
     canvas.words("its heaviest prototypes, with their kernel weights", first, 0, size=13, colour=theme.MUTED)
     for row, one in enumerate(made):
-        top = 24 + PROTOTYPES_ROW * row
-        middle = top + (PROTOTYPES_ROW - 8) / 2
+        top = 24 + tall * row
+        middle = top + (tall - 8) / 2
         box = {"fillcolor": theme.PANEL, "line": {"color": theme.RULE, "width": 1}, "layer": "below"}
-        canvas.rectangle(left, top, theme.WIDTH - SIDE - left, PROTOTYPES_ROW - 8, **box)
-        canvas.rectangle(left, top, 8, PROTOTYPES_ROW - 8, fillcolor=colour(one.cluster % 8), line={"width": 0})
+        canvas.rectangle(left, top, theme.WIDTH - SIDE - left, tall - 8, **box)
+        canvas.rectangle(left, top, 8, tall - 8, fillcolor=colour(one.cluster % 8), line={"width": 0})
         beyond = match is not None and one.hardness > match
         cosine = f"{one.hardness:.2f}".replace("-", "−")
         canvas.words(f"<b>{cosine}</b>", left + 36, middle - (9 if beyond else 0), size=17, down="middle")
@@ -226,7 +326,7 @@ def draw_prototypes(
         for column, index in enumerate(one.prototypes[:columns]):
             truth_label = None if one.truth_labels is None else int(one.truth_labels[column])
             _cell(canvas, candidates[index], one.weights[column], truth_label, first + column * room, top, room)
-    height = max(24 + PROTOTYPES_ROW * len(made), 190 if anchor is not None else 60) + 8
+    height = max(24 + tall * len(made), 190 if anchor is not None else 60) + 8
     return canvas.figure(title, subtitle, height=height)
 
 
@@ -236,12 +336,12 @@ def _cell(
     """One prototype: its picture or caption, its weight as a bar and in percent, and the truth label."""
     left, width = x, room - 14
     if isinstance(shown, str):
-        lines = label(shown, width=max(int(width / 6.6), 8), lines=2)
+        lines = label(shown, width=max(int(width / 6.6), 8), lines=3)
         canvas.words(lines, left, top + 7, size=12)
     else:
         canvas.picture(data_uri(shown, largest=160), left, top + 5, PICTURE, PICTURE)
         left, width = left + PICTURE + 8, width - PICTURE - 8
-    y = top + PROTOTYPES_ROW - 22 if isinstance(shown, str) else top + 22
+    y = top + PROTOTYPES_ROW - 8 if isinstance(shown, str) else top + 22
     bar = 0.36 * width
     for length, shade in ((bar, theme.RULE), (bar * weight, theme.INK)):
         canvas.rectangle(left, y - 4, length, 8, fillcolor=shade, line={"width": 0})

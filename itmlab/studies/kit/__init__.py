@@ -4,8 +4,8 @@ import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
     "bars": (
-        "draw_calibration draw_comparison draw_false_negative_shares draw_gains draw_oracles draw_recall_bars "
-        "draw_roc draw_training_curves"
+        "Dot draw_calibration draw_comparison draw_curves draw_false_negative_shares draw_gains draw_oracles "
+        "draw_recall_bars draw_roc draw_training_curves interval_rows"
     ),
     "canvas": "draw_captioned draw_gallery",
     "explorer": "Explorer",

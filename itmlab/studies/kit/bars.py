@@ -347,7 +347,37 @@ def _log_odds(probability: Float[ndarray, "*any"]) -> Float[ndarray, "*any"]:
     return np.log(probability / (1 - probability))
 
 
-# How training went: loss and recall over the epochs, several recipes in one picture, seeds as a band.
+# How something went: curves over epochs or steps in panels side by side, seeds as a band; a training's loss and recall.
+
+
+def draw_curves(
+    panels: Mapping[str, Mapping[str, Float[ndarray, "seed point"]]],
+    x: Sequence[float] | None = None,
+    *,
+    title: str,
+    subtitle: str = "",
+    axis: str = "epoch",
+    wide: Sequence[str] = (),
+) -> go.Figure:
+    """A panel each with its curves over `x` (1, 2, … unless given): the mean over seeds, lowest to highest shaded.
+
+    A name has one colour in all panels. `wide` are drawn broad, so that what coincides with them is seen on them.
+    """
+    figure = make_subplots(1, len(panels), subplot_titles=list(map(label, panels)), horizontal_spacing=0.11)
+    names = list(dict.fromkeys(name for curves in panels.values() for name in curves))
+    listed: set[str] = set()
+    for column, curves in enumerate(panels.values(), start=1):
+        for name, values in curves.items():
+            drawn = np.atleast_2d(values)
+            along = np.arange(1, drawn.shape[1] + 1) if x is None else np.asarray(x)
+            look = {"showlegend": name not in listed, "line": {"color": colour(names.index(name))}}
+            look["line"]["width"] = 9 if name in wide else 3
+            _curve(figure, name, along, drawn, column, axis, **look)
+            listed.add(name)
+    figure.update_xaxes(title=axis, dtick=None, rangemode="tozero")
+    figure.update_yaxes(rangemode="tozero")
+    figure = styled(figure, title, subtitle, height=460)
+    return figure.update_layout(legend_y=1.1, margin_t=figure.layout.margin.t + 26)  # the panels' names need room
 
 
 def draw_training_curves(
@@ -362,27 +392,26 @@ def draw_training_curves(
 
     Both are by recipe, under the same names; the number of epochs may differ between recipes.
     """
-    titles = "training loss", f"validation {label(measure)}"
-    figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.11)
-    for column, curves in enumerate((loss, recall), start=1):
-        for index, (name, values) in enumerate(curves.items()):
-            _curve(figure, name, np.atleast_2d(values), colour(index), column)
-    figure.update_xaxes(title="epoch", dtick=None, rangemode="tozero")
-    figure.update_yaxes(title=label(measure), rangemode="tozero", col=2)
-    figure.update_yaxes(title="loss", col=1)
-    figure = styled(figure, title, subtitle, height=460)
-    return figure.update_layout(legend_y=1.1, margin_t=figure.layout.margin.t + 26)  # the panels' names need room
+    figure = draw_curves({"training loss": loss, f"validation {measure}": recall}, title=title, subtitle=subtitle)
+    figure.update_yaxes(title=label(measure), col=2)
+    return figure.update_yaxes(title="loss", rangemode="normal", col=1)
 
 
-def _curve(figure: go.Figure, name: str, values: Float[ndarray, "seed epoch"], shade: str, column: int) -> None:
-    epochs = np.arange(1, values.shape[1] + 1)
+def _curve(
+    figure: go.Figure,
+    name: str,
+    x: Float[ndarray, "point"],
+    values: Float[ndarray, "seed point"],
+    column: int,
+    axis: str,
+    **look: Any,
+) -> None:
     shared = {"legendgroup": name, "row": 1, "col": column}
     if len(values) > 1:  # there along the highest, back along the lowest
-        across = np.concatenate([epochs, epochs[::-1]])
+        across = np.concatenate([x, x[::-1]])
         up = np.concatenate([values.max(axis=0), values.min(axis=0)[::-1]])
-        band = {"fill": "toself", "fillcolor": translucent(shade, 0.18), "line": {"width": 0}}
-        figure.add_scatter(x=across, y=up, **band, hoverinfo="skip", showlegend=False, **shared)
-    look = {"mode": "lines+markers", "line": {"color": shade, "width": 3}, "marker": {"size": 6}}
-    hover = f"{label(name)}: %{{y:.4g}} after epoch %{{x}}<extra></extra>"
-    named = {"name": label(name), "showlegend": column == 1, "hovertemplate": hover}
-    figure.add_scatter(x=epochs, y=values.mean(axis=0), **named, **look, **shared)
+        band = {"fill": "toself", "fillcolor": translucent(look["line"]["color"], 0.18), "line": {"width": 0}}
+        figure.add_scatter(x=across, y=up, mode="lines", **band, hoverinfo="skip", showlegend=False, **shared)
+    hover = f"{label(name)}: %{{y:.4g}} after {axis} %{{x}}<extra></extra>"
+    look |= {"mode": "lines+markers", "marker": {"size": 6}, "name": label(name), "hovertemplate": hover}
+    figure.add_scatter(x=x, y=values.mean(axis=0), **look, **shared)

@@ -42,9 +42,28 @@ def label(text: str, *, width: int | None = None, lines: int | None = None) -> s
     >>> label("a <b> dog", width=6)
     'a &lt;b&gt;<br>dog'
     """
+    return "<br>".join(map(_literal, _parts(text, width, lines)))
+
+
+def _parts(text: str, width: int | None, lines: int | None) -> list[str]:
     plain = "".join(character if character.isprintable() else " " for character in text)
-    parts = [plain] if width is None else textwrap.wrap(plain, width, max_lines=lines, placeholder=" …")
-    return "<br>".join(map(_literal, parts))
+    if width is None:
+        return [plain]
+    held = re.sub(r" (?=[.,;:!?]( |$))", "\N{NO-BREAK SPACE}", plain)  # a full stop after a blank begins no line
+    parts = textwrap.wrap(held, width, max_lines=lines, placeholder=" …")
+    return [part.replace("\N{NO-BREAK SPACE}", " ").strip() for part in parts]
+
+
+def fitted(text: str, size: float, room: float, *, lines: int | None = None) -> str:
+    """`label(text)` wrapped into lines of at most `room` pixels each at `size`.
+
+    >>> fitted("a dog on the sand .", 10, 50)
+    'a dog on<br>the sand .'
+    """
+    width = max(int(room / (0.42 * size)), 1)  # letters, narrow ones
+    while width > 1 and any(text_width(part, size) > room for part in _parts(text, width, lines)):
+        width -= 1
+    return label(text, width=width, lines=lines)
 
 
 def _literal(text: str) -> str:

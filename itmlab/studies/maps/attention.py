@@ -24,7 +24,9 @@ from ...metrics.statistics import bootstrap
 from ...models import DualEncoder
 from ...models.encoded import evaluating
 from ...models.pairs import on_device, takes_pictures
-from ...text.graph import TOKEN
+from ...storage import read_json
+from ...text.graph import TOKEN, tokenise
+from ...text.rules.lexicon import noun_lemma, word_set
 from ..kit.scoring import model_of
 
 
@@ -181,6 +183,7 @@ class Pointing:
     mass: Float[ndarray, "word"]  # share of the map's weight inside the object
     area: Float[ndarray, "word"]  # share of the picture that the object takes: chance, for both measures
     image: Int[ndarray, "word"]
+    centre: Bool[ndarray, "word"] | None = None  # is the middle of the picture in the object: a map that sees nothing
 
     @property
     def chance(self) -> float:
@@ -205,28 +208,33 @@ class Pointing:
 
 
 @torch.no_grad()
-def pointing(model: Any, data: CaptionSet, *, captions_per_image: int | None = 1) -> Pointing:
+def pointing(
+    model: Any, data: CaptionSet, *, captions_per_image: int | None = 1, objects: "BoxedObjects | None" = None
+) -> Pointing:
     """Measure every word that means a visible object, in the first captions of each image (None: in all).
 
     A map is enlarged bilinearly to the mask's size, as torch's `interpolate` does with corners not aligned. Its peak is
     the first pixel of the largest value; its mass is what remains after the lowest value is taken from all, as the
-    figures show it. Needs the world of `scenes` and a dual encoder or Run.
+    figures show it. Needs the world of `scenes`, or of photographs the `objects` in boxes, and a dual encoder or Run.
     """
-    if data.world is None:
-        raise ItmlabError("pointing needs masks of the objects", where=data.name, remedy="use the data set scenes")
+    objects = data.world if objects is None else objects
+    if objects is None:
+        remedy = "use the data set scenes, or give objects=BoxedObjects(data, instances)"
+        raise ItmlabError("pointing needs masks of the objects", where=data.name, remedy=remedy)
     model = dual_encoder_of(model)
     captions = [caption for own in data.captions_of_image for caption in own[:captions_per_image].tolist()]
-    entries: list[tuple[bool, float, float, int]] = []
+    entries: list[tuple[bool, float, float, int, bool]] = []
     with evaluating(model):
         for start in range(0, len(captions), BATCH_SIZE):
-            entries += _measured(model, data, captions[start : start + BATCH_SIZE])
+            entries += _measured(model, data, captions[start : start + BATCH_SIZE], objects)
     if not entries:
         raise ItmlabError("no word of these captions means a visible object", where=data.name)
-    hit, mass, area, image = (np.array(column) for column in zip(*entries, strict=True))
-    return Pointing(hit, mass, area, image)
+    return Pointing(*(np.array(column) for column in zip(*entries, strict=True)))
 
 
-def _measured(model: DualEncoder, data: CaptionSet, captions: list[int]) -> Iterator[tuple[bool, float, float, int]]:
+def _measured(
+    model: DualEncoder, data: CaptionSet, captions: list[int], objects: Any
+) -> Iterator[tuple[bool, float, float, int, bool]]:
     images = data.image_of_caption[captions].tolist()
     seen = sorted(set(images))
     pixels = on_device(model, model.prepare_images([data.images[image] for image in seen]))
@@ -234,9 +242,10 @@ def _measured(model: DualEncoder, data: CaptionSet, captions: list[int]) -> Iter
     tokens = model.prepare_captions([data.captions[caption] for caption in captions])
     features = model.encode_captions(on_device(model, tokens)).local
     for row, (caption, image) in enumerate(zip(captions, images, strict=True)):
-        for pieces, mask in _visible_words(model, data, caption):
+        for pieces, mask in _visible_words(model, data, caption, objects):
             weights = patch_similarity(patches[image], features[row, pieces].mean(dim=0), model.patch_grid)
-            yield *_measure(enlarge(weights, *mask.shape), mask), image
+            middle = bool(mask[mask.shape[0] // 2, mask.shape[1] // 2])
+            yield *_measure(enlarge(weights, *mask.shape), mask), image, middle
 
 
 def _measure(weights: Float[ndarray, "height width"], mask: Bool[ndarray, "height width"]) -> tuple[bool, float, float]:
@@ -287,19 +296,59 @@ def word_masks(model: Any, data: CaptionSet, caption: int) -> list[Bool[ndarray,
     words = spoken_words(model, text)
     if data.world is None:
         return [None] * len(words)
-    meant = {piece: mask for pieces, mask in _visible_words(model, data, caption) for piece in pieces}
+    meant = {piece: mask for pieces, mask in _visible_words(model, data, caption, data.world) for piece in pieces}
     return [meant.get(pieces[0]) for _, pieces in words]
 
 
 def _visible_words(
-    model: DualEncoder, data: CaptionSet, caption: int
+    model: DualEncoder, data: CaptionSet, caption: int, objects: Any
 ) -> Iterator[tuple[list[int], Bool[ndarray, "height width"]]]:
     """Of each token that means something visible in its own picture: its pieces, and the pixels."""
-    masks = np.asarray(data.world.masks(int(data.image_of_caption[caption])))
+    masks = np.asarray(objects.masks(int(data.image_of_caption[caption])))
     for token, pieces in enumerate(token_pieces(model, data.captions[caption])):
-        objects = data.world.object_of_word(caption, token)
-        if objects and pieces and masks[objects].any():
-            yield pieces, masks[objects].any(axis=0)
+        meant = objects.object_of_word(caption, token)
+        if meant and pieces and masks[meant].any():
+            yield pieces, masks[meant].any(axis=0)
+
+
+PEOPLE = word_set("baby boy child girl guy kid lady man people person player rider woman")  # COCO says "person"
+
+
+class BoxedObjects:
+    """The objects of photographs by their boxes, from a file in the form of COCO's `instances`.
+
+    A word means every object of its picture whose category has its lemma for a name, or is "person" for a word of
+    people. What is said in two words (a traffic light) is left out. ItmlabError: another file.
+    """
+
+    def __init__(self, data: CaptionSet, instances: str | Path):
+        self._data, found = data, read_json(Path(instances))
+        self._found: dict[str, list[tuple[str, list[int]]]] = {}
+        try:
+            names = {one["id"]: one["name"] for one in found["categories"]}
+            self._sizes = {str(one["id"]): (one["height"], one["width"]) for one in found["images"]}
+            for one in found["annotations"]:
+                left, top, width, height = one["bbox"]
+                box = [max(round(side), 0) for side in (left, top, left + width, top + height)]
+                self._found.setdefault(str(one["image_id"]), []).append((names[one["category_id"]], box))
+        except (KeyError, TypeError, ValueError) as error:
+            what = f"not COCO's boxes of objects ({type(error).__name__}: {error})"
+            raise ItmlabError(what, where=str(instances), remedy="give instances_val2017.json or one like it") from None
+
+    def masks(self, image: int) -> Bool[ndarray, "object height width"]:
+        """The pixels in the box of each object."""
+        found = self._found.get(self._data.image_ids[image], [])
+        masks = np.zeros((len(found), *self._sizes.get(self._data.image_ids[image], (0, 0))), dtype=bool)
+        for mask, (_, (left, top, right, bottom)) in zip(masks, found, strict=True):
+            mask[top:bottom, left:right] = True
+        return masks
+
+    def object_of_word(self, caption: int, token: int) -> list[int]:
+        """The objects that a token of a caption means."""
+        word = noun_lemma(tokenise(self._data.captions[caption])[token].lower())
+        said = "person" if word in PEOPLE else word
+        found = self._found.get(self._data.image_ids[int(self._data.image_of_caption[caption])], [])
+        return [number for number, (name, _) in enumerate(found) if name == said]
 
 
 Measure = Literal["similarity", "gradient"]

@@ -78,7 +78,7 @@ def draw_ranked_pictures(
                 canvas.words(f"<b>{_place(ranking, place)}</b>", left + 8, top + 8, size=13, colour=PAPER, **badge)
                 below = _note(canvas, ranking, place, relevance, left, top + cell + 9)
                 if captions is not None:
-                    text = label(captions[item], width=int(cell / 6.3), lines=2)
+                    text = label(captions[item], width=int(cell / 6.3), lines=3)
                     canvas.words(text, left, below, size=12, colour=MUTED)
                     below += (LINE - 2) * (text.count("<br>") + 1)
                 lowest = max(lowest, below)

@@ -11,8 +11,8 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
         "draw_true_negative_rates fluency_table synthesis_sweep truth_by_filter"
     ),
     "word_accuracy": "WordStudy WordTruth word_study word_truth",
-    "word_figures": "draw_explained_words draw_word_accuracy draw_word_truth",
+    "word_figures": "draw_algorithm_1 draw_explained_words draw_word_accuracy draw_word_truth",
     "wrong_picture": "BothPictures draw_both_pictures masked_words replaced_phrases wrong_pictures",
-    "words": "ExplainedSentence WordExample corrections explain_words word_example",
+    "words": "Algorithm1 ExplainedSentence WordExample algorithm_1 corrections explain_words word_example",
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

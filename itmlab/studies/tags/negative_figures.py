@@ -67,29 +67,32 @@ def draw_negative_list(
     `score` and `scores` are the model's for the caption (the thin line on each bar) and for each negative. Fluency is
     a perplexity; the truth label is the world's on the negative.
     """
-    canvas, size = Canvas(), 220
+    canvas, size = Canvas(), 190
     canvas.picture(data_uri(picture), SIDE, 0, size, size)
     below = _beside(canvas, caption, score, own_captions, size)
-    left, right = SIDE + size + 26, WIDTH - SIDE
-    bar, perplexity = right - 318, right - 118
+    left, right, top = SIDE + size + 26, WIDTH - SIDE, 26.0
+    bar, perplexity = right - 304, right - 118
     heads = {"negative": (left + 10, "left"), "score": (bar, "left"), "perplexity": (perplexity, "right")}
     for head, (x, across) in {**heads, "the world says": (right, "right")}.items():
         canvas.words(head, x, 0, size=13, colour=MUTED, across=across)
     values = [0.0, *(scores or ()), *([] if score is None else [score])]
     ends = min(values), max(*values, 1e-9)  # of the bars, which always show where zero is
     for at, negative in enumerate(negatives):
-        top, middle = 26 + ROW * at, 26 + ROW * at + (ROW - 6) / 2
+        text = marked(negative, width=41, lines=3)
+        row = max(ROW, 18 * (text.count("<br>") + 1) + 14)
+        middle = top + (row - 6) / 2
         style = {"fillcolor": PANEL, "line": {"color": RULE, "width": 1}, "layer": "below"}
-        canvas.rectangle(left, top, right + 6 - left, ROW - 6, **style)
-        canvas.words(marked(negative, width=50), left + 10, middle, size=13, down="middle")
+        canvas.rectangle(left, top, right + 6 - left, row - 6, **style)
+        canvas.words(text, left + 10, middle, size=13, down="middle")
         if scores is not None:
             _bar(canvas, scores[at], score, ends, bar, middle)
         fluent = "" if negative.fluency is None else short(negative.fluency)
         canvas.words(fluent, perplexity, middle, size=13, across="right", down="middle")
         _truth_label(canvas, negative, right, middle)
+        top += row
     if not negatives:
         canvas.words("no negative came out of it", left + 10, 34, size=14, colour=MUTED)
-    return canvas.figure(title, subtitle, height=max(26 + ROW * len(negatives) + 8, below + 8))
+    return canvas.figure(title, subtitle, height=max(top, below) + 8)
 
 
 def draw_synthetic_examples(examples: Sequence[Example], *, title: str, subtitle: str = "") -> go.Figure:
@@ -129,7 +132,7 @@ def _beside(canvas: Canvas, caption: str, score: float | None, own: Sequence[str
         if number == 1:
             canvas.words("<b>others of the picture</b>", SIDE, below + 4, size=13, colour=MUTED)
             below += 24
-        text = label(sentence, width=34, lines=3)
+        text = label(sentence, width=30, lines=4)
         canvas.words(text, SIDE, below, size=13, colour=INK if number == 0 else MUTED)
         below += 17 * (text.count("<br>") + 1) + 6
     return below

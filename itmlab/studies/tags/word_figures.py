@@ -12,6 +12,8 @@ from plotly.subplots import make_subplots
 
 from ...metrics.statistics import Share
 from ...metrics.words import WordAccuracy
+from ...synthesis import Negative
+from ...text import Span
 from ..kit.canvas import Box, Canvas, data_uri, fill
 from ..kit.theme import (
     BLUE,
@@ -21,6 +23,7 @@ from ..kit.theme import (
     MUTED,
     ORANGE,
     PAPER,
+    PURPLE,
     RULE,
     TRUTH_LABELS,
     VERMILION,
@@ -32,8 +35,9 @@ from ..kit.theme import (
     styled,
     text_width,
 )
+from .negative_figures import marked
 from .word_accuracy import WordTruth
-from .words import Part, WordExample, WordRow
+from .words import Algorithm1, Part, Refilled, WordExample, WordRow, coloured
 
 # Sentences on a picture, each word the greener, the better it fits (Figure 4).
 
@@ -108,32 +112,36 @@ class _Place(NamedTuple):
     line: int
 
 
-def _word(canvas: Canvas, place: _Place, top: float) -> None:
-    part, middle = place.part, (place.left + place.right) / 2
+def _word(canvas: Canvas, place: _Place, top: float, size: int = SIZE, line: int = LINE) -> None:
+    """A word on its colour; in lines of full height with its mismatch, or a mark, below."""
+    part, middle, full = place.part, (place.left + place.right) / 2, line == LINE
+    above, below = (4, 11) if full else (1, 2)
     if part.mismatch is not None:
-        fill(canvas, Box(place.left - 3, top + 4, place.right + 3, top + LINE - 11), blend(part.mismatch), radius=4)
+        box = Box(place.left - 3, top + above, place.right + 3, top + line - below)
+        fill(canvas, box, blend(part.mismatch), radius=4)
         number = f"{100 * part.mismatch:.0f}"
-        if part.mismatch >= FLAGGED and text_width(number, DIGITS) < place.right - place.left + 8:
+        if full and part.mismatch >= FLAGGED and text_width(number, DIGITS) < place.right - place.left + 8:
             canvas.words(number, middle, top + LINE - 5, size=DIGITS, colour=MUTED, across="center", down="middle")
     if part.mark is not None:
         style = {"fillcolor": MARKS[part.mark][0], "line": {"width": 0}}
         canvas.rectangle(place.left, top + LINE - 13, place.right - place.left, 3, **style)
-    canvas.words(label(place.text), middle, top + (LINE - 7) / 2, size=SIZE, across="center", down="middle")
+    centre = top + (above + line - below) / 2
+    canvas.words(label(place.text), middle, centre, size=size, across="center", down="middle")
 
 
-def _lay_out(parts: Sequence[Part], left: float, right: float) -> list[_Place]:
+def _lay_out(parts: Sequence[Part], left: float, right: float, size: int = SIZE) -> list[_Place]:
     """Each part's place; what is beyond the last line is left out."""
     places: list[_Place] = []
-    at, line, blank = left, 0, text_width(" ", SIZE) + 3
+    at, line, blank = left, 0, text_width(" ", size) + 3
     for part in parts:
-        text = shortened(part.text, SIZE, right - left)
-        width = text_width(text, SIZE)
+        text = shortened(part.text, size, right - left)
+        width = text_width(text, size)
         close = 7 if part.mismatch is not None else 0  # backgrounds do not touch
         at += (blank if part.blank else close) if places and places[-1].line == line else 0
         if at + width > right and at > left:
             at, line = left, line + 1
         if line == LINES:
-            places[-1] = places[-1]._replace(text="…", right=places[-1].left + text_width("…", SIZE))
+            places[-1] = places[-1]._replace(text="…", right=places[-1].left + text_width("…", size))
             break
         places.append(_Place(part, text, at, at + width, line))
         at += width
@@ -167,6 +175,75 @@ def _noted(canvas: Canvas, text: str, at: float, middle: float) -> float:
     """Small words; returns where they end."""
     canvas.words(text, at, middle, size=12, colour=MUTED, down="middle")
     return at + text_width(text, 12)
+
+
+# One caption through Algorithm 1, a column a step (Figure 2).
+
+COLUMNS = {  # where each begins, in pixels, and what it is
+    SIDE: ("1 · mask", "lines 3–4: phrases of its scene graph"),
+    216: ("2 · refill", "lines 6–7: H_MLM(I, T⁽ᵏ⁾), at τ"),
+    502: ("3 · keep the hardest", "lines 8–9, 15: C1, s(I, T⁻)"),
+    652: ("4 · discriminate, correct", "lines 18–20: H_WoD, H_WoC"),
+}
+SENTENCE, PIECES, HEAD = 13, 20, 150  # pixels: letters, a line of words, picture and caption
+
+
+def draw_algorithm_1(step: Algorithm1, *, title: str, subtitle: str = "") -> go.Figure:
+    """A caption's way through TAGS-DC: its maskings, the sentences made of each, their scores, what the heads say.
+
+    Changed words are in red; a line on each bar is the caption's own score. What C1 drops is pale. Of the hardest, in
+    purple, each word's colour says how likely it was replaced, and an arrow what would be written instead.
+    """
+    canvas, (mask, refill, keep, words) = Canvas(), COLUMNS
+    canvas.picture(data_uri(step.picture), SIDE, 0, HEAD - 34, HEAD - 34)
+    own = f"<b>T</b>  {label(step.caption, width=76, lines=2)}"
+    canvas.words(own, SIDE + HEAD - 16, 20, size=17)
+    canvas.words(f"s(I, T) = <b>{step.score:.3f}</b>", SIDE + HEAD - 16, 64, size=14, colour=MUTED)
+    for x, (head, lines) in COLUMNS.items():
+        canvas.words(f"<b>{head}</b>", x, HEAD - 18, size=14)
+        canvas.words(lines, x, HEAD + 2, size=11, colour=MUTED)
+    top = HEAD + 24.0
+    most = max([step.score, *(one.score for made in step.maskings.values() for one in made)])
+    for masked, made in step.maskings.items():
+        canvas.line((SIDE, top), (WIDTH - SIDE, top), RULE)
+        count = masked.count("[MASK]")
+        hidden = Negative(masked, spans=(Span(0, 1),) * count, replacement=("[MASK]",) * count)
+        canvas.words(marked(hidden, width=27, lines=4, shade=ORANGE), mask, top + 10, size=SENTENCE)
+        top += 6
+        for one in made:
+            top += _refilled(canvas, one, step.score, most, (refill, keep, words), top)
+        top += 6
+    return canvas.figure(title, subtitle, height=_legend(canvas, [], False, top + 10))
+
+
+def _refilled(
+    canvas: Canvas, one: Refilled, own: float, most: float, columns: tuple[float, float, float], top: float
+) -> float:
+    """One sentence with its score and, of the hardest, its words; returns how high it is."""
+    refill, keep, words = columns
+    shade = "#C9A08A" if one.dropped else VERMILION
+    text = marked(one.negative, width=44, shade=shade)
+    places = _lay_out(coloured(one.words), words, WIDTH - SIDE, SENTENCE) if one.words else []
+    lines = max((place.line + 1 for place in places), default=0)
+    rewritten = [f"{word.text} → {word.correction}" for word in one.words.words if word.rewritten] if one.words else []
+    height = max(18 * (1 + text.count("<br>")) + 10, PIECES * lines + 10 + 16 * bool(rewritten))
+    middle = top + height / 2
+    canvas.words(text, refill, middle, size=SENTENCE, colour=GREY if one.dropped else INK, down="middle")
+    if one.dropped:
+        canvas.words("dropped by C1", keep, middle, size=12, colour=GREY, down="middle")
+        return height
+    bar = 84 / most
+    canvas.rectangle(keep, middle - 5, 84, 10, fillcolor=RULE, line={"width": 0})
+    canvas.rectangle(keep, middle - 5, bar * one.score, 10, fillcolor=PURPLE if one.words else GREY, line={"width": 0})
+    canvas.rectangle(keep + bar * own - 1, middle - 9, 2, 18, fillcolor=INK, line={"width": 0})
+    score = f"<b>{one.score:.3f}</b>" if one.words else f"{one.score:.3f}"
+    canvas.words(score, keep + 92, middle, size=SENTENCE, down="middle")
+    for place in places:
+        _word(canvas, place, top + 5 + place.line * PIECES, SENTENCE, PIECES)
+    if rewritten:
+        said = shortened(", ".join(rewritten), 12, WIDTH - SIDE - words)
+        canvas.words(label(said), words, top + PIECES * lines + 14, size=12, colour=BLUE, down="middle")
+    return height
 
 
 # How well words are discriminated and corrected, by type of phrase (Sec. 4.4).

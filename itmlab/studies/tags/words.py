@@ -23,9 +23,11 @@ from ...losses.words import REPLACED
 from ...models import CrossEncoder
 from ...models.encoded import evaluating
 from ...models.pairs import looked_at, on_device
+from ...synthesis import Negative
 from ...synthesis.refill import Vocabulary
 from ...text.tokens import plain_text
 from ..kit.scoring import as_score, matching, model_of
+from .negatives import synthetic_negatives
 
 
 @dataclass(frozen=True)
@@ -297,7 +299,7 @@ def word_example(
     last = told([better])[0] if better.strip() else ExplainedSentence(better, ())
     rows = [] if caption is None else [WordRow("caption", tuple(_plain([(caption, False)])), first[1].scores)]
     rows += [
-        WordRow("sentence" if caption is None else "made wrong", tuple(_coloured(first[0])), first[0].scores),
+        WordRow("sentence" if caption is None else "made wrong", tuple(coloured(first[0])), first[0].scores),
         WordRow("corrected", tuple(_marked(_plain(first[0].parts(above)), own)), last.scores),
     ]
     if data.world is not None:
@@ -307,7 +309,7 @@ def word_example(
     return WordExample(data.images[image], tuple(rows))
 
 
-def _coloured(one: ExplainedSentence) -> Iterable[Part]:
+def coloured(one: ExplainedSentence) -> Iterable[Part]:
     """The sentence as it stands; what the model did not read has no mismatch."""
     at = 0
     for word in one.words:
@@ -344,3 +346,65 @@ def _marked(parts: Iterable[Part], caption: Sequence[str] | None) -> Iterable[Pa
     marks = {(True, True): "restored", (True, False): "other", (False, True): None, (False, False): "missed"}
     for number, part in enumerate(parts):
         yield replace(part, mark=marks[part.mark is not None, number in kept])
+
+
+# One caption through Algorithm 1 (Figure 2): its maskings, what each is refilled with, what is kept, the words' heads.
+
+
+@dataclass(frozen=True)
+class Refilled:
+    """A refilled sentence and s(I, T⁻); whether C1 `dropped` it; of the hardest, what is said of its `words`."""
+
+    negative: Negative
+    score: float
+    dropped: bool
+    words: ExplainedSentence | None
+
+
+@dataclass(frozen=True)
+class Algorithm1:
+    """A caption with its picture and score s(I, T), and by masking, which stands as "[MASK]", the sentences made."""
+
+    picture: Image.Image
+    caption: str
+    score: float
+    maskings: dict[str, list[Refilled]]
+
+
+def algorithm_1(
+    run: Any,
+    data: CaptionSet,
+    caption: int,
+    *,
+    maskings: int = 4,
+    samples: int = 4,
+    keep: int = 4,
+    temperature: float = 1.5,
+    seed: int = 0,
+) -> Algorithm1:
+    """Algorithm 1 for one caption of the set by its number, with `run`'s cross-encoder in every part of it.
+
+    `maskings` (K), `samples` (L), `keep` (m) and `temperature` (τ) are the paper's; a sentence is said once, with the
+    masking that made it first. ItmlabError: a model without these heads, a caption that is not there.
+    """
+    cross_encoder = cross_encoder_of(run)
+    drawing = {"run": run, "maskings": maskings, "samples": samples, "temperature": temperature, "seed": seed}
+    every = synthetic_negatives(data, [caption], **drawing, keep=None, filtered=False)
+    stay = [one.sentence for one in synthetic_negatives(data, [caption], **drawing, keep=None).all()]
+    image, hardest = int(data.image_of_caption[caption]), stay[:keep]
+    told = explain_words(run, looked_at(cross_encoder, data)[image], hardest) if hardest else []
+    words, masked = dict(zip(hardest, told, strict=True)), {}
+    for negative, score in zip(every.all(), every.scores[1].tolist(), strict=True):
+        hidden = _hidden(cross_encoder, data.captions[caption], negative.masked)
+        one = Refilled(negative, score, negative.sentence not in stay, words.get(negative.sentence))
+        masked.setdefault(hidden, []).append(one)
+    own = float(matching(run, data)([image], [data.captions[caption]])[0].sigmoid())
+    return Algorithm1(data.images[image], data.captions[caption], own, masked)
+
+
+def _hidden(cross_encoder: CrossEncoder, caption: str, places: Sequence[int]) -> str:
+    """The caption with "[MASK]" for each of the pieces at these places."""
+    offsets = cross_encoder.tokenizer.backend_tokenizer.encode(plain_text(caption)).offsets
+    for start, end in (offsets[place] for place in reversed(places)):
+        caption = f"{caption[:start]}[MASK]{caption[end:]}"
+    return caption

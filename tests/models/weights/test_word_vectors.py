@@ -41,6 +41,8 @@ def test_a_word_of_several_pieces_is_their_mean() -> None:
 def test_captions_in_another_language_are_warned_of() -> None:
     with pytest.warns(UserWarning, match=r"know \d+% of the captions' words: is their language English\?"):
         word_vocabulary(GERMAN, 100)
+    with pytest.warns(UserWarning, match=r"know 0% .* English\?"):  # words of two letters, in none of English's
+        word_vocabulary(["一只狗在草地上奔跑", "两个男人站在房子前"], 100)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         word_vocabulary(CAPTIONS, 100)

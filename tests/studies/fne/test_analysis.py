@@ -8,7 +8,15 @@ import pytest
 import torch
 
 from itmlab.samplers import FalseNegativeEliminating, Hardest, Softest, Statistics
-from itmlab.studies.fne.analysis import Study, curves, gain_by_density, judge, negatives_taken, study
+from itmlab.studies.fne.analysis import (
+    Study,
+    curves,
+    gain_by_density,
+    judge,
+    negatives_taken,
+    posterior_quality,
+    study,
+)
 from itmlab.training.comparison import Comparison
 from tests.refusals import refused
 from tests.studies.small_world import small_set
@@ -182,3 +190,22 @@ def test_a_map_of_what_was_not_compared_is_refused() -> None:
     refused("0.6 %, memory of 256: no 'fen' compared", gain_by_density, comparisons, "fen")
     refused("no 'triplet' compared", gain_by_density, comparisons, "fne", baseline="triplet")
     refused("no 't2i mAP@R' compared", gain_by_density, comparisons, "fne", measure="t2i mAP@R")
+
+
+def test_posterior_and_similarity_are_measured_as_rankings_and_as_probabilities():
+    studied = synthetic_study(24)
+    quality = posterior_quality(studied, prior=0.2, bins=4)
+    known = ~studied.positives & (studied.truth >= 0)
+    true, given = studied.truth[known] == 1, studied.posterior(prior=0.2)[known].double()
+    for name, values in (("posterior", given), ("similarity", studied.scores[known])):
+        pairs = values[true][:, None] - values[~true]
+        area = (pairs > 0).double().mean() + (pairs == 0).double().mean() / 2
+        assert quality[name]["auc"] == pytest.approx(float(area), abs=1e-4)
+    assert quality["posterior"]["brier"] == pytest.approx(float(((given - true.double()) ** 2).mean()), abs=1e-6)
+    parts = np.array_split(given.argsort(stable=True).numpy(), 4)
+    gaps = [len(part) * abs(given[part].mean() - true[part].double().mean()) for part in parts]
+    assert quality["posterior"]["calibration"] == pytest.approx(float(sum(gaps) / len(true)), abs=1e-6)
+    assert 0 < quality["posterior"]["precision"] <= 1
+    blind = Study(**{**vars(studied), "truth": None})
+    refused("no world knows", posterior_quality, blind)
+    refused("not annotated are alike", posterior_quality, Study(**{**vars(studied), "truth": studied.truth * 0}))

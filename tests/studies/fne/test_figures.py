@@ -1,5 +1,7 @@
 """Where probabilities come from, an anchor's negatives one by one, and how much truth nobody annotated."""
 
+import html
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,6 +23,7 @@ from itmlab.studies.fne.figures import (
     draw_truth_by_knob,
     percent,
 )
+from itmlab.studies.kit.theme import text_width
 from tests.studies.reading import words
 
 
@@ -55,6 +58,23 @@ def test_without_a_world_there_are_no_truth_labels(pictures):
     figure = draw_negative_captions(pictures[0], [], ["a dog"], np.array([0.5]), title="t")
     assert not any("world" in annotation.text for annotation in figure.layout.annotations)
     assert len(draw_negative_pictures("a dog", pictures[:2], np.array([0.5, 0.1]), title="t").layout.images) == 2
+
+
+@pytest.mark.parametrize("world", [False, True])
+def test_long_captions_end_before_the_bars_and_rows_before_the_next(pictures, world):
+    long = ["A woman in an orange coat squats on a rock wall while another stands next to her .", "W" * 70, "a dog"] * 3
+    labels = np.ones(9, dtype=int) if world else None
+    figure = draw_negative_captions(pictures[0], long[:2], long, np.full(9, 0.5), title="t", truth_labels=labels)
+    bars = min(shape.x0 for shape in figure.layout.shapes if shape.layer != "below")
+    rows = [shape for shape in figure.layout.shapes if shape.layer == "below"]
+    left = rows[0].x0 + 10
+    captions = [one for one in figure.layout.annotations if one.x == left and one.y > rows[0].y0]
+    for caption, row in zip(captions, rows, strict=True):
+        lines = html.unescape(caption.text).split("<br>")
+        assert all(left + text_width(line, 13) < bars and line != "." for line in lines) and "…" not in caption.text
+        assert 18 * len(lines) <= row.y1 - row.y0
+    assert all(above.y1 < below.y0 for above, below in itertools.pairwise(rows))
+    assert rows[-1].y1 < max(figure.layout.yaxis.range)
 
 
 def test_pictures_are_framed_by_truth_label(pictures):

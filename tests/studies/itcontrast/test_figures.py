@@ -9,11 +9,14 @@ from itmlab.studies.itcontrast.figures import (
     LINKED,
     SMALLEST,
     draw_hardness,
+    draw_itcontrast,
     draw_kernel_memory,
     draw_prototypes,
 )
 from itmlab.studies.itcontrast.memory import Attribution, read_out
+from itmlab.studies.itcontrast.sweeps import terms
 from itmlab.studies.kit.theme import BLUE, GREEN, PALETTE, VERMILION, colour
+from tests.refusals import refused
 from tests.studies.reading import words
 from tests.studies.synthesis_batches import small_batch
 
@@ -154,3 +157,29 @@ def test_no_world_no_truth_labels_and_no_negative_no_rows():
     unjudged = [Attribution(0, 0.5, [0, 1], [0.6, 0.4])]
     assert not any("true" in text or "false" in text for text in words(draw_prototypes(unjudged, CAPTIONS, title="x")))
     assert draw_prototypes([], CAPTIONS, title="x").layout.height > 0
+
+
+def test_a_batch_goes_through_itcontrast_from_cosines_to_the_loss():
+    batch = small_batch()
+    denominator = terms(batch, 4, temperature=0.2)
+    figure = draw_itcontrast(batch, found(), denominator, title="ITContrast", subtitle="<i>")
+    (heat,), (bars,) = ([trace for trace in figure.data if trace.type == kind] for kind in ("heatmap", "bar"))
+    np.testing.assert_allclose(np.array(heat.z), batch.scores.numpy())
+    assert sum(bars.x) == pytest.approx(100, abs=1e-3) and bars.y[0] == "match (1)"
+    loss = -np.log(denominator.share[denominator.kind.index("match")])
+    assert f"−log(share of the match) = <b>{loss:.2f}</b>, at τ = 0.2" in words(figure)
+    (frame,) = [shape for shape in figure.layout.shapes if shape.xref == "x3"]
+    assert (frame.y0, frame.y1) == (3.5, 4.5) and len(figure.layout.images) == 1
+    kept = drawn(
+        found(), [batch.candidate_name(at) for at in range(16)]
+    )  # the map and the rows are those of the memory
+    for one, other in zip(figure.data[: DIAMONDS + 1], kept.data[: DIAMONDS + 1], strict=True):
+        np.testing.assert_array_equal(np.array(one.x, float), np.array(other.x, float))
+    refused(
+        "the anchor of this figure is a picture",
+        draw_itcontrast,
+        small_batch("caption"),
+        found(),
+        denominator,
+        title="",
+    )

@@ -11,6 +11,7 @@ from itmlab.metrics.statistics import wilson
 from itmlab.studies.kit.bars import (
     ORACLE_LINES,
     draw_calibration,
+    draw_curves,
     draw_false_negative_shares,
     draw_gains,
     draw_oracles,
@@ -159,3 +160,14 @@ def test_gains_are_drawn_by_heading_and_coloured_by_what_their_interval_decides(
     assert len(set(shades)) == 3 and dots[-9.0].error_x.arrayminus[0] == 3.0
     low, high = figure.layout.xaxis.range
     assert low < -12 and high > 40  # a paper's number is in sight too
+
+
+def test_curves_run_over_what_is_given_with_one_colour_a_name_and_some_drawn_wide():
+    panels = {"area": {"posterior": np.ones((2, 3)), "similarity": np.ones(3)}, "taken": {"similarity": np.zeros(3)}}
+    figure = draw_curves(panels, [20, 40, 80], title="t", axis="step", wide=["posterior"])
+    band, *lines = figure.data
+    assert list(band.x) == [20, 40, 80, 80, 40, 20] and all(list(line.x) == [20, 40, 80] for line in lines)
+    assert [line.name for line in lines] == ["posterior", "similarity", "similarity"]
+    assert [line.showlegend for line in lines] == [True, True, False]
+    assert lines[0].line.width > lines[1].line.width and lines[1].line.color == lines[2].line.color
+    assert figure.layout.xaxis.title.text == "step" and "after step" in lines[0].hovertemplate

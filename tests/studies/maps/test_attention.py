@@ -1,5 +1,6 @@
 """Where words land, what a score hangs on, and whether maps point at what words mean."""
 
+import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,7 @@ from torch import nn
 
 from itmlab.models import DualEncoderConfig, build_model
 from itmlab.studies.maps.attention import (
+    BoxedObjects,
     Pointing,
     caption_maps,
     enlarge,
@@ -182,6 +184,48 @@ def test_masks_of_words_go_with_their_maps(tiny):
     words = [entry.word for entry in word_maps(tiny, data.images[2], data.captions[4])]
     assert [mask is not None for mask in masks] == [word == "square" for word in words]
     assert (masks[words.index("square")] == data.world.masks(2)[0]).all()
+
+
+def boxes(data, **more) -> dict:
+    """The squares as COCO writes boxes, and a person to the left of the picture who is in no caption."""
+    corners = [data.world.corner(image) for image in range(len(data))]
+    squares = [
+        {"image_id": data.image_ids[image], "category_id": 7, "bbox": [left, top, 24.0, 24]}
+        for image, (left, top) in enumerate(corners)
+    ]
+    person = {"image_id": data.image_ids[0], "category_id": 1, "bbox": [-9, 0, 12, 48]}
+    return {
+        "categories": [{"id": 7, "name": "square"}, {"id": 1, "name": "person"}],
+        "images": [{"id": one, "height": 48, "width": 48} for one in data.image_ids],
+        "annotations": [*squares, person],
+    } | more
+
+
+def test_boxes_of_photographs_are_pointed_at_as_masks_are(colour_model, tmp_path):
+    data, file = small_set(), tmp_path / "instances.json"
+    file.write_text(json.dumps(boxes(data)))
+    wanted = pointing(colour_model, data)
+    data.world = None
+    found = pointing(colour_model, data, objects=BoxedObjects(small_set(), file))
+    for name in ("hit", "mass", "area", "image", "centre"):
+        assert np.array_equal(getattr(found, name), getattr(wanted, name))
+    assert found.centre.sum() == 4  # of the squares to the right and below
+
+
+def test_a_word_means_the_objects_of_its_lemma_and_people_are_persons(tmp_path):
+    data, file = small_set(2), tmp_path / "instances.json"
+    file.write_text(json.dumps(boxes(data)))
+    data.captions = ["Two women, squares", "", "a man", ""]
+    objects = BoxedObjects(data, file)
+    assert [objects.object_of_word(0, token) for token in range(4)] == [[], [1], [], [0]]
+    assert objects.object_of_word(2, 1) == [] and objects.masks(0)[1].sum() == 3 * 48  # what lies outside is cut
+
+
+@pytest.mark.parametrize("wrong", [{"images": 3}, {"categories": []}, {"annotations": [{"image_id": 1}]}])
+def test_another_file_than_boxes_is_one_line(wrong, tmp_path):
+    file = tmp_path / "instances.json"
+    file.write_text(json.dumps(boxes(small_set(), **wrong)))
+    refused("instances.json: not COCO's boxes", BoxedObjects, small_set(), file)
 
 
 def test_without_a_world_there_is_nothing_to_point_at(tiny):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from itmlab.errors import ItmlabError
+from itmlab.studies.kit.theme import text_width
 from itmlab.studies.tags.negative_figures import (
     Example,
     Pairs,
@@ -104,6 +105,17 @@ def test_each_negative_is_a_row_with_score_perplexity_and_truth_label(pictures):
     assert "A red square." in said and "Red." in said and "<b>the caption</b> · 0.500" in said
     bars = [shape.x1 - shape.x0 for shape in figure.layout.shapes if shape.fillcolor == "#AA4499"]
     assert bars == pytest.approx([76, 76 * 2 / 7, 76 / 7])
+
+
+def test_a_sentence_ends_before_the_bar_of_its_score(pictures):
+    long = Negative(
+        "A man wearing an orange hat with a wide brim is holding the woman beside the tram", 0, 0, score=0.7
+    )
+    figure = draw_negative_list(pictures[0], "x", [long, NEGATIVES[0]], title="t", score=0.5, scores=[0.7, 0.2])
+    (text,) = (one for one in figure.layout.annotations if "orange hat" in one.text)
+    bar = next(shape.x0 for shape in figure.layout.shapes if shape.fillcolor == "#AA4499")
+    assert max(text.x + text_width(line, 13) for line in text.text.split("<br>")) < bar
+    assert figure.layout.height > draw_negative_list(pictures[0], "x", NEGATIVES[:2], title="t").layout.height - 1
 
 
 def test_no_negative_and_no_score_are_said(pictures):

@@ -9,7 +9,7 @@ from PIL import Image
 from itmlab.metrics import word_correction_accuracy
 from itmlab.metrics.statistics import share
 from itmlab.metrics.words import WordAccuracy
-from itmlab.studies.kit.theme import GREEN, INK, VERMILION, text_width
+from itmlab.studies.kit.theme import GREEN, GREY, INK, PURPLE, VERMILION, text_width
 from itmlab.studies.tags.word_accuracy import WordTruth
 from itmlab.studies.tags.word_figures import (
     FITS,
@@ -17,11 +17,14 @@ from itmlab.studies.tags.word_figures import (
     MISFITS,
     SIZE,
     blend,
+    draw_algorithm_1,
     draw_explained_words,
     draw_word_accuracy,
     draw_word_truth,
 )
-from itmlab.studies.tags.words import Part, WordExample, WordRow
+from itmlab.studies.tags.words import Algorithm1, ExplainedSentence, Part, Refilled, Word, WordExample, WordRow
+from itmlab.synthesis import Negative
+from itmlab.text import Span
 from tests.studies.reading import words
 
 NONE = share(torch.zeros(0).bool())
@@ -198,3 +201,21 @@ def test_markup_is_shown_letter_for_letter_and_endless_words_are_cut(text):
 
 def test_nothing_can_be_shown():
     assert drawn(WordRow("sentence", ())).layout.height > 100 and draw_explained_words([], title="t").layout.height > 50
+
+
+def test_a_caption_through_algorithm_1_shows_what_is_dropped_kept_and_said_of_the_hardest():
+    def made(word: str, score: float, dropped: bool = False, words: ExplainedSentence | None = None) -> Refilled:
+        negative = Negative(f"a {word} sits", spans=(Span(1, 2),), replacement=(word,))
+        return Refilled(negative, score, dropped, words)
+
+    told = ExplainedSentence("a <b> sits", (Word("a", 0, 1, 0.1, "a"), Word("<b>", 2, 5, 0.9, "dog")))
+    rows = [made("<b>", 0.9, words=told), made("cat", 0.3), made("hound", 0.8, dropped=True)]
+    step = Algorithm1(Image.new("RGB", (8, 8)), "a dog sits", 0.6, {"a [MASK] sits": rows})
+    figure = draw_algorithm_1(step, title="t")
+    said = words(figure)
+    assert {"<b>1 · mask</b>", "s(I, T) = <b>0.600</b>", "<b>0.900</b>", "0.300", "dropped by C1"} <= set(said)
+    assert "0.800" not in said and "&lt;b&gt; → dog" in said and not any("<b>&lt;b>" in one for one in said)
+    assert any("<u>[MASK]</u>" in one for one in said) and any("<u>cat</u>" in one for one in said)
+    bars = [shape for shape in figure.layout.shapes if shape.fillcolor in (PURPLE, GREY)]
+    assert [bar.x1 - bar.x0 for bar in bars] == pytest.approx([84, 28])  # by the greatest score of all
+    assert {shape.fillcolor for shape in figure.layout.shapes} >= {blend(0.1), blend(0.9)}

@@ -16,6 +16,7 @@ from itmlab.studies.sam.rankings import retrievals
 from itmlab.studies.tags.words import (
     ExplainedSentence,
     Word,
+    algorithm_1,
     corrections,
     cross_encoder_of,
     explain_words,
@@ -283,3 +284,21 @@ def test_what_cannot_be_explained_is_one_line(squares, model, tiny):
     refused("sentence 1 has no words", explain_words, model, squares.images[0], ["a", " \n"])
     refused("2 sentences on 1 images", word_answers, model, squares.images[:1], ["a", "b"])
     refused("0 sentences on 1 images", explain_words, model, squares.images[0], [])
+
+
+def test_a_caption_goes_through_algorithm_1_in_all_its_parts(tmp_path):
+    data = load(images=6, cache=tmp_path)
+    model = small_cross_encoder(data.captions)
+    number = 5
+    made = algorithm_1(model, data, number, maskings=4, samples=4, keep=3)
+    every = [one for row in made.maskings.values() for one in row]
+    stay = sorted((one.score for one in every if not one.dropped), reverse=True)
+    assert made.caption == data.captions[number] and 0 < made.score < 1
+    assert sorted((one.score for one in every if one.words), reverse=True) == stay[:3]
+    assert all(one.words.sentence == one.negative.sentence for one in every if one.words)
+    for masked, row in made.maskings.items():
+        before, after = masked.partition("[MASK]")[0], masked.rpartition("[MASK]")[2]
+        for one in row:  # what was not hidden is as it was
+            assert one.negative.sentence.startswith(before) and one.negative.sentence.endswith(after)
+            assert made.caption.startswith(before) and made.caption.endswith(after)
+    refused("has no heads that discriminate", algorithm_1, torch.nn.Linear(1, 1), data, number)
