@@ -204,11 +204,11 @@ def test_a_run_is_trained_judged_and_kept_by_one_call(tmp_path, results, monkeyp
 
 
 def test_a_figure_has_a_diamond_and_an_interval_a_claim_that_has_them() -> None:
-    rows = papers.sam.table_1.verdicts() + papers.fne.table_4.verdicts()
+    rows = papers.sam.table_1.verdicts() + papers.fne.table_2.verdicts()
     figure = draw_claims(rows, title="<b>one</b>")
     diamonds = [one for one in figure.data if one.marker.symbol == "diamond"]
     dots = [one for one in figure.data if one.error_x.array]
-    assert len(diamonds) == 8 and len(dots) == 5 and "<b>one</b>" not in figure.layout.title.text
+    assert len(diamonds) == 7 and len(dots) == 5 and "<b>one</b>" not in figure.layout.title.text
     assert dots[0].x[0] == pytest.approx(-math.sqrt(-rows[0]["here"]))
     words = " ".join(each.text for each in figure.layout.annotations)
     assert "contrary: −0.12 (−0.16 to −0.10)" in words and "not run" in words
