@@ -127,6 +127,7 @@ SINCE = {
     "margins by SPICE and by truth; a map of densities": (50, 45),
     "the papers, item by item, and a ledger of their claims": (2_232, 0),
     "an aligned start, any backbone, maps against boxes, two seeds averaged, diagrams, costs": (590, 142),
+    "exercises in the last notebooks": (59, 0),
 }
 CORE_FILES_SINCE = (
     *("data/sources.py", "metrics/yardstick_scores.py", "metrics/yardsticks.py", "models/costs.py"),
