@@ -51,7 +51,7 @@ def check(number: str, answer: Any = None) -> Verdict:
     … 08.2: no answer yet, wanted a number
     """
     if number not in EXERCISES:
-        raise ItmlabError(f"no exercise {number!r}", remedy=did_you_mean(number, EXERCISES))
+        raise ItmlabError(f"no exercise {number!r}", remedy=did_you_mean(number.zfill(4), EXERCISES))
     judge = EXERCISES[number]
     wanted = get_type_hints(judge)["answer"]
     if answer is None:
