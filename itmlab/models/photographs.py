@@ -90,7 +90,11 @@ class PhotoEncoder:
     def regions(self, picture: Image.Image) -> RegionFeatures:
         """The places of the grid in rows from the top, in half precision, with their boxes as shares of the picture."""
         grid = self._grid_of(picture)
-        return RegionFeatures(grid.flatten(0, 1).half().contiguous(), grid_boxes(*grid.shape[:2]), None)
+        features = grid.flatten(0, 1).half().contiguous()
+        if not torch.isfinite(features).all():
+            what = "features are no numbers in half precision (65,504 at most)"
+            raise ItmlabError(what, where=self.name, remedy="take trained weights, or another network")
+        return RegionFeatures(features, grid_boxes(*grid.shape[:2]), None)
 
 
 def pooled_region(regions: RegionFeatures) -> RegionFeatures:

@@ -172,6 +172,12 @@ def test_without_the_extra_one_line_says_how_to_get_it(monkeypatch) -> None:
     assert not photographs.photos_installed()
 
 
+def test_features_that_half_precision_cannot_hold_are_refused(monkeypatch) -> None:
+    encoder = PhotoEncoder()
+    monkeypatch.setattr(encoder, "network", lambda pixels: torch.full((1, 1280, 7, 7), 1e6))
+    refused("no numbers in half precision", encoder.regions, picture(0))
+
+
 def test_other_weights_in_its_place_are_refused(monkeypatch) -> None:
     monkeypatch.setattr(photographs, "WEIGHTS", "00000000")
     refused("damaged", PhotoEncoder)
