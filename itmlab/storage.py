@@ -411,3 +411,9 @@ def figure_directory() -> Path:
 def cores() -> int:
     """How many processor cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def threads_of_a_process(count: int) -> dict[str, str]:
+    """The environment in which a child process computes with so many threads, however many cores it sees."""
+    libraries = ("OMP", "MKL", "OPENBLAS", "NUMBA")
+    return dict.fromkeys((f"{library}_NUM_THREADS" for library in libraries), str(count))

@@ -27,6 +27,7 @@ from .storage import (
     notebook_directory,
     project_directory,
     refuse_foreign,
+    threads_of_a_process,
     write_bytes,
 )
 from .storage import profile as profile_named
@@ -118,9 +119,10 @@ def tour(
         notebooks = [other for other in notebooks if other != path]
     say(f"running {len(notebooks)} notebooks{f', {jobs} at a time' if jobs > 1 else ''} …")
     running: dict[str, tuple[Any, float]] = {}  # of each notebook its client and when it began
+    threads = max(1, cores() // jobs)  # two kernels with two threads each on two cores wait for each other
     with ThreadPoolExecutor(jobs) as pool:
         begin = lambda path: lambda client: running.update({path.stem: (client, time.monotonic())})  # noqa: E731
-        stops = [pool.submit(run_notebook, path, out / path.name, profile, begin(path)) for path in notebooks]
+        stops = [pool.submit(run_notebook, path, out / path.name, profile, begin(path), threads) for path in notebooks]
         left, number = set(stops), 0
         try:
             while left:
@@ -158,17 +160,22 @@ def how_far(client: Any, began: float) -> str:
     number, unit = told.groups() if told else ("a", "minute")
     said = float(NUMBERS.get(number, number)) * (60 if unit == "minute" else 1)
     so_far, share = time.monotonic() - began, done / max(len(cells), 1)
-    left = (1 - share) * max(said, so_far / share if share else 0)
+    # Not so_far / share: a notebook whose third cell trains would be said to train in each of them.
+    left = (1 - share) * max(said, so_far)
     return f"cell {min(done + 1, len(cells))} of {len(cells)}, about {left:.0f} s left"
 
 
 def run_notebook(
-    notebook: Path, executed: Path, profile: Profile = "quick", begun: Callable[[Any], None] = lambda client: None
+    notebook: Path,
+    executed: Path,
+    profile: Profile = "quick",
+    begun: Callable[[Any], None] = lambda client: None,
+    threads: int = 1,
 ) -> Stop:
     """Run one notebook from a clean kernel in its own folder; the executed copy goes to `executed`.
 
     A cell that raises, one that takes longer than LONGEST_CELL and a kernel that dies are the stop's error. `begun` is
-    given the client before it starts.
+    given the client before it starts. It computes with so many `threads`, where the environment says nothing else.
     """
     import nbformat
     from nbclient import NotebookClient
@@ -192,7 +199,7 @@ def run_notebook(
         told = {"ITMLAB_PROFILE": profile, "ITMLAB_STATIC": "1", "ITMLAB_FIGURE_LIST": str(listed), "PATH": path}
         told["ITMLAB_FIGURES"] = str(figure_directory().resolve())  # not in the notebook's folder, where the kernel is
         try:
-            client.execute(env={**os.environ, **told})
+            client.execute(env={**threads_of_a_process(threads), **os.environ, **told})
         except (CellExecutionError, CellTimeoutError, RuntimeError) as failure:  # RuntimeError: of a kernel that died
             error = str(failure).strip()
         finally:

@@ -87,7 +87,7 @@ def test_something_moves_while_a_notebook_runs(notebooks, tmp_path, monkeypatch)
     [
         ("**How long it takes.** About 20 seconds on two cores.", 0, 0, "cell 1 of 4, about 20 s left"),
         ("**How long it takes.** About half a minute, nothing more.", 1, 2, "cell 2 of 4, about 22 s left"),
-        ("**How long it takes.** A minute on two cores, a minute.", 2, 90, "cell 3 of 4, about 90 s left"),
+        ("**How long it takes.** A minute on two cores, a minute.", 2, 90, "cell 3 of 4, about 45 s left"),
         ("**How long it takes.** About three minutes on two cores.", 0, 0, "cell 1 of 4, about 180 s left"),
         ("No word of it", 4, 100, "cell 4 of 4, about 0 s left"),
     ],

@@ -31,7 +31,7 @@ from ..recipes import own
 from ..recipes.recipe import Recipe
 from ..runs.checkpoint import Checkpoints
 from ..runs.directory import described, first_difference
-from ..storage import cores
+from ..storage import cores, threads_of_a_process
 from .loop import is_done, parts, steps_of, train
 from .progress import Interrupted, Interruption, Progress
 
@@ -138,9 +138,8 @@ class Workers:
     def begin(self, runs: Mapping[Path, Recipe], count: int) -> None:
         """Start so many workers on the runs."""
         self.left = deque(runs.items())
-        names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
         there = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
-        environment = os.environ | dict.fromkeys(names, str(self.threads)) | {"PYTHONPATH": there}
+        environment = os.environ | threads_of_a_process(self.threads) | {"PYTHONPATH": there}
         for _ in range(count):
             errors = tempfile.TemporaryFile()  # noqa: SIM115, closed when its thread lets go of it
             process = subprocess.Popen(
