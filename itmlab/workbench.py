@@ -183,6 +183,7 @@ def run_notebook(
 
     content = nbformat.read(notebook, as_version=4)
     content.metadata[TOUR] = 1
+    content.cells[0].metadata[TOUR] = 1  # near the file's beginning: states of widgets may stand after its metadata
     client = NotebookClient(
         content,
         timeout=LONGEST_CELL,

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from itmlab import workbench
 from itmlab.cli import app
-from itmlab.storage import refuse_foreign
+from itmlab.storage import ENDS, refuse_foreign
 from itmlab.workbench import TOUR, Stop, how_far, summary, tour
 from tests.refusals import refused
 
@@ -80,6 +80,16 @@ def test_something_moves_while_a_notebook_runs(notebooks, tmp_path, monkeypatch)
     tour(notebooks(slow="import time; time.sleep(3)"), tmp_path / "out", say=said.append)
     moving = [line for line in said if line.startswith("  … ")]
     assert len(moving) >= 3 and moving[-1].startswith("  … slow: cell 1 of 1, about ")
+
+
+def test_a_notebook_whose_widgets_say_much_is_run_again(notebooks, tmp_path):
+    widgets = "print('much ' * 9_000)\nimport ipywidgets\nipywidgets.VBox([ipywidgets.Label('much ' * 50) for _ in range(60)])"
+    found = notebooks(widgets=widgets)
+    for _ in range(2):
+        (stop,) = tour(found, tmp_path / "out", say=lambda line: None)
+        assert stop.passed
+    copy = tmp_path / "out" / "widgets.ipynb"
+    assert copy.stat().st_size > 4 * ENDS and refuse_foreign(copy, TOUR)
 
 
 @pytest.mark.parametrize(
