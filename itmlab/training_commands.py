@@ -203,6 +203,7 @@ def print_what_is_seen(run: Path, drawn: list[str]) -> None:
 def reproduce(
     item: Annotated[str, typer.Argument(metavar="ITEM", help="fne, fne.table_3, …, or all.")] = "all",
     fresh: Annotated[bool, typer.Option("--fresh", help="Train it now, instead of what is committed.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Train nothing: say what --fresh would take.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep what was measured where the ledger reads it.")] = False,
     size: Annotated[str, typer.Option(help="tiny; base or large are the papers'.")] = "tiny",
     seeds: Annotated[int, typer.Option(help="How many runs of each row.")] = 2,
@@ -215,12 +216,17 @@ def reproduce(
     skip_faults: SkipFaults = False,
 ) -> None:
     """A table, figure or claim of the four papers: ours beside theirs, and what holds here."""
+    from .papers import plan
     from .papers import reproduce as reproduced
+    from .recipes.dry_run import PUBLISHED
 
-    if not fresh and (data != "scenes" or option):
+    if not (fresh or dry_run) and (data != "scenes" or option):
         raise ItmlabError("no other data are committed", where="--data", remedy="add --fresh, which trains")
-    given = None if data == "scenes" else load_data(data, root, option, skip_faults)
+    known = dry_run and root is None and data in PUBLISHED and not option  # nothing of the data is needed
+    given = data if known else None if data == "scenes" else load_data(data, root, option, skip_faults)
     options = pairs(option, "--option") if data == "scenes" else {}
     changes = {name.replace(".", "__"): value for name, value in pairs(change, "--set").items()}
-    asked = {"size": size, "seeds": seeds, "changes": changes, "run_root": run_root, "out": out}
-    reproduced(item, fresh=fresh, keep=keep, data=given, **asked, **options)
+    asked = {"data": given, "size": size, "seeds": seeds, "changes": changes, **options}
+    if dry_run:
+        return print(plan(item, **asked))
+    reproduced(item, fresh=fresh, keep=keep, run_root=run_root, out=out, **asked)

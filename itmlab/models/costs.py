@@ -161,6 +161,7 @@ def caption_inputs(count: int, pieces: int) -> dict[str, torch.Tensor]:
     return {"input_ids": ones, "attention_mask": ones, "word_mask": ones.bool()}
 
 
+@cache
 def measured_speed(config: Any, pieces: int, regions: int, count: int = 32) -> float:
     """TFLOP/s of this machine, by a forward and a backward pass of the real model on zeros.
 

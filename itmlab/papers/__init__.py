@@ -5,6 +5,7 @@
 for each claim. `python -m itmlab reproduce fne.table_3` prints the same, `--fresh` trains.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
     from ..data import CaptionSet
 
-__all__ = ["Claim", "Entry", "Table", "draw_claims", "draw_items", "entries", "items", "ledger", "report", "reproduce"]
+__all__ = ["Claim", "Entry", "Table", "draw_claims", "draw_items", "entries", "items", "ledger"]
+__all__ += ["plan", "report", "reproduce"]
 
 
 def __getattr__(name: str) -> Any:
@@ -96,6 +98,40 @@ def report(entry: Entry, result: Mapping[str, Any] | None = None) -> str:
     if not entry.claims:
         lines.append(f"  {entry.without}{'; figures: ' if entry.figures else ''}{', '.join(entry.figures)}")
     return "\n".join(lines)
+
+
+def plan(
+    chosen: str = "all",
+    *,
+    data: "CaptionSet | str | None" = None,
+    size: str = "tiny",
+    seeds: int = 2,
+    changes: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> str:
+    """What training items anew would take, a line each and their sum: rows × seeds, steps, hours by where they run.
+
+    By `recipes.dry_run.estimate`, which leaves out samplers and evaluation; rows that several items share are trained
+    for each. `data` may be the name of a published set.
+    """
+    from ..recipes.dry_run import estimate, span
+
+    lines: list[str] = []
+    total: Counter[str] = Counter()
+    for name, entry in entries(chosen).items():
+        if entry.recipes is not None:
+            given = entry.data(**options) if data is None else data
+            rows = [recipe.replace(**dict(changes or {})) for recipe in entry.recipes(size).values()]
+            each = [estimate(row, given, measured=True) for row in rows]
+            hours: Counter[str] = Counter()
+            for one in each:
+                hours.update({where: seeds * took for where, took in one.hours.items()})
+            steps, total = seeds * sum(one.steps for one in each), total + hours
+            told = ", ".join(f"{span(3600 * took)} ({where})" for where, took in hours.items())
+            lines.append(f"{name}: {len(rows)} × {seeds} runs, {steps:,} steps: {told}")
+    if not lines:
+        return f"{chosen}: nothing of it is trained, as it names no recipes"
+    return "\n".join([*lines, "in all " + ", ".join(f"{span(3600 * took)} ({where})" for where, took in total.items())])
 
 
 def reproduce(

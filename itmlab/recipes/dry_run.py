@@ -100,7 +100,7 @@ class Estimate:
         for where, seconds in self.seconds_a_step.items():
             small = any(gpu.name == where and not self.fits(gpu) for gpu in GPUS)
             fits = "; its memory does not hold it: several processes, or a smaller batch" * small
-            told.append(f"  {where}: {_span(seconds)} a step, {_span(3600 * self.hours[where])} in all{fits}")
+            told.append(f"  {where}: {span(seconds)} a step, {span(3600 * self.hours[where])} in all{fits}")
         peak = f"{UTILISATION:.0%} of a GPU's peak, pictures decoded in time, no fused attention"
         return "\n".join([*told, f"  assumed     {self.assumed}; {peak}"])
 
@@ -117,7 +117,7 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
     """Seconds in the unit that suits them."""
     for unit, length in (("hours", 3600), ("minutes", 60), ("s", 1)):
         if seconds >= 2 * length:

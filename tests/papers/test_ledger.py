@@ -13,6 +13,7 @@ from itmlab.metrics.statistics import Interval
 from itmlab.papers import entry as entry_module
 from itmlab.papers.drawing import draw_claims, draw_items
 from itmlab.papers.entry import RESULTS, Claim, Entry, Measured, Table, apart, drawn, row, share
+from itmlab.recipes.dry_run import THIS_MACHINE, estimate, span
 from itmlab.storage import read_json
 from tests.refusals import refused
 from tests.training.world import micro, small_world
@@ -198,6 +199,22 @@ def test_a_run_is_trained_judged_and_kept_by_one_call(tmp_path, results, monkeyp
     two = replace(plain, averaged={"two seeds": "1/4 of K"}).run(**asked | {"seeds": 2}, run_root=tmp_path / "runs")
     single, both = two.runs["1/4 of K"], two.runs["two seeds"]
     assert [pair.runs for pair in both] == [single, single[::-1]] and two.labels == [*rows, "two seeds"]
+
+
+def test_what_a_fresh_run_would_take_is_said_before_it_is_begun(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr("itmlab.recipes.dry_run.measured_speed", lambda *shapes: 0.01)
+    rows = {f"{part}/4 of K": micro("hardest") for part in (1, 4)}
+    items = {"fne.figure_5": replace(papers.fne.figure_5, recipes=lambda size: rows)}
+    monkeypatch.setattr(papers, "entries", lambda chosen: items | {"fne.figure_7": papers.fne.figure_7})
+    changes = {"data__steps": 20, "data__validation": 0}
+    first, last = papers.plan("all", data=small_world(), seeds=3, changes=changes).splitlines()
+    assert first.startswith("fne.figure_5: 2 × 3 runs, 120 steps: ") and "(this machine, timed)" in first
+    one = estimate(micro("hardest").replace(**changes), small_world(), measured=True)
+    assert first.endswith(f": {last.removeprefix('in all ')}") and span(6 * 3600 * one.hours[THIS_MACHINE]) in last
+    monkeypatch.undo()
+    assert papers.plan("fne.figure_7") == "fne.figure_7: nothing of it is trained, as it names no recipes"
+    big = papers.plan("fne.table_3", data="flickr30k", size="base", seeds=1)
+    assert "4 × 1 runs, " in big and "hours (A100 80 GB), " in big and "RTX 4090" in big.splitlines()[-1]
 
 
 # Drawn and told.
