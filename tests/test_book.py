@@ -14,13 +14,15 @@ from urllib.parse import unquote, urldefrag
 import nbformat
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
 from itmlab import book
 from itmlab.book import BOOK, PICTURE, PLOTLY, build
+from itmlab.cli import app
 from itmlab.storage import read_json
 from itmlab.studies.kit.saving import questions
 from itmlab.studies.kit.theme import WIDTH
-from itmlab.workbench import TOUR, find_notebooks
+from itmlab.workbench import TOUR, Stop, find_notebooks
 from tests.refusals import refused
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -181,6 +183,18 @@ def test_a_notebook_counts_as_run_only_as_it_now_reads(tmp_path) -> None:
     nbformat.write(ran, tmp_path / "ran.ipynb")
     assert not book._ran(tmp_path / "ran.ipynb", tmp_path / "now.ipynb")
     assert not book._ran(tmp_path / "absent.ipynb", tmp_path / "now.ipynb")
+
+
+def test_a_notebook_that_the_tour_leaves_out_is_shown_as_it_is_written(tmp_path, monkeypatch) -> None:
+    """One on photographs, where the extra that reads them is not installed."""
+    ours = [tmp_path / "13_tables.ipynb", tmp_path / "14_on_photographs.ipynb"]
+    ran, shown = Stop("13_tables", 1.0, None, 0), []
+    monkeypatch.setattr(book, "find_notebooks", lambda: ours)
+    monkeypatch.setattr(book, "tour", lambda *asked, **options: [ran])
+    monkeypatch.setattr(book, "build", lambda notebooks, *asked, **options: shown.extend(notebooks))
+    result = CliRunner().invoke(app, ["book", "--executed", str(tmp_path / "ran"), "--out", str(tmp_path / "book")])
+    assert result.exit_code == 0 and "without outputs: 14_on_photographs\n" in result.output
+    assert shown == [tmp_path / "ran" / "13_tables.ipynb", ours[1]]
 
 
 SHOWS = """

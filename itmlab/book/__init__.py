@@ -44,15 +44,17 @@ def book(
     """Build the book as static HTML, from the notebooks of a tour or by running them."""
     notebooks, chosen = find_notebooks(), profile_named(profile)
     missing = [path for path in notebooks if not _ran(executed / path.name, path)]
+    left_out = {path.stem for path in missing}
     if run and missing:
         for path in missing:
             refuse_foreign(executed / path.name, TOUR, force=force)
         stops = tour(missing, executed.resolve(), profile=chosen, jobs=min(2, cores()), say=partial(print, flush=True))
         if failed := [stop.notebook for stop in stops if not stop.passed]:
             raise ItmlabError(f"not every notebook ran to its end: {', '.join(failed)}", remedy="python -m itmlab tour")
-    elif missing:
-        print(f"without outputs: {', '.join(path.stem for path in missing)}")
-    shown = [path if path in missing and not run else executed / path.name for path in notebooks]
+        left_out -= {stop.notebook for stop in stops}  # all of them, but for a notebook whose extra is not installed
+    if left_out:
+        print(f"without outputs: {', '.join(sorted(left_out))}")
+    shown = [path if path.stem in left_out else executed / path.name for path in notebooks]
     print(f"building the book of {len(shown)} notebooks (half a minute) …", flush=True)
     print(build(shown, out, commands=context.find_root().command, force=force))
 
