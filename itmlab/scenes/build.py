@@ -1,10 +1,15 @@
 """`load`: the world `scenes` as a CaptionSet, from one Arrow file with all its pictures and truth, made once."""
 
 import io
+import itertools
 import json
+import os
 import shutil
+import subprocess
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,7 +17,7 @@ import torch
 from PIL import Image
 
 from ..errors import ItmlabError
-from ..storage import build_once, cache_directory
+from ..storage import build_once, cache_directory, cores
 from ..training.progress import Progress
 from .captions import write_captions
 from .compose import compose
@@ -108,27 +113,14 @@ def table(
     cache: str | Path | None = None,
 ) -> "Dataset":
     """The memory-mapped table of these options, drawn first when the cache does not hold it."""
-    from datasets import Dataset, Features, Value
-    from datasets import Image as Picture
+    from datasets import Dataset
 
+    options = {"size": size, "seed": seed, "unannotated": float(unannotated), "edition": edition}
     key = f"{EDITIONS[edition].stream}v{VERSION}-{images}x{size}-seed{seed}-unannotated{unannotated:g}"
     directory = (cache_directory() / "scenes" if cache is None else Path(cache)) / key
 
-    def build(work: Path) -> None:
-        from datasets.arrow_writer import ArrowWriter
-
-        text, marks, picture = Value("string"), Value("binary"), Picture(decode=False)
-        columns = {"image": picture, "marks": marks, "scene": text, "captions": [text], "graphs": [text]}
-        with ArrowWriter(path=str(work / FILE), features=Features(columns), writer_batch_size=500) as writer:
-            shown = Progress("scenes", images, 0, shown=images >= 1000)
-            for row in rows(images=images, size=size, seed=seed, unannotated=unannotated, edition=edition):
-                writer.write(row)
-                shown.step()
-            shown.close()
-            writer.finalize()
-
     for last_try in (False, True):
-        path = build_once(directory, build) / FILE
+        path = build_once(directory, lambda work: _draw(work, images, options)) / FILE
         try:
             found = Dataset.from_file(str(path))
             if len(found) == images:
@@ -139,6 +131,59 @@ def table(
         warnings.warn(f"{path}: damaged, so the scenes are drawn anew", stacklevel=2)
         shutil.rmtree(path.parent, ignore_errors=True)
     raise ItmlabError("cannot be read as it was written", where=str(path), remedy="name another place with cache=")
+
+
+PART = 500  # scenes in a batch of the file
+
+
+def _draw(work: Path, images: int, options: Mapping[str, Any]) -> None:
+    """The table of scenes in `work`, a share of them by each core: a scene depends on nothing but its own number."""
+    import pyarrow
+
+    at_once = max(1, min(cores(), 8, images // PART // 2))
+    ends = [min(images, PART * -(-images * part // (at_once * PART))) for part in range(at_once + 1)]
+    shares = [{"file": f"{work / FILE}.{n}", "start": ends[n], "images": ends[n + 1]} for n in range(at_once)]
+    there = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
+    script = f"import json, sys\nfrom {__name__} import _share\n_share(**json.load(sys.stdin))"
+    told = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True, "start_new_session": True}
+    told["env"] = os.environ | {"PYTHONPATH": there}
+    others = [subprocess.Popen([sys.executable, "-P", "-c", script], **told) for _ in shares[1:]]
+    shown = Progress("scenes", images, 0, shown=images >= 1000)
+    try:
+        for share, process in zip(shares[1:], others, strict=True):
+            with suppress(OSError):  # of one that is gone already
+                process.stdin.write(json.dumps(share | options))
+                process.stdin.close()
+        _share(**shares[0], **options, reached=lambda done: shown.reach(min(images - 1, done * at_once)))
+        for share, process in zip(shares[1:], others, strict=True):
+            if process.wait():  # of too little memory for another one, say: then here, one after the other
+                _share(**share, **options)
+    finally:
+        for process in others:
+            process.kill()
+    shown.reach(images)
+    shown.close()
+    parts = [pyarrow.ipc.open_stream(pyarrow.memory_map(share["file"])) for share in shares]
+    with pyarrow.ipc.new_stream(work / FILE, parts[0].schema) as file:
+        for batch in itertools.chain.from_iterable(parts):
+            file.write_batch(batch)
+    for share in shares:
+        Path(share["file"]).unlink()
+
+
+def _share(file: str, *, reached: Callable[[int], Any] = lambda done: None, **options: Any) -> None:
+    """Some `rows` as a file of their own."""
+    from datasets import Features, Value
+    from datasets import Image as Picture
+    from datasets.arrow_writer import ArrowWriter
+
+    text, marks, picture = Value("string"), Value("binary"), Picture(decode=False)
+    columns = {"image": picture, "marks": marks, "scene": text, "captions": [text], "graphs": [text]}
+    with ArrowWriter(path=file, features=Features(columns), writer_batch_size=PART) as writer:
+        for done, row in enumerate(rows(**options), start=1):
+            writer.write(row)
+            reached(done)
+        writer.finalize()
 
 
 def rows(

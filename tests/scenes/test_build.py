@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 
@@ -66,6 +67,20 @@ def test_drawn_once_then_read_from_the_cache(tmp_path, monkeypatch):
     again = load(images=4, size=48, cache=tmp_path)
     assert again.captions == first.captions and again.fingerprint == first.fingerprint
     assert [path.name for path in tmp_path.iterdir()] == [f"v{build.VERSION}-4x48-seed0-unannotated0.25"]
+
+
+@pytest.mark.parametrize("python", [sys.executable, shutil.which("false")], ids=["drawn", "processes fail"])
+def test_cores_that_draw_a_share_each_make_the_same_table(python, tmp_path, monkeypatch):
+    options = {"size": 32, "seed": 0, "unannotated": 0.3, "edition": "rich"}
+    monkeypatch.setattr(build, "PART", 2)
+    monkeypatch.setattr(build, "cores", lambda: 3)
+    monkeypatch.setattr(sys, "executable", python)
+    shared = build.table(images=13, cache=tmp_path, **options).with_format(None)
+    alone = list(rows(images=13, **options))
+    assert shared["marks"] == [row["marks"] for row in alone]
+    assert shared["captions"] == [row["captions"] for row in alone]
+    (folder,) = tmp_path.glob("*13x32*")
+    assert [path.name for path in folder.iterdir()] == [build.FILE]
 
 
 def test_the_one_door_loads_scenes_and_takes_a_split(cache):
