@@ -154,7 +154,8 @@ def export(
     dtype: Annotated[str, typer.Option(help="float16 (half the size) or float32.")] = "float16",
 ) -> None:
     """Write a run without what only resuming needs: what ships in itmlab/pretrained was made so."""
-    print(open_run(run).export(out, dtype=dtype).directory)
+    open_run(run).export(out, dtype=dtype)
+    print(out)
 
 
 # Commands on captions alone: what they say, and how they are made wrong.

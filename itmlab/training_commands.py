@@ -81,7 +81,7 @@ def train(
     finally:
         if distributed.is_available() and distributed.is_initialized():
             distributed.destroy_process_group()  # of several processes, those of gloo would abort as they end
-    print(f"{done.directory}: {json.dumps(done.history[-1]) if done.history else 'no line of history yet'}")
+    print(f"{run}: {json.dumps(done.history[-1]) if done.history else 'no line of history yet'}")
 
 
 def compare(

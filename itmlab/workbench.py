@@ -200,7 +200,7 @@ def run_notebook(
         told = {"ITMLAB_PROFILE": profile, "ITMLAB_STATIC": "1", "ITMLAB_FIGURE_LIST": str(listed), "PATH": path}
         told["ITMLAB_FIGURES"] = str(figure_directory().resolve())  # not in the notebook's folder, where the kernel is
         try:
-            client.execute(env={**threads_of_a_process(threads), **os.environ, **told})
+            client.execute(env={**threads_of_a_process(threads), **os.environ, **whole_paths(), **told})
         except (CellExecutionError, CellTimeoutError, RuntimeError) as failure:  # RuntimeError: of a kernel that died
             error = str(failure).strip()
         finally:
@@ -208,6 +208,12 @@ def run_notebook(
         # Not by what is new in the folder: another notebook may write into it at the same time.
         figures = len(set(listed.read_text(encoding="utf-8").splitlines())) if listed.exists() else 0
     return Stop(notebook.stem, time.monotonic() - started, error, figures)
+
+
+def whole_paths() -> dict[str, str]:
+    """The folders that the environment names, from the root: a kernel's working directory is its notebook's folder."""
+    named = ("ITMLAB_CACHE", "ITMLAB_FIGURES", "ITMLAB_WEIGHTS", "ITMLAB_REAL_DATA")
+    return {name: str(Path(os.environ[name]).resolve()) for name in named if os.environ.get(name)}
 
 
 def _figure_home(profile: Profile) -> Path:
@@ -240,7 +246,7 @@ def lab(context: typer.Context) -> None:
             write_bytes(copy, copies[copy].read_bytes())
         first = next(iter(copies))
     command = [sys.executable, "-m", "jupyterlab", str(first), *context.args]
-    raise typer.Exit(subprocess.call(command, cwd=first.parent, env=lab_environment()))
+    raise typer.Exit(subprocess.call(command, cwd=first.parent, env={**lab_environment(), **whole_paths()}))
 
 
 def lab_environment() -> dict[str, str]:

@@ -129,6 +129,7 @@ SINCE = {
     "an aligned start, any backbone, maps against boxes, two seeds averaged, diagrams, costs": (594, 146),
     "exercises in the last notebooks": (59, 0),
     "notebooks side by side that do not wait for each other": (13, 5),
+    "what a paper's items take, drawing by each core, paths after chdir": (107, 20),
 }
 CORE_FILES_SINCE = (
     *("data/sources.py", "metrics/yardstick_scores.py", "metrics/yardsticks.py", "models/costs.py"),

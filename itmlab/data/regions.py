@@ -118,7 +118,7 @@ def _array_entries(root: Path, path: Path, captions_per_image: int | None, fault
     split = path.name.removesuffix("_ims.npy")
     texts = root / f"{split}_caps.txt"
     try:
-        array = read_npy(inside(root, path.name))
+        array = read_npy(whole := inside(root, path.name))
         lines = [line.removesuffix("\r") for line in read_text(inside(root, texts.name)).split("\n")]
         lines = lines[:-1] if lines[-1] == "" else lines
         each, step = _shares(path, array, len(lines), captions_per_image)
@@ -129,7 +129,7 @@ def _array_entries(root: Path, path: Path, captions_per_image: int | None, fault
     for image in range(len(array) // step):
         own = [Caption(lines[at], row=at + 1, file=str(texts)) for at in range(image * each, (image + 1) * each)]
         row = image * step
-        entries.append(Entry(str(path), row, f"{split}/{image}", ArrayRow(path, row), captions=own, split=split))
+        entries.append(Entry(str(path), row, f"{split}/{image}", ArrayRow(whole, row), captions=own, split=split))
     return entries
 
 

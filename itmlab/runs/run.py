@@ -30,7 +30,7 @@ class Run:
     """A run directory opened for reading; a directory without recipe.json is an ItmlabError. Nothing in it is run."""
 
     def __init__(self, directory: str | Path):
-        self.directory = Path(directory)
+        self.directory, self._named = Path(directory).absolute(), directory  # os.chdir does not move it
         if not (self.directory / "recipe.json").is_file():
             what, remedy = "not a run directory, it has no recipe.json", "python -m itmlab train makes one"
             raise ItmlabError(what, where=str(directory), remedy=remedy)
@@ -38,7 +38,7 @@ class Run:
         self._searches: dict[str, PairSearch] = {}
 
     def __repr__(self) -> str:
-        return f"Run({self.recipe.name}, {self.recipe.size}, {self.directory})"
+        return f"Run({self.recipe.name}, {self.recipe.size}, {self._named})"
 
     @cached_property
     def recipe(self) -> Recipe:

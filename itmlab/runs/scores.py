@@ -270,7 +270,7 @@ def write_embeddings(run: Any, data: CaptionSet, path: str | Path, *, force: boo
     """
     path = Path(path)
     refuse_foreign(path, FEATURES, force=force)
-    beside = path.with_suffix(".ids.json")
+    beside = path.with_name(f"{path.name.removesuffix('.safetensors')}.ids.json")  # "a.test" has others than "a.val"
     refuse_foreign(beside, FEATURES, force=force)
     images, captions = embed(run.model, data)
     features = {"images": images, "captions": captions, "image_of_caption": data.image_of_caption.clone()}

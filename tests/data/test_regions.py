@@ -56,6 +56,15 @@ def test_arrays_with_five_lines_an_image(tmp_path):
         part.images[0]
 
 
+def test_arrays_named_by_a_relative_path_are_read_after_chdir(tmp_path, monkeypatch):
+    features = write_arrays(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    data = load("regions", ".")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert torch.equal(data.regions[2].features, torch.from_numpy(features[2]))
+
+
 def test_arrays_that_repeat_each_image_for_each_caption(tmp_path):
     features = np.random.default_rng(0).normal(size=(3, 36, 8)).astype(np.float32)
     np.save(tmp_path / "test_ims.npy", features.repeat(5, axis=0))

@@ -197,9 +197,17 @@ def test_hostile_captions_are_shown_as_text(finished, data):
 
 
 def test_a_run_says_what_it_is(finished):
-    assert repr(finished) == f"Run(fne, tiny, {finished.directory})"
+    assert repr(Run(finished.directory)) == f"Run(fne, tiny, {finished.directory})"
     assert json.loads((finished.directory / "data.json").read_text())["images"] == 48
     assert itmlab.Run is Run and itmlab.pretrained is pretrained
+
+
+def test_a_run_opened_by_a_relative_path_is_found_after_chdir(finished, data, tmp_path, monkeypatch):
+    monkeypatch.chdir(finished.directory.parent)
+    run = Run(finished.directory.name)
+    monkeypatch.chdir(tmp_path)
+    assert repr(run) == f"Run(fne, tiny, {finished.directory.name})" and run.history == finished.history
+    assert run.evaluate(data, ks=(1,)) == finished.evaluate(data, ks=(1,))
 
 
 def test_a_record_becomes_numbers_with_one_name_each() -> None:
