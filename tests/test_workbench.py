@@ -82,6 +82,16 @@ def test_something_moves_while_a_notebook_runs(notebooks, tmp_path, monkeypatch)
     assert len(moving) >= 3 and moving[-1].startswith("  … slow: cell 1 of 1, about ")
 
 
+def test_folders_that_the_environment_names_are_the_same_in_a_kernel(notebooks, tmp_path, monkeypatch):
+    """Whose working directory is its notebook's folder."""
+    monkeypatch.chdir(tmp_path.parent)
+    monkeypatch.setenv("ITMLAB_CACHE", "kept here")
+    monkeypatch.setenv("ITMLAB_WEIGHTS", "")
+    cells = "import os\nassert os.environ['ITMLAB_CACHE'] == {!r}, os.environ['ITMLAB_CACHE']"
+    (stop,) = tour(notebooks(one=cells.format(str(tmp_path.parent / "kept here"))), tmp_path / "out", say=list)
+    assert stop.passed, stop.error
+
+
 def test_a_notebook_whose_widgets_say_much_is_run_again(notebooks, tmp_path):
     labels = "import ipywidgets\nipywidgets.VBox([ipywidgets.Label('much ' * 50) for _ in range(60)])"
     found = notebooks(widgets=f"print('much ' * 9_000)\n{labels}")
