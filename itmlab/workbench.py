@@ -251,7 +251,7 @@ def lab(context: typer.Context) -> None:
 
 def lab_environment() -> dict[str, str]:
     """The environment in which JupyterLab begins with our defaults, which a reader's own settings overrule."""
-    home = cache_directory() / "lab"
+    home = cache_directory().resolve() / "lab"
     write_bytes(home / "labconfig" / "default_setting_overrides.json", json.dumps(LAB_DEFAULTS).encode())
     path = os.pathsep.join(filter(None, [str(home), os.environ.get("JUPYTER_CONFIG_PATH")]))
     return {**os.environ, "JUPYTER_CONFIG_PATH": path}

@@ -173,6 +173,25 @@ def test_lab_of_an_installed_wheel_opens_copies_that_stay_the_readers(tmp_path, 
     assert first.read_text() == "mine"
 
 
+def test_folders_that_the_environment_names_from_here_are_found_by_kernels(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ITMLAB_CACHE", "my cache")
+    assert workbench.whole_paths()["ITMLAB_CACHE"] == str(tmp_path / "my cache")
+    monkeypatch.setattr(workbench, "find_notebooks", lambda: [tmp_path / "elsewhere" / "00_start.ipynb"])
+    seen = {}
+    monkeypatch.setattr(workbench.subprocess, "call", lambda command, **given: seen.update(given) or 0)
+    monkeypatch.setattr(workbench, "project_directory", lambda: tmp_path)
+    CliRunner().invoke(app, ["lab"])
+    assert seen["env"]["ITMLAB_CACHE"] == str(tmp_path / "my cache")
+    assert seen["env"]["JUPYTER_CONFIG_PATH"].startswith(str(tmp_path / "my cache" / "lab"))
+    cell = nbformat.v4.new_code_cell("import os; open('seen', 'w').write(os.environ['ITMLAB_CACHE'])")
+    (tmp_path / "nb").mkdir()
+    path = tmp_path / "nb" / "01.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# One"), cell]), path)
+    assert workbench.run_notebook(path, tmp_path / "out.ipynb").passed
+    assert (tmp_path / "nb" / "seen").read_text() == str(tmp_path / "my cache")
+
+
 def test_data_says_what_to_get_and_what_a_folder_lacks(tmp_path) -> None:
     listed = CliRunner().invoke(app, ["data"])
     assert listed.exit_code == 0 and "sugarcrepe " in listed.output
