@@ -109,7 +109,7 @@ SINCE = {
     "towers that are pretrained": (190, 190),
     "all that is true as a measure, with oracles": (360, 240),
     "nothing lost, nothing silent": (813, 713),
-    "explorers that draw on slow pages": (185, 0),
+    "explorers that draw on slow pages": (193, 0),
     "explorers in a dark theme, pointing, lasso": (247, 0),
     "own ideas in a recipe, with their contracts": (640, 640),
     "exercises, a view of a run, live curves, histograms": (1_050, 138),

@@ -154,7 +154,8 @@ def _synthetic(read_out: ReadOut, clusters: Sequence[int]) -> dict:
 
 def _points(figure: go.Figure, places: Float[ndarray, "point 2"], column: int, **style: object) -> None:
     style = {"mode": "markers", "cliponaxis": False, "showlegend": False, **style}
-    figure.add_scatter(x=places[:, 0], y=places[:, 1], row=1, col=column, **style)
+    # As a dictionary: a Scatter would be validated twice, which an explorer's slider waits for.
+    figure.add_trace({"type": "scatter", "x": places[:, 0], "y": places[:, 1], **style}, row=1, col=column)
 
 
 def _match_line(score: float, rows: int) -> tuple[dict, dict]:

@@ -105,6 +105,13 @@ def test_a_picture_comes_back_as_it_was():
     assert decoded(data_uri(picture)).tobytes() == picture.tobytes()
 
 
+def test_a_picture_that_was_painted_on_is_encoded_anew():
+    picture = Image.new("RGB", (8, 8), "white")
+    before = data_uri(picture)
+    picture.putpixel((3, 3), (255, 0, 0))
+    assert data_uri(picture) != before and decoded(data_uri(picture)).getpixel((3, 3)) == (255, 0, 0)
+
+
 def test_large_pictures_are_made_small_in_proportion():
     uri = data_uri(Image.new("RGB", (1000, 500)), largest=100, photographic=True)
     assert uri.startswith("data:image/jpeg;") and decoded(uri).size == (100, 50)
