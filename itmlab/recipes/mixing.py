@@ -90,6 +90,7 @@ _NO_WORDS = "null, as the model is no cross-encoder: what reads a side alone can
 _ALONE = (
     "as adaptive_margin.with_triplet is false: φ is known of captions of the data alone, and nothing else is learnt"
 )
+_ALL = "null, as loss.kind {loss!r} takes all negatives; one that asks a sampler is 'sampled_triplet'"
 REFUSALS = (
     *(Refusal("cross-encoder", part, f"null, as the model is a cross-encoder: {why}") for part, why in _CROSS.items()),
     *(Refusal(one, "TAGS: sentences made, losses of words", _NO_WORDS) for one in ENCODERS if one != "cross-encoder"),
@@ -104,7 +105,7 @@ REFUSALS = (
         "a memory",
         "null, as adaptive_margin.preset is 'released', which takes the batch's own rows alone",
     ),
-    Refusal("a loss of all negatives", "a sampler", "null, as loss.kind {loss!r} takes all negatives"),
+    Refusal("a loss of all negatives", "a sampler", _ALL),
     Refusal("an adaptive margin alone", "SynHNC", f"null, {_ALONE}"),
     Refusal("an adaptive margin alone", "sentences of a file", f"null, {_ALONE}"),
     Refusal("an adaptive margin alone", "global features beside", f"false, {_ALONE}"),

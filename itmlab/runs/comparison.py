@@ -1,6 +1,7 @@
 """What a comparison of recipes over several seeds found: table, paired differences, intervals, p-values, verdicts."""
 
 import html
+import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -333,9 +334,16 @@ class Comparison:
 
     def __repr__(self) -> str:
         rows = self._cells()
-        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-        return "\n".join([*lines, self._caption()])
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        parts, room = [[0]], shutil.get_terminal_size((160, 24)).columns  # what is too wide goes on below
+        for column in range(1, len(widths)):
+            last = 4 if rows[0][column] in self.shown else 1  # its difference, interval and p stay beside it
+            wide = sum(widths[at] + 2 for at in (*parts[-1], *range(column, column + last))) - 2
+            if len(parts[-1]) > 1 and wide > room:
+                parts.append([0])
+            parts[-1].append(column)
+        lines = ["\n".join("  ".join(row[at].rjust(widths[at]) for at in part) for row in rows) for part in parts]
+        return "\n".join(["\n\n".join(lines), self._caption()])
 
     def _repr_html_(self) -> str:
         head, *body = ([html.escape(cell) for cell in row] for row in self._cells())

@@ -78,7 +78,7 @@ WRONG = [
     ({"memory.momentum": 1.0}, "memory.momentum is 1.0, wanted 0 to below 1"),
     ({"memory": 5}, "memory is 5, wanted an object with fields"),
     ({"loss.margin": float("nan")}, "loss.margin is nan, wanted a finite number"),
-    ({"loss.kind": "info_nce"}, "wanted null, as loss.kind 'info_nce' takes all negatives"),
+    ({"loss.kind": "info_nce"}, "'info_nce' takes all negatives; one that asks a sampler is 'sampled_triplet'"),
     ({"sampler": None}, "sampler is None, wanted one, as loss.kind is 'sampled_triplet'"),
     ({"name": ""}, "name is '', wanted a name"),
     ({"seed": -1}, "seed is -1"),

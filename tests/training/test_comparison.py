@@ -156,8 +156,9 @@ def test_their_intervals_draw_seeds_and_images_anew_the_same_for_all_recipes(by_
     assert comparison.intervals("triplet")["RSum"][0] == pytest.approx(first["RSum"])
 
 
-def test_the_table_shows_what_is_true_and_the_oracles_as_rows(by_truth):
+def test_the_table_shows_what_is_true_and_the_oracles_as_rows(by_truth, monkeypatch):
     comparison, _ = by_truth
+    monkeypatch.setenv("COLUMNS", "1000")
     lines = repr(comparison).splitlines()
     assert "t2i mAP@R − triplet" in lines[0] and "i2t unannotated@1" in lines[0]
     assert [line.split("  ")[0].strip() or line.strip().split("  ")[0] for line in lines[3:5]] == [
@@ -165,6 +166,20 @@ def test_the_table_shows_what_is_true_and_the_oracles_as_rows(by_truth):
         "oracle: specific",
     ]
     assert len({len(line) for line in lines[:5]}) == 1 and comparison._repr_html_().count("<tr>") == 5
+
+
+def test_a_table_wider_than_the_terminal_goes_on_below(by_truth, monkeypatch):
+    comparison, _ = by_truth
+    monkeypatch.setenv("COLUMNS", "1000")
+    whole = repr(comparison).splitlines()
+    monkeypatch.setenv("COLUMNS", "120")
+    *lines, caption = repr(comparison).splitlines()
+    assert max(map(len, lines)) <= 120 and caption == whole[-1]
+    parts = [part.splitlines() for part in "\n".join(lines).split("\n\n")]
+    assert len(parts) > 2 and all(part[0].split()[0] == "recipe" and len(part) == 5 for part in parts)
+    first = len(parts[0][0]) - len(parts[0][0].split("recipe")[1])
+    assert ["".join([parts[0][row][:first], *(part[row][first:] for part in parts)]) for row in range(5)] == whole[:5]
+    assert any("t2i mAP@R − triplet" in part[0] and "95 % interval  p (Holm)" in part[0] for part in parts)
 
 
 def test_runs_that_are_not_paired_and_truth_without_a_world_are_refused(trained, data, tmp_path):
