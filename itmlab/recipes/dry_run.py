@@ -7,6 +7,7 @@ out are losses, samplers, and what the processor does meanwhile, such as decodin
 """
 
 import math
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -102,7 +103,8 @@ class Estimate:
             fits = "; its memory does not hold it: several processes, or a smaller batch" * small
             told.append(f"  {where}: {span(seconds)} a step, {span(3600 * self.hours[where])} in all{fits}")
         peak = f"{UTILISATION:.0%} of a GPU's peak, pictures decoded in time, no fused attention"
-        return "\n".join([*told, f"  assumed     {self.assumed}; {peak}"])
+        told.append(f"  assumed     {self.assumed}; {peak}")
+        return "\n".join(part for line in told for part in textwrap.wrap(line, 100, subsequent_indent=" " * 14))
 
     def fits(self, gpu: Gpu) -> bool:
         """Whether a GPU holds it, with a tenth of its memory left for what is not counted."""
