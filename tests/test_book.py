@@ -17,7 +17,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from itmlab import book
-from itmlab.book import BOOK, PICTURE, PLOTLY, build
+from itmlab.book import BOOK, PLOTLY, build
 from itmlab.cli import app
 from itmlab.storage import read_json
 from itmlab.studies.kit.saving import questions
@@ -29,8 +29,8 @@ ROOT = Path(__file__).resolve().parents[1]
 HOSTILE = '</script><img src=x onerror="alert(1)">'
 
 
-def png() -> str:
-    Image.new("RGB", (8, 8), "red").save(buffer := io.BytesIO(), "PNG")
+def jpeg() -> str:
+    Image.new("RGB", (8, 8), "red").save(buffer := io.BytesIO(), "JPEG")
     return base64.b64encode(buffer.getvalue()).decode()
 
 
@@ -45,7 +45,7 @@ def pages(tmp_path_factory) -> dict[str, str]:
     out, executed = tmp_path_factory.mktemp("book"), tmp_path_factory.mktemp("executed")
     first, *others = find_notebooks()
     notebook = nbformat.read(first, as_version=4)
-    data = {PLOTLY: figure(f"<b>{HOSTILE}</b>"), PICTURE: png()}
+    data = {PLOTLY: figure(f"<b>{HOSTILE}</b>"), "image/jpeg": jpeg()}
     cell = next(cell for cell in notebook.cells if cell.cell_type == "code")
     cell.outputs = [nbformat.v4.new_output("display_data", data)]
     notebook.metadata[TOUR] = 1
@@ -104,9 +104,9 @@ def test_nothing_is_loaded_from_elsewhere(pages) -> None:
 def test_a_figure_is_a_picture_that_comes_to_life_and_its_words_stay_words(pages) -> None:
     page = pages["notebooks/00_start_here.html"]
     (name,) = re.findall(r'data-figure="(\w+)"', page)
-    assert f'src="../_static/figures/{name}.png"' in page and 'data-width="860"' in page
+    assert f'src="../_static/figures/{name}.jpg"' in page and 'data-width="860"' in page
     assert "onerror=" not in re.sub(r'alt="[^"]*"', "", page)
-    assert (Path(pages[""]) / "_static" / "figures" / f"{name}.png").stat().st_size > 50
+    assert (Path(pages[""]) / "_static" / "figures" / f"{name}.jpg").stat().st_size > 50
     told = re.fullmatch(r'itmlabFigure\("\w+", (.*)\);', pages[f"_static/figures/{name}.js"], re.DOTALL)[1]
     assert json.loads(told) == figure(f"<b>{HOSTILE}</b>")
 
@@ -212,7 +212,7 @@ def test_nbconvert_shows_the_figures_of_a_notebook(tmp_path, chrome) -> None:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(SHOWS)])
     NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
     (output,) = notebook.cells[0].outputs
-    assert output["data"].keys() >= {PLOTLY, PICTURE}
+    assert output["data"].keys() >= {PLOTLY, "image/jpeg"}
     page, _ = HTMLExporter().from_notebook_node(notebook)
-    (drawn,) = re.findall(r'src="data:image/png;base64,\s*([^"]+)"', page)
+    (drawn,) = re.findall(r'src="data:image/jpeg;base64,\s*([^"]+)"', page)
     assert Image.open(io.BytesIO(base64.b64decode(drawn))).size[0] == 1720

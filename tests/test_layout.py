@@ -113,7 +113,7 @@ SINCE = {
     "explorers in a dark theme, pointing, lasso": (247, 0),
     "own ideas in a recipe, with their contracts": (640, 640),
     "exercises, a view of a run, live curves, histograms": (1_050, 138),
-    "the book, and pictures beside live figures": (460, 18),
+    "the book, and pictures beside live figures": (462, 18),
     "long captions, no file of others lost": (145, 115),
     "a cross-encoder pretrained on regions, wrong pictures": (235, 75),
     "methods on regions; all that ships, by one command": (76, 33),

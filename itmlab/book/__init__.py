@@ -30,7 +30,8 @@ HERE = Path(__file__).parent
 PAGES = HERE / "pages"
 BOOK = "itmlab_book"  # in the head of each page, by which the next build knows that it may overwrite them
 ROOMS = ("data", "text", "models", "samplers", "losses", "metrics", "synthesis", "recipes", "runs", "training")
-PLOTLY, PICTURE, WIDGET = "application/vnd.plotly.v1+json", "image/png", "application/vnd.jupyter.widget-view+json"
+PLOTLY, WIDGET = "application/vnd.plotly.v1+json", "application/vnd.jupyter.widget-view+json"
+PICTURES = {"image/jpeg": "jpg", "image/png": "png"}  # ours, and what JupyterLab's extension of plotly adds
 
 
 def book(
@@ -201,9 +202,10 @@ def _figure(data: Mapping[str, Any], static: Path) -> str:
     words = html.unescape(re.sub(r"<[^>]+>", " ", layout.get("title", {}).get("text", "")))
     said = f'alt="{html.escape(" ".join(words.split()))}"'
     width, height = int(layout.get("width", 700)), int(layout.get("height", 450))
-    if PICTURE in data:
-        write_bytes(static / f"{name}.png", base64.b64decode(data[PICTURE]))
-        said += f' src="../_static/figures/{name}.png" width="{width}" height="{height}" loading="lazy"'
+    if kind := next((kind for kind in PICTURES if kind in data), None):
+        picture = f"{name}.{PICTURES[kind]}"
+        write_bytes(static / picture, base64.b64decode(data[kind]))
+        said += f' src="../_static/figures/{picture}" width="{width}" height="{height}" loading="lazy"'
     return f'<div class="itmlab-figure" data-figure="{name}" data-width="{width}"><img {said}><div hidden></div></div>'
 
 

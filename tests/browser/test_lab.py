@@ -34,6 +34,10 @@ data = small_set()
 model = models.build_model(models.DualEncoderConfig.tiny(), data.captions, seed=0).eval()
 maps.explore_attention({"one": model}, data)"""
 
+PLAIN = """from itmlab.studies import kit
+kit.committed("pointing_seeing")"""
+BOXES = "all => all.map(each => each.getBoundingClientRect()).map(box => [box.width, box.height])"
+
 SLOW = """import time, ipywidgets, plotly.graph_objects as go
 from itmlab.studies.kit.explorer import Explorer
 steps, drawn = ipywidgets.IntSlider(0, 0, 40, description="steps"), []
@@ -91,6 +95,19 @@ def screenshot(page, name: str) -> None:
     """Keep a picture of the page where ITMLAB_SCREENSHOTS says, for people to look at."""
     if folder := os.environ.get("ITMLAB_SCREENSHOTS"):
         page.screenshot(path=str(Path(folder) / f"{name}.png"))
+
+
+def test_a_cells_figure_is_alive_and_no_wider_than_its_column_though_it_carries_a_picture(page, lab: Lab) -> None:
+    open_and_run(page, lab, "plain.ipynb", PLAIN)
+    page.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=PATIENCE)
+    output = page.locator(".jp-OutputArea-output")
+    ((column, _),), ((width, height),) = (
+        output.evaluate_all(BOXES),
+        output.locator(".main-svg >> nth=0").evaluate_all(BOXES),
+    )
+    assert 500 < width <= column and height > 300
+    assert [box for box in output.locator("img").evaluate_all(BOXES) if any(box)] == []
+    screenshot(page, "plain_figure")
 
 
 def test_a_slider_moves_the_curves(page, lab: Lab) -> None:

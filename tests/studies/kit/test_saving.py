@@ -49,8 +49,8 @@ def test_cells_carry_their_figures_as_one_picture_drawn_once(monkeypatch):
     figures = [go.Figure(layout={"width": 20}), go.Figure(layout={"width": 30})]
     picture = saving.carried(figures)
     assert saving.carried(figures) == picture
-    assert Image.open(io.BytesIO(base64.b64decode(picture["image/png"]))).size == (30, 20) and len(drawn) == 2
-    assert saving.Picture().to_mimebundle(figures[0].to_dict()).keys() == {"image/png"} and len(drawn) == 2
+    assert Image.open(io.BytesIO(base64.b64decode(picture["image/jpeg"]))).size == (30, 20) and len(drawn) == 2
+    assert saving.Picture().to_mimebundle(figures[0].to_dict()).keys() == {"image/jpeg"} and len(drawn) == 2
     monkeypatch.setattr(saving, "shared_browser", lambda: "no Chrome was found")
     assert saving.carried(figures) == {}
 
