@@ -367,7 +367,7 @@ def carried(figures: Sequence[go.Figure]) -> dict[str, str]:
     column, buffer = Image.new("RGB", size, PAPER), io.BytesIO()
     for number, one in enumerate(drawn):
         column.paste(one, (0, sum(above.height for above in drawn[:number])))
-    column.save(buffer, "JPEG", quality=85, subsampling=0, optimize=True)  # thin coloured lines keep their colour
+    column.save(buffer, "JPEG", progressive=True, optimize=True)  # at twice its size, nothing is seen of the loss
     return {"image/jpeg": base64.b64encode(buffer.getvalue()).decode()}
 
 
