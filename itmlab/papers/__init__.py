@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..storage import write_json
-from .entry import PAPERS, RESULTS, Claim, Entry, Table, one_of, saved
+from .entry import PAPERS, Claim, Entry, Table, one_of
+from .measured import RESULTS, saved
 
 if TYPE_CHECKING:
     import pandas

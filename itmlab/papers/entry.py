@@ -4,18 +4,18 @@ A printed number never stands in a measured one's place: they have fields, colum
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import ItmlabError
 from ..fields import did_you_mean
-from ..metrics.statistics import Interval, smallest_effect, verdict, wilson
+from ..metrics.statistics import Interval, smallest_effect, verdict
 from ..recipes import get
 from ..recipes.recipe import Recipe
-from ..storage import read_json, shipped_directory
+from .measured import RESULTS, Measured, figure_file, saved
 
 if TYPE_CHECKING:
     import pandas
@@ -25,21 +25,7 @@ if TYPE_CHECKING:
     from ..training import Comparison
 
 PAPERS = {"fne": "FNE", "sam": "SAM", "tags": "TAGS-DC", "itcontrast": "ITContrast"}
-RESULTS = Path(__file__).parent / "results"
 Verdict = Literal["held", "not seen", "contrary", "not run"]
-
-
-@cache
-def saved(path: Path) -> dict[str, Any]:
-    """A JSON file, read once."""
-    return read_json(path)
-
-
-def figure_file(name: str) -> dict[str, Any]:
-    """A committed figure as it was saved: "figure" and "provenance"."""
-    if (root := shipped_directory()) is None:
-        raise ItmlabError("the figures are not beside the package", remedy="git clone the project, pip install -e .")
-    return saved(root / "figures" / f"{name}.json")
 
 
 # Printed.
@@ -83,107 +69,6 @@ class Table:
         return pandas.DataFrame.from_dict(self.rows, orient="index", columns=list(self.columns))
 
 
-# Measured: where in a committed file an interval lies.
-
-
-@dataclass(frozen=True)
-class Measured:
-    """An interval in a committed file (a figure's, or one of `papers/results`), and how it is read out of it."""
-
-    file: str
-    read: Callable[[dict[str, Any]], Interval]
-
-    def interval(self) -> Interval:
-        """The value and the ends of its 95 % interval."""
-        result = RESULTS / f"{self.file}.json"
-        return self.read(saved(result) if result.exists() else figure_file(self.file))
-
-
-def noted(file: str, *path: str) -> Measured:
-    """An interval that stands in a figure's provenance, or in a result, under these keys."""
-
-    def read(content: dict[str, Any]) -> Interval:
-        value: Any = content.get("provenance", {}) if "figure" in content else content
-        for key in path:
-            value = value[key]
-        return Interval(*value)
-
-    return Measured(file, read)
-
-
-def row(file: str, label: str, column: str | None = None, **asked: Any) -> Measured:
-    """The difference to the baseline of a comparison's table, or of a list of differences, by the row's fields."""
-
-    def read(content: dict[str, Any]) -> Interval:
-        provenance = content["provenance"]
-        wanted = {"recipe": label, **asked, **({"measure": column} if column else {})}
-        rows = provenance.get("table") or provenance["differences"]
-        (found,) = [each for each in rows if wanted.items() <= each.items()]
-        return Interval(found["difference"], found["lower"], found["upper"])
-
-    return Measured(file, read)
-
-
-def drawn(
-    file: str, label: Any, *, panel: int = 1, heading: str | None = None, name: str | None = None, nth: int = 0
-) -> Measured:
-    """A point with its interval in a figure: in which panel, in which row (below a heading), of which trace.
-
-    In a row that has several it is the `nth`.
-    """
-
-    def read(content: dict[str, Any]) -> Interval:
-        figure = content["figure"]
-        axis = "x" if panel == 1 else f"x{panel}"
-        ticks = figure["layout"].get("yaxis", {})
-        labels = dict(zip(ticks.get("tickvals", ()), ticks.get("ticktext", ()), strict=True))
-        below: Any = None
-        places, found = [], []
-        for place, text in labels.items():
-            below = text if text.startswith("<b>") else below
-            if text == label and heading in (None, (below or "").removeprefix("<b>").removesuffix("</b>")):
-                places.append(place)
-        for trace in figure["data"]:
-            for way, across in (("error_x", "y"), ("error_y", "x")):
-                whiskers, where = trace.get(way) or {}, trace.get("xaxis", "x")
-                if where != axis or "arrayminus" not in whiskers or name not in (None, trace.get("name")):
-                    continue
-                along = "x" if way == "error_x" else "y"
-                for at, each in enumerate(trace[across]):
-                    if each == label or each in places:
-                        value = trace[along][at]
-                        found.append(Interval(value, value - whiskers["arrayminus"][at], value + whiskers["array"][at]))
-        if nth >= len(found):
-            raise ItmlabError(f"no row {label!r} with an interval", where=f"{file}, panel {panel}")
-        return found[nth]
-
-    return Measured(file, read)
-
-
-def share(file: str, count: Callable[[dict[str, Any]], tuple[float, int]]) -> Measured:
-    """A share counted in a figure's points (0 to 1, and of how many), in percent with Wilson's interval."""
-
-    def read(content: dict[str, Any]) -> Interval:
-        part, of = count(content["figure"])
-        lower, upper = wilson(part, of)
-        return Interval(100 * part, 100 * float(lower), 100 * float(upper))
-
-    return Measured(file, read)
-
-
-def apart(one: Measured, other: Measured) -> Measured:
-    """One minus the other, as if they were independent: from their intervals' ends (Zou and Donner 2008).
-
-    Both are of the same pictures, so that the interval is too wide rather than too narrow.
-    """
-
-    def read(_: dict[str, Any]) -> Interval:
-        (a, low, high), (b, least, most) = one.interval(), other.interval()
-        return Interval(a - b, a - b - math.hypot(a - low, most - b), a - b + math.hypot(high - a, b - least))
-
-    return Measured(one.file, read)
-
-
 # Claims.
 
 
@@ -213,9 +98,10 @@ class Claim:
 class Entry:
     """A table, figure or section of a paper: what it prints and claims, what shows and what runs it here.
 
-    `recipes` gives, for a size, recipes by the table's row labels; `rows_here` (a file, and its labels by ours) are
-    rows that have been run. `figures` are committed ones that show it. `options` are the data set's. `averaged` names
-    rows that are two seeds of another row, whose similarities are averaged.
+    `recipes` gives, for a size, recipes by the table's row labels, and by further ones, controls that it has not;
+    `rows_here` (a file, and its labels by ours) are rows that have been run. `figures` are committed ones that show it.
+    `options` are the data set's. With `truth` rows are measured against all that is true, too. `averaged` names rows
+    that are two seeds of another row, whose similarities are averaged.
     """
 
     name: str  # as the command takes it: fne.table_3
@@ -228,6 +114,7 @@ class Entry:
     baseline: str | None = None
     rows_here: tuple[str, Mapping[str, str]] | None = None
     relevance: Literal["spice"] | None = None
+    truth: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     averaged: Mapping[str, str] = field(default_factory=dict)
     without: str = ""
@@ -267,10 +154,12 @@ class Entry:
         return claim.here.interval() if claim.here else None, where
 
     def printed(self, claim: Claim) -> float | None:
-        """The paper's number of a claim."""
+        """The paper's number of a claim; None where it has none, as of a control."""
         if claim.printed is not None or claim.rows is None or self.published is None:
             return claim.printed
         one, other, measure = claim.rows
+        if not {one, other} <= {*self.published.rows}:
+            return None
         return self.published.value(one, measure) - self.published.value(other, measure)
 
     def verdicts(self, result: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
@@ -322,12 +211,13 @@ class Entry:
         printed, found = self.published.frame(), {}
         kept, (file, names) = result or self.result(), self.rows_here or ("", {})
         measured = kept["table"] if kept else figure_file(file)["provenance"]["table"] if file else []
-        for label in printed.index:
+        controls = [one["recipe"] for one in kept["table"]] if kept else []
+        for label in dict.fromkeys([*printed.index, *controls]):
             found[label] = next((one for one in measured if one["recipe"] == (label if kept else names.get(label))), {})
         known = {name for one in found.values() for name in one}
-        columns = [name for name in (*RECALLS, "RSum", *SEMANTICS, "Nsum", "Nsum(N)") if name in known]
+        columns = [name for name in (*RECALLS, "RSum", *SEMANTICS, "Nsum", "Nsum(N)", *TRUTHS) if name in known]
         here = {name: [one.get(name) for one in found.values()] for name in columns}
-        here = pandas.DataFrame(here, index=printed.index, dtype=float)
+        here = pandas.DataFrame(here, index=list(found), dtype=float)
         return pandas.concat({"printed": printed, "here": here}, axis=1)
 
     def figure(self, result: Mapping[str, Any] | None = None) -> "go.Figure":
@@ -359,7 +249,8 @@ class Entry:
     ) -> "Comparison":
         """Train the table's rows and compare them, on `scenes` unless data are given; what has run is not run again.
 
-        `changes` are made in every recipe: `{"data__steps": 20}` for a look. ItmlabError where no recipes are named.
+        Folders go by the recipes' names: rows that items share are trained once in a `run_root`. `changes` are made in
+        every recipe: `{"data__steps": 20}` for a look. ItmlabError where no recipes are named.
         """
         from ..runs import ensemble
         from ..training import compare, compare_runs
@@ -367,9 +258,12 @@ class Entry:
         if self.recipes is None:
             raise ItmlabError(f"{self.item} has no recipes to run", remedy=self.without or "see its figure")
         rows = {label: recipe.replace(**dict(changes or {})) for label, recipe in self.recipes(size).items()}
-        data = self.data() if data is None else data
-        asked = {"seeds": seeds, "baseline": self.baseline, "relevance": self.relevance, "jobs": jobs}
-        found = compare(rows, data, run_root=run_root, **asked, progress=progress)
+        data, count = self.data() if data is None else data, Counter(recipe.name for recipe in rows.values())
+        named = {label: one.name if count[one.name] == 1 else f"{one.name}, {label}" for label, one in rows.items()}
+        asked = {"seeds": seeds, "relevance": self.relevance, "truth": self.truth}
+        asked |= {"baseline": named.get(self.baseline), "jobs": jobs, "progress": progress}
+        found = compare({named[label]: one for label, one in rows.items()}, data, run_root=run_root, **asked)
+        found = found.renamed({name: label for label, name in named.items()})
         if not self.averaged or len(found.seeds) < 2:
             return found
         next_seed = {label: [*runs[1:], runs[0]] for label, runs in found.runs.items()}
@@ -377,7 +271,8 @@ class Entry:
             label: [ensemble(pair) for pair in zip(found.runs[of], next_seed[of], strict=True)]
             for label, of in self.averaged.items()
         }
-        return compare_runs({**found.runs, **pairs}, data, baseline=self.baseline, relevance=self.relevance)
+        asked = {"baseline": self.baseline, "relevance": self.relevance, "truth": self.truth}
+        return compare_runs({**found.runs, **pairs}, data, **asked)
 
     def data(self, **options: Any) -> "CaptionSet":
         """The drawn world in the edition, and with the regions, that its tiny recipes ask for; options are its own."""
@@ -394,8 +289,9 @@ class Entry:
         found: dict[str, dict[str, list[float]]] = {}
         for one, other, measure in (claim.rows for claim in self.claims if claim.rows):
             if {one, other} <= {*comparison.labels}:
-                difference = comparison.difference(one, other)[ours(measure)]
-                found.setdefault(f"{one} − {other}", {})[ours(measure)] = list(difference)
+                differences = comparison.difference(one, other)
+                wanted = [ours(measure), *(name for name in TRUTHS if self.truth)]
+                found.setdefault(f"{one} − {other}", {}).update({name: list(differences[name]) for name in wanted})
         versions = {name: version(name) for name in ("itmlab", "torch", "transformers", "numpy")}
         recipes = {label: runs[0].recipe.to_json() for label, runs in comparison.runs.items()}
         made = {
@@ -411,6 +307,7 @@ class Entry:
 
 RECALLS = tuple(f"{way} R@{k}" for way in ("i2t", "t2i") for k in (1, 5, 10))
 SEMANTICS = tuple(name.replace("R@", "N@") for name in RECALLS)
+TRUTHS = ("i2t mAP@R", "t2i mAP@R")  # against all that is true
 
 
 def ours(measure: str) -> str:
@@ -432,6 +329,15 @@ def on(size: str, name: str, **changes: Any) -> Recipe:
     """A dual encoder's recipe at a size: tiny from encoders that see ("+regions"), as the papers' begin pretrained."""
     recipe = get(f"{name}+regions") if size == "tiny" else get(name, size)
     return recipe.replace(**({"optimiser__learning_rate": 1e-4} if size == "tiny" else {}), **changes)
+
+
+def seeing(name: str, size: str, **tiny: Any) -> Recipe:
+    """A recipe at a size: tiny over what a detector saw of rich scenes, with these changes."""
+    recipe = get(name, size)
+    if size != "tiny":
+        return recipe
+    seen = {"data__edition": "rich", "data__regions": "detector", "model__region_dimension": 192}
+    return recipe.replace(**seen, data__validation=0, **tiny)
 
 
 def one_of(name: str, known: Mapping[str, Any]) -> Any:

@@ -5,7 +5,8 @@ Table 1 is transcribed from a text of the paper in which a few cells are damaged
 
 from ..metrics.statistics import Interval, wilson
 from ..recipes.recipe import Recipe
-from .entry import RECALLS, Claim, Entry, Measured, Table, apart, drawn, noted, on, row
+from .entry import RECALLS, Claim, Entry, Table, on
+from .measured import Measured, apart, drawn, noted, row
 
 FLICKR, COCO = (tuple(f"{data}: {name}" for name in RECALLS) for data in ("Flickr30K", "COCO 1K"))
 SEEING = "from encoders that see: 300 steps on rich scenes, 5 seeds, the rate best on validation"

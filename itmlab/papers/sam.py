@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ..recipes import get
 from ..recipes.recipe import Recipe
 from ..recipes.settings import AdaptiveMarginSettings
-from .entry import RECALLS, SEMANTICS, Claim, Entry, Measured, Table, apart, drawn, on, row, share
+from .entry import RECALLS, SEMANTICS, Claim, Entry, Table, on, seeing
+from .measured import Measured, apart, drawn, row, share
 
 BOTH = (*RECALLS, "RSum", *SEMANTICS, "Nsum")
 PEOPLE = "5,785 rated pairs of COCO (CxC); what NCS is of a single pair the paper does not say"
@@ -33,17 +33,8 @@ def _at(panel: int, relevant: int) -> Measured:
     return share("semantic_recall", count)
 
 
-def _seeing(name: str, size: str, **tiny: Any) -> Recipe:
-    """A recipe at a size: tiny over what a detector saw of rich scenes, trained as METHODS 2.7 says (`tiny`)."""
-    recipe = get(name, size)
-    if size != "tiny":
-        return recipe
-    seen = {"data__edition": "rich", "data__regions": "detector", "model__region_dimension": 192}
-    return recipe.replace(**seen, data__validation=0, **tiny)
-
-
 def _reduced_rows(size: str) -> dict[str, Recipe]:
-    sgr = _seeing("sgr", size, data__epochs=20, data__warm_up_epochs=0)
+    sgr = seeing("sgr", size, data__epochs=20, data__warm_up_epochs=0)
     return {"F-10%: SGR": sgr, "F-10%: SGR+SAM": sgr.replace(adaptive_margin=_sam())}
 
 
@@ -53,7 +44,7 @@ def _sam(**settings: Any) -> AdaptiveMarginSettings:
 
 def _full_rows(size: str) -> dict[str, Recipe]:
     epochs = {"data__epochs": 4, "data__warm_up_epochs": 2}
-    recipes = {name.upper(): _seeing(name, size, **epochs) for name in ("vsrn", "sgr")}
+    recipes = {name.upper(): seeing(name, size, **epochs) for name in ("vsrn", "sgr")}
     margins = {f"{label}+SAM": recipe.replace(adaptive_margin=_sam()) for label, recipe in recipes.items()}
     return {f"Flickr30K: {label}": recipe for label, recipe in {**recipes, **margins}.items()}
 
