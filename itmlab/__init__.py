@@ -1,9 +1,16 @@
 """A workbench for image-text matching with hard, synthetic and false negatives."""
 
+import os
 from importlib import import_module
 from typing import Any
 
 __version__ = "0.1.0"
+
+# GNU's OpenMP, on which torch computes, spins for milliseconds where a thread waits for the others. Two processes with
+# a thread for each core (two notebooks open at once) then hold the cores that the other waits for, and a step of either
+# takes 90 times as long; spinning a thirtieth of that it is 5 times, and alone no slower. Read when torch is loaded.
+if "OMP_WAIT_POLICY" not in os.environ:
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 # The names used most, each brought in when first asked for, so that `import itmlab` stays quick.
 _HOMES = {

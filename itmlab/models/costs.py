@@ -5,6 +5,7 @@ anywhere; a picture, a caption and a pair go through it and are counted. Recurre
 shapes alone, are small and run on two items of zeros. Attention maps are kept as without a fused kernel.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +30,9 @@ TOWERS = {
     "base": {"hidden": 768, "layers": 12, "heads": 12, "intermediate": 3072},
     "large": {"hidden": 1024, "layers": 24, "heads": 16, "intermediate": 4096},
 }
+
+
+PASSES = 5  # of which the fastest is this machine's speed
 
 
 class Cost(NamedTuple):
@@ -165,7 +169,7 @@ def caption_inputs(count: int, pieces: int) -> dict[str, torch.Tensor]:
 def measured_speed(config: Any, pieces: int, regions: int, count: int = 32) -> float:
     """TFLOP/s of this machine, by a forward and a backward pass of the real model on zeros.
 
-    The second of two passes counts, on a GPU where there is one.
+    The fastest of `PASSES` counts, on a GPU where there is one: whatever else runs can only slow a pass.
     """
     device = "cuda" if torch.cuda.is_available() else "cpu"
     pieces = min(pieces, config.maximum_tokens)
@@ -173,7 +177,8 @@ def measured_speed(config: Any, pieces: int, regions: int, count: int = 32) -> f
     with torch.device(device), torch.random.fork_rng(devices=[]):
         model = outlined(config).train()
         images, tokens = image_inputs(config, count, regions), caption_inputs(count, pieces)
-        for _ in range(2):
+        fastest = math.inf
+        for _ in range(PASSES):
             began = time.perf_counter()
             if isinstance(model, CrossEncoder):
                 out = model.score(tokens["input_ids"], tokens["attention_mask"], model.embed_regions(**images)).sum()
@@ -184,5 +189,5 @@ def measured_speed(config: Any, pieces: int, regions: int, count: int = 32) -> f
             out.backward()
             if device == "cuda":
                 torch.cuda.synchronize()
-            seconds = time.perf_counter() - began
-    return 3 * count * done / seconds / 1e12
+            fastest = min(fastest, time.perf_counter() - began)
+    return 3 * count * done / fastest / 1e12
