@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from itmlab.metrics.statistics import (
     resample,
     seeds_needed,
     smallest_effect,
+    students_t,
     verdict,
     wilson,
 )
@@ -40,6 +42,20 @@ def test_it_is_near_the_textbooks_interval_of_a_mean():
     assert found.value == pytest.approx(values.mean())
     assert found.upper - found.value == pytest.approx(half, rel=0.15)
     assert found.value - found.lower == pytest.approx(half, rel=0.15)
+
+
+@given(st.lists(st.integers(-50, 50), min_size=2, max_size=9))
+def test_few_seeds_have_students_interval(values):
+    """Where the two-sided t-test against an end of it has p = 0.05."""
+    found = students_t(np.array(values, dtype=float))
+    assert found.value == pytest.approx(np.mean(values)) and found.lower <= found.value <= found.upper
+    if len(set(values)) > 1:
+        for end in (found.lower, found.upper):
+            assert scipy.stats.ttest_1samp(values, end).pvalue == pytest.approx(0.05)
+
+
+def test_one_value_has_no_interval():
+    refused("1 values have no interval — give two or more", students_t, np.array([1.0]))
 
 
 def test_copies_within_an_image_tell_nothing_new():

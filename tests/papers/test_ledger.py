@@ -12,7 +12,8 @@ from itmlab import papers
 from itmlab.metrics.statistics import Interval
 from itmlab.papers import entry as entry_module
 from itmlab.papers.drawing import draw_claims, draw_items
-from itmlab.papers.entry import RESULTS, Claim, Entry, Measured, Table, apart, drawn, row, share
+from itmlab.papers.entry import Claim, Entry, Table
+from itmlab.papers.measured import RESULTS, Measured, apart, drawn, row, share
 from itmlab.recipes.dry_run import THIS_MACHINE, estimate, span
 from itmlab.storage import read_json
 from tests.refusals import refused

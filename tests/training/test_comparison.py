@@ -64,6 +64,15 @@ def test_the_table_has_means_and_differences(trained):
     assert drawn.shape == (3, 3) and (drawn[:, 1] <= drawn[:, 0]).all() and (drawn[:, 0] <= drawn[:, 2]).all()
 
 
+def test_under_other_labels_it_is_the_same_comparison(trained):
+    *_, comparison = trained
+    other = comparison.renamed({"<b>FNE</b>": "1/1000", "triplet": "none"})
+    assert (other.labels, other.baseline) == (["1/1000", "none"], "none")
+    assert other.difference("1/1000") == comparison.difference("<b>FNE</b>")
+    assert other.runs["none"] == comparison.runs["triplet"]
+    assert comparison.renamed({"triplet": "alone"}).table()[0]["RSum"] == comparison.table()[0]["RSum"]
+
+
 def test_it_is_shown_as_text_and_as_escaped_html(trained):
     _, _, comparison = trained
     assert len({len(line) for line in repr(comparison).splitlines()[:3]}) == 1

@@ -306,7 +306,7 @@ def draw_difficulty(histories: Mapping[str, DifficultyHistory], *, title: str, s
         place = {"row": 1, "col": column}
         figure.add_heatmap(
             x=history.steps,
-            y=(history.edges[:-1] + history.edges[1:]) / 2,
+            y=history.middles,
             z=100 * shares[name].T,
             zmin=0,
             zmax=100 * most,

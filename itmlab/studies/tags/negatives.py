@@ -17,6 +17,7 @@ from torch import Tensor
 from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
 from ...metrics import CausalModel, TrueNegatives, fluency, true_negative_rate
+from ...metrics.statistics import Interval, students_t
 from ...models import CrossEncoder
 from ...synthesis import FilteredTopM, Negative, Retrieved
 from ...synthesis.negative import Readable
@@ -286,6 +287,11 @@ class DifficultyHistory:
         """Where the bins begin and end."""
         return np.linspace(-1, 1, self.counts.shape[1] + 1)
 
+    @property
+    def middles(self) -> Float[ndarray, "bin"]:
+        """The difficulty in the middle of each bin."""
+        return (self.edges[:-1] + self.edges[1:]) / 2
+
     def quantile(self, share: float) -> Float[ndarray, "step"]:
         """The difficulty below which this share of a step's negatives lies, even within a bin; NaN for none."""
         totals = self.counts.sum(axis=1)
@@ -319,3 +325,20 @@ def difficulty_history(run: Any, negatives: str = "synthetic") -> DifficultyHist
         )
     counts = np.array([record["difficulty"][negatives] for record in records])
     return DifficultyHistory(np.array([record["step"] for record in records]), counts)
+
+
+def difficulty_gap(runs: Sequence[Any], others: Sequence[Any], negatives: str = "synthetic") -> Interval:
+    """How much more difficult the negatives of `runs` are than those of `others`, in hundredths of s.
+
+    The mean of s(I, T⁻) − s(I, T) over the second half of what each run recorded, as its histograms have it; paired by
+    place (seed), with Student's 95 % interval over the pairs: seeds are few, and a bootstrap over few is too narrow.
+    """
+    if len(runs) != len(others) or len(runs) < 2:
+        what = f"{len(runs)} runs beside {len(others)}, wanted two pairs or more"
+        raise ItmlabError(what, where="difficulty_gap", remedy="train both with the same seeds")
+    means = []
+    for group in (runs, others):
+        histories = [difficulty_history(run, negatives) for run in group]
+        late = [one.counts[len(one.counts) // 2 :].sum(axis=0) for one in histories]
+        means.append([each @ one.middles / each.sum() for each, one in zip(late, histories, strict=True)])
+    return students_t(100 * (np.array(means[0]) - np.array(means[1])))

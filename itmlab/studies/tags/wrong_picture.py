@@ -4,13 +4,14 @@ A cross-encoder fills in masked words, and tells captions from sentences with a 
 own picture and beside another one. Only what the first has over the second was seen.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import plotly.graph_objects as go
 import torch
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Float, Int64
+from numpy import ndarray
 from torch import Tensor
 
 from ...data.captionset import CaptionSet
@@ -120,20 +121,63 @@ def replaced_phrases(
     if made is None:
         made = synthetic_negatives(data, range(len(data.captions)), "vse_c", keep=1, seed=seed)
     sets = made if isinstance(made, list) else [made] * len(models)
-    other, owners, told = wrong_pictures(len(data), seed), [], ([], [])
-    for one, sentences in zip(models, sets, strict=True):
-        false = [negative for negative in sentences.all() if negative.truth is False]
-        if not false:
+    told = [replaced_each(one, data, sentences, seed) for one, sentences in zip(models, sets, strict=True)]
+    owners = torch.cat([one.images for one in told])
+    both = zip(*(one.scores for one in told), strict=True)  # right pictures, then wrong ones
+    found = [[torch.cat(parts) for parts in zip(*scores, strict=True)] for scores in both]
+    return BothPictures(*(discrimination(captions, false, owners) for captions, false in found))
+
+
+class Replaced(NamedTuple):
+    """Of each false sentence its picture, and how caption and sentence match it; then how they match a wrong one."""
+
+    images: Int64[Tensor, "sentence"]
+    scores: tuple[tuple[Float[Tensor, "sentence"], Float[Tensor, "sentence"]], ...]
+
+
+def replaced_each(model: Any, data: CaptionSet, made: SyntheticNegatives, seed: int = 0) -> Replaced:
+    """What a model says of each sentence of `made` that is false; where none is, an ItmlabError."""
+    false = [negative for negative in made.all() if negative.truth is False]
+    if not false:
+        raise ItmlabError("no sentence is known to be false", where=data.name, remedy="take scenes, whose world knows")
+    match, images = matching(model, data), torch.tensor([negative.image for negative in false])
+    said, was = [negative.sentence for negative in false], [data.captions[negative.caption] for negative in false]
+    pictures = images.tolist(), wrong_pictures(len(data), seed)[images].tolist()
+    return Replaced(images, tuple((match(beside, was), match(beside, said)) for beside in pictures))
+
+
+Beside = Literal["right", "wrong", "gap"]
+
+
+def sentences_told(
+    sentences: Mapping[int, SyntheticNegatives], beside: Beside = "right", *, seed: int = 0
+) -> Callable[[Any, CaptionSet], Float[ndarray, "image"]]:
+    """A measure for `compare`: how often a run matches a caption better than a sentence made of it, percent a picture.
+
+    `sentences` are by the seed of the run that is asked, of the data that it is asked about; those count that the world
+    calls false. `beside` the right picture, a wrong one, or what the right one adds to that. NaN where a picture has no
+    false sentence.
+
+    >>> compare_runs(runs, data, metrics={"told": sentences_told(made)})  # doctest: +SKIP
+    """
+
+    def measure(run: Any, data: CaptionSet) -> Float[ndarray, "image"]:
+        if run.recipe.seed not in sentences:
+            remedy = f"there are {', '.join(map(str, sentences))}"
             raise ItmlabError(
-                "no sentence is known to be false", where=data.name, remedy="take scenes, whose world knows"
+                f"no sentences for a run of seed {run.recipe.seed}", where="sentences_told", remedy=remedy
             )
-        match, images = matching(one, data), torch.tensor([negative.image for negative in false])
-        said, was = [negative.sentence for negative in false], [data.captions[negative.caption] for negative in false]
-        for found, beside in zip(told, (images.tolist(), other[images].tolist()), strict=True):
-            found.append((match(beside, was), match(beside, said)))
-        owners.append(images)
-    scores = [[torch.cat(both) for both in zip(*found, strict=True)] for found in told]
-    return BothPictures(*(discrimination(captions, false, torch.cat(owners)) for captions, false in scores))
+        told = replaced_each(run, data, sentences[run.recipe.seed], seed)
+        right, wrong = (_by_image(caption > sentence, told.images, len(data)) for caption, sentence in told.scores)
+        return {"right": right, "wrong": wrong, "gap": right - wrong}[beside]
+
+    return measure
+
+
+def _by_image(told: Bool[Tensor, "sentence"], images: Int64[Tensor, "sentence"], count: int) -> Float[ndarray, "image"]:
+    sums = torch.zeros(2, count, dtype=torch.float64)
+    sums.index_add_(1, images, torch.stack([told, torch.ones_like(told)]).double())
+    return (100 * sums[0] / sums[1]).numpy()  # 0 / 0 is NaN
 
 
 def draw_both_pictures(

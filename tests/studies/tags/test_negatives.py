@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.stats
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from itmlab.studies.tags.negatives import (
     GENERATORS,
     DifficultyHistory,
     SyntheticNegatives,
+    difficulty_gap,
     difficulty_history,
     synthetic_negatives,
 )
@@ -265,3 +267,16 @@ def test_a_run_without_such_negatives_is_refused_in_one_line():
         difficulty_history(recorded([1, 0]), "swapped")
     with pytest.raises(ItmlabError, match=r"runs/one: .* — take a run of"):
         difficulty_history(SimpleNamespace(history=[{"kind": "epoch"}], directory="runs/one"))
+
+
+def test_how_much_more_difficult_is_paired_over_the_second_half():
+    """Of four recorded steps the last two count: means of −0.25 and 0.5 beside −0.75 and 0, and so on."""
+    late = ([[0, 4, 0, 0], [0, 1, 1, 2]], [[4, 0, 0, 0], [0, 2, 0, 2]], [[0, 0, 0, 8], [0, 0, 1, 1]])
+    runs = [recorded([9, 0, 0, 0], [0, 0, 0, 9], *one) for one in late]
+    others = [recorded([0, 0, 0, 9], [0, 9, 0, 0], *([1, 1, 0, 0] for _ in one)) for one in late]
+    middles = np.array([-0.75, -0.25, 0.25, 0.75])
+    gaps = [100 * (np.sum(one, axis=0) @ middles / np.sum(one) + 0.5) for one in late]
+    ends = scipy.stats.t.interval(0.95, 2, loc=np.mean(gaps), scale=scipy.stats.sem(gaps))
+    assert difficulty_gap(runs, others) == pytest.approx((np.mean(gaps), *ends))
+    refused("1 runs beside 1, wanted two pairs or more", difficulty_gap, runs[:1], others[:1])
+    refused("3 runs beside 2", difficulty_gap, runs, others[:2])

@@ -1,8 +1,11 @@
 """What is told beside the right picture and beside a wrong one: counted by hand, and of a model that knows colours."""
 
+import math
+import random
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -11,12 +14,14 @@ from torch.nn import functional
 
 from itmlab.metrics.statistics import Share
 from itmlab.scenes import load
+from itmlab.studies.kit.scoring import matching
 from itmlab.studies.tags import (
     BothPictures,
     SyntheticNegatives,
     draw_both_pictures,
     masked_words,
     replaced_phrases,
+    sentences_told,
     synthetic_negatives,
     wrong_picture,
     wrong_pictures,
@@ -87,6 +92,39 @@ def test_a_replaced_colour_is_told_beside_the_right_picture_only(squares, seed) 
     wrong = wrong_pictures(8, seed)
     assert (found.right.count, found.right.of) == (6, 6)  # of those that are surely false
     assert found.wrong.count == sum(int(wrong[image] % 4 == image % 4) for image in false)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_told_is_a_mean_over_a_pictures_false_sentences(squares, seed) -> None:
+    """Beside a slow count; a picture without a false sentence has no number."""
+    data, model = squares
+    made, chance = [], random.Random(seed)
+    for caption in range(14):  # the last picture has none
+        colours = chance.sample(NAMES, 2)
+        made.append(
+            [replace(recoloured(data, caption, one), truth=chance.choice([False, True, None])) for one in colours]
+        )
+    sentences = SyntheticNegatives(data, "recoloured", tuple(range(14)), made, None)
+    run, other = SimpleNamespace(model=model, recipe=SimpleNamespace(seed=7)), wrong_pictures(8, seed)
+    told = {
+        beside: sentences_told({7: sentences}, beside, seed=seed)(run, data) for beside in ("right", "wrong", "gap")
+    }
+    match = matching(run, data)
+    for image in range(8):
+        false = [one for row in made for one in row if one.image == image and one.truth is False]
+        for beside, picture in (("right", image), ("wrong", int(other[image]))):
+            above = [
+                float(match([picture], [data.captions[one.caption]])) > float(match([picture], [one.sentence]))
+                for one in false
+            ]
+            expected = 100 * sum(above) / len(above) if above else math.nan
+            assert told[beside][image] == pytest.approx(expected, nan_ok=True)
+    assert np.allclose(told["gap"], told["right"] - told["wrong"], equal_nan=True) and math.isnan(told["right"][7])
+
+
+def test_a_run_of_another_seed_has_no_sentences(squares) -> None:
+    run = SimpleNamespace(recipe=SimpleNamespace(seed=3))
+    refused("no sentences for a run of seed 3 — there are 0, 1", sentences_told({0: None, 1: None}), run, None)
 
 
 def test_without_a_world_nothing_is_known_to_be_false(squares) -> None:
