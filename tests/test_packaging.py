@@ -68,6 +68,17 @@ def test_importing_itmlab_brings_no_heavy_package() -> None:
     assert heavy.isdisjoint(json.loads(result.stdout))
 
 
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [({}, "10000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "passive"}, "None")],
+)
+def test_threads_that_wait_spin_briefly_unless_the_environment_says_how(given, found) -> None:
+    environment = {name: value for name, value in os.environ.items() if "OMP_" not in name} | given
+    program = "import itmlab, os; print(os.environ.get('GOMP_SPINCOUNT'))"
+    asked = {"env": environment, "capture_output": True, "text": True, "check": True}
+    assert subprocess.run([sys.executable, "-c", program], **asked).stdout.strip() == found
+
+
 def test_every_public_name_is_there() -> None:
     import itmlab
 
