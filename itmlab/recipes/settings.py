@@ -219,13 +219,15 @@ class SynthesisSettings:
     """SynHNC (ITContrast, Sec. 3.2): a negative of each anchor from each of the `clusters` of the batch's negatives.
 
     `sigma` is σ of the Gaussian kernel; the paper does not say how many clusters. `weights` are least squares or the
-    identity; without `detach` a gradient goes through the synthesis.
+    identity; without `detach` a gradient goes through the synthesis. `oracle` is a control, for data with a world: what
+    that calls true, or does not decide, is no prototype of an anchor's negatives.
     """
 
     clusters: int = 8
     sigma: float = 0.1
     weights: Literal["least_squares", "identity"] = "least_squares"
     detach: bool = True
+    oracle: bool = field(default=False, metadata=LATER)
 
     def __post_init__(self) -> None:
         check_ranges(self, "synthesis", clusters=FROM_1, sigma=ABOVE_0)

@@ -52,10 +52,11 @@ class DualEncoderTask(Task):
             self.momentum = Momentum(model, m=recipe.memory.momentum)
             memory = MomentumQueue(recipe.memory.length, model.config.dimension, device=self.accelerator.device)
         relevance = None if margin is None else CaptionRelevance(self.data, margin.tokenise, margin.relevance)
-        oracle = recipe.sampler is not None and recipe.sampler.kind == "oracle"
-        truth = CaptionTruth(self.data) if oracle else None
-        self.objective = Objective(recipe, memory, self.generator, relevance, truth)
         own = recipe.own_ideas()
+        by_truth = recipe.sampler is not None and recipe.sampler.kind == "oracle"
+        self.false_prototypes = "synthesis" not in own and recipe.synthesis is not None and recipe.synthesis.oracle
+        self.truth = CaptionTruth(self.data) if by_truth or self.false_prototypes else None
+        self.objective = Objective(recipe, memory, self.generator, relevance, self.truth if by_truth else None)
         if "encoder" in own:
             some = range(min(len(self.data), 3))
             images, captions = list(looked_at(model, self.data.select(some))), self.data.captions[:3]
@@ -65,14 +66,16 @@ class DualEncoderTask(Task):
         if "synthesis" in own:
             self.synthesis = recipe.build("synthesis")
         else:
-            self.synthesis = None if recipe.synthesis is None else SynHNC(**asdict(recipe.synthesis))
+            settings = {} if recipe.synthesis is None else asdict(recipe.synthesis)
+            settings.pop("oracle", None)
+            self.synthesis = SynHNC(**settings) if settings else None
         if compares_parts(model) and self.accelerator.num_processes > 1:
             raise ItmlabError("models that compare parts train in one process", remedy="launch it without accelerate")
         self.extra = None if recipe.extra_negatives is None else ExtraCaptions(recipe.extra_negatives, self.data, model)
 
     def prepare(self, *, shown: bool) -> None:
-        if self.objective.truth is not None:
-            self.objective.truth.judge(progress=shown)
+        if self.truth is not None:
+            self.truth.judge(progress=shown)
 
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
         model, accelerator, device = self.model, self.accelerator, self.accelerator.device
@@ -98,7 +101,7 @@ class DualEncoderTask(Task):
         per_anchor: PerAnchor = (extra, None)
         if self.synthesis is not None and epoch >= self.recipe.data.warm_up_epochs:
             with self.clock.measured("synthesis"):
-                per_anchor = self._with_synthetic(per_anchor, different, captions, rows, image_ids)
+                per_anchor = self._with_synthetic(per_anchor, different, captions, rows, image_ids, caption_ids)
         loss, chosen = self.objective(images, captions, image_ids, caption_ids, slow, epoch, per_anchor, matrix)
         losses = {}
         if self.recipe.loss.writing:
@@ -124,13 +127,17 @@ class DualEncoderTask(Task):
         captions: Features,
         rows: Pairs,
         image_ids: Pairs,
+        caption_ids: Pairs,
     ) -> PerAnchor:
         """SynHNC's negatives both ways beside those there are, made from each image of the batch once.
 
-        Of a model that compares parts they are made from its global features, and compared with those.
+        Of a model that compares parts they are made from its global features, and compared with those. By the oracle
+        nothing is a prototype that is not surely false.
         """
         ids = torch.zeros(len(images), dtype=torch.int64, device=rows.device).index_copy(0, rows, image_ids)
         positives = ids[:, None] == image_ids
+        if self.false_prototypes:
+            positives = positives | (self.truth(caption_ids, ids).T != 0)
         of_images = self.synthesis(images, captions, positives, generator=self.generator)
         of_captions = self.synthesis(captions, images, positives.T, generator=self.generator)
         made = PerAnchorNegatives(of_images.features[rows], of_images.allowed[rows]), PerAnchorNegatives(*of_captions)

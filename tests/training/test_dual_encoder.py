@@ -256,6 +256,24 @@ def test_negatives_are_synthesised_of_global_features_of_each_picture_once(name,
     torch.testing.assert_close(pooled, [pictures.detach(), captions.detach()])
 
 
+def test_by_the_oracle_nothing_is_a_prototype_that_is_not_surely_false(scenes, monkeypatch):
+    data = scenes.split("train")
+    task, batch = task_and_batch(small("itcontrast", synthesis__oracle=True), data)
+    calls, call = [], SynHNC.__call__
+    monkeypatch.setattr(
+        SynHNC, "__call__", lambda self, *sides, **options: calls.append(sides) or call(self, *sides, **options)
+    )
+    assert task.truth.data is data and task.objective.truth is None, "the loss's own negatives are chosen as without"
+    labels = torch.randint(-1, 2, (len(data.captions), len(data)), generator=torch.Generator().manual_seed(2))
+    monkeypatch.setattr(task, "truth", lambda captions, images: labels[captions][:, images].to(torch.int8))
+    loss, images = task(batch, epoch=1).loss, batch.image_indices[::2]
+    for row, image in enumerate(images.tolist()):
+        for column, caption in enumerate(batch.caption_indices.tolist()):
+            own = int(data.image_of_caption[caption]) == image
+            assert bool(calls[0][2][row, column]) == (own or int(labels[caption, image]) != 0)
+    assert calls[1][2].equal(calls[0][2].T) and loss.isfinite()
+
+
 def test_extra_candidates_of_a_file_and_of_features_stand_side_by_side():
     first, second = extras(5, count=2), extras(6, count=3)
     both = first.joined(second)
