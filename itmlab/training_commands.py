@@ -154,7 +154,7 @@ def pretrain(
 
 # The runs that ship, each after the one that it begins with.
 SHIPPED = ("towers", "vit_dual_encoder", "region_dual_encoder", "uniter_pretraining", "uniter", "tags", "tags_dc")
-SHIPPED += ("uniter_pretraining+regions", "triplet", "hardest_memory", "sam", "fne")
+SHIPPED += ("uniter_pretraining+regions", "tags+regions", "tags_dc+regions", "triplet", "hardest_memory", "sam", "fne")
 PARTS = {"towers": "towers", "uniter_pretraining+regions": "uniter"}
 
 
