@@ -185,27 +185,33 @@ def smallest_effect(found: Interval, power: float = 0.8) -> float:
 MOST_SEEDS = 10_000
 
 
-def seeds_needed(std: float, effect: float, *, power: float = 0.8) -> int:
-    """How many paired runs it takes until a t-test at 5 %, two-sided, finds a difference of `effect` with that `power`.
+def seeds_needed(std: float, effect: float, *, power: float = 0.8, fixed: float = 0.0) -> int | float:
+    """How many paired runs it takes until a test at 5 %, two-sided, finds a difference of `effect` with that `power`.
 
-    `std` is the standard deviation of one pair's difference; the power is that of the noncentral t distribution. At
-    most MOST_SEEDS. ItmlabError: no effect, a deviation that is not known, a power that is no probability.
+    `std` is the standard deviation of one pair's difference, `fixed` the standard error that no further run lessens, as
+    that of the test pictures. Without it the test is Student's, with it its degrees of freedom are Satterthwaite's
+    (1946); the power is that of the noncentral t distribution. At most MOST_SEEDS; infinity where no number does it.
+    ItmlabError: no effect, a deviation that is not known, a power that is no probability.
 
-    >>> seeds_needed(1.0, 1.0), seeds_needed(1.0, 0.5)
-    (10, 34)
+    >>> seeds_needed(1.0, 1.0), seeds_needed(1.0, 0.5), seeds_needed(1.0, 1.0, fixed=0.5)
+    (10, 34, inf)
     """
-    from scipy.stats import nct, t
+    from scipy.stats import nct, norm, t
 
     if not effect or not math.isfinite(effect):
         raise ItmlabError(f"effect={effect!r} is no difference", remedy="give the one that is to be seen, in points")
-    if not (math.isfinite(std) and std >= 0 and 0.05 <= power < 1):
+    if not (math.isfinite(std) and min(std, fixed) >= 0 and 0.05 <= power < 1):
         raise ItmlabError(f"std={std!r}, power={power!r}: wanted a deviation from 0 on and a power of 0.05 to below 1")
 
     def found(count: int) -> bool:
-        bound, shift = t.ppf(0.975, count - 1), abs(effect) / max(std, 1e-9 * abs(effect)) * math.sqrt(count)
+        of_seeds = max(std, 1e-9 * abs(effect)) ** 2 / count
+        error, freedom = math.sqrt(of_seeds + fixed**2), (count - 1) * (1 + fixed**2 / of_seeds) ** 2
+        bound, shift = t.ppf(0.975, freedom), abs(effect) / error
         # far out the noncentral t loses its digits, and all of it is beyond the bound
-        return shift > 30 + bound or nct.sf(bound, count - 1, shift) + nct.cdf(-bound, count - 1, shift) >= power
+        return shift > 30 + bound or nct.sf(bound, freedom, shift) + nct.cdf(-bound, freedom, shift) >= power
 
+    if fixed and abs(effect) / fixed < QUANTILE + norm.ppf(power):
+        return math.inf
     fewest, most = 2, 2
     while not found(most) and most < MOST_SEEDS:
         fewest, most = most + 1, min(2 * most, MOST_SEEDS)

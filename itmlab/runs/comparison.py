@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pandas
 
 KINDS = {"R": "RSum", "N": "Nsum", "N(N)": "Nsum(N)"}  # recall, NCS, NCS without ground truth; and their sums
+FEW_SEEDS = 5  # below which a bootstrap over them is told to be too narrow
 DRAWS, BATCH_SIZE = 2000, 250  # of the bootstrap, and worked on at a time
 
 
@@ -176,21 +177,24 @@ class Comparison:
         ends = self.difference(one_of(self.labels, label), one_of(self.labels, baseline or self.baseline))[column]
         return Verdict(verdict(ends, expected=expected, margin=margin), ends, smallest_effect(ends))
 
-    def power(self, effect: float, column: str = "RSum", *, share: float = 0.8) -> dict[str, int]:
+    def power(self, effect: float, column: str = "RSum", *, share: float = 0.8) -> dict[str, int | float]:
         """How many seeds it takes until a difference of `effect` points is found in this `share` of repetitions.
 
-        By recipe, from how its paired differences deviate over the seeds there are (`metrics.seeds_needed`), of which
-        a few tell that deviation badly. ItmlabError: one seed, no effect, a column that is not there.
+        By recipe, from how its paired differences deviate over the seeds there are, of which a few tell that deviation
+        badly, and over draws of the pictures, which more seeds do not lessen (`metrics.seeds_needed`): infinity where
+        the pictures are too few. ItmlabError: one seed, no effect, a column that is not there.
         """
         if len(self.seeds) < 2:
             raise ItmlabError("one seed does not tell how seeds deviate", remedy="compare with seeds=3 or more")
-        place = self._place(column)
-        paired = {label: self._reached(label, self._everything)[0, :, place] for label in self.labels}
-        return {
-            label: seeds_needed(float(np.std(own - paired[self.baseline], ddof=1)), effect, power=share)
-            for label, own in paired.items()
-            if label != self.baseline
-        }
+        place, pictures = self._place(column), resample(np.random.default_rng(0), len(self.captions), 500, counts=True)
+        every = np.concatenate([self._everything, pictures])
+        reached = {label: self._reached(label, every)[..., place] for label in self.labels}
+        needed = {}
+        for label in (label for label in self.labels if label != self.baseline):
+            paired = reached[label] - reached[self.baseline]
+            spread = float(np.std(paired[0], ddof=1)), float(np.std(paired[1:].mean(axis=1)))
+            needed[label] = seeds_needed(spread[0], effect, power=share, fixed=spread[1])
+        return needed
 
     def intervals(self, label: str) -> dict[str, Interval]:
         """A recipe by column: the mean over seeds, and the ends of its interval."""
@@ -360,9 +364,13 @@ class Comparison:
     def _caption(self) -> str:
         count = max(len(self.labels) - 1, 0) * len(self.shown)
         corrected = f"; p corrected for {count} comparisons" if count > 1 else ""
-        return (
-            f"{len(self.seeds)} seeds, {len(self.captions)} images; paired bootstrap over seeds and images{corrected}"
-        )
+        told = f"{len(self.seeds)} seeds, {len(self.captions)} images; paired bootstrap over seeds and images"
+        told += corrected + "; over so few seeds intervals are too narrow" * (len(self.seeds) < FEW_SEEDS)
+        starts = {label: group[0].recipe.start for label, group in self.runs.items() if isinstance(group[0], Run)}
+        if len({*starts.values()}) > 1:
+            begun = "; ".join(f"{label} from {start or 'nothing'}" for label, start in starts.items())
+            told += f"\nnot from one start: {begun}"
+        return told
 
 
 def share_of(recall: str, kind: str) -> str:

@@ -358,6 +358,17 @@ def test_so_many_seeds_find_it_four_times_in_five():
     refused("wanted a deviation", seeds_needed, math.nan, 1.0)
 
 
+def test_what_no_seed_lessens_takes_more_seeds_and_in_the_end_all():
+    """Beside the number by which the normal approximation sees it: std² / ((effect / 2.80)² − fixed²)."""
+    for std, effect, fixed in ((4.0, 1.0, 0.1), (4.0, 1.0, 0.3), (2.0, 0.5, 0.1)):
+        expected = std**2 / ((effect / 2.8016) ** 2 - fixed**2)
+        assert expected <= seeds_needed(std, effect, fixed=fixed) <= 1.03 * expected + 3
+    counts = [seeds_needed(1.0, 1.0, fixed=fixed) for fixed in (0.0, 0.1, 0.2, 0.3, 0.35)]
+    assert counts == sorted(counts) and counts[0] == seeds_needed(1.0, 1.0)
+    assert seeds_needed(1.0, 1.0, fixed=0.36) == math.inf == seeds_needed(0.0, 1.0, fixed=2.0)
+    refused("wanted a deviation", seeds_needed, 1.0, 1.0, fixed=-1.0)
+
+
 def test_the_smallest_effect_is_seen_four_times_in_five():
     random, error = np.random.default_rng(0), 0.7
     effect = smallest_effect(Interval(0.0, -1.96 * error, 1.96 * error))

@@ -1,6 +1,8 @@
 """Recipes compared: the same numbers as evaluating each run, paired against the baseline, with honest intervals."""
 
+import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from itmlab.errors import ItmlabError
 from itmlab.metrics.semantic import ncs
 from itmlab.metrics.statistics import holm, resample, seeds_needed
 from itmlab.runs.comparison import BATCH_SIZE, RECALLS, TRUTHS, Comparison, share_of
+from itmlab.runs.run import Run
 from itmlab.runs.scores import relevance_matrix, similarity
 from itmlab.scenes import load
 from itmlab.storage import read_json, write_json
@@ -265,13 +268,31 @@ def test_a_verdict_says_what_was_held_and_what_could_have_been_seen():
     refused("no recipe 'bettr' to compare", comparison.verdict, "bettr")
 
 
-def test_power_is_of_the_paired_deviations_over_seeds():
+def test_power_is_of_the_paired_deviations_over_seeds_and_of_what_the_pictures_leave():
     comparison = made_up(seeds=4)
     rows = comparison.by_seed()
     paired = [rows[4 + seed]["t2i R@5"] - rows[seed]["t2i R@5"] for seed in range(4)]
-    needed = comparison.power(1.5, "t2i R@5")
-    assert needed["better"] == seeds_needed(float(np.std(paired, ddof=1)), 1.5) and set(needed) == {"better", "same"}
+    place = comparison.measures.index("t2i R@5")
+    each = (comparison.found["better"] - comparison.found["base"])[:, place].mean(
+        axis=0
+    ) / 5  # a picture, mean of seeds
+    of_pictures = 100 * float(np.std(each)) / len(each) ** 0.5
+    needed = comparison.power(4.0, "t2i R@5")
+    expected = [seeds_needed(float(np.std(paired, ddof=1)), 4.0, fixed=of_pictures * near) for near in (0.9, 1.1)]
+    assert expected[0] <= needed["better"] <= expected[1] and set(needed) == {"better", "same"}
+    assert comparison.power(2.8 * of_pictures * 0.8, "t2i R@5")["better"] == math.inf, "the pictures are too few"
     refused("one seed does not tell", made_up(seeds=1).power, 1.0)
+
+
+def test_below_the_table_stands_what_a_reader_must_know_of_it(trained):
+    *_, comparison = trained
+    assert "over so few seeds intervals are too narrow" in repr(comparison) and "start" not in repr(comparison)
+    assert "too narrow" not in repr(made_up(seeds=5))
+    other = Run(comparison.runs["triplet"][0].directory)
+    other.recipe = other.recipe.replace(start="towers")
+    mixed = replace(comparison, runs={**comparison.runs, "triplet": [other]})
+    assert mixed._caption().endswith("not from one start: triplet from towers; <b>FNE</b> from nothing")
+    assert "&lt;b&gt;FNE&lt;/b&gt; from nothing" in mixed._repr_html_()
 
 
 def test_as_a_data_frame_and_as_markdown_it_has_the_same_numbers():

@@ -3,7 +3,7 @@
 Li et al. (2023), Section 3.2; the sampler itself is `samplers/fne.py`, the readings METHODS 1.1 to 1.3.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -205,30 +205,54 @@ def judge(
 
 
 def negatives_taken(
-    study: Study, samplers: Mapping[str, Sampler], *, seed: int = 0
+    study: Study, samplers: Mapping[str, Sampler], *, batch_size: int | None = None, rounds: int = 10, seed: int = 0
 ) -> dict[str, tuple[float, float, float]]:
     """For each sampler the percentage of true pairs among the negatives it takes, with Wilson's 95 % interval.
 
-    Every picture of the study takes one negative among all captions, its match being its best-scoring own caption.
-    Pairs that the world leaves undecided do not count. FNE's sampler is given the study's statistics.
+    Every picture of the study takes one negative among all captions, its match being its best-scoring own caption. With
+    a `batch_size` it is one among the captions of a batch of so many pictures drawn at random, one of each, as in
+    training without a memory, in so many `rounds` over all pictures. Pairs that the world leaves undecided do not
+    count. FNE's sampler is given the study's statistics.
     """
     if study.truth is None:
         raise ItmlabError("no world knows what is true here", where=study.data.name, remedy="use the data set scenes")
-    matches = study.scores.masked_fill(~study.positives, -torch.inf).max(dim=1).values
+    images, captions = study.scores.shape
+    if batch_size is not None and not 2 <= batch_size <= images:
+        what, remedy = f"batch_size={batch_size}", f"give 2 to {images}, or None for all captions"
+        raise ItmlabError(what, where="negatives_taken", remedy=remedy)
+    everything = torch.arange(images), torch.arange(captions)
+    pools = [everything] if batch_size is None else list(_batches(study, batch_size, rounds, seed))
     shares = {}
     for name, sampler in samplers.items():
         if isinstance(sampler, FalseNegativeEliminating):
             sampler.load_state_dict(study.sampler.state_dict())
             sampler.minimum_positives = study.sampler.minimum_positives  # all there are
-        generator = torch.Generator().manual_seed(seed)
-        chosen = sampler(study.scores, study.positives, matches, generator=generator)
-        truth_labels = study.truth.gather(1, chosen.clamp(min=0)[:, None]).squeeze(1)
-        decided = truth_labels[(chosen >= 0) & (truth_labels >= 0)]
-        if not len(decided):
+        generator, true, owners = torch.Generator().manual_seed(seed), [], []
+        for images, captions in pools:
+            of_pairs = (study.scores, study.positives, study.truth)
+            scores, positives, truth = (each[images][:, captions] for each in of_pairs)
+            matches = scores.masked_fill(~positives, -torch.inf).max(dim=1).values
+            chosen = sampler(scores, positives, matches, generator=generator)
+            truth_labels = truth.gather(1, chosen.clamp(min=0)[:, None]).squeeze(1)
+            decided = (chosen >= 0) & (truth_labels >= 0)
+            true.append(truth_labels[decided] == 1)
+            owners.append(images[decided])
+        if not sum(map(len, true)):
             raise ItmlabError(f"no negative that {name} takes is decided", where=study.data.name)
-        found = share(decided == 1)
+        found = share(torch.cat(true), None if batch_size is None else torch.cat(owners))
         shares[name] = found.percent, found.lower, found.upper
     return shares
+
+
+def _batches(study: Study, size: int, rounds: int, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Numbers of pictures, `size` at a time in an order of chance, and of a caption of each; what is left over goes."""
+    chance = np.random.default_rng(seed)
+    for _ in range(rounds):
+        order = chance.permutation(len(study.data))
+        for begin in range(0, len(order) - size + 1, size):
+            some = order[begin : begin + size].tolist()
+            captions = [int(chance.choice(study.data.captions_of_image[image].numpy())) for image in some]
+            yield torch.tensor(some), torch.tensor(captions)
 
 
 # Does the posterior find false negatives, and do its numbers mean what they say?

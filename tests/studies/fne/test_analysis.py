@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from itmlab.metrics.statistics import share
 from itmlab.samplers import FalseNegativeEliminating, Hardest, Softest, Statistics
 from itmlab.studies.fne.analysis import (
     Study,
@@ -143,6 +144,27 @@ def test_the_shares_are_those_counted_by_hand() -> None:
     value, lower, upper = shares["hardest"]
     assert value == pytest.approx(50) and 0 < lower < 50 < upper < 100
     assert shares["softest"][0] == 0
+
+
+def test_in_batches_each_picture_takes_one_of_its_batch() -> None:
+    """Beside a count that looks at each batch anew; pictures that do not fill a batch are left out of that round."""
+    studied, size, rounds = synthetic_study(24), 7, 3
+    chance, true, owners = np.random.default_rng(5), [], []
+    for _ in range(rounds):
+        order = chance.permutation(24)
+        for begin in (0, 7, 14):
+            batch = order[begin : begin + size].tolist()
+            own = [int(chance.choice(studied.data.captions_of_image[image].numpy())) for image in batch]
+            for image in batch:
+                others = [caption for caption in own if not studied.positives[image, caption]]
+                hardest = max(others, key=lambda caption: float(studied.scores[image, caption]))
+                if studied.truth[image, hardest] >= 0:
+                    true.append(bool(studied.truth[image, hardest] == 1))
+                    owners.append(image)
+    found = negatives_taken(studied, {"hardest": Hardest()}, batch_size=size, rounds=rounds, seed=5)["hardest"]
+    expected = share(torch.tensor(true), torch.tensor(owners))
+    assert found == pytest.approx((expected.percent, expected.lower, expected.upper)) and 0 < found[0] < 100
+    refused("batch_size=25 — give 2 to 24", negatives_taken, studied, {"hardest": Hardest()}, batch_size=25)
 
 
 def test_fne_is_given_the_statistics_of_the_study() -> None:
