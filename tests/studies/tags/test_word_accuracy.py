@@ -14,6 +14,8 @@ from itmlab.studies.tags.word_accuracy import (
     SENTENCES,
     WORDS,
     changed_places,
+    on_next_picture,
+    picture_worth,
     put_back,
     with_only,
     word_study,
@@ -197,6 +199,25 @@ def test_accuracies_are_those_of_counting_by_hand(scenes, kind):
     found, written = study.discrimination(kind), study.correction(kind)
     for name, share in zip(counts, (found.all, found.replaced, written.all, written.replaced), strict=True):
         assert [share.count, share.of] == counts[name]
+
+
+def test_what_the_own_picture_is_worth_is_the_difference_of_both_accuracies(scenes):
+    data, model, _, study = scenes
+    elsewhere = on_next_picture(model, data, study)
+    for own, other in zip(study.negatives, elsewhere.negatives, strict=True):
+        assert own is other  # the same sentences; only the answers are others
+    shifted = word_study(model, data, [one.of((one.image + 1) % len(data), one.caption) for one in study.negatives])
+    assert elsewhere.answers.mismatch.equal(shifted.answers.mismatch)
+    worth, zero = picture_worth(study, elsewhere), picture_worth(study, study)
+    said = study.discrimination().balanced - elsewhere.discrimination().balanced
+    assert worth["found"].value == pytest.approx(said, abs=1e-3)
+    for name, which in {"put right": "replaced", "left right": "kept"}.items():
+        shares = [getattr(one.correction(), which) for one in (study, elsewhere)]
+        assert worth[name].value == pytest.approx(shares[0].percent - shares[1].percent, abs=1e-3)
+        assert worth[name].lower <= worth[name].value <= worth[name].upper
+    assert all(ends == (0, 0, 0) for ends in zero.values())
+    fewer = replace(study, counted=study.counted & (study.kind == 0))
+    refused("two studies of other sentences", picture_worth, study, fewer)
 
 
 def test_another_threshold_finds_more_or_fewer(scenes):
