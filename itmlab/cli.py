@@ -23,6 +23,7 @@ from .options import (
     DataOptions,
     DataRoot,
     File,
+    RecipeCommand,
     RunName,
     SkipFaults,
     SplitName,
@@ -55,6 +56,7 @@ def evaluate(
 ) -> None:
     """Recall in both directions, and the median and mean rank of what is sought, as JSON."""
     from .models.cross_encoder import SCORES, CrossEncoder
+    from .runs.run import cutoffs_told
 
     if relevance not in (None, "cider", "spice"):
         raise ItmlabError(f"no relevance {relevance!r}", where="--relevance", remedy="cider or spice")
@@ -65,7 +67,9 @@ def evaluate(
             raise ItmlabError("only a cross-encoder's scores are kept", where="--scores", remedy="leave it out")
         if force and not refuse_foreign(scores, SCORES, force=True):
             scores.unlink(missing_ok=True)
-    found = opened.evaluate(captions, split=None, folds=folds, ks=k, **asked, resume=scores)
+    more = "" if split == "all" else ", or rank more candidates: --split all"
+    with cutoffs_told(lambda ks: " ".join(f"-k {one}" for one in ks) + more):
+        found = opened.evaluate(captions, split=None, folds=folds, ks=k, **asked, resume=scores)
     print(json.dumps(found, indent=2))
 
 
@@ -110,7 +114,10 @@ def search(
 ) -> None:
     """The k best pictures for a sentence, or captions for a picture."""
     opened, captions = run_and_split(run, split, data, root, option, skip_faults)
-    print(opened.search(Path(query) if picture else query, k=k, data=captions))
+    found = opened.search(Path(query) if picture else query, k=k, data=captions)
+    many = f"{len(captions)} pictures" if found.of == "images" else f"{len(captions.captions)} captions"
+    among = f"all {many}" if split == "all" else f"the {many} of the split {split} (all: --split all)"
+    print(f"{found}\nsearched among {among}")
 
 
 def embed(
@@ -261,6 +268,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+OF_RECIPES = (train, compare, reproduce)
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}  # to JupyterLab
 app.command("tour")(workbench.run_tour)
 app.command(context_settings=PASSED_ON)(workbench.lab)
@@ -283,7 +291,7 @@ for command in (
     book,
     workbench.doctor,
 ):
-    app.command()(command)
+    app.command(cls=RecipeCommand if command in OF_RECIPES else None)(command)
 
 
 @app.callback()

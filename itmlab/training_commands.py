@@ -2,11 +2,12 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +19,7 @@ from .options import (
     File,
     Photos,
     SkipFaults,
+    changes_of,
     for_photographs,
     load_data,
     open_run,
@@ -60,7 +62,7 @@ def train(
         )
     saved = recipe.endswith(".json") and preset == "paper"
     named = Recipe.load(recipe) if saved else recipes.get(recipe, size, preset)
-    changes = {name.replace(".", "__"): value for name, value in pairs(change, "--set").items()}
+    changes = changes_of(change)
     chosen = named.replace(**changes) if data != "folder" else named  # whose pictures decide which recipe it is
     if dry_run and root is None and data in PUBLISHED and not option:
         return print(estimate(chosen, data, measured=True))  # nothing of the data is needed
@@ -81,7 +83,31 @@ def train(
     finally:
         if distributed.is_available() and distributed.is_initialized():
             distributed.destroy_process_group()  # of several processes, those of gloo would abort as they end
-    print(f"{run}: {json.dumps(done.history[-1]) if done.history else 'no line of history yet'}")
+    asked = [] if data == "scenes" else ["--data", data]
+    asked += [] if root is None else ["--root", str(root)]
+    asked += [word for one in option or [] for word in ("--option", one)] + ["--skip-faults"] * skip_faults
+    ahead = shlex.join(["python", "-m", "itmlab", "evaluate", str(run), *asked])
+    print(f"{run}: {what_was_reached(done)}{'' if chosen.towers else f' — next: {ahead}'}")
+
+
+def what_was_reached(run: Any) -> str:
+    """Recall on the validation split with the weights that are kept, or how far training has come."""
+    if not run.history:
+        return "no line of history yet"
+    kept: dict[str, Any] | None = None
+    for record in (record for record in run.epochs if "rsum" in record):  # as `training.loop` keeps them
+        young = record["epoch"] <= run.recipe.data.warm_up_epochs + 1
+        kept = record if kept is None or young or record["rsum"] > kept["rsum"] else kept
+    if kept is None:  # nothing is held out, or it was stopped within the first epoch
+        last = run.history[-1]
+        return f"step {last['step']}, loss {last['loss']:.3f}"
+    sides = {"image to text": kept["i2t"], "text to image": kept["t2i"]}
+    told = ", ".join(f"{name} {'/'.join(f'{one:.1f}' for one in found.values())}" for name, found in sides.items())
+    recalls = f"recall at {'/'.join(map(str, kept['i2t']))}: {told}, RSum {kept['rsum']:.1f}"
+    return f"{recalls} (validation, epoch {kept['epoch']}, whose weights are kept)"
+
+
+PROPORTIONS = "proportions=[0.5, 0.1, 0.4]"  # for a folder whose test split is too small to compare on
 
 
 def compare(
@@ -93,6 +119,7 @@ def compare(
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
     photos: Photos = True,
+    change: Annotated[Words, typer.Option("--set", help="In every recipe, FIELD=VALUE (data.epochs=3).")] = None,
 ) -> None:
     """Train several recipes with several seeds and print a table: recall, differences, intervals."""
     from . import recipes
@@ -101,12 +128,21 @@ def compare(
 
     named = list(recipe or COMPARED)
     reads = [name for name in named if getattr(recipes.get(name).model, "visual", "") == "regions"]
-    captions = load_data(data, root, option, skip_faults, read_by=recipes.get([*reads, *named][0]))
+    first, changes = recipes.get([*reads, *named][0]), changes_of(change)
+    first = first.replace(**changes) if data == "scenes" else first  # it says in which edition
+    captions = load_data(data, root, option, skip_faults, read_by=first)
     named = for_photographs(named, data, captions) if photos else named
     if not recipe and captions.regions is None and (blind := [name for name in named if name in reads]):
         print(f"left out: {', '.join(blind)}, as it reads regions and these data have none")
         named = [name for name in named if name not in blind]
-    print(compare_recipes([recipes.get(name) for name in named], captions, seeds=seeds, run_root=out))
+    compared = [recipes.get(name).replace(**changes) for name in named]
+    try:
+        print(compare_recipes(compared, captions, seeds=seeds, run_root=out))
+    except ItmlabError as error:
+        if data != "folder" or not (error.where or "").startswith("split "):
+            raise
+        cure = f"of 25 images or more --option '{PROPORTIONS}' makes one, unless a column split says where they are"
+        raise ItmlabError(error.what, where=error.where, remedy=f"{error.remedy}: {cure}") from None
 
 
 # Seeds of scenes that no data set has; ViT, BERT and UNITER learn from the same pictures, drawn once.
@@ -225,8 +261,7 @@ def reproduce(
     known = dry_run and root is None and data in PUBLISHED and not option  # nothing of the data is needed
     given = data if known else None if data == "scenes" else load_data(data, root, option, skip_faults)
     options = pairs(option, "--option") if data == "scenes" else {}
-    changes = {name.replace(".", "__"): value for name, value in pairs(change, "--set").items()}
-    asked = {"data": given, "size": size, "seeds": seeds, "changes": changes, **options}
+    asked = {"data": given, "size": size, "seeds": seeds, "changes": changes_of(change), **options}
     if dry_run:
         return print(plan(item, **asked))
     reproduced(item, fresh=fresh, keep=keep, run_root=run_root, out=out, **asked)

@@ -57,6 +57,7 @@ def run_tour(
         refuse_foreign(out / notebook.name, TOUR, force=force)
     print("drawing the scenes world (once; later runs read it from the cache) …", flush=True)
     load("scenes")
+    print("starting kernels …", flush=True)  # what draws figures is imported first, which takes seconds
     if workshop:
         os.environ.update(WITHOUT_NETWORK)
         lab_environment()
@@ -111,6 +112,8 @@ def tour(
     notebooks: list[Path], out: Path, *, profile: Profile = "quick", jobs: int = 1, say: Callable[[str], None] = print
 ) -> list[Stop]:
     """Run each notebook from a clean kernel, `jobs` at a time, keep the executed copies in `out`, say how each went."""
+    import nbformat
+
     from .models.photographs import PHOTOS, photos_installed
     from .studies.kit.saving import write_index
 
@@ -119,23 +122,28 @@ def tour(
         notebooks = [other for other in notebooks if other != path]
     say(f"running {len(notebooks)} notebooks{f', {jobs} at a time' if jobs > 1 else ''} …")
     running: dict[str, tuple[Any, float]] = {}  # of each notebook its client and when it began
+    said = {path.stem: seconds_said(nbformat.read(path, as_version=4).cells) for path in notebooks}
+    finished: list[Stop] = []
     threads = max(1, cores() // jobs)  # two kernels with two threads each on two cores wait for each other
     with ThreadPoolExecutor(jobs) as pool:
         begin = lambda path: lambda client: running.update({path.stem: (client, time.monotonic())})  # noqa: E731
         stops = [pool.submit(run_notebook, path, out / path.name, profile, begin(path), threads) for path in notebooks]
-        left, number = set(stops), 0
+        left = set(stops)
         try:
             while left:
                 done, left = wait(left, SECONDS_BETWEEN_LINES, FIRST_COMPLETED)
                 for stop in (each.result() for each in done):
-                    number += 1
+                    finished.append(stop)
                     running.pop(stop.notebook, None)
                     result = f"{'done' if stop.passed else 'FAILED'} in {stop.seconds:.0f} s, {stop.figures} figures"
-                    say(f"[{number}/{len(notebooks)}] {stop.notebook}: {result}")
+                    say(f"[{len(finished)}/{len(notebooks)}] {stop.notebook}: {result}")
                     if stop.error:
                         say(stop.error)
-                if running and not done:
-                    say("  … " + "; ".join(f"{name}: {how_far(*each)}" for name, each in list(running.items())))
+                if not done:
+                    now = dict(running)
+                    words = [f"{name}: {how_far(*each)}" for name, each in now.items()]
+                    still = {name: seconds_left(*each) for name, each in now.items()}
+                    say("  … " + "; ".join([*words, left_in_all(said, still, finished, jobs)]))
         except BaseException:  # Ctrl-C reaches this thread only: the kernels of the others would run on
             pool.shutdown(wait=False, cancel_futures=True)
             while not all(stop.done() for stop in stops):  # again, for one that was only about to start its kernel
@@ -152,17 +160,44 @@ def tour(
 NUMBERS = {"half a": 0.5, "a": 1, "two": 2, "three": 3, "four": 4, "five": 5}
 
 
-def how_far(client: Any, began: float) -> str:
-    """The cell at which a notebook is and the time left, by what it says it takes and how fast it has been here."""
-    cells = [cell for cell in client.nb.cells if cell.cell_type == "code"]
-    done, opening = min(client.code_cells_executed, len(cells)), client.nb.cells[0].source.lower()
+def seconds_said(cells: list[Any]) -> float:
+    """How long a notebook says in its first cell that it takes; a minute where it says nothing."""
+    opening = cells[0].source.lower()
     told = re.search(rf"how long it takes.*?(\d+|{'|'.join(NUMBERS)}) (second|minute)", opening, re.DOTALL)
     number, unit = told.groups() if told else ("a", "minute")
-    said = float(NUMBERS.get(number, number)) * (60 if unit == "minute" else 1)
-    so_far, share = time.monotonic() - began, done / max(len(cells), 1)
-    # Not so_far / share: a notebook whose third cell trains would be said to train in each of them.
-    left = (1 - share) * max(said, so_far)
-    return f"cell {min(done + 1, len(cells))} of {len(cells)}, about {left:.0f} s left"
+    return float(NUMBERS.get(number, number)) * (60 if unit == "minute" else 1)
+
+
+def seconds_left(client: Any, began: float) -> float:
+    """What is left of a running notebook, halfway between what its cells say and what the clock says."""
+    done, cells = cells_done(client)
+    said, so_far = seconds_said(client.nb.cells), time.monotonic() - began
+    # Both only fall, so a cell that takes long makes nothing rise; while cells are left, so is a tenth of what is said.
+    by_cells, by_clock = said * (1 - done / max(cells, 1)), max(said - so_far, 0)
+    return max((by_cells + by_clock) / 2, said / 10) if done < cells else 0.0
+
+
+def cells_done(client: Any) -> tuple[int, int]:
+    """How many cells of code have run, and how many there are."""
+    cells = sum(cell.cell_type == "code" for cell in client.nb.cells)
+    return min(client.code_cells_executed, cells), cells
+
+
+def how_far(client: Any, began: float) -> str:
+    """The cell at which a notebook is, and the time left of it."""
+    done, cells = cells_done(client)
+    return f"cell {min(done + 1, cells)} of {cells}, about {seconds_left(client, began):.0f} s left"
+
+
+def left_in_all(said: dict[str, float], running: dict[str, float], finished: list[Stop], jobs: int) -> str:
+    """The time left of the tour: what is left of the `running`, and what those not begun have `said` that they take."""
+    # Both as much longer or shorter as those that have passed took than they said, and so many `jobs` at a time.
+    passed = [stop for stop in finished if stop.passed]  # one that fails in its first cell says nothing of the others
+    pace = sum(stop.seconds for stop in passed) / sum(said[stop.notebook] for stop in passed) if passed else 1.0
+    begun = {*running, *(stop.notebook for stop in finished)}
+    left = [*running.values(), *(seconds for name, seconds in said.items() if name not in begun)]
+    whole = pace * max(sum(left) / jobs, *left, 0)  # at the end one runs alone
+    return f"about {whole:.0f} s in all" if whole < 90 else f"about {whole / 60:.0f} min in all"
 
 
 def run_notebook(

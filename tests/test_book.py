@@ -17,7 +17,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from itmlab import book
-from itmlab.book import BOOK, PLOTLY, build
+from itmlab.book import BOOK, PAGES, PLOTLY, build, filled, mixing_tables, with_terms
 from itmlab.cli import app
 from itmlab.storage import read_json
 from itmlab.studies.kit.saving import questions
@@ -138,6 +138,43 @@ def test_each_item_of_a_paper_has_notebook_figure_and_command(pages) -> None:
     items = [item for figures in questions().values() for item, _ in figures.values() if item]
     assert len(items) > 20 and all(item in words for item in items)
     assert "python -m itmlab tour --profile full --only 06" in words
+
+
+def test_the_tables_of_what_goes_with_what_are_what_the_code_gives() -> None:
+    page = (PAGES / "mixing.md").read_text(encoding="utf-8")
+    anew = "write them anew: .venv/bin/python -c 'import itmlab.book; itmlab.book.write_mixing()'"
+    assert page == filled(page, "mixing_tables", mixing_tables()), anew
+
+
+def test_the_glossary_is_plain_where_it_lies_and_sphinxs_in_the_book(pages) -> None:
+    page = (PAGES / "glossary.md").read_text(encoding="utf-8")
+    entries = re.findall(r'^<a id="term-(.+?)"></a>\*\*(.+?)\*\*\. ', page, re.MULTILINE)
+    assert len(entries) > 50 and [place for place, _ in entries] == [re.sub(r"\W", "-", term) for _, term in entries]
+    assert set(re.findall(r"\]\(#term-(.+?)\)", page)) <= {place for place, _ in entries}
+    assert "{term}" not in page and "```" not in page
+    assert "<a id=" not in with_terms(page) and with_terms(page).count("```{glossary}\n") == len(entries)
+    assert [place for place, _ in entries if f'id="term-{place}"' not in pages["glossary.html"]] == []
+    assert 'href="glossary.html#term-anchor"' in pages["genindex.html"]
+
+
+def test_what_a_page_says_of_the_book_gives_way_to_it(pages) -> None:
+    """Where a table is made for the book, the page says so where it lies."""
+    for name in ("index", "figures", "papers", "claims", "reference"):
+        page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+        assert f"<!-- {name} -->\n\nIn the book" in page
+        assert "Without building it" not in pages["reference/index.html" if name == "reference" else f"{name}.html"]
+    with pytest.raises(ValueError, match="a page without <!-- rows -->"):
+        filled("<!-- rows -->", "rows", "")
+
+
+def test_what_the_readme_shows_of_a_command_is_what_it_prints() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.search(r"^python -m itmlab (reproduce .*?) +#.*\n((?:#.*\n)+)", text, re.MULTILINE)
+    result = CliRunner().invoke(app, shown[1].split())
+    lines = [line.removeprefix("# ").removesuffix(" …") for line in shown[2].splitlines()]
+    printed = iter(result.output.splitlines())
+    lost = [line for line in lines if not any(whole.startswith(line) for whole in printed)]  # in this order
+    assert len(lines) > 5 and lost == [], result.output
 
 
 def test_every_committed_figure_answers_a_question_and_fits_a_page() -> None:

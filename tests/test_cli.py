@@ -52,6 +52,9 @@ def trained(folder, tmp_path_factory):
     words = [word for one in sets for word in ("--set", one)]
     result = command("train", run, "--recipe", "fne", *words, "--data", "folder", "--root", folder)
     assert result.exit_code == 0, result.output
+    last = result.stdout.splitlines()[-1]
+    assert last.startswith(f"{run}: recall at 1: image to text ") and "{" not in last and ", RSum " in last
+    assert last.endswith(f" — next: python -m itmlab evaluate {run} --data folder --root {folder}")
     return run
 
 
@@ -74,8 +77,14 @@ def test_train_evaluate_and_search(folder, trained) -> None:
     assert 0 < truth["t2i"]["map_at_r"] <= 100 and truth["oracle"]["truth"]["i2t"]["1"] > 0
     found = command("search", trained, "a red picture", "-k", 3, *data).stdout
     assert found.count(".png") == 3
+    assert found.endswith("\nsearched among the 4 pictures of the split test (all: --split all)\n")
     found = command("search", trained, folder / "images" / "3.png", "--picture", "--split", "all", *data).stdout
     assert found.count("picture") + found.count("it is") >= 5
+    assert found.endswith("\nsearched among all 48 captions\n")
+    few = str(command("evaluate", trained, *data).exception)  # of four pictures, at the usual cut-offs
+    assert few.endswith("choose k from 1 to 4: -k 1 -k 4, or rank more candidates: --split all") and "ks" not in few
+    few = str(command("evaluate", trained, "-k", 25, "--split", "all", *data).exception)
+    assert few.endswith("of 24 candidates — choose k from 1 to 24: -k 1 -k 5 -k 10 -k 24")
 
 
 def test_yardstick_prints_a_table_by_kind_of_what_is_told(folder, trained, tmp_path) -> None:
@@ -144,7 +153,18 @@ def test_a_recipe_in_a_file_trains_like_a_named_one(folder, trained, tmp_path) -
         (("train", "x", "--set", "data.epoch=3"), "epochs"),
         (("train", "x", "--set", "nonsense"), "NAME=VALUE"),
         (("train", "x", "--data", "flickr30k"), "root"),
-        (("evaluate", "nowhere"), "fne"),
+        (("evaluate", "nowhere"), "no pretrained run 'nowhere' — there are fne"),
+        (("evaluate", "runs/notthere"), "there is no folder runs/notthere — name the folder of a run, or one that"),
+        (("train", "x", "--recipe", "fne", "--epochs", "3"), "train has no option --epochs, epochs is a field of the"),
+        (("train", "x", "--recipe=tags", "--steps=5"), "recipe — change it with --set data.steps=5"),
+        (("train", "x", "--batch-size", "8"), "--set data.batch_size=8"),
+        (("train", "x", "--learning-rate", "1e-4"), "--set optimiser.learning_rate=1e-4"),
+        (("train", "x", "--margin", "0.3", "--seed", "2"), "--set loss.margin=0.3"),
+        (("train", "x", "--seed", "2"), "--set seed=2"),
+        (("train", "x", "--recipe", "tags", "--margin"), "--set tags.margin=VALUE"),
+        (("train", "x", "--prior", "0.1"), "--set sampler.prior=0.1"),
+        (("compare", "--recipe", "fne", "--recipe", "tags", "--margin=1"), "loss.margin=1 or --set tags.margin=1"),
+        (("reproduce", "fne.table_3", "--epochs", "1"), "reproduce has no option --epochs"),
         (("evaluate", "fne", "--relevance", "meteor"), "spice"),
         (("search", "fne", "a dog", "--data", "folder", "--root", "/nonexistent"), "nonexistent"),
         (("tour", "--only", "99"), "00_start_here"),
@@ -160,6 +180,27 @@ def test_what_cannot_be_done_is_one_error_with_its_remedy(words, message, tmp_pa
     error = command(*words).exception
     assert isinstance(error, ItmlabError)
     assert message in str(error)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("train", "x", "--nonsense", "1"),
+        ("train", "x", "--recipe", "fnee", "--epochs", "1"),
+        ("compare", "--seed"),
+        ("train", "--options"),
+    ],
+)
+def test_an_unknown_option_that_is_no_field_is_refused_as_ever(words) -> None:
+    result = command(*words)
+    assert result.exit_code == 2 and f"No such option: {words[-2] if len(words) > 2 else words[-1]}" in result.output
+
+
+def test_a_folder_too_small_to_compare_on_is_told_how_to_be_shared_out(folder, tmp_path) -> None:
+    asked = ("compare", "--recipe", "fne", "--seeds", 1, "--no-photos", "--out", tmp_path / "runs", "--data", "folder")
+    told = str(command(*asked, "--root", folder).exception)
+    assert "split 'test': recall at k=5 of 4 candidates — compare on a split of 10 images or more: of 25" in told
+    assert "--option 'proportions=[0.5, 0.1, 0.4]' makes one" in told and not (tmp_path / "runs").exists()
 
 
 def test_parse_prints_tuples_and_writes_whole_graphs(tmp_path) -> None:
@@ -461,14 +502,17 @@ def test_a_folder_of_photographs_is_read_by_frozen_encoders_and_a_line_says_so(p
     assert said.exit_code == 0 and "the pictures are photographs: info_nce+photos" in said.stdout
     assert json.loads((run / "recipe.json").read_text())["name"] == "info_nce+photos"
     found = command("search", run, photographs / "images" / "30.jpg", "--picture", "-k", 2, *data)
-    assert len(found.stdout.strip().splitlines()) == 3
+    assert len(found.stdout.strip().splitlines()) == 4  # what was asked, two captions, among how many
     assert command("attend", run, photographs / "images" / "30.jpg", "a dog", tmp_path / "map.json").exit_code == 0
 
 
 def test_one_command_compares_methods_on_a_folder_with_intervals(photographs, tmp_path) -> None:
     data = ("--data", "folder", "--root", photographs, "--out", tmp_path / "runs")
-    table = command("compare", "--recipe", "info_nce", "--recipe", "fne", "--seeds", 1, *data)
+    changed = ("--set", "optimiser.learning_rate=0.002")
+    table = command("compare", "--recipe", "info_nce", "--recipe", "fne", "--seeds", 1, *changed, *data)
     assert table.exit_code == 0, table.output
+    trained = [Recipe.load(path) for path in (tmp_path / "runs").rglob("recipe.json")]
+    assert [recipe.optimiser.learning_rate for recipe in trained] == [0.002, 0.002]
     assert "info_nce+photos, fne+photos" in table.stdout and "95 % interval" in table.stdout and "…" in table.stdout
 
 

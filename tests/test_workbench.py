@@ -79,7 +79,8 @@ def test_something_moves_while_a_notebook_runs(notebooks, tmp_path, monkeypatch)
     said: list[str] = []
     tour(notebooks(slow="import time; time.sleep(3)"), tmp_path / "out", say=said.append)
     moving = [line for line in said if line.startswith("  … ")]
-    assert len(moving) >= 3 and moving[-1].startswith("  … slow: cell 1 of 1, about ")
+    told = [line for line in moving if line.startswith("  … slow: cell 1 of 1, about ")]
+    assert len(told) >= 3 and all(line.endswith(" s in all") for line in moving)
 
 
 def test_folders_that_the_environment_names_are_the_same_in_a_kernel(notebooks, tmp_path, monkeypatch):
@@ -106,17 +107,52 @@ def test_a_notebook_whose_widgets_say_much_is_run_again(notebooks, tmp_path):
     ("told", "done", "began", "said"),
     [
         ("**How long it takes.** About 20 seconds on two cores.", 0, 0, "cell 1 of 4, about 20 s left"),
-        ("**How long it takes.** About half a minute, nothing more.", 1, 2, "cell 2 of 4, about 22 s left"),
-        ("**How long it takes.** A minute on two cores, a minute.", 2, 90, "cell 3 of 4, about 45 s left"),
+        ("**How long it takes.** About half a minute, nothing more.", 1, 2, "cell 2 of 4, about 25 s left"),
+        ("**How long it takes.** A minute on two cores, a minute.", 2, 30, "cell 3 of 4, about 30 s left"),
+        ("**How long it takes.** A minute on two cores, a minute.", 2, 90, "cell 3 of 4, about 15 s left"),
+        ("**How long it takes.** A minute on two cores, a minute.", 3, 200, "cell 4 of 4, about 8 s left"),
+        ("**How long it takes.** About 100 seconds on two cores.", 39, 500, "cell 40 of 40, about 10 s left"),
         ("**How long it takes.** About three minutes on two cores.", 0, 0, "cell 1 of 4, about 180 s left"),
         ("No word of it", 4, 100, "cell 4 of 4, about 0 s left"),
     ],
 )
-def test_the_time_left_is_what_a_notebook_says_or_what_it_took_so_far(told, done, began, said, monkeypatch):
-    cells = [nbformat.v4.new_markdown_cell(told), *[nbformat.v4.new_code_cell("1")] * 4]
-    client = SimpleNamespace(nb=SimpleNamespace(cells=cells), code_cells_executed=done)
+def test_the_time_left_is_halfway_between_what_cells_and_the_clock_say(told, done, began, said, monkeypatch):
     monkeypatch.setattr(time, "monotonic", lambda: 1000.0)
-    assert how_far(client, 1000.0 - began) == said
+    assert how_far(client_of(told, done, cells=int(said.split()[3][:-1])), 1000.0 - began) == said
+
+
+def client_of(told: str, done: int, cells: int = 4) -> SimpleNamespace:
+    """As `nbclient` shows a notebook that says this and has run so many of its cells."""
+    content = [nbformat.v4.new_markdown_cell(told), *[nbformat.v4.new_code_cell("1")] * cells]
+    return SimpleNamespace(nb=SimpleNamespace(cells=content), code_cells_executed=done)
+
+
+def test_a_cell_that_takes_long_lets_the_time_left_fall_and_never_rise(monkeypatch):
+    """Eight seconds a line, and after two minutes the next cell."""
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    left = []
+    for line in range(30):
+        now = 8.0 * line
+        left.append(workbench.seconds_left(client_of("How long it takes: a minute", done=1 + line // 15), 0.0))
+    assert left == sorted(left, reverse=True) and left[0] - left[5] == 20 and min(left) >= 6
+    assert workbench.seconds_left(client_of("How long it takes: a minute", done=4), 0.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("running", "finished", "jobs", "told"),
+    [
+        ({}, [], 1, "about 4 min in all"),
+        ({"one": 20.0, "two": 10.0}, [], 2, "about 2 min in all"),  # as long as the longest takes alone
+        ({"two": 10.0}, [Stop("one", 60.0, None, 1)], 2, "about 4 min in all"),  # twice as long as it said
+        ({"two": 10.0}, [Stop("one", 1.0, "raised", 0)], 2, "about 2 min in all"),
+        ({"four": 80.0}, [Stop(name, 30.0, None, 1) for name in ("one", "two", "three")], 2, "about 60 s in all"),
+    ],
+)
+def test_the_time_left_of_the_whole_tour_goes_by_what_notebooks_say_and_took(running, finished, jobs, told):
+    said = {"one": 30.0, "two": 30.0, "three": 60.0, "four": 120.0}
+    if len(finished) == 3:
+        said |= {"one": 40.0, "two": 40.0, "three": 40.0}
+    assert workbench.left_in_all(said, running, finished, jobs) == told
 
 
 def test_a_workshop_is_prepared_as_in_a_room_without_network(notebooks, tmp_path, monkeypatch, capsys):
@@ -134,6 +170,8 @@ urllib.request.urlopen("http://example.org", timeout=5)
     with pytest.raises(typer.Exit):
         workbench.run_tour(only=None, out=tmp_path / "out", jobs=1, workshop=True, profile="quick", force=False)
     said = capsys.readouterr().out
+    drawn, starting, _ = said.split("\n", 2)
+    assert drawn.startswith("drawing the scenes world") and starting == "starting kernels …"
     assert "URLError" in said and "fetches: FAILED" in said and "works: done" in said
     assert (tmp_path / "cache" / "lab").is_dir()
 

@@ -141,11 +141,10 @@ def write_sources(source: Path, notebooks: Sequence[Path], commands: Any) -> Non
     for path in notebooks:
         pages[f"notebooks/{path.name}"] = json.dumps(with_pictures(read_json(path), static / "figures"))
     titles = {path.stem: opening(read_json(path)) for path in notebooks}
-    told, listed = notebook_lists(titles)
-    pages["index.md"] = pages["index.md"].replace("NOTEBOOKS_TOLD", told).replace("NOTEBOOKS", listed)
-    pages["figures.md"], pages["papers.md"] = figure_pages(root / "figures", titles)
-    pages["claims.md"] = pages["claims.md"].replace("ROWS", claim_rows())
-    pages["mixing.md"] = pages["mixing.md"].replace("MATRIX", mixing_tables())
+    gallery, items = figure_pages(root / "figures", titles)
+    made = {"index": notebook_list(titles), "figures": gallery, "papers": items, "claims": claim_rows()}
+    pages |= {f"{name}.md": filled(pages[f"{name}.md"], name, content) for name, content in made.items()}
+    pages["glossary.md"] = with_terms(pages["glossary.md"])
     pages["commands.md"] = command_page(commands)
     pages.update(reference_pages())
     for name, content in pages.items():
@@ -167,6 +166,28 @@ def _at_the_top(page: Path) -> str:
     return page.read_text(encoding="utf-8").replace("](../../../", "](").replace("](../../", "](itmlab/")
 
 
+def filled(page: str, name: str, content: str) -> str:
+    """The page with `content` between its marks `<!-- name -->` and `<!-- /name -->`, for what stands there.
+
+    >>> filled("<!-- rows -->\\nIn the book ...\\n<!-- /rows -->", "rows", "| 1 |")
+    '<!-- rows -->\\n\\n| 1 |\\n\\n<!-- /rows -->'
+    """
+    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    before, _, rest = page.partition(begin)
+    _, ended, after = rest.partition(end)
+    if not ended:
+        raise ValueError(f"a page without {begin} … {end}")
+    return f"{before}{begin}\n\n{content}\n\n{end}{after}"
+
+
+def with_terms(glossary: str) -> str:
+    """The glossary, plain Markdown where the page lies, with entries and links as Sphinx has them, for its index."""
+    entry = re.compile(r'^<a id="(term-[^"]+)"></a>\*\*(.+?)\*\*\. (.+)$', re.MULTILINE)
+    terms = {place: term for place, term, _ in entry.findall(glossary)}
+    page = re.sub(r"\[([^]]+)\]\(#(term-[^)]+)\)", lambda link: f"{{term}}`{link[1]} <{terms[link[2]]}>`", glossary)
+    return entry.sub(r"```{glossary}\n\2\n    \3\n```", page)
+
+
 def opening(notebook: Mapping[str, Any]) -> tuple[str, str]:
     """A notebook's title, and what one will see."""
     text = _text(notebook["cells"][0])
@@ -174,12 +195,12 @@ def opening(notebook: Mapping[str, Any]) -> tuple[str, str]:
     return title, told[1] if told else ""
 
 
-def notebook_lists(titles: Mapping[str, tuple[str, str]]) -> tuple[str, str]:
-    """The notebooks as a table of what each shows, and as entries of a table of contents."""
+def notebook_list(titles: Mapping[str, tuple[str, str]]) -> str:
+    """The notebooks as a table of what each shows, and as a table of contents."""
     rows = ["| notebook | what you will see |", "| --- | --- |"]
     rows += [f"| [{stem[:2]} {title}](notebooks/{stem}.ipynb) | {told} |" for stem, (title, told) in titles.items()]
     entries = [f"{stem[:2]} {title} <notebooks/{stem}>" for stem, (title, _) in titles.items()]
-    return "\n".join(rows), "\n".join(entries)
+    return "\n".join([*rows, "", "```{toctree}", ":hidden:", ":caption: Notebooks", "", *entries, "```"])
 
 
 def with_pictures(notebook: dict[str, Any], static: Path) -> dict[str, Any]:
@@ -231,9 +252,8 @@ def figure_pages(directory: Path, titles: Mapping[str, tuple[str, str]]) -> tupl
                 command = f"`python -m itmlab tour --profile full --only {origin['notebook']}`"
                 rows.append((item, f"| {item} | [`{name}`](#figure-{name}): {says} | {where} | {command} |"))
         gallery.append("::::\n")
-    table = "\n".join(row for _, row in sorted(rows))
-    page, papers = _at_the_top(PAGES / "figures.md"), _at_the_top(PAGES / "papers.md")
-    return page.replace("GALLERY", "\n".join(gallery)), papers.replace("ROWS", table)
+    heading = ["| item | figure | notebook | command |", "| --- " * 4 + "|"]
+    return "\n".join(gallery), "\n".join([*heading, *(row for _, row in sorted(rows))])
 
 
 def claim_rows() -> str:
@@ -284,6 +304,11 @@ def mixing_tables() -> str:
     return "\n\n".join([*drawn, "\n".join(f"{number}. {why}" for why, number in numbers.items())])
 
 
+def write_mixing(page: Path = PAGES / "mixing.md") -> None:
+    """Write the tables into the page as the code now has them, which a test compares."""
+    page.write_text(filled(page.read_text(encoding="utf-8"), "mixing_tables", mixing_tables()), encoding="utf-8")
+
+
 def command_page(commands: Any) -> str:
     """The help of every command."""
     import click
@@ -299,7 +324,7 @@ def reference_pages() -> Iterator[tuple[str, str]]:
     """A page for each room: what it says of itself, and each public function and class from its docstring."""
     studies = [f"studies.{name}" for name in import_module("itmlab.studies").__all__ if name != "parser"]
     modules = ["itmlab", *(f"itmlab.{name}" for name in (*ROOMS, "scenes", *studies))]
-    entries, rows = [], []
+    entries, rows = [], ["| room | |", "| --- | --- |"]
     for name in modules:
         module = import_module(name)
         parts = [name, "=" * len(name), "", f".. automodule:: {name}", "   :no-members:", ""]
@@ -310,8 +335,8 @@ def reference_pages() -> Iterator[tuple[str, str]]:
         yield f"reference/{name}.rst", "\n".join(parts)
         entries.append(name)
         rows.append(f"| [`{name}`]({name}.rst) | {(module.__doc__ or '').splitlines()[0]} |")
-    page = (PAGES / "reference.md").read_text(encoding="utf-8")
-    yield "reference/index.md", page.replace("ROWS", "\n".join(rows)).replace("ENTRIES", "\n".join(entries))
+    made = "\n".join([*rows, "", "```{toctree}", ":hidden:", ":maxdepth: 1", "", *entries, "```"])
+    yield "reference/index.md", filled((PAGES / "reference.md").read_text(encoding="utf-8"), "reference", made)
 
 
 def _public(module: Any) -> Iterator[tuple[str, str]]:

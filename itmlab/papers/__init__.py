@@ -168,8 +168,9 @@ def reproduce(
         if fresh and entry.recipes is not None:
             given = entry.data(**options) if data is None else data
             asked = {"size": size, "seeds": seeds, "changes": changes, "run_root": run_root, "jobs": jobs}
-            rows = entry.recipes(size), given.fingerprint, entry.relevance, entry.truth, entry.averaged
-            comparison = next((one for other, one in compared if other == rows), None) or entry.run(given, **asked)
+            rows = entry.recipes(size), given.fingerprint, entry.tested, entry.relevance, entry.truth, entry.averaged
+            comparison = next((one for other, one in compared if other == rows), None)
+            comparison = comparison or entry.run(None if data is None and not options else given, **asked)
             compared.append((rows, comparison))
             comparison = replace(comparison, baseline=entry.baseline or comparison.labels[0])
             found[name] = entry.kept(comparison, data=given.fingerprint, size=size)

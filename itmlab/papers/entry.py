@@ -100,8 +100,9 @@ class Entry:
 
     `recipes` gives, for a size, recipes by the table's row labels, and by further ones, controls that it has not;
     `rows_here` (a file, and its labels by ours) are rows that have been run. `figures` are committed ones that show it.
-    `options` are the data set's. With `truth` rows are measured against all that is true, too. `averaged` names rows
-    that are two seeds of another row, whose similarities are averaged.
+    `options` are the data set's, `tested` those of the pictures that rows are asked about, where these are others. With
+    `truth` rows are measured against all that is true, too. `averaged` names rows that are two seeds of another row,
+    whose similarities are averaged.
     """
 
     name: str  # as the command takes it: fne.table_3
@@ -116,6 +117,7 @@ class Entry:
     relevance: Literal["spice"] | None = None
     truth: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    tested: Mapping[str, Any] = field(default_factory=dict)
     averaged: Mapping[str, str] = field(default_factory=dict)
     without: str = ""
     notes: tuple[str, ...] = ()
@@ -253,26 +255,23 @@ class Entry:
         every recipe: `{"data__steps": 20}` for a look. ItmlabError where no recipes are named.
         """
         from ..runs import ensemble
-        from ..training import compare, compare_runs
+        from ..training import compare_runs, trained
 
         if self.recipes is None:
             raise ItmlabError(f"{self.item} has no recipes to run", remedy=self.without or "see its figure")
         rows = {label: recipe.replace(**dict(changes or {})) for label, recipe in self.recipes(size).items()}
+        held_out = self.test_data() if data is None and self.tested else data
         data, count = self.data() if data is None else data, Counter(recipe.name for recipe in rows.values())
         named = {label: one.name if count[one.name] == 1 else f"{one.name}, {label}" for label, one in rows.items()}
-        asked = {"seeds": seeds, "relevance": self.relevance, "truth": self.truth}
-        asked |= {"baseline": named.get(self.baseline), "jobs": jobs, "progress": progress}
-        found = compare({named[label]: one for label, one in rows.items()}, data, run_root=run_root, **asked)
-        found = found.renamed({name: label for label, name in named.items()})
-        if not self.averaged or len(found.seeds) < 2:
-            return found
-        next_seed = {label: [*runs[1:], runs[0]] for label, runs in found.runs.items()}
-        pairs = {
-            label: [ensemble(pair) for pair in zip(found.runs[of], next_seed[of], strict=True)]
-            for label, of in self.averaged.items()
-        }
+        of_names = {named[label]: one for label, one in rows.items()}
+        runs = trained(of_names, data, seeds=seeds, run_root=run_root, jobs=jobs, progress=progress)
+        groups = {label: runs[name] for label, name in named.items()}
+        if len(groups[next(iter(groups))]) > 1:
+            for label, of in self.averaged.items():
+                pairs = zip(groups[of], [*groups[of][1:], groups[of][0]], strict=True)
+                groups[label] = [ensemble(pair) for pair in pairs]
         asked = {"baseline": self.baseline, "relevance": self.relevance, "truth": self.truth}
-        return compare_runs({**found.runs, **pairs}, data, **asked)
+        return compare_runs(groups, held_out or data, **asked, progress=progress)
 
     def data(self, **options: Any) -> "CaptionSet":
         """The drawn world in the edition, and with the regions, that its tiny recipes ask for; options are its own."""
@@ -281,6 +280,10 @@ class Entry:
         asked = next(iter(self.recipes("tiny").values()))
         seen = {"regions": asked.data.regions} if getattr(asked.model, "visual", "") == "regions" else {}
         return load("scenes", edition=asked.data.edition, **{**seen, **self.options, **options})
+
+    def test_data(self) -> "CaptionSet":
+        """The drawn pictures of whose test split its tiny rows are asked: `data`, or those of `tested`'s options."""
+        return self.data(**self.tested)
 
     def kept(self, comparison: "Comparison", *, size: str, data: str) -> dict[str, Any]:
         """What is committed of a run: its table, each claim's difference, what made them (`data`: its fingerprint)."""
@@ -298,6 +301,7 @@ class Entry:
             "command": self.command,
             "size": size,
             "data": data,
+            **({"tested on": dict(self.tested)} if self.tested else {}),
             "seeds": list(comparison.seeds),
             "recipes": recipes,
             "versions": versions,

@@ -23,6 +23,9 @@ UNITER = (
 )
 
 
+UNSEEN = {"images": 2_400, "seed": 1}  # the start has learnt from pictures of seed 0, some of these 200 among them
+
+
 def _stages(size: str) -> dict[str, Recipe]:
     """The rows of Tables 1 and 2; tiny from a start that sees, with a control of as many steps (METHODS 3.12)."""
     names = {"UNITER(B)": "uniter", "TAGS w/ WM": "wm", "TAGS w/ SG": "sg", "TAGS": "tags", "TAGS-DC(B)": "tags_dc"}
@@ -164,6 +167,7 @@ table_1 = Entry(
     recipes=_stages,
     truth=True,
     options={"images": 2_400},
+    tested=UNSEEN,
     baseline="UNITER(B)",
     rows_here=("recall_by_stage", HERE),
 )
@@ -217,6 +221,7 @@ table_2 = Entry(
     recipes=_stages,
     truth=True,
     options={"images": 2_400},
+    tested=UNSEEN,
     baseline="TAGS",
     rows_here=("recall_by_stage", HERE),
 )

@@ -2,8 +2,8 @@
 
 import html
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -133,11 +133,6 @@ class Comparison:
         other = self.baseline if baseline is None else baseline
         centre, draws = self._mean(label) - self._mean(other), self._draws[label] - self._draws[other]
         return dict(zip(self.columns, map(percentile_interval, centre.tolist(), draws.T), strict=True))
-
-    def renamed(self, names: Mapping[str, str]) -> "Comparison":
-        """The same under other labels, `names[label]`; recipes that it does not name are left out."""
-        found, runs = ({new: each[old] for old, new in names.items()} for each in (self.found, self.runs))
-        return replace(self, labels=[*names.values()], baseline=names[self.baseline], found=found, runs=runs)
 
     def tests(self, *columns: str, baseline: str | None = None) -> dict[str, dict[str, Tested]]:
         """Of each other recipe and column (RSum, unless some are named) the difference, its p and Holm's correction.

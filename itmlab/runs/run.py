@@ -1,5 +1,7 @@
 """A trained run: its recipe, its record, its model, and what one asks of them."""
 
+import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -69,6 +71,15 @@ class Run:
         model = kind_of(self.recipe.model, self.recipe.encoder).load(self.directory)
         return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
+    def require_regions(self, data: CaptionSet) -> None:
+        """An ItmlabError that says how to load regions, where the model looks at those and `data` have none."""
+        if data.regions is not None or takes_pictures(self.model):
+            return
+        asked = self.recipe.data
+        scenes = f'load("scenes", edition="{asked.edition}", regions="{asked.regions}")'
+        remedy = f"{scenes} has them" if data.name == "scenes" else f'load("regions", root) has them, or {scenes}'
+        raise ItmlabError("this model looks at regions and the data have none", where=data.name, remedy=remedy)
+
     def evaluate(
         self,
         data: CaptionSet,
@@ -88,10 +99,12 @@ class Run:
         an oracle's; for data with a world. A cross-encoder reads every pair: it shows its progress where there are
         many, and keeps what it has scored in the file `resume`, if that is given, to go on from.
         """
+        self.require_regions(data)
         part = data if split is None else data.split(split)
         shown = len(part) * len(part.captions) > MANY_PAIRS
         options = {"folds": folds, "ks": ks, "relevance": relevance, "truth": truth}
-        return evaluate(self.model, part, **options, progress=shown, resume=resume)
+        with cutoffs_told(in_python):
+            return evaluate(self.model, part, **options, progress=shown, resume=resume)
 
     def search(
         self,
@@ -126,6 +139,8 @@ class Run:
     def _best(self, query: str | Image.Image, k: int, data: CaptionSet, of: str) -> tuple[list[float], list[int]]:
         """The k best scores and their places, from features where the model has them, else by scoring all."""
         model = self.model
+        if of == "images" and isinstance(query, str):  # of a picture something else is said below
+            self.require_regions(data)
         if isinstance(model, CrossEncoder) or compares_parts(model):
             if data.fingerprint not in self._searches:
                 self._searches[data.fingerprint] = PairSearch(model, data)
@@ -172,8 +187,31 @@ def pretrained(name: str) -> Run:
     there = shipped_names()
     if name not in there:
         listed = f"there are {', '.join(there)}" if there else "this installation has none: train one"
+        if "." in name or "/" in name or os.sep in name:
+            shipped = f"name the folder of a run, or one that ships: {', '.join(there)}"
+            raise ItmlabError(f"there is no folder {name}", remedy=shipped if there else listed)
         raise ItmlabError(f"no pretrained run {name!r}", remedy=listed)
     return Run(shipped_directory(name))
+
+
+def in_python(ks: Sequence[int]) -> str:
+    """How a caller of `evaluate` asks for these."""
+    return f"ks={tuple(ks)}, or rank more candidates"
+
+
+@contextmanager
+def cutoffs_told(words: Callable[[Sequence[int]], str]) -> Iterator[None]:
+    """Where a k is above the candidates, say in the caller's `words` which `ks` there may be instead."""
+    try:
+        yield
+    except ItmlabError as error:
+        few = re.fullmatch(r"recall at k=.* of (\d+) candidates", error.what)  # as `metrics.ranking.check_k` counts
+        most = int(few[1]) if few else 0
+        if not most:
+            raise
+        ks = sorted({most, *(k for k in CUTOFFS if k < most)})
+        remedy = f"choose k from 1 to {most}: {words(ks)}"
+        raise ItmlabError(error.what, where=error.where, remedy=remedy) from None
 
 
 class Ensemble:
@@ -193,6 +231,7 @@ class Ensemble:
         """The mean of the runs' similarities of every image and caption."""
         total = torch.zeros(len(data), len(data.captions))
         for run in self.runs:
+            run.require_regions(data)
             total += similarity(run.model, data)
         return total / len(self.runs)
 
@@ -207,7 +246,8 @@ class Ensemble:
     ) -> dict[str, Any]:
         """What `Run.evaluate` gives, of the mean similarities."""
         data, options = data if split is None else data.split(split), {"folds": folds, "relevance": relevance}
-        check_pools(data, ks, **options, truth=truth)
+        with cutoffs_told(in_python):
+            check_pools(data, ks, **options, truth=truth)
         return tables(self.similarity(data), data, ks=ks, **options, truth=truth)
 
 

@@ -3,7 +3,7 @@
 import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
-    "comparison": "Comparison compare compare_data_fractions compare_runs",
+    "comparison": "Comparison compare compare_data_fractions compare_runs trained",
     "loop": "train",
     "progress": "Interrupted",
     "relevance": "CaptionRelevance",

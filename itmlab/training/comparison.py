@@ -67,16 +67,28 @@ def compare(
     against all that is true, `metrics` own ones by name: functions of a Run and the split that give a number a picture,
     in the unit that is to be shown (percent for shares), NaN where a picture has none.
     """
-    labelled = dict(recipes) if isinstance(recipes, Mapping) else {recipe.name: recipe for recipe in recipes}
-    if not labelled or len(labelled) != len(recipes):
-        raise ItmlabError(
-            "compare needs recipes with different names", remedy='compare({"p = 1e-3": fne.replace(...), ...}, ...)'
-        )
+    labelled, chosen = _labelled(recipes), _chosen(seeds)
     baseline = one_of(labelled, baseline)
-    chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    if not chosen or len(set(chosen)) != len(chosen):
-        raise ItmlabError(f"seeds are {seeds!r}, wanted at least one and each once")
     check_split(data.split(split), split, relevance, truth, metrics)
+    runs = trained(labelled, data, seeds=chosen, run_root=run_root, jobs=jobs, progress=progress)
+    asked = {"baseline": baseline, "split": split, "relevance": relevance, "truth": truth, "metrics": metrics}
+    return compare_runs(runs, data, **asked, progress=progress)
+
+
+def trained(
+    recipes: Sequence[Recipe] | Mapping[str, Recipe],
+    data: CaptionSet,
+    *,
+    seeds: int | Sequence[int] = 3,
+    run_root: str | Path,
+    jobs: int | None = None,
+    progress: bool = True,
+) -> dict[str, list[Run]]:
+    """The runs of each recipe by label, one a seed, as `compare` trains them: those that are there as they are.
+
+    For what is asked of them on other pictures than the data's own: `compare_runs(trained(…), other)`.
+    """
+    labelled, chosen = _labelled(recipes), _chosen(seeds)
     homes = {label: Path(run_root) / directory_name(label, recipe, data) for label, recipe in labelled.items()}
     seeded = {
         label: {homes[label] / f"seed-{seed}": recipe.replace(seed=seed) for seed in chosen}
@@ -86,11 +98,25 @@ def compare(
     with code_noted(every):
         train_all(every, data, jobs=jobs, progress=progress)
     # all of them are trained: this says so, or that another run lies there
-    runs = {
+    return {
         label: [train(each, data, at, progress=False) for at, each in group.items()] for label, group in seeded.items()
     }
-    asked = {"baseline": baseline, "split": split, "relevance": relevance, "truth": truth, "metrics": metrics}
-    return compare_runs(runs, data, **asked, progress=progress)
+
+
+def _labelled(recipes: Sequence[Recipe] | Mapping[str, Recipe]) -> dict[str, Recipe]:
+    labelled = dict(recipes) if isinstance(recipes, Mapping) else {recipe.name: recipe for recipe in recipes}
+    if not labelled or len(labelled) != len(recipes):
+        raise ItmlabError(
+            "compare needs recipes with different names", remedy='compare({"p = 1e-3": fne.replace(...), ...}, ...)'
+        )
+    return labelled
+
+
+def _chosen(seeds: int | Sequence[int]) -> list[int]:
+    chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if not chosen or len(set(chosen)) != len(chosen):
+        raise ItmlabError(f"seeds are {seeds!r}, wanted at least one and each once")
+    return chosen
 
 
 # The code that decides what a run becomes: these rooms and files, as syntax, so that a comment changes nothing.
@@ -130,7 +156,7 @@ def code_noted(runs: Iterable[Path]) -> Iterator[None]:
     if others:
         changed = ", ".join(dict.fromkeys(name for names in others.values() for name in names))
         what = f"{len(others)} runs were begun by other code and are taken as they are; changed since: {changed}"
-        warnings.warn(f"{what}; to train them anew delete {', '.join(map(str, others))}", OtherCode, stacklevel=4)
+        warnings.warn(f"{what}; to train them anew delete {', '.join(map(str, others))}", OtherCode, stacklevel=5)
     try:
         yield
     finally:

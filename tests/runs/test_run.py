@@ -70,6 +70,25 @@ def test_a_sentence_finds_sentences(finished, data):
     assert hits.scores[0] == pytest.approx(1.0, abs=1e-5)
 
 
+@pytest.mark.parametrize("edition", ["classic", "rich"])
+def test_data_without_regions_are_refused_with_the_call_that_brings_them(data, tmp_path, edition):
+    kind = "pixels" if edition == "classic" else "detector"
+    run = pretrained({"classic": "tags", "rich": "tags+regions"}[edition])
+    wanted = f'load\\("scenes", edition="{edition}", regions="{kind}"\\)'
+    scenes = load(images=12, cache=tmp_path)
+    for ask in (lambda those: run.evaluate(those, ks=(1,)), lambda those: run.search("a dog", data=those)):
+        refused(f"^scenes: this model looks at regions and the data have none — {wanted} has them", ask, scenes)
+        refused(f'none — load\\("regions", root\\) has them, or {wanted}', ask, data)
+    refused(wanted, ensemble([run]).evaluate, scenes, ks=(1,))
+
+
+def test_a_k_above_the_candidates_is_told_which_ks_there_are(finished, data):
+    for images, ks in ((1, r"\(1,\)"), (3, r"\(1, 3\)"), (8, r"\(1, 5, 8\)")):
+        wanted = f"choose k from 1 to {images}: ks={ks}, or rank more candidates"
+        refused(wanted, finished.evaluate, data.select(range(images)), split=None)
+        refused(wanted, ensemble([finished]).evaluate, data.select(range(images)), split=None)
+
+
 def test_more_than_there_are_is_all_and_nonsense_is_said(finished, data):
     assert len(finished.search("red", k=10**6, data=data)) == len(data)
     for query, options, said in (
@@ -150,8 +169,9 @@ def test_pretrained_runs_are_found_by_name(finished, tmp_path, monkeypatch):
     finished.export(tmp_path / "itmlab" / "pretrained" / "fne")
     finished.export(tmp_path / "itmlab" / "pretrained" / "triplet")
     assert pretrained("fne").recipe.name == "fne"
-    with pytest.raises(ItmlabError, match=r"no pretrained run '\.\./x' — there are fne, triplet"):
-        pretrained("../x")
+    refused("no pretrained run 'fnee' — there are fne, triplet", pretrained, "fnee")
+    for path in ("../x", "runs/notthere", "mine.v2"):
+        refused(f"^there is no folder {path} — name the folder of a run, or .*: fne, triplet", pretrained, path)
 
 
 def test_a_directory_without_a_run_or_without_weights_is_said(data, tmp_path):

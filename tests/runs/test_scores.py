@@ -94,7 +94,7 @@ def test_fewer_candidates_than_k_are_refused_before_anything_is_scored(finished,
     monkeypatch.setattr(type(finished.model), "similarity", None)
     few = data.select(range(20))
     for ask, said in (
-        (lambda: finished.evaluate(data), "k=10 of 8 candidates — choose k from 1 to 8, or rank more candidates"),
+        (lambda: finished.evaluate(data), "k=10 of 8 candidates — choose k from 1 to 8: ks="),
         (lambda: ensemble([finished]).evaluate(data), "k=10 of 8 candidates"),
         (lambda: finished.evaluate(data, ks=(1, 8), relevance="cider"), "k=8 of 7 candidates"),  # less ground truth
         (lambda: finished.evaluate(few, split=None, folds=4), "k=10 of 5 candidates"),

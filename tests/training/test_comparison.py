@@ -26,6 +26,7 @@ from itmlab.training.comparison import (
     directory_name,
     with_epochs,
 )
+from itmlab.training.comparison import trained as trained_runs
 from tests.refusals import refused
 from tests.training.world import micro
 
@@ -65,15 +66,6 @@ def test_the_table_has_means_and_differences(trained):
     assert comparison.difference("triplet")["RSum"] == (0.0, 0.0, 0.0)
     drawn = comparison.recalls()["triplet"]["t2i"]
     assert drawn.shape == (3, 3) and (drawn[:, 1] <= drawn[:, 0]).all() and (drawn[:, 0] <= drawn[:, 2]).all()
-
-
-def test_under_other_labels_it_is_the_same_comparison(trained):
-    *_, comparison = trained
-    other = comparison.renamed({"<b>FNE</b>": "1/1000", "triplet": "none"})
-    assert (other.labels, other.baseline) == (["1/1000", "none"], "none")
-    assert other.difference("1/1000") == comparison.difference("<b>FNE</b>")
-    assert other.runs["none"] == comparison.runs["triplet"]
-    assert comparison.renamed({"triplet": "alone"}).table()[0]["RSum"] == comparison.table()[0]["RSum"]
 
 
 def test_it_is_shown_as_text_and_as_escaped_html(trained):
@@ -202,6 +194,17 @@ def test_runs_that_are_not_paired_and_truth_without_a_world_are_refused(trained,
     settings = {"run_root": tmp_path, "split": "train", "truth": True}
     refused("the data has no world", compare, given, data, **settings)
     assert not any(tmp_path.iterdir()), "said before the first is trained"
+
+
+def test_trained_alone_gives_the_same_runs_to_be_asked_of_other_pictures(trained, data):
+    root, given, comparison = trained
+    runs = trained_runs(given, data, seeds=2, run_root=root, progress=False)
+    assert {label: [run.directory for run in group] for label, group in runs.items()} == {
+        label: [run.directory for run in group] for label, group in comparison.runs.items()
+    }
+    found = compare_runs(runs, data, split="train", progress=False)
+    assert found.by_seed() == comparison.by_seed()
+    refused("wanted at least one and each once", trained_runs, given, data, seeds=[0, 0], run_root=root)
 
 
 def test_what_is_trained_is_not_trained_again(trained, data):
