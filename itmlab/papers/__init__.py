@@ -169,8 +169,9 @@ def reproduce(
             given = entry.data(**options) if data is None else data
             asked = {"size": size, "seeds": seeds, "changes": changes, "run_root": run_root, "jobs": jobs}
             rows = entry.recipes(size), given.fingerprint, entry.tested, entry.relevance, entry.truth, entry.averaged
-            comparison = next((one for other, one in compared if other == rows), None)
-            comparison = comparison or entry.run(None if data is None and not options else given, **asked)
+            comparison = next((one for same, one in compared if same == rows), None)
+            other = entry.test_data() if entry.tested and data is None else None
+            comparison = comparison or entry.run(given, tested=other, **asked)
             compared.append((rows, comparison))
             comparison = replace(comparison, baseline=entry.baseline or comparison.labels[0])
             found[name] = entry.kept(comparison, data=given.fingerprint, size=size)

@@ -242,6 +242,7 @@ class Entry:
         self,
         data: "CaptionSet | None" = None,
         *,
+        tested: "CaptionSet | None" = None,
         run_root: str | Path,
         size: str = "tiny",
         seeds: int | Sequence[int] = 2,
@@ -251,7 +252,8 @@ class Entry:
     ) -> "Comparison":
         """Train the table's rows and compare them, on `scenes` unless data are given; what has run is not run again.
 
-        Folders go by the recipes' names: rows that items share are trained once in a `run_root`. `changes` are made in
+        They are asked about the test split of `tested`, where that is given, else of the data. Folders go by the
+        recipes' names: rows that items share are trained once in a `run_root`. `changes` are made in
         every recipe: `{"data__steps": 20}` for a look. ItmlabError where no recipes are named.
         """
         from ..runs import ensemble
@@ -260,7 +262,8 @@ class Entry:
         if self.recipes is None:
             raise ItmlabError(f"{self.item} has no recipes to run", remedy=self.without or "see its figure")
         rows = {label: recipe.replace(**dict(changes or {})) for label, recipe in self.recipes(size).items()}
-        held_out = self.test_data() if data is None and self.tested else data
+        if data is None and self.tested:
+            tested = tested or self.test_data()
         data, count = self.data() if data is None else data, Counter(recipe.name for recipe in rows.values())
         named = {label: one.name if count[one.name] == 1 else f"{one.name}, {label}" for label, one in rows.items()}
         of_names = {named[label]: one for label, one in rows.items()}
@@ -271,7 +274,7 @@ class Entry:
                 pairs = zip(groups[of], [*groups[of][1:], groups[of][0]], strict=True)
                 groups[label] = [ensemble(pair) for pair in pairs]
         asked = {"baseline": self.baseline, "relevance": self.relevance, "truth": self.truth}
-        return compare_runs(groups, held_out or data, **asked, progress=progress)
+        return compare_runs(groups, tested or data, **asked, progress=progress)
 
     def data(self, **options: Any) -> "CaptionSet":
         """The drawn world in the edition, and with the regions, that its tiny recipes ask for; options are its own."""

@@ -16,6 +16,7 @@ from itmlab.papers.entry import Claim, Entry, Table
 from itmlab.papers.measured import RESULTS, Measured, apart, drawn, row, share
 from itmlab.recipes.dry_run import THIS_MACHINE, estimate, span
 from itmlab.storage import read_json
+from itmlab.training import compare_runs
 from tests.refusals import refused
 from tests.training.world import micro, small_world
 
@@ -200,6 +201,19 @@ def test_a_run_is_trained_judged_and_kept_by_one_call(tmp_path, results, monkeyp
     two = replace(plain, averaged={"two seeds": "1/4 of K"}).run(**asked | {"seeds": 2}, run_root=tmp_path / "runs")
     single, both = two.runs["1/4 of K"], two.runs["two seeds"]
     assert [pair.runs for pair in both] == [single, single[::-1]] and two.labels == [*rows, "two seeds"]
+    other = small_world(copies=4)
+    other.splits["test"] = torch.arange(12)
+    elsewhere = plain.run(**asked, run_root=tmp_path / "runs", tested=other)
+    assert [run.directory for run in elsewhere.runs["1/4 of K"]] == [single[0].directory], "trained on the first data"
+    assert elsewhere.by_seed() == compare_runs(elsewhere.runs, other, progress=False).by_seed()
+
+
+def test_rows_that_begin_with_what_ships_are_asked_about_pictures_that_it_has_not_seen() -> None:
+    """The first 5,000 of seed 0 are what `region_dual_encoder` learnt from: 2,400 of another seed, or the last of 6,000."""
+    for name, entry in papers.entries("all").items():
+        if entry.recipes and any(row.start for row in entry.recipes("tiny").values()):
+            asked = {**entry.options, **entry.tested}
+            assert asked.get("seed", 0) != 0 or "images" not in asked, name
 
 
 def test_what_a_fresh_run_would_take_is_said_before_it_is_begun(monkeypatch, tmp_path) -> None:
