@@ -209,7 +209,7 @@ def test_a_run_is_trained_judged_and_kept_by_one_call(tmp_path, results, monkeyp
 
 
 def test_rows_that_begin_with_what_ships_are_asked_about_pictures_that_it_has_not_seen() -> None:
-    """The first 5,000 of seed 0 are what `region_dual_encoder` learnt from: 2,400 of another seed, or the last of 6,000."""
+    """`region_dual_encoder` learnt from the first 5,000 of seed 0: so 2,400 of another seed, or the last of 6,000."""
     for name, entry in papers.entries("all").items():
         if entry.recipes and any(row.start for row in entry.recipes("tiny").values()):
             asked = {**entry.options, **entry.tested}
