@@ -238,43 +238,54 @@ class Entry:
 
         return told_in_html(self)
 
-    def run(
+    def runs(
         self,
         data: "CaptionSet | None" = None,
         *,
-        tested: "CaptionSet | None" = None,
         run_root: str | Path,
         size: str = "tiny",
         seeds: int | Sequence[int] = 2,
         changes: Mapping[str, Any] | None = None,
         jobs: int | None = None,
         progress: bool = True,
-    ) -> "Comparison":
-        """Train the table's rows and compare them, on `scenes` unless data are given; what has run is not run again.
+    ) -> dict[str, list[Any]]:
+        """The table's rows, trained on `scenes` unless data are given: runs by label; what has run is not run again.
 
-        They are asked about the test split of `tested`, where that is given, else of the data. Folders go by the
-        recipes' names: rows that items share are trained once in a `run_root`. `changes` are made in
+        Folders go by the recipes' names: rows that items share are trained once in a `run_root`. `changes` are made in
         every recipe: `{"data__steps": 20}` for a look. ItmlabError where no recipes are named.
         """
         from ..runs import ensemble
-        from ..training import compare_runs, trained
+        from ..training import trained
 
         if self.recipes is None:
             raise ItmlabError(f"{self.item} has no recipes to run", remedy=self.without or "see its figure")
         rows = {label: recipe.replace(**dict(changes or {})) for label, recipe in self.recipes(size).items()}
-        if data is None and self.tested:
-            tested = tested or self.test_data()
-        data, count = self.data() if data is None else data, Counter(recipe.name for recipe in rows.values())
+        count = Counter(recipe.name for recipe in rows.values())
         named = {label: one.name if count[one.name] == 1 else f"{one.name}, {label}" for label, one in rows.items()}
-        of_names = {named[label]: one for label, one in rows.items()}
-        runs = trained(of_names, data, seeds=seeds, run_root=run_root, jobs=jobs, progress=progress)
-        groups = {label: runs[name] for label, name in named.items()}
-        if len(groups[next(iter(groups))]) > 1:
+        asked = {"seeds": seeds, "run_root": run_root, "jobs": jobs, "progress": progress}
+        found = trained({named[label]: one for label, one in rows.items()}, data or self.data(), **asked)
+        groups = {label: found[name] for label, name in named.items()}
+        if len(next(iter(groups.values()))) > 1:
             for label, of in self.averaged.items():
                 pairs = zip(groups[of], [*groups[of][1:], groups[of][0]], strict=True)
                 groups[label] = [ensemble(pair) for pair in pairs]
-        asked = {"baseline": self.baseline, "relevance": self.relevance, "truth": self.truth}
-        return compare_runs(groups, tested or data, **asked, progress=progress)
+        return groups
+
+    def run(
+        self, data: "CaptionSet | None" = None, *, tested: "CaptionSet | None" = None, **asked: Any
+    ) -> "Comparison":
+        """Train the table's rows (`runs`, of whose arguments `asked` are) and compare them.
+
+        They are asked about the test split of `tested`, where that is given, else of the data.
+        """
+        from ..training import compare_runs
+
+        if data is None and self.tested:
+            tested = tested or self.test_data()
+        data = self.data() if data is None and self.recipes is not None else data
+        groups = self.runs(data, **asked)
+        measured = {"baseline": self.baseline, "relevance": self.relevance, "truth": self.truth}
+        return compare_runs(groups, tested or data, **measured, progress=asked.get("progress", True))
 
     def data(self, **options: Any) -> "CaptionSet":
         """The drawn world in the edition, and with the regions, that its tiny recipes ask for; options are its own."""
