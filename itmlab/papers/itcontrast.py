@@ -212,6 +212,13 @@ table_3 = Entry(
             unit="RSum",
             by=CONTROL,
         ),
+        Claim(
+            f"{BESIDE} both together add to SCAN",
+            ("4", "1, global features", "RSum"),
+            here=_gain("SCAN", "+ Syn + Info"),
+            unit="RSum",
+            by=CONTROL,
+        ),
         Claim("InfoCMR adds to SCAN with SynHNC", ("4", "2", "RSum"), _against("scan+syn+info", "scan+syn"), by=OURS),
         Claim("SynHNC adds to OSCAR", ("6", "5", "RSum"), _gain("OSCAR", "+ Syn"), by=OURS),
         Claim(
@@ -265,6 +272,13 @@ table_4 = Entry(
             f"{BESIDE} InfoCMR adds to SGRAF",
             ("SGRAF + Info.", "SGRAF, global features", "RSum"),
             here=_gain("SGRAF", "+ Info"),
+            unit="RSum",
+            by=CONTROL,
+        ),
+        Claim(
+            f"{BESIDE} both together add to SGRAF",
+            ("SGRAF + Syn. + Info.", "SGRAF, global features", "RSum"),
+            here=_gain("SGRAF", "+ Syn + Info"),
             unit="RSum",
             by=CONTROL,
         ),
