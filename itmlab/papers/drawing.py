@@ -124,7 +124,7 @@ def draw_items(items: Sequence[Mapping[str, Any]], *, title: str, subtitle: str 
     counted = [verdicts_in_words(item["claims"]) for item in items]
     text = {"mode": "text", "text": counted, "textposition": "middle right", "textfont": {"size": 13, "color": MUTED}}
     figure.add_scatter(
-        x=[most - 0.4] * len(items), y=list(range(len(items))), **text, hoverinfo="skip", showlegend=False
+        x=[most - 0.1] * len(items), y=list(range(len(items))), **text, hoverinfo="skip", showlegend=False
     )
     figure.update_xaxes(visible=False, range=[-0.7, most + 8])
     styled(figure, title, subtitle, height=174 + 23 * len(items))

@@ -233,8 +233,8 @@ figure_3 = Entry(
         Claim(
             "Sentences of a dynamic generator stay more difficult than a static one's",
             here=noted("difficulty", "dynamic − static"),
-            unit="hundredths of s, second half of training",
-            by="200 steps from one start that sees, 5 seeds, Student's interval over these",
+            unit="hundredths of s",
+            by="second half of 200 steps from one start that sees, 5 seeds, Student's interval over these",
         ),
     ),
     figures=("difficulty",),
