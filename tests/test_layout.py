@@ -131,6 +131,8 @@ SINCE = {
     "notebooks side by side that do not wait for each other": (13, 5),
     "what a paper's items take, drawing by each core, paths after chdir": (107, 20),
     "tables and estimates that fit the page": (11, 0),
+    "TAGS' and ITContrast's tables from starts that see, what the picture is worth": (220, 30),
+    "what a newcomer met: error lines, time left, power by pictures, pages on GitHub": (297, 79),
 }
 CORE_FILES_SINCE = (
     *("data/sources.py", "metrics/yardstick_scores.py", "metrics/yardsticks.py", "models/costs.py"),
@@ -143,7 +145,7 @@ FILES_SINCE = (
     *(f"studies/exercises/{name}.py" for name in ("__init__", "judging", "scores", "sentences")),
     *("studies/tags/wrong_picture.py", "studies/noise.py", "studies/yardsticks.py"),
     *("options.py", "training_commands.py"),
-    *(f"papers/{name}.py" for name in ("__init__", "drawing", "entry", "fne", "itcontrast", "sam", "tags")),
+    *(f"papers/{name}.py" for name in ("__init__", "drawing", "entry", "fne", "itcontrast", "measured", "sam", "tags")),
     *CORE_FILES_SINCE,
 )
 
