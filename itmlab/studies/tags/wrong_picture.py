@@ -156,9 +156,7 @@ def sentences_told(
 
     `sentences` are by the seed of the run that is asked, of the data that it is asked about; those count that the world
     calls false. `beside` the right picture, a wrong one, or what the right one adds to that. NaN where a picture has no
-    false sentence.
-
-    >>> compare_runs(runs, data, metrics={"told": sentences_told(made)})  # doctest: +SKIP
+    false sentence. Handed over as `compare_runs(runs, data, metrics={"told": sentences_told(made)})`.
     """
 
     def measure(run: Any, data: CaptionSet) -> Float[ndarray, "image"]:
