@@ -59,9 +59,11 @@ def test_they_are_embedded_by_command(run, root, tmp_path) -> None:
 
 def test_they_are_searched_by_sentence_and_by_picture(run, root) -> None:
     data = ("--split", "all", "--data", "coco", "--root", root)
-    assert len(command("search", run.directory, "a cat on a sofa", "-k", 5, *data).strip().splitlines()) == 6
+    found = command("search", run.directory, "a cat on a sofa", "-k", 5, *data).strip().splitlines()
+    assert len(found) == 1 + 5 + 1 and found[-1] == "searched among all 50 pictures"
     photograph = next((root / "images").glob("*.jpg"))
-    assert len(command("search", run.directory, photograph, "--picture", "-k", 3, *data).strip().splitlines()) == 4
+    found = command("search", run.directory, photograph, "--picture", "-k", 3, *data).strip().splitlines()
+    assert len(found) == 1 + 3 + 1 and found[-1].startswith("searched among all 2")
 
 
 def test_attention_maps_are_drawn_over_them(run, root, tmp_path) -> None:
