@@ -8,7 +8,7 @@ __version__ = "0.1.0"
 
 # GNU's OpenMP, on which torch computes, spins for milliseconds where a thread waits for the others. Two processes with
 # a thread for each core (two notebooks open at once) then hold the cores that the other waits for, and a step of either
-# takes 90 times as long; spinning a thirtieth of that it is 5 times, and alone no slower. Read when torch is loaded.
+# takes 70 to 90 times as long; spinning a thirtieth of that it is 5 to 6 times, and alone no slower. Read with torch.
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 

@@ -1,5 +1,7 @@
 """What all studies use: the theme, canvas, bars and intervals, saving, and the base of explorers."""
 
+import sys
+
 import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
@@ -14,3 +16,6 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     "viewer": "view",
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})
+
+if "ipykernel" in sys.modules:  # in a notebook every figure carries a picture for still pages, also where none is saved
+    from . import saving  # noqa: F401
