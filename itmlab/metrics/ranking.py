@@ -169,12 +169,19 @@ def require_positives(anchor: Numbers, anchors: int, what: str) -> None:
         )
 
 
+class FewCandidates(ItmlabError):
+    """A k that is no whole number from 1 to the number of `candidates`, which a caller may say in words of its own."""
+
+    def __init__(self, k: int, candidates: int, *, where: str | None = None, remedy: str | None = None):
+        self.k, self.candidates = k, max(candidates, 0)
+        super().__init__(f"recall at k={k} of {self.candidates} candidates", where=where, remedy=remedy)
+
+
 def check_k(k: int, candidates: int, *, where: str | None = None, remedy: str | None = None) -> None:
-    """ItmlabError unless k is a whole number from 1 to the number of candidates (METHODS 2.3)."""
+    """FewCandidates unless k is a whole number from 1 to the number of candidates (METHODS 2.3)."""
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= candidates:
         choice = f"choose k from 1 to {candidates}, or " if candidates > 0 else ""
-        remedy = remedy or f"{choice}rank more candidates"
-        raise ItmlabError(f"recall at k={k} of {max(candidates, 0)} candidates", where=where, remedy=remedy)
+        raise FewCandidates(k, candidates, where=where, remedy=remedy or f"{choice}rank more candidates")
 
 
 # Both directions, over one pool of images and captions or several folds.

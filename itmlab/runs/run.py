@@ -1,7 +1,6 @@
 """A trained run: its recipe, its record, its model, and what one asks of them."""
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -16,6 +15,7 @@ from torch import Tensor, nn
 from ..data.captionset import CaptionSet
 from ..data.pictures import read_image
 from ..errors import ItmlabError, MissingPart
+from ..metrics.ranking import FewCandidates
 from ..models import CrossEncoder
 from ..models.pairs import compares_parts, looked_at, takes_pictures
 from ..recipes.recipe import Recipe
@@ -204,14 +204,12 @@ def cutoffs_told(words: Callable[[Sequence[int]], str]) -> Iterator[None]:
     """Where a k is above the candidates, say in the caller's `words` which `ks` there may be instead."""
     try:
         yield
-    except ItmlabError as error:
-        few = re.fullmatch(r"recall at k=.* of (\d+) candidates", error.what)  # as `metrics.ranking.check_k` counts
-        most = int(few[1]) if few else 0
-        if not most:
+    except FewCandidates as error:
+        if not (most := error.candidates):
             raise
         ks = sorted({most, *(k for k in CUTOFFS if k < most)})
         remedy = f"choose k from 1 to {most}: {words(ks)}"
-        raise ItmlabError(error.what, where=error.where, remedy=remedy) from None
+        raise FewCandidates(error.k, most, where=error.where, remedy=remedy) from None
 
 
 class Ensemble:
