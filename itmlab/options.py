@@ -43,19 +43,27 @@ def open_run(run: str) -> Any:
     return Run(Path(run)) if Path(run).is_dir() else pretrained(run)
 
 
-def for_photographs(names: list[str], data: str, captions: Any) -> list[str]:
-    """Recipes' names, "+photos" where those are for a folder of photographs; a line says so, or what that needs."""
+def suited(names: list[str], data: str, captions: Any, photos: bool = True) -> list[str]:
+    """Tiny recipes' names as they suit data: "+photos" for a folder of photographs, "+scratch" for what `scenes` has
+    not drawn, whose pictures the others begin with. A line says what was chosen, or what that needs.
+    """
     from . import recipes
     from .models.photographs import PHOTOS, are_photographs, photos_installed
 
-    named = [f"{name}+photos" if f"{name}+photos" in recipes.names() else name for name in names]
-    if data != "folder" or named == names or not are_photographs(captions):
+    def varied(kind: str) -> list[str]:
+        return [f"{name}+{kind}" if f"{name}+{kind}" in recipes.names() else name for name in names]
+
+    if data == "scenes":
         return names
-    if not photos_installed():
+    frozen, fresh = varied("photos"), varied("scratch")
+    if photos and data == "folder" and frozen != names and are_photographs(captions):
+        if photos_installed():
+            print(f"photographs: {', '.join(frozen)} (frozen encoders; --no-photos: from scratch)", flush=True)
+            return frozen
         print(f"the pictures are photographs, of which frozen encoders know more ({PHOTOS}): from scratch without")
-        return names
-    print(f"the pictures are photographs: {', '.join(named)} (frozen encoders; --no-photos: from scratch)", flush=True)
-    return named
+    if fresh != names:
+        print(f"pictures that scenes has not drawn: {', '.join(fresh)} (from random weights)", flush=True)
+    return fresh
 
 
 def load_data(
@@ -68,8 +76,8 @@ def load_data(
     model = getattr(read_by, "model", read_by)
     drawn = name == "scenes" and getattr(model, "photo_encoder", None) is None
     if drawn and getattr(model, "visual", "pictures") == "regions":
-        given = {"regions": asked.regions if asked else True, **given}
-    if name == "scenes" and asked:
+        given = {"regions": (asked and asked.regions) or True, **given}
+    if name == "scenes" and asked and asked.edition:
         given = {"edition": asked.edition, **given}
     data = load(name, root, on_fault="skip" if skip_faults else "error", **given)
     return data if split == "all" else data.split(split)

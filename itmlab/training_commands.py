@@ -20,10 +20,10 @@ from .options import (
     Photos,
     SkipFaults,
     changes_of,
-    for_photographs,
     load_data,
     open_run,
     pairs,
+    suited,
 )
 from .storage import build_once, write_bytes
 from .workbench import Words
@@ -63,14 +63,13 @@ def train(
     saved = recipe.endswith(".json") and preset == "paper"
     named = Recipe.load(recipe) if saved else recipes.get(recipe, size, preset)
     changes = changes_of(change)
-    chosen = named.replace(**changes) if data != "folder" else named  # whose pictures decide which recipe it is
     if dry_run and root is None and data in PUBLISHED and not option:
-        return print(estimate(chosen, data, measured=True))  # nothing of the data is needed
-    captions = load_data(data, root, option, skip_faults, read_by=chosen)
-    if data == "folder":
-        tiny = photos and not saved and (size, preset) == ("tiny", "paper")
-        chosen = recipes.get(*for_photographs([recipe], data, captions)) if tiny else named
-        chosen = chosen.replace(**changes)
+        return print(estimate(named.replace(**changes), data, measured=True))  # nothing of the data is needed
+    # the pictures decide which recipe it is, but those of scenes
+    captions = load_data(data, root, option, skip_faults, read_by=named.replace(**changes) if data == "scenes" else named)
+    if data != "scenes" and not saved and (size, preset) == ("tiny", "paper"):
+        named = recipes.get(*suited([recipe], data, captions, photos))
+    chosen = named.replace(**changes)
     if dry_run:
         return print(estimate(chosen, captions, measured=True))
     tracking = tracked(track, chosen, run) if track else nullcontext()
@@ -131,7 +130,7 @@ def compare(
     first, changes = recipes.get([*reads, *named][0]), changes_of(change)
     first = first.replace(**changes) if data == "scenes" else first  # it says in which edition
     captions = load_data(data, root, option, skip_faults, read_by=first)
-    named = for_photographs(named, data, captions) if photos else named
+    named = suited(named, data, captions, photos)
     if not recipe and captions.regions is None and (blind := [name for name in named if name in reads]):
         print(f"left out: {', '.join(blind)}, as it reads regions and these data have none")
         named = [name for name in named if name not in blind]
@@ -146,14 +145,15 @@ def compare(
 
 
 # Seeds of scenes that no data set has; ViT, BERT and UNITER learn from the same pictures, drawn once.
-DRAWN_FOR = {"detector": 90_002, "towers": 90_003, "uniter": 90_003, "marks": 90_001}
-DRAWN = {"detector": 10_000, "towers": 24_000, "uniter": 24_000}
+DRAWN_FOR = {"detector": 90_002, "towers": 90_003, "vit": 90_003, "uniter": 90_003, "marks": 90_001}
+DRAWN = {"detector": 10_000, "towers": 24_000, "vit": 24_000, "uniter": 24_000}
+LEARNT = {"towers": "towers", "vit": "vit_dual_encoder", "uniter": "uniter_pretraining"}  # by these recipes
 
 
 def pretrain(
     part: Annotated[
         str,
-        typer.Argument(metavar="PART", help="detector (of scenes' regions), towers (ViT, BERT), uniter; or all."),
+        typer.Argument(metavar="PART", help="detector (of scenes' regions), towers (ViT, BERT), vit (both aligned), uniter; all."),
     ],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A folder; what was begun in it is gone on with.")],
     images: Annotated[
@@ -175,11 +175,11 @@ def pretrain(
         raise ItmlabError(f"no part {part!r}", where="pretrain", remedy=f"{', '.join(DRAWN)} or all")
     images = DRAWN[part] if images is None else images
     drawn = [f"images={images}", *([f"edition={edition}"] if edition else [])]
-    if part == "towers":
-        return train(out, recipe=part, option=[*drawn, f"seed={DRAWN_FOR[part]}"])
-    if part == "uniter":
-        train(out, recipe="uniter_pretraining+regions", option=[*drawn, f"seed={DRAWN_FOR[part]}"])
-        return print_what_is_seen(out, [f"images={max(images // 40, 2)}", *drawn[1:], f"seed={DRAWN_FOR['marks']}"])
+    if part in LEARNT:
+        train(out, recipe=LEARNT[part], option=[*drawn, f"seed={DRAWN_FOR[part]}"])
+        if part == "uniter":
+            print_what_is_seen(out, [f"images={max(images // 40, 2)}", *drawn[1:], f"seed={DRAWN_FOR['marks']}"])
+        return
     from .scenes.detector import WEIGHTS, labelled, learn_to_detect, marks
 
     model = learn_to_detect(out, [load(images=images, seed=DRAWN_FOR[part], edition=one) for one in EDITIONS])
@@ -190,8 +190,8 @@ def pretrain(
 
 # The runs that ship, each after the one that it begins with.
 SHIPPED = ("towers", "vit_dual_encoder", "region_dual_encoder", "uniter_pretraining", "uniter", "tags", "tags_dc")
-SHIPPED += ("uniter_pretraining+regions", "tags+regions", "tags_dc+regions", "triplet", "hardest_memory", "sam", "fne")
-PARTS = {"towers": "towers", "uniter_pretraining+regions": "uniter"}
+SHIPPED += ("triplet", "hardest_memory", "sam", "fne")
+PARTS = {recipe: part for part, recipe in LEARNT.items()}
 
 
 def learn_all_that_ships(out: Path) -> None:

@@ -293,7 +293,8 @@ class Entry:
 
         asked = next(iter(self.recipes("tiny").values()))
         seen = {"regions": asked.data.regions} if getattr(asked.model, "visual", "") == "regions" else {}
-        return load("scenes", edition=asked.data.edition, **{**seen, **self.options, **options})
+        edition = {"edition": asked.data.edition} if asked.data.edition else {}
+        return load("scenes", **{**edition, **seen, **self.options, **options})
 
     def test_data(self) -> "CaptionSet":
         """The drawn pictures of whose test split its tiny rows are asked: `data`, or those of `tested`'s options."""

@@ -41,8 +41,7 @@ def rows(size: str) -> dict[str, Recipe]:
     parts = ("", "+features", "+syn", "+info", "+syn+info")
     named = {encoder + part: _fresh(encoder + part, size) for encoder in ("scan", "sgraf") for part in parts}
     pretrained = ("oscar", "oscar+syn", "oscar+info", "oscar+syn+info", "oscar_sgraf")
-    start = {"start": "region_dual_encoder"} if size == "tiny" else {}
-    return {**named, **{name: seeing(name, size, **start) for name in pretrained}}
+    return {**named, **{name: seeing(name, size) for name in pretrained}}
 
 
 def _fresh(name: str, size: str) -> Recipe:

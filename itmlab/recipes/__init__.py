@@ -1,7 +1,9 @@
 """The named recipes: `itmlab.recipes.fne` is tiny (two CPU cores, minutes), `.sized("base")` the paper's size.
 
 Three families, by what their models are: dual encoders (FNE, SAM and their baselines), cross-encoders (TAGS-DC), and
-encoders of regions and words (ITContrast). Base and large carry the papers' numbers.
+encoders of regions and words (ITContrast). Base and large carry the papers' numbers. Tiny ones begin, as the papers'
+do, with encoders that see and read: dual encoders with a ViT and a BERT that are aligned, or "+regions" with one that
+reads what a detector saw. "+scratch" are the same from random weights.
 
 >>> get("fne").sampler.kind, get("fne").sized("base").data.batch_size, get("tags_dc", "large").tags.hardest
 ('false_negative_eliminating', 32, 23)
@@ -38,39 +40,51 @@ PAPER: dict[str, Any] = {
 TINY_OPTIMISER = OptimiserSettings(
     kind="adamw", learning_rate=1e-3, schedule="cosine", milestones=(), warm_up=1.0, clip=2.0, weight_decay=0.05
 )
+# Tiny: 300 steps more of a start that sees, in the paper's batches (FNE, A.2) of one caption a picture; its memory is
+# 256 of them long, this one 64. Margin, prior and temperature were each the best of three trials on validation, over
+# regions (METHODS 1.6).
+FINE_TUNING = replace(TINY_OPTIMISER, learning_rate=3e-4, warm_up=0.0, warm_up_share=0.1)
 SIZES: dict[str, dict[str, Any]] = {
     "tiny": {
         "model": DualEncoderConfig.tiny(),
         "memory": MemorySettings(length=2048, momentum=0.995),
-        "optimiser": TINY_OPTIMISER,
-        "data": DataSettings(batch_size=64, epochs=12, captions_per_image=4, warm_up_epochs=6),
+        "optimiser": FINE_TUNING,
+        "data": DataSettings(
+            batch_size=32, epochs=2, captions_per_image=1, steps=300, validation=100, flip=0.5, edition="rich"
+        ),
+        "start": "vit_dual_encoder",
     },
     "base": {"model": DualEncoderConfig.base(), **PAPER},
     "large": {"model": DualEncoderConfig.large(), **PAPER},
 }
-
-# The paper tunes p on its validation set and so do we: of the pairs of `scenes` that nobody annotated, one in a hundred
-# is true. Its weights are nearly uniform over cosines; the released code's also leave out the easy ones.
-TINY_FNE = SamplerSettings("false_negative_eliminating", {"prior": 0.01, "preset": "released"})
+TINY_LOSS = {"margin": 0.3, "temperature": 0.1}
+# The paper tunes p on its validation set and so do we. Its weights are nearly uniform over cosines; the released code's
+# also leave out the easy ones.
+TINY_FNE = SamplerSettings("false_negative_eliminating", {"prior": 0.1, "preset": "released"})
+# From random weights: InfoNCE first, as one negative an anchor leads a network that sees nothing nowhere. The prior is
+# the share of classic scenes' unannotated pairs that are true.
+SCRATCH: dict[str, Any] = {
+    "optimiser": TINY_OPTIMISER,
+    "data": DataSettings(batch_size=64, epochs=12, captions_per_image=4, warm_up_epochs=6),
+    "start": None,
+}
 
 # Cross-encoder recipes: pretraining, the baseline UNITER, TAGS and TAGS-DC, and its ablations WM and SG.
 #
 # Base and large carry the paper's numbers (appendix A.1, Table 5) for Flickr30K, with "+coco" for COCO. The batch, ε of
 # Adam and the weight decay, which it does not give, are its released code's and UNITER's, as is all of the pretraining.
 # They begin from fresh weights unless `start` names a folder: a public checkpoint read by `models.load_public` and
-# saved is one. The tiny ones begin where the one before left off.
+# saved is one. The tiny ones, over what a detector saw of `scenes`, begin where the one before left off, the first with
+# a transformer that is aligned.
 CROSS_ENCODER = ("uniter_pretraining", "uniter", "tags", "tags_dc", "wm", "sg")
-# "+regions" are the same over what a detector saw of `scenes`, from a transformer that is aligned; tiny alone differs.
-SEEING = tuple(f"{name}+regions" for name in CROSS_ENCODER)
-CROSS_ENCODER += (*(f"{name}+coco" for name in CROSS_ENCODER[2:]), *SEEING)
+CROSS_ENCODER += tuple(f"{name}+coco" for name in CROSS_ENCODER[2:])
 CROSS_ENCODER_TINY = CrossEncoderConfig(
     **{"visual": "regions", "region_dimension": 192, "hidden": 80, "layers": 3, "heads": 4, "intermediate": 160},
     **{"vocabulary_size": 1000, "maximum_tokens": 48, "maximum_tags": 24, "positions": 96, "dropout": 0.0},
 )
 CONFIGURATIONS = {"tiny": CROSS_ENCODER_TINY, "base": CrossEncoderConfig.base(), "large": CrossEncoderConfig.large()}
 STARTS = {"tags_dc": "tags", **dict.fromkeys(("uniter", "tags", "wm", "sg"), "uniter_pretraining")}
-STARTS |= {f"{name}+regions": f"{start}+regions" for name, start in STARTS.items()}
-STARTS["uniter_pretraining+regions"] = "region_dual_encoder"
+STARTS["uniter_pretraining"] = "region_dual_encoder"
 
 PRETRAINING = LossWeights(retrieved=0.5, masked_language=1.0, synthetic=0.0, discrimination=0.0, correction=0.0)
 TINY_WEIGHTS = LossWeights(1.0, 0.1, 0.5, 0.1, 0.1)
@@ -78,8 +92,7 @@ TINY_WEIGHTS = LossWeights(1.0, 0.1, 0.5, 0.1, 0.1)
 # Learning rate, steps, pictures a batch and batches a step by size: of the pretraining, of a fine-tuning (NSG), of the
 # second stage (NSGDC). In the released scripts a step has 8 processes' 16 (first, base, Flickr30K) or 32 pictures.
 STAGES = {
-    "tiny": {"uniter_pretraining": (2e-3, 3000, 64, 1), "first": (3e-4, 500, 32, 1), "second": (3e-4, 250, 32, 1)},
-    "regions": {"uniter_pretraining": (2e-3, 4000, 64, 1), "first": (3e-4, 200, 32, 1), "second": (3e-4, 200, 32, 1)},
+    "tiny": {"uniter_pretraining": (2e-3, 4000, 64, 1), "first": (3e-4, 200, 32, 1), "second": (3e-4, 200, 32, 1)},
     "base": {"uniter_pretraining": (5e-5, 200_000, 64, 2), "first": (5e-5, 5000, 32, 4), "second": (1e-5, 1500, 32, 8)},
     "large": {
         "uniter_pretraining": (5e-5, 200_000, 64, 2),
@@ -123,14 +136,11 @@ TINY_WORDS: dict[str, Any] = {"correction": "replaced", "kept_weight": 0.3}
 
 def cross_encoder_recipe(name: str, size: str) -> Recipe:
     """One of `CROSS_ENCODER` at a size."""
-    seeing, (method, _, data) = name in SEEING and size == "tiny", name.removesuffix("+regions").partition("+")
-    scratch = method == "uniter_pretraining"
-    # in tiny each picture once an epoch, and now and then a look at a few pictures held out
-    served = {"captions_per_image": 1, "validation": 50, "validate_every": 10 if scratch else 1}
-    if seeing:
-        served |= {"validation": 0 if scratch else 50, "validate_every": 1, "regions": "detector", "edition": "rich"}
-    stages = STAGES["regions" if seeing else size]
-    rate, steps, batch, together = stages[method if scratch else "second" if method == "tags_dc" else "first"]
+    method, _, data = name.partition("+")
+    first = method == "uniter_pretraining"
+    # in tiny each picture once an epoch, and then a look at a few pictures held out
+    served = {"captions_per_image": 1, "validation": 0 if first else 50, "regions": "detector", "edition": "rich"}
+    rate, steps, batch, together = STAGES[size][method if first else "second" if method == "tags_dc" else "first"]
     if data and size != "tiny":
         together = 8
     return Recipe(
@@ -143,15 +153,15 @@ def cross_encoder_recipe(name: str, size: str) -> Recipe:
             learning_rate=rate,
             schedule="linear",
             milestones=(),
-            warm_up_share=0.03 if scratch else 0.1,
+            warm_up_share=0.03 if first else 0.1,
             betas=(0.9, 0.98),
             clip=2.0,
             weight_decay=0.05 if size == "tiny" else 0.01,
             epsilon=1e-8 if size == "tiny" else 1e-6,
         ),
         data=DataSettings(batch_size=batch, accumulate=together, steps=steps, **(served if size == "tiny" else {})),
-        tags=replace(tags_settings(method, size, data or "flickr30k"), **(FROM_ALIGNED if scratch and seeing else {})),
-        start=STARTS.get(name if seeing else method) if size == "tiny" else None,
+        tags=tags_settings(method, size, data or "flickr30k"),
+        start=STARTS.get(method) if size == "tiny" else None,
     )
 
 
@@ -160,7 +170,8 @@ def tags_settings(name: str, size: str, data: str = "flickr30k") -> TagsSettings
     full = TINY_WEIGHTS if size == "tiny" else PAPER_WEIGHTS[data, size]
     numbers = {**NUMBERS[size], "implied": size == "tiny"}
     if name == "uniter_pretraining":
-        return TagsSettings(PRETRAINING, **{**numbers, **FROM_SCRATCH, "trained_maskings": 1})
+        aligned = FROM_ALIGNED if size == "tiny" else {}
+        return TagsSettings(PRETRAINING, **{**numbers, **FROM_SCRATCH, **aligned, "trained_maskings": 1})
     if name == "uniter":
         return TagsSettings(full.irtm_only(), **numbers)
     if name == "tags_dc":
@@ -181,9 +192,9 @@ def tags_settings(name: str, size: str, data: str = "flickr30k") -> TagsSettings
 #
 # Base carries each encoder's own paper's numbers for Flickr30K, and ITContrast's for OSCAR (Sec. 4.1: 20 epochs,
 # 2e-5, batches of 128; its AdamW, falling linearly, is OSCAR's habit). These encoders come in one published size:
-# large is base but for OSCAR. Tiny is for the pixel regions of `scenes`, `load("scenes", regions=True)`; its OSCAR
-# begins, as the paper's does, with a pretrained transformer: the one that ships, whose regions enter in UNITER's
-# form.
+# large is base but for OSCAR. Tiny is for what the detector saw of `scenes`, `load("scenes", regions=True)`; its OSCAR
+# begins, as the paper's does, with a pretrained transformer: the aligned one that ships, whose regions enter in
+# UNITER's form.
 #
 # A gradient goes through the synthesis. Where none does, nothing pushes away what a synthetic negative is made of; in
 # a pilot of tiny "oscar+syn" the triplet, which looks at the hardest alone, then stayed at a loss of 2 × margin and
@@ -225,7 +236,7 @@ def contrast_recipe(name: str, size: str) -> Recipe:
             writing=WRITING if encoder == "vsrn" else 0.0,
         ),
         synthesis=SynthesisSettings(detach=False) if "syn" in parts else None,
-        start={"tiny": "uniter_pretraining"}.get(size, f"oscar_{size}") if encoder.startswith("oscar") else None,
+        start={"tiny": "region_dual_encoder"}.get(size, f"oscar_{size}") if encoder.startswith("oscar") else None,
         **(_published(encoder) if size != "tiny" else TINY_BY_ENCODER.get(encoder, CONTRAST_TINY)),
     )
 
@@ -242,7 +253,7 @@ def _model(encoder: str, size: str) -> LateInteractionConfig | OscarDualEncoderC
     return replace(model, matcher="sgraf", **small)
 
 
-# InfoNCE first, as all tiny recipes do.
+# InfoNCE first, as all do that begin from random weights.
 CONTRAST_TINY: dict[str, Any] = {
     "optimiser": replace(TINY_OPTIMISER, learning_rate=2e-3),
     "data": DataSettings(
@@ -286,21 +297,25 @@ def _region_dual_encoder(size: str) -> Recipe:
 
 
 def _on_regions(name: str, size: str) -> Recipe:
-    """A method of dual encoders, "+regions", as 300 steps more of `region_dual_encoder`, whose encoders see.
-
-    Batches are the paper's (FNE, A.2), with one caption a picture; its memory is 256 of them long, this one 64. Margin,
-    prior and temperature were each the best of three trials on validation (METHODS 1.6).
-    """
+    """A method of dual encoders, "+regions", as 300 steps more of `region_dual_encoder`."""
     method, start = get(name.removesuffix("+regions"), size), _region_dual_encoder(size)
     if size == "tiny":
         data = replace(start.data, batch_size=32, captions_per_image=1, epochs=2, steps=300, validation=0)
-        optimiser = replace(TINY_OPTIMISER, learning_rate=3e-4, warm_up=0.0, warm_up_share=0.1)
-        start = replace(start, start=start.name, data=data, optimiser=optimiser)
-        method = replace(method, loss=replace(method.loss, margin=0.3, temperature=0.1))
-        if method.sampler == TINY_FNE:
-            method = replace(method, sampler=replace(TINY_FNE, options={**TINY_FNE.options, "prior": 0.1}))
+        start = replace(start, start=start.name, data=data, optimiser=FINE_TUNING)
     changes = {field: getattr(method, field) for field in ("loss", "sampler", "memory", "adaptive_margin")}
     return replace(start, name=name, **changes)
+
+
+def _from_scratch(name: str, size: str) -> Recipe:
+    """A method of dual encoders, "+scratch", from random weights, at any size."""
+    method = get(name.removesuffix("+scratch"), size)
+    if size != "tiny":
+        fresh = replace(method.model, image_pretrained=None, text_pretrained=None)
+        return replace(method, name=name, model=fresh)
+    method = replace(method, name=name, loss=METHODS[method.name].get("loss", LossSettings()), **SCRATCH)
+    if method.sampler == TINY_FNE:
+        return replace(method, sampler=replace(TINY_FNE, options={**TINY_FNE.options, "prior": 0.01}))
+    return method
 
 
 # What sets the methods apart: their loss, their sampler, and whether negatives also come from a momentum memory.
@@ -320,17 +335,29 @@ METHODS: dict[str, dict[str, Any]] = {
     "info_nce": {"loss": LossSettings("info_nce")},
 }
 ON_REGIONS = tuple(f"{name}+regions" for name in METHODS)
-METHODS |= {
+FROM_RANDOM = tuple(f"{name}+scratch" for name in METHODS)
+STARTING: dict[str, dict[str, Any]] = {  # what those begin with
     "towers": {"loss": None, "sampler": None, "towers": TowerSettings()},
-    "vit_dual_encoder": {"loss": LossSettings("info_nce"), "start": "towers"},
-    **{name: {} for name in (*CROSS_ENCODER, *CONTRAST, "region_dual_encoder", *ON_REGIONS, *PHOTOS)},
+    "vit_dual_encoder": {"loss": LossSettings("info_nce")},
 }
+METHODS |= STARTING
+METHODS |= dict.fromkeys((*CROSS_ENCODER, *CONTRAST, "region_dual_encoder", *ON_REGIONS, *FROM_RANDOM, *PHOTOS), {})
 
 
 def names() -> list[str]:
     """The names of all recipes."""
     return list(METHODS)
 
+
+# Towers see and read before they are aligned, as the papers' do; nothing is matched in them, so that there is no recall
+# to look at.
+STARTS_DATA = {
+    "towers": DataSettings(batch_size=64, epochs=8, captions_per_image=2, validation=0, edition="rich"),
+    "vit_dual_encoder": DataSettings(
+        **{"batch_size": 128, "epochs": 16, "steps": 2400, "captions_per_image": 2, "flip": 0.5},
+        **{"validation": 200, "validate_every": 2, "edition": "rich"},
+    ),
+}
 
 # TAGS' released scripts (LibertFan/TAGS, `run_cmds`): learning rate, steps, batches of 32 a step, τ, how many retrieved
 # and made negatives are kept, λ of MLM, of ISTM, and of WoD and WoC; and its losses of words.
@@ -404,22 +431,22 @@ def get(name: str, size: str = "tiny", preset: str = "paper") -> Recipe:
         return _region_dual_encoder(size)
     if name in ON_REGIONS:
         return _on_regions(name, size)
+    if name in FROM_RANDOM:
+        return _from_scratch(name, size)
     if name in PHOTOS:
         return photo_recipe(name, size)
     method = METHODS[name]
     memory = SIZES[size]["memory"] if method.get("memory") else None
     sizes = dict(SIZES[size])
-    if name == "towers":  # nothing is matched: no recall to look at, nothing to warm up for
-        sizes["data"] = replace(
-            sizes["data"], epochs=8, captions_per_image=2, validation=0, warm_up_epochs=0, edition="rich"
-        )
-    if name == "vit_dual_encoder":  # one that sees and reads before it is aligned, as the papers' do
-        data = DataSettings(batch_size=128, epochs=8, captions_per_image=2, flip=0.5, validation=100, validate_every=2)
-        sizes |= {"data": data} if size == "tiny" else {"start": None}  # base and large come with public weights
-    recipe = Recipe(name=name, size=size, **{**method, **sizes, "memory": memory})
-    if size == "tiny" and recipe.sampler and recipe.sampler.kind == TINY_FNE.kind:
-        return replace(recipe, sampler=TINY_FNE)
-    return recipe
+    if name in STARTING and (size == "tiny" or name == "towers"):
+        sizes["data"] = STARTS_DATA[name]
+    if name in STARTING and size == "tiny":
+        sizes |= {"optimiser": TINY_OPTIMISER, "start": {"vit_dual_encoder": "towers"}.get(name)}
+    recipe = Recipe(name=name, size=size, **{**sizes, **method, "memory": memory})
+    if size != "tiny" or name in STARTING:
+        return recipe
+    fne = recipe.sampler is not None and recipe.sampler.kind == TINY_FNE.kind
+    return replace(recipe, loss=replace(recipe.loss, **TINY_LOSS), sampler=TINY_FNE if fne else recipe.sampler)
 
 
 def family(model: Any) -> str:

@@ -165,8 +165,8 @@ class DataSettings:
     `flip` mirrors this share of the pictures, `randaugment` changes by so many operations of a magnitude 0 to 10
     (`data.batches.Augmentation`). A mirrored picture makes "left" and "right" of a caption wrong; `scenes` has none.
 
-    `regions` and `edition` are options of `scenes` that a command loads it with where it is given no others; a model of
-    pictures reads no regions.
+    `regions` and `edition` are options of `scenes` that a command loads it with where it is given no others (null: its
+    defaults); a model of pictures reads no regions.
     """
 
     batch_size: int = 32
@@ -180,8 +180,8 @@ class DataSettings:
     crop: tuple[float, float] | None = field(default=None, metadata=LATER)
     flip: float = field(default=0.0, metadata=LATER)
     randaugment: tuple[int, int] | None = field(default=None, metadata=LATER)
-    regions: Literal["pixels", "detector"] = field(default="pixels", metadata=LATER)
-    edition: Literal["classic", "rich"] = field(default="classic", metadata=LATER)
+    regions: Literal["pixels", "detector"] | None = field(default=None, metadata=LATER)
+    edition: Literal["classic", "rich"] | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         check_ranges(self, "data", batch_size=FROM_1, epochs=FROM_1, warm_up_epochs=FROM_0, accumulate=FROM_1)

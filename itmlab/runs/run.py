@@ -76,7 +76,8 @@ class Run:
         if data.regions is not None or takes_pictures(self.model):
             return
         asked = self.recipe.data
-        scenes = f'load("scenes", edition="{asked.edition}", regions="{asked.regions}")'
+        edition = f'edition="{asked.edition}", ' if asked.edition else ""
+        scenes = f'load("scenes", {edition}regions="{asked.regions or "detector"}")'
         remedy = f"{scenes} has them" if data.name == "scenes" else f'load("regions", root) has them, or {scenes}'
         raise ItmlabError("this model looks at regions and the data have none", where=data.name, remedy=remedy)
 

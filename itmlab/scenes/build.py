@@ -43,7 +43,7 @@ def load(
     size: int = 96,
     seed: int = 0,
     unannotated: float | None = None,
-    edition: str = "classic",
+    edition: str = "rich",
     cache: str | Path | None = None,
     regions: Literal[False, True, "pixels", "detector"] = False,
 ) -> "CaptionSet":
@@ -52,9 +52,9 @@ def load(
     `unannotated` in 0..1 makes captions more general, and so true of more images that nobody annotated; each `edition`
     has its own default. "rich" shows more kinds, deeds and settings than "classic", and its captions say more, so that
     as few pairs are true without annotation as in COCO. Drawn once per choice of options and kept under `cache`
-    (default: the cache folder). Scene number i is the same however many there are. `regions` adds boxes with pixel
-    features (True or "pixels"), or with what the detector sees in them, computed once and kept beside the pictures
-    ("detector"). An option outside its range is an ItmlabError.
+    (default: the cache folder). Scene number i is the same however many there are. `regions` adds boxes with what a
+    detector sees in them, computed once and kept beside the pictures (True or "detector"), or with pixel features
+    ("pixels"). An option outside its range is an ItmlabError.
     """
     from ..data.captionset import CaptionSet
     from ..data.pictures import Pictures
@@ -71,8 +71,8 @@ def load(
     places = [(row, at) for row in range(images) for at in range(CAPTIONS)]
     image_ids = [f"scene-{EDITIONS[edition].stream}{seed}-{row:06d}" for row in range(images)]
     pictures, world = Pictures(rows), World(rows, range(images), places, edition=edition)
-    found = SceneRegions(pictures, image_ids, world) if regions in (True, "pixels") else None
-    if regions == "detector":
+    found = SceneRegions(pictures, image_ids, world) if regions == "pixels" else None
+    if regions in (True, "detector"):
         from .detector import detected
 
         found = detected(pictures, image_ids, world, Path(rows.cache_files[0]["filename"]).parent)
@@ -109,7 +109,7 @@ def table(
     size: int,
     seed: int,
     unannotated: float,
-    edition: str = "classic",
+    edition: str = "rich",
     cache: str | Path | None = None,
 ) -> "Dataset":
     """The memory-mapped table of these options, drawn first when the cache does not hold it."""

@@ -88,8 +88,8 @@ def test_committed_intervals_are_those_of_the_figures() -> None:
     assert elimination.here.interval() == Interval(*gains["elimination, with the memory"]["RSum"])
     told = read_json(ROOT / "figures" / "discrimination_seeing.json")["provenance"]["shares"]
     hardest = "made by tags: the 5 that it scores highest"
-    shown = drawn("discrimination_seeing", "uniter+regions", heading=hardest, nth=1).interval()
-    assert f"right picture {shown.value:.1f} %" in told[hardest]["uniter+regions"]
+    shown = drawn("discrimination_seeing", "uniter", heading=hardest, nth=1).interval()
+    assert f"right picture {shown.value:.1f} %" in told[hardest]["uniter"]
     table = read_json(ROOT / "figures" / "recall_by_stage.json")["provenance"]["table"]
     (found,) = [one for one in table if one["recipe"] == "tags"]
     assert row("recall_by_stage", "tags").interval() == Interval(found["difference"], found["lower"], found["upper"])

@@ -56,7 +56,7 @@ def test_every_recipe_comes_in_every_size_and_keeps_its_method():
             assert sized == recipes.get(name, size=size)
             kinds = [one.sampler and one.sampler.kind for one in (sized, tiny)]
             assert kinds[0] == kinds[1]
-            assert sized.loss == tiny.loss or (name.endswith("+regions") and sized.loss.kind == tiny.loss.kind)
+            assert (sized.loss and sized.loss.kind) == (tiny.loss and tiny.loss.kind)
             assert sized.adaptive_margin == tiny.adaptive_margin
             assert (sized.memory is None) == (tiny.memory is None)
             assert sized.sized("tiny") == tiny
@@ -111,10 +111,11 @@ def test_recipes_of_before_a_field_came_read_and_are_written_as_they_were():
         ]
         assert Recipe.from_json(written) == recipe
     assert not {"crop", "flip", "randaugment"} & set(recipes.fne.sized("base").to_json()["data"])
-    for part in ("steps", "validation"):
-        assert part not in recipes.fne.to_json()["data"] and part in recipes.tags.to_json()["data"]
+    scratch = recipes.get("fne+scratch")
+    for part in ("steps", "validation", "regions", "edition"):
+        assert part not in scratch.to_json()["data"] and part in recipes.tags.to_json()["data"]
     for part in ("warm_up_share", "betas"):
-        assert part not in recipes.fne.to_json()["optimiser"] and part in recipes.tags.to_json()["optimiser"]
+        assert part not in scratch.to_json()["optimiser"] and part in recipes.tags.to_json()["optimiser"]
 
 
 def test_shipped_recipes_keep_their_bytes(tmp_path):
@@ -186,7 +187,8 @@ def test_the_ablations_of_tags_differ_from_it_in_one_thing(data, size):
 def test_the_tiny_stages_begin_where_the_ones_before_end():
     starts = {name: getattr(recipes, name).start for name in ("uniter", "tags", "wm", "sg", "tags_dc")}
     assert starts == {**dict.fromkeys(("uniter", "tags", "wm", "sg"), "uniter_pretraining"), "tags_dc": "tags"}
-    assert recipes.uniter_pretraining.start is None
+    assert recipes.uniter_pretraining.start == "region_dual_encoder" and recipes.region_dual_encoder.start is None
+    assert (recipes.vit_dual_encoder.start, recipes.towers.start) == ("towers", None)
     assert len({getattr(recipes, name).model for name in (*starts, "uniter_pretraining")}) == 1
 
 
@@ -209,7 +211,8 @@ def test_an_unknown_recipe_or_size_is_one_line():
 
 
 def test_tiny_fne_is_tuned_to_its_world_and_base_carries_the_papers_values() -> None:
-    assert recipes.fne.sampler.options == {"prior": 0.01, "preset": "released"}
+    assert recipes.fne.sampler.options == {"prior": 0.1, "preset": "released"}
+    assert recipes.get("fne+scratch").sampler.options == {"prior": 0.01, "preset": "released"}
     assert recipes.fne.sized("base").sampler == recipes.get("fne", "base").sampler
     assert recipes.get("fne", "base").sampler.options == {}  # p = 1/10000, λ = 0.01, a = 0.5: the sampler's defaults
     changed = recipes.fne.replace(sampler__prior=0.5)
@@ -330,25 +333,38 @@ def test_shipped_recipes_are_read_and_written_as_they_were(name):
     assert type(Recipe.from_json(stored).model).from_dict(config).to_dict() == config
 
 
-def test_a_method_on_regions_is_that_method_begun_with_encoders_that_see():
+def test_a_method_on_regions_is_that_method_begun_with_another_encoder_that_sees():
     seeing = recipes.region_dual_encoder
     assert (seeing.data.regions, seeing.data.edition, seeing.start) == ("detector", "rich", None)
     for name in recipes.ON_REGIONS:
         ours, method = recipes.get(name), recipes.get(name.removesuffix("+regions"))
         assert (ours.start, ours.model, ours.data.regions) == ("region_dual_encoder", seeing.model, "detector")
+        assert (method.start, method.model) == ("vit_dual_encoder", recipes.vit_dual_encoder.model)
         assert (ours.data.batch_size, ours.data.captions_per_image, ours.data.steps) == (32, 1, 300)
-        assert (ours.sampler and ours.sampler.kind) == (method.sampler and method.sampler.kind)
-        for part in ("memory", "adaptive_margin"):
+        assert (ours.data.batch_size, ours.data.steps) == (method.data.batch_size, method.data.steps)
+        for part in ("loss", "sampler", "memory", "adaptive_margin", "optimiser"):
             assert getattr(ours, part) == getattr(method, part)
 
 
-def test_cross_encoders_on_regions_begin_aligned_and_stay_in_all_else_what_they_are():
-    first = recipes.get("uniter_pretraining+regions")
+def test_a_method_from_scratch_is_that_method_with_a_warm_up_and_nothing_to_begin_with():
+    for name in recipes.FROM_RANDOM:
+        ours, method = recipes.get(name), recipes.get(name.removesuffix("+scratch"))
+        assert ours.start is None and (ours.data.warm_up_epochs, method.data.warm_up_epochs) == (6, 0)
+        assert (ours.model, ours.memory, ours.adaptive_margin) == (method.model, method.memory, method.adaptive_margin)
+        assert (ours.sampler and ours.sampler.kind) == (method.sampler and method.sampler.kind)
+        base, published = recipes.get(name, "base"), recipes.get(method.name, "base")
+        assert base.model.image_pretrained is None and base.model.text_pretrained is None
+        assert replace(base, name=method.name, model=published.model) == published
+
+
+def test_every_tiny_recipe_of_pictures_mirrors_them_and_says_in_which_world_it_began():
+    for name in recipes.names():
+        recipe = recipes.get(name)
+        sees = getattr(recipe.model, "visual", "pictures") == "pictures" and recipe.start is not None
+        assert not sees or recipe.data.flip == 0.5, name
+        assert recipe.start is None or recipe.data.edition == "rich" or name in recipes.CONTRAST, name
+
+
+def test_the_transformer_that_reads_both_together_begins_with_the_one_that_reads_them_apart():
     sizes = replace(recipes.region_dual_encoder.model, dropout=0.0).to_dict()
-    assert first.start == "region_dual_encoder" and first.model.to_dict().items() <= sizes.items()
-    for name in recipes.SEEING:
-        ours, method = recipes.get(name), recipes.get(name.removesuffix("+regions"))
-        assert (ours.data.regions, ours.data.edition, ours.model) == ("detector", "rich", method.model)
-        if ours != first:
-            assert ours.start == f"{method.start}+regions" and ours.tags == method.tags
-        assert recipes.get(name, "base") == replace(recipes.get(name.removesuffix("+regions"), "base"), name=name)
+    assert recipes.uniter_pretraining.model.to_dict().items() <= sizes.items()

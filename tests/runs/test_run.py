@@ -73,7 +73,7 @@ def test_a_sentence_finds_sentences(finished, data):
 @pytest.mark.parametrize("edition", ["classic", "rich"])
 def test_data_without_regions_are_refused_with_the_call_that_brings_them(data, tmp_path, edition):
     kind = "pixels" if edition == "classic" else "detector"
-    run = pretrained({"classic": "tags", "rich": "tags+regions"}[edition])
+    run = pretrained({"classic": "tags", "rich": "tags"}[edition])
     wanted = f'load\\("scenes", edition="{edition}", regions="{kind}"\\)'
     scenes = load(images=12, cache=tmp_path)
     for ask in (lambda those: run.evaluate(those, ks=(1,)), lambda those: run.search("a dog", data=those)):
