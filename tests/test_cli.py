@@ -429,7 +429,7 @@ def test_negatives_are_refilled_by_the_model_that_ships(tmp_path) -> None:
 
 def test_pretraining_uniter_ends_with_what_it_sees(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setitem(recipes.STAGES["regions"], "uniter_pretraining", (2e-3, 2, 8, 1))
+    monkeypatch.setitem(recipes.STAGES["tiny"], "uniter_pretraining", (2e-3, 2, 8, 1))
     asked = ("pretrain", "uniter", tmp_path / "run", "--images", 40, "--edition", "classic")
     first = command(*asked)
     assert first.exit_code == 0, first.output
@@ -499,7 +499,7 @@ def test_a_folder_of_photographs_is_read_by_frozen_encoders_and_a_line_says_so(p
     data, run = ("--data", "folder", "--root", photographs), tmp_path / "run"
     few = ("--set", "data.epochs=1", "--set", "data.validation=0", "--set", "data.warm_up_epochs=0")
     said = command("train", run, "--recipe", "info_nce", *few, *data)
-    assert said.exit_code == 0 and "the pictures are photographs: info_nce+photos" in said.stdout
+    assert said.exit_code == 0 and "photographs: info_nce+photos" in said.stdout
     assert json.loads((run / "recipe.json").read_text())["name"] == "info_nce+photos"
     found = command("search", run, photographs / "images" / "30.jpg", "--picture", "-k", 2, *data)
     assert len(found.stdout.strip().splitlines()) == 4  # what was asked, two captions, among how many
@@ -518,11 +518,14 @@ def test_one_command_compares_methods_on_a_folder_with_intervals(photographs, tm
 
 def test_without_the_extra_a_line_says_what_it_would_bring(photographs, folder, monkeypatch, capsys) -> None:
     from itmlab.models import photographs as module
-    from itmlab.options import for_photographs
+    from itmlab.options import suited
 
     flat, real = (load("folder", root) for root in (folder, photographs))
-    assert for_photographs(["fne"], "folder", flat) == ["fne"] and for_photographs(["fne"], "coco", real) == ["fne"]
-    assert not capsys.readouterr().out
+    assert suited(["fne", "tags"], "scenes", flat) == ["fne", "tags"] and not capsys.readouterr().out
+    for data, pictures, photos in (("folder", flat, True), ("folder", real, False), ("coco", real, True)):
+        assert suited(["fne", "tags"], data, pictures, photos) == ["fne+scratch", "tags"]
+        assert "scenes has not drawn: fne+scratch" in capsys.readouterr().out
+    assert suited(["fne"], "folder", real) == ["fne+photos"]
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    assert for_photographs(["fne"], "folder", real) == ["fne"]
+    assert suited(["fne"], "folder", real) == ["fne+scratch"]
     assert "pip install 'itmlab[photos]'" in capsys.readouterr().out

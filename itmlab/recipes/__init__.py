@@ -334,8 +334,9 @@ METHODS: dict[str, dict[str, Any]] = {
     "sam": {"loss": LossSettings("max_of_hinges"), "adaptive_margin": AdaptiveMarginSettings()},
     "info_nce": {"loss": LossSettings("info_nce")},
 }
-ON_REGIONS = tuple(f"{name}+regions" for name in METHODS)
-FROM_RANDOM = tuple(f"{name}+scratch" for name in METHODS)
+DUAL_ENCODERS = tuple(METHODS)
+ON_REGIONS = tuple(f"{name}+regions" for name in DUAL_ENCODERS)
+FROM_RANDOM = tuple(f"{name}+scratch" for name in DUAL_ENCODERS)
 STARTING: dict[str, dict[str, Any]] = {  # what those begin with
     "towers": {"loss": None, "sampler": None, "towers": TowerSettings()},
     "vit_dual_encoder": {"loss": LossSettings("info_nce")},

@@ -275,7 +275,7 @@ def base_table(data: str, only: Sequence[str] | None = None) -> str:
     Where one GPU does not hold a run, the fewest of 2, 4, … that do are told, and their hours; † if none of them do.
     """
     rows: dict[tuple[str, ...], list[str]] = {}
-    alike = ("+regions", "+coco")  # the same at this size, and what another name stands for on COCO
+    alike = ("+regions", "+scratch", "+coco")  # as long at this size, and what another name stands for on COCO
     sized = (one for one in names() if get(one, "base").model != get(one).model)
     for name in only or [name for name in sized if not name.endswith(alike)]:
         of_data = f"{name}+coco" if data == "coco" and f"{name}+coco" in names() else name

@@ -70,11 +70,8 @@ def test_a_sentence_finds_sentences(finished, data):
     assert hits.scores[0] == pytest.approx(1.0, abs=1e-5)
 
 
-@pytest.mark.parametrize("edition", ["classic", "rich"])
-def test_data_without_regions_are_refused_with_the_call_that_brings_them(data, tmp_path, edition):
-    kind = "pixels" if edition == "classic" else "detector"
-    run = pretrained({"classic": "tags", "rich": "tags"}[edition])
-    wanted = f'load\\("scenes", edition="{edition}", regions="{kind}"\\)'
+def test_data_without_regions_are_refused_with_the_call_that_brings_them(data, tmp_path):
+    run, wanted = pretrained("tags"), 'load\\("scenes", edition="rich", regions="detector"\\)'
     scenes = load(images=12, cache=tmp_path)
     for ask in (lambda those: run.evaluate(those, ks=(1,)), lambda those: run.search("a dog", data=those)):
         refused(f"^scenes: this model looks at regions and the data have none — {wanted} has them", ask, scenes)

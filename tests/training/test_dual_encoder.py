@@ -101,9 +101,9 @@ def test_one_that_reads_together_begins_with_the_transformer_of_one_that_reads_a
 
 
 def test_the_tiny_one_begins_with_the_pretraining_that_ships():
-    assert recipes.itcontrast.start == recipes.get("oscar").start == "uniter_pretraining"
-    shipped = itmlab.pretrained("uniter_pretraining").model
-    assert first_model(recipes.itcontrast, []).tower.text.words.weight.equal(shipped.text.words.weight)
+    assert recipes.itcontrast.start == recipes.get("oscar").start == "region_dual_encoder"
+    shipped = itmlab.pretrained("region_dual_encoder").model
+    assert first_model(recipes.itcontrast, []).tower.text.words.weight.equal(shipped.tower.text.words.weight)
     assert recipes.get("scan").start is None
 
 
@@ -116,7 +116,7 @@ def test_at_the_papers_size_it_wants_the_papers_start_and_says_where_that_is(nam
     )
     refused(where, train, recipe, scenes, tmp_path, progress=False)
     assert not (tmp_path / "recipe.json").exists()
-    assert recipe.sized("tiny").start == "uniter_pretraining" and recipe.replace(start=None).start is None
+    assert recipe.sized("tiny").start == "region_dual_encoder" and recipe.replace(start=None).start is None
 
 
 def test_similarities_of_parts_are_those_of_single_pairs(scenes):

@@ -55,8 +55,9 @@ MICRO = DualEncoderConfig(
 
 
 def micro(name: str = "fne", **changes) -> Recipe:
-    """A named recipe at a size for tests: batches of 8, 4 epochs, 1 of them warm-up, dropout on."""
-    recipe = recipes.get(name).replace(model=MICRO, data__batch_size=8, data__epochs=4, data__warm_up_epochs=1)
+    """A named recipe from scratch, at a size for tests: batches of 8, 4 epochs, 1 of them warm-up, dropout on."""
+    scratch = recipes.get(f"{name}+scratch").replace(name=name) if name in recipes.DUAL_ENCODERS else recipes.get(name)
+    recipe = scratch.replace(model=MICRO, data__batch_size=8, data__epochs=4, data__warm_up_epochs=1)
     recipe = recipe.replace(model__dropout=0.1, optimiser__learning_rate=3e-3)
     if recipe.memory:
         recipe = recipe.replace(memory=MemorySettings(length=20, momentum=0.9))
