@@ -66,7 +66,9 @@ def train(
     if dry_run and root is None and data in PUBLISHED and not option:
         return print(estimate(named.replace(**changes), data, measured=True))  # nothing of the data is needed
     # the pictures decide which recipe it is, but those of scenes
-    captions = load_data(data, root, option, skip_faults, read_by=named.replace(**changes) if data == "scenes" else named)
+    captions = load_data(
+        data, root, option, skip_faults, read_by=named.replace(**changes) if data == "scenes" else named
+    )
     if data != "scenes" and not saved and (size, preset) == ("tiny", "paper"):
         named = recipes.get(*suited([recipe], data, captions, photos))
     chosen = named.replace(**changes)
@@ -153,7 +155,9 @@ LEARNT = {"towers": "towers", "vit": "vit_dual_encoder", "uniter": "uniter_pretr
 def pretrain(
     part: Annotated[
         str,
-        typer.Argument(metavar="PART", help="detector (of scenes' regions), towers (ViT, BERT), vit (both aligned), uniter; all."),
+        typer.Argument(
+            metavar="PART", help="detector (of scenes' regions), towers (ViT, BERT), vit (both aligned), uniter; all."
+        ),
     ],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A folder; what was begun in it is gone on with.")],
     images: Annotated[

@@ -10,7 +10,7 @@ from .measured import Measured, apart, drawn, noted, row
 
 FLICKR, COCO = (tuple(f"{data}: {name}" for name in RECALLS) for data in ("Flickr30K", "COCO 1K"))
 SEEING = "from encoders that see: 300 steps on rich scenes, 5 seeds, the rate best on validation"
-SCRATCH = "from nothing: 12 epochs on scenes, 2 seeds; FNE's settings were chosen on this world, the others' not"
+SCRATCH = "from nothing: 12 epochs on classic scenes, 2 seeds; FNE's settings were chosen on this world, the others' not"
 AT_SCALE = (
     "the rivals are no part of this package; ours needs the photographs and a GPU: "
     "python -m itmlab reproduce fne.table_1 --fresh --data flickr30k --root DIR --size base"
@@ -294,13 +294,13 @@ figure_3 = Entry(
             "With elimination the peak of a word's map is on its object more often",
             here=apart(drawn("pointing", "with FNE"), drawn("pointing", "without FNE")),
             unit="% of the words",
-            by="two shipped models from nothing, one seed; true masks",
+            by="two shipped models, 300 steps from one encoder that sees, one seed; true masks",
         ),
         Claim(
             "With elimination more of a word's map is on its object",
             here=apart(drawn("pointing", "with FNE", panel=2), drawn("pointing", "without FNE", panel=2)),
             unit="% of the map",
-            by="two shipped models from nothing, one seed; true masks",
+            by="two shipped models, 300 steps from one encoder that sees, one seed; true masks",
         ),
         Claim(
             "With elimination the peak of a word's map is on its object more often, from encoders that see",
@@ -353,7 +353,7 @@ figure_6 = Entry(
             here=apart(drawn("negatives_taken", "FNE, released code"), drawn("negatives_taken", "hardest")),
             expected="lower",
             unit="% of the negatives taken",
-            by="the weights as released",
+            by="the weights as released; leaving out the easy ones alone, with nobody suspected, takes as few",
         ),
     ),
     figures=("negatives_of_a_picture", "negatives_by_lot", "negatives_of_a_caption", "negatives_taken"),

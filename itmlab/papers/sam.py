@@ -9,7 +9,7 @@ from .measured import Measured, apart, drawn, row, share
 
 BOTH = (*RECALLS, "RSum", *SEMANTICS, "Nsum")
 PEOPLE = "5,785 rated pairs of COCO (CxC); what NCS is of a single pair the paper does not say"
-TINY = "dual encoders from nothing on scenes, hinge with the hardest negative, 3 seeds; NCS by SPICE"
+TINY = "dual encoders from nothing on classic scenes, hinge with the hardest negative, 3 seeds; NCS by SPICE"
 CVSE = "CVSE is left out (METHODS 5)"
 REDUCED = "python -m itmlab reproduce sam.table_2 --fresh --size base --root DIR"
 

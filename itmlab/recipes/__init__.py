@@ -32,17 +32,14 @@ from .settings import (
 
 # Dual encoders: base is FNE's A.2 (METHODS 1.5): ViT-base and BERT-base, B = 32, K = 8192, Adam 2e-5, a tenth of it
 # from epochs 5 and 15 of 25. The released code clips at 2 the gradient of the mean over the batch, as ours is.
-PAPER: dict[str, Any] = {
-    "memory": MemorySettings(length=8192, momentum=0.995),
-    "optimiser": OptimiserSettings(),
-    "data": DataSettings(),
-}
+PAPER: dict[str, Any] = {"memory": MemorySettings(length=8192, momentum=0.995), "optimiser": OptimiserSettings()}
+PAPER |= {"data": DataSettings()}
 TINY_OPTIMISER = OptimiserSettings(
     kind="adamw", learning_rate=1e-3, schedule="cosine", milestones=(), warm_up=1.0, clip=2.0, weight_decay=0.05
 )
 # Tiny: 300 steps more of a start that sees, in the paper's batches (FNE, A.2) of one caption a picture; its memory is
 # 256 of them long, this one 64. Margin, prior and temperature were each the best of three trials on validation, over
-# regions (METHODS 1.6); over pictures 1e-4 was better than the 3e-4 there, on validation, of FNE and the hardest negative.
+# regions (METHODS 1.6); over pictures 1e-4 was better there than 3e-4, of FNE and of the hardest negative.
 FINE_TUNING = replace(TINY_OPTIMISER, learning_rate=3e-4, warm_up=0.0, warm_up_share=0.1)
 SIZES: dict[str, dict[str, Any]] = {
     "tiny": {
@@ -109,27 +106,12 @@ NUMBERS: dict[str, dict[str, Any]] = {
 }
 # From scratch: words told from pictures and both read apart and aligned; then also matching, by choice among random
 # negatives (triplets with the hardest of a young tower end with all scores equal).
-FROM_SCRATCH: dict[str, Any] = {
-    "matching": "contrast",
-    "matching_begins": 0.6,
-    "alignment": 0.5,
-    "masking": "word",
-    "probability": 0.25,
-    "candidates": 3,
-    "top_k": 3,
-}
-# From a transformer that reads both apart and aligned, and is to stay so: matching by what comes near apart.
-FROM_ALIGNED: dict[str, Any] = {
-    "matching": "contrast",
-    "matching_begins": 0.5,
-    "alignment": 0.2,
-    "alignment_temperature": 0.05,
-    "mining": "batch",  # in which candidates say nothing
-    "candidates": 15,
-    "top_k": 1,
-    "masking": "word",
-    "probability": 0.3,
-}
+FROM_SCRATCH: dict[str, Any] = {"matching": "contrast", "matching_begins": 0.6, "alignment": 0.5, "candidates": 3}
+FROM_SCRATCH |= {"top_k": 3, "masking": "word", "probability": 0.25}
+# From a transformer that reads both apart and aligned, and is to stay so: matching by what comes near apart, mined in
+# the batch, where "candidates" say nothing.
+FROM_ALIGNED: dict[str, Any] = {"matching": "contrast", "matching_begins": 0.5, "alignment": 0.2, "candidates": 15}
+FROM_ALIGNED |= {"top_k": 1, "masking": "word", "probability": 0.3, "alignment_temperature": 0.05, "mining": "batch"}
 # In tiny few words are replaced and few steps are left to find them: a network that copies every word would do well.
 TINY_WORDS: dict[str, Any] = {"correction": "replaced", "kept_weight": 0.3}
 
@@ -342,7 +324,8 @@ STARTING: dict[str, dict[str, Any]] = {  # what those begin with
     "vit_dual_encoder": {"loss": LossSettings("info_nce")},
 }
 METHODS |= STARTING
-METHODS |= dict.fromkeys((*CROSS_ENCODER, *CONTRAST, "region_dual_encoder", *ON_REGIONS, *FROM_RANDOM, *PHOTOS), {})
+OTHERS = (*CROSS_ENCODER, *CONTRAST, "region_dual_encoder", *ON_REGIONS, *FROM_RANDOM, *PHOTOS)
+METHODS |= {name: {} for name in OTHERS}
 
 
 def names() -> list[str]:
@@ -372,10 +355,8 @@ SCRIPTS = {
     ("tags_dc+coco", "base"): (1e-5, 1500, 8, 1.5, 31, 0.05, 1e-4, 5e-4),
     ("tags_dc+coco", "large"): (1e-5, 1500, 8, 1.5, 31, 0.05, 1e-4, 5e-4),
 }
-RELEASED_WORDS = {
-    **{"tags__correction": "masked", "tags__kept_weight": 0.11, "tags__word_means": "captions"},
-    "tags__filtered": False,
-}
+RELEASED_WORDS = {"tags__correction": "masked", "tags__kept_weight": 0.11, "tags__word_means": "captions"}
+RELEASED_WORDS |= {"tags__filtered": False}
 
 
 def _script(rate: float, steps: int, together: int, temperature: float, kept: int, *weights: float) -> dict[str, Any]:

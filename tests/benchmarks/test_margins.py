@@ -11,7 +11,7 @@ from itmlab.training.objective import Objective
 from itmlab.training.relevance import CaptionRelevance
 from tests.benchmarks.test_choosing import best_of
 
-PICTURES, CAPTIONS = 64, 4  # of a tiny batch
+PICTURES, CAPTIONS = recipes.sam.data.batch_size, recipes.sam.data.captions_per_image  # of a tiny batch
 
 
 def test_margins_add_a_few_per_cent_to_a_tiny_step(benchmark, tmp_path, monkeypatch, capsys):

@@ -66,11 +66,11 @@ def test_steps_of_training_are_the_public_ones():
             model.load_state_dict({part: PUBLIC[f"start.{name}.{part}"] for part in ("weight", "bias")})
     memory = MomentumQueue(16, 8)
     memory.enqueue(PUBLIC["start.image_queue"].T, PUBLIC["start.text_queue"].T, *[torch.full((16,), -100)] * 2)
-    recipe = recipes.fne.replace(data__warm_up_epochs=0)
-    with_memory = Objective(recipe, memory, torch.Generator())
+    changes = {"data__warm_up_epochs": 0, "loss__margin": 0.2}
+    with_memory = Objective(recipes.fne.replace(**changes), memory, torch.Generator())
     with_memory.sampler = sampler = Recorded(preset="released", monotone=False, minimum_positives=1)
     sampler.asked = 0
-    in_batch = Objective(recipes.hardest.replace(data__warm_up_epochs=0), None, torch.Generator())
+    in_batch = Objective(recipes.hardest.replace(**changes), None, torch.Generator())
     optimiser = torch.optim.Adam([weight for model in live for weight in model.parameters()], lr=3e-3)
     for step, ids in enumerate(PUBLIC["steps.ids"]):
         given = PUBLIC["steps.images"][step], PUBLIC["steps.captions"][step]

@@ -43,7 +43,8 @@ def test_a_few_steps_make_a_model_that_scores_every_pair(run, root) -> None:
 
 
 def test_the_same_steps_in_python_give_the_same_weights(run, root, tmp_path) -> None:
-    recipe = recipes.fne.replace(data__epochs=2, data__batch_size=8, data__warm_up_epochs=1, memory__length=32)
+    sizes = {"data__epochs": 2, "data__batch_size": 8, "data__warm_up_epochs": 1, "memory__length": 32}
+    recipe = recipes.get("fne+scratch").replace(**sizes)
     again = itmlab.train(recipe, itmlab.load("coco", root), tmp_path / "again", progress=False)
     for name in ("model.safetensors", "history.jsonl"):
         assert (again.directory / name).read_bytes() == (run.directory / name).read_bytes()

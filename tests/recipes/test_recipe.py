@@ -51,9 +51,9 @@ def test_variations_may_be_spelled_with_dots_or_given_whole():
 
 def test_the_sampler_takes_the_margin_of_the_loss_unless_it_has_its_own():
     released = recipes.fne.replace(sampler__preset="released", loss__margin=0.4)
-    own = released.replace(sampler__margin=0.3)
+    own = released.replace(sampler__margin=0.5)
     found = [each.sampler.build(margin=each.loss.margin).options["margin"] for each in (recipes.fne, released, own)]
-    assert found == [0.2, 0.4, 0.3]
+    assert found == [0.3, 0.4, 0.5]
     assert recipes.semi_hard.sampler.build(margin=0.5).margin == 0.5
 
 

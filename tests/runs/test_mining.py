@@ -186,7 +186,7 @@ def test_what_the_posterior_takes_for_matches_goes(monkeypatch) -> None:
 
 
 def test_the_truth_is_counted_and_everything_written_is_read_back(tmp_path) -> None:
-    data = itmlab.load("scenes", images=24, cache=tmp_path / "scenes")
+    data = itmlab.load("scenes", images=24, unannotated=1.0, cache=tmp_path / "scenes")
     features = torch.randn(2, 120, 8, generator=torch.Generator().manual_seed(0))
     mined = itmlab.mine((features[0][:24], features[1]), data, number=4)
     for row, nearest in zip(mined.statistics(), (mined.captions, mined.images), strict=True):

@@ -14,8 +14,8 @@ from itmlab.errors import ItmlabError
 from itmlab.scenes import build, load
 from itmlab.scenes.build import rows
 
-PINNED = (2, "a38ca05542e68f28")
-OPTIONS = {"size": 48, "seed": 5, "unannotated": 0.3}
+PINNED = {"classic": (2, "a38ca05542e68f28"), "rich": (2, "21a29ebf3dc41237")}
+OPTIONS = {"size": 48, "seed": 5, "unannotated": 0.3, "edition": "rich"}
 DIGEST = f"""
 import hashlib, json
 from itmlab.scenes.build import rows
@@ -36,11 +36,12 @@ def test_the_same_bytes_in_every_process_whatever_its_hash_seed():
     assert len(digests) == 1
 
 
-def test_whoever_changes_the_world_raises_its_version():
+@pytest.mark.parametrize("edition, knob", [("classic", 0.25), ("rich", 0.41)])
+def test_whoever_changes_the_world_raises_its_version(edition, knob):
     """Scenes and captions are hashed (pixels vary with Pillow): after a change raise VERSION and pin the new hash."""
-    every = rows(images=40, size=32, seed=0, unannotated=0.25)
+    every = rows(images=40, size=32, seed=0, unannotated=knob, edition=edition)
     text = "\n".join(row["scene"] + "|".join(row["captions"]) for row in every)
-    assert (build.VERSION, hashlib.sha256(text.encode()).hexdigest()[:16]) == PINNED
+    assert (build.VERSION, hashlib.sha256(text.encode()).hexdigest()[:16]) == PINNED[edition]
 
 
 def test_a_smaller_set_is_the_beginning_of_a_larger_one(scenes, cache):
@@ -66,7 +67,12 @@ def test_drawn_once_then_read_from_the_cache(tmp_path, monkeypatch):
     monkeypatch.setattr(build, "rows", lambda **options: pytest.fail("drawn again"))
     again = load(images=4, size=48, cache=tmp_path)
     assert again.captions == first.captions and again.fingerprint == first.fingerprint
-    assert [path.name for path in tmp_path.iterdir()] == [f"v{build.VERSION}-4x48-seed0-unannotated0.25"]
+    assert [path.name for path in tmp_path.iterdir()] == [f"rich-v{build.VERSION}-4x48-seed0-unannotated0.41"]
+
+
+def test_the_classic_edition_is_found_where_it_was_kept_before_there_was_another(tmp_path):
+    load(images=2, size=48, edition="classic", cache=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [f"v{build.VERSION}-2x48-seed0-unannotated0.25"]
 
 
 @pytest.mark.parametrize("python", [sys.executable, shutil.which("false")], ids=["drawn", "processes fail"])

@@ -14,7 +14,7 @@ from itmlab.text.graph import SceneGraph, SceneObject
 
 @pytest.fixture(scope="module")
 def regions(cache):
-    return load(images=30, cache=cache, regions=True)
+    return load(images=30, cache=cache, regions="pixels")
 
 
 def test_every_region_has_a_box_a_feature_and_a_confidence(regions):

@@ -25,7 +25,7 @@ def data(tmp_path_factory):
 @pytest.fixture(scope="module")
 def tower(data):
     tokenizer = train_wordpiece(data.captions, 150)
-    sizes = dict(hidden=24, layers=1, heads=3, intermediate=40, region_dimension=16, maximum_tokens=30, positions=40,
+    sizes = dict(hidden=24, layers=1, heads=3, intermediate=40, region_dimension=16, maximum_tokens=60, positions=60,
                  image_size=32, patch_size=8)  # fmt: skip
     torch.manual_seed(0)
     model = CrossEncoder(

@@ -44,7 +44,7 @@ def one_word_changed(caption: str, sentence: str) -> tuple[int, str]:
     return changed[0], after[changed[0]]
 
 
-PICTURE = 4  # of the exercises that change a word
+PICTURE = 7  # of the exercises that change a word
 
 
 def its_caption() -> str:
@@ -113,16 +113,16 @@ def entailment(answer: tuple[str, str]) -> str:
 
 
 def the_hole() -> tuple[int, SceneGraph, Span]:
-    """Picture 5, its first caption, and the first object phrase of that."""
+    """Picture 5, its fourth caption, and the first object phrase of that."""
     data = scenes()
-    graph = data.world.graphs[int(data.captions_of_image[5][0])]
+    graph = data.world.graphs[int(data.captions_of_image[5][3])]
     return 5, graph, next(phrase.span for phrase in phrases(graph) if phrase.kind == "object")
 
 
 @exercise("02.1")
 def refilled(answer: str) -> str:
-    """Put in something of which the picture has none: look at it, and mind that an animal is in the picture when a dog
-    is.
+    """Put in something of which the picture has none: look at it, and mind that who is a girl is a child and a person
+    as well.
     """
     picture, graph, span = the_hole()
     said, tokens = list(tokenise(answer)), list(graph.tokens)
@@ -194,7 +194,7 @@ def a_generator(answer: Generate) -> str:
 
 @exercise("03.2")
 def a_hard_negative(answer: str) -> str:
-    """Change what a small model looks at least: a verb or a preposition rather than the main thing."""
+    """Change what a small model looks at least: the colour of a small thing, or a verb, rather than the main thing."""
     one_word_changed(its_caption(), answer)
     must_be_false(PICTURE, answer)
     more = difficulty_for_uniter(answer)

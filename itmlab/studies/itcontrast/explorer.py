@@ -43,18 +43,19 @@ def _figures(batch: SynthesisBatch, found: ReadOut, settings: dict[str, Any]) ->
     image, caption = int(batch.images[at]), int(batch.captions[at])
     names = [batch.candidate_name(index) for index in range(len(batch.candidates))]
     words = settings["weights"].replace("_", " ")
-    memory = draw_kernel_memory(
-        found,
-        names,
-        title="What the memory of each cluster recalls",
-        subtitle=f"σ = {settings['sigma']:.3g}, m = {settings['clusters']}, {words}; a colour a cluster",
-        match=at,
-    )
     if batch.direction == "image":
         shown, anchor = names, data.images[image]
         subtitle = f"picture {data.image_ids[image]}, whose own caption here is “{data.captions[caption]}”"
     else:
         shown, anchor = view(data.images, batch.images.tolist()), None  # decoded when one is shown
         subtitle = f"caption “{data.captions[caption]}”"
+    memory = draw_kernel_memory(
+        found,
+        names,
+        title="What the memory of each cluster recalls",
+        subtitle=f"σ = {settings['sigma']:.3g}, m = {settings['clusters']}, {words}; a colour a cluster",
+        match=at,
+        anchor=anchor,
+    )
     said = {"title": "What they are made of", "subtitle": subtitle, "match": float(found.score[at])}
     return [memory, draw_prototypes(attribution(batch, found), shown, **said, anchor=anchor)]

@@ -22,9 +22,11 @@ from .sweeps import Terms
 # One anchor's kernel associative memories: a map of its clusters and what they recall, and the same in rows.
 
 RINGS = (0.75, 0.5, 0.25, 0.0, -0.25, -0.5)  # cosines
-MAP = 452  # pixels a side
+MAP = 430  # pixels a side
 SYMBOLS = ("circle", "square")  # clusters 9 to 16 have the colours of 1 to 8 again
 SMALLEST, LARGEST = 6.0, 24.0  # pixels a prototype: kernel weight 0, kernel weight 1
+LARGE = 0.9  # radians: the side of the anchor's picture in the middle
+STAR = 4  # which trace is the anchor's
 LINKED = 0.05  # kernel weight from which a prototype is tied to what it helped to make
 RIM = {"color": theme.INK, "width": 1.8}  # of what is synthetic
 LEGEND = {
@@ -36,21 +38,29 @@ LEGEND = {
 
 
 def draw_kernel_memory(
-    read_out: ReadOut, names: Sequence[str], *, title: str, subtitle: str = "", match: int | None = None
+    read_out: ReadOut,
+    names: Sequence[str],
+    *,
+    title: str,
+    subtitle: str = "",
+    match: int | None = None,
+    anchor: Image.Image | None = None,
 ) -> go.Figure:
     """Left a map: the anchor in its middle, every candidate as far out as the angle between the two says.
 
     Colours are clusters, sizes kernel weights, diamonds the synthetic negatives, tied to what they are made of. Right
     the same, a row a cluster: the cosine of each prototype with the anchor, and of the diamond. `names` are those of
-    the candidates; `match` is the anchor's own. The number of traces is always the same.
+    the candidates; `match` is the anchor's own; `anchor`, a picture, stands in the middle instead of a star. The number
+    of traces is always the same.
     """
-    figure = make_subplots(1, 2, column_widths=[0.53, 0.47], horizontal_spacing=0.12)
+    figure = make_subplots(1, 2, column_widths=[0.56, 0.44], horizontal_spacing=0.12)
     hardness = np.nan_to_num(read_out.hardness.numpy(), nan=-2.0)  # empty clusters last
     order = [int(cluster) for cluster in np.argsort(-hardness, kind="stable")]
     _map(figure, read_out, names, match)
     _strips(figure, read_out, names, order)
     for name, marker in LEGEND.items():  # without colours of their own: colours are clusters
-        figure.add_scatter(x=[None], y=[None], mode="markers", name=name, marker=marker, showlegend=True, row=1, col=1)
+        look = {"mode": "markers", "marker": marker, "showlegend": anchor is None or name != "the anchor"}
+        figure.add_scatter(x=[None], y=[None], name=name, **look, row=1, col=1)
     figure = styled(figure, title, subtitle, height=MAP)
     margin = {"l": 16, "r": 20, "t": figure.layout.margin.t + 8, "b": 56}
     figure.update_layout(width=theme.WIDTH, legend_y=1.03, bargap=0, margin=margin)
@@ -58,9 +68,22 @@ def draw_kernel_memory(
     if match is not None:
         line, note = _match_line(float(read_out.score[match]), len(order))
         shapes, notes = [*shapes, line], [*notes, note]
+    if anchor is not None:
+        picture, frame = _framed(anchor)
+        shapes = [*shapes, frame]
+        figure.update_layout(images=[picture])
+        figure.data[STAR].marker.opacity = 0  # below the picture, where it still says what it is
     # At once: plotly copies all of them again for each one added.
     figure.update_layout(shapes=shapes, annotations=[*notes, *_rows(read_out, order)])
     return figure.update_layout(height=figure.layout.margin.t + MAP + figure.layout.margin.b)
+
+
+def _framed(anchor: Image.Image) -> tuple[dict, dict]:
+    """The anchor's picture in the middle of the map, below what comes so near, and its frame."""
+    place = {"x": 0, "y": 0, "xanchor": "center", "yanchor": "middle", "sizex": LARGE, "sizey": LARGE}
+    ends = {"x0": -LARGE / 2, "x1": LARGE / 2, "y0": -LARGE / 2, "y1": LARGE / 2}
+    on = {"xref": "x", "yref": "y", "layer": "below"}
+    return {"source": data_uri(anchor), **place, **on}, {"type": "rect", **ends, **on, "line": RIM}
 
 
 def _extent(read_out: ReadOut) -> float:
@@ -200,7 +223,6 @@ ARROWS = (
     (0.475, 0.445, 48, -34),
     (0.515, 0.24, -38, 0),
 )  # from panel to panel: end, and pixels
-PICTURED = 0.62  # radians: the side of the anchor's picture on the map
 
 
 def draw_itcontrast(
@@ -221,7 +243,8 @@ def draw_itcontrast(
     _map(figure, read_out, names, anchor)
     _strips(figure, read_out, names, order)
     for name, marker in LEGEND.items():
-        figure.add_scatter(x=[None], y=[None], mode="markers", name=name, marker=marker, showlegend=True, row=1, col=1)
+        look = {"mode": "markers", "marker": marker, "showlegend": name != "the anchor"}  # which is there itself
+        figure.add_scatter(x=[None], y=[None], name=name, **look, row=1, col=1)
     cosines = {"colorscale": [(0, theme.PAPER), (1, theme.BLUE)], "zmin": 0, "zmax": 1, "showscale": False}
     hover = "picture %{y}, caption %{x}: cosine %{z:.2f}<extra></extra>"
     figure.add_heatmap(z=batch.scores.numpy(), **cosines, hovertemplate=hover, row=2, col=1)
@@ -236,10 +259,10 @@ def draw_itcontrast(
     frame = {"x0": -0.5, "x1": count - 0.5, "y0": anchor - 0.5, "y1": anchor + 0.5, "xref": "x3", "yref": "y3"}
     shapes += [line, {"type": "rect", **frame, "line": {"color": theme.VERMILION, "width": 2}}]
     notes += [note, *_rows(read_out, order), *_steps(figure, terms.temperature, loss)]
-    picture = {"source": data_uri(batch.data.images[int(batch.images[anchor])]), "xref": "x", "yref": "y"}
-    picture |= {"x": 0, "y": 0, "sizex": PICTURED, "sizey": PICTURED, "xanchor": "center", "yanchor": "middle"}
+    picture, framed = _framed(batch.data.images[int(batch.images[anchor])])
+    figure.data[STAR].marker.opacity = 0
     margin = {"l": 30, "r": 24, "t": figure.layout.margin.t + 52, "b": 56}
-    figure.update_layout(shapes=shapes, annotations=notes, images=[picture], margin=margin)
+    figure.update_layout(shapes=[*shapes, framed], annotations=notes, images=[picture], margin=margin)
     return figure.update_layout(width=theme.WIDTH, legend_y=1.1, bargap=0.3)
 
 

@@ -189,15 +189,18 @@ def draw_contrast_table(comparison: "Comparison", table: Literal[3, 4], *, title
     missing = [recipe for recipe in paper if recipe not in comparison.labels]
     if missing:
         raise ItmlabError(f"not compared: {', '.join(missing)}", remedy="give compare all recipes of the table")
-    recalls, rows = comparison.recalls(), []
+    recalls, rows, least = comparison.recalls(), [], 100.0
     for recipe in (name for each in paper for name in (each, each + CONTROL) if name in comparison.labels):
         panels = []
         for column, (direction, place, _) in enumerate(MEASURES):
             value, lower, upper = recalls[recipe][direction][place]
-            dots = [Dot(value, lower, upper, SHADES[_parts(recipe)], f"{value:.1f}", at=100)]
-            panels.append([*dots, Dot(paper[recipe][column], printed=True)] if recipe in paper else dots)
+            own = Dot(value, lower, upper, SHADES[_parts(recipe)], f"{value:.1f}", at=100)
+            panels.append([Dot(paper[recipe][column], printed=True), own] if recipe in paper else [own])
+            least = min(least, lower, *(dot.value for dot in panels[-1]))
         rows.append((_named(recipe), panels))
-    axis = {"title": "%", "range": [-4, 138], "tickvals": [0, 50, 100]}
+    least = 10 * (least // 10)
+    ends = [least - 0.04 * (100 - least), 100 + 0.42 * (100 - least)]
+    axis = {"title": "%", "range": ends, "tickvals": [tick for tick in (0, 25, 50, 75, 100) if tick >= least]}
     names = [name for *_, name in MEASURES]
     return interval_rows(rows, axes=[axis] * len(MEASURES), title=title, subtitle=subtitle, panels=names)
 

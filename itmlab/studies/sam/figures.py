@@ -273,9 +273,10 @@ def draw_truth_among_relevant(
     figure.update_xaxes(title="m: unannotated candidates ranked first")
     figure.update_yaxes(range=[0, 102])
     figure.update_yaxes(title="true among them, %", col=1)
-    figure = styled(figure, title, subtitle, height=470)
+    second = 30 if len(shares) > 6 else 0  # another line of the legend, which grows upwards
+    figure = styled(figure, title, subtitle, height=470 + second)
     figure.update_annotations(font={"size": 15, "color": INK})
-    return figure.update_layout(legend={"y": 1.1}, margin_t=figure.layout.margin.t + 28)
+    return figure.update_layout(legend={"y": 1.1}, margin_t=figure.layout.margin.t + 28 + second)
 
 
 def _ceiling(figure: go.Figure, relevant: Sequence[int], most: Sequence[float], name: str, **place: Any) -> None:

@@ -108,7 +108,7 @@ def draw_synthetic_examples(examples: Sequence[Example], *, title: str, subtitle
         if example.score is not None:
             canvas.words(f"<b>{example.score:.3f}</b>", score, line - 30, size=14, across="right", down="middle")
         for name, negative in example.negatives.items():
-            line = _line(canvas, name, marked(negative, width=70), PURPLE, left, line)
+            line = _line(canvas, name, marked(negative, width=64), PURPLE, left, line)
             if name in example.scores:
                 canvas.words(f"{example.scores[name]:.3f}", score, line - 30, size=14, across="right", down="middle")
             _truth_label(canvas, negative, right, line - 30)

@@ -115,6 +115,15 @@ def test_empty_clusters_and_no_match_are_drawn_too():
     assert len(figure.data) == len(drawn(found()).data)
 
 
+def test_a_picture_of_the_anchor_takes_the_stars_place_and_covers_no_diamond():
+    picture = Image.new("RGB", (8, 8), "red")
+    figure = draw_kernel_memory(found(), [f"caption {at}" for at in range(16)], title="t", match=4, anchor=picture)
+    (shown,) = figure.layout.images
+    assert (shown.x, shown.y, shown.layer) == (0, 0, "below") and figure.data[ANCHOR].marker.opacity == 0
+    assert "the anchor" not in [trace.name for trace in figure.data if trace.showlegend]
+    assert len(figure.data) == len(drawn(found()).data) and len(drawn(found()).layout.images) == 0
+
+
 def test_names_are_words_not_markup():
     figure = drawn(found(), names=["<b>$x$</b>"] * 16)
     assert all(row[0] == "&lt;b&gt;&#36;x&#36;&lt;/b&gt;" for row in figure.data[PROTOTYPES].customdata)

@@ -42,6 +42,11 @@ def test_a_table_has_a_row_a_recipe_and_the_papers_numbers_as_diamonds(table, pa
     figure = draw_contrast_table(found, table, title="t")
     assert list(figure.layout.yaxis.ticktext)[:2] == ["SCAN", "SCAN + Syn"]
     assert list(figure.layout.yaxis.ticktext)[-1] in ("OSCAR + Syn + Info", "SGRAF + Syn + Info")
+    low, high = figure.layout.xaxis.range
+    shown = [
+        dot for axis in ("x", "x2", "x3", "x4") for dot in dots(figure, axis, None) + dots(figure, axis, "diamond")
+    ]
+    assert low < min(shown) and max(shown) < high and min(figure.layout.xaxis.tickvals) > low
     rows = found.table()
     for axis, column, measure in (
         ("x", 0, "i2t R@1"),

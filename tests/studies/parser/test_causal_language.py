@@ -77,8 +77,8 @@ def test_the_shipped_one_is_small_and_is_found_by_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # whatever lies in the working directory
     (tmp_path / "scenes").mkdir()
     weights = load_file(folder / "model.safetensors")
-    assert sum(value.numel() for value in weights.values()) <= 150_000
-    assert sum(path.stat().st_size for path in folder.iterdir()) <= 300_000
+    assert sum(value.numel() for value in weights.values()) <= 160_000
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= 350_000
     model = causal_model("scenes")
     assert model.longest == 64 and model.device.type == "cpu"
 
