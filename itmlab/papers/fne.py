@@ -10,7 +10,9 @@ from .measured import Measured, apart, drawn, noted, row
 
 FLICKR, COCO = (tuple(f"{data}: {name}" for name in RECALLS) for data in ("Flickr30K", "COCO 1K"))
 SEEING = "from encoders that see: 300 steps on rich scenes, 5 seeds, the rate best on validation"
-SCRATCH = "from nothing: 12 epochs on classic scenes, 2 seeds; FNE's settings were chosen on this world, the others' not"
+SCRATCH = (
+    "from nothing: 12 epochs on classic scenes, 2 seeds; FNE's settings were chosen on this world, the others' not"
+)
 AT_SCALE = (
     "the rivals are no part of this package; ours needs the photographs and a GPU: "
     "python -m itmlab reproduce fne.table_1 --fresh --data flickr30k --root DIR --size base"
