@@ -56,7 +56,7 @@ def fne_step_and_training() -> tuple[Traced, Traced]:
     from itmlab.training import loop, train
 
     data = load("scenes", images=24)
-    sizes = dict(data__batch_size=8, data__epochs=2, data__warm_up_epochs=1, memory__length=16)
+    sizes = dict(data__batch_size=8, data__epochs=2, data__warm_up_epochs=1, data__steps=4, memory__length=16)
     recipe = recipes.fne.replace(**sizes, sampler__minimum_positives=1)
     steps: list[Traced] = []
     learn: Callable[..., Any] = loop.learn

@@ -453,7 +453,7 @@ def test_a_recipe_where_a_directory_is_asked_for_is_told_and_nothing_trained(tmp
 
 def test_an_unknown_part_to_pretrain_is_one_line(tmp_path) -> None:
     found = command("pretrain", "oscar", tmp_path / "run")
-    assert isinstance(found.exception, ItmlabError) and "detector, towers, uniter or all" in str(found.exception)
+    assert isinstance(found.exception, ItmlabError) and "detector, towers, vit, uniter or all" in str(found.exception)
 
 
 def test_all_that_ships_is_learnt_in_an_order_in_which_nothing_begins_with_what_is_not_yet_there(tmp_path, monkeypatch):

@@ -339,7 +339,7 @@ from itmlab import recipes
 from itmlab.training import train
 data = load("folder", sys.argv[1], proportions=(1, 0, 0))
 embed(build_model(DualEncoderConfig.tiny(), data.captions, seed=0).eval(), data)
-recipe = recipes.get("fne").replace(data__batch_size=16, data__epochs=1, memory__length=64)
+recipe = recipes.get("fne+scratch").replace(data__batch_size=16, data__epochs=1, memory__length=64)
 train(recipe, data, sys.argv[1] + "/run", max_steps=1)
 """
 

@@ -9,7 +9,6 @@ import torch
 
 from itmlab.errors import ItmlabError
 from itmlab.scenes import load
-from itmlab.scenes.categories import noun_swaps, relation_swaps
 from itmlab.synthesis import rules
 from itmlab.synthesis.negative import distinct, edited, without_false_negatives
 from itmlab.synthesis.rules import NUMBERS, PLACES, RuleSwaps, article, of_categories
@@ -128,7 +127,7 @@ def test_swaps_in_scenes_are_truly_negative(tmp_path):
     data = load(images=40, cache=tmp_path)
     graphs = [data.world.graphs[at] for at in range(len(data.captions))]
     others = [[data.captions[at] for at in data.captions_of_image[image]] for image in data.image_of_caption.tolist()]
-    rows = RuleSwaps(noun_swaps(), relation_swaps(), number=3)(data.captions, graphs, others, generator=seeded())
+    rows = RuleSwaps(*data.world.swaps(), number=3)(data.captions, graphs, others, generator=seeded())
     assert sum(not row for row in rows) <= len(rows) // 20
     labels = [
         label

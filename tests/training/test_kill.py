@@ -31,13 +31,14 @@ LEFT |= {"model.safetensors", "history.jsonl", "timings.jsonl", "resume", "state
 
 
 def small(name):
-    """The recipe at a size for tests; None where it needs what the small world has not (regions, truth, a file)."""
+    """The recipe from scratch, small; None where it needs what the small world has not (regions, truth, a file)."""
     recipe = recipes.get(name)
     if name.startswith("oracle"):
         return None
     if type(recipe.model) is CrossEncoderConfig and recipe.extra_negatives is None:
         return tower(name, data__steps=6)
-    if type(recipe.model) is DualEncoderConfig and recipe.extra_negatives is None and recipe.start is None:
+    fresh = name in recipes.DUAL_ENCODERS or (recipe.start is None and not name.endswith("+scratch"))
+    if type(recipe.model) is DualEncoderConfig and recipe.extra_negatives is None and fresh:
         return micro(name, data__epochs=2)
     return None
 

@@ -152,7 +152,7 @@ def test_a_batch_of_one_image_has_a_loss_of_zero_with_a_gradient():
 def test_an_oracle_trains_on_what_the_world_calls_false_or_true(name, take, tmp_path, monkeypatch):
     """Every negative of a run against the world's own answer for that pair."""
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
-    data, ask, steps = load(images=48, size=64), Objective.__call__, []
+    data, ask, steps = load(images=48, size=64, unannotated=1.0), Objective.__call__, []
 
     def listened(self, images, captions, image_ids, caption_ids, slow, epoch, *others):
         earlier = self.memory.state_dict() if self.memory and epoch else None

@@ -106,7 +106,7 @@ def test_no_tower_hears_which_caption_belongs_to_which_picture(data) -> None:
 
 
 def test_both_losses_fall_and_a_stopped_run_ends_the_same(data, tmp_path) -> None:
-    recipe = towers(data__epochs=10)
+    recipe = towers(data__epochs=20)
     run = train(recipe, data, tmp_path / "once", progress=False)
     steps = [line["losses"] for line in run.history if line["kind"] == "step"]
     assert all(steps[-1][name] < steps[0][name] for name in ("patches", "words"))

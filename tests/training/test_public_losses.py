@@ -124,10 +124,9 @@ def test_their_sum_is_the_public_one(data, monkeypatch):
 
 def test_alignment_is_the_public_info_nce(data, monkeypatch):
     build = partial(term, data, name="uniter_pretraining")
-    without, weights = build({"tags__alignment": 0.0, "tags__matching_begins": 0.0})
+    alone = {"tags__mining": "set", "tags__matching_begins": 0.0}
+    without, weights = build({"tags__alignment": 0.0, **alone})
     rest = value_and_gradient(without, weights)[0]
-    (before, _), (after, _) = both(
-        monkeypatch, "info_nce", *build({"tags__alignment": 0.5, "tags__matching_begins": 0.0})
-    )
+    (before, _), (after, _) = both(monkeypatch, "info_nce", *build({"tags__alignment": 0.5, **alone}))
     assert before > rest
     torch.testing.assert_close(after - rest, FACTOR * (before - rest), rtol=1e-3, atol=1e-5)

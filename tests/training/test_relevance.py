@@ -129,7 +129,7 @@ def test_captions_that_cannot_be_compared_are_one_line(captions, owners, said):
 
 def test_the_truth_of_pairs_is_the_worlds_judged_once_and_anew_where_the_world_changes_its_mind(cache, monkeypatch):
     monkeypatch.setattr(relevance, "IMAGES_PER_BLOCK", 7)
-    data = load(images=20, cache=cache).select([4, 0, 9, 13, 2, 7, 11, 19, 16])
+    data = load(images=20, unannotated=1.0, cache=cache).select([4, 0, 9, 13, 2, 7, 11, 19, 16])
     captions, images = torch.tensor([3, 40, 3, 0, 44]), torch.tensor([8, 8, 0, 2, 2, 2, 5])
     labels = data.world.truth()
     assert {-1, 0, 1} == set(labels.unique().tolist())
@@ -164,7 +164,7 @@ def test_without_a_world_there_is_no_truth():
 
 @pytest.mark.parametrize("kind", ["spice", "truth"])
 def test_phi_is_spice_or_truth_of_each_pair(kind) -> None:
-    data = load(images=12, seed=3).select([7, 2, 11, 0, 5])
+    data = load(images=12, seed=3, unannotated=1.0).select([7, 2, 11, 0, 5])
     phi = CaptionRelevance(data, relevance=kind)
     captions, images = torch.meshgrid(torch.arange(len(data.captions)), torch.arange(len(data)), indexing="ij")
     if kind == "spice":
