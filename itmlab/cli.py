@@ -93,7 +93,7 @@ def yardstick(
     opened = None if run is None else open_run(run)
     if out is not None:
         refuse_foreign(out, "itmlab_yardstick", force=force)
-    load_scenes = partial(load_data, "scenes", None, option, False, read_by=opened and opened.recipe, split="test")
+    load_scenes = partial(load_data, "scenes", None, option, False, read_by=opened, split="test")
     chosen = named_yardstick(name, root, load_scenes, on_fault="skip" if skip_faults else "error", seed=seed)
     found = run_on_yardstick(opened, chosen, images or (None if chosen.pictures else root), text=text or (), seed=seed)
     if out is not None:

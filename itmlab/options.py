@@ -33,7 +33,7 @@ def run_and_split(
 ) -> tuple[Any, Any]:
     """A run, and the split of the data set that it is asked about, with regions where its model reads those."""
     opened = open_run(run)
-    return opened, load_data(data, root, options, skip_faults, read_by=opened.recipe, split=split)
+    return opened, load_data(data, root, options, skip_faults, read_by=opened, split=split)
 
 
 def open_run(run: str) -> Any:
@@ -69,12 +69,14 @@ def suited(names: list[str], data: str, captions: Any, photos: bool = True) -> l
 def load_data(
     name: str, root: Path | None, options: Words, skip_faults: bool, *, read_by: Any = None, split: str = "all"
 ) -> Any:
-    """The data set that these options name; `scenes` in the edition and with the regions that a recipe asks for."""
+    """The data set that these options name; `scenes` as a recipe asks for it, or as a run's was drawn."""
     from .data import load
 
-    given, asked = pairs(options, "--option"), getattr(read_by, "data", None)
-    model = getattr(read_by, "model", read_by)
+    given, recipe = pairs(options, "--option"), getattr(read_by, "recipe", read_by)
+    asked, model = getattr(recipe, "data", None), getattr(recipe, "model", recipe)
     drawn = name == "scenes" and getattr(model, "photo_encoder", None) is None
+    if name == "scenes":
+        given = {**getattr(read_by, "drawn", {}), **given}
     if drawn and getattr(model, "visual", "pictures") == "regions":
         given = {"regions": (asked and asked.regions) or True, **given}
     if name == "scenes" and asked and asked.edition:

@@ -230,7 +230,7 @@ def print_what_is_seen(run: Path, drawn: list[str]) -> None:
     from .studies.tags import masked_words, replaced_phrases
 
     opened = open_run(str(run))
-    held_out = load_data("scenes", None, drawn, False, read_by=opened.recipe)
+    held_out = load_data("scenes", None, drawn, False, read_by=opened)
     print(f"{run}: on {len(held_out)} pictures held out")
     for kind, both in masked_words(opened, held_out).items():
         print(f"  masked words, {kind}: {both}")

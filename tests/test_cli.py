@@ -25,6 +25,7 @@ from itmlab.recipes.recipe import Recipe
 from itmlab.runs.checkpoint import shipped_names
 from itmlab.synthesis import read_negatives
 from itmlab.text import SceneGraph
+from itmlab.training import train
 from tests.refusals import room_for
 
 COLOURS = {"red": (200, 30, 30), "green": (30, 160, 60), "blue": (40, 60, 200), "yellow": (230, 210, 60)}
@@ -529,3 +530,26 @@ def test_without_the_extra_a_line_says_what_it_would_bring(photographs, folder, 
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     assert suited(["fne"], "folder", real) == ["fne+scratch"]
     assert "pip install 'itmlab[photos]'" in capsys.readouterr().out
+
+
+def test_a_run_of_another_edition_is_asked_about_that_edition(tmp_path, monkeypatch) -> None:
+    from itmlab.options import load_data
+
+    monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
+    few = ["images=24"]
+    recipe = recipes.get("vsepp").replace(data__epochs=1, data__warm_up_epochs=0, data__validation=0)
+    for edition, regions, said in (
+        ("classic", "pixels", {"edition": "classic", "regions": "pixels"}),
+        ("rich", True, {}),
+    ):
+        data = load("scenes", images=24, edition=edition, regions=regions)
+        run = train(recipe, data, tmp_path / edition, progress=False, max_steps=1)
+        assert run.drawn == said
+        for options, alike in ((few, True), ([*few, "edition=rich", "regions=detector"], edition == "rich")):
+            read = load_data("scenes", None, options, False, read_by=run)
+            assert (read.fingerprint == data.fingerprint) == alike
+            assert (read.world.edition == edition) == alike and (read.regions.kind == data.regions.kind) == alike
+    before = tmp_path / "classic" / "data.json"  # a run of before it was written down is gone on with
+    about = json.loads(before.read_text())
+    before.write_text(json.dumps({name: about[name] for name in about if name not in ("edition", "regions")}))
+    assert train(recipe, load("scenes", images=24, edition="classic", regions="pixels"), tmp_path / "classic").finished

@@ -205,6 +205,11 @@ def described(recipe: Recipe, data: CaptionSet) -> dict[str, Any]:
         "splits": {name: len(indices) for name, indices in data.splits.items()},
         "fingerprint": data.fingerprint,
     }
+    # `scenes` drawn otherwise than by default, so that a command that is given the run draws it alike
+    if getattr(data.world, "edition", "rich") != "rich":
+        about["edition"] = data.world.edition
+    if getattr(data.regions, "kind", "detector") != "detector":
+        about["regions"] = data.regions.kind
     read = inputs(recipe)
     return {"recipe.json": recipe.to_json(), "data.json": about, **({"inputs.json": read} if read else {})}
 
@@ -223,7 +228,10 @@ def refuse_another(directory: Path, origin: dict[str, Any], *, resume: bool) -> 
         raise ItmlabError("there is a run here already", where=str(directory), remedy=f"resume it, or {ANOTHER}")
     for name, here in origin.items():
         what, path = name.removesuffix("s.json").removesuffix(".json"), directory / name
-        difference = first_difference(read_json(path, remedy=ANOTHER), here) if path.exists() else None
+        there = read_json(path, remedy=ANOTHER) if path.exists() else here
+        if what == "data" and isinstance(there, dict):
+            here = {field: value for field, value in here.items() if field in there}  # what runs of before did not say
+        difference = first_difference(there, here)
         if difference:
             raise ItmlabError(f"this run has another {what}: {difference}", where=str(directory), remedy=ANOTHER)
 

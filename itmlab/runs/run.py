@@ -19,7 +19,7 @@ from ..metrics.ranking import FewCandidates
 from ..models import CrossEncoder
 from ..models.pairs import compares_parts, looked_at, takes_pictures
 from ..recipes.recipe import Recipe
-from ..storage import usable, write_bytes
+from ..storage import read_json, usable, write_bytes
 from .checkpoint import Checkpoints, read_json_lines, shipped_directory, shipped_names
 from .directory import MODEL_FILES, RUN_FILES, TIMINGS_FILE, held, kind_of
 from .scores import CUTOFFS, check_pools, embed_captions, embed_images, evaluate, similarity, tables
@@ -46,6 +46,13 @@ class Run:
     def recipe(self) -> Recipe:
         """The recipe that made it."""
         return Recipe.load(self.directory / "recipe.json")
+
+    @property
+    def drawn(self) -> dict[str, str]:
+        """The options of `scenes` by which its data were drawn, where these were not the default."""
+        path = self.directory / "data.json"
+        about = read_json(path) if path.is_file() else {}
+        return {name: about[name] for name in ("edition", "regions") if name in about}
 
     @property
     def history(self) -> list[dict[str, Any]]:

@@ -267,6 +267,8 @@ class DetectedRegions(SceneRegions):
     objects for: OSCAR's object tags, right or wrong.
     """
 
+    kind = "detector"
+
     def __init__(self, images: Sequence[Image.Image], image_ids: Sequence[str], world: World, file: Path):
         super().__init__(images, image_ids, world)
         self._found = load_file(file)

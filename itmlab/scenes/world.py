@@ -339,6 +339,8 @@ class SceneRegions(Sequence[RegionFeatures]):
     the whole, tags what the objects are. Each image's are a function of its own id.
     """
 
+    kind = "pixels"
+
     def __init__(self, images: Sequence[Image.Image], image_ids: Sequence[str], world: World, *, spurious: int = 3):
         self._images, self._ids, self._world, self._spurious = images, list(image_ids), world, spurious
         self._rows = list(range(len(image_ids)))
