@@ -187,11 +187,11 @@ def _share(file: str, *, reached: Callable[[int], Any] = lambda done: None, **op
 
 
 def rows(
-    *, images: int, size: int, seed: int, unannotated: float, start: int = 0, edition: str = "classic"
+    *, images: int, size: int, seed: int, unannotated: float, edition: str, start: int = 0
 ) -> Iterator[dict[str, Any]]:
     """Rows `start` to `images` of the table, each from nothing but its own number and the options.
 
-    >>> row = next(rows(images=1, size=32, seed=0, unannotated=0.0))
+    >>> row = next(rows(images=1, size=32, seed=0, unannotated=0.0, edition="classic"))
     >>> len(row["captions"]), row["image"]["bytes"][1:4]
     (5, b'PNG')
     """

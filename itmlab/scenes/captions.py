@@ -45,12 +45,13 @@ class Caption(NamedTuple):
 
 
 def write_captions(
-    facts: Facts, *, seed: int, index: int, unannotated: float, count: int = 5, edition: str = "classic"
+    facts: Facts, *, seed: int, index: int, unannotated: float, edition: str, count: int = 5
 ) -> list[Caption]:
     """`count` captions of the scene of `facts`, from the stream of (seed, index); `unannotated` in 0..1 is the knob.
 
     >>> from itmlab.scenes.compose import compose
-    >>> [caption.text for caption in write_captions(Facts(compose(0, 1)), seed=0, index=1, unannotated=0.0, count=2)]
+    >>> options = {"seed": 0, "index": 1, "unannotated": 0.0, "edition": "classic"}
+    >>> [caption.text for caption in write_captions(Facts(compose(0, 1, "classic")), **options, count=2)]
     ['Near a lake, a woman is riding a black bike.', 'An old woman who is riding a black bike near a lake.']
     """
     dice = random.Random(f"captions/{EDITIONS[edition].stream}{seed}/{index}")

@@ -312,10 +312,10 @@ STAGES: dict[str, Stage] = {
 _SHARED = frozenset({"man", "woman", "boy", "girl", "dog", "ball"})  # kinds that two events may both bring
 
 
-def compose(seed: int, index: int, edition: str = "classic") -> Scene:
+def compose(seed: int, index: int, edition: str) -> Scene:
     """Scene number `index` of the world of `seed` in an edition; no other scene has a part in it.
 
-    >>> scene = compose(0, 5)
+    >>> scene = compose(0, 5, "classic")
     >>> scene.setting, [entity.kind for entity in scene.objects if entity.category == "animal"]
     ('winter', ['cat'])
     """

@@ -350,7 +350,7 @@ class Draft:
     What is random is drawn from `dice` in a fixed order, which is part of the world's version.
     """
 
-    def __init__(self, dice: random.Random, setting: str, edition: Edition = EDITIONS["classic"]):
+    def __init__(self, dice: random.Random, setting: str, edition: Edition):
         self.dice, self.setting, self.edition = dice, setting, edition
         drawn = dice.uniform(0.48, 0.58)
         self.horizon = SETTINGS[setting].horizon or drawn

@@ -57,14 +57,7 @@ class World:
     are numbered as in `scenes[image].objects`: things, what people wear, then grass or sky and the setting itself.
     """
 
-    def __init__(
-        self,
-        table: "Dataset",
-        images: Sequence[int],
-        captions: Sequence[tuple[int, int]],
-        *,
-        edition: str = "classic",
-    ):
+    def __init__(self, table: "Dataset", images: Sequence[int], captions: Sequence[tuple[int, int]], *, edition: str):
         self.edition = edition
         self._table, self._images, self._captions = table, list(images), list(captions)
         self._facts = cache(_cells(table, "scene", lambda text: Facts(Scene.from_json(text))))

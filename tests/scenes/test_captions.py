@@ -18,7 +18,7 @@ def written(request, many):
     return [
         (facts, caption)
         for index, facts in enumerate(many[:200])
-        for caption in write_captions(facts, seed=0, index=index, unannotated=request.param)
+        for caption in write_captions(facts, seed=0, index=index, unannotated=request.param, edition="classic")
     ]
 
 
@@ -55,7 +55,7 @@ def test_words_point_at_things_they_name(written):
 
 def test_five_captions_of_an_image_differ(many):
     for index, facts in enumerate(many[:100]):
-        captions = write_captions(facts, seed=0, index=index, unannotated=1.0)
+        captions = write_captions(facts, seed=0, index=index, unannotated=1.0, edition="classic")
         assert len({caption.text for caption in captions}) == 5
 
 

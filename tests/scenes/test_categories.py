@@ -4,7 +4,7 @@ import pytest
 
 from itmlab.scenes.categories import implied_words, noun_swaps, relation_swaps
 
-NOUNS, RELATIONS, IMPLIED = noun_swaps(), relation_swaps(), implied_words()
+NOUNS, RELATIONS, IMPLIED = noun_swaps("classic"), relation_swaps("classic"), implied_words("classic")
 
 
 @pytest.mark.parametrize(

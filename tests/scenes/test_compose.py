@@ -27,8 +27,8 @@ def test_several_of_a_kind_are_common(many):
 
 
 def test_a_scene_depends_on_its_seed_and_number_only():
-    assert compose(3, 17) == compose(3, 17)
-    assert compose(3, 17) != compose(3, 18) and compose(3, 17) != compose(4, 17)
+    assert compose(3, 17, "classic") == compose(3, 17, "classic")
+    assert compose(3, 17, "classic") not in (compose(3, 18, "classic"), compose(4, 17, "classic"))
 
 
 def test_one_to_a_few_main_things_and_none_tiny(many):

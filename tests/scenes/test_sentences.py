@@ -20,7 +20,7 @@ def read(many):
         (at, caption)
         for at in range(SCENES)
         for knob in (0.0, 0.5, 1.0)
-        for caption in write_captions(many[at], seed=0, index=at, unannotated=knob)
+        for caption in write_captions(many[at], seed=0, index=at, unannotated=knob, edition="classic")
     ]
     said = parsed([caption.text for _, caption in rows], cache=False)
     return [(at, caption, one) for (at, caption), one in zip(rows, said, strict=True)]

@@ -56,7 +56,7 @@ def test_columns_are_the_labels_one_by_one(many):
     scenes = many[:60]
     labels = TruthLabels(scenes)
     for index in range(60):
-        for caption in write_captions(many[index], seed=0, index=index, unannotated=0.8):
+        for caption in write_captions(many[index], seed=0, index=index, unannotated=0.8, edition="classic"):
             one_by_one = [entails(facts, caption.graph) for facts in scenes]
             assert labels.column(caption.graph).tolist() == one_by_one
 
@@ -69,7 +69,7 @@ def test_the_knob_turns_the_share_of_true_pairs_that_nobody_annotated(many):
         captions = [
             caption
             for index, facts in enumerate(scenes)
-            for caption in write_captions(facts, seed=0, index=index, unannotated=knob)
+            for caption in write_captions(facts, seed=0, index=index, unannotated=knob, edition="classic")
         ]
         true = np.stack([labels.column(caption.graph) for caption in captions]) == TRUE
         shares.append(true.sum(axis=1).mean() - 1)

@@ -309,10 +309,10 @@ def test_sentences_of_a_file_that_the_model_reads_as_their_caption_are_left_out(
 
 
 def test_sentences_of_a_file_are_scored_anew_and_the_hardest_taken(data, tmp_path):
-    training = data.split("train")
+    training, rules = data.split("train"), RuleSwaps(noun_swaps("classic"), relation_swaps("classic"))
 
     def generate(*given, generator):
-        return [row[:4] for row in RuleSwaps(noun_swaps(), relation_swaps())(*given, generator=generator)]
+        return [row[:4] for row in rules(*given, generator=generator)]
 
     done = export_negatives(training, generate, tmp_path / "file.jsonl", header={})
     recipe = tower(tags__generator="file", extra_negatives={"path": str(done.path)}, model__dropout=0.0)
@@ -330,8 +330,8 @@ def test_sentences_of_a_file_are_scored_anew_and_the_hardest_taken(data, tmp_pat
 
 
 def test_rules_make_sentences_too(data, monkeypatch):
-    training = data.split("train")
-    monkeypatch.setattr(sentences, "vse_c", lambda data, **options: RuleSwaps(noun_swaps(), relation_swaps()))
+    training, rules = data.split("train"), RuleSwaps(noun_swaps("classic"), relation_swaps("classic"))
+    monkeypatch.setattr(sentences, "vse_c", lambda data, **options: rules)
     task = task_of(tower(tags__generator="vse_c"), training)
     found = task(first_batch(training), epoch=0)
     assert sum(found.counts["synthetic"]) > 5
