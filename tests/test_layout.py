@@ -133,6 +133,7 @@ SINCE = {
     "tables and estimates that fit the page": (11, 0),
     "TAGS' and ITContrast's tables from starts that see, what the picture is worth": (220, 30),
     "what a newcomer met: error lines, time left, power by pictures, pages on GitHub": (308, 84),
+    "tiny recipes from encoders that see, runs that say how their scenes were drawn": (10, 25),
 }
 CORE_FILES_SINCE = (
     *("data/sources.py", "metrics/yardstick_scores.py", "metrics/yardsticks.py", "models/costs.py"),
