@@ -23,7 +23,7 @@ def test_sigma_spreads_the_weights_and_captions_bring_pictures(page, lab: Lab) -
     figures.locator(".annotation-text").first.wait_for(timeout=PATIENCE)
     before = annotations(page)
     assert "its match" in before and "size · effective" in before and "false" in before
-    assert page.locator(PICTURES).count() == 1, "the anchor"
+    assert page.locator(PICTURES).count() == 2, "the anchor, in the middle of its map and above its prototypes"
     press(page, "width σ", "ArrowRight", 12)
     figures.get_by_text("σ = 0.398").wait_for(timeout=PATIENCE)
     page.wait_for_timeout(1000)
