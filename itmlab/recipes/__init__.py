@@ -32,8 +32,7 @@ from .settings import (
 
 # Dual encoders: base is FNE's A.2 (METHODS 1.5): ViT-base and BERT-base, B = 32, K = 8192, Adam 2e-5, a tenth of it
 # from epochs 5 and 15 of 25. The released code clips at 2 the gradient of the mean over the batch, as ours is.
-PAPER: dict[str, Any] = {"memory": MemorySettings(length=8192, momentum=0.995), "optimiser": OptimiserSettings()}
-PAPER |= {"data": DataSettings()}
+PAPER = {"memory": MemorySettings(8192, 0.995), "optimiser": OptimiserSettings(), "data": DataSettings()}
 TINY_OPTIMISER = OptimiserSettings(
     kind="adamw", learning_rate=1e-3, schedule="cosine", milestones=(), warm_up=1.0, clip=2.0, weight_decay=0.05
 )
@@ -80,8 +79,8 @@ CROSS_ENCODER_TINY = CrossEncoderConfig(
     **{"vocabulary_size": 1000, "maximum_tokens": 48, "maximum_tags": 24, "positions": 96, "dropout": 0.0},
 )
 CONFIGURATIONS = {"tiny": CROSS_ENCODER_TINY, "base": CrossEncoderConfig.base(), "large": CrossEncoderConfig.large()}
-STARTS = {"tags_dc": "tags", **dict.fromkeys(("uniter", "tags", "wm", "sg"), "uniter_pretraining")}
-STARTS["uniter_pretraining"] = "region_dual_encoder"
+STARTS = {"uniter_pretraining": "region_dual_encoder", "tags_dc": "tags"}
+STARTS |= dict.fromkeys(("uniter", "tags", "wm", "sg"), "uniter_pretraining")
 
 PRETRAINING = LossWeights(retrieved=0.5, masked_language=1.0, synthetic=0.0, discrimination=0.0, correction=0.0)
 TINY_WEIGHTS = LossWeights(1.0, 0.1, 0.5, 0.1, 0.1)

@@ -109,7 +109,7 @@ def table(
     size: int,
     seed: int,
     unannotated: float,
-    edition: str = "rich",
+    edition: str,
     cache: str | Path | None = None,
 ) -> "Dataset":
     """The memory-mapped table of these options, drawn first when the cache does not hold it."""

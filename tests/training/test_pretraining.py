@@ -23,7 +23,7 @@ from tests.training.world import micro
 
 @pytest.fixture(scope="module")
 def data():
-    return load("scenes", images=30, size=32)
+    return load("scenes", images=30, size=32, edition="classic")
 
 
 def towers(**changes):
@@ -106,7 +106,7 @@ def test_no_tower_hears_which_caption_belongs_to_which_picture(data) -> None:
 
 
 def test_both_losses_fall_and_a_stopped_run_ends_the_same(data, tmp_path) -> None:
-    recipe = towers(data__epochs=20)
+    recipe = towers(data__epochs=10)
     run = train(recipe, data, tmp_path / "once", progress=False)
     steps = [line["losses"] for line in run.history if line["kind"] == "step"]
     assert all(steps[-1][name] < steps[0][name] for name in ("patches", "words"))

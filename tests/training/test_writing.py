@@ -31,7 +31,7 @@ class OneOfTwo:
 
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory):
-    return load(images=36, cache=tmp_path_factory.mktemp("scenes"), regions=True)
+    return load(images=36, cache=tmp_path_factory.mktemp("scenes"), edition="classic", regions="pixels")
 
 
 def task_and_batch(scenes, accelerator=None, **changes):
@@ -77,7 +77,7 @@ def test_two_processes_have_the_gradient_of_one(scenes):
 
 
 def test_it_is_learnt_and_recorded(scenes, tmp_path):
-    recipe = small("vsrn", data__epochs=10, data__captions_per_image="all", optimiser__learning_rate=0.005)
+    recipe = small("vsrn", data__epochs=4, data__captions_per_image="all", optimiser__learning_rate=0.005)
     records = []
     run = train(recipe, scenes, tmp_path, progress=False, on_record=records.append)
     assert all(record["losses"].keys() == {"matching", "writing"} for record in records if record["kind"] == "step")

@@ -76,10 +76,16 @@ def _loss(figure: go.Figure, steps: Sequence[dict[str, Any]], epochs: Sequence[d
 def _recall(figure: go.Figure, epochs: Sequence[dict[str, Any]]) -> None:
     directions = (("i2t", "image to text", ORANGE, "solid"), ("t2i", "text to image", INK, "dot"))
     for side, words, shade, dash in directions:
+        named: dict[str, list[str]] = {}  # lines that end within ten points share a label, above the highest
+        ends = sorted((epochs[-1][side].items() if epochs else ()), key=lambda end: -end[1])
+        for k, value in ends:
+            above = next((high for high in named if epochs[-1][side][high] - value < 10), k)
+            named.setdefault(above, []).insert(0, f"R@{k}")
         for rank, k in enumerate(epochs[0][side] if epochs else ()):
             values, at = ([one[side][k] for one in epochs], [one["step"] for one in epochs])
             line = {"color": shade, "width": 3 - rank * 0.8, "dash": dash}
-            text = {"text": [*[""] * (len(at) - 1), f"R@{k}"], "textposition": "top left", "cliponaxis": False}
+            label = ", ".join(named.get(k, ()))
+            text = {"text": [*[""] * (len(at) - 1), label], "textposition": "top left", "cliponaxis": False}
             text["mode"] = "lines+markers+text" if side == "i2t" else "lines+markers"
             hover = f"{words}, R@{k} %{{y:.1f}} after step %{{x}}<extra></extra>"
             name = {"name": words, "legendgroup": side, "showlegend": rank == 0}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 SIZES = {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 64}
-VOCABULARY = 1000  # pieces at most
+VOCABULARY = 800  # pieces at most
 BATCH, EPOCHS, WARM_UP, RATE = 64, 8, 0.1, 4e-3
 SMOOTHING = 0.02  # of the labels: what no caption says is unlikely, not impossible, and no sentence rules a mean
 MADE_FILE, TIED = "made.json", "lm_head.weight"  # the output's weights are the input's

@@ -5,6 +5,7 @@ import json
 import numpy as np
 
 import itmlab
+from itmlab.studies.kit import viewer
 from itmlab.studies.kit.viewer import view
 from tests.refusals import refused
 from tests.training.conftest import data, finished, finished_once, one_thread
@@ -58,3 +59,16 @@ def test_a_name_with_markup_stays_text(tmp_path) -> None:
     figure = view(tmp_path)
     assert "&lt;b&gt;" in figure.layout.title.text and "<b>" not in figure.layout.title.text
     assert words(figure).count("not recorded by this run") == 4
+
+
+def test_recalls_that_end_close_to_each_other_share_a_label():
+    def ends(**last):
+        epochs = [{"step": 10, **{side: {int(k): 50.0 for k in ("1", "5", "10")} for side in ("i2t", "t2i")}}]
+        epochs.append({**epochs[0], "step": 20, "i2t": {int(k[1:]): value for k, value in last.items()}})
+        figure = viewer.make_subplots(rows=2, cols=2)
+        viewer._recall(figure, epochs)
+        return [trace.text[-1] for trace in figure.data[:3]]
+
+    assert ends(k1=40.0, k5=70.0, k10=90.0) == ["R@1", "R@5", "R@10"]
+    assert ends(k1=80.0, k5=97.0, k10=99.0) == ["R@1", "", "R@5, R@10"]
+    assert ends(k1=95.0, k5=99.0, k10=100.0) == ["", "", "R@1, R@5, R@10"]
