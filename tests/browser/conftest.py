@@ -26,6 +26,9 @@ ARGUMENTS = [
     "--no-first-run",
 ]
 
+# What a page says of itself: a question that stands over it, the line at its foot, outputs that are no figures.
+STATE = ".jp-Dialog-content, #jp-bottom-panel, .jp-NotebookTrustedStatus, .jp-OutputArea-output:not(:has(svg))"
+
 
 @dataclass(frozen=True)
 class Lab:
@@ -51,6 +54,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     lab = Lab(folder, port, secrets.token_hex(16))
     environment = {name: value for name, value in lab_environment().items() if name != "ITMLAB_STATIC"} | {
         "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "JUPYTER_DATA_DIR": str(home / "data"),  # signatures: beside another server's, outputs may lose their trust
         "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
         "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
         "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
@@ -85,6 +89,19 @@ def _wait_until_it_answers(server: subprocess.Popen, lab: Lab, log: Path) -> Non
                 break
             time.sleep(0.25)
     pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator:
+    """Add to a failure what the page says and what JupyterLab wrote last."""
+    report = yield
+    page, lab = (item.funcargs.get(name) for name in ("page", "lab"))
+    if report.when == "call" and report.failed and page is not None:
+        said = page.locator(STATE).all_inner_texts()
+        report.sections.append(("Page", "\n".join(filter(None, said))))
+        if lab is not None:
+            report.sections.append(("JupyterLab", (lab.folder.parent / "lab.log").read_text()[-4000:]))
+    return report
 
 
 @pytest.fixture

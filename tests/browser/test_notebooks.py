@@ -239,7 +239,7 @@ def test_on_a_slow_machine_it_follows_too_after_a_reload_and_run_again_it_stands
 
     page.keyboard.press("Control+s")
     saved, until = lab.folder / "02_scene_graph_masking.ipynb", time.monotonic() + PATIENCE / 1000
-    while "widget-view+json" not in saved.read_text():
+    while "widget-view+json" not in saved.read_text() or page.locator(".lm-TabBar-tab.jp-mod-dirty").count():
         assert time.monotonic() < until, "the notebook is not saved"
         time.sleep(0.2)
     throttle(page, 1)  # JupyterLab's own start is not what is tested
