@@ -1,5 +1,6 @@
 """JupyterLab on loopback and Debian's Chromium in front of it, both without a screen."""
 
+import json
 import secrets
 import shutil
 import socket
@@ -89,6 +90,20 @@ def _wait_until_it_answers(server: subprocess.Popen, lab: Lab, log: Path) -> Non
                 break
             time.sleep(0.25)
     pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
+
+
+@pytest.fixture(autouse=True)
+def kernels_end(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No kernel outlives its test: with torch in each, some of them fill a small machine's memory."""
+    yield
+    if "lab" in request.fixturenames:
+        lab = request.getfixturevalue("lab")
+        address, headers = f"http://127.0.0.1:{lab.port}/api/sessions", {"Authorization": f"token {lab.token}"}
+        with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=60) as answer:
+            sessions = json.load(answer)
+        for session in sessions:
+            gone = urllib.request.Request(f"{address}/{session['id']}", headers=headers, method="DELETE")
+            urllib.request.urlopen(gone, timeout=60).close()
 
 
 @pytest.hookimpl(wrapper=True)
