@@ -5,6 +5,7 @@
 for each claim. `python -m itmlab reproduce fne.table_3` prints the same, `--fresh` trains.
 """
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -114,22 +115,28 @@ def plan(
 ) -> str:
     """What training items anew would take, a line each and their sum: rows × seeds, steps, hours by where they run.
 
-    By `recipes.dry_run.estimate`, which leaves out samplers and evaluation; rows that several items share are trained
-    for each. `data` may be the name of a published set.
+    By `recipes.dry_run.estimate`, which leaves out samplers and evaluation. The sum has rows that items share once, as
+    `reproduce` trains them. `data` may be the name of a published set.
     """
     from ..recipes.dry_run import estimate, span
 
     lines: list[str] = []
     total: Counter[str] = Counter()
+    planned: set[tuple[str, Any]] = set()  # recipes and data of the items before
     for name, entry in entries(chosen).items():
         if entry.recipes is not None:
             given = entry.data(**options) if data is None else data
-            rows = [recipe.replace(**dict(changes or {})) for recipe in entry.recipes(size).values()]
-            each = [estimate(row, given, measured=True) for row in rows]
             hours: Counter[str] = Counter()
-            for one in each:
-                hours.update({where: seeds * took for where, took in one.hours.items()})
-            steps, total = seeds * sum(one.steps for one in each), total + hours
+            steps, keys = 0, set()
+            rows = [recipe.replace(**dict(changes or {})) for recipe in entry.recipes(size).values()]
+            for row in rows:
+                one = estimate(row, given, measured=True)
+                took = {where: seeds * each for where, each in one.hours.items()}
+                hours.update(took)
+                steps += seeds * one.steps
+                keys.add(key := (json.dumps(row.to_json(), sort_keys=True), getattr(given, "fingerprint", given)))
+                total.update({} if key in planned else took)
+            planned |= keys
             told = ", ".join(f"{span(3600 * took)} ({where})" for where, took in hours.items())
             lines.append(f"{name}: {len(rows)} × {seeds} runs, {steps:,} steps: {told}")
     if not lines:
