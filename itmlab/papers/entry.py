@@ -245,14 +245,16 @@ class Entry:
         run_root: str | Path,
         size: str = "tiny",
         seeds: int | Sequence[int] = 2,
+        chosen: Sequence[str] | None = None,
         changes: Mapping[str, Any] | None = None,
         jobs: int | None = None,
         progress: bool = True,
     ) -> dict[str, list[Any]]:
         """The table's rows, trained on `scenes` unless data are given: runs by label; what has run is not run again.
 
-        Folders go by the recipes' names: rows that items share are trained once in a `run_root`. `changes` are made in
-        every recipe: `{"data__steps": 20}` for a look. ItmlabError where no recipes are named.
+        Folders go by the recipes' names: rows that items share are trained once in a `run_root`. `chosen` are the
+        labels of some rows (default: all); `changes` are made in every recipe: `{"data__steps": 20}` for a look.
+        ItmlabError where no recipes are named, or none by a label.
         """
         from ..runs import ensemble
         from ..training import trained
@@ -263,10 +265,13 @@ class Entry:
         count = Counter(recipe.name for recipe in rows.values())
         named = {label: one.name if count[one.name] == 1 else f"{one.name}, {label}" for label, one in rows.items()}
         asked = {"seeds": seeds, "run_root": run_root, "jobs": jobs, "progress": progress}
-        found = trained({named[label]: one for label, one in rows.items()}, data or self.data(), **asked)
-        groups = {label: found[name] for label, name in named.items()}
+        wanted = list(rows) if chosen is None else list(chosen)
+        for label in wanted or [""]:
+            one_of(label, rows, "row")
+        found = trained({named[label]: rows[label] for label in wanted}, data or self.data(), **asked)
+        groups = {label: found[named[label]] for label in wanted}
         if len(next(iter(groups.values()))) > 1:
-            for label, of in self.averaged.items():
+            for label, of in self.averaged.items() if chosen is None else ():
                 pairs = zip(groups[of], [*groups[of][1:], groups[of][0]], strict=True)
                 groups[label] = [ensemble(pair) for pair in pairs]
         return groups
@@ -359,8 +364,8 @@ def seeing(name: str, size: str, **tiny: Any) -> Recipe:
     return recipe.replace(**seen, data__validation=0, **tiny)
 
 
-def one_of(name: str, known: Mapping[str, Any]) -> Any:
+def one_of(name: str, known: Mapping[str, Any], kind: str = "item") -> Any:
     """What goes by a name; an unknown one is an ItmlabError with the nearest."""
     if name not in known:
-        raise ItmlabError(f"no item {name!r}", remedy=did_you_mean(name, known))
+        raise ItmlabError(f"no {kind} {name!r}", remedy=did_you_mean(name, known))
     return known[name]

@@ -194,6 +194,11 @@ def test_a_run_is_trained_judged_and_kept_by_one_call(tmp_path, results, monkeyp
     refused("only a fresh tiny run on scenes, unchanged, is kept", papers.reproduce, "fne.figure_5", keep=True)
     two = replace(plain, averaged={"two seeds": "1/4 of K"}).run(**asked | {"seeds": 2}, run_root=tmp_path / "runs")
     single, both = two.runs["1/4 of K"], two.runs["two seeds"]
+    kept = {"run_root": tmp_path / "runs", **asked}
+    (alone,) = plain.runs(chosen=["1/4 of K"], **kept)["1/4 of K"]
+    assert alone.directory == single[0].directory, "some rows alone are the runs of all rows"
+    refused("no row '3/4 of K'.*did you mean 4/4 of K", plain.runs, chosen=["3/4 of K"], **kept)
+    refused("no row ''", plain.runs, chosen=[], **kept)
     assert [pair.runs for pair in both] == [single, single[::-1]] and two.labels == [*rows, "two seeds"]
     other = small_world(copies=4)
     other.splits["test"] = torch.arange(12)
