@@ -95,10 +95,7 @@ def what_was_reached(run: Any) -> str:
     """Recall on the validation split with the weights that are kept, or how far training has come."""
     if not run.history:
         return "no line of history yet"
-    kept: dict[str, Any] | None = None
-    for record in (record for record in run.epochs if "rsum" in record):  # as `training.loop` keeps them
-        young = record["epoch"] <= run.recipe.data.warm_up_epochs + 1
-        kept = record if kept is None or young or record["rsum"] > kept["rsum"] else kept
+    kept = run.kept_epoch
     if kept is None:  # nothing is held out, or it was stopped within the first epoch
         last = run.history[-1]
         return f"step {last['step']}, loss {last['loss']:.3f}"

@@ -28,6 +28,15 @@ from .search import Hits, Index, PairSearch
 MANY_PAIRS = 100_000  # half a minute of a small cross-encoder
 
 
+def keeps(rsum: float | None, best: float | None, epoch: int, warm_up_epochs: int) -> bool:
+    """Whether training keeps the weights after an epoch (from 1) in place of those whose validation RSum is `best`.
+
+    Better ones, or any where nothing is validated, or up to the first epoch after the warm-up: what the warm-up reached
+    is not the recipe's doing.
+    """
+    return rsum is None or best is None or epoch <= warm_up_epochs + 1 or rsum > best
+
+
 class Run:
     """A run directory opened for reading; a directory without recipe.json is an ItmlabError. Nothing in it is run."""
 
@@ -63,6 +72,15 @@ class Run:
     def epochs(self) -> list[dict[str, Any]]:
         """The records of epochs: mean loss, and recall on the validation split as `evaluate` gives it."""
         return [record for record in self.history if record.get("kind") == "epoch"]
+
+    @property
+    def kept_epoch(self) -> dict[str, Any] | None:
+        """The record of the epoch whose weights are kept; None before there is one, or where nothing is validated."""
+        kept: dict[str, Any] | None = None
+        for record in (record for record in self.epochs if "rsum" in record):
+            if keeps(record["rsum"], kept and kept["rsum"], record["epoch"], self.recipe.data.warm_up_epochs):
+                kept = record
+        return kept
 
     @property
     def finished(self) -> bool:

@@ -33,7 +33,7 @@ from ..recipes.recipe import Recipe
 from ..recipes.settings import OptimiserSettings
 from ..runs.checkpoint import ANEW, Checkpoints, JsonLines
 from ..runs.directory import TIMINGS_FILE, begin, described, held, refuse_another
-from ..runs.run import Run, tracked
+from ..runs.run import Run, keeps, tracked
 from ..runs.scores import CUTOFFS, evaluate
 from ..storage import usable
 from .progress import Interrupted, Interruption, Progress
@@ -246,8 +246,7 @@ class Loop:
             }
         )
         self.shown.epoch(epoch + 1, self.epochs, loss, (scores["i2t"][1] + scores["t2i"][1]) / 2 if scores else None)
-        young = epoch <= settings.warm_up_epochs  # what the warm-up reached is not this recipe's doing
-        better = young or not scores or position.best is None or scores["rsum"] > position.best
+        better = keeps(scores.get("rsum"), position.best, epoch + 1, settings.warm_up_epochs)
         if better and (looked_at or not self.validation):
             position.best = scores.get("rsum")
             if self.first:

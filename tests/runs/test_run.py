@@ -12,7 +12,7 @@ from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError, MissingPart
 from itmlab.runs import checkpoint
 from itmlab.runs.directory import held
-from itmlab.runs.run import Run, ensemble, flat, pretrained, tracked
+from itmlab.runs.run import Run, ensemble, flat, keeps, pretrained, tracked
 from itmlab.runs.scores import similarity
 from itmlab.scenes import load
 from itmlab.studies.maps import word_maps
@@ -217,6 +217,21 @@ def test_a_run_says_what_it_is(finished):
     assert repr(Run(finished.directory)) == f"Run(fne, tiny, {finished.directory})"
     assert json.loads((finished.directory / "data.json").read_text())["images"] == 48
     assert itmlab.Run is Run and itmlab.pretrained is pretrained
+
+
+def test_the_epoch_that_is_kept_is_the_one_whose_recall_the_weights_have(finished, data):
+    assert finished.evaluate(data, split="val", ks=(1, 5))["rsum"] == pytest.approx(finished.kept_epoch["rsum"])
+    by_epoch = [
+        (1, 50.0),
+        (2, 40.0),
+        (3, 45.0),
+        (4, 45.0),
+    ]  # the first is the warm-up
+    kept = None
+    for epoch, rsum in by_epoch:
+        kept = (epoch, rsum) if keeps(rsum, kept and kept[1], epoch, warm_up_epochs=1) else kept
+    assert kept == (3, 45.0)
+    assert keeps(None, None, 4, 0), "the last where nothing is validated"
 
 
 def test_a_run_opened_by_a_relative_path_is_found_after_chdir(finished, data, tmp_path, monkeypatch):
