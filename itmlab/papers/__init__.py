@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..storage import write_json
-from .entry import PAPERS, Claim, Entry, Table, one_of
+from .entry import PAPERS, Claim, Entry, Table, folders, one_of
 from .measured import RESULTS, saved
 
 if TYPE_CHECKING:
@@ -122,19 +122,20 @@ def plan(
 
     lines: list[str] = []
     total: Counter[str] = Counter()
-    planned: set[tuple[str, Any]] = set()  # recipes and data of the items before
+    planned: set[tuple[str, str, Any]] = set()  # folders, recipes and data of the items before
     for name, entry in entries(chosen).items():
         if entry.recipes is not None:
             given = entry.data(**options) if data is None else data
             hours: Counter[str] = Counter()
             steps, keys = 0, set()
-            rows = [recipe.replace(**dict(changes or {})) for recipe in entry.recipes(size).values()]
-            for row in rows:
+            rows = {label: recipe.replace(**dict(changes or {})) for label, recipe in entry.recipes(size).items()}
+            for folder, row in zip(folders(rows).values(), rows.values(), strict=True):
                 one = estimate(row, given, measured=True)
                 took = {where: seeds * each for where, each in one.hours.items()}
                 hours.update(took)
                 steps += seeds * one.steps
-                keys.add(key := (json.dumps(row.to_json(), sort_keys=True), getattr(given, "fingerprint", given)))
+                plain = json.dumps(row.to_json(), sort_keys=True)
+                keys.add(key := (folder, plain, getattr(given, "fingerprint", given)))
                 total.update({} if key in planned else took)
             planned |= keys
             told = ", ".join(f"{span(3600 * took)} ({where})" for where, took in hours.items())

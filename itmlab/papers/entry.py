@@ -262,8 +262,7 @@ class Entry:
         if self.recipes is None:
             raise ItmlabError(f"{self.item} has no recipes to run", remedy=self.without or "see its figure")
         rows = {label: recipe.replace(**dict(changes or {})) for label, recipe in self.recipes(size).items()}
-        count = Counter(recipe.name for recipe in rows.values())
-        named = {label: one.name if count[one.name] == 1 else f"{one.name}, {label}" for label, one in rows.items()}
+        named = folders(rows)
         asked = {"seeds": seeds, "run_root": run_root, "jobs": jobs, "progress": progress}
         wanted = list(rows) if chosen is None else list(chosen)
         for label in wanted or [""]:
@@ -362,6 +361,12 @@ def seeing(name: str, size: str, **tiny: Any) -> Recipe:
         return recipe
     seen = {"data__edition": "rich", "data__regions": "detector", "model__region_dimension": 192}
     return recipe.replace(**seen, data__validation=0, **tiny)
+
+
+def folders(rows: Mapping[str, Recipe]) -> dict[str, str]:
+    """What a table's runs are trained under, by its labels: the recipe's name, with the label where rows share one."""
+    count = Counter(recipe.name for recipe in rows.values())
+    return {label: one.name if count[one.name] == 1 else f"{one.name}, {label}" for label, one in rows.items()}
 
 
 def one_of(name: str, known: Mapping[str, Any], kind: str = "item") -> Any:

@@ -221,14 +221,8 @@ def test_a_run_says_what_it_is(finished):
 
 def test_the_epoch_that_is_kept_is_the_one_whose_recall_the_weights_have(finished, data):
     assert finished.evaluate(data, split="val", ks=(1, 5))["rsum"] == pytest.approx(finished.kept_epoch["rsum"])
-    by_epoch = [
-        (1, 50.0),
-        (2, 40.0),
-        (3, 45.0),
-        (4, 45.0),
-    ]  # the first is the warm-up
     kept = None
-    for epoch, rsum in by_epoch:
+    for epoch, rsum in enumerate((50.0, 40.0, 45.0, 45.0), start=1):  # the first is the warm-up
         kept = (epoch, rsum) if keeps(rsum, kept and kept[1], epoch, warm_up_epochs=1) else kept
     assert kept == (3, 45.0)
     assert keeps(None, None, 4, 0), "the last where nothing is validated"
