@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int, Int8
+from jaxtyping import Bool, Float, Int, Int8, Real
 from numpy import ndarray
 from torch import Tensor
 
@@ -294,18 +294,19 @@ def posterior_quality(study: Study, *, prior: float = 1e-4, bins: int = 15) -> d
 
 
 class GainByDensity(NamedTuple):
-    """A map of gains: `density` of false negatives in percent of pairs and `length` of the memory, both ascending.
+    """A map of gains: `density` of false negatives in percent of pairs by a second setting, both ascending.
 
-    `gain` has, in points, the mean over seeds and its interval's ends; NaN where nothing was compared.
+    That is the memory's length, say, or the learning rate. `gain` has, in points, the mean over seeds and its
+    interval's ends; NaN where nothing was compared.
     """
 
     density: Float[ndarray, "density"]
-    length: Int[ndarray, "length"]
-    gain: Float[ndarray, "density length 3"]
+    setting: Real[ndarray, "setting"]
+    gain: Float[ndarray, "density setting 3"]
 
 
 def gain_by_density(
-    comparisons: "Mapping[tuple[float, int], Comparison]",
+    comparisons: "Mapping[tuple[float, float], Comparison]",
     recipe: str,
     *,
     baseline: str | None = None,
@@ -313,11 +314,11 @@ def gain_by_density(
 ) -> GainByDensity:
     """What `recipe` has more than `baseline` (that of the comparisons) in a measure, with its paired interval.
 
-    `comparisons[density, length]` were trained on data of that share of true though unannotated pairs in percent
-    (`100 * data.world.unannotated().share`) with memories of that length; not every pair of both need be there. A
+    `comparisons[density, setting]` were trained on data of that share of true though unannotated pairs in percent
+    (`100 * data.world.unannotated().share`) with memories of that length, say; not every pair of both need be there. A
     recipe or measure that was not compared is an ItmlabError.
     """
-    for (density, length), comparison in comparisons.items():
+    for (density, setting), comparison in comparisons.items():
         for name, there in (
             (recipe, comparison.labels),
             (baseline or recipe, comparison.labels),
@@ -326,11 +327,11 @@ def gain_by_density(
             if name not in there:
                 raise ItmlabError(
                     f"no {name!r} compared",
-                    where=f"{density:g} %, memory of {length}",
+                    where=f"density {density:g} %, setting {setting:g}",
                     remedy=did_you_mean(name, there),
                 )
-    densities, lengths = (sorted({key[axis] for key in comparisons}) for axis in (0, 1))
-    gain = np.full((len(densities), len(lengths), 3), np.nan)
-    for (density, length), comparison in comparisons.items():
-        gain[densities.index(density), lengths.index(length)] = comparison.difference(recipe, baseline)[measure]
-    return GainByDensity(np.array(densities), np.array(lengths), gain)
+    densities, settings = (sorted({key[axis] for key in comparisons}) for axis in (0, 1))
+    gain = np.full((len(densities), len(settings), 3), np.nan)
+    for (density, setting), comparison in comparisons.items():
+        gain[densities.index(density), settings.index(setting)] = comparison.difference(recipe, baseline)[measure]
+    return GainByDensity(np.array(densities), np.array(settings), gain)

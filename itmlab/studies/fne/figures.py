@@ -350,8 +350,10 @@ def draw_by_truth(comparison: "Comparison", *, title: str, subtitle: str = "") -
     return interval_rows(rows, axes=axes, title=title, subtitle=subtitle, panels=list(TRUTH_PANELS.values()))
 
 
-def draw_gain_by_density(maps: "Mapping[str, GainByDensity]", *, title: str, subtitle: str = "") -> go.Figure:
-    """Where a method helps: a panel a measure, a cell a density of false negatives and a length of the memory.
+def draw_gain_by_density(
+    maps: "Mapping[str, GainByDensity]", *, title: str, subtitle: str = "", setting: str = "memory, pairs"
+) -> go.Figure:
+    """Where a method helps: a panel a measure, a cell a density of false negatives and another `setting`, named so.
 
     A cell has the gain in points and its interval, bold where that is on one side of zero. Blue is gain, vermilion
     loss, on a scale of each panel's own; what was not compared is left white.
@@ -360,7 +362,7 @@ def draw_gain_by_density(maps: "Mapping[str, GainByDensity]", *, title: str, sub
     narrow = sum(len(found.density) for found in maps.values()) > 9  # cells side by side: the ends under each other
     figure = make_subplots(1, len(maps), subplot_titles=names, shared_yaxes=True, horizontal_spacing=0.03)
     for column, found in enumerate(maps.values(), start=1):
-        value, lower, upper = np.moveaxis(found.gain, -1, 0).transpose(0, 2, 1)  # a row a length
+        value, lower, upper = np.moveaxis(found.gain, -1, 0).transpose(0, 2, 1)  # a row a setting
         most = float(np.nanmax(np.abs(value), initial=0)) or 1.0
         decided, written = (lower > 0) | (upper < 0), np.full(value.shape, "", dtype=object)
         for cell in np.argwhere(~np.isnan(value)):
@@ -370,23 +372,23 @@ def draw_gain_by_density(maps: "Mapping[str, GainByDensity]", *, title: str, sub
             written[*cell] = f'{middle}<br><span style="font-size:10px">{ends}</span>'
         figure.add_heatmap(
             x=[f"{density:.2g}" for density in found.density],
-            y=[f"{length:,}" for length in found.length],
+            y=[f"{each:,g}" for each in found.setting],
             z=value,
             **{"zmin": -most, "zmax": most, "showscale": False, "xgap": 2, "ygap": 2},
             colorscale=[[0, theme.VERMILION], [0.5, theme.PAPER], [1, theme.SKY]],
             **{"text": written, "texttemplate": "%{text}", "textfont": {"size": 13, "color": theme.INK}},
-            hovertemplate="%{x} % of pairs, memory %{y}: %{z:+.2f}<extra></extra>",
+            hovertemplate=f"%{{x}} % of pairs, {label(setting)} %{{y}}: %{{z:+.2f}}<extra></extra>",
             row=1,
             col=column,
         )
     figure.update_xaxes(title="% of pairs true, unannotated", type="category")
     figure.update_yaxes(type="category", showgrid=False)
-    figure.update_yaxes(title="memory, pairs", col=1)
+    figure.update_yaxes(title=label(setting), col=1)
     figure = styled(
         figure,
         title,
         subtitle,
-        height=190 + (70 if narrow else 56) * max(len(found.length) for found in maps.values()),
+        height=190 + (70 if narrow else 56) * max(len(found.setting) for found in maps.values()),
         legend=False,
     )
     return figure.update_layout(margin_t=figure.layout.margin.t + 26)

@@ -189,14 +189,14 @@ def compared(gain: float, seeds: int = 3, images: int = 40) -> Comparison:
     return Comparison(list(found), "hardest", list(range(seeds)), found, np.full(images, 5), {})
 
 
-def test_the_map_has_each_comparisons_paired_difference_at_its_density_and_length() -> None:
+def test_the_map_has_each_comparisons_paired_difference_at_its_density_and_setting() -> None:
     gains = {(0.6, 256): 0.02, (2.5, 256): -0.03, (0.6, 8192): 0.1, (0.17, 2048): 0.0}
     comparisons = {where: compared(gain) for where, gain in gains.items()}
     for measure, sum_of in (("RSum", 6), ("t2i R@1", 1)):
-        density, length, gain = gain_by_density(comparisons, "fne", measure=measure)
-        assert density.tolist() == [0.17, 0.6, 2.5] and length.tolist() == [256, 2048, 8192]
+        density, setting, gain = gain_by_density(comparisons, "fne", measure=measure)
+        assert density.tolist() == [0.17, 0.6, 2.5] and setting.tolist() == [256, 2048, 8192]
         for row, percent in enumerate(density):
-            for column, pairs in enumerate(length):
+            for column, pairs in enumerate(setting):
                 if (where := (percent, pairs)) in gains:
                     # the same in every draw: the interval has no width
                     assert gain[row, column] == pytest.approx([100 * sum_of * gains[where]] * 3)
@@ -209,7 +209,7 @@ def test_the_map_has_each_comparisons_paired_difference_at_its_density_and_lengt
 
 def test_a_map_of_what_was_not_compared_is_refused() -> None:
     comparisons = {(0.6, 256): compared(0.02)}
-    refused("0.6 %, memory of 256: no 'fen' compared", gain_by_density, comparisons, "fen")
+    refused("density 0.6 %, setting 256: no 'fen' compared", gain_by_density, comparisons, "fen")
     refused("no 'triplet' compared", gain_by_density, comparisons, "fne", baseline="triplet")
     refused("no 't2i mAP@R' compared", gain_by_density, comparisons, "fne", measure="t2i mAP@R")
 

@@ -184,5 +184,10 @@ def test_a_cell_of_the_map_has_gain_and_interval_and_is_bold_where_that_leaves_o
     assert plain[0] == ["<b>+4.0</b><br>+1.0 … +7.0", "<b>−8.0</b><br>−9.0 … −7.0"]
     assert plain[1] == ["", ""] and plain[2] == ["", "−2.5<br>−6.0 … +1.0"]
     assert words(figure)[:2] == ["RSum", "&lt;mAP&gt;"] and (other.zmin, other.xaxis) == (-8, "x2")
+    assert figure.layout.yaxis.title.text == "memory, pairs" and "memory, pairs %{y}" in one.hovertemplate
+    rates = found._replace(setting=np.array([1e-4, 3e-4, 1e-3]))
+    by_rate = draw_gain_by_density({"RSum": rates}, title="t", setting="learning rate")
+    assert list(by_rate.data[0].y) == ["0.0001", "0.0003", "0.001"]
+    assert by_rate.layout.yaxis.title.text == "learning rate"
     five = draw_gain_by_density({name: found for name in "abcde"}, title="t")
     assert "+1.0<br>+7.0" in five.data[0].text[0][0], "narrow cells have the ends under each other"
