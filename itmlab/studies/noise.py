@@ -11,11 +11,11 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from ..data.captionset import CaptionSet
+from ..data.loading import made_by, origin_of
 from ..errors import ItmlabError
 from ..recipes.recipe import Recipe
 from ..runs.comparison import Comparison
-from ..training.comparison import compare_runs, directory_name
-from ..training.loop import train
+from ..training.comparison import compare_runs, trained
 from .kit.theme import colour, label, styled, whiskers
 
 COLUMNS = {"RSum": "RSum", "i2t mAP@R": "mAP@R, image → text, %", "t2i mAP@R": "mAP@R, text → image, %"}
@@ -39,21 +39,26 @@ def compare_noise(
     seeds: Sequence[int] = (0, 1, 2),
     run_root: str | Path,
     truth: bool = False,
+    jobs: int | None = None,
     progress: bool = True,
 ) -> Comparison:
     """Train every recipe at every share of moved training captions and compare them on the clean split "test".
 
     Labels are those of `at_share`. Each seed moves captions of its own (`CaptionSet.with_noise(share, seed)`), so that
-    an interval holds that chance too; all recipes of a seed see the same. Runs that lie in `run_root` stay as they are.
+    an interval holds that chance too; all recipes of a seed see the same, `jobs` of them trained at a time. Runs that
+    lie in `run_root` stay as they are.
     """
+    origin = origin_of(data)
+    told = origin is not None and origin["split"] is None and not origin["noise"]
     runs: dict[str, list] = {at_share(name, share): [] for share in shares for name in recipes}
     for seed in seeds:
         for share in shares:
             noisy = data.with_noise(share, seed)
-            for name, recipe in recipes.items():
-                home = Path(run_root) / directory_name(name, recipe, noisy) / f"seed-{seed}"
-                done = train(recipe.replace(seed=seed), noisy, home, progress=progress)
-                runs[at_share(name, share)].append(done)
+            if told and share:  # so that other processes can load it, too
+                made_by(noisy, {**origin, "noise": share, "noise_seed": seed})
+            asked = {"seeds": [seed], "run_root": run_root, "jobs": jobs, "progress": progress}
+            for name, group in trained(recipes, noisy, **asked).items():
+                runs[at_share(name, share)] += group
     return compare_runs(runs, data, truth=truth, progress=progress)
 
 
