@@ -136,6 +136,7 @@ SINCE = {
     "tiny recipes from encoders that see, runs that say how their scenes were drawn": (10, 25),
     "the epoch that is kept, asked of a run; a control in a table of SAM": (10, 16),
     "a map of gains over any second setting; noise trained side by side": (7, 0),
+    "a claim about sentences with its control": (6, 0),
 }
 CORE_FILES_SINCE = (
     *("data/sources.py", "metrics/yardstick_scores.py", "metrics/yardsticks.py", "models/costs.py"),
