@@ -245,6 +245,7 @@ def reproduce(
     size: Annotated[str, typer.Option(help="tiny; base or large are the papers'.")] = "tiny",
     seeds: Annotated[int, typer.Option(help="How many runs of each row.")] = 2,
     change: Annotated[Words, typer.Option("--set", help="In every recipe, FIELD=VALUE (data.steps=20).")] = None,
+    folds: Annotated[int, typer.Option(help="5 for COCO 1K: consecutive blocks, each ranked by itself.")] = 1,
     run_root: Annotated[Path, typer.Option(help="Where runs and results go.")] = Path("runs/papers"),
     out: Annotated[File, typer.Option(help="A folder for the figures.")] = None,
     data: DataName = "scenes",
@@ -265,4 +266,4 @@ def reproduce(
     asked = {"data": given, "size": size, "seeds": seeds, "changes": changes_of(change), **options}
     if dry_run:
         return print(plan(item, **asked))
-    reproduced(item, fresh=fresh, keep=keep, run_root=run_root, out=out, **asked)
+    reproduced(item, fresh=fresh, keep=keep, folds=folds, run_root=run_root, out=out, **asked)

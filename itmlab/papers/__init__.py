@@ -156,18 +156,20 @@ def reproduce(
     run_root: str | Path = "runs/papers",
     out: str | Path | None = None,
     changes: Mapping[str, Any] | None = None,
+    folds: int = 1,
     jobs: int | None = None,
     **options: Any,
 ) -> dict[str, dict[str, Any] | None]:
     """Print items ours beside theirs with their verdicts: from what is committed, or `fresh` from a run of now.
 
     A fresh run's result is a JSON file in `run_root`, or with `keep` (tiny, on scenes, unchanged) where the ledger
-    reads it. Figures go to the folder `out`. `options` are those of `scenes`. Gives each item's fresh result.
+    reads it. `folds` blocks of the test pictures are ranked by themselves (COCO 1K: 5). Figures go to the folder
+    `out`. `options` are those of `scenes`. Gives each item's fresh result.
     """
     from ..errors import ItmlabError
     from ..studies.kit.saving import write_figure
 
-    if keep and (not fresh or data is not None or size != "tiny" or changes or options):
+    if keep and (not fresh or data is not None or size != "tiny" or changes or folds > 1 or options):
         raise ItmlabError("only a fresh tiny run on scenes, unchanged, is kept", where="--keep", remedy="leave it out")
     found: dict[str, dict[str, Any] | None] = {}
     compared: list[tuple[Any, Comparison]] = []  # items of the same rows, as two tables of a paper, are compared once
@@ -179,10 +181,11 @@ def reproduce(
             rows = entry.recipes(size), given.fingerprint, entry.tested, entry.relevance, entry.truth, entry.averaged
             comparison = next((one for same, one in compared if same == rows), None)
             other = entry.test_data() if entry.tested and data is None else None
-            comparison = comparison or entry.run(given, tested=other, **asked)
+            comparison = comparison or entry.run(given, tested=other, folds=folds, **asked)
             compared.append((rows, comparison))
             comparison = replace(comparison, baseline=entry.baseline or comparison.labels[0])
             found[name] = entry.kept(comparison, data=given.fingerprint, size=size)
+            found[name]["provenance"] |= {"folds": folds} if folds > 1 else {}
             write_json((RESULTS if keep else Path(run_root)) / f"{name}.json", found[name])
             saved.cache_clear()
         print(report(entry, found[name]), end="\n\n", flush=True)

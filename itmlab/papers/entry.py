@@ -276,11 +276,12 @@ class Entry:
         return groups
 
     def run(
-        self, data: "CaptionSet | None" = None, *, tested: "CaptionSet | None" = None, **asked: Any
+        self, data: "CaptionSet | None" = None, *, tested: "CaptionSet | None" = None, folds: int = 1, **asked: Any
     ) -> "Comparison":
         """Train the table's rows (`runs`, of whose arguments `asked` are) and compare them.
 
-        They are asked about the test split of `tested`, where that is given, else of the data.
+        They are asked about the test split of `tested`, where that is given, else of the data, in `folds` galleries
+        (COCO 1K: 5).
         """
         from ..training import compare_runs
 
@@ -288,7 +289,7 @@ class Entry:
             tested = tested or self.test_data()
         data = self.data() if data is None and self.recipes is not None else data
         groups = self.runs(data, **asked)
-        measured = {"baseline": self.baseline, "relevance": self.relevance, "truth": self.truth}
+        measured = {"baseline": self.baseline, "relevance": self.relevance, "truth": self.truth, "folds": folds}
         return compare_runs(groups, tested or data, **measured, progress=asked.get("progress", True))
 
     def data(self, **options: Any) -> "CaptionSet":

@@ -325,7 +325,7 @@ table_4 = Entry(
             "TAGS-DC tells captions from TAGS's hardest sentences better than TAGS trained as long, the control",
             here=noted("tags_dc_by_rate", "gains", "tags_dc − tags, as long", "rate 0.0003", "5 highest"),
             unit="Accuracy",
-            by="200 steps on from the shipped tags, 5 seeds; sentences of the tags run of the same seed, on new pictures",
+            by="200 steps on from the shipped tags, 5 seeds; sentences of that seed's tags run, on new pictures",
         ),
         Claim(
             "UNITER takes most of TAGS's hardest sentences for better than their caption (below 50 %)",

@@ -25,7 +25,7 @@ from ..data.loading import made_by, origin_of
 from ..errors import ItmlabError
 from ..fields import did_you_mean
 from ..metrics.eccv import ORACLES, PLACES, first_of_each, oracle_scores, true_at_r
-from ..metrics.ranking import expected_recalls_of_each, ranks
+from ..metrics.ranking import blocks, expected_recalls_of_each, ranks
 from ..metrics.semantic import SemanticRanking
 from ..recipes.recipe import Recipe
 from ..runs.comparison import KINDS, RECALLS, SEMANTICS, TRUTHS, Comparison, one_of, queries_of
@@ -53,6 +53,7 @@ def compare(
     relevance: Kind | None = None,
     truth: bool = False,
     metrics: Metrics | None = None,
+    folds: int = 1,
     jobs: int | None = None,
     progress: bool = True,
 ) -> Comparison:
@@ -65,14 +66,15 @@ def compare(
 
     `relevance` ("cider" or "spice") adds NCS to the measures, `truth` mAP@R, R-Precision and what else is measured
     against all that is true, `metrics` own ones by name: functions of a Run and the split that give a number a picture,
-    in the unit that is to be shown (percent for shares), NaN where a picture has none.
+    in the unit that is to be shown (percent for shares), NaN where a picture has none. With `folds` the split is cut
+    into so many consecutive blocks of pictures, each ranked by itself (COCO 1K: 5 of 1,000), and their pictures pooled.
     """
     labelled, chosen = _labelled(recipes), _chosen(seeds)
+    asked = {"split": split, "relevance": relevance, "truth": truth, "metrics": metrics, "folds": folds}
     baseline = one_of(labelled, baseline)
-    check_split(data.split(split), split, relevance, truth, metrics)
+    check_split(data.split(split), **asked)
     runs = trained(labelled, data, seeds=chosen, run_root=run_root, jobs=jobs, progress=progress)
-    asked = {"baseline": baseline, "split": split, "relevance": relevance, "truth": truth, "metrics": metrics}
-    return compare_runs(runs, data, **asked, progress=progress)
+    return compare_runs(runs, data, baseline=baseline, **asked, progress=progress)
 
 
 def trained(
@@ -180,6 +182,7 @@ def compare_runs(
     relevance: Kind | None = None,
     truth: bool = False,
     metrics: Metrics | None = None,
+    folds: int = 1,
     progress: bool = True,
 ) -> Comparison:
     """Compare runs that are trained, by label as many with the same seeds; all else as `compare`.
@@ -193,24 +196,25 @@ def compare_runs(
     if len({*map(tuple, seeds.values())}) != 1 or not seeds[baseline]:
         raise ItmlabError(f"runs are paired by their seeds, which are {seeds}", remedy="give each label the same seeds")
     held_out = data.split(split)
-    check_split(held_out, split, relevance, truth, metrics)
-    gains = None if relevance is None else relevance_matrix(held_out, relevance)
-    known = CaptionTruth(held_out).judge(progress=progress).matrix() if truth else None
+    check_split(held_out, split, relevance, truth, metrics, folds)
+    pools = blocks(held_out.image_of_caption, torch.arange(len(held_out.captions)), len(held_out), folds)
+    galleries = [held_out.select(range(len(held_out))[pool.images]) for pool in pools] if folds > 1 else [held_out]
+    gains, known = [None] * folds, [None] * folds
+    if relevance is not None:  # its weights of words are the whole split's, as in `evaluate`
+        whole = relevance_matrix(held_out, relevance)
+        gains = [whole[pool.captions, pool.images] for pool in pools] if folds > 1 else [whole]
+    if truth:
+        known = [CaptionTruth(gallery).judge(progress=progress).matrix() for gallery in galleries]
     captions = np.array([len(own) for own in held_out.captions_of_image])
     found: dict[str, ndarray] = {}
     for label, group in runs.items():
         of_seeds = []
         for run in group:
-            scores = run.similarity(held_out) if isinstance(run, Ensemble) else similarity(run.model, held_out)
-            # by measure what an image's queries reach together, and how many count
-            parts = [(RECALLS, recall_of_each(scores, held_out), queries_of(captions))]
-            if gains is not None:
-                parts.append((SEMANTICS, *semantics_of_each(scores, gains, held_out)))
-            if known is not None:
-                parts.append((TRUTHS, *truth_of_each(scores, known, held_out)))
-            measures, reached, queries = zip(*parts, strict=True)
-            of_seeds.append(np.concatenate(reached))
+            parts = [reached_of_each(run, *asked) for asked in zip(galleries, gains, known, strict=True)]
+            measures, reached, counted = zip(*parts, strict=True)
+            of_seeds.append(np.concatenate(reached, axis=1))
         found[label] = np.stack(of_seeds)
+    named, queries = measures[0], [np.concatenate(counted, axis=1)]
     for name, values in (metrics or {}).items():
         each = {
             label: np.stack([one_a_picture(name, values, run, held_out) for run in group])
@@ -221,11 +225,30 @@ def compare_runs(
             raise ItmlabError(f"no picture has a {name} in every run", where=held_out.name)
         for label, own in each.items():
             found[label] = np.concatenate([found[label], np.where(there, own, 0)[:, None] / 100], axis=1)
-        measures, queries = (*measures, [name]), (*queries, there[None].astype(float))
-    oracle = {} if known is None else oracle_recall_of_each(known, held_out)
-    named, counted = [name for part in measures for name in part], np.concatenate(queries)
+        named, queries = [*named, name], [*queries, there[None].astype(float)]
+    oracles = [oracle_recall_of_each(*each) for each in zip(known, galleries, strict=True)] if truth else []
+    oracle = {kind: np.concatenate([one[kind] for one in oracles], axis=1) for kind in (ORACLES if oracles else ())}
     groups = {label: list(group) for label, group in runs.items()}
-    return Comparison(list(runs), baseline, seeds[baseline], found, captions, groups, named, counted, oracle)
+    every = np.concatenate(queries)
+    return Comparison(list(runs), baseline, seeds[baseline], found, captions, groups, named, every, oracle)
+
+
+def reached_of_each(
+    run: Run | Ensemble,
+    gallery: CaptionSet,
+    gains: Float[Tensor, "caption image"] | None,
+    known: Int8[Tensor, "image caption"] | None,
+) -> tuple[list[str], Float[ndarray, "measure image"], Float[ndarray, "measure image"]]:
+    """The measures' names, what an image's queries reach together in each among these pictures, and how many count."""
+    scores = run.similarity(gallery) if isinstance(run, Ensemble) else similarity(run.model, gallery)
+    own = np.array([len(captions) for captions in gallery.captions_of_image])
+    parts = [(RECALLS, recall_of_each(scores, gallery), queries_of(own))]
+    if gains is not None:
+        parts.append((SEMANTICS, *semantics_of_each(scores, gains, gallery)))
+    if known is not None:
+        parts.append((TRUTHS, *truth_of_each(scores, known, gallery)))
+    measures, reached, queries = zip(*parts, strict=True)
+    return [name for part in measures for name in part], np.concatenate(reached), np.concatenate(queries)
 
 
 def one_a_picture(name: str, metric: Metric, run: Run, data: CaptionSet) -> Float[ndarray, "image"]:
@@ -238,14 +261,21 @@ def one_a_picture(name: str, metric: Metric, run: Run, data: CaptionSet) -> Floa
 
 
 def check_split(
-    held_out: CaptionSet, split: str, relevance: Kind | None, truth: bool, metrics: Metrics | None = None
+    held_out: CaptionSet,
+    split: str,
+    relevance: Kind | None,
+    truth: bool,
+    metrics: Metrics | None = None,
+    folds: int = 1,
 ) -> None:
     """An ItmlabError, before the first step, where a split is too small, or an own metric has the name of another.
 
     How small is METHODS 2.3.
     """
     remedy = f"compare on a split of {max(CUTOFFS) + (relevance is not None)} images or more"
-    check_pools(held_out, CUTOFFS, relevance=relevance, truth=truth, where=f"split {split!r}", remedy=remedy)
+    check_pools(
+        held_out, CUTOFFS, folds=folds, relevance=relevance, truth=truth, where=f"split {split!r}", remedy=remedy
+    )
     if taken := sorted({*(metrics or {})} & {*RECALLS, *SEMANTICS, *TRUTHS, *KINDS.values()}):
         raise ItmlabError(f"there is a measure {taken[0]!r} already", remedy="give the own metric another name")
 

@@ -115,6 +115,34 @@ def by_truth(trained, tmp_path_factory):
     return compare_runs(trained[-1].runs, scenes, truth=True, progress=False), scenes
 
 
+def test_folds_are_galleries_of_their_own_whose_pictures_are_pooled(trained, tmp_path):
+    """COCO 1K: block after block as if it were alone; what is meant over five tables is here over all pictures."""
+    scenes = load(images=60, cache=tmp_path)
+    scenes.splits = {"test": torch.arange(0, 60, 2)}
+    runs, brightness = trained[-1].runs, {"brightness": lambda run, pictures: np.arange(30.0)}
+    folded = compare_runs(runs, scenes, truth=True, relevance="cider", metrics=brightness, folds=2, progress=False)
+    held_out, whole = scenes.split("test"), compare_runs(runs, scenes, truth=True, metrics=brightness, progress=False)
+    blocks = [held_out.select(range(15)), held_out.select(range(15, 30))]
+    for part in blocks:
+        part.splits = {"test": torch.arange(15)}
+    alone = [compare_runs(runs, part, truth=True, progress=False) for part in blocks]
+    for label in runs:
+        for measure in (*RECALLS, *TRUTHS):
+            joined = [one.found[label][:, one.measures.index(measure)] for one in alone]
+            assert (folded.found[label][:, folded.measures.index(measure)] == np.concatenate(joined, axis=1)).all()
+    for kind, values in folded.oracle.items():
+        assert (values == np.concatenate([one.oracle[kind] for one in alone], axis=1)).all()
+    assert folded.captions.tolist() == whole.captions.tolist() and len(folded.captions) == 30
+    for row, same in zip(folded.by_seed(), whole.by_seed(), strict=True):
+        assert row["brightness"] == same["brightness"] == pytest.approx(14.5) and row["RSum"] > same["RSum"]
+    (run, *_), *_ = runs.values()
+    asked = run.evaluate(scenes, relevance="cider", folds=2)
+    ours = folded.by_seed()[0]
+    assert ours["RSum"] == pytest.approx(asked["rsum"])  # every picture has five captions
+    assert ours["i2t N@5"] == pytest.approx(asked["semantic"]["NCS"]["i2t"][5])
+    refused("30 images cannot be cut into folds=4", compare_runs, runs, scenes, folds=4, progress=False)
+
+
 def test_with_truth_its_measures_are_those_that_the_runs_are_evaluated_to(by_truth):
     comparison, scenes = by_truth
     names = {"mAP@R": "map_at_r", "R-Precision": "rprecision"}
