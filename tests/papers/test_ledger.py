@@ -205,6 +205,12 @@ def test_a_run_is_trained_judged_and_kept_by_one_call(tmp_path, results, monkeyp
     elsewhere = plain.run(**asked, run_root=tmp_path / "runs", tested=other)
     assert [run.directory for run in elsewhere.runs["1/4 of K"]] == [single[0].directory], "trained on the first data"
     assert elsewhere.by_seed() == compare_runs(elsewhere.runs, other, progress=False).by_seed()
+    small.splits["test"] = torch.cat([other.splits["test"], torch.arange(12, 20)])  # two galleries of ten
+    (folded,) = papers.reproduce("fne.figure_5", fresh=True, folds=2, run_root=tmp_path / "folds", **asked).values()
+    assert folded["provenance"]["folds"] == 2 and "folds" not in found["provenance"]
+    again = plain.run(**asked, folds=2, run_root=tmp_path / "folds")
+    assert folded["table"][0]["RSum"] == pytest.approx(again.by_seed()[0]["RSum"], abs=1e-3)
+    assert again.by_seed() == compare_runs(again.runs, small, folds=2, progress=False).by_seed()
 
 
 def test_rows_that_begin_with_what_ships_are_asked_about_pictures_that_it_has_not_seen() -> None:
