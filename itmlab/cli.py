@@ -23,6 +23,7 @@ from .options import (
     DataOptions,
     DataRoot,
     File,
+    Folds,
     RecipeCommand,
     RunName,
     SkipFaults,
@@ -43,7 +44,7 @@ from .workbench import Force, Words
 def evaluate(
     run: RunName,
     split: SplitName = "test",
-    folds: Annotated[int, typer.Option(help="5 for COCO 1K: consecutive blocks, averaged.")] = 1,
+    folds: Folds = 1,
     k: Annotated[list[int], typer.Option("-k", help="-k 1 -k 5 for recall at 1 and 5.")] = (1, 5, 10),
     relevance: Annotated[str | None, typer.Option(help="cider or spice: also semantic recall (SR) and NCS.")] = None,
     truth: Annotated[bool, typer.Option("--truth", help="Also mAP@R against all that is true, and oracles.")] = False,

@@ -23,6 +23,7 @@ DataName = Annotated[
 DataRoot = Annotated[File, typer.Option("--root", help="Where the data set lies on the disk.")]
 DataOptions = Annotated[Words, typer.Option("--option", help="An option of the data set, NAME=VALUE; repeatable.")]
 SkipFaults = Annotated[bool, typer.Option("--skip-faults", help="Leave faulty rows out, counted and listed.")]
+Folds = Annotated[int, typer.Option(help="5 for COCO 1K: consecutive blocks, each ranked by itself.")]
 SplitName = Annotated[str, typer.Option(help="train, val, test, or all.")]
 Photos = Annotated[bool, typer.Option(help="A folder of photographs: the recipe's form for them (extra: photos).")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run directory, or a pretrained name such as fne.")]

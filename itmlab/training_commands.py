@@ -17,6 +17,7 @@ from .options import (
     DataOptions,
     DataRoot,
     File,
+    Folds,
     Photos,
     SkipFaults,
     changes_of,
@@ -111,6 +112,7 @@ PROPORTIONS = "proportions=[0.5, 0.1, 0.4]"  # for a folder whose test split is 
 def compare(
     recipe: Annotated[list[str], typer.Option(help="A recipe's name; repeatable. Six that suit unless named.")] = (),
     seeds: Annotated[int, typer.Option(help="So many runs of each.")] = 3,
+    folds: Folds = 1,
     out: Annotated[Path, typer.Option(help="For the runs; one that is there is not trained again.")] = Path("runs"),
     data: DataName = "scenes",
     root: DataRoot = None,
@@ -135,11 +137,11 @@ def compare(
         named = [name for name in named if name not in blind]
     compared = [recipes.get(name).replace(**changes) for name in named]
     try:
-        print(compare_recipes(compared, captions, seeds=seeds, run_root=out))
+        print(compare_recipes(compared, captions, seeds=seeds, folds=folds, run_root=out))
     except ItmlabError as error:
         if data != "folder" or not (error.where or "").startswith("split "):
             raise
-        cure = f"of 25 images or more --option '{PROPORTIONS}' makes one, unless a column split says where they are"
+        cure = f"of {25 * folds} images or more --option '{PROPORTIONS}' makes one, unless a column split says where"
         raise ItmlabError(error.what, where=error.where, remedy=f"{error.remedy}: {cure}") from None
 
 
@@ -245,7 +247,7 @@ def reproduce(
     size: Annotated[str, typer.Option(help="tiny; base or large are the papers'.")] = "tiny",
     seeds: Annotated[int, typer.Option(help="How many runs of each row.")] = 2,
     change: Annotated[Words, typer.Option("--set", help="In every recipe, FIELD=VALUE (data.steps=20).")] = None,
-    folds: Annotated[int, typer.Option(help="5 for COCO 1K: consecutive blocks, each ranked by itself.")] = 1,
+    folds: Folds = 1,
     run_root: Annotated[Path, typer.Option(help="Where runs and results go.")] = Path("runs/papers"),
     out: Annotated[File, typer.Option(help="A folder for the figures.")] = None,
     data: DataName = "scenes",

@@ -515,6 +515,8 @@ def test_one_command_compares_methods_on_a_folder_with_intervals(photographs, tm
     trained = [Recipe.load(path) for path in (tmp_path / "runs").rglob("recipe.json")]
     assert [recipe.optimiser.learning_rate for recipe in trained] == [0.002, 0.002]
     assert "info_nce+photos, fne+photos" in table.stdout and "95 % interval" in table.stdout and "…" in table.stdout
+    folded = command("compare", "--recipe", "info_nce", "--recipe", "fne", "--seeds", 1, *changed, *data, "--folds", 2)
+    assert "k=10 of 6 candidates — compare on a split of 20 images" in str(folded.exception)
 
 
 def test_without_the_extra_a_line_says_what_it_would_bring(photographs, folder, monkeypatch, capsys) -> None:

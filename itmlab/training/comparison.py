@@ -272,7 +272,7 @@ def check_split(
 
     How small is METHODS 2.3.
     """
-    remedy = f"compare on a split of {max(CUTOFFS) + (relevance is not None)} images or more"
+    remedy = f"compare on a split of {folds * (max(CUTOFFS) + (relevance is not None))} images or more"
     check_pools(
         held_out, CUTOFFS, folds=folds, relevance=relevance, truth=truth, where=f"split {split!r}", remedy=remedy
     )
