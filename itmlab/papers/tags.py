@@ -197,7 +197,7 @@ table_2 = Entry(
             ("TAGS-DC(B)", "TAGS, as long", "Flickr30K: RSum"),
         ),
     ),
-    figures=("recall_by_stage",),
+    figures=("recall_by_stage", "tags_more_pictures"),
     recipes=_stages,
     truth=True,
     options={"images": 2_400},
