@@ -10,8 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from itmlab.workbench import chrome_path
+
+settings.register_profile("untimed", deadline=None)  # no test is timed: these machines are shared
+settings.load_profile("untimed")
 
 SLOW_FOLDERS = {"benchmarks", "browser", "hostile", "notebooks", "real"}
 REPOSITORY = Path(__file__).resolve().parents[1]
