@@ -33,9 +33,16 @@ def _at(panel: int, relevant: int) -> Measured:
     return share("semantic_recall", count)
 
 
+SGR_RATE = 4e-3  # chosen on validation: the one of three at which no seed falls when the hinge takes over (METHODS 2.7)
+NO_HINGE = "{}, InfoNCE as long".format  # the control that the paper has not: InfoNCE to the end
+
+
 def _reduced_rows(size: str) -> dict[str, Recipe]:
-    sgr = seeing("sgr", size, data__epochs=20, data__warm_up_epochs=0)
-    return {"F-10%: SGR": sgr, "F-10%: SGR+SAM": sgr.replace(adaptive_margin=_sam())}
+    sgr = seeing("sgr", size, data__epochs=80, data__warm_up_epochs=0, optimiser__learning_rate=SGR_RATE)
+    rows = {"F-10%: SGR": sgr, "F-10%: SGR+SAM": sgr.replace(adaptive_margin=_sam())}
+    if size == "tiny":
+        rows[NO_HINGE("F-10%: SGR")] = sgr.replace(data__warm_up_epochs=80)
+    return rows
 
 
 def _sam(**settings: Any) -> AdaptiveMarginSettings:
@@ -43,14 +50,14 @@ def _sam(**settings: Any) -> AdaptiveMarginSettings:
 
 
 def _full_rows(size: str) -> dict[str, Recipe]:
-    """Two encoders with and without SAM, and a control: no hinge, InfoNCE to the end (METHODS 2.7)."""
+    """Two encoders with and without SAM, and without a hinge (METHODS 2.7)."""
     rows = {}
-    for name, epochs in (("vsrn", 4), ("sgr", 8)):
-        recipe = seeing(name, size, data__epochs=epochs, data__warm_up_epochs=epochs // 2)
+    for name, epochs, first, more in (("vsrn", 4, 2, {}), ("sgr", 12, 8, {"optimiser__learning_rate": SGR_RATE})):
+        recipe = seeing(name, size, data__epochs=epochs, data__warm_up_epochs=first, **more)
         label = f"Flickr30K: {name.upper()}"
         rows |= {label: recipe, f"{label}+SAM": recipe.replace(adaptive_margin=_sam())}
         if size == "tiny":
-            rows[f"{label}, InfoNCE as long"] = recipe.replace(data__warm_up_epochs=epochs)
+            rows[NO_HINGE(label)] = recipe.replace(data__warm_up_epochs=epochs)
     return rows
 
 
@@ -221,6 +228,10 @@ table_2 = Entry(
         ),
         Claim("With a tenth of the data SAM adds to SGR's recall", ("F-10%: SGR+SAM", "F-10%: SGR", "RSum")),
         Claim(
+            "With a tenth of the data SAM does more for SGR's recall than InfoNCE as long, the control",
+            ("F-10%: SGR+SAM", NO_HINGE("F-10%: SGR"), "RSum"),
+        ),
+        Claim(
             "With three hundredths of COCO SAM adds to recall",
             ("C-3%: CVSE+SAM", "C-3%: CVSE", "RSum"),
             without=f"{CVSE}; with SGR {REDUCED} --data coco --option train_share=0.03",
@@ -272,7 +283,7 @@ table_3 = Entry(
         *(
             Claim(
                 f"With all data SAM does more for {encoder}'s recall than InfoNCE as long, the control",
-                (f"Flickr30K: {encoder}+SAM", f"Flickr30K: {encoder}, InfoNCE as long", "RSum"),
+                (f"Flickr30K: {encoder}+SAM", NO_HINGE(f"Flickr30K: {encoder}"), "RSum"),
             )
             for encoder in ("VSRN", "SGR")
         ),
