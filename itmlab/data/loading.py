@@ -149,6 +149,21 @@ def origin_of(data: "CaptionSet") -> dict[str, Any] | None:
     return given if given is not None and state == _state(data) else None
 
 
+STEPS = {"train_share": 1.0, "noise": 0.0, "split": None}  # what `load` does last, in order, and what leaves it undone
+
+
+def changed_from(data: "CaptionSet", part: "CaptionSet", **step: Any) -> "CaptionSet":
+    """`part` of `data`, of which it is kept that `load` makes it with this step: train_share=, or noise=, and its seed.
+
+    It is not kept where `data` went through this step or a later one of `load`, which would then not make it.
+    """
+    given, names = origin_of(data), list(STEPS)
+    later = names[names.index(next(iter(step))) :]
+    if given is not None and all(given[name] == STEPS[name] for name in later):
+        made_by(part, {**given, **step})
+    return part
+
+
 def _state(data: "CaptionSet") -> Any:
     parts = (data.images, data.captions, data.image_of_caption, data.world, data.regions)
     return [id(part) for part in parts], {name: indices.tolist() for name, indices in data.splits.items()}

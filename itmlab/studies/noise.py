@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from ..data.captionset import CaptionSet
-from ..data.loading import made_by, origin_of
+from ..data.loading import changed_from
 from ..errors import ItmlabError
 from ..recipes.recipe import Recipe
 from ..runs.comparison import Comparison
@@ -48,14 +48,12 @@ def compare_noise(
     an interval holds that chance too; all recipes of a seed see the same, `jobs` of them trained at a time. Runs that
     lie in `run_root` stay as they are.
     """
-    origin = origin_of(data)
-    told = origin is not None and origin["split"] is None and not origin["noise"]
     runs: dict[str, list] = {at_share(name, share): [] for share in shares for name in recipes}
     for seed in seeds:
         for share in shares:
             noisy = data.with_noise(share, seed)
-            if told and share:  # so that other processes can load it, too
-                made_by(noisy, {**origin, "noise": share, "noise_seed": seed})
+            if share:
+                changed_from(data, noisy, noise=share, noise_seed=seed)  # so that other processes can load it, too
             asked = {"seeds": [seed], "run_root": run_root, "jobs": jobs, "progress": progress}
             for name, group in trained(recipes, noisy, **asked).items():
                 runs[at_share(name, share)] += group

@@ -21,7 +21,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from ..data.captionset import CaptionSet
-from ..data.loading import made_by, origin_of
+from ..data.loading import changed_from
 from ..errors import ItmlabError
 from ..fields import did_you_mean
 from ..metrics.eccv import ORACLES, PLACES, first_of_each, oracle_scores, true_at_r
@@ -377,12 +377,10 @@ def compare_data_fractions(
     for label in {*baselines, *baselines.values()}:
         if label not in recipes:
             raise ItmlabError(f"no recipe {label!r} to compare", remedy=did_you_mean(label, recipes))
-    origin = origin_of(data)
     parts = {share: data.reduced(share) for share in epochs}
-    if origin and origin["train_share"] == 1 and not origin["noise"] and origin["split"] is None:
-        for share, part in parts.items():
-            if share != 1 or part.fingerprint == data.fingerprint:  # captions may have come in another order
-                made_by(part, {**origin, "train_share": share})
+    for share, part in parts.items():
+        if share != 1 or part.fingerprint == data.fingerprint:  # captions may have come in another order
+            changed_from(data, part, train_share=share, share_seed=0)
     for part in parts.values():
         check_split(part.split(split), split, relevance, truth)
     rows: list[dict[str, Any]] = []

@@ -11,7 +11,7 @@ import pytest
 
 from itmlab import recipes
 from itmlab.data import load
-from itmlab.data.loading import origin_of
+from itmlab.data.loading import changed_from, origin_of
 from itmlab.runs.run import Run
 from itmlab.training.comparison import compare
 from itmlab.training.parallel import why_here
@@ -72,6 +72,15 @@ def test_a_data_set_knows_how_it_was_loaded_until_it_is_changed(scenes, cache):
     other = load("scenes", images=40, size=32, cache=cache)
     other.splits = {"train": other.splits["train"][:8]}
     assert origin_of(other) is None and origin_of(scenes.with_noise(0.5)) is None
+
+
+def test_what_is_left_of_loaded_data_or_moved_in_them_is_loaded_the_same_by_another_process(scenes):
+    half = changed_from(scenes, scenes.reduced(0.5, 3), train_share=0.5, share_seed=3)
+    moved = changed_from(half, half.with_noise(0.5, 2), noise=0.5, noise_seed=2)
+    for part in (half, moved, changed_from(scenes, scenes.with_noise(0.5), noise=0.5, noise_seed=0)):
+        assert load(**origin_of(part)).fingerprint == part.fingerprint
+    less = changed_from(moved, moved.reduced(0.5), train_share=0.5, share_seed=0)
+    assert origin_of(less) is None  # `load` moves captions of what is left, not the other way round
 
 
 def test_what_a_worker_is_refused_is_said_and_the_other_runs_are_kept(scenes, tmp_path):
