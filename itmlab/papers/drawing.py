@@ -110,27 +110,27 @@ def draw_items(items: Sequence[Mapping[str, Any]], *, title: str, subtitle: str 
         figure.add_scatter(
             **{"x": [at for at, _, _ in squares], "y": [place for _, place, _ in squares], "mode": "markers"},
             **{"name": f"{said} ({len(squares)})", "hovertext": text, "hovertemplate": "%{hovertext}<extra></extra>"},
-            marker={"symbol": "square", "size": 17, "color": shade, "line": {"color": PAPER, "width": 1}},
+            marker={"symbol": "square", "size": 16, "color": shade, "line": {"color": PAPER, "width": 1}},
         )
     shown = [place for place, item in enumerate(items) if not item["claims"]]
     marker = {"symbol": "circle-open", "size": 9, "color": MUTED}
     point = {"x": [0] * len(shown), "y": shown, "mode": "markers", "name": "shown, no claim", "marker": marker}
     figure.add_scatter(**point, hovertext=[label(items[place]["title"]) for place in shown], hoverinfo="text")
-    names = [f"<b>{label(item['item'])}</b>  {label(item['title'], width=62, lines=1)}" for item in items]
+    names = [f"<b>{label(item['item'])}</b>  {label(item['title'], width=54, lines=1)}" for item in items]
     figure.update_yaxes(
         tickvals=list(range(len(items))), ticktext=names, range=[len(items) - 0.4, -0.6], showgrid=False
     )
     most = max((len(item["claims"]) for item in items), default=1)
     counted = [verdicts_in_words(item["claims"]) for item in items]
-    text = {"mode": "text", "text": counted, "textposition": "middle right", "textfont": {"size": 13, "color": MUTED}}
+    text = {"mode": "text", "text": counted, "textposition": "middle right", "textfont": {"size": 12, "color": MUTED}}
     figure.add_scatter(
         x=[most - 0.1] * len(items), y=list(range(len(items))), **text, hoverinfo="skip", showlegend=False
     )
-    figure.update_xaxes(visible=False, range=[-0.7, most + 8])
+    figure.update_xaxes(visible=False, range=[-0.7, most + 13])  # room for four verdicts in words
     styled(figure, title, subtitle, height=174 + 23 * len(items))
     figure.update_yaxes(automargin=False, tickfont_size=12)
     return figure.update_layout(
-        width=WIDTH, margin_l=452, margin_r=0, margin_t=figure.layout.margin.t + 54, **TO_THE_LEFT
+        width=WIDTH, margin_l=420, margin_r=0, margin_t=figure.layout.margin.t + 54, **TO_THE_LEFT
     )
 
 
