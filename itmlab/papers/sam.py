@@ -33,7 +33,7 @@ def _at(panel: int, relevant: int) -> Measured:
     return share("semantic_recall", count)
 
 
-SGR_RATE = 4e-3  # chosen on validation: the one of three at which no seed falls when the hinge takes over (METHODS 2.7)
+SGR_RATE = 4e-3  # of three on validation that whose worst seed is best: none falls when the hinge begins (METHODS 2.7)
 NO_HINGE = "{}, InfoNCE as long".format  # the control that the paper has not: InfoNCE to the end
 
 
