@@ -13,6 +13,7 @@ from itmlab import recipes
 from itmlab.data import load
 from itmlab.data.loading import changed_from, origin_of
 from itmlab.runs.run import Run
+from itmlab.training import comparison
 from itmlab.training.comparison import compare
 from itmlab.training.parallel import why_here
 from tests.recipes.ideas import FifthHardest
@@ -81,6 +82,20 @@ def test_what_is_left_of_loaded_data_or_moved_in_them_is_loaded_the_same_by_anot
         assert load(**origin_of(part)).fingerprint == part.fingerprint
     less = changed_from(moved, moved.reduced(0.5), train_share=0.5, share_seed=0)
     assert origin_of(less) is None  # `load` moves captions of what is left, not the other way round
+
+
+def test_a_share_is_loaded_as_it_was_drawn_whatever_seed_the_data_were_loaded_with(cache, tmp_path, monkeypatch):
+    other, parts = load("scenes", images=40, size=32, cache=cache, share_seed=3), []  # of all data it says nothing
+
+    def seen(pair, part, **more):
+        parts.append(part)
+        raise StopIteration
+
+    monkeypatch.setattr(comparison, "compare", seen)
+    with pytest.raises(StopIteration):
+        given = {"hardest": micro("hardest"), "sam": micro("sam")}, {"sam": "hardest"}, other, {0.5: 1}
+        comparison.compare_data_fractions(*given, run_root=tmp_path, split="train")
+    assert load(**origin_of(parts[0])).fingerprint == parts[0].fingerprint
 
 
 def test_what_a_worker_is_refused_is_said_and_the_other_runs_are_kept(scenes, tmp_path):
