@@ -139,6 +139,7 @@ SINCE = {
     "a claim about sentences with its control": (6, 0),
     "folds in a comparison, as COCO 1K has them": (39, 30),
     "a schedule of SGR that validation chose, its control; one rule for what loaded data become": (25, 13),
+    "on a GPU no memory filled for nothing; memory told of a run's last steps": (3, 3),
 }
 CORE_FILES_SINCE = (
     *("data/sources.py", "metrics/yardstick_scores.py", "metrics/yardsticks.py", "models/costs.py"),

@@ -159,7 +159,7 @@ def estimate(
     for gpu in (*gpus, *([Gpu(THIS_MACHINE, math.inf, own, own)] if own else [])):
         seconds[gpu.name] = seconds_of(step, gpu) / processes
         hours[gpu.name] = (steps * seconds[gpu.name] + seconds_of(validation, gpu) / processes) / 3600
-    kept = sum(times * cost.kept for times, cost in batch) / processes
+    kept = sum(times * cost.kept for times, cost in batch_work(recipe, costs, last=True)) / processes
     operations = (sum(times * cost.operations for times, cost in work) for work in (step, validation))
     seen = f", {sizes.regions} regions" if getattr(recipe.model, "visual", "") == "regions" else ""
     return Estimate(
@@ -213,11 +213,11 @@ def seconds_of(work: Work, gpu: Gpu) -> float:
     return sum(n * each.operations / (gpu.bfloat16 if each.low else gpu.float32) for n, each in work) / share / 1e12
 
 
-def batch_work(recipe: Recipe, costs: Mapping[str, Any]) -> Work:
-    """How often a batch of the recipe does what; a step is `accumulate` of these."""
+def batch_work(recipe: Recipe, costs: Mapping[str, Any], *, last: bool = False) -> Work:
+    """How often a batch of the recipe does what, over all of a run or the `last`; a step is `accumulate` of these."""
     number, together = recipe.data.batch_size, recipe.data.captions_per_image
     if recipe.tags is not None:
-        return _tags_work(recipe, costs, number)
+        return _tags_work(recipe, costs, number, 1.0 if last else 1 - recipe.tags.matching_begins)
     captions = number * (1 if together == "all" else together)
     extra = captions * (recipe.extra_negatives.number if recipe.extra_negatives else 0)
     work = [(number, costs["image"].learnt()), (captions + extra, costs["caption"].learnt())]
@@ -228,10 +228,10 @@ def batch_work(recipe: Recipe, costs: Mapping[str, Any]) -> Work:
     return work
 
 
-def _tags_work(recipe: Recipe, costs: Mapping[str, Any], number: int) -> Work:
+def _tags_work(recipe: Recipe, costs: Mapping[str, Any], number: int, matching: float) -> Work:
     """Algorithm 1 (Fan et al. 2022): mined and made without gradients, then all terms of the loss in one graph."""
     tags, wanted, pair, trunk, word = recipe.tags, recipe.tags.weights.wanted, *(costs[n] for n in UNITS)
-    late, work = number * (1 - tags.matching_begins), []
+    late, work = number * matching, []
     hidden = max(1, round(tags.probability * costs["pieces"]))
     if "masked_language" in wanted:
         masked = number * tags.trained_maskings

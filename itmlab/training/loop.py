@@ -435,13 +435,16 @@ def grouped(batches: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
 @contextmanager
 def repeatable(accelerator: Accelerator) -> Iterator[None]:
     """Inside, a GPU adds up in a fixed order where it can; the caller's random numbers and settings are left alone."""
-    gpu = accelerator.device.type == "cuda"
+    gpu, filling = accelerator.device.type == "cuda", torch.utils.deterministic
     before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    filled = filling.fill_uninitialized_memory
     with torch.random.fork_rng(devices=[accelerator.device] if gpu else []):
         if gpu:
             os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what cuBLAS asks for
             torch.use_deterministic_algorithms(True, warn_only=True)
+            filling.fill_uninitialized_memory = False  # half of all kernels, for what is written anyway
         try:
             yield
         finally:
             torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+            filling.fill_uninitialized_memory = filled

@@ -81,6 +81,13 @@ def test_a_step_of_tags_is_counted_as_algorithm_1_goes():
     assert kept >= (1 + 2 * 31) + 100 * 31
 
 
+def test_memory_is_that_of_the_last_steps():
+    """UNITER's pretraining matches from six tenths on: its time is that of both parts, its memory of the second."""
+    early, late = (recipes.get("uniter_pretraining", "base").replace(tags__matching_begins=at) for at in (0.6, 0.0))
+    sooner, later = estimate(late), estimate(early)
+    assert sooner.memory == later.memory and sooner.step_operations > later.step_operations
+
+
 def test_single_precision_takes_the_gpus_other_number():
     low, full = (estimate(recipes.get("fne", "base").replace(optimiser__precision=one)) for one in ("auto", "float32"))
     assert full.step_operations == low.step_operations

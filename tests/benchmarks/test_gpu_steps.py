@@ -1,0 +1,103 @@
+"""On a GPU: seconds a step and peak memory of recipes at base size, in the training loop, over what `estimate` says.
+
+No weights are fetched: models of the published sizes begin at random, with as many word pieces as BERT has. Pictures
+are of Flickr30K's size and regions of the published detector's, of random numbers. `ITMLAB_GPU_ROWS` chooses recipes.
+"""
+
+import os
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+import itmlab
+from itmlab import recipes
+from itmlab.data.captionset import CaptionSet
+from itmlab.data.regions import RegionFeatures
+from itmlab.models.costs import unit_costs, without_weights
+from itmlab.recipes.dry_run import UTILISATION, Gpu, batch_work, data_sizes, seconds_of
+from itmlab.runs.directory import kind_of
+from itmlab.text.tokens import train_wordpiece
+
+FIRST, STEPS = 10, 40  # steps before the clock, as memory is taken and pictures are awaited; and all
+PICTURES, SIZE, REGIONS = 600, (500, 375), 36
+H100 = Gpu("H100 80 GB", 80, 989.4, 66.9)  # NVIDIA's numbers, dense
+SMALLER = {"data__batch_size": 16, "data__accumulate": 1}  # where one such GPU does not hold the recipe's own batch
+ROWS = {
+    "fne": {},
+    "triplet": {},
+    "uniter_pretraining": {},
+    "uniter": {},
+    "tags": SMALLER,
+    "tags_dc": SMALLER,
+    "scan": {},
+    "sgraf": {},
+    "vsrn": {},
+    "vsepp": {},
+    "itcontrast": {},
+    "oscar_sgraf": {},
+}
+
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")]
+
+
+def drawn_data() -> CaptionSet:
+    """Captions of drawn scenes, with pictures and regions of random numbers in the published sizes."""
+    scenes, numbers = itmlab.load("scenes", images=PICTURES), np.random.default_rng(0)
+    noise = [Image.fromarray(numbers.integers(0, 256, (*SIZE[::-1], 3), dtype=np.uint8)) for _ in range(32)]
+    boxes = torch.rand(REGIONS, 7)
+    regions = [RegionFeatures(torch.rand(REGIONS, 2048), boxes, torch.ones(REGIONS), ("dog",) * REGIONS) for _ in noise]
+    return CaptionSet(
+        name="flickr30k",
+        images=[noise[index % 32] for index in range(PICTURES)],
+        image_ids=scenes.image_ids,
+        captions=scenes.captions,
+        caption_ids=scenes.caption_ids,
+        image_of_caption=scenes.image_of_caption,
+        splits={},
+        regions=[regions[index % 32] for index in range(PICTURES)],
+    )
+
+
+def start(config, captions, home: Path):
+    """The model at random, with all its word pieces, and the recipe's configuration as it then is."""
+    tokenizer = train_wordpiece(captions, 1000)
+    tokenizer.add_tokens([f"piece{number}" for number in range(config.vocabulary_size - len(tokenizer))])
+    model = kind_of(config, None).build(config, tokenizer)
+    model.save(home)
+    return model.config
+
+
+@pytest.mark.parametrize("name", os.environ.get("ITMLAB_GPU_ROWS", ",".join(ROWS)).split(","))
+def test_a_step_at_base_size_takes_what_is_told(name, tmp_path, capsys, data):
+    recipe = recipes.get(name, "base").replace(data__steps=STEPS, data__validation=0, **ROWS[name])
+    recipe = recipe.replace(data__warm_up_epochs=0)
+    config = start(without_weights(recipe.model), data.captions, tmp_path / "start")
+    recipe = replace(recipe, model=config, start=str(tmp_path / "start"))
+    torch.cuda.reset_peak_memory_stats()
+    clock = []  # of every tenth step
+    told = {"progress": False, "on_record": lambda line: clock.append(time.perf_counter())}
+    itmlab.train(recipe, data, tmp_path / "run", checkpoint_every=STEPS + 1, **told)
+    taken = (clock[STEPS // 10 - 1] - clock[FIRST // 10 - 1]) / (STEPS - FIRST)
+    peak, estimated = torch.cuda.max_memory_allocated() / 1e9, itmlab.estimate(recipe, data)
+    sizes, low = data_sizes(data), recipe.optimiser.precision != "float32"
+    costs = unit_costs(config, sizes.pieces, sizes.longest, sizes.regions, low)
+    work = [(times * recipe.data.accumulate, cost) for times, cost in batch_work(recipe, costs)]
+    seconds, memory = seconds_of(work, H100) / UTILISATION, estimated.total_memory / 1e9
+    shutil.rmtree(tmp_path)
+    with capsys.disabled():
+        print(
+            f"\n{name}, {estimated.batch} pairs a step: {1000 * taken:.0f} ms, {taken / seconds:.1f} times what is "
+            f"told; {peak:.2f} GB, {peak / memory:.2f} times",
+            flush=True,
+        )
+
+
+@pytest.fixture(scope="module")
+def data():
+    return drawn_data()
