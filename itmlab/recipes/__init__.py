@@ -88,7 +88,7 @@ TINY_WEIGHTS = LossWeights(1.0, 0.1, 0.5, 0.1, 0.1)
 # Learning rate, steps, pictures a batch and batches a step by size: of the pretraining, of a fine-tuning (NSG), of the
 # second stage (NSGDC). In the released scripts a step has 8 processes' 16 (first, base, Flickr30K) or 32 pictures.
 STAGES = {
-    "tiny": {"uniter_pretraining": (2e-3, 4000, 64, 1), "first": (3e-4, 200, 32, 1), "second": (3e-4, 200, 32, 1)},
+    "tiny": {"uniter_pretraining": (2e-3, 12000, 64, 1), "first": (3e-4, 200, 32, 1), "second": (3e-4, 200, 32, 1)},
     "base": {"uniter_pretraining": (5e-5, 200_000, 64, 2), "first": (5e-5, 5000, 32, 4), "second": (1e-5, 1500, 32, 8)},
     "large": {
         "uniter_pretraining": (5e-5, 200_000, 64, 2),
