@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -314,3 +315,15 @@ def test_a_gradient_is_counted_by_powers_of_two():
     layer.weight.grad = torch.tensor([[0.0, 2.0**-40, -0.75, 0.5, 1.0, 1e9]])
     counts = loop.exponents(layer)
     assert {n + loop.SMALLEST: count for n, count in enumerate(counts) if count} == {-32: 2, 0: 2, 1: 1, 3: 1}
+
+
+def test_on_a_gpu_new_memory_is_not_filled_and_the_settings_come_back(monkeypatch):
+    """Torch fills it under deterministic algorithms; a training that fails leaves the caller's settings, too."""
+    monkeypatch.setattr(torch.random, "fork_rng", lambda devices: nullcontext())  # which asks the device
+    accelerator = SimpleNamespace(device=torch.device("cuda"))
+    with pytest.raises(KeyError), loop.repeatable(accelerator):
+        assert torch.are_deterministic_algorithms_enabled()
+        assert not torch.utils.deterministic.fill_uninitialized_memory
+        raise KeyError
+    assert not torch.are_deterministic_algorithms_enabled()
+    assert torch.utils.deterministic.fill_uninitialized_memory
