@@ -120,7 +120,7 @@ def draw_gains(
             ]
             rows.append((name, dots))
     figure = interval_rows(rows, axes=axes, title=title, subtitle=subtitle, panels=list(panels.values()))
-    return figure.update_xaxes(zeroline=True, zerolinecolor=INK, zerolinewidth=1)
+    return figure.update_xaxes(zeroline=True, zerolinecolor=INK, zerolinewidth=1, tickangle=0, tickfont_size=11)
 
 
 def draw_comparison(comparison: "Comparison", *columns: str) -> go.Figure:
