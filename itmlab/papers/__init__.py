@@ -115,8 +115,8 @@ def plan(
 ) -> str:
     """What training items anew would take, a line each and their sum: rows × seeds, steps, hours by where they run.
 
-    By `recipes.dry_run.estimate`, which leaves out samplers and evaluation. The sum has rows that items share once, as
-    `reproduce` trains them. `data` may be the name of a published set.
+    By `recipes.dry_run.estimate`, without samplers and evaluation, and one run after another, where `reproduce` trains
+    one on each core. Rows that items share are in the sum once. `data` may be the name of a published set.
     """
     from ..recipes.dry_run import estimate, span
 
@@ -126,8 +126,7 @@ def plan(
     for name, entry in entries(chosen).items():
         if entry.recipes is not None:
             given = entry.data(**options) if data is None else data
-            hours: Counter[str] = Counter()
-            steps, keys = 0, set()
+            hours, steps, keys = Counter(), 0, set()
             rows = {label: recipe.replace(**dict(changes or {})) for label, recipe in entry.recipes(size).items()}
             for folder, row in zip(folders(rows).values(), rows.values(), strict=True):
                 one = estimate(row, given, measured=True)
@@ -142,7 +141,8 @@ def plan(
             lines.append(f"{name}: {len(rows)} × {seeds} runs, {steps:,} steps: {told}")
     if not lines:
         return f"{chosen}: nothing of it is trained, as it names no recipes"
-    return "\n".join([*lines, "in all " + ", ".join(f"{span(3600 * took)} ({where})" for where, took in total.items())])
+    told = ", ".join(f"{span(3600 * took)} ({where})" for where, took in total.items())
+    return "\n".join([*lines, f"in all {told}, one run after another"])
 
 
 def reproduce(
