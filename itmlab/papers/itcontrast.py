@@ -34,7 +34,7 @@ def rows(size: str) -> dict[str, Recipe]:
 
 
 def _fresh(name: str, size: str) -> Recipe:
-    epochs, warm_up, rate = (12, 8, 4e-3) if name.startswith("sgraf") else (4, 2, 2e-3)  # METHODS 4.4: sooner it lags
+    epochs, warm_up, rate = (12, 8, 4e-3) if name.startswith("sgraf") else (4, 2, 2e-3)  # METHODS 4.4 says why
     return seeing(name, size, data__epochs=epochs, data__warm_up_epochs=warm_up, optimiser__learning_rate=rate)
 
 

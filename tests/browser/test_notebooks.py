@@ -242,7 +242,7 @@ def test_on_a_slow_machine_it_follows_too_after_a_reload_and_run_again_it_stands
     while "widget-view+json" not in saved.read_text() or page.locator(".lm-TabBar-tab.jp-mod-dirty").count():
         assert time.monotonic() < until, "the notebook is not saved"
         time.sleep(0.2)
-    throttle(page, 1)  # JupyterLab's own start is not what is tested: widgets come back within 4 s or another way
+    throttle(page, 1)  # JupyterLab's own start is not what is tested: to restore, ipywidgets waits 4 s for the kernel
     page.goto(page.url.partition("?")[0])
     page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for(timeout=PATIENCE)
     assert drawn(page, 2) == [graph, hidden]
