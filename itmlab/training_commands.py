@@ -217,11 +217,9 @@ def learn_all_that_ships(out: Path) -> None:
     for name in SHIPPED:
         home = shipped / "pretrained" / name
         if not home.is_dir():
-            begun = (
-                ["pretrain", PARTS[name], runs / name] if name in PARTS else ["train", runs / name, "--recipe", name]
-            )
-            stage("itmlab", *begun)
-            build_once(home, lambda folder, run=runs / name: stage("itmlab", "export", run, folder))
+            run, part = runs / name, PARTS.get(name)
+            stage("itmlab", *(["pretrain", part, run] if part else ["train", run, "--recipe", name]))
+            build_once(home, lambda folder, run=run: stage("itmlab", "export", run, folder))
 
 
 def print_what_is_seen(run: Path, drawn: list[str]) -> None:

@@ -178,7 +178,8 @@ class Entry:
                 said = verdict(found, expected=claim.expected, mark=claim.mark, margin=claim.margin)
             command = self.command if runs else "" if found is None else self.shown_by
             found = found or Interval(math.nan, math.nan, math.nan)
-            reason = claim.without or self.without or "no run of it is committed"
+            few = "its rows want two seeds or more" if runs and (result or self.result()) else ""
+            reason = claim.without or few or (not runs and self.without) or "no run of it is committed"
             rows.append(
                 {
                     **{"paper": self.paper, "item": self.item, "place": self.place, "claim": claim.says},

@@ -192,7 +192,10 @@ def test_a_run_is_trained_judged_and_kept_by_one_call(tmp_path, results, monkeyp
     printed = capsys.readouterr().out
     assert "not seen: +0.00" in printed and "tiny, 1 seed" in printed
     refused("only a fresh tiny run on scenes, unchanged, is kept", papers.reproduce, "fne.figure_5", keep=True)
-    two = replace(plain, averaged={"two seeds": "1/4 of K"}).run(**asked | {"seeds": 2}, run_root=tmp_path / "runs")
+    claim = Claim("two find more than one", ("two seeds", "1/4 of K", "RSum"))
+    plainly = replace(plain, averaged={"two seeds": "1/4 of K"}, claims=(claim,), without="wants a GPU")
+    assert plainly.verdicts(found)[0]["why not"] == "its rows want two seeds or more"
+    two = plainly.run(**asked | {"seeds": 2}, run_root=tmp_path / "runs")
     single, both = two.runs["1/4 of K"], two.runs["two seeds"]
     kept = {"run_root": tmp_path / "runs", **asked}
     (alone,) = plain.runs(chosen=["1/4 of K"], **kept)["1/4 of K"]
