@@ -116,7 +116,7 @@ SINCE = {
     "the book, and pictures beside live figures": (462, 18),
     "long captions, no file of others lost": (145, 115),
     "a cross-encoder pretrained on regions, wrong pictures": (235, 75),
-    "methods on regions; all that ships, by one command": (76, 33),
+    "methods on regions; all that ships, by one command": (75, 33),
     "right and wrong pictures over seeds; own generators in files": (77, 41),
     "what ten thousand of each hostile corpus found": (49, 47),
     "comparing as a bench: jobs, Holm, power, grids, what can be mixed": (940, 895),

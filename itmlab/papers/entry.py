@@ -169,7 +169,7 @@ class Entry:
 
         "smallest" is the effect that four of five repetitions would have seen (`smallest_effect`).
         """
-        rows = []
+        rows, kept = [], result or self.result()
         labels = [*self.recipes("tiny"), *self.averaged] if self.recipes else ()
         for claim in self.claims:
             runs = claim.rows and not claim.without and {*claim.rows[:2]} <= {*labels}
@@ -178,7 +178,7 @@ class Entry:
                 said = verdict(found, expected=claim.expected, mark=claim.mark, margin=claim.margin)
             command = self.command if runs else "" if found is None else self.shown_by
             found = found or Interval(math.nan, math.nan, math.nan)
-            few = "its rows want two seeds or more" if runs and (result or self.result()) else ""
+            few = "its rows want two seeds or more" if runs and kept and len(kept["provenance"]["seeds"]) < 2 else ""
             reason = claim.without or few or (not runs and self.without) or "no run of it is committed"
             rows.append(
                 {
