@@ -174,7 +174,7 @@ GRAPHS = "itmlab_graphs"  # in each row of a file of scene graphs
 def parse(
     captions: Annotated[Words, typer.Argument(metavar="[CAPTION]...", help="Sentences.")] = None,
     file: Annotated[File, typer.Option(help="A text file, a caption a line (- is standard input).")] = None,
-    parser: Annotated[str, typer.Option(help="english, a spaCy pipeline, or factual[:NAME_OR_FOLDER].")] = "english",
+    parser: Annotated[str, typer.Option(help="english, or a spaCy pipeline by name or folder.")] = "english",
     out: Annotated[File, typer.Option(help="Write whole graphs, with token spans, as JSON lines.")] = None,
     force: Force = False,
 ) -> None:
@@ -273,7 +273,6 @@ OF_RECIPES = (train, compare, reproduce)
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}  # to JupyterLab
 app.command("tour")(workbench.run_tour)
 app.command(context_settings=PASSED_ON)(workbench.lab)
-app.command("data")(workbench.inspect_data)
 for command in (
     train,
     compare,

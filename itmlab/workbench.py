@@ -1,4 +1,4 @@
-"""Commands of the workbench itself: the tour of all notebooks, JupyterLab, figures' pages, data sets, the doctor."""
+"""Commands of the workbench itself: the tour of all notebooks, JupyterLab, figures' pages, the doctor."""
 
 import json
 import os
@@ -300,34 +300,6 @@ def figures() -> None:
 
 
 # What is installed here, which device is used, what is missing and the command that brings it.
-
-
-# The public data sets.
-
-
-def inspect_data(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="flickr30k, coco, f30k_precomp, …")] = None,
-    root: Annotated[Path | None, typer.Option(help="The folder that the files are in, or are to be put in.")] = None,
-    verify: Annotated[bool, typer.Option("--verify", help="Compare checksums, public and recorded ones.")] = False,
-    record: Annotated[bool, typer.Option("--record", help="Write checksums.sha256 of what is there into it.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, with every missing file.")] = False,
-) -> None:
-    """What to get of a public data set, where from and under which licence, and what a folder lacks of it.
-
-    Exit status 1 if the folder lacks something.
-    """
-    from .data import SOURCES, inspect_source, record_checksums
-
-    if name is None:
-        return print("\n".join(f"{name:<13} {source.title}" for name, source in SOURCES.items()))
-    if record and root is None:
-        raise ItmlabError("no folder was named", where="--record", remedy="give --root")
-    if record:
-        return print(record_checksums(name, root))
-    found = inspect_source(name, root, verify=verify)
-    print(json.dumps(found.to_json(), indent=2) if as_json else found)
-    if found.root is not None and not found.complete:
-        raise typer.Exit(1)
 
 
 def doctor() -> None:

@@ -142,7 +142,7 @@ SINCE = {
     "on a GPU no memory filled for nothing; memory told of a run's last steps": (3, 3),
 }
 CORE_FILES_SINCE = (
-    *("data/sources.py", "metrics/yardstick_scores.py", "metrics/yardsticks.py", "models/costs.py"),
+    *("metrics/yardstick_scores.py", "metrics/yardsticks.py", "models/costs.py"),
     *("models/photographs.py", "models/weights/word_vectors.py", "recipes/dry_run.py", "recipes/mixing.py"),
     *("recipes/photographs.py", "runs/comparison.py", "runs/mining.py", "synthesis/columns.py", "training/parallel.py"),
 )

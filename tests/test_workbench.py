@@ -222,24 +222,3 @@ def test_lab_is_told_the_whole_paths_of_the_folders_that_the_environment_names(t
     CliRunner().invoke(app, ["lab"])
     assert seen["env"]["ITMLAB_CACHE"] == str(tmp_path / "my cache")
     assert seen["env"]["JUPYTER_CONFIG_PATH"].startswith(str(tmp_path / "my cache" / "lab"))
-
-
-def test_data_says_what_to_get_and_what_a_folder_lacks(tmp_path) -> None:
-    listed = CliRunner().invoke(app, ["data"])
-    assert listed.exit_code == 0 and "sugarcrepe " in listed.output
-    told = CliRunner().invoke(app, ["data", "flickr30k"])
-    assert told.exit_code == 0 and "DenotationGraph" in told.output and "licence" in told.output
-    (tmp_path / "images").mkdir()
-    lacking = CliRunner().invoke(app, ["data", "flickr30k", "--root", str(tmp_path), "--json"])
-    found = json.loads(lacking.output)
-    assert lacking.exit_code == 1 and [item["state"] for item in found["items"]] == ["missing", "wrong"]
-
-
-def test_data_records_checksums_of_a_folder(tmp_path) -> None:
-    (tmp_path / "dev_caps.txt").write_text("a dog\n")
-    recorded = CliRunner().invoke(app, ["data", "f30k_precomp", "--root", str(tmp_path), "--record"])
-    assert recorded.exit_code == 0 and (tmp_path / "checksums.sha256").read_text().endswith("  dev_caps.txt\n")
-    (tmp_path / "dev_caps.txt").write_text("a cat\n")
-    compared = CliRunner().invoke(app, ["data", "f30k_precomp", "--root", str(tmp_path), "--verify"])
-    assert "dev_caps.txt is another than when its checksum was recorded" in compared.output
-    assert CliRunner().invoke(app, ["data", "coco", "--record"]).exception.remedy == "give --root"

@@ -1,9 +1,8 @@
-"""What is matched: image–caption sets, from files, from `datasets` and from packages that register theirs."""
+"""Image-caption sets, their readers, batches and pictures."""
 
 import lazy_loader as lazy
 
-_NAMES = {  # file -> what it is known for, imported when first asked for
+_NAMES = {  # file -> its public names, imported when they are first used
     "loading": "load names",
-    "sources": "SOURCES inspect_source record_checksums",
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

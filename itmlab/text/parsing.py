@@ -1,18 +1,16 @@
-"""Captions to scene graphs: by rules over a spaCy pipeline's parses, or by a sequence-to-sequence model.
+"""Parse captions into scene graphs with rules over the parses of a spaCy pipeline, and cache the graphs on disk.
 
-Read in this order: `parse`; the pipelines that it may use (the small English one ships with itmlab); the cache on disk.
+A small English pipeline ships with itmlab.
 """
 
 import hashlib
 import json
-import os
 import re
 import sqlite3
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from functools import cache as once
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,34 +24,27 @@ if TYPE_CHECKING:
 
 SHIPPED = "english"
 SHIPPED_DIRECTORY = Path(__file__).parent / "english" / "model"
-SEQUENCE_PARSER = "factual"
-MAXIMUM_CHARACTERS = 200_000  # of one caption: what passes it is a file given by mistake
-_UNPRINTED = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
-_CAPTIONS_PER_WRITE = 4096  # to the cache
-
-TABLE = "CREATE TABLE IF NOT EXISTS graphs (key BLOB PRIMARY KEY, graph TEXT) WITHOUT ROWID"
-LAYOUT = "2"  # of what is stored, a checksum and JSON: a higher number leaves what was stored before unread
-PATIENCE = 60.0  # seconds that one process waits for another to finish writing
-KEYS_PER_QUERY = 500
-# What says nothing of the file: others are busy with it, or nothing can be written there. All else is damage.
-NOT_OURS = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR}
-
-
-class DamagedRow(sqlite3.DatabaseError):
-    """A stored graph is not what was stored, which SQLite itself does not notice."""
-
-    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+MAXIMUM_CHARACTERS = 200_000  # a longer caption is a file that was passed by mistake
+CAPTIONS_PER_WRITE = 4096  # an interrupted parse loses at most this many graphs
+_BLANKS = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
 
 
 def parse(
     captions: Sequence[str], *, parser: str = SHIPPED, batch_size: int = 256, cache: bool = True, progress: bool = False
 ) -> list[SceneGraph]:
-    """The scene graph of each caption, in order; captions that are equal are parsed once.
+    """Return the scene graph of each caption, in order. Equal captions are parsed once.
 
-    `parser` is "english" (ships with itmlab), the name or folder of any spaCy pipeline with UD or ClearNLP labels, or
-    "factual" or "factual:NAME_OR_FOLDER" for a sequence-to-sequence model. Blanks, line breaks and control characters
-    count as one blank; a caption that names nothing has an empty graph. With `cache`, graphs are kept on disk by
-    content, parser version and version of the rules. A caption that is no string is an ItmlabError with its number.
+    Line breaks and control characters are read as blanks. A caption that names nothing has an empty graph.
+
+    Args:
+        captions: the captions.
+        parser: "english" (ships with itmlab), or the name or folder of a spaCy pipeline with UD or ClearNLP labels.
+        batch_size: captions that spaCy parses at a time.
+        cache: keep the graphs on disk, by caption and by version of the parser and its rules.
+        progress: show a progress bar.
+
+    Raises:
+        ItmlabError: a caption is not a string (with its number), or there is no such pipeline.
 
     >>> [graph] = parse(["a dog chasing a red ball"], cache=False)
     >>> sorted(graph.tuples())
@@ -62,79 +53,48 @@ def parse(
     from tqdm import tqdm
 
     texts = _checked(captions)
-    wanted = list(dict.fromkeys(texts))
-    graphs: dict[str, SceneGraph] = {}
-    store = GraphCache(_version(parser)) if cache and wanted else None
-    if store is not None:
-        graphs = {text: graph for text, graph in zip(wanted, store.get_many(wanted), strict=True) if graph is not None}
-    missing = [text for text in wanted if text not in graphs]
-    parsed = _parsed(missing, parser, batch_size)
-    bar = tqdm(parsed, total=len(missing), desc="parsing captions", disable=not progress)
-    fresh = zip(missing, bar, strict=True)
-    while some := dict(islice(fresh, _CAPTIONS_PER_WRITE)):
-        graphs |= some
-        if store is not None:
-            store.put_many(list(some), some.values())
+    unique = list(dict.fromkeys(texts))
+    store = GraphCache(f"{pipeline_version(parser)}:{rules_version()}") if cache and unique else None
+    graphs = store.read(unique) if store else {}
+    missing = [text for text in unique if text not in graphs]
+    with tqdm(total=len(missing), desc="parsing captions", disable=not progress) as bar:
+        for start in range(0, len(missing), CAPTIONS_PER_WRITE):
+            chunk = missing[start : start + CAPTIONS_PER_WRITE]
+            docs = load_pipeline(parser).pipe(chunk, batch_size=batch_size)
+            for text, doc in zip(chunk, docs, strict=True):
+                graphs[text] = scene_graph(doc)
+                bar.update()
+            if store:
+                store.write({text: graphs[text] for text in chunk})
     return [graphs[text] for text in texts]
 
 
 def _checked(captions: Sequence[str]) -> list[str]:
-    """The captions as they are parsed: lone surrogates replaced, runs of blanks and control characters one blank."""
+    """Return the captions as they are parsed, with lone surrogates replaced and control characters read as blanks."""
     if isinstance(captions, str | bytes):
         raise ItmlabError("captions is one string, not a list", remedy="write parse([caption])")
     texts = []
     for number, caption in enumerate(captions):
         if not isinstance(caption, str):
-            raise ItmlabError(
-                f"caption {number} is {type(caption).__name__}, not text", remedy="leave out rows without a caption"
-            )
+            kind = type(caption).__name__
+            raise ItmlabError(f"caption {number} is {kind}, not text", remedy="leave out rows without a caption")
         if len(caption) > MAXIMUM_CHARACTERS:
-            raise ItmlabError(
-                f"caption {number} has {len(caption):,} characters", remedy=f"give at most {MAXIMUM_CHARACTERS:,}"
-            )
-        texts.append(_UNPRINTED.sub(" ", caption.encode("utf-8", "replace").decode("utf-8")).strip())
+            message = f"caption {number} has {len(caption):,} characters"
+            raise ItmlabError(message, remedy=f"give at most {MAXIMUM_CHARACTERS:,}")
+        texts.append(_BLANKS.sub(" ", caption.encode("utf-8", "replace").decode("utf-8")).strip())
     return texts
-
-
-def _parsed(texts: list[str], parser: str, batch_size: int) -> Iterator[SceneGraph]:
-    if not texts:
-        return
-    name, _, source = parser.partition(":")
-    if name == SEQUENCE_PARSER:
-        from .factual import FactualParser
-
-        model = FactualParser(source) if source else FactualParser()
-        for start in range(0, len(texts), batch_size):
-            yield from model.parse(texts[start : start + batch_size])
-        return
-    for doc in load_pipeline(parser).pipe(texts, batch_size=batch_size):
-        yield scene_graph(doc)
-
-
-def _version(parser: str) -> str:
-    """What changes whenever the parser could give another graph."""
-    name, _, source = parser.partition(":")
-    if name != SEQUENCE_PARSER:
-        return f"{pipeline_version(parser)}:{rules_version()}"
-    from .factual import PUBLISHED
-
-    folder, files = Path(source).expanduser() if source else None, ""
-    if folder is not None and folder.is_dir():  # a model may be trained on in its folder
-        states = ((path.name, path.stat()) for path in sorted(folder.iterdir()) if path.is_file())
-        files = ",".join(f"{name} {state.st_size} {state.st_mtime_ns}" for name, state in states)
-    return f"{SEQUENCE_PARSER}:{source or PUBLISHED}:{files}:{rules_version()}"
 
 
 @once
 def rules_version() -> str:
-    """Twelve digits that change with any file of this package's text rules and tables, for caches of graphs."""
+    """Return twelve hex digits that change with any rule or table of this room, as a part of cache keys."""
     here = Path(__file__).parent
     paths = sorted([*here.glob("*.*"), *here.glob("rules/*.*")])
     return _digest(here, [path for path in paths if path.suffix in (".py", ".json")])
 
 
 def _digest(root: Path, paths: Iterable[Path]) -> str:
-    """Twelve digits over the names and contents of files."""
+    """Return twelve hex digits over the names and contents of files."""
     digest = hashlib.sha256()
     for path in paths:
         digest.update(str(path.relative_to(root)).encode())
@@ -143,10 +103,13 @@ def _digest(root: Path, paths: Iterable[Path]) -> str:
 
 
 def load_pipeline(name: str = SHIPPED) -> "Language":
-    """The pipeline `name`: "english" (shipped, UD labels), an installed spaCy package or a directory of one.
+    """Return a spaCy pipeline, loaded once per process. spaCy reads its weights as plain arrays and runs no code of it.
 
-    Loaded once a process. A name that is not there is one ItmlabError with the command that brings it; a pipeline
-    without tags, heads or lemmas is refused. spaCy reads weights as plain arrays; no code of a directory is run.
+    Args:
+        name: "english" (ships with itmlab, UD labels), an installed spaCy package, or a folder that spaCy wrote.
+
+    Raises:
+        ItmlabError: no such pipeline (with the command that installs it), or it lacks a tagger, parser or lemmatiser.
     """
     return _loaded(name)
 
@@ -158,17 +121,16 @@ def _loaded(name: str) -> "Language":
     directory = _directory(name)
     if directory is None and not spacy.util.is_package(name):
         if "/" in name or "\\" in name:
-            raise ItmlabError("no such pipeline", where=name, remedy='give a directory that spaCy wrote, or "english"')
+            raise ItmlabError("no such pipeline", where=name, remedy='give a folder that spaCy wrote, or "english"')
         raise MissingPart(f"the spaCy pipeline {name!r}", f"python -m spacy download {name}", needed_for="this parser")
     try:
         pipeline = spacy.load(name if directory is None else directory, exclude=["ner", "senter", "textcat"])
-    except Exception as error:  # a configuration that somebody wrote fails in any way
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ItmlabError(
-            f"not a usable spaCy pipeline: {reason}", where=name, remedy='the one that ships is "english"'
-        ) from None
+    except Exception as error:  # a configuration that somebody wrote can fail with any exception
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        message = f"not a usable spaCy pipeline: {reason}"
+        raise ItmlabError(message, where=name, remedy='the one that ships is "english"') from None
     missing = [part for part in ("tagger", "parser") if part not in pipeline.pipe_names]
-    if not any("lemmatizer" in part for part in pipeline.pipe_names):  # "trainable_lemmatizer" is one too
+    if not any("lemmatizer" in part for part in pipeline.pipe_names):  # also "trainable_lemmatizer"
         missing.append("lemmatizer")
     if missing:
         raise ItmlabError(f"the pipeline has no {' and no '.join(missing)}", where=name, remedy='use "english"')
@@ -177,7 +139,7 @@ def _loaded(name: str) -> "Language":
 
 @once
 def pipeline_version(name: str = SHIPPED) -> str:
-    """A string that changes with the pipeline, for caches: its name and version, spaCy's, and a hash of its files."""
+    """Return a text that changes with the pipeline: its name and version, spaCy's version, a hash of its files."""
     import spacy
 
     meta = load_pipeline(name).meta
@@ -189,7 +151,7 @@ def pipeline_version(name: str = SHIPPED) -> str:
 
 
 def _directory(name: str) -> Path | None:
-    """Where a pipeline lies that is no installed package."""
+    """Return the folder of a pipeline, or None for an installed package."""
     if name == SHIPPED:
         return SHIPPED_DIRECTORY
     path = Path(name).expanduser()
@@ -197,75 +159,48 @@ def _directory(name: str) -> Path | None:
 
 
 class GraphCache:
-    """Graphs of captions by parser version and text, in one SQLite file that any number of processes may share.
+    """Scene graphs by parser version and caption, in one SQLite file that several processes may share.
 
-    It lies in `storage.cache_directory()` unless `directory` is given. A spoilt file is thrown away and begun anew,
-    and a place that cannot be written is done without; each says so in one warning line and never stops a parse.
+    A file that cannot be read or written costs a warning and the cache, never the parse.
+
+    Args:
+        version: of the parser and its rules.
+        directory: folder of the file, by default `storage.cache_directory()`.
     """
+
+    TABLE = "CREATE TABLE IF NOT EXISTS graphs (version TEXT, caption TEXT, graph TEXT, PRIMARY KEY (version, caption))"
 
     def __init__(self, version: str, directory: str | Path | None = None):
         self.version = version
-        self.path = Path(directory or cache_directory()) / "graphs.sqlite"
+        self.path = Path(directory or cache_directory()) / "scene_graphs.sqlite"
 
-    def get_many(self, captions: Sequence[str]) -> list[SceneGraph | None]:
-        """The graph of each caption, in order; None where it is not stored."""
-        keys = [self._key(caption) for caption in captions]
+    def read(self, captions: Iterable[str]) -> dict[str, SceneGraph]:
+        """Return the graphs of those captions that are stored."""
 
-        def read(connection: sqlite3.Connection) -> dict[bytes, SceneGraph]:
-            found: dict[bytes, SceneGraph] = {}
-            wanted = iter(dict.fromkeys(keys))
-            while some := list(islice(wanted, KEYS_PER_QUERY)):
-                places = ",".join("?" * len(some))
-                rows = connection.execute(f"SELECT key, graph FROM graphs WHERE key IN ({places})", some)
-                found.update((key, _graph(key, row)) for key, row in rows)
-            return found
+        def select(connection: sqlite3.Connection) -> dict[str, SceneGraph]:
+            graphs = {}
+            for caption in captions:
+                query = "SELECT graph FROM graphs WHERE version = ? AND caption = ?"
+                for (text,) in connection.execute(query, (self.version, caption)):
+                    graphs[caption] = SceneGraph.from_dict(json.loads(text))
+            return graphs
 
-        graphs = self._with_file(read) or {}
-        return [graphs.get(key) for key in keys]
+        return self._transaction(select) or {}
 
-    def put_many(self, captions: Sequence[str], graphs: Iterable[SceneGraph]) -> None:
-        """Store the graph of each caption; one stored before is replaced."""
-        keys = [self._key(caption) for caption in captions]
-        rows = [(key, _row(key, graph)) for key, graph in zip(keys, graphs, strict=True)]
-        if rows:
-            self._with_file(lambda file: file.executemany("INSERT OR REPLACE INTO graphs VALUES (?, ?)", rows))
+    def write(self, graphs: Mapping[str, SceneGraph]) -> None:
+        """Store the graph of each caption."""
+        rows = [(self.version, caption, json.dumps(graph.to_dict())) for caption, graph in graphs.items()]
+        self._transaction(lambda file: file.executemany("INSERT OR REPLACE INTO graphs VALUES (?, ?, ?)", rows))
 
-    def _key(self, caption: str) -> bytes:
-        # Each part behind its length, so that no version ends where a caption could begin.
-        content = f"{LAYOUT}:{len(self.version)}:{self.version}:{caption}".encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(content, digest_size=16).digest()
-
-    def _with_file(self, act: Callable[[sqlite3.Connection], Any]) -> Any:
-        """What `act` gives in one transaction; after a spoilt file once more on a new one; None where none can be."""
-        for last_try in (False, True):
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                # Opened for each use, which is safe after a fork and in threads; committed where the block ends well.
-                with closing(sqlite3.connect(self.path, timeout=PATIENCE)) as connection, connection:
-                    connection.execute(TABLE)
-                    return act(connection)
-            except (sqlite3.DatabaseError, UnicodeDecodeError, OSError) as error:
-                code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-                # a file that may be written and says otherwise is damaged in its header
-                closed = code == sqlite3.SQLITE_READONLY and not os.access(self.path, os.W_OK)
-                if last_try or closed or code in NOT_OURS or isinstance(error, OSError):
-                    warnings.warn(f"{self.path}: scene graphs are not kept: {error}", stacklevel=1)  # said once
-                    return None
-                warnings.warn(f"{self.path}: spoilt ({error}), so it is begun anew", stacklevel=4)
-                for ending in ("", "-journal", "-wal", "-shm"):
-                    with suppress(OSError):  # the second try says so
-                        Path(f"{self.path}{ending}").unlink()
-        return None
-
-
-def _row(key: bytes, graph: SceneGraph) -> bytes:
-    """What is stored of a graph: a checksum of the key and the JSON that follows."""
-    plain = json.dumps(graph.to_dict(), separators=(",", ":")).encode()
-    return hashlib.blake2b(key + plain, digest_size=16).digest() + plain
-
-
-def _graph(key: bytes, row: Any) -> SceneGraph:
-    """The inverse of `_row`; a row that it did not make is a `DamagedRow`."""
-    if not isinstance(row, bytes) or row[:16] != hashlib.blake2b(key + row[16:], digest_size=16).digest():
-        raise DamagedRow("a graph is not what was stored")
-    return SceneGraph.from_dict(json.loads(row[16:]))
+    def _transaction(self, action: Callable[[sqlite3.Connection], Any]) -> Any:
+        """Return what `action` returns, or None with a warning if the file cannot be used."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # Opened for each use, which is safe after a fork and in threads.
+            with closing(sqlite3.connect(self.path, timeout=60)) as connection, connection:
+                connection.execute(self.TABLE)
+                return action(connection)
+        except (sqlite3.Error, OSError, LookupError, TypeError, ValueError) as error:
+            message = f"{self.path}: scene graphs are not cached ({error}); delete the file if it is damaged"
+            warnings.warn(message, stacklevel=1)
+            return None

@@ -1,20 +1,18 @@
-"""Captions to graphs: what `parse` reads, the pipeline that ships with itmlab, and the cache of graphs on the disk."""
+"""Parsing captions into scene graphs: the shipped pipeline, the rules behind it, and the cache."""
 
 import os
-import random
 import re
 import shutil
 import sqlite3
 import subprocess
 import sys
-import warnings
 
 import pytest
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from itmlab.errors import ItmlabError, MissingPart
+from itmlab.errors import ItmlabError
 from itmlab.text import parse, parsing
 from itmlab.text.graph import Attribute, Relation, SceneGraph, SceneObject, Span, tokenise
 from itmlab.text.parsing import SHIPPED_DIRECTORY, GraphCache, load_pipeline, pipeline_version
@@ -49,16 +47,11 @@ def test_the_shipped_pipeline_reads_captions(caption, said):
     assert parse([caption], cache=False)[0].tuples() == facts(*said.split("; "))
 
 
-def test_case_and_a_full_stop_change_nothing():
-    plain, dressed = parse(["a dog on the grass", "A dog on the grass."], cache=False)
-    assert plain.tuples() == dressed.tuples() == facts("dog | on | grass")
-
-
-def test_order_is_kept_and_equal_captions_are_parsed_once():
+def test_equal_captions_are_parsed_once_and_order_is_kept():
     first, second = "a red ball", "two black dogs"
-    graphs = parse([first, second, first, second, first], cache=False, batch_size=2)
-    assert [graph.tokens for graph in graphs] == [tuple(c.split()) for c in (first, second, first, second, first)]
-    assert graphs[0] is graphs[2] is graphs[4]
+    graphs = parse([first, second, first], cache=False, batch_size=1)
+    assert [graph.tokens for graph in graphs] == [tuple(caption.split()) for caption in (first, second, first)]
+    assert graphs[0] is graphs[2]
 
 
 def test_spans_index_the_tokens():
@@ -68,42 +61,15 @@ def test_spans_index_the_tokens():
     assert (graph.text(house.span), graph.text(graph.relations[0].span)) == ("house", "standing in front of")
 
 
-def test_the_cache_answers_with_equal_graphs(tmp_path, monkeypatch):
-    monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path))
-    captions = ["a dog chasing a ball", "", "two cats\non a sofa"]
-    fresh = parse(captions)
-    monkeypatch.setattr(parsing, "load_pipeline", None)  # a parse would now fail
-    assert parse(captions) == fresh == parse(captions[::-1])[::-1]
-
-
-def test_other_rules_never_get_old_graphs(tmp_path, monkeypatch):
-    monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path))
-    stale = SceneGraph(tokens=("stale",))
-    GraphCache(parsing._version("english")).put_many(["a dog"], [stale])
-    assert parse(["a dog"]) == [stale]
-    monkeypatch.setattr(parsing, "rules_version", lambda: "other rules")
-    assert parse(["a dog"]) != [stale]
-
-
 @pytest.mark.parametrize(
     "captions, line",
-    [
-        ("a dog", r"one string, not a list"),
-        (["a dog", None], r"caption 1 is NoneType"),
-        (["a dog", 3], r"caption 1 is int"),
-        (["a dog", "x" * 200_001], r"caption 1 has 200,001 characters"),
-    ],
+    [("a dog", "one string, not a list"), (["a dog", None], "caption 1"), (["x" * 200_001], "200,001 characters")],
 )
-def test_what_is_no_caption_is_one_clear_line(captions, line):
+def test_captions_that_are_not_texts_are_refused(captions, line):
     refused(line, parse, captions, cache=False)
 
 
-def test_an_unknown_parser_is_named_with_the_command_that_brings_it():
-    refused("python -m spacy download en_no_such_model", parse, ["a dog"], parser="en_no_such_model", cache=False)
-
-
-HOSTILE = ["", "   ", "dog", "…", "🐕🐕 🏖️", "ein Hund rennt über die Wiese", "一只狗在草地上奔跑"]
-HOSTILE += ["<b>dog</b> <script>alert(1)</script>", "a dog\n\tand\x00\x07 a cat", "a \ud800 dog", "a dog " * 2000]
+HOSTILE = ["<b>dog</b>", "🐕🐕 🏖️", "一只狗在草地上奔跑", "a dog\n\tand\x00\x07 a cat", "a \ud800 dog"]
 HOSTILE += ["group of " * 2000, "it on it and " * 1000, "-" * 5000, "next to in front of on top of " * 300]
 
 
@@ -113,7 +79,7 @@ def test_hostile_captions_have_a_graph(caption):
     assert isinstance(graph, SceneGraph)
 
 
-def test_a_caption_without_a_word_is_empty():
+def test_a_caption_without_a_word_has_an_empty_graph():
     assert parse(["", "  \n "], cache=False) == [SceneGraph(), SceneGraph()]
     assert parse([], cache=False) == []
 
@@ -130,18 +96,11 @@ def read(caption: str) -> dict[str, tuple[str, str, str]]:
     return {token.text: (token.pos_, token.head.text, token.dep_) for token in load_pipeline()(caption)}
 
 
-def test_the_shipped_pipeline_fits_into_eight_megabytes():
-    assert sum(path.stat().st_size for path in SHIPPED_DIRECTORY.parent.rglob("*") if path.is_file()) <= 8_000_000
-
-
-def test_the_shipped_pipeline_holds_arrays_and_text_and_no_pickle():
+def test_the_shipped_pipeline_is_small_and_holds_no_pickle():
     files = [path for path in SHIPPED_DIRECTORY.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) <= 8_000_000
     assert not [path for path in files if path.suffix in (".pkl", ".pickle", ".py", ".pt", ".bin")]
     assert not [path for path in files if re.match(rb"\x80[\x02-\x05].*\.$", path.read_bytes(), re.DOTALL)]
-
-
-def test_a_pipeline_is_loaded_once():
-    assert load_pipeline() is load_pipeline("english")
 
 
 def test_importing_itmlab_does_not_import_spacy():
@@ -193,211 +152,95 @@ def test_lemmas(caption, word, lemma):
     assert {token.text: token.lemma_ for token in load_pipeline()(caption)}[word] == lemma
 
 
-def test_number_and_verb_form_are_given():
-    dogs, running = load_pipeline()("two dogs running")[1:]
-    assert dogs.morph.get("Number") == ["Plur"] and dogs.tag_ == "NNS"
-    assert running.morph.get("VerbForm") == ["Part"] and running.tag_ == "VBG"
-
-
-STRANGE = ["", " ", "dog", "🐶🐶🐶", "<b>dog</b>", "ein Hund läuft", "\x00", "?!" * 50, "dog " * 10_000]
-
-
-@pytest.mark.parametrize("caption", STRANGE, ids=lambda caption: ascii(caption[:12]))
-def test_strange_captions_have_a_tree(caption):
-    document = load_pipeline()(caption)
-    assert document.text == caption
-
-
-def test_a_batch_has_the_trees_of_its_captions():
-    captions = ["A man riding a horse.", "two dogs", "The sky is blue", "dogs"] * 5
-    one_by_one = [load_pipeline()(caption).to_json() for caption in captions]
-    assert [document.to_json() for document in load_pipeline().pipe(captions)] == one_by_one
-
-
-def test_a_package_that_is_not_installed_is_named_with_the_command_that_brings_it():
-    with pytest.raises(MissingPart, match="python -m spacy download en_core_web_huge") as caught:
-        load_pipeline("en_core_web_huge")
-    assert "\n" not in str(caught.value)
-
-
-def test_a_path_that_is_not_there_says_so(tmp_path):
-    refused("no such pipeline", load_pipeline, str(tmp_path / "nothing"))
+def test_an_unknown_package_is_refused_with_the_command_that_installs_it():
+    refused("python -m spacy download en_core_web_huge", parse, ["a dog"], parser="en_core_web_huge", cache=False)
 
 
 @pytest.mark.parametrize("config", ["", "[nlp]\nlang = 5", "[nlp]\nlang = 'en'\npipeline = ['os.system']\n"])
-def test_a_spoilt_directory_is_one_line(tmp_path, config):
+def test_a_folder_that_is_not_a_pipeline_is_one_line(tmp_path, config):
     (tmp_path / "config.cfg").write_text(config)
     with pytest.raises(ItmlabError) as caught:
         load_pipeline(str(tmp_path))
     assert "\n" not in str(caught.value)
+    refused("no such pipeline", load_pipeline, str(tmp_path / "nothing"))
 
 
-def test_a_pipeline_without_parser_is_refused(tmp_path):
+def test_a_pipeline_without_a_parser_is_refused(tmp_path):
     spacy.blank("en").to_disk(tmp_path)
     refused("no tagger and no parser and no lemmatizer", load_pipeline, str(tmp_path))
 
 
-def test_code_that_lies_in_the_directory_is_not_run(tmp_path):
+def test_code_in_the_folder_of_a_pipeline_is_not_run(tmp_path):
     directory = tmp_path / "model"
     shutil.copytree(SHIPPED_DIRECTORY, directory)
     for name in ("__init__.py", "functions.py", "sitecustomize.py"):
         (directory / name).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
     load_pipeline(os.fspath(directory))("two dogs")
     assert not (tmp_path / "ran").exists()
+    assert pipeline_version(os.fspath(directory)).rpartition("-")[2] != pipeline_version().rpartition("-")[2]
 
 
-def test_the_version_changes_with_the_files(tmp_path):
-    shutil.copytree(SHIPPED_DIRECTORY, tmp_path / "model")
-    (tmp_path / "model" / "note").write_text("changed")
-    version = pipeline_version()
-    assert version.startswith("english-") and version == pipeline_version("english")
-    assert pipeline_version(str(tmp_path / "model")).rpartition("-")[2] != version.rpartition("-")[2]
-
+# The cache.
 
 DOG = SceneGraph((SceneObject("dog", (Attribute("red", Span(1, 2)),), 2, True, Span(2, 3)),), (), tokenise("a red dog"))
 PAIR = SceneGraph((SceneObject("man"), SceneObject("ball")), (Relation(0, "kick", 1),), tokenise("man kicks ball"))
 
 
-@st.composite
-def graphs(draw):
-    text, spans = st.text(max_size=8), st.none() | st.builds(Span, st.integers(0, 9), st.integers(0, 9))
-    attributes = st.lists(st.builds(Attribute, text, spans), max_size=3).map(tuple)
-    counts = st.none() | st.integers(1, 99)
-    objects = tuple(draw(st.lists(st.builds(SceneObject, text, attributes, counts, st.booleans(), spans), max_size=4)))
-    number = st.integers(0, max(len(objects) - 1, 0))
-    links = draw(st.lists(st.builds(Relation, number, text, number, spans), max_size=3)) if objects else []
-    return SceneGraph(objects, tuple(links), tuple(draw(st.lists(text, max_size=6))))
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.dictionaries(st.text(st.characters(), max_size=30), graphs(), max_size=5))
-def test_the_cache_gives_any_graph_of_any_caption_back(tmp_path_factory, stored):
-    cache = GraphCache("v1", tmp_path_factory.mktemp("cache"))
-    cache.put_many(list(stored), stored.values())
-    assert cache.get_many([*stored, "\ud800 never stored"]) == [*stored.values(), None]
-
-
-def test_the_cache_keeps_order_and_repetitions(tmp_path):
-    cache = GraphCache("v1", tmp_path)
-    cache.put_many(["b", "a"], [PAIR, DOG])
-    assert cache.get_many(["a", "c", "b", "a"]) == [DOG, None, PAIR, DOG]
-    assert cache.get_many([]) == []
-
-
-def test_many_are_asked_for_at_once(tmp_path):
-    cache, captions = GraphCache("v1", tmp_path), [f"caption {index}" for index in range(1203)]
-    cache.put_many(captions, [SceneGraph((SceneObject(caption),)) for caption in captions])
-    assert [graph.objects[0].lemma for graph in cache.get_many(captions)] == captions
-
-
-def test_another_parser_has_graphs_of_its_own(tmp_path):
-    GraphCache("v1", tmp_path).put_many(["a"], [DOG])
-    assert GraphCache("v2", tmp_path).get_many(["a"]) == [None]
-    assert GraphCache("v", tmp_path).get_many(["1a", "a"]) == [None, None]
-
-
-def test_storing_again_replaces(tmp_path):
-    cache = GraphCache("v1", tmp_path)
-    cache.put_many(["a"], [DOG])
-    cache.put_many(["a"], [PAIR])
-    assert cache.get_many(["a"]) == [PAIR]
-
-
-def test_the_file_of_graphs_lies_in_the_cache_folder(tmp_path, monkeypatch):
+def test_the_cache_answers_without_parsing_until_the_rules_change(tmp_path, monkeypatch):
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path))
-    GraphCache("v1").put_many(["a"], [DOG])
-    assert GraphCache("v1", tmp_path).get_many(["a"]) == [DOG]
+    captions = ["a dog chasing a ball", "", "two cats\non a sofa"]
+    graphs = parse(captions)
+    monkeypatch.setattr(parsing, "scene_graph", None)  # a parse would now fail
+    assert parse(captions) == graphs == parse(captions[::-1])[::-1]
+    monkeypatch.setattr(parsing, "rules_version", lambda: "other rules")
+    with pytest.raises(TypeError):
+        parse(captions)
 
 
-@pytest.mark.parametrize("content", [b"no database at all " * 99, b"SQLite format 3\x00" + b"\xff" * 4096, None])
-def test_a_spoilt_file_is_begun_anew_with_one_line(tmp_path, content):
+def test_the_cache_keeps_graphs_by_version_and_caption(tmp_path):
     cache = GraphCache("v1", tmp_path)
-    if content is None:  # a database, but somebody else's
-        with sqlite3.connect(cache.path) as other:
-            other.execute("CREATE TABLE graphs (name TEXT)")
-    else:
-        cache.path.write_bytes(content)
-    with pytest.warns(UserWarning, match="spoilt") as lines:
-        assert cache.get_many(["a"]) == [None]
-    assert len(lines) == 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        cache.put_many(["a"], [DOG])
-        assert cache.get_many(["a"]) == [DOG]
+    cache.write({"b": PAIR, "a": PAIR})
+    cache.write({"a": DOG})
+    assert cache.read(["a", "c", "b"]) == {"a": DOG, "b": PAIR}
+    assert GraphCache("v2", tmp_path).read(["a"]) == {}
 
 
-def test_a_file_torn_in_the_middle_never_gives_a_wrong_graph(tmp_path):
-    cache, captions = GraphCache("v1", tmp_path), [f"caption {index}" for index in range(2000)]
-    cache.put_many(captions, [DOG] * 2000)
-    content = bytearray(cache.path.read_bytes())
-    content[8192:40960] = b"\x00" * (40960 - 8192)
-    cache.path.write_bytes(content)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = cache.get_many(captions)
-    assert set(found) <= {DOG, None}
+def garbage(path):
+    path.write_bytes(b"SQLite format 3\x00" + b"\xff" * 4096)
 
 
-def test_a_graph_that_is_not_what_was_stored_is_one_line_and_the_cache_is_begun_anew(tmp_path):
+def another_table(path):
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE graphs (name TEXT)")
+
+
+def another_graph(path):
+    GraphCache("v1", path.parent).write({"a": DOG})
+    with sqlite3.connect(path) as other:
+        other.execute("UPDATE graphs SET graph = '{}'")
+
+
+@pytest.mark.parametrize("damage", [garbage, another_table, another_graph, os.mkdir])
+def test_a_cache_that_cannot_be_used_is_a_warning(tmp_path, damage):
     cache = GraphCache("v1", tmp_path)
-    for other in ("x'7b7d'", "'{}'", "NULL", "(SELECT max(graph) FROM graphs)"):  # the last: another caption's
-        cache.put_many(["a", "b"], [DOG, PAIR])
-        with sqlite3.connect(cache.path) as connection:
-            connection.execute(f"UPDATE graphs SET graph = {other}")
-        with pytest.warns(UserWarning, match="spoilt") as lines:
-            assert cache.get_many(["a", "b"]) == [None, None]
-        assert len(lines) == 1
+    damage(cache.path)
+    with pytest.warns(UserWarning, match="delete"):
+        assert cache.read(["a"]) == {}
 
 
-def test_a_cache_damaged_anywhere_gives_no_other_graph_and_says_at_most_one_line(tmp_path, request):
-    captions = [f"caption {index}" for index in range(60)]
-    stored = [SceneGraph((SceneObject(caption, (Attribute("red"),)),)) for caption in captions]
-    cache, draw = GraphCache("v1", tmp_path), random.Random(0)
-    cache.put_many(captions, stored)
-    whole, begun_anew = cache.path.read_bytes(), 0
-    for case in range(5000 if request.config.getoption("--long") else 150):
-        damaged = bytearray(whole)
-        for _ in range(draw.choice((1, 1, 20))):
-            place = draw.randrange(100 if case % 5 == 0 else len(whole))
-            damaged[place] = draw.randrange(256)
-        if draw.random() < 0.1:
-            del damaged[draw.randrange(len(whole)) :]
-        cache.path.write_bytes(damaged)
-        with warnings.catch_warnings(record=True) as lines:
-            warnings.simplefilter("always")
-            found = cache.get_many(captions)
-            assert all(mine in (graph, None) for graph, mine in zip(stored, found, strict=True)), case
-            cache.put_many(captions, stored)
-            if cache.get_many(captions) != stored:  # damage that only the second reading met
-                cache.put_many(captions, stored)
-            assert cache.get_many(captions) == stored, case
-        assert len(lines) <= 1, (case, [str(line.message) for line in lines])
-        begun_anew += len(lines)
-    assert begun_anew > 50
-
-
-def test_a_place_that_cannot_be_written_is_done_without(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    cache = GraphCache("v1", tmp_path / "file")
-    with pytest.warns(UserWarning, match="not kept"):
-        cache.put_many(["a"], [DOG])
-    with pytest.warns(UserWarning, match="not kept"):
-        assert cache.get_many(["a"]) == [None]
-
-
-def test_two_processes_write_and_read_at_once(tmp_path):
+def test_two_processes_share_the_cache(tmp_path):
     program = """
 import sys
 from itmlab.text.graph import SceneGraph, SceneObject
 from itmlab.text.parsing import GraphCache
-cache, own = GraphCache("v1", sys.argv[1]), sys.argv[2]
+cache = GraphCache("v1", sys.argv[1])
 for number in range(60):
-    names = [f"{own} {number} {index}" for index in range(5)]
-    cache.put_many(names, [SceneGraph((SceneObject(name),)) for name in names])
-    assert [graph.objects[0].lemma for graph in cache.get_many(names)] == names
+    graphs = {name: SceneGraph((SceneObject(name),)) for name in (f"{sys.argv[2]} {number}", f"both {number}")}
+    cache.write(graphs)
+    assert cache.read(graphs) == graphs
 """
     command = [sys.executable, "-W", "error", "-c", program, str(tmp_path)]
-    both = [subprocess.Popen([*command, name], stderr=subprocess.PIPE, text=True) for name in ("one", "two")]
-    assert [process.communicate()[1] for process in both] == ["", ""]
-    names = [f"{own} {number} {index}" for own in ("one", "two") for number in range(60) for index in range(5)]
-    assert None not in GraphCache("v1", tmp_path).get_many(names)
+    processes = [subprocess.Popen([*command, name], stderr=subprocess.PIPE, text=True) for name in ("first", "second")]
+    assert [process.communicate()[1] for process in processes] == ["", ""]
+    names = [f"{name} {number}" for name in ("first", "second", "both") for number in range(60)]
+    assert len(GraphCache("v1", tmp_path).read(names)) == len(names)
