@@ -98,6 +98,7 @@ class Comparison:
     measures: list[str] = field(default_factory=lambda: [*RECALLS])
     queries: Float[ndarray, "measure image"] | None = None
     oracle: dict[str, Float[ndarray, "measure image"]] = field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)  # name, fingerprint and split of what was compared on
 
     @cached_property
     def columns(self) -> list[str]:
@@ -112,6 +113,39 @@ class Comparison:
             for label in self.labels
             for seed, values in zip(self.seeds, self._reached(label, self._everything)[0], strict=True)
         ]
+
+    def result(self) -> dict[str, Any]:
+        """All measured values as JSON, with one value per seed: what `results/*.json` holds.
+
+        Returns:
+            `recipes` by label, `data` (name, fingerprint, split), `seeds`, `images`, `baseline`; `values` by label and
+            column with `mean`, `lower`, `upper` and `seeds`; `differences` to the baseline by label and column with
+            `value`, `lower`, `upper` and `seeds`. Intervals are the 95 % bootstrap intervals of this comparison.
+        """
+        by_seed = {label: self._reached(label, self._everything)[0] for label in self.labels}
+        values: dict[str, Any] = {}
+        differences: dict[str, Any] = {}
+        for label in self.labels:
+            values[label] = {}
+            for column, (mean, lower, upper) in self.intervals(label).items():
+                seeds = by_seed[label][:, self._place(column)].tolist()
+                values[label][column] = {"mean": mean, "lower": lower, "upper": upper, "seeds": seeds}
+            if label == self.baseline:
+                continue
+            differences[label] = {}
+            paired = by_seed[label] - by_seed[self.baseline]
+            for column, (value, lower, upper) in self.difference(label).items():
+                seeds = paired[:, self._place(column)].tolist()
+                differences[label][column] = {"value": value, "lower": lower, "upper": upper, "seeds": seeds}
+        return {
+            "recipes": {label: group[0].recipe.to_json() for label, group in self.runs.items()},
+            "data": self.data,
+            "seeds": list(self.seeds),
+            "images": len(self.captions),
+            "baseline": self.baseline,
+            "values": values,
+            "differences": differences,
+        }
 
     def table(self) -> list[dict[str, Any]]:
         """A row a recipe: means over seeds, RSum's deviation over them, its difference to the baseline and interval."""

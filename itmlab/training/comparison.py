@@ -230,7 +230,8 @@ def compare_runs(
     oracle = {kind: np.concatenate([one[kind] for one in oracles], axis=1) for kind in (ORACLES if oracles else ())}
     groups = {label: list(group) for label, group in runs.items()}
     every = np.concatenate(queries)
-    return Comparison(list(runs), baseline, seeds[baseline], found, captions, groups, named, every, oracle)
+    about = {"name": data.name, "fingerprint": data.fingerprint, "split": split}
+    return Comparison(list(runs), baseline, seeds[baseline], found, captions, groups, named, every, oracle, about)
 
 
 def reached_of_each(

@@ -1,5 +1,6 @@
 """Recipes compared: the same numbers as evaluating each run, paired against the baseline, with honest intervals."""
 
+import json
 import math
 import warnings
 from dataclasses import replace
@@ -66,6 +67,23 @@ def test_the_table_has_means_and_differences(trained):
     assert comparison.difference("triplet")["RSum"] == (0.0, 0.0, 0.0)
     drawn = comparison.recalls()["triplet"]["t2i"]
     assert drawn.shape == (3, 3) and (drawn[:, 1] <= drawn[:, 0]).all() and (drawn[:, 0] <= drawn[:, 2]).all()
+
+
+def test_its_result_has_each_seed_and_survives_json(trained, data):
+    _, given, comparison = trained
+    result = comparison.result()
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    assert result["data"]["fingerprint"] == data.fingerprint and result["seeds"] == [0, 1]
+    assert result["recipes"]["triplet"] == given["triplet"].replace(seed=0).to_json()
+    rows = comparison.by_seed()
+    for label, own in (("triplet", rows[:2]), ("<b>FNE</b>", rows[2:])):
+        value = result["values"][label]["t2i R@5"]
+        assert value["seeds"] == [row["t2i R@5"] for row in own]
+        assert value["mean"] == pytest.approx(np.mean(value["seeds"])) and value["lower"] <= value["upper"]
+    difference = result["differences"]["<b>FNE</b>"]["RSum"]
+    assert difference["seeds"] == pytest.approx([rows[2]["RSum"] - rows[0]["RSum"], rows[3]["RSum"] - rows[1]["RSum"]])
+    assert difference["value"] == comparison.difference("<b>FNE</b>")["RSum"].value
+    assert list(result["differences"]) == ["<b>FNE</b>"]
 
 
 def test_it_is_shown_as_text_and_as_escaped_html(trained):
