@@ -1,5 +1,6 @@
-"""Commands of the workbench itself: the tour of all notebooks, JupyterLab, figures' pages, the doctor."""
+"""Commands of the workbench itself: the tour of all notebooks, JupyterLab, the pages of figures, the doctor."""
 
+import asyncio
 import json
 import os
 import platform
@@ -10,13 +11,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from functools import partial
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
+from tqdm import tqdm
 
 from .errors import ItmlabError
 from .storage import (
@@ -26,59 +26,65 @@ from .storage import (
     figure_directory,
     notebook_directory,
     project_directory,
+    read_json,
     refuse_foreign,
     threads_of_a_process,
     write_bytes,
 )
 from .storage import profile as profile_named
 
-# The tour: the ordered notebooks run without a screen, a line of progress each and a table at the end.
+# The tour: run the ordered notebooks without a screen.
 
-Words = list[str] | None  # of a repeatable option
-Force = Annotated[bool, typer.Option("--force", help="Overwrite what itmlab did not write, too.")]
-LONGEST_CELL = 1800  # seconds: past this a cell hangs rather than works
-SECONDS_BETWEEN_LINES = 8.0  # of what is running
-TOUR = "itmlab_tour"  # in the metadata of executed notebooks, which alone the next tour overwrites
+Words = list[str] | None  # the values of a repeatable option
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that itmlab did not write.")]
+CELL_TIMEOUT = 1800  # seconds; a cell that takes longer hangs
+TOUR = "itmlab_tour"  # marks executed notebooks, the only ones that the next tour overwrites
+ON_PHOTOGRAPHS = "14_"  # needs the extra "photos"
+UNREACHABLE = "http://127.0.0.1:9"  # nothing listens there, so anything that needs the network fails at once
+WITHOUT_NETWORK = {
+    "HF_HUB_OFFLINE": "1",
+    "http_proxy": UNREACHABLE,
+    "https_proxy": UNREACHABLE,
+    "no_proxy": "localhost,127.0.0.1",
+}
 
 
 def run_tour(
-    profile: Annotated[str, typer.Option(help="quick: minutes; full: what made the committed figures.")] = "quick",
+    profile: Annotated[str, typer.Option(help="quick: minutes; full: trains what the results come from.")] = "quick",
     only: Annotated[Words, typer.Option(help="Only notebooks whose names begin so (04); repeatable.")] = None,
     out: Annotated[Path, typer.Option(help="Where the executed notebooks go.")] = Path("runs/tour"),
     jobs: Annotated[int | None, typer.Option(help="Notebooks at a time: 2, or 1 on one core.", min=1)] = None,
-    workshop: Annotated[bool, typer.Option(help="As in a room without network, and warm every cache for it.")] = False,
+    workshop: Annotated[bool, typer.Option(help="Without network, and warm every cache for a workshop.")] = False,
     force: Force = False,
 ) -> None:
     """Run the ordered notebooks without a screen; figures and executed copies stay on disk."""
     from .data import load
 
-    notebooks, chosen = find_notebooks(only), profile_named(profile)
+    notebooks = find_notebooks(only)
+    chosen = profile_named(profile)
     for notebook in notebooks:
         refuse_foreign(out / notebook.name, TOUR, force=force)
     print("drawing the scenes world (once; later runs read it from the cache) …", flush=True)
     load("scenes")
-    print("starting kernels …", flush=True)  # what draws figures is imported first, which takes seconds
     if workshop:
         os.environ.update(WITHOUT_NETWORK)
         lab_environment()
-    at_once, begun = jobs or min(2, cores()), time.monotonic()
-    stops = tour(notebooks, out.resolve(), profile=chosen, jobs=at_once, say=partial(print, flush=True))
-    print("\n" + summary(stops, out.resolve(), time.monotonic() - begun, profile=chosen))
+    started = time.monotonic()
+    stops = tour(notebooks, out.resolve(), profile=chosen, jobs=jobs or min(2, cores()))
+    print("\n" + summary(stops, out.resolve(), time.monotonic() - started, profile=chosen))
     if not all(stop.passed for stop in stops):
         raise typer.Exit(1)
 
 
-NOWHERE = "http://127.0.0.1:9"  # nobody listens there: what would go to the network fails now and not in the room
-WITHOUT_NETWORK = {
-    "HF_HUB_OFFLINE": "1",
-    "http_proxy": NOWHERE,
-    "https_proxy": NOWHERE,
-    "no_proxy": "localhost,127.0.0.1",
-}
-
-
 class Stop(NamedTuple):
-    """One notebook of the tour: how it went, how long it took, how many figures it wrote."""
+    """How one notebook of the tour went.
+
+    Attributes:
+        notebook: the notebook's name without ending.
+        seconds: how long it took.
+        error: what went wrong, or None.
+        figures: the number of different figures that it saved.
+    """
 
     notebook: str
     seconds: float
@@ -91,11 +97,15 @@ class Stop(NamedTuple):
         return self.error is None
 
 
-ON_PHOTOGRAPHS = "14_"  # which reads pictures by what the extra "photos" brings
-
-
 def find_notebooks(only: list[str] | None = None) -> list[Path]:
-    """The ordered notebooks that ship, or those of them whose names begin with one of `only`."""
+    """List the ordered notebooks that ship.
+
+    Args:
+        only: beginnings of names; only these notebooks are listed.
+
+    Raises:
+        ItmlabError: the notebooks are not beside the package, or none begins so.
+    """
     directory = notebook_directory()
     if directory is None:
         remedy = "git clone the project and install it with: pip install -e ."
@@ -108,109 +118,68 @@ def find_notebooks(only: list[str] | None = None) -> list[Path]:
     return [path for path in notebooks if path.name.startswith(tuple(only or [""]))]
 
 
-def tour(
-    notebooks: list[Path], out: Path, *, profile: Profile = "quick", jobs: int = 1, say: Callable[[str], None] = print
-) -> list[Stop]:
-    """Run each notebook from a clean kernel, `jobs` at a time, keep the executed copies in `out`, say how each went."""
-    import nbformat
+def tour(notebooks: list[Path], out: Path, *, profile: Profile = "quick", jobs: int = 1) -> list[Stop]:
+    """Run each notebook from a clean kernel, with a bar over all cells and a line per finished notebook.
 
+    Args:
+        notebooks: the notebooks to run.
+        out: the folder for the executed copies.
+        profile: "quick" or "full", which the notebooks read.
+        jobs: how many notebooks run at a time; the cores are divided among them.
+
+    Returns:
+        One stop per notebook, in their order. A notebook on photographs is left out where its extra is missing.
+    """
     from .models.photographs import PHOTOS, photos_installed
     from .studies.kit.saving import write_index
 
-    for path in [path for path in notebooks if path.stem.startswith(ON_PHOTOGRAPHS) and not photos_installed()]:
-        say(f"{path.stem}: left out, as it wants {PHOTOS}")
-        notebooks = [other for other in notebooks if other != path]
-    say(f"running {len(notebooks)} notebooks{f', {jobs} at a time' if jobs > 1 else ''} …")
-    running: dict[str, tuple[Any, float]] = {}  # of each notebook its client and when it began
-    said = {path.stem: seconds_said(nbformat.read(path, as_version=4).cells) for path in notebooks}
-    finished: list[Stop] = []
-    threads = max(1, cores() // jobs)  # two kernels with two threads each on two cores wait for each other
-    with ThreadPoolExecutor(jobs) as pool:
-        begin = lambda path: lambda client: running.update({path.stem: (client, time.monotonic())})  # noqa: E731
-        stops = [pool.submit(run_notebook, path, out / path.name, profile, begin(path), threads) for path in notebooks]
-        left = set(stops)
-        try:
-            while left:
-                done, left = wait(left, SECONDS_BETWEEN_LINES, FIRST_COMPLETED)
-                for stop in (each.result() for each in done):
-                    finished.append(stop)
-                    running.pop(stop.notebook, None)
-                    result = f"{'done' if stop.passed else 'FAILED'} in {stop.seconds:.0f} s, {stop.figures} figures"
-                    say(f"[{len(finished)}/{len(notebooks)}] {stop.notebook}: {result}")
-                    if stop.error:
-                        say(stop.error)
-                if not done:
-                    now = dict(running)
-                    words = [f"{name}: {how_far(*each)}" for name, each in now.items()]
-                    still = {name: seconds_left(*each) for name, each in now.items()}
-                    say("  … " + "; ".join([*words, left_in_all(said, still, finished, jobs)]))
-        except BaseException:  # Ctrl-C reaches this thread only: the kernels of the others would run on
-            pool.shutdown(wait=False, cancel_futures=True)
-            while not all(stop.done() for stop in stops):  # again, for one that was only about to start its kernel
-                for client, _ in list(running.values()):
-                    if process := getattr(getattr(client.km, "provisioner", None), "process", None):
-                        process.terminate()
-                time.sleep(0.5)
-            raise
+    chosen = []
+    for path in notebooks:
+        if path.stem.startswith(ON_PHOTOGRAPHS) and not photos_installed():
+            print(f"{path.stem}: left out, needs {PHOTOS}", flush=True)
+        else:
+            chosen.append(path)
+    stops = asyncio.run(_run_all(chosen, out, profile, jobs))
     if (home := _figure_home(profile)).is_dir():
-        write_index(home)  # again, for two kernels that save at once may each have listed theirs without the other's
-    return [stop.result() for stop in stops]
+        write_index(home)  # two kernels that saved at once may each have listed theirs without the other's
+    return stops
 
 
-NUMBERS = {"half a": 0.5, "a": 1, "two": 2, "three": 3, "four": 4, "five": 5}
+async def _run_all(notebooks: list[Path], out: Path, profile: Profile, jobs: int) -> list[Stop]:
+    """Run the notebooks, `jobs` at a time; Ctrl-C cancels the tasks, which shuts their kernels down."""
+    free = asyncio.Semaphore(jobs)
+    threads = max(1, cores() // jobs)  # two kernels with two threads each on two cores wait for each other
+    cells = {path: sum(cell["cell_type"] == "code" for cell in read_json(path)["cells"]) for path in notebooks}
+    with tqdm(total=sum(cells.values()), unit="cell", mininterval=5, desc=f"{len(notebooks)} notebooks") as bar:
+
+        async def run(path: Path) -> Stop:
+            async with free:
+                stop = await run_notebook(path, out / path.name, profile, threads, on_cell=lambda **_: bar.update())
+            result = f"done in {stop.seconds:.0f} s, {stop.figures} figures" if stop.passed else f"FAILED\n{stop.error}"
+            bar.write(f"{stop.notebook}: {result}")
+            return stop
+
+        return await asyncio.gather(*map(run, notebooks))
 
 
-def seconds_said(cells: list[Any]) -> float:
-    """How long a notebook says in its first cell that it takes; a minute where it says nothing."""
-    opening = cells[0].source.lower()
-    told = re.search(rf"how long it takes.*?(\d+|{'|'.join(NUMBERS)}) (second|minute)", opening, re.DOTALL)
-    number, unit = told.groups() if told else ("a", "minute")
-    return float(NUMBERS.get(number, number)) * (60 if unit == "minute" else 1)
-
-
-def seconds_left(client: Any, began: float) -> float:
-    """What is left of a running notebook, halfway between what its cells say and what the clock says."""
-    done, cells = cells_done(client)
-    said, so_far = seconds_said(client.nb.cells), time.monotonic() - began
-    # Both only fall, so a cell that takes long makes nothing rise; while cells are left, so is a tenth of what is said.
-    by_cells, by_clock = said * (1 - done / max(cells, 1)), max(said - so_far, 0)
-    return max((by_cells + by_clock) / 2, said / 10) if done < cells else 0.0
-
-
-def cells_done(client: Any) -> tuple[int, int]:
-    """How many cells of code have run, and how many there are."""
-    cells = sum(cell.cell_type == "code" for cell in client.nb.cells)
-    return min(client.code_cells_executed, cells), cells
-
-
-def how_far(client: Any, began: float) -> str:
-    """The cell at which a notebook is, and the time left of it."""
-    done, cells = cells_done(client)
-    return f"cell {min(done + 1, cells)} of {cells}, about {seconds_left(client, began):.0f} s left"
-
-
-def left_in_all(said: dict[str, float], running: dict[str, float], finished: list[Stop], jobs: int) -> str:
-    """The time left of the tour: what is left of the `running`, and what those not begun have `said` that they take."""
-    # Both as much longer or shorter as those that have passed took than they said, and so many `jobs` at a time.
-    passed = [stop for stop in finished if stop.passed]  # one that fails in its first cell says nothing of the others
-    pace = sum(stop.seconds for stop in passed) / sum(said[stop.notebook] for stop in passed) if passed else 1.0
-    begun = {*running, *(stop.notebook for stop in finished)}
-    left = [*running.values(), *(seconds for name, seconds in said.items() if name not in begun)]
-    whole = pace * max(sum(left) / jobs, *left, 0)  # at the end one runs alone
-    return f"about {whole:.0f} s in all" if whole < 90 else f"about {whole / 60:.0f} min in all"
-
-
-def run_notebook(
+async def run_notebook(
     notebook: Path,
     executed: Path,
     profile: Profile = "quick",
-    begun: Callable[[Any], None] = lambda client: None,
     threads: int = 1,
+    on_cell: Callable[..., None] | None = None,
 ) -> Stop:
-    """Run one notebook from a clean kernel in its own folder; the executed copy goes to `executed`.
+    """Run one notebook from a clean kernel in its own folder.
 
-    A cell that raises, one that takes longer than LONGEST_CELL and a kernel that dies are the stop's error. `begun` is
-    given the client before it starts. It computes with so many `threads`, where the environment says nothing else.
+    Args:
+        notebook: the notebook.
+        executed: where the executed copy goes, also when a cell fails.
+        profile: "quick" or "full".
+        threads: how many threads the kernel computes with, unless the environment says so.
+        on_cell: called after each cell.
+
+    Returns:
+        The stop. A cell that raises, one that takes longer than CELL_TIMEOUT and a kernel that dies are its error.
     """
     import nbformat
     from nbclient import NotebookClient
@@ -218,37 +187,49 @@ def run_notebook(
 
     content = nbformat.read(notebook, as_version=4)
     content.metadata[TOUR] = 1
-    content.cells[0].metadata[TOUR] = 1  # near the file's beginning: states of widgets may stand after its metadata
+    content.cells[0].metadata[TOUR] = 1  # near the beginning of the file, where `refuse_foreign` looks
     client = NotebookClient(
         content,
-        timeout=LONGEST_CELL,
+        timeout=CELL_TIMEOUT,
         kernel_name="python3",
-        extra_arguments=["--IPKernelApp.log_level=40"],  # errors only: its warnings would fall between our lines
+        extra_arguments=["--IPKernelApp.log_level=40"],  # only errors: warnings would break the bar
         resources={"metadata": {"path": str(notebook.parent)}},
+        on_cell_executed=on_cell,
     )
-    begun(client)
     started, error = time.monotonic(), None
     with tempfile.TemporaryDirectory() as folder:
-        listed = Path(folder) / "figures"
-        # A kernel started by its specification finds `python` on the path: let that be this interpreter's folder.
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-        told = {"ITMLAB_PROFILE": profile, "ITMLAB_STATIC": "1", "ITMLAB_FIGURE_LIST": str(listed), "PATH": path}
-        told["ITMLAB_FIGURES"] = str(figure_directory().resolve())  # not in the notebook's folder, where the kernel is
+        figure_list = Path(folder) / "figures"
         try:
-            client.execute(env={**threads_of_a_process(threads), **os.environ, **whole_paths(), **told})
-        except (CellExecutionError, CellTimeoutError, RuntimeError) as failure:  # RuntimeError: of a kernel that died
+            await client.async_execute(env=_kernel_environment(profile, threads, figure_list))
+        except (CellExecutionError, CellTimeoutError, RuntimeError) as failure:  # RuntimeError: the kernel died
             error = str(failure).strip()
         finally:
             write_bytes(executed, nbformat.writes(content).encode())
-        # Not by what is new in the folder: another notebook may write into it at the same time.
-        figures = len(set(listed.read_text(encoding="utf-8").splitlines())) if listed.exists() else 0
+        # Counted by the kernel's own list: another notebook may write into the same folder at the same time.
+        figures = len(set(figure_list.read_text(encoding="utf-8").splitlines())) if figure_list.exists() else 0
     return Stop(notebook.stem, time.monotonic() - started, error, figures)
 
 
-def whole_paths() -> dict[str, str]:
-    """The folders that the environment names, from the root: a kernel's working directory is its notebook's folder."""
-    named = ("ITMLAB_CACHE", "ITMLAB_FIGURES", "ITMLAB_WEIGHTS", "ITMLAB_REAL_DATA")
-    return {name: str(Path(os.environ[name]).resolve()) for name in named if os.environ.get(name)}
+def _kernel_environment(profile: Profile, threads: int, figure_list: Path) -> dict[str, str]:
+    """The environment of a notebook's kernel, whose working directory is the notebook's folder."""
+    # A kernel is started as `python` on the path, which must be this interpreter.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    return {
+        **threads_of_a_process(threads),
+        **os.environ,
+        **absolute_folders(),
+        "ITMLAB_PROFILE": profile,
+        "ITMLAB_STATIC": "1",
+        "ITMLAB_FIGURE_LIST": str(figure_list),
+        "ITMLAB_FIGURES": str(figure_directory().resolve()),
+        "PATH": path,
+    }
+
+
+def absolute_folders() -> dict[str, str]:
+    """The folders that the environment names, as absolute paths for a process in another working directory."""
+    names = ("ITMLAB_CACHE", "ITMLAB_FIGURES", "ITMLAB_WEIGHTS", "ITMLAB_REAL_DATA")
+    return {name: str(Path(os.environ[name]).resolve()) for name in names if os.environ.get(name)}
 
 
 def _figure_home(profile: Profile) -> Path:
@@ -256,13 +237,16 @@ def _figure_home(profile: Profile) -> Path:
 
 
 def summary(stops: list[Stop], out: Path, elapsed: float, *, profile: Profile = "quick") -> str:
-    """The table that closes the tour, its last row the `elapsed` seconds; where figures and executed notebooks are."""
+    """The table at the end of the tour, with the wall time in its last row and where everything lies."""
     width = max(len(name) for name in ("all (wall time)", *(stop.notebook for stop in stops)))
-    rows = [(stop.notebook, "passed" if stop.passed else "FAILED", stop.seconds, stop.figures) for stop in stops]
-    rows.append(("all (wall time)", "", elapsed, sum(stop.figures for stop in stops)))
-    lines = [f"{name:<{width}}  {result:6}  {seconds:7.0f}  {figures:7d}" for name, result, seconds, figures in rows]
-    ends = f"figures:            {_figure_home(profile) / 'index.html'}", f"executed notebooks: {out}"
-    return "\n".join([f"{'notebook':<{width}}  result  seconds  figures", *lines, *ends])
+    lines = [f"{'notebook':<{width}}  result  seconds  figures"]
+    for stop in stops:
+        result = "passed" if stop.passed else "FAILED"
+        lines.append(f"{stop.notebook:<{width}}  {result}  {stop.seconds:7.0f}  {stop.figures:7d}")
+    lines.append(f"{'all (wall time)':<{width}}          {elapsed:7.0f}  {sum(stop.figures for stop in stops):7d}")
+    lines.append(f"figures:            {_figure_home(profile) / 'index.html'}")
+    lines.append(f"executed notebooks: {out}")
+    return "\n".join(lines)
 
 
 # JupyterLab and the figures' pages.
@@ -281,7 +265,7 @@ def lab(context: typer.Context) -> None:
             write_bytes(copy, copies[copy].read_bytes())
         first = next(iter(copies))
     command = [sys.executable, "-m", "jupyterlab", str(first), *context.args]
-    raise typer.Exit(subprocess.call(command, cwd=first.parent, env={**lab_environment(), **whole_paths()}))
+    raise typer.Exit(subprocess.call(command, cwd=first.parent, env={**lab_environment(), **absolute_folders()}))
 
 
 def lab_environment() -> dict[str, str]:

@@ -14,7 +14,6 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -49,7 +48,7 @@ def book(
     if run and missing:
         for path in missing:
             refuse_foreign(executed / path.name, TOUR, force=force)
-        stops = tour(missing, executed.resolve(), profile=chosen, jobs=min(2, cores()), say=partial(print, flush=True))
+        stops = tour(missing, executed.resolve(), profile=chosen, jobs=min(2, cores()))
         if failed := [stop.notebook for stop in stops if not stop.passed]:
             raise ItmlabError(f"not every notebook ran to its end: {', '.join(failed)}", remedy="python -m itmlab tour")
         left_out -= {stop.notebook for stop in stops}  # all of them, but for a notebook whose extra is not installed

