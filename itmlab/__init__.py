@@ -17,7 +17,6 @@ _HOMES = {
     "load": "itmlab.data",
     "train": "itmlab.training",
     "compare": "itmlab.training",
-    "estimate": "itmlab.recipes.dry_run",
     "ensemble": "itmlab.runs",
     "mine": "itmlab.runs",
     "pretrained": "itmlab.runs",

@@ -11,15 +11,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from .errors import ItmlabError
 
 T = TypeVar("T")
-hints_of = cache(get_type_hints)  # evaluating the annotations anew takes a millisecond a recipe
-
-# Of a field that settings saved before it came do without: it is written only where it is not at its default.
-LATER = {"later": True}
-
-# Python's name of a field → its name in files: what was published under an older name keeps it there, so that recipes,
-# and with them the digests of runs' folders, stay as they are. Both names are read, also in `replace` and `--set`.
-PUBLISHED = {"candidates": "drawn", "top_k": "kept", "std": "deviation", "region_std": "region_deviation"}
-NOW = {old: name for name, old in PUBLISHED.items()}
+hints_of = cache(get_type_hints)  # evaluating the annotations takes a millisecond for every recipe
 
 # What a number may be, and the words for it.
 Range = tuple[Callable[[Any], bool], str]
@@ -29,15 +21,17 @@ ABOVE_0: Range = (lambda value: value > 0), "more than 0"
 BELOW_1: Range = (lambda value: 0 <= value < 1), "0 to below 1"
 FINITE: Range = (lambda value: True), "a finite number"
 
+NAMES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
 
 def check(condition: bool, field: str, value: Any, wanted: str) -> None:
-    """An ItmlabError naming the field unless `condition` holds."""
+    """Raise an ItmlabError that names the field unless `condition` holds."""
     if not condition:
         raise ItmlabError(f"{field} is {shown(value)}, wanted {wanted}", where="recipe")
 
 
 def check_ranges(settings: Any, prefix: str, **ranges: Range) -> None:
-    """An ItmlabError naming the first field that is not finite and in its range; null passes where a field may be null.
+    """Raise an ItmlabError for the first field that is not finite or not in its range; None always passes.
 
     >>> from types import SimpleNamespace as Settings
     >>> check_ranges(Settings(clip=float("inf")), "optimiser", clip=ABOVE_0)
@@ -58,28 +52,33 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     'did you mean loss?'
     """
     known = list(known)
-    near = difflib.get_close_matches(word if isinstance(word, str) else shown(word), known, n=1, cutoff=0.6)
-    return f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+    nearest = difflib.get_close_matches(word if isinstance(word, str) else shown(word), known, n=1, cutoff=0.6)
+    return f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(known)}"
+
+
+def json_fields(kind: type) -> dict[str, dataclasses.Field]:
+    """The fields of a dataclass by their names in JSON: their own, or the one in their metadata."""
+    return {item.metadata.get("json", item.name): item for item in dataclasses.fields(kind)}
 
 
 def to_plain(value: Any) -> Any:
     """Dataclasses as dicts and tuples as lists, as JSON wants them."""
     if dataclasses.is_dataclass(value):
-        found = {item: getattr(value, item.name) for item in dataclasses.fields(value)}
-        said = (item for item in found if not item.metadata.get("later") or found[item] != item.default)
-        return {PUBLISHED.get(item.name, item.name): to_plain(found[item]) for item in said}
+        return {name: to_plain(getattr(value, item.name)) for name, item in json_fields(type(value)).items()}
     if isinstance(value, Mapping):
         return {key: to_plain(item) for key, item in value.items()}
     return [to_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def from_plain(kind: type[T], value: Any, field: str) -> T:
-    """`value` read from JSON as the dataclass `kind`; an unknown, missing or ill-typed field is one ItmlabError."""
+    """Read `value`, as JSON gives it, as the dataclass `kind`.
+
+    Raises:
+        ItmlabError: a field is unknown, missing or of the wrong type.
+    """
     if not isinstance(value, Mapping):
         raise ItmlabError(f"{field or 'it'} is {shown(value)}, wanted an object with fields", where="recipe")
-    hints = hints_of(kind)
-    fields = {item.name: item for item in dataclasses.fields(kind)}
-    value = {NOW[name] if NOW.get(name) in fields else name: item for name, item in value.items()}
+    fields = json_fields(kind)
     for name in value:
         if name not in fields:
             raise ItmlabError(f"unknown field {join(field, name)}", where="recipe", remedy=did_you_mean(name, fields))
@@ -87,35 +86,31 @@ def from_plain(kind: type[T], value: Any, field: str) -> T:
         required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
         if required and name not in value:
             raise ItmlabError(f"field {join(field, name)} is missing", where="recipe")
-    return kind(**{name: typed(hints[name], item, join(field, name)) for name, item in value.items()})
+    hints = hints_of(kind)
+    return kind(
+        **{fields[name].name: typed(hints[fields[name].name], item, join(field, name)) for name, item in value.items()}
+    )
 
 
 def typed(hint: Any, value: Any, field: str) -> Any:
-    """`value` if it is of the type `hint` (an int passes for a float, a list for a tuple), else an ItmlabError.
+    """Return `value` if it is of the type `hint`; an int passes for a float, a list for a tuple.
 
-    A number is finite: JSON has no other, so a recipe with one could not be saved.
+    A number must be finite: JSON has no other, so a recipe with one could not be saved.
 
     >>> typed(tuple[float, ...], [1, 0.5], "betas")
     (1.0, 0.5)
     """
     origin, arguments = get_origin(hint), get_args(hint)
-    if hint is Any:
-        try:
-            repr(value)
-        except (RecursionError, ValueError):
-            raise ItmlabError(f"{field} is {shown(value)}", where="recipe") from None
-        return value
     if isinstance(value, int) and abs(value) >= 2**63:
         raise ItmlabError(f"{field} is too large a number", where="recipe")
+    if hint is Any:
+        return value
     if origin in (Union, types.UnionType):
-        if value is None and type(None) in arguments:
-            return None
-        return _first_that_fits([item for item in arguments if item is not type(None)], value, field, hint)
+        return _typed_by_union(arguments, value, field, hint)
     if origin is Literal:
         if value not in arguments:
-            what = f"{field} is {shown(value)}, which is not one of its values"
             remedy = did_you_mean(value, map(str, arguments))
-            raise ItmlabError(what, where="recipe", remedy=remedy)
+            raise ItmlabError(f"{field} is {shown(value)}, not one of its values", where="recipe", remedy=remedy)
         return value
     if origin is tuple and isinstance(value, (list, tuple)):
         kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else arguments
@@ -133,32 +128,38 @@ def typed(hint: Any, value: Any, field: str) -> Any:
     raise ItmlabError(f"{field} is {shown(value)}, wanted {name_of(hint)}", where="recipe")
 
 
-def _first_that_fits(hints: list[Any], value: Any, field: str, whole: Any) -> Any:
-    """`value` by the first hint that takes it; a mapping by the dataclass that knows most of its names."""
-    nested = isinstance(value, Mapping) or dataclasses.is_dataclass(value)
-    hints = [hint for hint in hints if dataclasses.is_dataclass(hint) == nested] or hints
-    if isinstance(value, Mapping) and all(map(dataclasses.is_dataclass, hints)):
-        hints = [max(hints, key=lambda hint: len(value.keys() & {item.name for item in dataclasses.fields(hint)}))]
-    if len(hints) == 1:
-        return typed(hints[0], value, field)
-    for hint in hints:
+def _typed_by_union(hints: tuple[Any, ...], value: Any, field: str, union: Any) -> Any:
+    """Return `value` by the first hint that takes it; a mapping by the dataclass that knows most of its names."""
+    if value is None and type(None) in hints:
+        return None
+    settings = [hint for hint in hints if dataclasses.is_dataclass(hint)]
+    if isinstance(value, Mapping) and settings:
+        return typed(max(settings, key=lambda hint: len(value.keys() & json_fields(hint).keys())), value, field)
+    if dataclasses.is_dataclass(value):
+        candidates = settings
+    else:
+        candidates = [hint for hint in hints if hint not in settings and hint is not type(None)] or settings
+    if len(candidates) == 1:
+        return typed(candidates[0], value, field)
+    for hint in candidates:
         try:
             return typed(hint, value, field)
         except ItmlabError:
             continue
-    raise ItmlabError(f"{field} is {shown(value)}, wanted {name_of(whole)}", where="recipe")
+    raise ItmlabError(f"{field} is {shown(value)}, wanted {name_of(union)}", where="recipe")
 
 
 def name_of(hint: Any) -> str:
-    names = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+    """A type in words, for an error."""
     if get_origin(hint) in (Union, types.UnionType):
         return " or ".join("null" if item is type(None) else name_of(item) for item in get_args(hint))
     if get_origin(hint) is tuple:
         return "a list" if Ellipsis in get_args(hint) else f"a list of {len(get_args(hint))}"
-    return names.get(hint) or getattr(hint, "__name__", str(hint))
+    return NAMES.get(hint) or getattr(hint, "__name__", str(hint))
 
 
 def join(field: str, name: str) -> str:
+    """The dotted path of a field within another."""
     name = str(name) if str(name).isprintable() else shown(name)
     return f"{field}.{name}" if field else name
 
@@ -171,28 +172,28 @@ def shown(value: Any, most: int = 200) -> str:
     """
     try:
         text = repr(value)
-    except (RecursionError, ValueError):  # brackets within brackets, more digits than Python writes
-        text = f"a {type(value).__name__} beyond measure"
+    except (RecursionError, ValueError):  # too deeply nested, or more digits than Python writes
+        text = f"a {type(value).__name__} that is too large to show"
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
-    """A copy of a dataclass with `changes`: `a__b=1` or `"a.b": 1` reach into a nested one.
+    """Return a copy of a dataclass with `changes`: `a__b=1` or `"a.b": 1` reach into a nested one.
 
-    A name that is no field goes into the dataclass's `options` if it has them, so that `sampler__prior` needs no
-    more words than `sampler__kind`. A new `kind` starts without the options of the old one, and with what `of_kind` of
-    the dataclass, if it has that, gives of the new one.
+    An unknown name goes into the dataclass's `options` if it has them, so that `sampler__prior` needs no more words
+    than `sampler__kind`. A new `kind` starts without the options of the old one, and with what the dataclass' method
+    `of_kind`, if it has one, returns for it.
     """
     nested: dict[str, dict[str, Any]] = {}
     plain: dict[str, Any] = {}
     names = [item.name for item in dataclasses.fields(settings)]
-    if {"kind", "options"} <= set(names) and changes.get("kind", settings.kind) != settings.kind:
-        changes = {"options": {}, **changes}
-    elif hasattr(settings, "of_kind") and changes.get("kind", settings.kind) != settings.kind:
-        changes = {**settings.of_kind(changes["kind"]), **changes}
+    if changes.get("kind", getattr(settings, "kind", None)) != getattr(settings, "kind", None):
+        if "options" in names:
+            changes = {"options": {}, **changes}
+        if hasattr(settings, "of_kind"):
+            changes = {**settings.of_kind(changes["kind"]), **changes}
     for key, value in changes.items():
         name, _, rest = key.replace("__", ".").partition(".")
-        name = NOW[name] if NOW.get(name) in names else name
         if name not in names and not rest and "options" in names:
             name, rest = "options", name
         if name not in names:

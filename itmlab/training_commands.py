@@ -44,13 +44,11 @@ def train(
     max_steps: Annotated[int | None, typer.Option(help="Stop after so many steps (resumable).")] = None,
     resume: Annotated[bool, typer.Option(help="Go on where the run directory left off.")] = True,
     track: Annotated[str | None, typer.Option(help="Also log to this trackio project (extra: track).")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Train nothing: say steps, memory and hours.")] = False,
 ) -> None:
     """Train a recipe; `accelerate launch -m itmlab train …` does it on several devices."""
     from torch import distributed
 
     from . import recipes
-    from .recipes.dry_run import PUBLISHED, estimate
     from .recipes.recipe import Recipe
     from .runs.run import tracked
     from .training.loop import train as run_training
@@ -64,8 +62,6 @@ def train(
     saved = recipe.endswith(".json") and preset == "paper"
     named = Recipe.load(recipe) if saved else recipes.get(recipe, size, preset)
     changes = changes_of(change)
-    if dry_run and root is None and data in PUBLISHED and not option:
-        return print(estimate(named.replace(**changes), data, measured=True))  # nothing of the data is needed
     # the pictures decide which recipe it is, but those of scenes
     captions = load_data(
         data, root, option, skip_faults, read_by=named.replace(**changes) if data == "scenes" else named
@@ -73,8 +69,6 @@ def train(
     if data != "scenes" and not saved and (size, preset) == ("tiny", "paper"):
         named = recipes.get(*suited([recipe], data, captions, photos))
     chosen = named.replace(**changes)
-    if dry_run:
-        return print(estimate(chosen, captions, measured=True))
     tracking = tracked(track, chosen, run) if track else nullcontext()
     try:
         with tracking as on_record:
@@ -240,7 +234,6 @@ def print_what_is_seen(run: Path, drawn: list[str]) -> None:
 def reproduce(
     item: Annotated[str, typer.Argument(metavar="ITEM", help="fne, fne.table_3, …, or all.")] = "all",
     fresh: Annotated[bool, typer.Option("--fresh", help="Train it now, instead of what is committed.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Train nothing: say what --fresh would take.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep what was measured where the ledger reads it.")] = False,
     size: Annotated[str, typer.Option(help="tiny; base or large are the papers'.")] = "tiny",
     seeds: Annotated[int, typer.Option(help="How many runs of each row.")] = 2,
@@ -254,16 +247,11 @@ def reproduce(
     skip_faults: SkipFaults = False,
 ) -> None:
     """A table, figure or claim of the four papers: ours beside theirs, and what holds here."""
-    from .papers import plan
     from .papers import reproduce as reproduced
-    from .recipes.dry_run import PUBLISHED
 
-    if not (fresh or dry_run) and (data != "scenes" or option):
+    if not fresh and (data != "scenes" or option):
         raise ItmlabError("no other data are committed", where="--data", remedy="add --fresh, which trains")
-    known = dry_run and root is None and data in PUBLISHED and not option  # nothing of the data is needed
-    given = data if known else None if data == "scenes" else load_data(data, root, option, skip_faults)
+    given = None if data == "scenes" else load_data(data, root, option, skip_faults)
     options = pairs(option, "--option") if data == "scenes" else {}
     asked = {"data": given, "size": size, "seeds": seeds, "changes": changes_of(change), **options}
-    if dry_run:
-        return print(plan(item, **asked))
     reproduced(item, fresh=fresh, keep=keep, folds=folds, run_root=run_root, out=out, **asked)

@@ -17,7 +17,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from itmlab import book
-from itmlab.book import BOOK, PAGES, PLOTLY, build, filled, mixing_tables, with_terms
+from itmlab.book import BOOK, PAGES, PLOTLY, build, filled, with_terms
 from itmlab.cli import app
 from itmlab.storage import read_json
 from itmlab.studies.kit.saving import questions
@@ -138,12 +138,6 @@ def test_each_item_of_a_paper_has_notebook_figure_and_command(pages) -> None:
     items = [item for figures in questions().values() for item, _ in figures.values() if item]
     assert len(items) > 20 and all(item in words for item in items)
     assert "python -m itmlab tour --profile full --only 06" in words
-
-
-def test_the_tables_of_what_goes_with_what_are_what_the_code_gives() -> None:
-    page = (PAGES / "mixing.md").read_text(encoding="utf-8")
-    anew = "write them anew: .venv/bin/python -c 'import itmlab.book; itmlab.book.write_mixing()'"
-    assert page == filled(page, "mixing_tables", mixing_tables()), anew
 
 
 def test_the_glossary_is_plain_where_it_lies_and_sphinxs_in_the_book(pages) -> None:

@@ -279,35 +279,6 @@ def claim_rows() -> str:
     return "\n\n".join(parts)
 
 
-def mixing_tables() -> str:
-    """Which parts of recipes go together: with each encoder, with each other, and the reasons by number."""
-    from ..recipes.mixing import ENCODERS, PARTS, reason
-
-    numbers: dict[str, int] = {}
-
-    def cell(one: str, other: str) -> str:
-        why = reason(one, other)
-        return "✓" if why is None else str(numbers.setdefault(why, len(numbers) + 1))
-
-    tables = [["", *ENCODERS], ["---"] * (len(ENCODERS) + 1)]
-    tables += [[part, *(cell(encoder, part) for encoder in ENCODERS)] for part in PARTS]
-    among = [["", *(chr(ord("a") + at) for at in range(len(PARTS)))], ["---"] * (len(PARTS) + 1)]
-    for at, one in enumerate(PARTS):
-        kinds = ("loss of", "adaptive margin")  # of which a recipe has one
-        cells = [
-            "" if place >= at or any(kind in one and kind in other for kind in kinds) else cell(one, other)
-            for place, other in enumerate(PARTS)
-        ]
-        among.append([f"{chr(ord('a') + at)}: {one}", *cells])
-    drawn = ["\n".join(f"| {' | '.join(row)} |" for row in rows) for rows in (tables, among)]
-    return "\n\n".join([*drawn, "\n".join(f"{number}. {why}" for why, number in numbers.items())])
-
-
-def write_mixing(page: Path = PAGES / "mixing.md") -> None:
-    """Write the tables into the page as the code now has them, which a test compares."""
-    page.write_text(filled(page.read_text(encoding="utf-8"), "mixing_tables", mixing_tables()), encoding="utf-8")
-
-
 def command_page(commands: Any) -> str:
     """The help of every command."""
     import click

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
 from ..errors import ItmlabError
-from ..fields import ABOVE_0, BELOW_1, FINITE, LATER, Range, check_ranges, from_plain, hints_of, to_plain, typed
+from ..fields import ABOVE_0, BELOW_1, FINITE, Range, check_ranges, from_plain, hints_of, to_plain, typed
 
 Kind = Literal["scan_t2i", "scan_i2t", "sgr", "saf", "sgraf", "vsrn", "vsepp"]
 Form = Literal["uniter", "oscar"]
@@ -104,9 +104,9 @@ class DualEncoderConfig(PlainConfig):
     std: tuple[float, float, float] = field(default=(0.5, 0.5, 0.5), metadata={"range": FINITE})
     image_settings: dict[str, Any] | None = None
     text_settings: dict[str, Any] | None = None
-    projection: Literal["linear", "none"] = field(default="linear", metadata=LATER)
-    preparation: Literal["checkpoint", "given"] = field(default="checkpoint", metadata=LATER)
-    maximum_words: int | None = field(default=None, metadata=LATER)
+    projection: Literal["linear", "none"] = "linear"
+    preparation: Literal["checkpoint", "given"] = "checkpoint"
+    maximum_words: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -207,11 +207,11 @@ class LateInteractionConfig(PlainConfig):
     graph_layers: int = 4
     batch_norm: bool = False
     dropout: float = 0.0
-    preset: Literal["paper", "released"] = field(default="paper", metadata=LATER)
-    region_count: int = field(default=36, metadata=LATER)
-    writer_dimension: int | None = field(default=None, metadata=LATER)
-    photo_encoder: str | None = field(default=None, metadata=LATER)
-    word_vectors: Literal["wordllama"] | None = field(default=None, metadata=LATER)
+    preset: Literal["paper", "released"] = "paper"
+    region_count: int = 36
+    writer_dimension: int | None = None
+    photo_encoder: str | None = None
+    word_vectors: Literal["wordllama"] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -307,11 +307,11 @@ class CrossEncoderConfig(PlainConfig):
     layer_norm_epsilon: float = 1e-12
     image_size: int = 96
     patch_size: int = 12
-    object_tags: bool = field(default=False, metadata=LATER)
-    tag_positions: Literal["after_caption", "padded"] = field(default="after_caption", metadata=LATER)
-    photo_encoder: str | None = field(default=None, metadata=LATER)
-    word_vectors: Literal["wordllama"] | None = field(default=None, metadata=LATER)
-    aligned: LateInteractionConfig | None = field(default=None, metadata=LATER)
+    object_tags: bool = False
+    tag_positions: Literal["after_caption", "padded"] = "after_caption"
+    photo_encoder: str | None = None
+    word_vectors: Literal["wordllama"] | None = None
+    aligned: LateInteractionConfig | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -375,9 +375,9 @@ class OscarDualEncoderConfig(CrossEncoderConfig):
     """
 
     encodes: Literal["separately"] = "separately"
-    matcher: Literal["sgr", "saf", "sgraf"] | None = field(default=None, metadata=LATER)
-    similarity_dimension: int = field(default=256, metadata=LATER)
-    matcher_dropout: float = field(default=0.4, metadata=LATER)
+    matcher: Literal["sgr", "saf", "sgraf"] | None = None
+    similarity_dimension: int = 256
+    matcher_dropout: float = 0.4
 
     @property
     def dimension(self) -> int:

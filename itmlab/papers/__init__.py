@@ -5,8 +5,6 @@
 for each claim. `python -m itmlab reproduce fne.table_3` prints the same, `--fresh` trains.
 """
 
-import json
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
@@ -14,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..storage import write_json
-from .entry import PAPERS, Claim, Entry, Table, folders, one_of
+from .entry import PAPERS, Claim, Entry, Table, one_of
 from .measured import RESULTS, saved
 
 if TYPE_CHECKING:
@@ -102,47 +100,6 @@ def report(entry: Entry, result: Mapping[str, Any] | None = None) -> str:
     if not entry.claims:
         lines.append(f"  {entry.without}{'; figures: ' if entry.figures else ''}{', '.join(entry.figures)}")
     return "\n".join(lines)
-
-
-def plan(
-    chosen: str = "all",
-    *,
-    data: "CaptionSet | str | None" = None,
-    size: str = "tiny",
-    seeds: int = 2,
-    changes: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> str:
-    """What training items anew would take, a line each and their sum: rows × seeds, steps, hours by where they run.
-
-    By `recipes.dry_run.estimate`, without samplers and evaluation, and one run after another, where `reproduce` trains
-    one on each core. Rows that items share are in the sum once. `data` may be the name of a published set.
-    """
-    from ..recipes.dry_run import estimate, span
-
-    lines: list[str] = []
-    total: Counter[str] = Counter()
-    planned: set[tuple[str, str, Any]] = set()  # folders, recipes and data of the items before
-    for name, entry in entries(chosen).items():
-        if entry.recipes is not None:
-            given = entry.data(**options) if data is None else data
-            hours, steps, keys = Counter(), 0, set()
-            rows = {label: recipe.replace(**dict(changes or {})) for label, recipe in entry.recipes(size).items()}
-            for folder, row in zip(folders(rows).values(), rows.values(), strict=True):
-                one = estimate(row, given, measured=True)
-                took = {where: seeds * each for where, each in one.hours.items()}
-                hours.update(took)
-                steps += seeds * one.steps
-                plain = json.dumps(row.to_json(), sort_keys=True)
-                keys.add(key := (folder, plain, getattr(given, "fingerprint", given)))
-                total.update({} if key in planned else took)
-            planned |= keys
-            told = ", ".join(f"{span(3600 * took)} ({where})" for where, took in hours.items())
-            lines.append(f"{name}: {len(rows)} × {seeds} runs, {steps:,} steps: {told}")
-    if not lines:
-        return f"{chosen}: nothing of it is trained, as it names no recipes"
-    told = ", ".join(f"{span(3600 * took)} ({where})" for where, took in total.items())
-    return "\n".join([*lines, f"in all {told}, one run after another"])
 
 
 def reproduce(

@@ -6,15 +6,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
-import torch
-
 from ..errors import ItmlabError, named
-from ..fields import LATER, check, did_you_mean, from_plain, replaced, shown, to_plain
+from ..fields import check, did_you_mean, from_plain, replaced, shown, to_plain
 from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
 from ..storage import read_json, refuse_foreign, write_json
 from . import settings
-from .mixing import refuse_mixture
-from .own import FIELDS, PLACES, Own, handed_over
+from .custom import PLACES, Custom
 
 
 @dataclass(frozen=True)
@@ -27,26 +24,26 @@ class Recipe:
     `replace(sampler__prior=1e-3, data__epochs=3)` makes a variation; `sized("base")` the same method at another size. A
     wrong field is one ItmlabError that names it.
 
-    An own class or function may be the sampler, the loss, the synthesis, the generator of sentences, or the `encoder`
-    in the model's place, of its configuration: `replace(sampler=FifthHardest())` (`recipes.own`).
+    Your own sampler, loss, synthesis or generator of sentences is passed to `replace(sampler=FifthHardest())`, and so
+    is the class of an `encoder` that takes the place of the model, with its configuration (`recipes.custom`).
     """
 
     name: str
     size: Literal["tiny", "base", "large"]
     model: DualEncoderConfig | CrossEncoderConfig | OscarDualEncoderConfig | LateInteractionConfig
-    sampler: settings.SamplerSettings | Own | None = None
+    sampler: settings.SamplerSettings | Custom | None = None
     loss: settings.LossSettings | None = field(default=settings.LossSettings())
     memory: settings.MemorySettings | None = None
     optimiser: settings.OptimiserSettings = field(default=settings.OptimiserSettings())
     data: settings.DataSettings = field(default=settings.DataSettings())
     seed: int = 0
-    adaptive_margin: settings.AdaptiveMarginSettings | None = field(default=None, metadata=LATER)
-    tags: settings.TagsSettings | None = field(default=None, metadata=LATER)
-    start: str | None = field(default=None, metadata=LATER)
-    extra_negatives: settings.ExtraNegatives | None = field(default=None, metadata=LATER)
-    synthesis: settings.SynthesisSettings | Own | None = field(default=None, metadata=LATER)
-    towers: settings.TowerSettings | None = field(default=None, metadata=LATER)
-    encoder: Own | None = field(default=None, metadata=LATER)
+    adaptive_margin: settings.AdaptiveMarginSettings | None = None
+    tags: settings.TagsSettings | None = None
+    start: str | None = None
+    extra_negatives: settings.ExtraNegatives | None = None
+    synthesis: settings.SynthesisSettings | Custom | None = None
+    towers: settings.TowerSettings | None = None
+    encoder: Custom | None = None
 
     def __post_init__(self) -> None:
         check(bool(self.name), "name", self.name, "a name")
@@ -55,17 +52,47 @@ class Recipe:
         for name in ("crop", "flip", "randaugment"):
             given, seen = getattr(self.data, name), getattr(self.model, "visual", "pictures")
             check(seen != "regions" or not given, f"data.{name}", given, "none, as the model sees regions, no pictures")
-        if type(self.model) is CrossEncoderConfig:
-            check(self.tags is not None, "tags", self.tags, "an object with fields, as the model is a cross-encoder")
-        refuse_mixture(self)
+        self._check_parts()
         if type(self.model) is CrossEncoderConfig:
             self._check_cross_encoder()
         elif self.towers is not None:
             self._check_towers()
         else:
-            check(self.loss is not None, "loss", self.loss, "an object with fields, as the model is no cross-encoder")
+            check(
+                self.loss is not None, "loss", self.loss, "an object with fields, as the model is not a cross-encoder"
+            )
             missing = self.loss.kind == "sampled_triplet" and self.sampler is None
             check(not missing, "sampler", None, "one, as loss.kind is 'sampled_triplet'")
+
+    def _check_parts(self) -> None:
+        """Refuse parts that cannot be combined; whatever is not refused here can."""
+        loss, margin = self.loss, self.adaptive_margin
+        if type(self.model) is CrossEncoderConfig:
+            check(self.tags is not None, "tags", self.tags, "an object with fields, as the model is a cross-encoder")
+            for name in ("loss", "sampler", "memory", "adaptive_margin", "synthesis", "encoder"):
+                check(getattr(self, name) is None, name, getattr(self, name), "null, as the model is a cross-encoder")
+        else:
+            wanted = "null, as the model is not a cross-encoder: an encoder of one side cannot tell which word is wrong"
+            check(self.tags is None, "tags", self.tags, wanted)
+        if loss is not None:
+            writes = getattr(self.model, "kind", None) == "vsrn"
+            check(writes or not loss.writing, "loss.writing", loss.writing, "0, as only VSRN writes captions")
+            samples = loss.kind == "sampled_triplet" or self.sampler is None
+            check(
+                samples, "sampler", self.sampler, "null, as this loss takes all negatives ('sampled_triplet' asks one)"
+            )
+        parts = getattr(self.model, "compares_parts", False)
+        wanted = "null, as the model compares parts and a memory keeps one feature of an item"
+        check(not (parts and self.memory), "memory", self.memory, wanted)
+        if margin is not None:
+            released = margin.preset == "released" and self.memory is not None
+            check(not released, "memory", self.memory, "null, as adaptive_margin.preset is 'released'")
+        if margin is not None and not margin.with_triplet:
+            why = "as adaptive_margin.with_triplet is false, and φ is known for captions of the data only"
+            check(self.synthesis is None, "synthesis", self.synthesis, f"null, {why}")
+            check(self.extra_negatives is None, "extra_negatives", self.extra_negatives, f"null, {why}")
+            features = loss is not None and loss.global_features
+            check(not features, "loss.global_features", features, f"false, {why}")
 
     def _check_towers(self) -> None:
         fits = isinstance(self.model, DualEncoderConfig) and self.model.image_tower == "vit"
@@ -83,23 +110,22 @@ class Recipe:
         check(file or given is None, "extra_negatives", given, "null unless tags.generator is 'file'")
 
     def replace(self, **changes: Any) -> "Recipe":
-        """A copy with changed fields; `a__b` (in a dictionary also "a.b") reaches into a field.
+        """Return a copy with changed fields; `a__b` (in a dictionary also "a.b") reaches into a field.
 
-        An own idea that is handed over, and does not keep to its contract, is an ItmlabError (`recipes.contracts`).
+        A sampler, loss, synthesis, generator or encoder may be your own: an instance, a function or a class.
         """
-        given: dict[str, Any] = {}
+        plain: dict[str, Any] = {}
         for name, value in changes.items():
-            part = FIELDS.get(name.replace("__", "."))
-            if part and handed_over(value, part):
-                name, value = PLACES.get(part, name), _settings_of(value, part)
-            elif part and isinstance(value, str):
-                name, value = PLACES.get(part, name), {"kind": value} if part == "sampler" else value
-            given[name] = value
-        changed, before = replaced(self, given), self.own_ideas()
-        for part, own in changed.own_ideas().items():
-            if own != before.get(part) and part != "generator":  # which is tried where its captions are
-                with torch.random.fork_rng(devices=[]):
-                    changed.build(part)
+            place = PLACES.get(name.replace("__", "."))
+            if place and callable(value):
+                name, value = place, _settings_of(value)
+            elif place and isinstance(value, str):
+                name, value = place, {"kind": value} if place == "sampler" else value
+            plain[name] = value
+        changed, before = replaced(self, plain), self.custom_parts()
+        for part, custom in changed.custom_parts().items():
+            if custom != before.get(part) and part != "generator":  # a generator needs the data
+                changed.build(part)  # refused now rather than when training begins
         return changed
 
     def grid(self, **values: Sequence[Any]) -> dict[str, "Recipe"]:
@@ -132,19 +158,20 @@ class Recipe:
             raise ItmlabError(what, remedy="leave these values out, or make the recipes one by one")
         return made
 
-    def own_ideas(self) -> dict[str, Own]:
-        """What of it is somebody's own, by its part."""
-        found = {part: getattr(self, part) for part in ("sampler", "synthesis", "encoder")}
-        found |= {"loss": self.loss and self.loss.kind, "generator": self.tags and self.tags.generator}
-        return {part: own for part, own in found.items() if isinstance(own, Own)}
+    def custom_parts(self) -> dict[str, Custom]:
+        """The custom components of this recipe, by part."""
+        parts = {part: getattr(self, part) for part in ("sampler", "synthesis", "encoder")}
+        parts |= {"loss": self.loss and self.loss.kind, "generator": self.tags and self.tags.generator}
+        return {part: custom for part, custom in parts.items() if isinstance(custom, Custom)}
 
     def build(self, part: str, **offered: Any) -> Any:
-        """A new one of an own idea, which is offered the loss's numbers and the dimension of features, too."""
-        own = self.own_ideas()[part]
+        """Make a custom component, which may also take the loss' margin and temperature and the features' dimension."""
+        custom = self.custom_parts()[part]
         if part == "encoder":
-            return own.encoder(self.model)
-        numbers = {} if self.loss is None else {"margin": self.loss.margin, "temperature": self.loss.temperature}
-        return own.build(part, **numbers, dimension=getattr(self.model, "dimension", None), **offered)
+            return custom.encoder(self.model)
+        if self.loss is not None:
+            offered |= {"margin": self.loss.margin, "temperature": self.loss.temperature}
+        return custom.build(part, dimension=getattr(self.model, "dimension", None), **offered)
 
     def sized(self, size: str) -> "Recipe":
         """The same method (sampler, losses, seed) with the model, optimiser, memory and data settings of another size.
@@ -170,7 +197,7 @@ class Recipe:
         return replace(self, size=size, **changes)
 
     def to_json(self) -> dict[str, Any]:
-        """All fields as plain JSON values; those that came later only where they are not at their default."""
+        """All fields as plain JSON values."""
         return to_plain(self)
 
     @classmethod
@@ -194,8 +221,10 @@ def _told(value: Any) -> str:
     return value if isinstance(value, str) else getattr(value, "__name__", None) or shown(value, most=40)
 
 
-def _settings_of(value: Any, part: str) -> settings.SamplerSettings | Own:
-    """What is handed over as settings: a sampler of ours under its name, as its class is not somebody's own."""
-    own = Own.of(value, part)
-    ours = {f"{known.__module__}:{known.__qualname__}": kind for kind, known in settings.SAMPLERS.items()}
-    return settings.SamplerSettings(ours[own.path], own.options) if own.path in ours else own
+def _settings_of(component: Any) -> settings.SamplerSettings | Custom:
+    """The settings of a component; one of our samplers is stored under its name."""
+    custom = Custom.of(component)
+    for kind, sampler in settings.SAMPLERS.items():
+        if custom.definition() is sampler:
+            return settings.SamplerSettings(kind, custom.options)
+    return custom

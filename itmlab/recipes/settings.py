@@ -1,8 +1,4 @@
-"""The settings that a recipe is made of, as frozen dataclasses that check their ranges; each has its paper's defaults.
-
-A field marked LATER came after recipes had been saved: it is written only where it is not at its default, so that the
-JSON of an older recipe, and with it the digest of its runs' folders, stays as it was.
-"""
+"""The settings that a recipe is made of: frozen dataclasses that check their ranges, with the papers' defaults."""
 
 import inspect
 from dataclasses import dataclass, field
@@ -11,11 +7,11 @@ from typing import Any, Literal
 from .. import samplers
 from ..data.batches import Augmentation
 from ..errors import ItmlabError
-from ..fields import ABOVE_0, BELOW_1, FROM_0, FROM_1, LATER, check, check_ranges, did_you_mean, typed
+from ..fields import ABOVE_0, BELOW_1, FROM_0, FROM_1, check, check_ranges, did_you_mean, typed
 from ..losses.contrastive import NOISE
 from ..losses.tags import LossWeights
 from ..synthesis.synhnc import SIGMAS
-from .own import Own
+from .custom import Custom
 
 SAMPLERS = {
     "random": samplers.Random,
@@ -65,12 +61,14 @@ class LossSettings:
     VSRN's second loss, the nats that it costs to write a pair's caption from its image, beside the mean over anchors.
     """
 
-    kind: Literal["sum_of_hinges", "max_of_hinges", "sampled_triplet", "info_nce", "info_cmr"] | Own = "sampled_triplet"
+    kind: Literal["sum_of_hinges", "max_of_hinges", "sampled_triplet", "info_nce", "info_cmr"] | Custom = (
+        "sampled_triplet"
+    )
     margin: float = 0.2
     temperature: float = 0.05
-    noise: int = field(default=NOISE, metadata=LATER)
-    global_features: bool = field(default=False, metadata=LATER)
-    writing: float = field(default=0.0, metadata=LATER)
+    noise: int = NOISE
+    global_features: bool = False
+    writing: float = 0.0
 
     def __post_init__(self) -> None:
         check_ranges(self, "loss", margin=FROM_0, temperature=ABOVE_0)
@@ -98,10 +96,10 @@ class AdaptiveMarginSettings:
     ceiling: float = 1.0
     relevance: Literal["cider", "spice", "truth"] = "cider"
     tokenise: Literal["whitespace", "penn"] = "whitespace"
-    weight: float = field(default=1.0, metadata=LATER)
-    rank: int | None = field(default=None, metadata=LATER)  # the preset's: 0, released 1
-    reading: Literal["pairs", "corrected", "printed"] = field(default="pairs", metadata=LATER)
-    preset: Literal["paper", "released"] = field(default="paper", metadata=LATER)
+    weight: float = 1.0
+    rank: int | None = None  # the preset's: 0, released 1
+    reading: Literal["pairs", "corrected", "printed"] = "pairs"
+    preset: Literal["paper", "released"] = "paper"
 
     def __post_init__(self) -> None:
         check_ranges(self, "adaptive_margin", temperature=ABOVE_0, ceiling=ABOVE_0, weight=ABOVE_0, rank=FROM_0)
@@ -135,9 +133,9 @@ class OptimiserSettings:
     clip: float = 2.0
     weight_decay: float = 0.0
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    warm_up_share: float = field(default=0.0, metadata=LATER)
-    betas: tuple[float, float] = field(default=(0.9, 0.999), metadata=LATER)
-    epsilon: float = field(default=1e-8, metadata=LATER)
+    warm_up_share: float = 0.0
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
 
     def __post_init__(self) -> None:
         check_ranges(self, "optimiser", learning_rate=ABOVE_0, warm_up_share=BELOW_1, clip=ABOVE_0)
@@ -174,14 +172,14 @@ class DataSettings:
     captions_per_image: int | Literal["all"] = "all"
     warm_up_epochs: int = 0
     accumulate: int = 1
-    steps: int | None = field(default=None, metadata=LATER)
-    validation: int | None = field(default=None, metadata=LATER)
-    validate_every: int = field(default=1, metadata=LATER)
-    crop: tuple[float, float] | None = field(default=None, metadata=LATER)
-    flip: float = field(default=0.0, metadata=LATER)
-    randaugment: tuple[int, int] | None = field(default=None, metadata=LATER)
-    regions: Literal["pixels", "detector"] | None = field(default=None, metadata=LATER)
-    edition: Literal["classic", "rich"] | None = field(default=None, metadata=LATER)
+    steps: int | None = None
+    validation: int | None = None
+    validate_every: int = 1
+    crop: tuple[float, float] | None = None
+    flip: float = 0.0
+    randaugment: tuple[int, int] | None = None
+    regions: Literal["pixels", "detector"] | None = None
+    edition: Literal["classic", "rich"] | None = None
 
     def __post_init__(self) -> None:
         check_ranges(self, "data", batch_size=FROM_1, epochs=FROM_1, warm_up_epochs=FROM_0, accumulate=FROM_1)
@@ -227,7 +225,7 @@ class SynthesisSettings:
     sigma: float = 0.1
     weights: Literal["least_squares", "identity"] = "least_squares"
     detach: bool = True
-    oracle: bool = field(default=False, metadata=LATER)
+    oracle: bool = False
 
     def __post_init__(self) -> None:
         check_ranges(self, "synthesis", clusters=FROM_1, sigma=ABOVE_0)
@@ -288,7 +286,7 @@ class TagsSettings:
     masking: Literal["phrase", "word"] = "phrase"
     probability: float = 0.15
     trained_maskings: int = 1
-    generator: Literal["dynamic", "static", "vse_c", "file"] | Own = "dynamic"
+    generator: Literal["dynamic", "static", "vse_c", "file"] | Custom = "dynamic"
     maskings: int = 20
     samples: int = 20
     temperature: float = 1.5
@@ -297,9 +295,9 @@ class TagsSettings:
     replaced_weight: float = 1.0
     kept_weight: float = 1.0
     correction: Literal["all", "replaced", "masked"] = "all"
-    word_means: Literal["tokens", "captions"] = field(default="tokens", metadata=LATER)
-    filtered: bool = field(default=True, metadata=LATER)
-    mining: Literal["set", "batch"] = field(default="set", metadata=LATER)
+    word_means: Literal["tokens", "captions"] = "tokens"
+    filtered: bool = True
+    mining: Literal["set", "batch"] = "set"
 
     def __post_init__(self) -> None:
         aligned = self.mining == "set" or self.alignment > 0

@@ -124,7 +124,7 @@ def _chosen(seeds: int | Sequence[int]) -> list[int]:
 # The code that decides what a run becomes: these rooms and files, as syntax, so that a comment changes nothing.
 CODE = ("losses", "models", "samplers", "synthesis", "text", "training", "runs/directory.py", "runs/scores.py")
 CODE += ("data/batches.py", "data/pictures.py", "data/regions.py")
-WITHOUT = ("__init__.py", "comparison.py", "dry_run.py", "parallel.py", "progress.py", "negative_files.py")
+WITHOUT = ("__init__.py", "comparison.py", "parallel.py", "progress.py", "negative_files.py")
 
 
 @cache

@@ -21,8 +21,8 @@ from ..errors import ItmlabError
 from ..models import Encoded
 from ..models.base import Changes
 from ..models.dual_encoder import Momentum
-from ..models.pairs import compares_parts, looked_at, on_device, pieces_read, reads
-from ..recipes import contracts
+from ..models.pairs import compares_parts, on_device, pieces_read, reads
+from ..recipes.custom import Custom
 from ..recipes.recipe import Recipe
 from ..recipes.settings import ExtraNegatives
 from ..runs.checkpoint import Tensors
@@ -52,18 +52,13 @@ class DualEncoderTask(Task):
             self.momentum = Momentum(model, m=recipe.memory.momentum)
             memory = MomentumQueue(recipe.memory.length, model.config.dimension, device=self.accelerator.device)
         relevance = None if margin is None else CaptionRelevance(self.data, margin.tokenise, margin.relevance)
-        own = recipe.own_ideas()
         by_truth = recipe.sampler is not None and recipe.sampler.kind == "oracle"
-        self.false_prototypes = "synthesis" not in own and recipe.synthesis is not None and recipe.synthesis.oracle
+        self.false_prototypes = getattr(recipe.synthesis, "oracle", False)
         self.truth = CaptionTruth(self.data) if by_truth or self.false_prototypes else None
         self.objective = Objective(recipe, memory, self.generator, relevance, self.truth if by_truth else None)
-        if "encoder" in own:
-            some = range(min(len(self.data), 3))
-            images, captions = list(looked_at(model, self.data.select(some))), self.data.captions[:3]
-            contracts.try_encoder(model, f"encoder {recipe.encoder.path}", images, captions)
         if isinstance(self.objective.loss, nn.Module):  # what it learns belongs to the run, not to the model
             self.heads = self.objective.loss.to(self.accelerator.device)
-        if "synthesis" in own:
+        if isinstance(recipe.synthesis, Custom):
             self.synthesis = recipe.build("synthesis")
         else:
             settings = {} if recipe.synthesis is None else asdict(recipe.synthesis)

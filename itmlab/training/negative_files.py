@@ -12,7 +12,7 @@ from ..errors import ItmlabError
 from ..fields import did_you_mean, typed
 from ..models import CrossEncoder, CrossEncoderConfig
 from ..models.pairs import pieces_read
-from ..recipes.own import Own, handed_over
+from ..recipes.custom import Custom
 from ..runs.directory import file_hash, start_directory
 from ..storage import read_json
 from ..synthesis.columns import LAYOUTS, Table, place_of_table, write_table
@@ -20,7 +20,6 @@ from ..synthesis.export import Exported, Fluency, export_negatives
 from ..synthesis.negative import Generate, Negative, Readable
 from ..synthesis.read import read_negatives
 from ..synthesis.tags import FilteredTopM, Tags, cross_encoder_score, implied_in, vse_c
-from ..text import parse
 from .sentences import OneByOne
 
 GENERATORS = {"vse_c": vse_c, "tags": Tags}
@@ -39,29 +38,27 @@ def write_negatives(
     root: str | Path | None = None,
     **export: Any,
 ) -> Exported | Table:
-    """Export the negatives of every caption of `data` by "vse_c", "tags" (with `options`) or an own generator.
+    """Export the negatives of every caption of `data` by "vse_c", "tags" (with `options`) or your own.
 
-    An own one is handed over as to a recipe (`recipes.own`), by hand or by where it is to be imported from; of what it
-    makes copies go, and what the captions of the image say; where it tells of a changed place its words but not its
+    A generator of your own is an instance or a function, as in a recipe (`recipes.custom`). Of what it makes copies are
+    left out, and what the captions of the image say; where it tells of a changed place its words but not its
     span and kind, no places are written. Option `implied` of "tags" adds to that filter of false negatives what words
     imply in the world of the data; it is on where there is one. `model` is a cross-encoder, by the
     name of one that ships or the folder of a saved one: "tags" refills and scores with it (None: the shipped "tags"),
     what others made it scores. `fluency` names a causal language model for perplexities; of "vse_c" with a `number`,
     those that it finds likeliest are written. More keywords are `export_negatives`'. The header says all of it, with
-    hashes of the model's weights and of an own generator's source.
+    a hash of the model's weights.
 
     A `format` of `synthesis.columns.LAYOUTS` writes `out` as a table for others, with paths that begin at `root`, from
     a .jsonl of the same name, which lies beside it and has the header.
     """
     if table := format in LAYOUTS:
         place_of_table(out, format, force=bool(export.get("force")))
-    own = Own.of(generator, "generator") if handed_over(generator, "generator") else None
-    if own is not None:
-        own = replace(own, options=own.options | (options or {}))
-        generator, options = own.path, own.options
+    custom = Custom.of(generator) if callable(generator) else None
+    if custom is not None:
+        generator, options = custom.path, custom.options
     elif generator not in GENERATORS:
-        remedy = f"{did_you_mean(generator, GENERATORS)}, or where an own one is, such as my_shop.ideas:other_colour"
-        raise ItmlabError(f"no generator {generator!r}", remedy=remedy)
+        raise ItmlabError(f"no generator {generator!r}", remedy=did_you_mean(generator, GENERATORS))
     else:
         options = _options(generator, options or {}, data)
     if generator == "tags" and model is None:
@@ -73,9 +70,8 @@ def write_negatives(
         made = Tags(cross_encoder, data, **{**options, "implied": implied_in(data) if options["implied"] else None})
     else:
         readable = None if cross_encoder is None else Readable(partial(pieces_read, cross_encoder))
-        if own is not None:
-            graphs = parse(data.captions[:4]) if data.world is None else data.world.graphs
-            made = OneByOne(own, data, cross_encoder, graphs)
+        if custom is not None:
+            made = OneByOne(custom, data, cross_encoder)
             made = FilteredTopM(made, keep=None, implied=implied_in(data), readable=readable)
             made = _with_whole_places(made)
         else:
@@ -84,7 +80,6 @@ def write_negatives(
                 made = FilteredTopM(made, keep=None, filtered=False, readable=readable)
     header = {
         "generator": generator,
-        **({} if own is None else {"source": own.source}),
         "options": options,
         "model": None if home is None else home.name,
         "weights": None if home is None else file_hash(home / "model.safetensors"),

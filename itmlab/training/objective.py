@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from .. import losses
-from ..recipes.own import Own
+from ..recipes.custom import Custom
 from ..recipes.recipe import Recipe
 from ..recipes.settings import SAMPLERS
 from ..samplers import Hardest, MomentumQueue, Pool, Sampler
@@ -110,14 +110,14 @@ class Objective:
     ):
         self.recipe, self.memory, self.generator, self.relevance = recipe, memory, generator, relevance
         self.truth = truth
-        self.loss = recipe.build("loss") if "loss" in recipe.own_ideas() else None
+        self.loss = recipe.build("loss") if "loss" in recipe.custom_parts() else None
         self.sampler, self.feature_sampler = self._built_sampler(), None
         if self.sampler and getattr(recipe.model, "compares_parts", False) and self._asks_features((None, None)):
             self.feature_sampler = self._built_sampler()  # a sampler's statistics are of one scale
 
     def _built_sampler(self) -> Sampler | None:
         recipe = self.recipe
-        if "sampler" in recipe.own_ideas():
+        if "sampler" in recipe.custom_parts():
             return recipe.build("sampler")
         return recipe.sampler.build(margin=recipe.loss.margin) if recipe.sampler else None
 
@@ -206,7 +206,7 @@ class Objective:
             chosen.append(self.sampler(scores, barred, matched, generator=self.generator, truth=told))
         return chosen
 
-    def _of_all(self, kind: str | Own, directions: list[Direction], positives: Mask) -> Outcome:
+    def _of_all(self, kind: str | Custom, directions: list[Direction], positives: Mask) -> Outcome:
         """A loss that looks at every negative, by its name in `itmlab.losses`, or the recipe's own."""
         terms, settings, noise = [], self.recipe.loss, None
         scale = settings.temperature if kind in ("info_nce", "info_cmr") else settings.margin
@@ -226,7 +226,7 @@ class Objective:
                     "synthetic_allowed": None if own is None else direction.per_anchor.allowed,
                 }
                 terms.append(losses.info_cmr(scores, positives, matched, scale, noise_scores=far, **made))
-            elif isinstance(kind, Own):
+            elif isinstance(kind, Custom):
                 terms.append(self.loss(*direction.all_scores(positives), direction.positive_scores()))
             else:
                 terms.append(

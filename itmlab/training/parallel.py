@@ -17,6 +17,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,6 @@ from ..data.captionset import CaptionSet
 from ..data.loading import load, origin_of
 from ..errors import ItmlabError
 from ..fields import check
-from ..recipes import own
 from ..recipes.recipe import Recipe
 from ..runs.checkpoint import Checkpoints
 from ..runs.directory import described, first_difference
@@ -86,7 +86,7 @@ def why_here(recipe: Recipe, data: CaptionSet) -> str | None:
     """Why a worker cannot train this, or None."""
     if origin_of(data) is None:
         return f"the data {data.name} are not as load(NAME, …) gave them, so no other process can have them"
-    for idea in recipe.own_ideas().values():
+    for idea in recipe.custom_parts().values():
         module = idea.path.partition(":")[0]
         if module == "__main__" or getattr(sys.modules.get(module), "__spec__", None) is None:
             return f"{idea.path} cannot be imported by another process, put it into a module"
@@ -181,9 +181,9 @@ class Workers:
                 self.failed.append(ItmlabError(f"a worker is gone: {error}", remedy="compare again, or with jobs=1"))
 
     def _told(self, at: Path, recipe: Recipe) -> dict[str, Any]:
-        ideas = {part: idea.path for part, idea in recipe.own_ideas().items()}
+        modules = [custom.path.partition(":")[0] for custom in recipe.custom_parts().values()]
         told = {"directory": str(at.resolve()), "recipe": recipe.to_json(), "data": origin_of(self.data)}
-        return {**told, "ideas": ideas, "threads": self.threads, "is": described(recipe, self.data)["data.json"]}
+        return {**told, "modules": modules, "threads": self.threads, "is": described(recipe, self.data)["data.json"]}
 
     def busy(self) -> bool:
         """Whether there is something to wait for; waits a little for it."""
@@ -250,8 +250,8 @@ def work() -> None:
 
 def _train(job: dict[str, Any], known: dict[str, CaptionSet], on_record: Any) -> None:
     torch.set_num_threads(job["threads"])
-    for part, path in job["ideas"].items():
-        own.use(own.imported(path, part))
+    for module in job["modules"]:  # of custom components, which a recipe finds among what is imported
+        import_module(module)
     key = json.dumps(job["data"], sort_keys=True)
     if key not in known:
         known[key] = load(**job["data"])

@@ -17,8 +17,7 @@ from ..data.captionset import CaptionSet
 from ..models import CrossEncoder
 from ..models.encoded import evaluating
 from ..models.pairs import ImageInputs, pieces_read
-from ..recipes import contracts
-from ..recipes.own import Own
+from ..recipes.custom import Custom
 from ..recipes.settings import TagsSettings
 from ..synthesis import FilteredTopM, Negative
 from ..synthesis.export import Score
@@ -58,12 +57,12 @@ class Sentences:
         self.readable = Readable(partial(pieces_read, model))
         if settings.generator == "file":
             self._read = read_negatives(file).of(data)
-        elif settings.generator == "vse_c" or isinstance(settings.generator, Own):
+        elif settings.generator == "vse_c" or isinstance(settings.generator, Custom):
             filtered = {"filtered": settings.filtered, "implied": implied, "readable": self.readable}
             if settings.generator == "vse_c":
                 made = vse_c(data, graphs=graphs, filtered=settings.filtered)
             else:
-                made = OneByOne(settings.generator, data, model, graphs)
+                made = OneByOne(settings.generator, data, model)
             self._rules = FilteredTopM(made, keep=None, **filtered)
         else:
             options = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature", "probability")}
@@ -100,18 +99,13 @@ class Sentences:
 
 
 class OneByOne:
-    """An own generator of sentences, given one caption at a time and random numbers of that caption's own.
+    """A custom generator of sentences, called with one caption at a time and random numbers for this caption only.
 
-    It is offered the `data` and the `model`, and tried on the first captions, whose `graphs` are given. One that
-    breaks its contract (`recipes.contracts`) is an ItmlabError.
+    Its class may take the `data` and the `model`.
     """
 
-    def __init__(self, own: Own, data: CaptionSet, model: CrossEncoder | None, graphs: Sequence[SceneGraph]):
-        self.generate = own.build("generator", data=data, model=model)
-        few = range(min(len(data.captions), 4))
-        others = data.captions_of(data.image_of_caption[: len(few)].tolist())
-        given = data.captions[: len(few)], [graphs[at] for at in few], others
-        contracts.try_generator(self.generate, f"generator {own.path}", *given)
+    def __init__(self, custom: Custom, data: CaptionSet, model: CrossEncoder | None):
+        self.generate = custom.build("generator", data=data, model=model)
 
     def __call__(
         self,

@@ -14,7 +14,6 @@ from itmlab.papers import entry as entry_module
 from itmlab.papers.drawing import draw_claims, draw_items
 from itmlab.papers.entry import Claim, Entry, Table
 from itmlab.papers.measured import RESULTS, Measured, apart, drawn, row, share
-from itmlab.recipes.dry_run import THIS_MACHINE, estimate, span
 from itmlab.storage import read_json
 from itmlab.training import compare_runs
 from tests.refusals import refused
@@ -222,30 +221,6 @@ def test_rows_that_begin_with_what_ships_are_asked_about_pictures_that_it_has_no
         if entry.recipes and any(row.start for row in entry.recipes("tiny").values()):
             asked = {**entry.options, **entry.tested}
             assert asked.get("seed", 0) != 0 or "images" not in asked, name
-
-
-def test_what_a_fresh_run_would_take_is_said_before_it_is_begun(monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr("itmlab.recipes.dry_run.measured_speed", lambda *shapes: 0.01)
-    rows = {f"{part}/4 of K": micro("hardest") for part in (1, 4)}
-    items = {"fne.figure_5": replace(papers.fne.figure_5, recipes=lambda size: rows)}
-    monkeypatch.setattr(papers, "entries", lambda chosen: items | {"fne.figure_7": papers.fne.figure_7})
-    changes = {"data__steps": 20, "data__validation": 0}
-    first, last = papers.plan("all", data=small_world(), seeds=3, changes=changes).splitlines()
-    assert first.startswith("fne.figure_5: 2 × 3 runs, 120 steps: ") and "(this machine, timed)" in first
-    one = estimate(micro("hardest").replace(**changes), small_world(), measured=True)
-    assert last == f"in all {first.rpartition(': ')[2]}, one run after another"
-    assert span(6 * 3600 * one.hours[THIS_MACHINE]) in last
-    shared = {"4/4 of K": rows["4/4 of K"], "1/2 of K": rows["4/4 of K"].replace(data__batch_size=4)}
-    items["fne.table_1"] = replace(items["fne.figure_5"], name="fne.table_1", recipes=lambda size: shared)
-    again = papers.plan("all", data=small_world(), seeds=3, changes=changes).splitlines()
-    assert again[1].startswith("fne.table_1: 2 × 3 runs, ") and len(again) == 3
-    own = estimate(shared["1/2 of K"].replace(**changes), small_world(), measured=True)
-    hours = 6 * one.hours[THIS_MACHINE] + 3 * own.hours[THIS_MACHINE]
-    assert span(3600 * hours) in again[-1], "rows that items share are trained once"
-    monkeypatch.undo()
-    assert papers.plan("fne.figure_7") == "fne.figure_7: nothing of it is trained, as it names no recipes"
-    big = papers.plan("fne.table_3", data="flickr30k", size="base", seeds=1)
-    assert "4 × 1 runs, " in big and "hours (A100 80 GB), " in big and "RTX 4090" in big.splitlines()[-1]
 
 
 # Drawn and told.

@@ -16,7 +16,7 @@ from itmlab.runs.run import Run
 from itmlab.training import comparison
 from itmlab.training.comparison import compare
 from itmlab.training.parallel import why_here
-from tests.recipes.ideas import FifthHardest
+from tests.recipes.components import FifthHardest
 from tests.refusals import refused
 from tests.training.test_dual_encoder import small
 from tests.training.world import micro

@@ -18,7 +18,7 @@ MICRO_TOWER = CrossEncoderConfig(
     image_size=32,
     patch_size=16,
 )
-FEW = {"drawn": 5, "kept": 2, "maskings": 2, "samples": 3, "hardest": 2}
+FEW = {"candidates": 5, "top_k": 2, "maskings": 2, "samples": 3, "hardest": 2}
 
 
 def tower(name: str = "tags_dc", **changes) -> Recipe:

@@ -1,4 +1,4 @@
-"""Own ideas that keep to their contracts: one of each kind, as a reader would write them."""
+"""Custom components, one of each kind, as a user would write them."""
 
 from dataclasses import dataclass
 
@@ -6,13 +6,11 @@ import torch
 from torch import nn
 from torch.nn.functional import normalize, softplus
 
-from itmlab.data.captionset import CaptionSet
-from itmlab.models import DualEncoder, Encoded, LateInteraction
+from itmlab.models import DualEncoder, Encoded
 from itmlab.models.encoded import masked_mean, unit
 from itmlab.samplers import Sampler
-from itmlab.samplers.base import best, draw, usable
+from itmlab.samplers.base import best, usable
 from itmlab.synthesis import FeatureNegatives, Negative
-from tests.training.world import small_world
 
 RANK = 4
 COLOURS = {"red": "green", "green": "blue", "blue": "yellow", "yellow": "red"}
@@ -26,24 +24,9 @@ class FifthHardest(Sampler):
         return best(scores, usable(scores, positives), self.rank)
 
 
-class Within(Sampler):
-    """Draws among those that score at most `margin` above the positive."""
-
-    def __init__(self, margin: float):
-        self.margin = margin
-
-    def choose(self, scores, positives, positive_scores, *, generator):
-        near = usable(scores, positives) & (scores < positive_scores[:, None] + self.margin)
-        return draw(near.float(), generator=generator)
-
-
-def any_negative(scores, positives, positive_scores, *, generator):
-    return draw((~positives).float(), generator=generator)
-
-
-def soft_hinges(scores, positives, positive_scores, margin=0.2, slope=10.0):
+def soft_hinges(scores, positives, positive_scores, margin=0.2):
     gaps = (scores - positive_scores[:, None] + margin).masked_fill(positives, -9)
-    return softplus(slope * gaps).mean() / slope
+    return softplus(10 * gaps).mean() / 10
 
 
 class LearntTemperature(nn.Module):
@@ -83,17 +66,6 @@ def other_colour(captions, graphs, image_captions, *, generator):
     ]
 
 
-class BagOfWords(LateInteraction):
-    def __init__(self, config, tokenizer):
-        super().__init__(config, tokenizer)
-        self.captions = nn.Embedding(config.vocabulary_size, config.dimension)
-
-    def encode_captions(self, tokens):
-        local = self.captions(tokens["input_ids"])
-        pooled = masked_mean(local, tokens["word_mask"], otherwise=tokens["attention_mask"].bool())
-        return Encoded(unit(pooled), local, tokens["word_mask"])
-
-
 class MeanOfPieces(DualEncoder):
     """No transformer on the side of captions."""
 
@@ -105,7 +77,3 @@ class MeanOfPieces(DualEncoder):
         local = self.pieces(tokens["input_ids"])
         pooled = masked_mean(local, tokens["word_mask"], otherwise=tokens["attention_mask"].bool())
         return Encoded(unit(pooled), local, tokens["word_mask"])
-
-
-def coloured_fields(*, copies: int = 3) -> CaptionSet:
-    return small_world(copies)
