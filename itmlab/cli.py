@@ -200,23 +200,20 @@ def parse(
     print(f"{out}: {len(graphs)} graphs")
 
 
-FORMATS = "jsonl, tsv, parquet (else by --out); for others: negclip, sentence-transformers, vlm2vec."
 MINING = "number, skip, up_to, absolute_margin, relative_margin, maximum, probability, prior, choose, seed, backend"
 SETTINGS = "maskings, samples, temperature, keep, words, implied (tags); number (vse_c)"
 
 
 def negatives(
-    out: Annotated[Path, typer.Option("--out", help="A .jsonl, .tsv or .parquet file.")],
+    out: Annotated[Path, typer.Option("--out", help="A .jsonl file.")],
     generator: Annotated[
         str, typer.Option(help="vse_c: swaps by rule; tags: refilled by --model; or an own one, MODULE:NAME.")
     ] = "vse_c",
     model: Annotated[str | None, typer.Option(help="A cross-encoder that refills and scores: name or folder.")] = None,
     setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {SETTINGS}.")] = None,
     fluency: Annotated[str | None, typer.Option(help="A causal language model (scenes, gpt2): perplexities.")] = None,
-    file_format: Annotated[str | None, typer.Option("--format", help=FORMATS)] = None,
     seed: Annotated[int, typer.Option(help="Of the random draws.")] = 0,
     truth: Annotated[bool, typer.Option(help="Whether the world calls each true, where there is one (scenes).")] = True,
-    resume: Annotated[bool, typer.Option(help="Go on where an earlier export was stopped.")] = True,
     force: Force = False,
     split: SplitName = "all",
     data: DataName = "scenes",
@@ -230,17 +227,26 @@ def negatives(
     reader = read_by(model or "tags") if model or generator == "tags" else None
     captions = load_data(data, root, option, skip_faults, read_by=reader, split=split)
     options = pairs(setting, "--set")
-    made = dict(model=model, options=options, fluency=fluency, format=file_format, seed=seed, root=root)
-    print(write_negatives(captions, out, generator, **made, truth=truth, resume=resume, force=force, progress=True))
+    print(
+        write_negatives(
+            captions,
+            out,
+            generator,
+            model=model,
+            options=options,
+            fluency=fluency,
+            seed=seed,
+            truth=truth,
+            force=force,
+            progress=True,
+        )
+    )
 
 
 def mine(
     run: RunName,
-    out: Annotated[Path, typer.Option("--out", help="A .jsonl, .tsv or .parquet file.")],
+    out: Annotated[Path, typer.Option("--out", help="A .jsonl file.")],
     setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {MINING}.")] = None,
-    file_format: Annotated[str | None, typer.Option("--format", help=FORMATS)] = None,
-    anchors: Annotated[str, typer.Option(help="Of a table for others: images or captions.")] = "images",
-    tuples: Annotated[bool, typer.Option(help="sentence-transformers: all negatives of a pair in one row.")] = False,
     force: Force = False,
     split: SplitName = "train",
     data: DataName = "scenes",
@@ -252,10 +258,9 @@ def mine(
     from .runs.mining import mine as mined_by
 
     opened, captions = run_and_split(run, split, data, root, option, skip_faults)
-    found = mined_by(opened, captions, **pairs(setting, "--set"))
-    print(found)
-    number = found.filters.number if tuples else None
-    print(found.write(out, format=file_format, anchors=anchors, number=number, root=root, force=force))
+    mined = mined_by(opened, captions, **pairs(setting, "--set"))
+    print(mined)
+    print(mined.write(out, force=force))
 
 
 # The commands under their names.

@@ -5,12 +5,11 @@ al., 2024) and sentence-transformers' `mine_hard_negatives`. Here both ways betw
 posterior (Li et al., 2023, Eq. 9) as one more filter, and with the world's truth where there is one (METHODS 3.10).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from jaxtyping import Bool, Float, Float64, Int8, Int64
@@ -25,12 +24,14 @@ from ..models.encoded import evaluating
 from ..models.pairs import compares_parts
 from ..samplers.fne import FalseNegativeEliminating, Statistics, posterior
 from ..samplers.retrieved import hardest_negatives
-from ..synthesis.columns import LAYOUTS, Anchors, Table, write_table
-from ..synthesis.export import Exported, export_negatives
+from ..synthesis.files import NegativeFile, rows_of, write_negatives
 from ..synthesis.negative import Negative, reads_as
 from .run import Run
 from .scores import embed, similarity
 from .search import Index
+
+if TYPE_CHECKING:
+    import datasets
 
 LOOKED_AT = 10  # times as many ranks as negatives are wanted, unless it is said how many
 BATCH_SIZE = 32  # pairs from which FNE's statistics are gathered together, as in its training
@@ -378,50 +379,28 @@ class Mined:
         lines = (f"{key:{widths[0]}}  {first[key]:>{widths[1]}}  {second[key]:>{widths[2]}}" for key in first)
         return "\n".join(lines)
 
-    @cached_property
-    def _sentences(self) -> list[list[str]]:
-        """For each caption the captions mined for its image, in words."""
-        of_image = [
-            [self.data.captions[caption] for caption in self.captions.of(image)] for image in range(len(self.data))
-        ]
-        return [of_image[image] for image in self.data.image_of_caption.tolist()]
+    def negatives(self) -> Iterator[Negative]:
+        """The captions mined for the image of each caption, as negatives of that caption with scores and labels."""
+        mined = self.captions
+        for caption, image in enumerate(self.data.image_of_caption.tolist()):
+            labels = [-1] * self.filters.number if mined.truth is None else mined.truth[image].tolist()
+            scores = mined.scores[image].tolist()
+            for other, score, label in zip(mined.of(image), scores, labels, strict=False):
+                truth = None if label < 0 else bool(label)
+                yield Negative(self.data.captions[other], image, caption, score=score, truth=truth)
 
-    def write(
-        self,
-        out: str | Path,
-        *,
-        format: str | None = None,
-        anchors: Anchors = "images",
-        number: int | None = None,
-        root: str | Path | None = None,
-        force: bool = False,
-    ) -> Exported | Table:
-        """Write them to a file: a table of `synthesis.columns` if `format` names one, else one of `read_negatives`.
+    @property
+    def made_by(self) -> str:
+        """How they were mined, for the rows of a file."""
+        filters = {name: value for name, value in asdict(self.filters).items() if value is not None}
+        return ", ".join(["generator=mine", *(f"{name}={value}" for name, value in filters.items())])
 
-        The latter holds the captions mined for each caption's image, with their scores and labels, and is what a
-        recipe's `extra_negatives` reads; `anchors`, `number` and `root` are for the tables.
-        """
-        if format in LAYOUTS:
-            images = [self.images.of(caption) for caption in range(len(self.data.captions))]
-            more = {"anchors": anchors, "number": number, "root": root, "force": force}
-            return write_table(self.data, out, format, self._sentences, images=images, **more)
-        header = {"generator": "mine", "options": asdict(self.filters), "labelled": self.captions.truth is not None}
-        more = {
-            "truth": False,
-            "conditioned": True,
-            "parsed": False,
-            "resume": False,
-        }  # what another encoder mined goes
-        return export_negatives(self.data, self._negatives, out, header=header, format=format, force=force, **more)
+    def write(self, out: str | Path, *, force: bool = False) -> NegativeFile:
+        """Write `negatives` to a file, for `read_negatives` and a recipe's `extra_negatives`."""
+        return write_negatives(out, self.data, self.negatives(), made_by=self.made_by, force=force)
 
-    def _negatives(self, *_: Any, numbers: range, **__: Any) -> list[list[Negative]]:
-        """As a generator of `export_negatives`: what was mined for the images of these captions."""
-        found, rows = self.captions, []
-        for image in self.data.image_of_caption[numbers.start : numbers.stop].tolist():
-            labels = [-1] * self.filters.number if found.truth is None else found.truth[image].tolist()
-            each = zip(found.of(image), found.scores[image].tolist(), labels, strict=False)
-            told = ((caption, score, None if label < 0 else bool(label)) for caption, score, label in each)
-            rows.append(
-                [Negative(self.data.captions[caption], score=score, truth=label) for caption, score, label in told]
-            )
-        return rows
+    def dataset(self) -> "datasets.Dataset":
+        """The rows of that file as a Hugging Face data set with the columns `caption`, `negative`, `score` and more."""
+        from datasets import Dataset
+
+        return Dataset.from_list(list(rows_of(self.data, self.negatives(), made_by=self.made_by)))

@@ -1,13 +1,12 @@
-"""Negatives that no data set holds, made of its captions: refilled or swapped words; retrieved ones beside; files."""
+"""Negatives that a data set does not contain, made from its captions; retrieved negatives; files of negatives."""
 
 import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
     "caption_swaps": "CaptionSwaps wordnet_swaps",
-    "columns": "Table write_table",
-    "export": "Exported export_negatives",
+    "files": "NegativeFile read_negatives write_negatives",
+    "generate": "generate_negatives",
     "negative": "Negative",
-    "read": "NegativeFile read_negatives",
     "refill": "MaskedRefill",
     "rules": "RuleSwaps",
     "synhnc": "FeatureNegatives SynHNC",

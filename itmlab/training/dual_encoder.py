@@ -28,8 +28,8 @@ from ..recipes.settings import ExtraNegatives
 from ..runs.checkpoint import Tensors
 from ..samplers import MomentumQueue
 from ..synthesis import Negative, SynHNC
+from ..synthesis.files import read_negatives
 from ..synthesis.negative import Readable
-from ..synthesis.read import read_negatives
 from .objective import Features, Objective, PerAnchorNegatives
 from .relevance import CaptionRelevance, CaptionTruth
 from .state import BatchLoss, Task, all_gather, rank_slice

@@ -1,8 +1,7 @@
-"""A file of negatives by the name of their generator: what `python -m itmlab negatives` does."""
+"""A file of negatives by the name of their generator, as `python -m itmlab negatives` writes it."""
 
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,9 @@ from ..models.pairs import pieces_read
 from ..recipes.custom import Custom
 from ..runs.directory import file_hash, start_directory
 from ..storage import read_json
-from ..synthesis.columns import LAYOUTS, Table, place_of_table, write_table
-from ..synthesis.export import Exported, Fluency, export_negatives
-from ..synthesis.negative import Generate, Negative, Readable
-from ..synthesis.read import read_negatives
+from ..synthesis import files
+from ..synthesis.generate import Fluency, generate_negatives
+from ..synthesis.negative import Readable
 from ..synthesis.tags import FilteredTopM, Tags, cross_encoder_score, implied_in, vse_c
 from .sentences import OneByOne
 
@@ -34,26 +32,27 @@ def write_negatives(
     model: str | Path | None = None,
     options: dict[str, Any] | None = None,
     fluency: str | None = None,
-    format: str | None = None,
-    root: str | Path | None = None,
-    **export: Any,
-) -> Exported | Table:
-    """Export the negatives of every caption of `data` by "vse_c", "tags" (with `options`) or your own.
+    seed: int = 0,
+    truth: bool = True,
+    force: bool = False,
+    progress: bool = False,
+) -> files.NegativeFile:
+    """Write the negatives of every caption of `data` to `out`, made by a generator by name or by a custom one.
 
-    A generator of your own is an instance or a function, as in a recipe (`recipes.custom`). Of what it makes copies are
-    left out, and what the captions of the image say; where it tells of a changed place its words but not its
-    span and kind, no places are written. Option `implied` of "tags" adds to that filter of false negatives what words
-    imply in the world of the data; it is on where there is one. `model` is a cross-encoder, by the
-    name of one that ships or the folder of a saved one: "tags" refills and scores with it (None: the shipped "tags"),
-    what others made it scores. `fluency` names a causal language model for perplexities; of "vse_c" with a `number`,
-    those that it finds likeliest are written. More keywords are `export_negatives`'. The header says all of it, with
-    a hash of the model's weights.
+    Args:
+        generator: "vse_c" (swaps by rule), "tags" (refilled phrases), or a custom generator as in a recipe, whose
+            negatives are filtered: copies and what the image's captions say are left out.
+        model: a cross-encoder by the name of a pretrained run or its folder. "tags" refills and scores with it
+            (default: the pretrained "tags"); it scores the negatives of other generators.
+        options: settings of the generator (`SET`). `implied` of "tags" also filters by what words imply in the world
+            of the data, and is on where there is one.
+        fluency: a causal language model for perplexities; of "vse_c" with a `number`, the likeliest are written.
+        truth: label each negative by the data set's world, where it has one.
+        force: overwrite a file that itmlab did not write.
 
-    A `format` of `synthesis.columns.LAYOUTS` writes `out` as a table for others, with paths that begin at `root`, from
-    a .jsonl of the same name, which lies beside it and has the header.
+    Returns:
+        The file's content, as `read_negatives` gives it.
     """
-    if table := format in LAYOUTS:
-        place_of_table(out, format, force=bool(export.get("force")))
     custom = Custom.of(generator) if callable(generator) else None
     if custom is not None:
         generator, options = custom.path, custom.options
@@ -73,54 +72,26 @@ def write_negatives(
         if custom is not None:
             made = OneByOne(custom, data, cross_encoder)
             made = FilteredTopM(made, keep=None, implied=implied_in(data), readable=readable)
-            made = _with_whole_places(made)
         else:
             made = vse_c(data, **options, fluency=ranked)
             if readable is not None:
                 made = FilteredTopM(made, keep=None, filtered=False, readable=readable)
-    header = {
-        "generator": generator,
-        "options": options,
-        "model": None if home is None else home.name,
-        "weights": None if home is None else file_hash(home / "model.safetensors"),
-        "language_model": fluency,
-    }
-    done = export_negatives(
+    negatives = generate_negatives(
         data,
         made,
-        Path(out).with_suffix(".jsonl") if table else out,
-        header=header,
-        format=None if table else format,
+        seed=seed,
         conditioned=generator == "tags",
         score=None if cross_encoder is None else cross_encoder_score(cross_encoder, data),
         fluency=ranked,
-        **export,
+        truth=truth,
+        progress=progress,
     )
-    if not table:
-        return done
-    if not done.negatives:
-        raise ItmlabError(
-            "no negative was made, so there is no table", where=str(done.path), remedy="another generator"
-        )
-    sentences = [[one.sentence for one in row] for row in read_negatives(done.path).of(data)]
-    return write_table(data, out, format, sentences, root=root, seed=export.get("seed", 0), force=True)
-
-
-def _with_whole_places(made: Generate) -> Generate:
-    """The same, where a file needs all of a changed place or nothing: a filter is content with the words."""
-
-    def whole(*given: Any, **options: Any) -> list[list[Negative]]:
-        return [
-            [
-                one
-                if len({len(of) for of in (one.spans, one.source, one.replacement, one.kind)}) == 1
-                else replace(one, spans=(), source=(), replacement=(), kind=())
-                for one in row
-            ]
-            for row in made(*given, **options)
-        ]
-
-    return whole
+    made_by = {"generator": generator, **options, "seed": seed}
+    if home is not None:
+        made_by |= {"model": home.name, "weights": file_hash(home / "model.safetensors")[:16]}
+    made_by["fluency"] = fluency
+    described = ", ".join(f"{name}={value}" for name, value in made_by.items() if value is not None)
+    return files.write_negatives(out, data, negatives, made_by=described, force=force)
 
 
 def read_by(model: str) -> CrossEncoderConfig:

@@ -20,9 +20,9 @@ from ..models.pairs import ImageInputs, pieces_read
 from ..recipes.custom import Custom
 from ..recipes.settings import TagsSettings
 from ..synthesis import FilteredTopM, Negative
-from ..synthesis.export import Score
+from ..synthesis.files import read_negatives
+from ..synthesis.generate import Score
 from ..synthesis.negative import Readable, best, own_generators
-from ..synthesis.read import read_negatives
 from ..synthesis.tags import Tags, cross_encoder_score, implied_in, vse_c
 from ..text import PhraseMasking, SceneGraph, WordMasking, parse
 from ..text.alignment import MaskedPieces, Pieces, align, mask_pieces

@@ -97,10 +97,10 @@ def task(data):
         mining.captions(part, torch.Generator().manual_seed(0))
 """,
     "export": """
-from itmlab.synthesis.export import export_negatives
+from itmlab.synthesis import generate_negatives, write_negatives
 from itmlab.synthesis.rules import RuleSwaps, of_categories
 swaps = RuleSwaps(of_categories({"who": ["dog", "man", "woman", "cat", "horse", "boy"]}), number=3)
-task = lambda data: export_negatives(data, swaps, out / f"{len(data)}.jsonl", header={})
+task = lambda data: write_negatives(out / f"{len(data)}.jsonl", data, generate_negatives(data, swaps))
 """,
     "swap words": """
 from itmlab.synthesis.rules import RuleSwaps, of_categories

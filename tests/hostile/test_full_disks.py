@@ -18,12 +18,11 @@ import torch
 
 from itmlab import pretrained
 from itmlab.errors import UnusablePath
-from itmlab.metrics import Cider
 from itmlab.runs.scores import similarity, write_embeddings
 from itmlab.scenes import load
 from itmlab.storage import read_sealed
 from itmlab.studies.kit import save, saving, write_figure
-from itmlab.synthesis.export import export_negatives
+from itmlab.synthesis import generate_negatives, write_negatives
 from itmlab.training.loop import train
 from tests.synthesis.negatives_data import hostile_set, swaps
 from tests.training.world import micro, small_world
@@ -71,15 +70,14 @@ def contents(place: Path) -> dict[str, bytes]:
 
 
 FIGURE = go.Figure(go.Scatter(y=np.arange(20_000.0)))
-CAPTIONS = [[f"a dog {number} runs", f"a cat {number % 7} sleeps"] for number in range(2_000)]
 WRITERS = {
     "training": lambda place: train(
         micro(data__epochs=2), small_world(), place / "run", checkpoint_every=1, progress=False
     ),
     "run": lambda place: pretrained("triplet").export(place / "run"),
     "scenes": lambda place: load(images=30, size=64, cache=place / "cache"),
-    "negatives": lambda place: export_negatives(
-        hostile_set(400), swaps, place / "negatives.jsonl", header={}, batch=20
+    "negatives": lambda place: write_negatives(
+        place / "negatives.jsonl", hostile_set(400), generate_negatives(hostile_set(400), swaps)
     ),
     "embeddings": lambda place: write_embeddings(
         pretrained("triplet"), load(images=12), place / "features.safetensors"
@@ -89,10 +87,9 @@ WRITERS = {
     ),
     "figure": lambda place: save(FIGURE, "figure", {}, directory=place),
     "page": lambda place: write_figure(FIGURE, place / "figure.html"),
-    "Cider": lambda place: Cider(CAPTIONS).save(place / "cider.npz"),
     "recipe": lambda place: micro().save(place / "recipe.json"),
 }
-TAKEN_UP = {"training": "run/", "run": "run/resume", "negatives": "negatives.jsonl.part"}  # of what is finished
+TAKEN_UP = {"training": "run/", "run": "run/resume"}  # of what is finished
 
 
 @pytest.mark.parametrize("name", WRITERS)

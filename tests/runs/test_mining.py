@@ -17,8 +17,7 @@ from itmlab.data.pictures import Pictures
 from itmlab.runs import mining, search
 from itmlab.runs.mining import Mined, mine
 from itmlab.samplers.fne import posterior
-from itmlab.synthesis import export
-from itmlab.synthesis.read import read_negatives
+from itmlab.synthesis.files import read_negatives
 from tests.refusals import refused
 
 
@@ -202,17 +201,17 @@ def test_the_truth_is_counted_and_everything_written_is_read_back(tmp_path) -> N
         image = caption // 5
         assert [one.sentence for one in negatives] == [data.captions[at] for at in mined.captions.of(image)]
         assert [one.score for one in negatives] == pytest.approx(mined.captions.scores[image].tolist())
-    table = mined.write(tmp_path / "mined.parquet", format="sentence-transformers", anchors="captions", number=4)
-    assert (table.rows, table.left_out) == (120, 0)
+    rows = mined.dataset()
+    assert len(rows) == len(read) and rows[0]["negative"] == data.captions[mined.captions.of(0)[0]]
 
 
-def test_nothing_is_parsed_to_write_them_and_what_another_encoder_mined_goes(tmp_path, monkeypatch) -> None:
+def test_an_earlier_file_is_overwritten_and_another_programs_is_not(tmp_path) -> None:
     data, features = made(list(range(9)), list(range(18)))
-    monkeypatch.setattr(export, "parse", lambda captions: pytest.fail("captions were parsed"))
     for encoder in (features, (features[0].flip(0), features[1])):
         mined = mine(encoder, data)
-        read = read_negatives(mined.write(tmp_path / "mined.jsonl").path).of(data)
-        assert [[one.sentence for one in row] for row in read] == mined._sentences
+        rows = read_negatives(mined.write(tmp_path / "mined.jsonl").path).of(data)
+        for image, row in zip(data.image_of_caption.tolist(), rows, strict=True):
+            assert [negative.sentence for negative in row] == [data.captions[at] for at in mined.captions.of(image)]
     (tmp_path / "notes.jsonl").write_text("mine\n")
     refused("itmlab did not write this file", mined.write, tmp_path / "notes.jsonl")
 

@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from itmlab.synthesis.export import export_negatives
+from itmlab.synthesis.read import read_negatives
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
@@ -9,8 +11,6 @@ from itmlab.models import CrossEncoder, CrossEncoderConfig
 from itmlab.models.pairs import pieces_read
 from itmlab.scenes import load
 from itmlab.synthesis import FilteredTopM, Retrieved
-from itmlab.synthesis.export import export_negatives
-from itmlab.synthesis.read import read_negatives
 from itmlab.synthesis.tags import Tags, cross_encoder_score, vse_c
 from itmlab.text import SceneGraph
 from itmlab.text.tokens import train_wordpiece

@@ -6,8 +6,7 @@ import torch
 from itmlab import recipes
 from itmlab.errors import ItmlabError
 from itmlab.recipes.settings import ExtraNegatives
-from itmlab.synthesis import Negative
-from itmlab.synthesis.export import export_negatives
+from itmlab.synthesis import Negative, generate_negatives, write_negatives
 from itmlab.training.dual_encoder import ExtraCaptions
 from itmlab.training.loop import train
 from itmlab.training.objective import PerAnchorNegatives
@@ -29,7 +28,9 @@ def file(data, tmp_path_factory):
         return made
 
     training = data.split("train")
-    return export_negatives(training, recoloured, tmp_path_factory.mktemp("file") / "n.jsonl", header={}).path
+    path = tmp_path_factory.mktemp("file") / "negatives.jsonl"
+    file = write_negatives(path, training, generate_negatives(training, recoloured))
+    return file.path
 
 
 def extras(seed=5, count=3):
@@ -146,7 +147,7 @@ def test_a_file_that_is_not_there_or_of_other_captions_is_one_line(data, file, t
     missing = micro("triplet", extra_negatives={"path": str(tmp_path / "none.jsonl")})
     with pytest.raises(ItmlabError, match="no such file"):
         train(missing, data, tmp_path / "a", progress=False)
-    with pytest.raises(ItmlabError, match="no negative is of a caption"):
+    with pytest.raises(ItmlabError, match="no negative belongs to a caption"):
         ExtraCaptions(ExtraNegatives(str(file)), data.split("test"))
     with pytest.raises(ItmlabError, match=r"extra_negatives\.number is 0"):
         recipes.triplet.replace(extra_negatives={"path": "x", "number": 0})

@@ -5,8 +5,7 @@ import torch
 
 from itmlab import recipes
 from itmlab.scenes import load
-from itmlab.synthesis import Negative
-from itmlab.synthesis.export import export_negatives
+from itmlab.synthesis import Negative, generate_negatives, write_negatives
 from itmlab.training.loop import train
 from tests.refusals import refused
 from tests.training.test_dual_encoder import small
@@ -46,7 +45,8 @@ def file(scenes, tmp_path_factory):
         return [[Negative(" ".join(caption.split()[::-1]))] for caption in captions]
 
     path = tmp_path_factory.mktemp("file") / "negatives.jsonl"
-    return {"extra_negatives": {"path": str(export_negatives(scenes, reversed_words, path, header={}).path)}}
+    negatives = generate_negatives(scenes, reversed_words)
+    return {"extra_negatives": {"path": str(write_negatives(path, scenes, negatives).path)}}
 
 
 @pytest.mark.parametrize("name", MIXTURES)

@@ -13,8 +13,7 @@ from itmlab.data.batches import PairBatches
 from itmlab.data.captionset import CaptionSet
 from itmlab.models import build_cross_encoder
 from itmlab.scenes.categories import noun_swaps, relation_swaps
-from itmlab.synthesis import Negative
-from itmlab.synthesis.export import export_negatives
+from itmlab.synthesis import Negative, generate_negatives, write_negatives
 from itmlab.synthesis.negative import UnreadNegatives
 from itmlab.synthesis.rules import RuleSwaps
 from itmlab.text.parsing import parse
@@ -299,7 +298,7 @@ def test_sentences_of_a_file_that_the_model_reads_as_their_caption_are_left_out(
     def generate(captions, *given, generator):
         return [[Negative(f"{one} red"), Negative(f"no {one}")] for one in captions]
 
-    done = export_negatives(longer, generate, tmp_path / "file.jsonl", header={})
+    done = write_negatives(tmp_path / "file.jsonl", longer, generate_negatives(longer, generate))
     recipe = tower(tags__generator="file", extra_negatives={"path": str(done.path)})
     task = task_of(recipe, longer)
     with pytest.warns(UnreadNegatives, match="3 so far"):
@@ -314,7 +313,7 @@ def test_sentences_of_a_file_are_scored_anew_and_the_hardest_taken(data, tmp_pat
     def generate(*given, generator):
         return [row[:4] for row in rules(*given, generator=generator)]
 
-    done = export_negatives(training, generate, tmp_path / "file.jsonl", header={})
+    done = write_negatives(tmp_path / "file.jsonl", training, generate_negatives(training, generate))
     recipe = tower(tags__generator="file", extra_negatives={"path": str(done.path)}, model__dropout=0.0)
     task, batch = task_of(recipe, training), first_batch(training)
     task.model.eval()
