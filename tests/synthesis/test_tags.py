@@ -2,15 +2,13 @@
 
 import pytest
 import torch
-from itmlab.synthesis.export import export_negatives
-from itmlab.synthesis.read import read_negatives
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.models import CrossEncoder, CrossEncoderConfig
 from itmlab.models.pairs import pieces_read
 from itmlab.scenes import load
-from itmlab.synthesis import FilteredTopM, Retrieved
+from itmlab.synthesis import FilteredTopM, Retrieved, generate_negatives
 from itmlab.synthesis.tags import Tags, cross_encoder_score, vse_c
 from itmlab.text import SceneGraph
 from itmlab.text.tokens import train_wordpiece
@@ -36,30 +34,25 @@ def tower(data):
     return model.train()
 
 
-def test_the_tower_refills_and_scores_against_the_captions_own_image(tmp_path, data, tower):
-    generate = Tags(tower, data, maskings=3, samples=3, keep=4)
-    done = export_negatives(data, generate, tmp_path / "x.jsonl", header={}, batch=6, conditioned=True)
-    rows = read_negatives(done.path).of(data)
-    assert done.negatives > 20 and max(map(len, rows)) == 4 and tower.training
+def assert_scores_are_the_towers(made, data, tower):
     tower.eval()
-    pictures = tower.prepare_images(list(data.images))
-    for row in rows:
-        scores = [one.score for one in row]
-        assert scores == sorted(scores, reverse=True)
-        with torch.no_grad():
-            similarity = tower.similarity(pictures, tower.prepare_captions([one.sentence for one in row]))
-        torch.testing.assert_close(similarity[row[0].image], torch.tensor(scores), rtol=1e-4, atol=1e-4)
+    with torch.no_grad():
+        captions = tower.prepare_captions([negative.sentence for negative in made])
+        similarity = tower.similarity(tower.prepare_images(list(data.images)), captions)
+    expected = [float(similarity[negative.image, at]) for at, negative in enumerate(made)]
+    assert [negative.score for negative in made] == pytest.approx(expected, rel=1e-4, abs=1e-4)
     tower.train()
 
 
-def test_the_same_again(tmp_path, data, tower):
-    files = [
-        export_negatives(
-            data, Tags(tower, data, maskings=2, samples=2, words=True), tmp_path / name, header={}, conditioned=True
-        )
-        for name in ("a.tsv", "b.tsv")
-    ]
-    assert files[0].path.read_bytes() == files[1].path.read_bytes() and files[0].negatives
+def test_the_tower_refills_and_scores_against_the_captions_own_image(data, tower):
+    generate = Tags(tower, data, maskings=3, samples=3, keep=4)
+    made = list(generate_negatives(data, generate, batch=6, conditioned=True))
+    assert len(made) > 20 and tower.training
+    for caption in range(len(data.captions)):
+        scores = [negative.score for negative in made if negative.caption == caption]
+        assert len(scores) <= 4 and scores == sorted(scores, reverse=True)
+    assert_scores_are_the_towers(made, data, tower)
+    assert made == list(generate_negatives(data, generate, batch=6, conditioned=True))
 
 
 def test_a_tower_of_regions_needs_regions(data):
@@ -85,29 +78,11 @@ def test_a_negative_that_differs_behind_the_cut_is_none(data, tower):
     assert tower.captions_cut == 0 and len(pieces_read(tower, [long])[0]) == tower.config.maximum_tokens
 
 
-def read_back(done, data):
-    return [one for row in read_negatives(done.path).of(data) for one in row]
-
-
-def test_rules_know_the_words_of_scenes(tmp_path, data):
-    done = export_negatives(data, vse_c(data, 3), tmp_path / "x.jsonl", header={"generator": "vse_c"})
-    found = read_back(done, data)
-    truly = [one for one in found if one.truth is not None]
-    assert len(found) > 20 and sum(not one.truth for one in truly) > 0.8 * len(truly)
-
-
-def test_a_tower_scores_what_rules_made(tmp_path, data, tower):
-    done = export_negatives(
-        data, vse_c(data, 2), tmp_path / "x.jsonl", header={}, score=cross_encoder_score(tower, data)
-    )
-    found = read_back(done, data)
-    tower.eval()
-    with torch.no_grad():
-        similarity = tower.similarity(
-            tower.prepare_images(list(data.images)), tower.prepare_captions([one.sentence for one in found])
-        )
-    wanted = [float(similarity[one.image, at]) for at, one in enumerate(found)]
-    assert [one.score for one in found] == pytest.approx(wanted, rel=1e-4, abs=1e-4)
+def test_rules_know_the_words_of_scenes_and_a_tower_scores_what_they_make(data, tower):
+    made = list(generate_negatives(data, vse_c(data, 3), score=cross_encoder_score(tower, data)))
+    labels = [negative.truth for negative in made if negative.truth is not None]
+    assert len(made) > 20 and labels.count(False) > 0.8 * len(labels)
+    assert_scores_are_the_towers(made, data, tower)
 
 
 POOL = [f"caption {number}" for number in range(50)]
