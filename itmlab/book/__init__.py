@@ -258,7 +258,7 @@ def figure_pages(directory: Path, titles: Mapping[str, tuple[str, str]]) -> tupl
 def claim_rows() -> str:
     """The ledger of claims as tables, one a paper: what is said, the paper's number, ours, and the verdict."""
     from ..papers import entries, items
-    from ..papers.drawing import known, number, told
+    from ..papers.drawing import measured, printed_number
 
     parts = []
     for paper in dict.fromkeys(name.partition(".")[0] for name in entries()):
@@ -268,13 +268,12 @@ def claim_rows() -> str:
             shown = ", ".join(f"[`{name}`](#figure-{name})" for name in item["figures"])
             rows += [f"| {item['item']} | *{item['title']}* | | {shown} | {item['why not']} |"] * (not item["claims"])
             for row in item["claims"]:
-                printed = number(row["printed"], "" if row["mark"] else "+") if known(row["printed"]) else ""
                 least = f"; {row['smallest']:.2g} would have been seen" if row["verdict"] == "not seen" else ""
                 command = f"; `{row['command']}`" if row["command"] else ""
                 why = re.sub(r"(python -m itmlab .*)", r"`\1`", row["why not"])  # `--` stays as it is
                 how = row["by"] if row["verdict"] != "not run" else f"{why}{command}"
-                said = f"**{row['verdict']}**{told(row).removeprefix(row['verdict'])} {row['unit']}{least}"
-                rows.append(f"| {item['item']} | {row['claim']} | {printed} | {said} | {how} |")
+                said = f"**{row['verdict']}**{measured(row).removeprefix(row['verdict'])} {row['unit']}{least}"
+                rows.append(f"| {item['item']} | {row['claim']} | {printed_number(row)} | {said} | {how} |")
         parts.append(f"## {chosen[0]['item'].partition(',')[0]}\n\n" + "\n".join(rows))
     return "\n\n".join(parts)
 

@@ -1,19 +1,20 @@
-"""What four papers say, item by item, and what holds of it here: published numbers, runs, figures, verdicts.
+"""Four papers item by item: printed numbers, claims, what was measured here, and the verdicts.
 
-`fne`, `sam`, `tags` and `itcontrast` have an `Entry` for each table and figure, and for sections that claim something:
-`papers.fne.table_3.published`, `.claims`, `.table()`, `.verdict()`, `.figure()`, `.run(run_root=…)`. `ledger` has a row
-for each claim. `python -m itmlab reproduce fne.table_3` prints the same, `--fresh` trains.
+`papers.fne`, `sam`, `tags` and `itcontrast` have an `Entry` per table and figure, and for sections that claim
+something: `papers.fne.table_3.published`, `.claims`, `.table()`, `.verdict()`, `.figure()`, `.run(run_root=...)`.
+`papers.ledger()` has one row per claim. `python -m itmlab reproduce fne.table_3` prints an item; `--fresh` trains it.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ..storage import write_json
-from .entry import PAPERS, Claim, Entry, Table, one_of
-from .measured import RESULTS, saved
+from ..errors import ItmlabError
+from ..studies.kit.results import Result, save_result
+from .entry import PAPERS, Claim, Entry, Table, by_name, cached_result, read_paper
 
 if TYPE_CHECKING:
     import pandas
@@ -21,15 +22,14 @@ if TYPE_CHECKING:
     from ..data import CaptionSet
     from ..training import Comparison
 
-__all__ = ["Claim", "Entry", "Table", "draw_claims", "draw_items", "entries", "items", "ledger"]
-__all__ += ["plan", "report", "reproduce"]
+__all__ = ["Claim", "Entry", "Table", "draw_claims", "draw_items", "entries", "items", "ledger", "reproduce"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("draw_claims", "draw_items"):  # plotly, when it is asked for
+    if name in ("draw_claims", "draw_items"):  # only these need plotly
         return getattr(import_module(f"{__name__}.drawing"), name)
     if name in PAPERS:
-        return import_module(f"{__name__}.{name}")
+        return SimpleNamespace(**read_paper(name))
     raise AttributeError(f"module 'itmlab.papers' has no attribute {name!r}")
 
 
@@ -38,26 +38,25 @@ def __dir__() -> list[str]:
 
 
 def entries(chosen: str = "all") -> dict[str, Entry]:
-    """The items of all papers, of one (`fne`), or one item (`fne.table_3`), by name; an unknown one is an ItmlabError.
+    """The items of all papers, of one paper ("fne"), or a single item ("fne.table_3"), by name.
 
     >>> list(entries("itcontrast"))[-1]
     'itcontrast.figure_3'
     """
-    modules = {paper: vars(import_module(f"{__name__}.{paper}")) for paper in PAPERS}
-    every = {
-        paper: {each.name: each for each in module.values() if isinstance(each, Entry)}
-        for paper, module in modules.items()
-    }
-    single = {name: entry for found in every.values() for name, entry in found.items()}
-    of_papers = {"all": single, **every}
-    return of_papers[chosen] if chosen in of_papers else {chosen: one_of(chosen, {**single, **of_papers})}
+    papers = {paper: {entry.name: entry for entry in read_paper(paper).values()} for paper in PAPERS}
+    every = {name: entry for paper in papers.values() for name, entry in paper.items()}
+    if chosen == "all":
+        return every
+    if chosen in papers:
+        return papers[chosen]
+    return {chosen: by_name(chosen, {**every, **dict.fromkeys(["all", *papers])})}
 
 
 def ledger(chosen: str = "all") -> "pandas.DataFrame":
-    """A row a claim: what is said and where, the paper's number, ours with its 95 % interval, and the verdict.
+    """One row per claim: its place, the paper's number, ours with its 95 % interval, and the verdict.
 
-    "smallest" is the effect that the seeds could have seen (four times in five); "why not" and "command" say what a row
-    that is "not run" would take.
+    "smallest" is the effect that the seeds would have shown four times in five. For a claim that is "not run", "why
+    not" and "command" say what a run would need.
     """
     import pandas
 
@@ -65,41 +64,28 @@ def ledger(chosen: str = "all") -> "pandas.DataFrame":
 
 
 def items(chosen: str = "all") -> list[dict[str, Any]]:
-    """A dictionary an item: "item", "name", "title", "place", "claims" (ledger rows), "figures", "verdict" in words.
+    """One dictionary per item, with its claims as rows of the ledger, its figures, and its verdicts in words.
 
-    "why not" is why it is not run, or what shows it where it claims nothing.
+    "why not" says why it is not run, or what shows it where it claims nothing.
     """
     from .drawing import verdicts_in_words
 
-    found = []
+    listed = []
     for entry in entries(chosen).values():
         claims = entry.verdicts()
-        reason = entry.without or next((row["why not"] for row in claims if row["why not"]), "")
-        told = {"item": entry.item, "name": entry.name, "title": entry.title, "place": entry.place, "claims": claims}
-        found.append({**told, "figures": list(entry.figures), "verdict": verdicts_in_words(claims), "why not": reason})
-    return found
-
-
-def report(entry: Entry, result: Mapping[str, Any] | None = None) -> str:
-    """An item in lines: the table as printed and as measured (in `result`), then each claim with its verdict."""
-    from .drawing import known, number, told
-
-    lines = [f"{entry.item}: {entry.title}", f"  {entry.place}"]
-    if entry.published is not None:
-        frame = entry.table(result)
-        for part in dict.fromkeys(frame.columns.get_level_values(0)):
-            rows = frame[part].dropna(how="all").to_string(float_format=lambda value: f"{value:.4g}", na_rep="·")
-            lines += [f"  {part}", *(f"    {line}" for line in rows.splitlines())]
-    for row in entry.verdicts(result):
-        printed = f" (the paper: {number(row['printed'], '' if row['mark'] else '+')})" if known(row["printed"]) else ""
-        lines.append(f"  {told(row)}{' ' if row['unit'] else ''}{row['unit']}{printed}: {row['claim']}")
-        missed = f"; {row['smallest']:.2g} would have been seen" if row["verdict"] == "not seen" else ""
-        why = f"{row['why not']}: " if row["why not"] else ""
-        lines.append(f"      {why}{row['by'] or row['command']}{missed}".removesuffix(": "))
-    lines += [f"  note: {note}" for note in entry.notes]
-    if not entry.claims:
-        lines.append(f"  {entry.without}{'; figures: ' if entry.figures else ''}{', '.join(entry.figures)}")
-    return "\n".join(lines)
+        listed.append(
+            {
+                "item": entry.item,
+                "name": entry.name,
+                "title": entry.title,
+                "place": entry.place,
+                "claims": claims,
+                "figures": list(entry.figures),
+                "verdict": verdicts_in_words(claims),
+                "why not": entry.without or next((row["why not"] for row in claims if row["why not"]), ""),
+            }
+        )
+    return listed
 
 
 def reproduce(
@@ -116,36 +102,45 @@ def reproduce(
     folds: int = 1,
     jobs: int | None = None,
     **options: Any,
-) -> dict[str, dict[str, Any] | None]:
-    """Print items ours beside theirs with their verdicts: from what is committed, or `fresh` from a run of now.
+) -> dict[str, Result | None]:
+    """Print items with our numbers beside the papers' and their verdicts; return each item's fresh result.
 
-    A fresh run's result is a JSON file in `run_root`, or with `keep` (tiny, on scenes, unchanged) where the ledger
-    reads it. `folds` blocks of the test pictures are ranked by themselves (COCO 1K: 5). Figures go to the folder
-    `out`. `options` are those of `scenes`. Gives each item's fresh result.
+    Args:
+        chosen: a paper, an item, or "all".
+        fresh: train the rows now instead of using the committed results; the result is written to `run_root`.
+        keep: write it to `results` instead, where the ledger reads it (tiny, on scenes, unchanged only).
+        folds: how many galleries the test pictures are divided into (COCO 1K: 5).
+        out: a folder for the figures.
+        changes: made in every recipe.
+        options: options of the drawn world.
     """
-    from ..errors import ItmlabError
     from ..studies.kit.saving import write_figure
+    from .drawing import entry_in_lines
 
     if keep and (not fresh or data is not None or size != "tiny" or changes or folds > 1 or options):
         raise ItmlabError("only a fresh tiny run on scenes, unchanged, is kept", where="--keep", remedy="leave it out")
-    found: dict[str, dict[str, Any] | None] = {}
-    compared: list[tuple[Any, Comparison]] = []  # items of the same rows, as two tables of a paper, are compared once
+    training = {"size": size, "seeds": seeds, "changes": changes, "run_root": run_root, "jobs": jobs}
+    results: dict[str, Result | None] = {}
+    compared: list[tuple[Any, Comparison]] = []  # items with the same rows, as two tables of a paper, are compared once
     for name, entry in entries(chosen).items():
-        found[name] = None
-        if fresh and entry.recipes is not None:
-            given = entry.data(**options) if data is None else data
-            asked = {"size": size, "seeds": seeds, "changes": changes, "run_root": run_root, "jobs": jobs}
-            rows = entry.recipes(size), given.fingerprint, entry.tested, entry.relevance, entry.truth, entry.averaged
-            comparison = next((one for same, one in compared if same == rows), None)
-            other = entry.test_data() if entry.tested and data is None else None
-            comparison = comparison or entry.run(given, tested=other, folds=folds, **asked)
-            compared.append((rows, comparison))
+        results[name] = None
+        if fresh and entry.rows:
+            pictures = entry.data(**options) if data is None else data
+            setting = (
+                entry.recipes(size),
+                pictures.fingerprint,
+                *(entry.tested, entry.relevance, entry.truth, entry.averaged),
+            )
+            comparison = next((earlier for same, earlier in compared if same == setting), None)
+            if comparison is None:
+                tested = entry.test_data() if entry.tested and data is None else None
+                comparison = entry.run(pictures, tested=tested, folds=folds, **training)
+                compared.append((setting, comparison))
             comparison = replace(comparison, baseline=entry.baseline or comparison.labels[0])
-            found[name] = entry.kept(comparison, data=given.fingerprint, size=size)
-            found[name]["provenance"] |= {"folds": folds} if folds > 1 else {}
-            write_json((RESULTS if keep else Path(run_root)) / f"{name}.json", found[name])
-            saved.cache_clear()
-        print(report(entry, found[name]), end="\n\n", flush=True)
+            results[name] = entry.result_of(comparison, size=size, folds=folds)
+            save_result(results[name], None if keep else run_root)
+            cached_result.cache_clear()
+        print(entry_in_lines(entry, results[name]), end="\n\n", flush=True)
         if out is not None and (entry.claims or entry.figures):
-            print(write_figure(entry.figure(found[name]), Path(out) / f"{name}.html", force=True))
-    return found
+            print(write_figure(entry.figure(results[name]), Path(out) / f"{name}.html", force=True))
+    return results

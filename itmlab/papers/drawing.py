@@ -1,4 +1,4 @@
-"""Claims drawn: the papers' numbers beside ours, and all items of four papers by what became of their claims."""
+"""Claims as figures, lines and HTML: the papers' numbers beside ours, and every item by its claims' verdicts."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,17 +19,16 @@ TO_THE_LEFT = {"title_x": 0.012, "title_xref": "container", "legend_x": 0.008, "
 TICKS = (0.02, 0.1, 0.25, 0.5, 1, 5, 20, 50, 100, 200, 400)
 
 
-def root(value: float) -> float:
-    """The square root with its sign: small and large differences on one axis.
+# Words.
 
-    >>> root(-25.0), root(4.0)
-    (-5.0, 2.0)
-    """
-    return math.copysign(math.sqrt(abs(value)), value)
+
+def known(value: float | None) -> bool:
+    """Whether there is such a number."""
+    return value is not None and not math.isnan(value)
 
 
 def number(value: float, sign: str = "+") -> str:
-    """As figures and lines show it: one decimal, two below 1; differences with a sign.
+    """A number as figures and lines show it: one decimal, two below 1; differences with their sign.
 
     >>> number(-12.34), number(0.043), number(96.5, "")
     ('−12.3', '+0.04', '96.5')
@@ -37,22 +36,90 @@ def number(value: float, sign: str = "+") -> str:
     return f"{value:{sign}.{1 if abs(value) >= 1 else 2}f}".replace("-", "−")
 
 
-def told(row: Mapping[str, Any]) -> str:
-    """What was measured of a claim, in words: the value and the ends of its interval."""
-    if math.isnan(row["here"]):
+def printed_number(row: Mapping[str, Any]) -> str:
+    """The paper's number of a claim, or "" where it has none."""
+    return number(row["printed"], _sign(row)) if known(row["printed"]) else ""
+
+
+def measured(row: Mapping[str, Any]) -> str:
+    """What was measured for a claim: "held: +1.2 (0.3 to 2.1)"."""
+    if not known(row["here"]):
         return row["verdict"]
-    value, lower, upper = (number(row[name], "" if row["mark"] else "+") for name in ("here", "lower", "upper"))
+    value, lower, upper = (number(row[key], _sign(row)) for key in ("here", "lower", "upper"))
     return f"{row['verdict']}: {value} ({lower} to {upper})"
 
 
-def draw_claims(rows: Sequence[Mapping[str, Any]], *, title: str) -> go.Figure:
-    """A row a claim: the paper's number as a diamond, ours with its interval in its verdict's colour, on a root scale.
+def _sign(row: Mapping[str, Any]) -> str:
+    return "" if row["mark"] else "+"  # a share is compared with a mark, a difference with 0
 
-    A broad grey line is what counts as equal, a stroke what a share is held against.
+
+def verdicts_in_words(claims: Sequence[Mapping[str, Any]]) -> str:
+    """How many claims have each verdict; "shown" for an item without claims.
+
+    >>> verdicts_in_words([{"verdict": "held"}, {"verdict": "held"}, {"verdict": "not run"}]), verdicts_in_words([])
+    ('2 held, 1 not run', 'shown')
+    """
+    verdicts = [row["verdict"] for row in claims]
+    return ", ".join(f"{verdicts.count(name)} {name}" for name in SHADES if name in verdicts) or "shown"
+
+
+def entry_in_lines(entry: "Entry", result: Any = None) -> str:
+    """An item as lines of text: its table as printed and as measured, then each claim with its verdict."""
+    lines = [f"{entry.item}: {entry.title}", f"  {entry.place}"]
+    if entry.published is not None:
+        frame = entry.table(result)
+        for part in dict.fromkeys(frame.columns.get_level_values(0)):
+            rows = frame[part].dropna(how="all").to_string(float_format=lambda value: f"{value:.4g}", na_rep="·")
+            lines += [f"  {part}", *(f"    {line}" for line in rows.splitlines())]
+    for row in entry.verdicts(result):
+        paper = f" (the paper: {printed_number(row)})" if known(row["printed"]) else ""
+        lines.append(f"  {measured(row)} {row['unit']}".rstrip() + f"{paper}: {row['claim']}")
+        details = [row["why not"], row["by"] or row["command"]]
+        if row["verdict"] == "not seen":
+            details.append(f"{row['smallest']:.2g} would have been seen")
+        lines.append(f"      {'; '.join(filter(None, details))}")
+    lines += [f"  note: {note}" for note in entry.notes]
+    if not entry.claims:
+        shown = f"figures: {', '.join(entry.figures)}" if entry.figures else ""
+        lines.append(f"  {'; '.join(filter(None, [entry.without, shown]))}")
+    return "\n".join(lines)
+
+
+def entry_in_html(entry: "Entry") -> str:
+    """An item as a notebook shows it: its table as printed and as measured, then each claim with its verdict."""
+    parts = [f"<h4>{escape(entry.item)}: {escape(entry.title)}</h4><p>{escape(entry.place)}</p>"]
+    if entry.published is not None:
+        parts.append(entry.table().to_html(float_format=lambda value: f"{value:.4g}", na_rep="", border=0))
+    titles = ("", "claim", "the paper", "here (95 % interval)", "unit", "how, or why not")
+    table = "".join(f'<th style="text-align:left">{title}</th>' for title in titles)
+    for row in entry.verdicts():
+        how = row["by"] or "; ".join(filter(None, (row["why not"], row["command"])))
+        cells = [row["claim"], printed_number(row), measured(row).partition(": ")[2], row["unit"], how]
+        mark = f'<td style="background:{SHADES[row["verdict"]]};color:{INK};white-space:nowrap">{row["verdict"]}</td>'
+        table += f"<tr>{mark}" + "".join(f'<td style="text-align:left">{escape(cell)}</td>' for cell in cells) + "</tr>"
+    parts.append(f"<table>{table}</table>" if entry.claims else f"<p>{escape(entry.without)}</p>")
+    parts += [f"<p>Note: {escape(note)}</p>" for note in entry.notes]
+    return "".join(parts)
+
+
+# Figures.
+
+
+def root(value: float) -> float:
+    """The square root with its sign, which shows small and large differences on one axis.
+
+    >>> root(-25.0), root(4.0)
+    (-5.0, 2.0)
+    """
+    return math.copysign(math.sqrt(abs(value)), value)
+
+
+def draw_claims(rows: Sequence[Mapping[str, Any]], *, title: str) -> go.Figure:
+    """One line per claim: the paper's number as a diamond, ours with its interval in the colour of its verdict.
+
+    A broad grey line shows what counts as equal, a stroke the mark that a share is compared with.
     """
     figure = go.Figure()
-    values = [row[name] for row in rows for name in ("printed", "lower", "upper", "mark") if known(row[name])] or [0.0]
-    least, most = min(0.0, *values), max(0.0, *values)
     for place, row in enumerate(rows):
         if row["margin"]:
             ends = [root(row["mark"] - row["margin"]), root(row["mark"] + row["margin"])]
@@ -62,107 +129,101 @@ def draw_claims(rows: Sequence[Mapping[str, Any]], *, title: str) -> go.Figure:
             stroke = {"symbol": "line-ns", "size": 18, "line": {"color": INK, "width": 1.5}}
             figure.add_scatter(x=[root(row["mark"])], y=[place], mode="markers", marker=stroke, hoverinfo="skip")
         if known(row["printed"]):
-            said = f"the paper: {number(row['printed'], '' if row['mark'] else '+')}<extra></extra>"
-            point = {"x": [root(row["printed"])], "y": [place], "mode": "markers", "marker": PRINTED}
-            figure.add_scatter(**point, hovertemplate=said)
+            hover = f"the paper: {printed_number(row)}<extra></extra>"
+            figure.add_scatter(x=[root(row["printed"])], y=[place], mode="markers", marker=PRINTED, hovertemplate=hover)
         if known(row["here"]):
-            ends = ([root(row[name])] for name in ("here", "lower", "upper"))
+            value, lower, upper = ([root(row[key])] for key in ("here", "lower", "upper"))
             shade = SHADES[row["verdict"]]
-            whisker = whiskers(*ends, shade, thickness=2.5, width=5)
-            point = {"x": [root(row["here"])], "y": [place], "mode": "markers", "marker": {"size": 12, "color": shade}}
-            figure.add_scatter(**point, error_x=whisker, hovertemplate=f"{label(told(row))}<extra></extra>")
-        unit = label(row["unit"], width=26, lines=1)
+            figure.add_scatter(
+                x=value,
+                y=[place],
+                mode="markers",
+                marker={"size": 12, "color": shade},
+                error_x=whiskers(value, lower, upper, shade, thickness=2.5, width=5),
+                hovertemplate=f"{label(measured(row))}<extra></extra>",
+            )
+        unit = label(row["unit"], width=26, lines=1) if known(row["here"]) else ""
         figure.add_annotation(
-            **{"x": 1.01, "xref": "paper", "xanchor": "left", "y": place, "showarrow": False, "align": "left"},
-            text=f"<b>{label(told(row))}</b><br>{unit if known(row['here']) else ''}",
+            x=1.01,
+            xref="paper",
+            xanchor="left",
+            y=place,
+            showarrow=False,
+            align="left",
+            text=f"<b>{label(measured(row))}</b><br>{unit}",
             font={"size": 12, "color": INK if known(row["here"]) else MUTED},
         )
-    least_tick = 0.02 * max(most, -least)
-    ticks = sorted({0, *TICKS, *(-tick for tick in TICKS)})
-    ticks = [tick for tick in ticks if least <= tick <= most and (not tick or abs(tick) > least_tick)]
-    room = 0.05 * (root(most) - root(least) or 1)
-    span = [root(least) - room, root(most) + room]
-    figure.update_xaxes(tickvals=[root(tick) for tick in ticks], ticktext=[f"{tick:g}" for tick in ticks], range=span)
-    figure.update_xaxes(showgrid=True, gridcolor=RULE, zeroline=True, zerolinecolor=INK, zerolinewidth=1)
+    figure.update_xaxes(**_root_axis(rows), showgrid=True, gridcolor=RULE)
+    figure.update_xaxes(zeroline=True, zerolinecolor=INK, zerolinewidth=1)
     names = [label(row["claim"], width=42) for row in rows]
     figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=names, range=[len(rows) - 0.5, -0.5], showgrid=False)
-    said = "diamonds: as printed, on the paper's data; dots: measured here, 95 % intervals; root scale"
-    styled(figure, title, said, height=150 + ROW * len(rows), legend=False)
+    subtitle = "diamonds: as printed, on the paper's data; dots: measured here, 95 % intervals; root scale"
+    styled(figure, title, subtitle, height=150 + ROW * len(rows), legend=False)
     return figure.update_layout(width=WIDTH, margin_r=222, margin_l=262, **TO_THE_LEFT)
 
 
-def known(value: float | None) -> bool:
-    """Whether there is such a number."""
-    return value is not None and not math.isnan(value)
+def _root_axis(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Ticks and range of an axis on a root scale that holds all values of the claims."""
+    values = [row[key] for row in rows for key in ("printed", "lower", "upper", "mark") if known(row[key])]
+    least, most = min([0.0, *values]), max([0.0, *values])
+    smallest = 0.02 * max(most, -least)  # ticks nearer to 0 than this would overlap its own
+    ticks = [tick for tick in TICKS if tick > smallest]
+    shown = [tick for tick in (*(-tick for tick in reversed(ticks)), 0, *ticks) if least <= tick <= most]
+    room = 0.05 * (root(most) - root(least) or 1)
+    return {
+        "tickvals": [root(tick) for tick in shown],
+        "ticktext": [f"{tick:g}" for tick in shown],
+        "range": [root(least) - room, root(most) + room],
+    }
 
 
 def draw_items(items: Sequence[Mapping[str, Any]], *, title: str, subtitle: str = "") -> go.Figure:
-    """A row an item of a paper and a square a claim, in its verdict's colour; what it says is in the hover."""
+    """One line per item of a paper and one square per claim, in its verdict's colour; hovering shows the claim."""
     figure = go.Figure()
-    for said, shade in SHADES.items():
+    for name, shade in SHADES.items():
         squares = [
             (at, place, row)
             for place, item in enumerate(items)
             for at, row in enumerate(item["claims"])
-            if row["verdict"] == said
+            if row["verdict"] == name
         ]
-        text = [f"{label(row['claim'], width=60)}<br>{label(told(row))} {label(row['unit'])}" for _, _, row in squares]
+        claims = [row for *_, row in squares]
+        hover = [f"{label(row['claim'], width=60)}<br>{label(measured(row))} {label(row['unit'])}" for row in claims]
         figure.add_scatter(
-            **{"x": [at for at, _, _ in squares], "y": [place for _, place, _ in squares], "mode": "markers"},
-            **{"name": f"{said} ({len(squares)})", "hovertext": text, "hovertemplate": "%{hovertext}<extra></extra>"},
+            x=[at for at, _, _ in squares],
+            y=[place for _, place, _ in squares],
+            mode="markers",
+            name=f"{name} ({len(squares)})",
+            hovertext=hover,
+            hovertemplate="%{hovertext}<extra></extra>",
             marker={"symbol": "square", "size": 16, "color": shade, "line": {"color": PAPER, "width": 1}},
         )
     shown = [place for place, item in enumerate(items) if not item["claims"]]
-    marker = {"symbol": "circle-open", "size": 9, "color": MUTED}
-    point = {"x": [0] * len(shown), "y": shown, "mode": "markers", "name": "shown, no claim", "marker": marker}
-    figure.add_scatter(**point, hovertext=[label(items[place]["title"]) for place in shown], hoverinfo="text")
-    names = [f"<b>{label(item['item'])}</b>  {label(item['title'], width=54, lines=1)}" for item in items]
-    figure.update_yaxes(
-        tickvals=list(range(len(items))), ticktext=names, range=[len(items) - 0.4, -0.6], showgrid=False
+    figure.add_scatter(
+        x=[0] * len(shown),
+        y=shown,
+        mode="markers",
+        name="shown, no claim",
+        marker={"symbol": "circle-open", "size": 9, "color": MUTED},
+        hovertext=[label(items[place]["title"]) for place in shown],
+        hoverinfo="text",
     )
     most = max((len(item["claims"]) for item in items), default=1)
-    counted = [verdicts_in_words(item["claims"]) for item in items]
-    text = {"mode": "text", "text": counted, "textposition": "middle right", "textfont": {"size": 12, "color": MUTED}}
+    places = list(range(len(items)))
     figure.add_scatter(
-        x=[most - 0.1] * len(items), y=list(range(len(items))), **text, hoverinfo="skip", showlegend=False
+        x=[most - 0.1] * len(items),
+        y=places,
+        mode="text",
+        text=[verdicts_in_words(item["claims"]) for item in items],
+        textposition="middle right",
+        textfont={"size": 12, "color": MUTED},
+        hoverinfo="skip",
+        showlegend=False,
     )
+    names = [f"<b>{label(item['item'])}</b>  {label(item['title'], width=54, lines=1)}" for item in items]
+    figure.update_yaxes(tickvals=places, ticktext=names, range=[len(items) - 0.4, -0.6], showgrid=False)
     figure.update_xaxes(visible=False, range=[-0.7, most + 13])  # room for four verdicts in words
     styled(figure, title, subtitle, height=174 + 23 * len(items))
     figure.update_yaxes(automargin=False, tickfont_size=12)
-    return figure.update_layout(
-        width=WIDTH, margin_l=420, margin_r=0, margin_t=figure.layout.margin.t + 54, **TO_THE_LEFT
-    )
-
-
-def verdicts_in_words(claims: Sequence[Mapping[str, Any]]) -> str:
-    """Verdicts counted; of an item that claims nothing, that it is shown.
-
-    >>> verdicts_in_words([{"verdict": "held"}, {"verdict": "held"}, {"verdict": "not run"}]), verdicts_in_words([])
-    ('2 held, 1 not run', 'shown')
-    """
-    said = [row["verdict"] for row in claims]
-    return ", ".join(f"{said.count(name)} {name}" for name in SHADES if name in said) or "shown"
-
-
-def told_in_html(entry: "Entry") -> str:
-    """An entry as a notebook shows it: its table, ours beside theirs, and each claim with its verdict."""
-    parts = [f"<h4>{escape(entry.item)}: {escape(entry.title)}</h4><p>{escape(entry.place)}</p>"]
-    if entry.published is not None:
-        parts.append(entry.table().to_html(float_format=lambda value: f"{value:.4g}", na_rep="", border=0))
-    rows = ""
-    for row in entry.verdicts():
-        printed = number(row["printed"], "" if row["mark"] else "+") if known(row["printed"]) else ""
-        cells = [
-            row["claim"],
-            printed,
-            told(row).partition(": ")[2],
-            row["unit"],
-            row["by"] or "; ".join(filter(None, (row["why not"], row["command"]))),
-        ]
-        mark = f'<td style="background:{SHADES[row["verdict"]]};color:{INK};white-space:nowrap">{row["verdict"]}</td>'
-        left = "".join(f'<td style="text-align:left">{escape(cell)}</td>' for cell in cells)
-        rows += f"<tr>{mark}{left}</tr>"
-    names = ("", "claim", "the paper", "here (95 % interval)", "of", "how, or why not")
-    head = "".join(f'<th style="text-align:left">{name}</th>' for name in names)
-    parts.append(f"<table><tr>{head}</tr>{rows}</table>" if rows else f"<p>{escape(entry.without)}</p>")
-    return "".join([*parts, *(f"<p>Note: {escape(note)}</p>" for note in entry.notes)])
+    top = figure.layout.margin.t + 54
+    return figure.update_layout(width=WIDTH, margin_l=420, margin_r=0, margin_t=top, **TO_THE_LEFT)

@@ -1,90 +1,91 @@
-"""What a paper's item is here: the numbers as printed, what they claim, where ours are measured, what runs it again.
+"""One table, figure or section of a paper: its printed numbers, its claims, and what was measured here.
 
-A printed number never stands in a measured one's place: they have fields, columns and panels of their own.
+Entries are read from this folder's TOML files. A printed number never stands in a measured one's place: the two have
+fields, columns and panels of their own.
 """
 
 import math
+import tomllib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import ItmlabError
 from ..fields import did_you_mean
 from ..metrics.statistics import Interval, smallest_effect, verdict
-from ..recipes import get
-from ..recipes.recipe import Recipe
-from .measured import RESULTS, Measured, figure_file, saved
+from ..studies.kit.results import Result, comparison_rows, difference_rows, list_results, load_result
 
 if TYPE_CHECKING:
     import pandas
     import plotly.graph_objects as go
 
     from ..data import CaptionSet
+    from ..recipes.recipe import Recipe
     from ..training import Comparison
 
 PAPERS = {"fne": "FNE", "sam": "SAM", "tags": "TAGS-DC", "itcontrast": "ITContrast"}
-Verdict = Literal["held", "not seen", "contrary", "not run"]
+RECALLS = tuple(f"{direction} R@{k}" for direction in ("i2t", "t2i") for k in (1, 5, 10))
+SEMANTICS = tuple(name.replace("R@", "N@") for name in RECALLS)
+TRUTHS = ("i2t mAP@R", "t2i mAP@R")  # against all that is true
+COLUMNS = (*RECALLS, "RSum", *SEMANTICS, "Nsum", "Nsum(N)", *TRUTHS)  # of a measured table, in this order
 
-
-# Printed.
+cached_result = cache(load_result)  # `reproduce --keep` clears it
 
 
 @dataclass(frozen=True)
 class Table:
-    """A paper's table as printed: rows by their label, NaN where it has a dash."""
+    """A table as the paper prints it: one tuple of numbers per row label, NaN where it prints a dash."""
 
-    columns: tuple[str, ...]
-    rows: Mapping[str, tuple[float, ...]]
+    columns: Sequence[str]
+    rows: Mapping[str, Sequence[float]]
 
-    @classmethod
-    def read(cls, columns: Sequence[str], text: str) -> "Table":
-        """The table of lines `label | number number …`.
-
-        >>> Table.read(["R@1", "R@5"], "hardest | 77.2 -").rows
-        {'hardest': (77.2, nan)}
-        """
-        rows: dict[str, tuple[float, ...]] = {}
-        for line in text.strip().splitlines():
-            label, _, numbers = line.partition("|")
-            rows[label.strip()] = tuple(math.nan if word == "-" else float(word) for word in numbers.split())
-        odd = [label for label, values in rows.items() if len(values) != len(columns)]
-        if odd:
-            raise ItmlabError(f"rows of another width than {len(columns)}: {', '.join(odd)}")
-        return cls(tuple(columns), rows)
+    def __post_init__(self) -> None:
+        wrong = [label for label, numbers in self.rows.items() if len(numbers) != len(self.columns)]
+        if wrong:
+            raise ItmlabError(f"expected {len(self.columns)} numbers per row", where=", ".join(wrong))
 
     def value(self, row: str, column: str) -> float:
-        """A printed number; RSum, where it is not printed, is the sum of the recalls that are."""
+        """A printed number. RSum, where the table does not print it, is the sum of the printed recalls.
+
+        >>> Table(["i2t R@1", "t2i R@1"], {"fne": [50.0, 40.0]}).value("fne", "RSum")
+        90.0
+        """
         numbers = dict(zip(self.columns, self.rows[row], strict=True))
-        if column not in numbers and column.endswith("RSum"):
-            begins = column.removesuffix("RSum")
-            return sum(number for name, number in numbers.items() if name.startswith(begins) and "R@" in name)
-        return numbers[column]
+        if column in numbers or not column.endswith("RSum"):
+            return numbers[column]
+        prefix = column.removesuffix("RSum")
+        return sum(number for name, number in numbers.items() if name.startswith(prefix) and "R@" in name)
 
     def frame(self) -> "pandas.DataFrame":
-        """As a pandas table."""
+        """The table as a pandas data frame."""
         import pandas
 
-        return pandas.DataFrame.from_dict(self.rows, orient="index", columns=list(self.columns))
-
-
-# Claims.
+        return pandas.DataFrame.from_dict(dict(self.rows), orient="index", columns=list(self.columns))
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, in one sentence of ours, and what was measured of it here.
+    """A paper's claim in one sentence, and which measured row answers it.
 
-    `rows` are a row of the table, the one that it is held against and the measure: their printed difference is the
-    paper's number, and a run of the entry gives ours. `here` is where ours was measured already, by the protocol that
-    `by` names. The value is said to be "higher" or "lower" than `mark`, or "equal" to it within `margin`. `printed` is
-    the paper's number where it is no difference of rows; `without` says why there is no run of it.
+    Args:
+        says: the claim.
+        compare: a row of the table, the row that it is compared with, and the measure. Their printed difference is the
+            paper's number; a run of the entry measures ours.
+        measured: where another result answers it: the result's name and the fields of one of its rows.
+        against: fields that differ for the row which is subtracted from `measured`, as if both were independent.
+        expected: whether the value should be higher or lower than `mark`, or equal to it within `margin`.
+        by: the protocol of `measured`, in words.
+        printed: the paper's number where it is not a difference of two rows.
+        without: why there is no run of it.
     """
 
     says: str
-    rows: tuple[str, str, str] | None = None
-    here: Measured | None = None
+    compare: Sequence[str] = ()
+    measured: Mapping[str, Any] = field(default_factory=dict)
+    against: Mapping[str, Any] = field(default_factory=dict)
     expected: Literal["higher", "lower", "equal"] = "higher"
     by: str = ""
     mark: float = 0.0
@@ -93,138 +94,199 @@ class Claim:
     printed: float | None = None
     without: str = ""
 
+    @property
+    def condition(self) -> str:
+        """What must be true of the measured value: "higher than 0"."""
+        if self.expected == "equal":
+            return f"within {self.margin:g} of {self.mark:g}"
+        return f"{self.expected} than {self.mark:g}"
+
+    @property
+    def measure(self) -> str:
+        """The compared measure without the paper's data set: "RSum" of "Flickr30K: RSum"."""
+        return self.compare[2].rpartition(": ")[2] if self.compare else ""
+
+    def interval(self) -> Interval:
+        """The interval of the row that `measured` names, minus that of `against`."""
+        value = _interval(self.measured)
+        return independent_difference(value, _interval({**self.measured, **self.against})) if self.against else value
+
+
+def _interval(place: Mapping[str, Any]) -> Interval:
+    wanted = dict(place)
+    return cached_result(wanted.pop("result")).interval(**wanted)
+
+
+def independent_difference(first: Interval, second: Interval) -> Interval:
+    """`first` minus `second` as if they were independent, from the ends of their intervals.
+
+    Both were measured on the same pictures, so the interval is too wide rather than too narrow.
+
+    References:
+        Zou and Donner (2008), Construction of confidence limits about effect measures.
+    """
+    difference = first.value - second.value
+    below = math.hypot(first.value - first.lower, second.upper - second.value)
+    above = math.hypot(first.upper - first.value, second.value - second.lower)
+    return Interval(difference, difference - below, difference + above)
+
 
 @dataclass(frozen=True)
 class Entry:
-    """A table, figure or section of a paper: what it prints and claims, what shows and what runs it here.
+    """A table, figure or section of a paper: what it prints and claims, and what shows and repeats it here.
 
-    `recipes` gives, for a size, recipes by the table's row labels, and by further ones, controls that it has not;
-    `rows_here` (a file, and its labels by ours) are rows that have been run. `figures` are committed ones that show it.
-    `options` are the data set's, `tested` those of the pictures that rows are asked about, where these are others. With
-    `truth` rows are measured against all that is true, too. `averaged` names rows that are two seeds of another row,
-    whose similarities are averaged.
+    Args:
+        name: as the command takes it: "fne.table_3".
+        published: the printed table.
+        rows: how to train each row of the table, by label; see `recipe_of`. Controls that the paper lacks are among
+            them.
+        tiny: the paper's ways of making a row tiny, by name; `way` is the entry's default.
+        baseline: the row that others are compared with.
+        rows_here: another result that has measured the table's rows, and its labels by ours.
+        figures: committed figures that show it.
+        options: the data set's options; `tested` are those of the pictures that rows are tested on, if different.
+        truth: whether rows are also measured against everything that is true.
+        averaged: rows that average the similarities of two seeds of another row.
+        without: why it is not run here, or what shows it where it claims nothing.
     """
 
-    name: str  # as the command takes it: fne.table_3
+    name: str
     title: str
     place: str
     published: Table | None = None
-    claims: tuple[Claim, ...] = ()
-    figures: tuple[str, ...] = ()
-    recipes: Callable[[str], dict[str, Recipe]] | None = None
+    claims: Sequence[Claim] = ()
+    figures: Sequence[str] = ()
+    rows: Mapping[str, Any] = field(default_factory=dict)
+    tiny: Mapping[str, Any] = field(default_factory=dict)
+    way: str = ""
     baseline: str | None = None
-    rows_here: tuple[str, Mapping[str, str]] | None = None
+    rows_here: Mapping[str, Any] = field(default_factory=dict)
     relevance: Literal["spice"] | None = None
     truth: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     tested: Mapping[str, Any] = field(default_factory=dict)
     averaged: Mapping[str, str] = field(default_factory=dict)
     without: str = ""
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
 
     @property
     def paper(self) -> str:
-        """As one reads it: "FNE"."""
+        """The paper's short name: "FNE"."""
         return PAPERS[self.name.partition(".")[0]]
 
     @property
     def item(self) -> str:
-        """As one reads it: "FNE, Table 3"."""
+        """As people write it: "FNE, Table 3"."""
         kind, _, number = self.name.partition(".")[2].partition("_")
-        said = {"section": "Sec."}.get(kind, kind.capitalize())
-        return f"{self.paper}, {said} {number.replace('_', '.')}"
+        title = "Sec." if kind == "section" else kind.capitalize()
+        return f"{self.paper}, {title} {number.replace('_', '.')}"
 
     @property
     def command(self) -> str:
-        """What trains it, tiny, and keeps what was measured; "" where no recipe is named."""
-        return "" if self.recipes is None else f"python -m itmlab reproduce {self.name} --fresh --keep"
+        """The command that trains its tiny rows and keeps the result; "" where it names no recipes."""
+        return f"python -m itmlab reproduce {self.name} --fresh --keep" if self.rows else ""
 
-    def result(self) -> dict[str, Any] | None:
-        """What `--keep` has left of a run of this entry: its table, its differences, what made them."""
-        path = RESULTS / f"{self.name}.json"
-        return saved(path) if path.exists() else None
+    def recipes(self, size: str = "tiny") -> "dict[str, Recipe]":
+        """The recipes of its rows at a size, by label."""
+        return {
+            label: recipe_of(row, size, self.tiny, self.way)
+            for label, row in self.rows.items()
+            if size == "tiny" or not _row(row).get("only_tiny")
+        }
 
-    def measured(self, claim: Claim, result: Mapping[str, Any] | None = None) -> tuple[Interval | None, dict[str, str]]:
-        """The interval of a claim, from a run of this entry (the one kept) or a committed figure; "by" and where."""
-        kept = result or self.result() or {}
-        rows = claim.rows if claim.rows and not claim.without else ("", "", "")
-        if ends := kept.get("differences", {}).get(" − ".join(rows[:2]), {}).get(ours(rows[2])):
-            seeds = len(kept["provenance"]["seeds"])
-            by = f"a run of this item: {kept['provenance']['size']}, {seeds} seed{'s' if seeds > 1 else ''}"
-            return Interval(*ends), {"by": by, "measured in": self.name}
-        where = {"by": claim.by, "measured in": claim.here.file if claim.here else ""}
-        return claim.here.interval() if claim.here else None, where
+    # Verdicts.
+
+    def result(self) -> Result | None:
+        """The committed result of a run of this entry, if there is one."""
+        return cached_result(self.name) if self.name in list_results() else None
 
     def printed(self, claim: Claim) -> float | None:
-        """The paper's number of a claim; None where it has none, as of a control."""
-        if claim.printed is not None or claim.rows is None or self.published is None:
+        """The paper's number for a claim; None where it has none, as for a control."""
+        if claim.printed is not None or not claim.compare or self.published is None:
             return claim.printed
-        one, other, measure = claim.rows
-        if not {one, other} <= {*self.published.rows}:
+        row, other, column = claim.compare
+        if not {row, other} <= self.published.rows.keys():
             return None
-        return self.published.value(one, measure) - self.published.value(other, measure)
+        return self.published.value(row, column) - self.published.value(other, column)
 
-    def verdicts(self, result: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        """A row a claim: what was said, printed and measured (in `result`, a run's), and what the interval says of it.
+    def verdicts(self, result: Result | None = None) -> list[dict[str, Any]]:
+        """One dictionary per claim: what is claimed, printed and measured, and what the interval says about it.
 
-        "smallest" is the effect that four of five repetitions would have seen (`smallest_effect`).
+        Args:
+            result: a run of this entry; by default the committed one.
         """
-        rows, kept = [], result or self.result()
-        labels = [*self.recipes("tiny"), *self.averaged] if self.recipes else ()
-        for claim in self.claims:
-            runs = claim.rows and not claim.without and {*claim.rows[:2]} <= {*labels}
-            (found, where), said = self.measured(claim, result), "not run"
-            if found is not None:
-                said = verdict(found, expected=claim.expected, mark=claim.mark, margin=claim.margin)
-            command = self.command if runs else "" if found is None else self.shown_by
-            found = found or Interval(math.nan, math.nan, math.nan)
-            few = "its rows want two seeds or more" if runs and kept and len(kept["provenance"]["seeds"]) < 2 else ""
-            reason = claim.without or few or (not runs and self.without) or "no run of it is committed"
-            rows.append(
-                {
-                    **{"paper": self.paper, "item": self.item, "place": self.place, "claim": claim.says},
-                    **{"expected": _expected(claim), "mark": claim.mark, "margin": claim.margin},
-                    **{"unit": claim.unit or ours((claim.rows or ("", "", ""))[2]), "printed": self.printed(claim)},
-                    **{"here": found.value, "lower": found.lower, "upper": found.upper, "verdict": said},
-                    **{"smallest": smallest_effect(found), **where, "command": command},
-                    **{"why not": reason if said == "not run" else ""},
-                }
-            )
-        return rows
+        return [self._verdict(claim, result or self.result()) for claim in self.claims]
 
-    @property
-    def shown_by(self) -> str:
-        """The command that draws the first of its figures again."""
-        if not self.figures:
-            return ""
-        return f"python -m itmlab tour --profile full --only {figure_file(self.figures[0])['provenance']['notebook']}"
+    def _verdict(self, claim: Claim, run: Result | None) -> dict[str, Any]:
+        labels = {*self.rows, *self.averaged}
+        trainable = bool(claim.compare) and not claim.without and {*claim.compare[:2]} <= labels
+        interval, by, source = Interval(math.nan, math.nan, math.nan), claim.by, ""
+        command = self.command if trainable else ""
+        pair = dict(zip(("row", "minus"), claim.compare, strict=False))
+        if run and claim.compare and not claim.without and run.select(**pair, measure=claim.measure):
+            interval = run.interval(**pair, measure=claim.measure)
+            seeds = len(run.seeds)
+            by = f"a run of this item: {run.details.get('size', 'tiny')}, {seeds} seed{'s' if seeds > 1 else ''}"
+            source = self.name
+        elif claim.measured:
+            interval, source = claim.interval(), claim.measured["result"]
+            command = command or cached_result(source).command
+        says, reason = "not run", ""
+        if source:
+            says = verdict(interval, expected=claim.expected, mark=claim.mark, margin=claim.margin)
+        elif trainable and run and len(run.seeds) < 2:
+            reason = "its rows need two seeds or more"
+        else:
+            reason = claim.without or (not trainable and self.without) or "no run of it is committed"
+        return {
+            "paper": self.paper,
+            "item": self.item,
+            "place": self.place,
+            "claim": claim.says,
+            "expected": claim.condition,
+            "mark": claim.mark,
+            "margin": claim.margin,
+            "unit": claim.unit or claim.measure,
+            "printed": self.printed(claim),
+            "here": interval.value,
+            "lower": interval.lower,
+            "upper": interval.upper,
+            "verdict": says,
+            "smallest": smallest_effect(interval),
+            "by": by,
+            "measured in": source,
+            "command": command,
+            "why not": reason,
+        }
 
     def verdict(self) -> "pandas.DataFrame":
-        """`verdicts` as a pandas table."""
+        """`verdicts` as a pandas data frame."""
         import pandas
 
         return pandas.DataFrame(self.verdicts())
 
-    def table(self, result: Mapping[str, Any] | None = None) -> "pandas.DataFrame":
-        """The published rows beside those measured here (in `result`): columns ("printed", …) and ("here", …)."""
+    def table(self, result: Result | None = None) -> "pandas.DataFrame":
+        """The printed rows beside those measured here: columns ("printed", ...) and ("here", ...)."""
         import pandas
 
         if self.published is None:
-            raise ItmlabError(f"{self.item} is no table", remedy="its figure: .figure()")
-        printed, found = self.published.frame(), {}
-        kept, (file, names) = result or self.result(), self.rows_here or ("", {})
-        measured = kept["table"] if kept else figure_file(file)["provenance"]["table"] if file else []
-        controls = [one["recipe"] for one in kept["table"]] if kept else []
-        for label in dict.fromkeys([*printed.index, *controls]):
-            found[label] = next((one for one in measured if one["recipe"] == (label if kept else names.get(label))), {})
-        known = {name for one in found.values() for name in one}
-        columns = [name for name in (*RECALLS, "RSum", *SEMANTICS, "Nsum", "Nsum(N)", *TRUTHS) if name in known]
-        here = {name: [one.get(name) for one in found.values()] for name in columns}
-        here = pandas.DataFrame(here, index=list(found), dtype=float)
+            raise ItmlabError(f"{self.item} is not a table", remedy="its figure: .figure()")
+        printed = self.published.frame()
+        labels = {label: label for label in (*printed.index, *self.rows, *self.averaged)}
+        run = result or self.result()
+        if run is None and self.rows_here:
+            run, labels = cached_result(self.rows_here["result"]), self.rows_here["labels"]
+        measured = {label: {} for label in dict.fromkeys((*printed.index, *labels))} if run else {}
+        for label in measured.keys() & labels.keys():
+            rows = run.select(row=labels[label], minus="")
+            measured[label] = {row["measure"]: row["value"] for row in rows}
+        measured = {label: row for label, row in measured.items() if row or label in printed.index}
+        columns = [name for name in COLUMNS if any(name in row for row in measured.values())]
+        here = pandas.DataFrame.from_dict(measured, orient="index").reindex(columns=columns).astype(float)
         return pandas.concat({"printed": printed, "here": here}, axis=1)
 
-    def figure(self, result: Mapping[str, Any] | None = None) -> "go.Figure":
-        """Each claim's printed number beside ours with its interval; without claims the committed figure."""
+    def figure(self, result: Result | None = None) -> "go.Figure":
+        """Each claim's printed number beside ours; for an entry without claims, its first committed figure."""
         from ..studies.kit.saving import committed
         from .drawing import draw_claims
 
@@ -235,9 +297,11 @@ class Entry:
         return committed(self.figures[0])
 
     def _repr_html_(self) -> str:
-        from .drawing import told_in_html
+        from .drawing import entry_in_html
 
-        return told_in_html(self)
+        return entry_in_html(self)
+
+    # Runs.
 
     def runs(
         self,
@@ -251,128 +315,143 @@ class Entry:
         jobs: int | None = None,
         progress: bool = True,
     ) -> dict[str, list[Any]]:
-        """The table's rows, trained on `scenes` unless data are given: runs by label; what has run is not run again.
+        """Train the table's rows and return the runs by label; finished runs in `run_root` are reused.
 
-        Folders go by the recipes' names: rows that items share are trained once in a `run_root`. `chosen` are the
-        labels of some rows (default: all); `changes` are made in every recipe: `{"data__steps": 20}` for a look.
-        ItmlabError where no recipes are named, or none by a label.
+        Args:
+            data: what to train on; the drawn world by default.
+            run_root: folders in it are named after the recipes, so that entries share rows.
+            chosen: the labels of some rows; all by default.
+            changes: made in every recipe: `{"data__steps": 20}` for a quick look.
         """
         from ..runs import ensemble
         from ..training import trained
 
-        if self.recipes is None:
+        if not self.rows:
             raise ItmlabError(f"{self.item} has no recipes to run", remedy=self.without or "see its figure")
-        rows = {label: recipe.replace(**dict(changes or {})) for label, recipe in self.recipes(size).items()}
-        named = folders(rows)
-        asked = {"seeds": seeds, "run_root": run_root, "jobs": jobs, "progress": progress}
-        wanted = list(rows) if chosen is None else list(chosen)
-        for label in wanted or [""]:
-            one_of(label, rows, "row")
-        found = trained({named[label]: rows[label] for label in wanted}, data or self.data(), **asked)
-        groups = {label: found[named[label]] for label in wanted}
-        if len(next(iter(groups.values()))) > 1:
-            for label, of in self.averaged.items() if chosen is None else ():
-                pairs = zip(groups[of], [*groups[of][1:], groups[of][0]], strict=True)
-                groups[label] = [ensemble(pair) for pair in pairs]
+        recipes = {label: recipe.replace(**dict(changes or {})) for label, recipe in self.recipes(size).items()}
+        labels = list(recipes) if chosen is None else list(chosen)
+        for label in labels or [""]:
+            by_name(label, recipes, "row")
+        names = run_names(recipes)
+        rows = {names[label]: recipes[label] for label in labels}
+        options = {"seeds": seeds, "run_root": run_root, "jobs": jobs, "progress": progress}
+        trained_runs = trained(rows, data or self.data(), **options)
+        groups = {label: trained_runs[names[label]] for label in labels}
+        if chosen is None and len(groups[labels[0]]) > 1:
+            for label, averaged in self.averaged.items():
+                runs = groups[averaged]
+                groups[label] = [ensemble(pair) for pair in zip(runs, [*runs[1:], runs[0]], strict=True)]
         return groups
 
     def run(
-        self, data: "CaptionSet | None" = None, *, tested: "CaptionSet | None" = None, folds: int = 1, **asked: Any
+        self, data: "CaptionSet | None" = None, *, tested: "CaptionSet | None" = None, folds: int = 1, **options: Any
     ) -> "Comparison":
-        """Train the table's rows (`runs`, of whose arguments `asked` are) and compare them.
+        """Train the table's rows (with `options` as `runs` takes them) and compare them.
 
-        They are asked about the test split of `tested`, where that is given, else of the data, in `folds` galleries
-        (COCO 1K: 5).
+        Args:
+            data: what to train on.
+            tested: the data whose test split rows are compared on, if different.
+            folds: how many galleries the test pictures are divided into (COCO 1K: 5).
         """
         from ..training import compare_runs
 
         if data is None and self.tested:
             tested = tested or self.test_data()
-        data = self.data() if data is None and self.recipes is not None else data
-        groups = self.runs(data, **asked)
-        measured = {"baseline": self.baseline, "relevance": self.relevance, "truth": self.truth, "folds": folds}
-        return compare_runs(groups, tested or data, **measured, progress=asked.get("progress", True))
+        if data is None and self.rows:
+            data = self.data()
+        groups = self.runs(data, **options)
+        measures = {"baseline": self.baseline, "relevance": self.relevance, "truth": self.truth, "folds": folds}
+        return compare_runs(groups, tested or data, **measures, progress=options.get("progress", True))
 
     def data(self, **options: Any) -> "CaptionSet":
-        """The drawn world in the edition, and with the regions, that its tiny recipes ask for; options are its own."""
+        """The drawn world with the edition and regions that its tiny recipes need; `options` go before its own."""
         from ..data import load
 
-        asked = next(iter(self.recipes("tiny").values()))
-        seen = {"regions": asked.data.regions} if getattr(asked.model, "visual", "") == "regions" else {}
-        edition = {"edition": asked.data.edition} if asked.data.edition else {}
-        return load("scenes", **{**edition, **seen, **self.options, **options})
+        recipe = next(iter(self.recipes().values()))
+        needed = {"edition": recipe.data.edition} if recipe.data.edition else {}
+        if getattr(recipe.model, "visual", "") == "regions":
+            needed["regions"] = recipe.data.regions
+        return load("scenes", **{**needed, **self.options, **options})
 
     def test_data(self) -> "CaptionSet":
-        """The drawn pictures of whose test split its tiny rows are asked: `data`, or those of `tested`'s options."""
+        """The drawn pictures on whose test split its tiny rows are compared."""
         return self.data(**self.tested)
 
-    def kept(self, comparison: "Comparison", *, size: str, data: str) -> dict[str, Any]:
-        """What is committed of a run: its table, each claim's difference, what made them (`data`: its fingerprint)."""
-        from importlib.metadata import version
-
-        found: dict[str, dict[str, list[float]]] = {}
-        for one, other, measure in (claim.rows for claim in self.claims if claim.rows):
-            if {one, other} <= {*comparison.labels}:
-                differences = comparison.difference(one, other)
-                wanted = [ours(measure), *(name for name in TRUTHS if self.truth)]
-                found.setdefault(f"{one} − {other}", {}).update({name: list(differences[name]) for name in wanted})
-        versions = {name: version(name) for name in ("itmlab", "torch", "transformers", "numpy")}
-        recipes = {label: runs[0].recipe.to_json() for label, runs in comparison.runs.items()}
-        made = {
-            "command": self.command,
-            "size": size,
-            "data": data,
-            **({"tested on": dict(self.tested)} if self.tested else {}),
-            "seeds": list(comparison.seeds),
-            "recipes": recipes,
-            "versions": versions,
-        }
-        return {"provenance": made, "table": comparison.table(), "differences": found}
+    def result_of(self, comparison: "Comparison", **details: Any) -> Result:
+        """The result of a run of this entry: every row's values and each claim's difference, one value per seed."""
+        pairs = [claim.compare[:2] for claim in self.claims if claim.compare]
+        pairs = [pair for pair in pairs if {*pair} <= {*comparison.labels}]
+        rows = comparison_rows(comparison)
+        for row, minus in dict.fromkeys(map(tuple, pairs)):
+            rows += difference_rows(comparison, {row: (row, minus)})
+        return Result(
+            name=self.name,
+            question=f"{self.item}: {self.title}.",
+            command=self.command,
+            rows=rows,
+            protocol=f"METHODS, {self.item}",
+            data=comparison.data,
+            seeds=list(comparison.seeds),
+            recipes={label: runs[0].recipe.to_json() for label, runs in comparison.runs.items()},
+            details=details | ({"tested on": dict(self.tested)} if self.tested else {}),
+        )
 
 
-RECALLS = tuple(f"{way} R@{k}" for way in ("i2t", "t2i") for k in (1, 5, 10))
-SEMANTICS = tuple(name.replace("R@", "N@") for name in RECALLS)
-TRUTHS = ("i2t mAP@R", "t2i mAP@R")  # against all that is true
+# Reading the TOML files.
 
 
-def ours(measure: str) -> str:
-    """A column as `compare` calls it, without the paper's data set.
+def _row(row: Any) -> dict[str, Any]:
+    return {"recipe": row} if isinstance(row, str) else row
 
-    >>> ours("COCO 5K: i2t R@1")
-    'i2t R@1'
+
+def recipe_of(row: Any, size: str, ways: Mapping[str, Any], default_way: str) -> "Recipe":
+    """The recipe of a table's row.
+
+    Args:
+        row: a recipe's name, or a table with `recipe`, `changes` at every size, `tiny` (a way of making it tiny),
+            `tiny_changes` and `only_tiny`.
+        size: "tiny", "base" or "large".
+        ways: what each way adds to a tiny recipe: a `suffix` of its name, and `changes`.
+        default_way: the way of rows that name none.
     """
-    return measure.rpartition(": ")[2]
+    from ..recipes import get
 
-
-def _expected(claim: Claim) -> str:
-    if claim.expected == "equal":
-        return f"within {claim.margin:g} of {claim.mark:g}"
-    return f"{claim.expected} than {claim.mark:g}"
-
-
-def on(size: str, name: str, **changes: Any) -> Recipe:
-    """A dual encoder's recipe at a size: tiny from encoders that see ("+regions"), as the papers' begin pretrained."""
-    recipe = get(f"{name}+regions") if size == "tiny" else get(name, size)
-    return recipe.replace(**({"optimiser__learning_rate": 1e-4} if size == "tiny" else {}), **changes)
-
-
-def seeing(name: str, size: str, **tiny: Any) -> Recipe:
-    """A recipe at a size: tiny over what a detector saw of rich scenes, with these changes."""
-    recipe = get(name, size)
+    row = _row(row)
+    changes = dict(row.get("changes", {}))
     if size != "tiny":
-        return recipe
-    seen = {"data__edition": "rich", "data__regions": "detector", "model__region_dimension": 192}
-    return recipe.replace(**seen, data__validation=0, **tiny)
+        recipe = get(row["recipe"], size)
+    else:
+        way = ways[row.get("tiny", default_way)]
+        recipe = get(row["recipe"] + way.get("suffix", ""))
+        changes = {**way.get("changes", {}), **changes, **row.get("tiny_changes", {})}
+    return recipe.replace(**{name.replace(".", "__"): value for name, value in changes.items()})
 
 
-def folders(rows: Mapping[str, Recipe]) -> dict[str, str]:
-    """What a table's runs are trained under, by its labels: the recipe's name, with the label where rows share one."""
-    count = Counter(recipe.name for recipe in rows.values())
-    return {label: one.name if count[one.name] == 1 else f"{one.name}, {label}" for label, one in rows.items()}
+@cache
+def read_paper(name: str) -> dict[str, Entry]:
+    """The entries of a paper by their names without the paper's: "table_3"."""
+    content = tomllib.loads((Path(__file__).parent / f"{name}.toml").read_text(encoding="utf-8"))
+    ways = content.pop("tiny")
+    entries = {}
+    for item, fields in content.items():
+        fields["claims"] = tuple(Claim(**claim) for claim in fields.get("claims", ()))
+        fields["published"] = Table(**fields.pop("printed")) if "printed" in fields else None
+        way, rows = fields.pop("tiny", ""), fields.pop("recipes", {})
+        entries[item] = Entry(f"{name}.{item}", tiny=ways, way=way, rows=rows, **fields)
+    return entries
 
 
-def one_of(name: str, known: Mapping[str, Any], kind: str = "item") -> Any:
-    """What goes by a name; an unknown one is an ItmlabError with the nearest."""
+def run_names(recipes: "Mapping[str, Recipe]") -> dict[str, str]:
+    """The folders that a table's runs are trained in, by label: the recipe's name, with the label if rows share it."""
+    count = Counter(recipe.name for recipe in recipes.values())
+    return {
+        label: recipe.name if count[recipe.name] == 1 else f"{recipe.name}, {label}"
+        for label, recipe in recipes.items()
+    }
+
+
+def by_name(name: str, known: Mapping[str, Any], kind: str = "item") -> Any:
+    """The value of `name`; an unknown name is an ItmlabError with the nearest known one."""
     if name not in known:
         raise ItmlabError(f"no {kind} {name!r}", remedy=did_you_mean(name, known))
     return known[name]

@@ -11,7 +11,7 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     ),
     "canvas": "draw_captioned draw_gallery",
     "explorer": "Explorer",
-    "results": "Result list_results load_result save_result",
+    "results": "Result comparison_rows difference_rows list_results load_result save_result",
     "saving": "committed save write_figure write_pages",
     "scoring": "as_score matching",
     "viewer": "view",

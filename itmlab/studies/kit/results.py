@@ -16,12 +16,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import ItmlabError
 from ...fields import did_you_mean
 from ...metrics.statistics import Interval
 from ...storage import project_directory, read_json, shipped_directory, write_bytes
+
+if TYPE_CHECKING:
+    from ...runs.comparison import Comparison
 
 ROW = {"group": "", "lower": None, "upper": None, "per_seed": None, "unit": "", "minus": "", "x": None}
 VERSIONS = ("itmlab", "numpy", "torch", "transformers")
@@ -158,3 +161,52 @@ def _compact(row: Mapping[str, Any]) -> dict[str, Any]:
         if finite and (key not in ROW or value != ROW[key]):
             kept[key] = value
     return kept
+
+
+# Rows of a comparison.
+
+
+def unit_of(measure: str) -> str:
+    """The unit of a measure: sums of recalls are points, everything else is percent."""
+    return "points" if "sum" in measure.lower() else "%"
+
+
+def comparison_rows(comparison: "Comparison", group: str = "") -> list[dict[str, Any]]:
+    """Every recipe's mean of every measure, with its interval and one value per seed."""
+    by_seed = _by_seed(comparison)
+    rows = []
+    for label in comparison.labels:
+        for measure, (value, lower, upper) in comparison.intervals(label).items():
+            ends = {"value": value, "lower": lower, "upper": upper, "per_seed": by_seed[label][measure]}
+            rows.append({"group": group, "row": label, "measure": measure, **ends, "unit": unit_of(measure)})
+    return rows
+
+
+def difference_rows(
+    comparison: "Comparison", pairs: Mapping[str, tuple[str, str]], group: str = ""
+) -> list[dict[str, Any]]:
+    """Paired differences in every measure, with intervals and one value per seed.
+
+    Args:
+        comparison: the compared runs.
+        pairs: by the name of a row, a recipe's label and the label of the one that is subtracted.
+        group: the heading of these rows.
+    """
+    by_seed = _by_seed(comparison)
+    rows = []
+    for name, (label, minus) in pairs.items():
+        for measure, (value, lower, upper) in comparison.difference(label, minus).items():
+            both = zip(by_seed[label][measure], by_seed[minus][measure], strict=True)
+            per_seed = [first - second for first, second in both]
+            ends = {"value": value, "lower": lower, "upper": upper, "per_seed": per_seed}
+            rows.append({"group": group, "row": name, "measure": measure, **ends, "unit": "points", "minus": minus})
+    return rows
+
+
+def _by_seed(comparison: "Comparison") -> dict[str, dict[str, list[float]]]:
+    """By label and measure, one value per seed."""
+    values: dict[str, dict[str, list[float]]] = {label: {} for label in comparison.labels}
+    for row in comparison.by_seed():
+        for measure in comparison.columns:
+            values[row["recipe"]].setdefault(measure, []).append(row[measure])
+    return values
