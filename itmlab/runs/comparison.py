@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import entry_points
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -341,14 +341,9 @@ class Comparison:
         return "\n".join(f"| {' | '.join(row)} |" for row in rows) + f"\n\n{self._caption()}\n"
 
     def figure(self, *columns: str) -> Any:
-        """The differences to the baseline with their intervals, as a plotly figure: a panel for each of `columns`.
-
-        Whoever registers "comparison" in the group `itmlab.figures` draws it, here `studies.kit.draw_comparison`.
-        """
-        for point in entry_points(group="itmlab.figures", name="comparison"):
-            return point.load()(self, *columns)
-        what, remedy = "nobody here draws a comparison", "install itmlab anew: pip install -c constraints.txt -e ."
-        raise ItmlabError(what, remedy=remedy)
+        """The differences to the baseline with their intervals, as a plotly figure: a panel for each of `columns`."""
+        drawing = import_module("itmlab.studies.kit")  # imported here, as the core does without plotly
+        return drawing.draw_comparison(self, *columns)
 
     def _cells(self) -> list[list[str]]:
         compared, tested = self.shown, self.tests(*self.shown)
