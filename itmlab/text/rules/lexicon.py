@@ -1,7 +1,8 @@
 """Dictionary forms of English nouns and verbs, and what captions' words usually mean: the rules' lexicon.
 
 All parsers' graphs share these lemmas, by rules and exceptions (`irregular_forms.json`). The table of meanings was
-learnt from FACTUAL's training graphs (Li et al., 2023) by `studies/parser/learn_words.py`.
+learnt from FACTUAL's training graphs (Li et al., 2023) by `studies/parser/learn_words.py`, which the repository held
+until commit 605b455.
 """
 
 import json
