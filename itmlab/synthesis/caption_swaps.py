@@ -5,14 +5,13 @@ two things (METHODS 3.8). Is the new word false? It is another kind of the same 
 caption of the image says or implies it, and captions of one image never say both of the same scene. Does it read well?
 `Usage` has counted, in all captions given, that it stands in this number, with such an article, in the same relations.
 
-Read from the tables on: nouns, persons, relations, numbers; then `Kinds` (WordNet), `Usage` (captions), `CaptionSwaps`.
+The tables come first: nouns, persons, relations, numbers; then `Kinds` (WordNet), `Usage` (captions), `CaptionSwaps`.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
-from itertools import islice, pairwise, permutations
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from ..metrics.wordnet import Nouns
@@ -69,27 +68,16 @@ TIED = word_set(  # said of one sex, or of what mostly one wears
     "pretty trunks"
 )
 
-# Relations: each with what contradicts it; `CaptionSwaps._place_fits` says where.
+# Relations: each place with one that contradicts it; `CaptionSwaps._place_fits` says where.
 
 UNDER = ("under", "underneath", "beneath", "below")
 PLACES = {
-    "in front of": ("behind",), "behind": ("in front of",), "on": ("under",), "on top of": ("underneath",),
-    "atop": ("underneath",), **dict.fromkeys(UNDER, ("on",)), "over": ("under",), "above": ("below",),
-    "inside": ("outside",), "outside": ("inside",), "next to": ("far from",), "beside": ("far from",),
-    "into": ("out of",), "out of": ("into",), "toward": ("away from",), "towards": ("away from",),
-    "away from": ("towards",), "up": ("down",), "down": ("up",), "with": ("without",), "without": ("with",),
+    "in front of": "behind", "behind": "in front of", "on": "under", "on top of": "underneath", "atop": "underneath",
+    **dict.fromkeys(UNDER, "on"), "over": "under", "above": "below", "inside": "outside", "outside": "inside",
+    "next to": "far from", "beside": "far from",
 }  # fmt: skip
 ALIKE = {**dict.fromkeys(UNDER, "under"), "atop": "on", "on top of": "on"}  # places counted as one
 RESTING = word_set("sit stand lay sleep rest crouch kneel nap relax lean wait play read eat talk")
-MOVING = word_set("walk run jump climb ride drive go leap step crawl swim ski skate skateboard head race")
-BODY = word_set("head face hand arm leg body back eye foot hair skin mouth neck")
-ENTERED = word_set("pool water lake river ocean sea pond stream building house store shop car bus tent cave room box")
-SLOPES = word_set("stair stairs steps step hill slope ladder mountain ramp escalator cliff slide staircase stairway")
-VERBS = {"sit": "stand", "stand": "sit", "push": "pull", "pull": "push"}
-FORMS = {
-    "sit": ("sit", "sits", "sitting", "sat"), "stand": ("stand", "stands", "standing", "stood"),
-    "push": ("push", "pushes", "pushing", "pushed"), "pull": ("pull", "pulls", "pulling", "pulled"),
-}  # fmt: skip
 
 # Numbers: only greater ones, since where three are there are two.
 
@@ -168,28 +156,10 @@ class Kinds:
         return not (synonyms or mine in self.all_above(other) or theirs in self.all_above(noun))
 
 
-def wordnet_swaps(
-    words: Iterable[str], directory: str | Path | None = None, kinds: str = KINDS
-) -> dict[str, tuple[str, ...]]:
-    """Each noun of a vocabulary with the others of its kind, in the same number, that exclude it (`Kinds`).
+class Mention(NamedTuple):
+    """How a caption mentions an object: its noun in the singular and where, its form, its article, its roles.
 
-    All come from `words`, so no form has to be made up. `directory` and the errors are those of `Nouns`.
-    """
-    known = Kinds(Nouns(directory), kinds)
-    groups: dict[tuple[int | None, bool], list[str]] = defaultdict(list)
-    for word in sorted({word.lower() for word in words if word.isalpha()}):
-        groups[known.kind(noun_lemma(word)), noun_lemma(word) != word].append(word)
-    found: dict[str, list[str]] = defaultdict(list)
-    for word, other in (pair for members in groups.values() for pair in permutations(members, 2)):
-        if known.exclude(noun_lemma(word), noun_lemma(other)):
-            found[word].append(other)
-    return {word: tuple(others) for word, others in sorted(found.items())}
-
-
-class Said(NamedTuple):
-    """How an object is said: its noun in the singular and where, its form, its article, and what it is and does.
-
-    `form` is "singular", "plural", or "pair" of what has no singular ("jeans").
+    `form` is "singular", "plural", or "pair" for a noun without a singular ("jeans").
     """
 
     noun: str
@@ -199,40 +169,43 @@ class Said(NamedTuple):
     roles: tuple[tuple[str, str], ...]
 
 
-def said(graph: SceneGraph) -> list[Said | None]:
-    """How each object of a graph is said; None if it has no place in the sentence."""
+def mentions(graph: SceneGraph) -> list[Mention | None]:
+    """How each object of a graph is mentioned; None if it has no place in the sentence."""
     roles = [
-        [("is", "colour" if each.lemma in COLOURS else each.lemma) for each in o.attributes] for o in graph.objects
+        [("is", "colour" if attribute.lemma in COLOURS else attribute.lemma) for attribute in thing.attributes]
+        for thing in graph.objects
     ]
-    for link in graph.relations:
-        other = graph.objects[link.subject].lemma  # what is worn depends on who wears it
-        roles[link.subject].append(("does", link.lemma))
-        roles[link.object].append((f"of {other}" if link.lemma == "wear" else "of", link.lemma))
-    return [None if one.span is None else _said(graph, one, own) for one, own in zip(graph.objects, roles, strict=True)]
+    for relation in graph.relations:
+        subject = graph.objects[relation.subject].lemma  # what is worn depends on who wears it
+        roles[relation.subject].append(("does", relation.lemma))
+        roles[relation.object].append((f"of {subject}" if relation.lemma == "wear" else "of", relation.lemma))
+    return [None if thing.span is None else _mention(graph, thing, roles[at]) for at, thing in enumerate(graph.objects)]
 
 
-def _said(graph: SceneGraph, one: SceneObject, roles: list[tuple[str, str]]) -> Said:
-    at = one.span.end - 1
+def _mention(graph: SceneGraph, thing: SceneObject, roles: list[tuple[str, str]]) -> Mention:
+    at = thing.span.end - 1
     word = graph.tokens[at].lower()
     noun, many = noun_lemma(word), word.endswith("s") and not word.endswith(("ss", "us", "is"))
-    form = ("pair" if many and noun == word else "plural") if many or one.plural else "singular"
-    return Said(noun, at, form, _article(graph, one, at), tuple(dict.fromkeys(roles)))
+    form = "plural" if many or thing.plural else "singular"
+    if many and noun == word:
+        form = "pair"
+    return Mention(noun, at, form, _article(graph, thing, at), tuple(dict.fromkeys(roles)))
 
 
-def _article(graph: SceneGraph, one: SceneObject, at: int) -> str:
-    """ "a", "the" (or who has it), or "" for the noun at `at`, looked for before its adjectives."""
-    described = {place for each in one.attributes if each.span for place in range(*each.span)}
+def _article(graph: SceneGraph, thing: SceneObject, at: int) -> str:
+    """ "a", "the" (or a possessive), or "" for the noun at `at`, searched before its adjectives."""
+    described = {place for attribute in thing.attributes if attribute.span for place in range(*attribute.span)}
     for place in range(at - 1, max(at - 6, -1), -1):
         word = graph.tokens[place].lower()
         if word in DETERMINERS or word.endswith("'s"):
             return DETERMINERS.get(word, "the")
-        if not (place in described or place >= one.span.start or word in COLOURS or word in ("very", "-")):
+        if not (place in described or place >= thing.span.start or word in COLOURS or word in ("very", "-")):
             return ""
     return ""
 
 
 class Usage:
-    """How the captions of a set use their nouns: in which form, with which article, in which roles, beside what.
+    """How the captions of a set use their nouns: form, article, roles, and the words beside them.
 
     `images` are the numbers of the captions' images.
     """
@@ -252,44 +225,48 @@ class Usage:
             self._of_image[image].append(nouns)
             for noun in nouns:
                 self._images[noun].add(image)
-            objects = said(graph)
-            for one in filter(None, objects):
-                self.forms[one.noun, one.form][words[one.at]] += 1
-                self.articles[one.noun, one.form, one.article] += 1
-                self.roles.update((one.noun, role) for role in one.roles)
-            for link in graph.relations:
-                if objects[link.object] is not None and link.span is not None and link.lemma != "wear":
-                    place, _ = _place(words, link.span)
-                    self.places[ALIKE.get(place, place), objects[link.object].noun] += 1
+            mentioned = mentions(graph)
+            for mention in filter(None, mentioned):
+                self.forms[mention.noun, mention.form][words[mention.at]] += 1
+                self.articles[mention.noun, mention.form, mention.article] += 1
+                self.roles.update((mention.noun, role) for role in mention.roles)
+            for relation in graph.relations:
+                thing = mentioned[relation.object]
+                if thing is not None and relation.span is not None and relation.lemma != "wear":
+                    place, _ = _place(words, relation.span)
+                    self.places[ALIKE.get(place, place), thing.noun] += 1
         self.nouns = sorted({noun for noun, _ in self.forms if len(self._images[noun]) >= IMAGES})
         self.together = cache(self._together)
 
     def takes(self, noun: str, form: str, article: str) -> bool:
         """Whether a noun has stood with an article more than by accident."""
-        found = self.articles[noun, form, article]
-        return found > 1 and found >= USUAL * self.forms[noun, form].total()
+        times = self.articles[noun, form, article]
+        return times > 1 and times >= USUAL * self.forms[noun, form].total()
 
     def _together(self, noun: str, other: str) -> tuple[float, float]:
-        """The share of the rarer noun's images in which another caption says the other, and that over chance."""
-        mine, theirs = self._images.get(noun, set()), self._images.get(other, set())
+        """The share of the rarer noun's images in which another caption has the other noun, and that over chance."""
+        images, other_images = self._images.get(noun, set()), self._images.get(other, set())
         both = 0
-        for image in mine & theirs:
-            ways = {(noun in row, other in row) for row in self._of_image[image]}
-            both += {(True, False), (False, True)} <= ways
-        least = min(len(mine), len(theirs))
-        return (both / least, both * len(self._of_image) / (len(mine) * len(theirs))) if both else (0.0, 0.0)
+        for image in images & other_images:
+            captions = {(noun in nouns, other in nouns) for nouns in self._of_image[image]}
+            both += {(True, False), (False, True)} <= captions
+        if both == 0:
+            return 0.0, 0.0
+        chance = len(images) * len(other_images) / len(self._of_image)
+        return both / min(len(images), len(other_images)), both / chance
 
 
 def _place(words: Sequence[str], span: Span) -> tuple[str, int]:
-    """The word of place that a relation's span ends in, and where it begins; nothing at the span's end if none."""
+    """The words of place at the end of a relation's span, and where they begin; ("", span.end) without any."""
     for start in range(max(span.start, span.end - 3), span.end):
-        if (found := " ".join(words[start : span.end])) in PLACES:
-            return found, start
+        place = " ".join(words[start : span.end])
+        if place in PLACES:
+            return place, start
     return "", span.end
 
 
 class CaptionSwaps(RuleSwaps):
-    """The swaps of captions of photographs, given out as `RuleSwaps` gives those of a lexicon.
+    """The swaps of captions of photographs, chosen among as `RuleSwaps` chooses those of a lexicon.
 
     `usage` is that of the captions of the whole set, `kinds` are WordNet's.
     """
@@ -305,144 +282,129 @@ class CaptionSwaps(RuleSwaps):
     ):
         super().__init__({}, {}, {}, number=number, filtered=filtered, fluency=fluency)
         self.usage, self.kinds = usage, kinds
-        self.others = cache(lambda noun: tuple(other for other in usage.nouns if self._another(noun, other)))
+        self.others = cache(self._others)
+        self.means = lru_cache(maxsize=2**20)(self._means)
 
-    def _another(self, noun: str, other: str) -> bool:
-        apart = other not in BESIDE and self.kinds.exclude(noun, other)
-        return apart and self.usage.together(noun, other)[0] <= TOGETHER
+    def _others(self, noun: str) -> tuple[str, ...]:
+        """The nouns of the same kind that exclude a noun and are never said of the same scene."""
+        return tuple(
+            other
+            for other in self.usage.nouns
+            if other not in BESIDE
+            and self.kinds.exclude(noun, other)
+            and self.usage.together(noun, other)[0] <= TOGETHER
+        )
+
+    def _means(self, word: str, noun: str) -> bool:
+        """Whether a word says a noun or a kind of it, or often goes with it."""
+        share, lift = self.usage.together(word, noun)
+        return self.kinds.above(noun, word) or (share > TOGETHER and lift > LIFT)
+
+    def implied(self, other: str, noun: str, said: set[str]) -> bool:
+        """Whether a word said of the image, besides `noun`, implies the noun `other`."""
+        return any(
+            self.means(word, other) or (self.kinds.above(word, other) and not self.kinds.above(word, noun))
+            for word in said - {noun}
+        )
 
     def _changes(self, graph: SceneGraph, image_captions: Captions) -> Iterator[Sequence[Change]]:
         words = [word.lower() for word in graph.tokens]
-        told = {word for caption in image_captions for word in tokenise(caption.lower())}.union(words)
-        told |= {noun_lemma(word) for word in told} | {verb_lemma(word) for word in told}
-        objects = said(graph)
-        heads, times = {one.at for one in objects if one is not None}, Counter(words)
-        begins = [{each.span.start for each in one.attributes if each.span} for one in graph.objects]
-        for link in graph.relations:
-            begins[link.subject].update([link.span.start] if link.span else [])
-        implying = cache(lambda other: self._implying(other, told))  # all below once for each noun, not for each object
-        for one, span, own in zip(objects, (each.span for each in graph.objects), begins, strict=True):
-            if one is None or times[words[one.at]] > 1:
+        said = {word for caption in image_captions for word in tokenise(caption.lower())}.union(words)
+        said |= {noun_lemma(word) for word in said} | {verb_lemma(word) for word in said}
+        mentioned = mentions(graph)
+        heads, times = {mention.at for mention in mentioned if mention is not None}, Counter(words)
+        for at, mention in enumerate(mentioned):
+            if mention is None or times[words[mention.at]] > 1:
                 continue
-            if words[one.at] in PERSONS:
-                yield from self._persons(words, one, told)
-            elif one.article or one.at - 1 not in heads:  # else it is a verb: "a man bowls"
-                yield from self._nouns(words, span, own, one, told, implying)
-        yield from self._relations(graph, words, objects, told)
-        yield from self._numbers(graph, words, told)
+            if words[mention.at] in PERSONS:
+                yield from self._persons(words, mention, said)
+            elif mention.article or mention.at - 1 not in heads:  # else it is a verb: "a man bowls"
+                yield from self._nouns(graph, words, at, mention, said)
+        yield from self._relations(graph, words, mentioned)
+        yield from self._numbers(graph, words, said)
 
-    def _persons(self, words: list[str], one: Said, told: set[str]) -> Iterator[Sequence[Change]]:
-        """A person of the other sex, pronouns too; not where another of that sex is told of, or what goes with one."""
-        other = PERSONS[words[one.at]]
-        theirs, mine = (FEMALE, MALE) if noun_lemma(other) in FEMALE else (MALE, FEMALE)
-        persons = [word for word in words if noun_lemma(word) in mine and word not in PRONOUNS and word != "her"]
-        agrees = one.form != "plural" or one.noun != words[one.at]  # not "three woman"
-        if told & theirs or told & TIED or len(persons) != 1 or not agrees:
+    def _persons(self, words: list[str], mention: Mention, said: set[str]) -> Iterator[Sequence[Change]]:
+        """A person of the other sex, with the pronouns; not where captions mention that sex or what goes with it."""
+        other = PERSONS[words[mention.at]]
+        opposite, same = (FEMALE, MALE) if noun_lemma(other) in FEMALE else (MALE, FEMALE)
+        persons = [word for word in words if noun_lemma(word) in same and word not in PRONOUNS and word != "her"]
+        agrees = mention.form != "plural" or mention.noun != words[mention.at]  # not "three woman"
+        if said & opposite or said & TIED or len(persons) != 1 or not agrees:
             return
-        changes = [with_article(words, Span(one.at, one.at + 1), other, "object")]
+        changes = [with_article(words, Span(mention.at, mention.at + 1), other, "object")]
         for place, word in enumerate(words):
-            if word == "her":  # "his" before what is hers, else "him"
-                behind = words[place + 1] if place + 1 < len(words) else "."
-                word = "him" if behind in SMALL or not behind.isalpha() else "his"
+            if word == "her":  # "his" before a noun, else "him"
+                following = words[place + 1] if place + 1 < len(words) else "."
+                word = "him" if following in SMALL or not following.isalpha() else "his"
                 changes.append(Change(Span(place, place + 1), word, "object"))
             elif word in PRONOUNS:
                 changes.append(Change(Span(place, place + 1), PRONOUNS[word], "object"))
         yield sorted(changes, key=lambda change: change.span)
 
     def _nouns(
-        self, words: list[str], span: Span, begins: set[int], one: Said, told: set[str], implying: Callable
+        self, graph: SceneGraph, words: list[str], at: int, mention: Mention, said: set[str]
     ) -> Iterator[Sequence[Change]]:
-        """Another kind of the same that has stood in the same roles; `begins` are the places of what is said of it."""
-        usage = self.usage
-        before = words[one.at - 1] if one.at else "."
-        behind = words[one.at + 1] if one.at + 1 < len(words) else "."
-        alone = behind in SMALL or not behind[0].isalnum() or one.at + 1 in begins
-        if before == "to" or behind == "'s":  # "something to ship" and what is no object's head
+        """Another noun of the same kind that has stood in the same roles, in the place of object `at`."""
+        usage, thing = self.usage, graph.objects[at]
+        before = words[mention.at - 1] if mention.at else "."
+        following = words[mention.at + 1] if mention.at + 1 < len(words) else "."
+        if before == "to" or following == "'s":  # "something to ship", and what is not the object's head
             return
-        for other in self.others(one.noun):
-            forms = usage.forms.get((other, one.form))
-            if not forms or self._implied(one.noun, *implying(other)) or (other in TIED and told & MALE):
+        begins = {attribute.span.start for attribute in thing.attributes if attribute.span}
+        begins |= {relation.span.start for relation in graph.relations if relation.subject == at and relation.span}
+        alone = following in SMALL or not following[0].isalnum() or mention.at + 1 in begins
+        for other in self.others(mention.noun):
+            forms = usage.forms.get((other, mention.form))
+            if not forms or (other in TIED and said & MALE) or not usage.takes(other, mention.form, mention.article):
                 continue
             word = forms.most_common(1)[0][0]
-            joined = (alone or usage.pairs[word, behind]) and (one.at == span.start or usage.pairs[before, word])
-            seen = all(usage.roles[other, role] >= (OFTEN if role[0].startswith("of") else 1) for role in one.roles)
-            if joined and seen and usage.takes(other, one.form, one.article):
-                yield [with_article(words, Span(one.at, one.at + 1), word, "object")]
-
-    def _implied(self, noun: str, saying: set[str], above: set[str]) -> bool:
-        """Whether what is told of an image besides a noun implies another, by the words of `_implying`."""
-        return bool(saying - {noun}) or any(not self.kinds.above(word, noun) for word in above - {noun})
-
-    def _implying(self, other: str, told: set[str]) -> tuple[set[str], set[str]]:
-        """Of the words told, (two of) those that say a noun or a kind of it or go with it, and what it is a kind of."""
-
-        def says(word: str) -> bool:
-            share, lift = self.usage.together(word, other)
-            return self.kinds.above(other, word) or (share > TOGETHER and lift > LIFT)
-
-        return set(islice(filter(says, told), 2)), {word for word in told if self.kinds.above(word, other)}
+            fits = alone or usage.pairs[word, following] > 0
+            fits &= mention.at == thing.span.start or usage.pairs[before, word] > 0
+            for role in mention.roles:
+                fits &= usage.roles[other, role] >= (OFTEN if role[0].startswith("of") else 1)
+            if fits and not self.implied(other, mention.noun, said):
+                yield [with_article(words, Span(mention.at, mention.at + 1), word, "object")]
 
     def _relations(
-        self, graph: SceneGraph, words: list[str], objects: list[Said | None], told: set[str]
+        self, graph: SceneGraph, words: list[str], mentioned: list[Mention | None]
     ) -> Iterator[Sequence[Change]]:
-        """Another place, where things have been said to be; sitting for standing; nothing of what is worn."""
-        for link in {link.span: link for link in graph.relations if link.span and link.lemma != "wear"}.values():
-            subject, thing = objects[link.subject], objects[link.object]
-            if subject is None or thing is None or words[min(link.span.end, len(words) - 1)] in OBJECTIVE:
+        """The opposite place, where captions have put such a thing; never where something is worn."""
+        for relation in {relation.span: relation for relation in graph.relations if relation.span}.values():
+            span, thing = relation.span, mentioned[relation.object]
+            following = words[min(span.end, len(words) - 1)]
+            place, start = _place(words, span)
+            if relation.lemma == "wear" or thing is None or not place or following in OBJECTIVE:
                 continue
-            place, start = _place(words, link.span)
-            first = words[link.span.start]
-            verb = verb_lemma(first) if start > link.span.start else ""
-            for other in PLACES.get(place, ()):
-                if (
-                    self._without(words, link.span, subject, thing)
-                    if other == "without"
-                    else self._place_fits(place, other, verb, thing.noun)
-                ):
-                    yield [Change(Span(start, link.span.end), other, "relation")]
-            verb = verb_lemma(first)
-            other = VERBS.get(verb)
-            if other is None or other in told or first not in FORMS[verb]:
-                continue
-            seen = self.usage.roles[thing.noun, ("of", " ".join([other, *link.lemma.split()[1:]]))]
-            if seen and (link.lemma == verb if verb not in RESTING else self.kinds.alive(subject.noun)):
-                form = FORMS[other][FORMS[verb].index(first)]
-                yield [Change(Span(link.span.start, link.span.start + 1), form, "relation")]
+            verb = verb_lemma(words[span.start]) if start > span.start else ""
+            if mentioned[relation.subject] is not None and self._place_fits(place, verb, thing.noun):
+                yield [Change(Span(start, span.end), PLACES[place], "relation")]
 
-    def _without(self, words: list[str], span: Span, subject: Said, thing: Said) -> bool:
-        """Whether "with" says what somebody has, and no more: "a man with a beard"."""
-        behind = words[thing.at + 1] if thing.at + 1 < len(words) else "."
-        alone = behind in SMALL - {"and", "or", "that", "who", "which"} or behind in (".", ",")
-        own = span == (subject.at + 1, subject.at + 2) and words[span.end : thing.at] in ([], ["a"], ["an"])
-        return own and alone and thing.noun not in BODY
-
-    def _place_fits(self, place: str, other: str, verb: str, noun: str) -> bool:
-        """Whether something can be said to be, or to go, in another place than it is."""
-        if other in ("up", "down"):
-            return verb in MOVING and noun in SLOPES
-        if other in ("into", "out of"):
-            return verb in MOVING and noun in ENTERED
-        if other in ("towards", "away from"):
-            return verb in MOVING
+    def _place_fits(self, place: str, verb: str, noun: str) -> bool:
+        """Whether something may be in the opposite of a place beside a noun."""
+        if verb not in RESTING | {""}:
+            return False
+        other, places = PLACES[place], self.usage.places
         if other == "far from":
-            return verb in RESTING | {""}
-        name, places = ALIKE.get(other, other), self.usage.places
+            return True
+        name = ALIKE.get(other, other)
         if name in ("behind", "in front of"):
-            return verb in RESTING | {""} and places[name, noun] > 0
-        usual = places[name, noun] >= max(OFTEN, USUAL * places[ALIKE.get(place, place), noun])
-        said_so = self.usage.roles[noun, ("of", f"{verb} {name}")] > 0 if verb else usual
-        return said_so and verb in RESTING | {""} and not self.kinds.alive(noun)
+            return places[name, noun] > 0
+        if verb:
+            usual = self.usage.roles[noun, ("of", f"{verb} {name}")] > 0
+        else:
+            usual = places[name, noun] >= max(OFTEN, USUAL * places[ALIKE.get(place, place), noun])
+        return usual and not self.kinds.alive(noun)
 
-    def _numbers(self, graph: SceneGraph, words: list[str], told: set[str]) -> Iterator[Sequence[Change]]:
+    def _numbers(self, graph: SceneGraph, words: list[str], said: set[str]) -> Iterator[Sequence[Change]]:
         """A greater number of the same, where no caption counts otherwise or says "some" in any way."""
-        counted = {word for word in told if word in NUMBERS or word.isdigit()}
-        for one in graph.objects:
-            value = one.count or 0
-            if told & SOME or one.span is None or not one.plural or not 2 <= value < len(NUMBERS):
+        counted = {word for word in said if word in NUMBERS or word.isdigit()}
+        for thing in graph.objects:
+            value = thing.count or 0
+            if said & SOME or thing.span is None or not thing.plural or not 2 <= value < len(NUMBERS):
                 continue
             figures = tuple(map(str, range(1, len(NUMBERS) + 1)))
             scripts = {script[value - 1]: script for script in (NUMBERS, figures)}
-            places = [at for at in range(max(one.span.start - 5, 0), one.span.end) if words[at] in scripts]
+            places = [at for at in range(max(thing.span.start - 5, 0), thing.span.end) if words[at] in scripts]
             if places and counted <= set(scripts) and words[places[-1] - 1] != "between":
                 for more in scripts[words[places[-1]]][value : value + MORE]:
                     yield [Change(Span(places[-1], places[-1] + 1), more, "number")]

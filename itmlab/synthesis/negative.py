@@ -99,7 +99,9 @@ def edited(
     sentence, at, moved = "", 0, 0
     spans, source, replacement = [], [], []
     for change in changes:
-        first, last, words = put_in(caption, characters, change)
+        first, last, words = characters[change.span.start][0], characters[change.span.end - 1][1], change.words
+        if change.span.start == 0 and caption[first].isupper():
+            words = words[:1].upper() + words[1:]
         start, count = change.span.start + moved, len(tokenise(words))
         spans.append(Span(start, start + count))
         moved += count - (change.span.end - change.span.start)  # tokens by which all that follows has shifted
@@ -110,17 +112,6 @@ def edited(
     kinds = tuple(change.kind for change in changes)
     places = {"spans": tuple(spans), "source": tuple(source), "replacement": tuple(replacement), "kind": kinds}
     return Negative(sentence + caption[at:], **places)
-
-
-def put_in(caption: str, characters: Sequence[tuple[int, int]], change: Change) -> tuple[int, int, str]:
-    """Where a change begins and ends in the caption, and its words as they stand there.
-
-    >>> put_in("A dog", [(0, 1), (2, 5)], Change(Span(0, 2), "an ox", "object"))
-    (0, 5, 'An ox')
-    """
-    first, last, words = characters[change.span.start][0], characters[change.span.end - 1][1], change.words
-    capital = change.span.start == 0 and caption[first].isupper()
-    return first, last, words[:1].upper() + words[1:] if capital else words
 
 
 def distinct(caption: str, negatives: Iterable[Negative]) -> list[Negative]:

@@ -5,10 +5,9 @@ TAGS' Tables 3 and 4 (METHODS 3.8). What words are swapped for comes of a lexico
 """
 
 import re
-import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, product
+from itertools import product
 
 import torch
 
@@ -24,7 +23,7 @@ from .negative import (
     edited,
     one_each,
     own_generators,
-    put_in,
+    reads_as,
     without_false_negatives,
 )
 
@@ -91,37 +90,36 @@ class RuleSwaps:
         """The negatives of each caption; `image_captions` are those of its image, used by the filter."""
         one_each(captions, graphs, image_captions)
         own = own_generators(len(captions), generator)
-        return [self._of(*one) for one in zip(captions, graphs, image_captions, own, strict=True)]
+        return [self._of(*parts) for parts in zip(captions, graphs, image_captions, own, strict=True)]
 
-    def _of(self, caption: str, graph: SceneGraph, image_captions: Captions, own: torch.Generator) -> list[Negative]:
-        places = token_characters(caption, graph.tokens)
+    def _of(
+        self, caption: str, graph: SceneGraph, image_captions: Captions, generator: torch.Generator
+    ) -> list[Negative]:
+        """The negatives of one caption."""
+        characters = token_characters(caption, graph.tokens)
 
-        def made(changes: Sequence[Change]) -> Negative:
-            return edited(caption, graph.tokens, places, changes)
+        def sentence_of(changes: Sequence[Change]) -> Negative:
+            return edited(caption, graph.tokens, characters, changes)
 
-        # Of a caption of thousands of words all sentences together take gigabytes: what changes is kept instead.
-        read = _Readings(caption)
-        found: dict[tuple[int, int], tuple[Sequence[Change], Negative]] = {read([]): ((), Negative(""))}
+        # All sentences of a caption of thousands of words take gigabytes: their changes are kept instead.
+        different = {reads_as(caption): ()}
         for changes in self._changes(graph, image_captions):
-            new = [put_in(caption, places, change) for change in changes]
-            unsaid = Negative("", replacement=tuple(words for _, _, words in new))
-            found.setdefault(read(new), (changes, unsaid))
-        kept = list(found.values())[1:]
+            different.setdefault(reads_as(sentence_of(changes).sentence), changes)
+        candidates = list(different.values())[1:]
         if self.filtered:
-            true = without_false_negatives([one for _, one in kept], [caption, *image_captions])
-            passed = set(map(id, true))
-            kept = [each for each in kept if id(each[1]) in passed]
-        if self.number is None or len(kept) <= self.number:
-            if len(kept) * len(caption) > MOST_CHARACTERS:
-                what = f"a caption of {len(graph.tokens)} words has {len(kept)} negatives"
-                raise ItmlabError(what, where=one_line(caption, 60), remedy="give number=, how many of each caption")
-            return [made(changes) for changes, _ in kept]
-        if self.fluency is not None:
-            perplexity = list(map(float, self.fluency([made(changes).sentence for changes, _ in kept])))
-            chosen = sorted(range(len(kept)), key=perplexity.__getitem__)[: self.number]
-            return [made(kept[at][0]) for at in sorted(chosen)]
-        chosen = torch.randperm(len(kept), generator=own)[: self.number]
-        return [made(kept[at][0]) for at in chosen.sort().values.tolist()]
+            said = [caption, *image_captions]
+            candidates = [changes for changes in candidates if not _is_said(changes, said)]
+        if self.number is None and len(candidates) * len(caption) > MOST_CHARACTERS:
+            message = f"a caption of {len(graph.tokens)} words has {len(candidates)} negatives"
+            raise ItmlabError(message, where=one_line(caption, 60), remedy="give number=, how many of each caption")
+        if self.number is not None and len(candidates) > self.number:
+            if self.fluency is None:
+                chosen = torch.randperm(len(candidates), generator=generator)[: self.number].tolist()
+            else:
+                perplexity = list(map(float, self.fluency([sentence_of(one).sentence for one in candidates])))
+                chosen = sorted(range(len(candidates)), key=perplexity.__getitem__)[: self.number]
+            candidates = [candidates[place] for place in sorted(chosen)]
+        return list(map(sentence_of, candidates))
 
     def _changes(self, graph: SceneGraph, image_captions: Captions) -> Iterator[Sequence[Change]]:
         """What to change in the caption of a graph, each sentence's changes together."""
@@ -137,6 +135,12 @@ class RuleSwaps:
                 yield [Change(Span(at, at + 1), other, "number")]
 
 
+def _is_said(changes: Sequence[Change], captions: Sequence[str]) -> bool:
+    """Whether captions of the image say all that the changes put in."""
+    negative = Negative("", replacement=tuple(change.words for change in changes))
+    return not without_false_negatives([negative], captions)
+
+
 def _known(words: Sequence[str], span: Span, swaps: Swaps, longest: int) -> Span | None:
     """The longest part of a span that can be swapped, the last of equally long ones ("police dog": "dog")."""
     for length in range(min(span.end - span.start, longest), 0, -1):
@@ -144,54 +148,6 @@ def _known(words: Sequence[str], span: Span, swaps: Swaps, longest: int) -> Span
             if swaps.get(" ".join(words[start : start + length])):
                 return Span(start, start + length)
     return None
-
-
-_PRIME, _BASE = 2**127 - 1, secrets.randbelow(2**126) + 2**32  # the base is nobody's to know
-
-
-class _Readings:
-    """Names the sentences made of a caption, equal where `negative.reads_as` is, in time of what was put in alone.
-
-    The signs read are the digits of a number modulo a prime (Karp and Rabin, 1987), and those that stay are taken over
-    from the caption's: all sentences of n words cost n, not n².
-    """
-
-    def __init__(self, caption: str):
-        self.blank = [False, *map(str.isspace, caption)]  # whether a blank stands before each character
-        self.digits: list[int] = []
-        self.before = [0]  # of the digits, those before each character
-        for character, blank in zip(caption, self.blank, strict=False):
-            self.digits += _digits(character, blank)
-            self.before.append(len(self.digits))
-        self.value = list(accumulate(self.digits, lambda value, digit: (value * _BASE + digit) % _PRIME, initial=0))
-        self.power = list(accumulate(self.digits, lambda power, _: power * _BASE % _PRIME, initial=1))
-
-    def __call__(self, put_in: Sequence[tuple[int, int, str]]) -> tuple[int, int]:
-        """The name of the caption with words in the place of characters, as `negative.put_in` gives both."""
-        value = count = at = 0
-        blank = False
-        for first, last, words in (*put_in, (len(self.blank) - 1, 0, "")):
-            start, end = self.before[at], self.before[first]
-            if start < end:  # the first of what stays may stand behind other words now
-                blank = count > 0 and (blank or self.blank[at + 1])
-                value = (value * _BASE + (self.digits[start] & ~1) + blank) % _PRIME
-                power = self.power[end - start - 1]
-                value = (value * power + self.value[end] - self.value[start + 1] * power) % _PRIME
-            blank = self.blank[first] if start < end else blank or at < first
-            count, at = count + end - start, last
-            for character in words:
-                for digit in _digits(character, blank and count > 0):
-                    value, count, blank = (value * _BASE + digit) % _PRIME, count + 1, False
-                blank = blank or character.isspace()
-        return count, value
-
-
-def _digits(character: str, blank: bool) -> Sequence[int]:
-    """What is read of a character: a number for each sign, and whether a blank stands before it; of blanks nothing."""
-    if character.isspace():
-        return ()
-    first, *others = character.casefold()
-    return (2 * ord(first) + blank, *(2 * ord(sign) for sign in others))
 
 
 _CONSONANT = re.compile(r"eu|ew|uni([^nm]|$)|us[aeiu]|ut[aei]|uk|one|once|u-")  # "a European", "a one-year-old"
