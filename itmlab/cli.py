@@ -8,7 +8,6 @@ import json
 import os
 import sys
 import warnings
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -75,7 +74,7 @@ def evaluate(
 
 
 def yardstick(
-    name: Annotated[str, typer.Argument(metavar="SET", help="sugarcrepe[++], valse, vsr, bivlc, negclip; scenes.")],
+    name: Annotated[str, typer.Argument(metavar="SET", help="sugarcrepe, sugarcrepe++, jsonl; scenes.")],
     run: Annotated[
         str | None, typer.Argument(metavar="[RUN]", help="As elsewhere; without one, controls only.")
     ] = None,
@@ -89,13 +88,19 @@ def yardstick(
     option: DataOptions = None,
 ) -> None:
     """How often a run tells true sentences from false ones, by kind, beside what tells them without seeing."""
-    from .studies.yardsticks import named_yardstick, run_on_yardstick
+    from .metrics import read_yardstick
+    from .studies.yardsticks import run_on_yardstick, scenes_yardstick
 
     opened = None if run is None else open_run(run)
     if out is not None:
         refuse_foreign(out, "itmlab_yardstick", force=force)
-    load_scenes = partial(load_data, "scenes", None, option, False, read_by=opened, split="test")
-    chosen = named_yardstick(name, root, load_scenes, on_fault="skip" if skip_faults else "error", seed=seed)
+    if name == "scenes":
+        captions = load_data("scenes", None, option, False, read_by=opened, split="test")
+        chosen = scenes_yardstick(captions, seed=seed)
+    elif root is None:
+        raise ItmlabError(f"{name} is read from files", where="--root", remedy="name the folder with its files")
+    else:
+        chosen = read_yardstick(name, root, on_fault="skip" if skip_faults else "error")
     found = run_on_yardstick(opened, chosen, images or (None if chosen.pictures else root), text=text or (), seed=seed)
     if out is not None:
         write_bytes(out, json.dumps({"itmlab_yardstick": 1, **found.to_dict()}, indent=2).encode())

@@ -95,12 +95,12 @@ def test_yardstick_prints_a_table_by_kind_of_what_is_told(folder, trained, tmp_p
     captions.write_text("a picture of a red thing\na blue picture")
     shown = command(*given, "--text", captions, "--out", tmp_path / "table.json").stdout.splitlines()
     assert shown[0].split()[:4] == ["sugarcrepe", "items", "chance", "right"] and "text only (captions)" in shown[0]
-    assert shown[1].split()[:3] == ["add_att", "2", "50.0"] and "left out: 1 items whose picture is not" in shown[-1]
+    assert shown[1].split()[:3] == ["add_att", "2", "50.0"] and "left out: 1 items without an available picture" in shown[-1]
     written = json.loads((tmp_path / "table.json").read_text())
     assert written["rows"]["all"]["controls"]["shorter"]["percent"] == 100 and written["rows"]["all"]["items"] == 2
     (tmp_path / "mine.json").write_text("mine")
     assert "did not write this file" in str(command(*given, "--out", tmp_path / "mine.json").exception)
-    assert "where does valse lie" in str(command("yardstick", "valse").exception)
+    assert "--root" in str(command("yardstick", "sugarcrepe").exception)
     scenes = command("yardstick", "scenes", "--option", "images=48", "--text", captions).stdout
     assert "right" not in scenes and scenes.count("\n") >= 7
 

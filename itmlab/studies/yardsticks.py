@@ -7,7 +7,7 @@ benchmarks: are they fluent, can they be told without looking, and are they fals
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import log10
@@ -22,7 +22,7 @@ from ..errors import ItmlabError
 from ..metrics import CausalModel, Share, TrueNegatives, fluency, true_negative_rate
 from ..metrics.statistics import Interval, interval
 from ..metrics.yardstick_scores import YardstickTable, measure, text_scores
-from ..metrics.yardsticks import FORMATS, Yardstick, YardstickItem, picture_key, read_yardstick
+from ..metrics.yardsticks import Yardstick, YardstickItem, picture_key
 from ..scenes.lexicon import attributes, nouns
 from ..synthesis.negative import Change, edited
 from ..synthesis.rules import article, with_article
@@ -57,22 +57,6 @@ def run_on_yardstick(
     return measure(chosen, match, text=scores, seed=seed)
 
 
-def named_yardstick(
-    name: str,
-    root: str | Path | None,
-    scenes: Callable[[], CaptionSet],
-    *,
-    on_fault: str = "error",
-    seed: int = 0,
-) -> Yardstick:
-    """A published set in the folder `root`, or "scenes", made of what the function `scenes` loads."""
-    if name == "scenes":
-        return scenes_yardstick(scenes(), seed=seed)
-    if root is None and name in FORMATS:
-        raise ItmlabError(f"where does {name} lie?", where="--root", remedy="name the folder with its files")
-    return read_yardstick(name, root or ".", on_fault=on_fault)
-
-
 # A yardstick of the drawn world: SugarCrepe's kinds, each sentence one change away from a caption.
 
 KINDS = ("add_att", "add_obj", "replace_att", "replace_obj", "replace_rel", "swap_att", "swap_obj")
@@ -93,7 +77,7 @@ def scenes_yardstick(
     throws items away until as many are the one as the other.) ItmlabError: data without a world, another kind.
     """
     if data.world is None:
-        raise ItmlabError("nobody knows what is false of these pictures", where=data.name, remedy='take load("scenes")')
+        raise ItmlabError("this dataset has no ground truth", where=data.name, remedy='use itmlab.load("scenes")')
     if wrong := [kind for kind in kinds if kind not in KINDS]:
         raise ItmlabError(f"no kind {wrong[0]!r}", where="scenes yardstick", remedy=f"there are {', '.join(KINDS)}")
     usage = _Usage(data)
@@ -114,7 +98,7 @@ def scenes_yardstick(
             items.append(YardstickItem(name, (data.captions[caption],), (one,), kind, source, truth=False))
             left[kind].remove(image)
     missing = {f"pictures without a sentence of the kind {kind}": len(some) for kind, some in left.items() if some}
-    return Yardstick("scenes", tuple(sorted(items, key=lambda item: (item.kind, item.source))), missing, (), data)
+    return Yardstick("scenes", tuple(sorted(items, key=lambda item: (item.kind, item.source))), missing, data)
 
 
 def _chosen(

@@ -13,7 +13,6 @@ from itmlab.studies.yardsticks import (
     KINDS,
     as_yardstick,
     draw_negative_quality,
-    named_yardstick,
     negative_quality,
     run_on_yardstick,
     scenes_yardstick,
@@ -110,14 +109,11 @@ def test_a_runs_right_items_are_those_that_its_similarities_tell(data, made) -> 
     assert alone.right is None and alone.controls["text only (own)"] == table.rows["all"].controls["text only (own)"]
 
 
-def test_what_is_no_scenes_is_refused(data, tmp_path) -> None:
+def test_data_without_a_world_and_unknown_kinds_are_refused(data) -> None:
     bare = copy(data)
     bare.world = None
-    refused("nobody knows what is false", scenes_yardstick, bare)
+    refused("no ground truth", scenes_yardstick, bare)
     refused("no kind 'swap'", scenes_yardstick, data, kinds=("swap",))
-    refused("where does valse lie", named_yardstick, "valse", None, lambda: data)
-    refused("no yardstick 'sugar'", named_yardstick, "sugar", None, lambda: data)
-    refused("there is none of its files", named_yardstick, "valse", tmp_path, lambda: data)
 
 
 def test_negatives_become_items_of_the_kind_that_was_changed() -> None:
