@@ -80,8 +80,6 @@ def load_data(
         given = {**getattr(read_by, "drawn", {}), **given}
     if drawn and getattr(model, "visual", "pictures") == "regions":
         given = {"regions": (asked and asked.regions) or True, **given}
-    if name == "scenes" and asked and asked.edition:
-        given = {"edition": asked.edition, **given}
     data = load(name, root, on_fault="skip" if skip_faults else "error", **given)
     return data if split == "all" else data.split(split)
 

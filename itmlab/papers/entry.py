@@ -364,13 +364,11 @@ class Entry:
         return compare_runs(groups, tested or data, **measures, progress=options.get("progress", True))
 
     def data(self, **options: Any) -> "CaptionSet":
-        """The drawn world with the edition and regions that its tiny recipes need; `options` go before its own."""
+        """The drawn world with the regions that its tiny recipes need; `options` go before its own."""
         from ..data import load
 
         recipe = next(iter(self.recipes().values()))
-        needed = {"edition": recipe.data.edition} if recipe.data.edition else {}
-        if getattr(recipe.model, "visual", "") == "regions":
-            needed["regions"] = recipe.data.regions
+        needed = {"regions": recipe.data.regions} if getattr(recipe.model, "visual", "") == "regions" else {}
         return load("scenes", **{**needed, **self.options, **options})
 
     def test_data(self) -> "CaptionSet":

@@ -46,7 +46,7 @@ SIZES: dict[str, dict[str, Any]] = {
         "memory": MemorySettings(length=2048, momentum=0.995),
         "optimiser": replace(FINE_TUNING, learning_rate=1e-4),
         "data": DataSettings(
-            batch_size=32, epochs=2, captions_per_image=1, steps=300, validation=100, flip=0.5, edition="rich"
+            batch_size=32, epochs=2, captions_per_image=1, steps=300, validation=100, flip=0.5
         ),
         "start": "vit_dual_encoder",
     },
@@ -58,7 +58,7 @@ TINY_LOSS = {"margin": 0.3, "temperature": 0.1}
 # also leave out the easy ones.
 TINY_FNE = SamplerSettings("false_negative_eliminating", {"prior": 0.1, "preset": "released"})
 # From random weights: InfoNCE first, as one negative an anchor leads a network that sees nothing nowhere. The prior is
-# the share of classic scenes' unannotated pairs that are true.
+# the share of unannotated pairs that were true in an earlier, plainer edition of scenes.
 SCRATCH: dict[str, Any] = {
     "optimiser": TINY_OPTIMISER,
     "data": DataSettings(batch_size=64, epochs=12, captions_per_image=4, warm_up_epochs=6),
@@ -120,7 +120,7 @@ def cross_encoder_recipe(name: str, size: str) -> Recipe:
     method, _, data = name.partition("+")
     first = method == "uniter_pretraining"
     # in tiny each picture once an epoch, and then a look at a few pictures held out
-    served = {"captions_per_image": 1, "validation": 0 if first else 50, "regions": "detector", "edition": "rich"}
+    served = {"captions_per_image": 1, "validation": 0 if first else 50, "regions": "detector"}
     rate, steps, batch, together = STAGES[size][method if first else "second" if method == "tags_dc" else "first"]
     if data and size != "tiny":
         together = 8
@@ -273,7 +273,7 @@ def _region_dual_encoder(size: str) -> Recipe:
     if size == "tiny":
         data = {"batch_size": 128, "epochs": 16, "captions_per_image": 3, "validation": 100, "validate_every": 2}
         fresh = {"start": None, "optimiser": replace(TINY_OPTIMISER, learning_rate=2e-3)}
-        recipe = replace(recipe, data=DataSettings(**data, regions="detector", edition="rich"), **fresh)
+        recipe = replace(recipe, data=DataSettings(**data, regions="detector"), **fresh)
     return replace(recipe, name="region_dual_encoder", loss=LossSettings("info_nce"))
 
 
@@ -335,10 +335,10 @@ def names() -> list[str]:
 # Towers see and read before they are aligned, as the papers' do; nothing is matched in them, so that there is no recall
 # to look at.
 STARTS_DATA = {
-    "towers": DataSettings(batch_size=64, epochs=8, captions_per_image=2, validation=0, edition="rich"),
+    "towers": DataSettings(batch_size=64, epochs=8, captions_per_image=2, validation=0),
     "vit_dual_encoder": DataSettings(
         **{"batch_size": 128, "epochs": 16, "steps": 2400, "captions_per_image": 2, "flip": 0.5},
-        **{"validation": 200, "validate_every": 2, "edition": "rich"},
+        **{"validation": 200, "validate_every": 2},
     ),
 }
 

@@ -163,8 +163,8 @@ class DataSettings:
     `flip` mirrors this share of the pictures, `randaugment` changes by so many operations of a magnitude 0 to 10
     (`data.batches.Augmentation`). A mirrored picture makes "left" and "right" of a caption wrong; `scenes` has none.
 
-    `regions` and `edition` are options of `scenes` that a command loads it with where it is given no others (null: its
-    defaults); a model of pictures reads no regions.
+    `regions` is the option of `scenes` that a command loads it with where it is given none (null: the default); a model
+    of pictures reads no regions.
     """
 
     batch_size: int = 32
@@ -179,7 +179,6 @@ class DataSettings:
     flip: float = 0.0
     randaugment: tuple[int, int] | None = None
     regions: Literal["pixels", "detector"] | None = None
-    edition: Literal["classic", "rich"] | None = None
 
     def __post_init__(self) -> None:
         check_ranges(self, "data", batch_size=FROM_1, epochs=FROM_1, warm_up_epochs=FROM_0, accumulate=FROM_1)

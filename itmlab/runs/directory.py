@@ -206,8 +206,6 @@ def described(recipe: Recipe, data: CaptionSet) -> dict[str, Any]:
         "fingerprint": data.fingerprint,
     }
     # `scenes` drawn otherwise than by default, so that a command that is given the run draws it alike
-    if getattr(data.world, "edition", "rich") != "rich":
-        about["edition"] = data.world.edition
     if getattr(data.regions, "kind", "detector") != "detector":
         about["regions"] = data.regions.kind
     read = inputs(recipe)

@@ -61,7 +61,7 @@ class Run:
         """The options of `scenes` by which its data were drawn, where these were not the default."""
         path = self.directory / "data.json"
         about = read_json(path) if path.is_file() else {}
-        return {name: about[name] for name in ("edition", "regions") if name in about}
+        return {name: about[name] for name in ("regions",) if name in about}
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -101,8 +101,7 @@ class Run:
         if data.regions is not None or takes_pictures(self.model):
             return
         asked = self.recipe.data
-        edition = f'edition="{asked.edition}", ' if asked.edition else ""
-        scenes = f'load("scenes", {edition}regions="{asked.regions or "detector"}")'
+        scenes = f'load("scenes", regions="{asked.regions or "detector"}")'
         remedy = f"{scenes} has them" if data.name == "scenes" else f'load("regions", root) has them, or {scenes}'
         raise ItmlabError("this model looks at regions and the data have none", where=data.name, remedy=remedy)
 

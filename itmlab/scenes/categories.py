@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from .entail import SMALL_WORDS
-from .lexicon import PAIRS, Attribute, Noun, Verb, spoken
+from .lexicon import PAIRS, Attribute, Noun, Verb, attributes, nouns, relations
 from .scene import SETTINGS
 
 _NOT_IN_CAPTIONS = 9  # Noun.general
@@ -18,7 +18,7 @@ _COMPATIBLE = (  # facts of which one thing may have several with another at onc
     frozenset(("on", "next to")),
     frozenset(("over", "above")),
     frozenset(("leap", "over", "above")),
-    *(  # the rich edition's deeds
+    *(  # deeds
         frozenset((deed, other))
         for deed, others in (
             ("touch", "pet, hug, push, pull, ride, climb, hold, carry, wear, use, play, read, eat, on, drive, feed"),
@@ -42,33 +42,31 @@ _COMPATIBLE = (  # facts of which one thing may have several with another at onc
 
 
 @cache
-def noun_swaps(edition: str) -> dict[str, tuple[str, ...]]:
-    """Each noun that an edition knows, singular and plural, with those of its category that mean no kind it may mean.
+def noun_swaps() -> dict[str, tuple[str, ...]]:
+    """Each noun, singular and plural, with those of its category that mean no kind it may mean.
 
     Only words that the world's captions use are put in; any that the lexicon knows can be taken out.
 
-    >>> "cats" in noun_swaps("classic")["dogs"], "puppies" in noun_swaps("classic")["dogs"]
+    >>> "cats" in noun_swaps()["dogs"], "puppies" in noun_swaps()["dogs"]
     (True, False)
     """
-    nouns, _, _ = spoken(edition)
     found: dict[str, tuple[str, ...]] = {}
-    for lemma, entries in nouns.items():
-        others = [word for word, theirs in nouns.items() if word not in _NO_SINGULAR and _contradict(entries, theirs)]
+    for lemma, entries in nouns().items():
+        others = [word for word, theirs in nouns().items() if word not in _NO_SINGULAR and _contradict(entries, theirs)]
         if others and lemma not in _NO_SINGULAR:
-            found[entries[0].plural] = tuple(nouns[other][0].plural for other in others)
+            found[entries[0].plural] = tuple(nouns()[other][0].plural for other in others)
             found[lemma] = tuple(others)  # "sheep" is read as one
     return found
 
 
 @cache
-def relation_swaps(edition: str) -> dict[str, tuple[str, ...]]:
+def relation_swaps() -> dict[str, tuple[str, ...]]:
     """Each action (in all its forms) and place word with those that cannot be true beside it; vague ones left out."""
-    _, _, relations = spoken(edition)
     found: dict[str, tuple[str, ...]] = {}
-    for lemma, verb in relations.items():
+    for lemma, verb in relations().items():
         if lemma in _VAGUE:
             continue
-        others = [other for other in relations.values() if other.lemma not in _VAGUE and _differ(verb, other)]
+        others = [other for other in relations().values() if other.lemma not in _VAGUE and _differ(verb, other)]
         for form, mine in enumerate((lemma, *verb.forms)):
             words = tuple(word for other in others if (word := (other.lemma, *other.forms)[form]))
             if words and mine:
@@ -77,32 +75,31 @@ def relation_swaps(edition: str) -> dict[str, tuple[str, ...]]:
 
 
 @cache
-def implied_words(edition: str) -> dict[str, frozenset[str]]:
+def implied_words() -> dict[str, frozenset[str]]:
     """Each single word of the lexicon, in all forms, with the words that are true, or may be, wherever it is true.
 
     Nouns imply wider ones and places what they are made of ("park": "grass"), adjectives their equals, actions and
     place words what rests on compatible facts; the vague words are implied by every noun. Words that say nothing
     ("and", "some") are implied by all: with one of them in its place, a caption says less, and that is true.
 
-    >>> implied = implied_words("classic")
+    >>> implied = implied_words()
     >>> "animal" in implied["dog"], "dog" in implied["animal"], "grass" in implied["park"]
     (True, False, True)
     """
-    nouns, attributes, relations = spoken(edition)
-    vague = frozenset(word for lemma in _VAGUE for word in (lemma, *relations[lemma].forms))
-    groups = [({lemma, *(noun.plural for noun in entries)}, _kinds(entries)) for lemma, entries in nouns.items()]
+    vague = frozenset(word for lemma in _VAGUE for word in (lemma, *relations()[lemma].forms))
+    groups = [({lemma, *(noun.plural for noun in entries)}, _kinds(entries)) for lemma, entries in nouns().items()]
     found = {
         word: vague.union(*(others for others, wider in groups if _shown(kinds, wider)))
         for words, kinds in groups
         for word in words
     }
-    entries: list[Attribute | Verb] = [*attributes.values(), *relations.values()]
+    entries: list[Attribute | Verb] = [*attributes().values(), *relations().values()]
     for mine in entries:
         alike = frozenset(word for theirs in entries if _alike(mine, theirs) for word in (theirs.lemma, *theirs.forms))
         for word in (mine.lemma, *mine.forms):
             found[word] = found.get(word, frozenset()) | alike
     # small words that are no relation: what they stand for is seen in the words beside them
-    empty = frozenset(SMALL_WORDS).difference(*((lemma, *verb.forms) for lemma, verb in relations.items()))
+    empty = frozenset(SMALL_WORDS).difference(*((lemma, *verb.forms) for lemma, verb in relations().items()))
     return {word: frozenset(filter(None, others | empty)) - {word} for word, others in found.items() if word}
 
 

@@ -1,6 +1,6 @@
 """A scene made up from its own random stream: a setting, one or two events, something behind, something above.
 
-`STAGES` gives every edition its events, with their weights and their settings, and what stands behind and flies above.
+`EVENTS` lists what can happen, how often and in which settings.
 """
 
 import random
@@ -12,7 +12,6 @@ from .draw.people import body
 from .events import (
     INDOORS,
     MORE_GRASPS,
-    MORE_HERDS,
     WATER,
     animals,
     beside,
@@ -39,7 +38,7 @@ from .events import (
     vehicles,
     walk_animal,
 )
-from .scene import EDITIONS, KINDS, PEOPLE, SETTINGS, Draft, Entity, Scene
+from .scene import KINDS, PEOPLE, SETTINGS, STREAM, Draft, Entity, Scene
 
 
 class Event(NamedTuple):
@@ -50,20 +49,9 @@ class Event(NamedTuple):
     settings: tuple[str, ...] = tuple(SETTINGS)
 
 
-class Stage(NamedTuple):
-    """What an edition's pictures show; `crowded` is the chance of something behind two events."""
-
-    events: tuple[Event, ...]
-    behind: tuple[str, ...]
-    behind_indoors: tuple[str, ...]
-    above: tuple[str, ...]
-    two_events: float
-    crowded: float = 0.0
-
-
 _STILL = ("stand", "sit")
 
-# What only the rich edition shows: most deeds are a person with certain hands, and a thing or an animal before them.
+# Most deeds are a person with certain hands, and a thing or an animal before them.
 
 
 def deed(
@@ -213,11 +201,16 @@ def train(draft: Draft) -> None:
     draft.add("train", base=0.64, flip=facing(draft))
 
 
-# All events of each edition.
+# All events.
 
 OUTDOORS = tuple(name for name in SETTINGS if name not in INDOORS)
 _OPEN = ("desert", "field", "mountain", "winter", "forest")
-_COMMON: tuple[Event, ...] = (
+_ANYONE, _FODDER = "man woman boy girl", "bucket bucket apple banana"
+_TAME, _WILD = "dog cat horse pig cow sheep rabbit", "fox monkey penguin bear lion turtle zebra giraffe"
+_STANDING, _LEANT_ON = "tractor fountain sign lamp bush bush", "car fence lamp tree tractor sign"
+EVENTS: tuple[Event, ...] = (
+    Event(partial(hold, grasps=MORE_GRASPS), 2.0),
+    Event(hold, 1.8),
     Event(play_guitar, 0.9),
     Event(ride, 2.0),
     Event(sail, 2.6, WATER),
@@ -226,125 +219,79 @@ _COMMON: tuple[Event, ...] = (
     Event(kick, 0.9),
     Event(fly_kite, 0.9, OUTDOORS),
     Event(sit, 1.8),
+    Event(partial(table, tops="cup flower book cat cake pizza apple laptop"), 1.0),
+    Event(partial(table, tops="cup cake pizza apple banana"), 2.0, ("kitchen",)),
+    Event(jump_over, 0.7),
+    Event(animals, 5.5),
+    Event(people, 0.8),
+    Event(partial(vehicles, kinds="car bus truck motorcycle scooter tractor"), 4.0, ("street",)),
+    Event(partial(vehicles, kinds="tractor tractor truck cart"), 1.8, ("field", "garden")),
+    Event(partial(vehicles, kinds="cart scooter car sled bus motorcycle"), 1.4, _OPEN),
+    Event(partial(toys, kinds="ball balloon box suitcase bucket drum flower"), 1.0),
+    Event(partial(beside, more=f"{_WILD} {_STANDING}"), 2.6),
+    Event(beside, 5.0, ("winter",)),
+    Event(under_tree, 0.6, OUTDOORS),
+    Event(deed("push", "cart cart sled", "push", "walk", gap=0.015), 1.1),
+    Event(deed("pull", "cart suitcase suitcase sled", "pull", "walk", gap=0.01, ahead=False, turned=True), 1.2),
+    Event(deed("feed", f"{_TAME} duck elephant {_WILD}", "front", gap=0.03, turned=True, held=_FODDER), 1.8),
+    Event(deed("pet", f"{_TAME} lion", "touch", gap=-0.02, turned=True), 1.3),
+    Event(deed("hug", f"{_ANYONE} dog bear", "hug", gap=-0.07, turned=True), 1.0),
+    Event(deed("lean against", _LEANT_ON, "fold", "lean", gap=-0.03, ahead=False), 1.1, OUTDOORS),
+    Event(deed("photograph", f"{_ANYONE} {_WILD} dog", "eye", gap=0.09, turned=True, held="camera"), 1.8),
+    Event(deed("look through", "telescope", "eye", gap=-0.02), 0.9),
+    Event(deed("play", "piano", "push", gap=-0.015), 0.6),
+    Event(deed("play", "drum", "sweep", gap=-0.03), 0.6),
+    Event(throw, 1.0),
+    Event(eat, 1.5),
+    Event(sweep, 0.9),
+    Event(sweep, 1.5, INDOORS),
+    Event(use_laptop, 0.9),
+    Event(climb, 1.1),
+    Event(drive, 0.9, ("field", "garden", "street", "desert", "winter")),
+    Event(glide, 0.8),
+    Event(glide, 7.0, ("playground", "winter")),
+    Event(train, 12.0, ("station",)),
+    Event(perched, 0.9),
 )
-_ANYONE, _FODDER = "man woman boy girl", "bucket bucket apple banana"
-_TAME, _WILD = "dog cat horse pig cow sheep rabbit", "fox monkey penguin bear lion turtle zebra giraffe"
-_STANDING, _LEANT_ON = "tractor fountain sign lamp bush bush", "car fence lamp tree tractor sign"
-STAGES: dict[str, Stage] = {
-    "classic": Stage(
-        (
-            Event(hold, 2.2),
-            *_COMMON,
-            Event(table, 1.0),
-            Event(jump_over, 0.7),
-            Event(animals, 2.0),
-            Event(people, 1.2),
-            Event(vehicles, 2.2, ("street",)),
-            Event(vehicles, 0.5, _OPEN),
-            Event(toys, 0.9),
-            Event(beside, 1.2),
-            Event(under_tree, 0.8, OUTDOORS),
-        ),
-        behind=("tree", "house", "tent", "car", "fence", "truck", "bench", "bus"),
-        behind_indoors=("table", "sofa", "chair"),
-        above=("bird", "bird", "balloon"),
-        two_events=0.62,
-    ),
-    "rich": Stage(
-        (
-            Event(partial(hold, grasps=MORE_GRASPS), 2.0),
-            Event(hold, 1.8),
-            *_COMMON,
-            Event(partial(table, tops="cup flower book cat cake pizza apple laptop"), 1.0),
-            Event(partial(table, tops="cup cake pizza apple banana"), 2.0, ("kitchen",)),
-            Event(jump_over, 0.7),
-            Event(partial(animals, herds=MORE_HERDS), 5.5),
-            Event(people, 0.8),
-            Event(partial(vehicles, kinds="car bus truck motorcycle scooter tractor"), 4.0, ("street",)),
-            Event(partial(vehicles, kinds="tractor tractor truck cart"), 1.8, ("field", "garden")),
-            Event(partial(vehicles, kinds="cart scooter car sled bus motorcycle"), 1.4, _OPEN),
-            Event(partial(toys, kinds="ball balloon box suitcase bucket drum flower"), 1.0),
-            Event(partial(beside, more=f"{_WILD} {_STANDING}"), 2.6),
-            Event(beside, 5.0, ("winter",)),
-            Event(under_tree, 0.6, OUTDOORS),
-            Event(deed("push", "cart cart sled", "push", "walk", gap=0.015), 1.1),
-            Event(deed("pull", "cart suitcase suitcase sled", "pull", "walk", gap=0.01, ahead=False, turned=True), 1.2),
-            Event(deed("feed", f"{_TAME} duck elephant {_WILD}", "front", gap=0.03, turned=True, held=_FODDER), 1.8),
-            Event(deed("pet", f"{_TAME} lion", "touch", gap=-0.02, turned=True), 1.3),
-            Event(deed("hug", f"{_ANYONE} dog bear", "hug", gap=-0.07, turned=True), 1.0),
-            Event(deed("lean against", _LEANT_ON, "fold", "lean", gap=-0.03, ahead=False), 1.1, OUTDOORS),
-            Event(deed("photograph", f"{_ANYONE} {_WILD} dog", "eye", gap=0.09, turned=True, held="camera"), 1.8),
-            Event(deed("look through", "telescope", "eye", gap=-0.02), 0.9),
-            Event(deed("play", "piano", "push", gap=-0.015), 0.6),
-            Event(deed("play", "drum", "sweep", gap=-0.03), 0.6),
-            Event(throw, 1.0),
-            Event(eat, 1.5),
-            Event(sweep, 0.9),
-            Event(sweep, 1.5, INDOORS),
-            Event(use_laptop, 0.9),
-            Event(climb, 1.1),
-            Event(drive, 0.9, ("field", "garden", "street", "desert", "winter")),
-            Event(glide, 0.8),
-            Event(glide, 7.0, ("playground", "winter")),
-            Event(train, 12.0, ("station",)),
-            Event(perched, 0.9),
-        ),
-        behind=(
-            "tree",
-            "house",
-            "house",
-            "tent",
-            "tent",
-            "car",
-            "fence",
-            "truck",
-            "bench",
-            "bus",
-            *_STANDING.split(),
-            "slide",
-        ),
-        behind_indoors=("table", "sofa", "chair", "piano", "lamp", "ladder"),
-        above=("bird", "balloon", "airplane", "helicopter"),
-        two_events=0.8,
-        crowded=0.4,
-    ),
-}
+BEHIND = f"tree house house tent tent car fence truck bench bus {_STANDING} slide".split()
+BEHIND_INDOORS = ("table", "sofa", "chair", "piano", "lamp", "ladder")
+ABOVE = ("bird", "balloon", "airplane", "helicopter")
 _SHARED = frozenset({"man", "woman", "boy", "girl", "dog", "ball"})  # kinds that two events may both bring
 
 
-def compose(seed: int, index: int, edition: str) -> Scene:
-    """Scene number `index` of the world of `seed` in an edition; no other scene has a part in it.
+def compose(seed: int, index: int) -> Scene:
+    """Scene number `index` of the world of `seed`; it does not depend on any other scene.
 
-    >>> scene = compose(0, 5, "classic")
+    >>> scene = compose(0, 3)
     >>> scene.setting, [entity.kind for entity in scene.objects if entity.category == "animal"]
-    ('winter', ['cat'])
+    ('garden', ['monkey'])
     """
-    chosen, stage = EDITIONS[edition], STAGES[edition]
-    dice = random.Random(f"scenes/{chosen.stream}{seed}/{index}")
-    while True:  # a draft in which something does not fit is thrown away and another drawn
-        setting = dice.choices(chosen.settings, [SETTINGS[name].weight for name in chosen.settings])[0]
-        draft = Draft(dice, setting, chosen)
-        if _fill(draft, stage):
+    dice = random.Random(f"scenes/{STREAM}{seed}/{index}")
+    weights = [setting.weight for setting in SETTINGS.values()]
+    while True:  # a draft in which something does not fit is discarded
+        draft = Draft(dice, dice.choices(tuple(SETTINGS), weights)[0])
+        if _fill(draft):
             dress(draft)
             return draft.freeze()
 
 
-def _fill(draft: Draft, stage: Stage) -> bool:
-    first = _cluster(draft, stage, 0.96)
+def _fill(draft: Draft) -> bool:
+    """Add one or two events and perhaps something behind and above them; whether all of it can be seen."""
+    first = _cluster(draft, 0.96)
     if first is None:
         return False
     slack = 0.98 - first
-    second = _cluster(draft, stage, slack) if slack > 0.26 and draft.chance(stage.two_events) else None
-    if (second is None and draft.chance(0.5)) or (stage.crowded and draft.chance(stage.crowded)):
-        _behind(draft, stage.behind_indoors if draft.setting in INDOORS else stage.behind)
+    second = _cluster(draft, slack) if slack > 0.26 and draft.chance(0.8) else None
+    if (second is None and draft.chance(0.5)) or draft.chance(0.4):
+        _behind(draft)
     if draft.setting not in INDOORS and draft.chance(0.16):
-        _above(draft, stage.above)
+        _above(draft)
     return _seen(draft.entities)
 
 
-def _cluster(draft: Draft, stage: Stage, room: float) -> float | None:
+def _cluster(draft: Draft, room: float) -> float | None:
     """Add one event in the free width; the width it takes, None when none of a few fits."""
-    fitting = [event for event in stage.events if draft.setting in event.settings]
+    fitting = [event for event in EVENTS if draft.setting in event.settings]
     for _ in range(6):
         start = len(draft.entities)
         draft.dice.choices(fitting, [event.weight for event in fitting])[0].make(draft)
@@ -375,8 +322,9 @@ def _place(draft: Draft, start: int, left: float, right: float) -> None:
         draft.move(0, start, 0.005 + edge + right - left + gap - old_left)
 
 
-def _behind(draft: Draft, kinds: tuple[str, ...]) -> None:
-    kind = draft.dice.choice(kinds)
+def _behind(draft: Draft) -> None:
+    """Add a thing behind the events, where there is room for it."""
+    kind = draft.dice.choice(BEHIND_INDOORS if draft.setting in INDOORS else BEHIND)
     if any(entity.kind in (kind, "boat", "tree") for entity in draft.entities):
         return
     lowest = min((entity.base for entity in draft.entities), default=1.0)
@@ -386,9 +334,10 @@ def _behind(draft: Draft, kinds: tuple[str, ...]) -> None:
     draft.add(kind, draft.dice.uniform(0.2, 0.8), base, scale=0.95, flip=draft.chance(0.5))
 
 
-def _above(draft: Draft, kinds: tuple[str, ...]) -> None:
+def _above(draft: Draft) -> None:
+    """Add something in the air, where there is room for it."""
     tops = [entity.extent for entity in draft.entities]
-    kind = draft.dice.choice(kinds)
+    kind = draft.dice.choice(ABOVE)
     if any(entity.kind in ("kite", kind) for entity in draft.entities):
         return
     x, base = draft.dice.uniform(0.15, 0.85), draft.dice.uniform(0.22, 0.3)
@@ -413,6 +362,15 @@ def _seen(entities: list[Entity]) -> bool:
     return True
 
 
+_EXTRAS = (  # garment, its chance, who may wear it, garments and poses that it does not go with
+    ("helmet", 0.12, _ANYONE, "hat"),
+    ("glasses", 0.22, _ANYONE, ""),
+    ("boots", 0.3, _ANYONE, "aboard"),
+    ("apron", 0.12, _ANYONE, "coat"),
+    ("tie", 0.22, "man boy", "coat scarf apron"),
+)
+
+
 def dress(draft: Draft) -> None:
     """Put clothes on everyone."""
     for number, person in enumerate(tuple(draft.entities)):
@@ -421,13 +379,13 @@ def dress(draft: Draft) -> None:
         cold = draft.setting in ("winter", "mountain") or draft.chance(0.06)
         dress = person.kind in ("woman", "girl") and not cold and draft.chance(0.42)
         _wear(draft, number, "coat" if cold and draft.chance(0.75) else "dress" if dress else "shirt")
-        skirts = draft.edition.skirts if person.kind in ("woman", "girl") else 0.0
         if not dress:
-            _wear(draft, number, "skirt" if skirts and draft.chance(skirts) else "trousers")
+            skirt = person.kind in ("woman", "girl") and draft.chance(0.4)
+            _wear(draft, number, "skirt" if skirt else "trousers")
         for kind, share in (("hat", 0.3), ("scarf", 0.45 if cold else 0.03), ("backpack", 0.14)):
             if draft.chance(share) and not (kind == "backpack" and person.hands == "strum"):
                 _wear(draft, number, kind)
-        for kind, share, who, instead in draft.edition.extras:
+        for kind, share, who, instead in _EXTRAS:
             worn = {person.pose, *(entity.kind for entity in draft.entities if entity.wearer == number)}
             if person.kind in who.split() and draft.chance(share) and not worn & {*instead.split()}:
                 _wear(draft, number, kind)

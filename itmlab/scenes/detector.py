@@ -26,9 +26,7 @@ from torch.nn import functional
 
 from ..data.regions import RegionFeatures, with_area
 from ..errors import ItmlabError
-from ..runs.checkpoint import Checkpoints
 from ..storage import build_once, refuse_foreign, weights_directory, write_bytes
-from ..training.progress import Progress
 from .scene import KINDS
 from .world import NOTHING, SceneRegions, World, answers, questions
 
@@ -136,36 +134,29 @@ class Learning(NamedTuple):
 
 
 LEARNING = Learning()
-SAVE_EVERY = 200  # steps
 TOGETHER = 32  # pictures through the detector
 OVERLAP = 0.4  # from this intersection over union on, a box at random is not around nothing
 
 
-def learn_to_detect(out: str | Path, drawn: "Sequence[CaptionSet]", settings: Learning = LEARNING) -> Detector:
-    """The detector learnt from sets of drawn pictures, written to `out` / detector.safetensors.
+def learn_to_detect(out: str | Path, drawn: "CaptionSet", settings: Learning = LEARNING) -> Detector:
+    """Train the detector on drawn pictures and write it to `out` / detector.safetensors.
 
-    A run that was stopped goes on from its last checkpoint. 20,000 pictures take some 2 GB of memory.
+    20,000 pictures take about 2 GB of memory.
     """
-    from ..training.state import load_optimiser, optimiser_tensors  # brings accelerate, which regions do without
+    from tqdm import tqdm
 
-    out, asked, checkpoints = Path(out), questions(), Checkpoints(Path(out) / "resume")
+    out, asked = Path(out), questions()
     refuse_foreign(out / WEIGHTS, '"asked"')
     torch.manual_seed(settings.seed)
     model = Detector(asked).to(memory_format=torch.channels_last)
     optimiser = torch.optim.AdamW(model.parameters(), lr=settings.rate, weight_decay=settings.decay)
-    found = checkpoints.load()
-    step = 0 if found is None else found[1]["step"]
-    if found is not None:
-        model.load_state_dict(found[0]["model"])
-        load_optimiser(model, optimiser, found[0]["optimiser"])
-    cut, truth = (torch.cat(parts) for parts in zip(*(labelled(data, asked) for data in drawn), strict=True))
-    an_epoch = len(cut) // settings.batch
-    steps = an_epoch * settings.epochs
-    shown = Progress("detector", steps, step)
-    while step < steps:
-        epoch, batch = divmod(step, an_epoch)
+    cut, truth = labelled(drawn, asked)
+    batches = len(cut) // settings.batch
+    step, steps = 0, batches * settings.epochs
+    progress = tqdm(total=steps, desc="detector", mininterval=5)
+    for epoch in range(settings.epochs):
         order = torch.randperm(len(cut), generator=torch.Generator().manual_seed(settings.seed + epoch))
-        for rows in order.split(settings.batch)[batch:an_epoch]:
+        for rows in order.split(settings.batch)[:batches]:
             pixels = prepared(cut[rows])
             with torch.autocast("cpu", torch.bfloat16):
                 _, scores = model(pixels.flip(3) if step % 2 else pixels)
@@ -176,11 +167,9 @@ def learn_to_detect(out: str | Path, drawn: "Sequence[CaptionSet]", settings: Le
             loss.backward()
             optimiser.step()
             step += 1
-            shown.step(loss.item())
-            if step % SAVE_EVERY == 0:
-                tensors = {"model": model.state_dict(), "optimiser": optimiser_tensors(model, optimiser)}
-                checkpoints.save(tensors, {"step": step, "epoch": epoch, "batch": step % an_epoch})
-    shown.close()
+            progress.update()
+            progress.set_postfix(loss=f"{loss.item():.3f}", refresh=False)
+    progress.close()
     model.save(out / WEIGHTS)
     return Detector.load(out / WEIGHTS)
 

@@ -1,7 +1,7 @@
 """What happens in pictures: each event adds a cluster of things around x = 0 and notes the facts.
 
-`STAGES` of `compose` gives every event its weight and its settings in each edition. The order of an event's random
-draws is part of the world's version.
+`EVENTS` of `compose` gives every event its weight and its settings. The order of an event's random draws is part of the
+world's version.
 """
 
 from collections.abc import Mapping
@@ -147,7 +147,7 @@ def fly_kite(draft: Draft) -> None:
 
 # One or several of a kind, doing the same.
 
-HERDS = {
+_HERDS = {
     "field": ("cow", "sheep", "horse", "rabbit", "dog"),
     "desert": ("elephant", "zebra", "giraffe", "horse"),
     "forest": ("rabbit", "dog", "horse", "bird", "elephant"),
@@ -168,12 +168,12 @@ _NEWER = {
     "garden": "cat dog rabbit turtle owl duck bird fox pig", "playground": "dog cat bird monkey turtle rabbit",
     "harbor": "bird duck dog cat penguin monkey", "station": "dog cat bird monkey owl",
 }  # fmt: skip
-MORE_HERDS = {setting: (*HERDS.get(setting, ()), *kinds.split()) for setting, kinds in _NEWER.items()}
+HERDS = {setting: (*_HERDS.get(setting, ()), *kinds.split()) for setting, kinds in _NEWER.items()}
 
 
-def animals(draft: Draft, herds: Mapping[str, tuple[str, ...]] = HERDS) -> None:
+def animals(draft: Draft) -> None:
     """One animal, or up to four of a kind."""
-    _many(draft, draft.dice.choice(herds[draft.setting]), draft.dice.choice((1, 1, 1, 2, 2, 3, 4)))
+    _many(draft, draft.dice.choice(HERDS[draft.setting]), draft.dice.choice((1, 1, 1, 2, 2, 3, 4)))
 
 
 def people(draft: Draft) -> None:

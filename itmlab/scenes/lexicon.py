@@ -4,10 +4,10 @@ A parser, a swap of one word for another of its category, the captions and `enta
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 
-from .scene import COLOURS, EDITIONS, KINDS
+from .scene import COLOURS, KINDS
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,6 @@ class Attribute:
     means: dict[str, frozenset[str]]
     perhaps: dict[str, frozenset[str]] = field(default_factory=dict)
     forms: tuple[str, ...] = ("", "")  # third person and participle of a verb
-    edition: str = "classic"  # the first whose captions say it
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,6 @@ class Verb:
     category: str  # action or place
     means: tuple[str, ...]
     forms: tuple[str, str, str] = ("", "", "")  # third person, present participle, past participle
-    edition: str = "classic"  # the first whose scenes show it
 
 
 def _set(words: str | Iterable[str]) -> frozenset[str]:
@@ -152,7 +150,7 @@ NOUNS: tuple[Noun, ...] = (
     _noun("mountain", "place", "mountain", general=0),
     _noun("winter", "place", "winter", general=9),
     _noun("outdoors", "place", _of("place") - {"room", "kitchen"}, general=9),
-    # what only the rich edition shows
+    # more animals, vehicles and things
     _noun("piglet", "animal", "pig", needs=_SMALL),
     _noun("hog", "animal", "pig", general=9),
     _noun("cub", "animal", "", "bear lion", general=9),
@@ -232,9 +230,9 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     Attribute("float", "pose", {"pose": _set("swim")}),
     Attribute("male", "sex", {"kind": _set("man boy")}),
     Attribute("female", "sex", {"kind": _set("woman girl")}),
-    *(Attribute(word, "pattern", {"pattern": _set("checked")}, edition="rich") for word in ("checked", "checkered")),
+    *(Attribute(word, "pattern", {"pattern": _set("checked")}) for word in ("checked", "checkered")),
     *(
-        Attribute(f"{hair}-haired", "hair", {"hair": _set(hair)}, {}, (f"{hair} hair",), "rich")
+        Attribute(f"{hair}-haired", "hair", {"hair": _set(hair)}, {}, (f"{hair} hair",))
         for hair in ("blond", "brown", "black", "red", "gray")
     ),
 )
@@ -263,7 +261,7 @@ RELATIONS: tuple[Verb, ...] = (
         )
     ),
     *(
-        Verb(lemma, "action", (fact or lemma,), tuple(form.replace("_", " ") for form in forms.split()), "rich")
+        Verb(lemma, "action", (fact or lemma,), tuple(form.replace("_", " ") for form in forms.split()))
         for lemma, fact, forms in (
             ("push", "", "pushes pushing pushed"),
             ("pull", "", "pulls pulling pulled"),
@@ -315,25 +313,6 @@ def nouns() -> dict[str, tuple[Noun, ...]]:
     for noun in NOUNS:
         table.setdefault(noun.lemma, []).append(noun)
     return {lemma: tuple(entries) for lemma, entries in table.items()}
-
-
-@cache
-def spoken(edition: str) -> tuple[dict[str, tuple[Noun, ...]], dict[str, Attribute], dict[str, Verb]]:
-    """The nouns, attributes and relations that an edition's scenes may be spoken of in."""
-    kinds, editions = EDITIONS[edition].kinds, tuple(EDITIONS)[: tuple(EDITIONS).index(edition) + 1]
-    named = {
-        lemma: tuple(
-            replace(noun, means=noun.means & kinds, perhaps=noun.perhaps & kinds)
-            for noun in entries
-            if not noun.means | noun.perhaps or (noun.means | noun.perhaps) & kinds
-        )
-        for lemma, entries in nouns().items()
-    }
-    return (
-        {lemma: entries for lemma, entries in named.items() if entries},
-        {lemma: entry for lemma, entry in attributes().items() if entry.edition in editions},
-        {lemma: entry for lemma, entry in relations().items() if entry.edition in editions},
-    )
 
 
 @cache

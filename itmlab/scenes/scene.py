@@ -2,7 +2,7 @@
 
 import json
 import random
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -88,7 +88,7 @@ def _thing(
 
 _vehicle, _worn = partial(_thing, category="vehicle"), partial(_thing, 0.3, 0.42, category="worn")
 _STAND = ("stand", 1.15, 1.0)
-_CLASSIC: dict[str, Kind] = {
+KINDS: dict[str, Kind] = {
     "man": Kind("person", 0.6, 0.42, poses=_BODY),
     "woman": Kind("person", 0.57, 0.42, poses=_BODY),
     "boy": Kind("person", 0.45, 0.48, poses=_BODY),
@@ -141,8 +141,6 @@ _CLASSIC: dict[str, Kind] = {
     "backpack": _worn("red blue green purple black orange"),
     **{name: Kind("stuff") for name in ("grass", "sand", "snow", "road", "water", "floor", "wall", "sky", "rock")},
     **{name: Kind("place") for name in tuple(SETTINGS)[:10]},
-}  # fmt: skip
-KINDS: dict[str, Kind] = _CLASSIC | {
     "pig": _animal(0.33, 1.4, "pink white black", patterns="spotted", sized=True),
     "fox": _animal(0.31, 1.5, "orange gray white", ("sit", 0.95, 1.0), sized=True),
     "bear": _animal(0.46, 1.35, "brown black white", ("sit", 0.85, 1.0), sized=True),
@@ -189,37 +187,9 @@ KINDS: dict[str, Kind] = _CLASSIC | {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Edition:
-    """One of the worlds: its settings and kinds, how people dress, and the knob that `load` turns if none is given.
-
-    `extras` are (garment, chance, who may wear it, garments and poses without it); `patterns` are more, by kind. At a
-    knob of 0 a caption says at least `least` things (objects, attributes, relations), at 1 as little as it likes.
-    """
-
-    stream: str  # begins the seed of every scene and caption, and the cache's key
-    knob: float
-    settings: tuple[str, ...]
-    kinds: frozenset[str]
-    patterned: float = 0.3  # the chance of a pattern
-    patterns: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    skirts: float = 0.0
-    extras: tuple[tuple[str, float, str, str], ...] = ()
-    least: float = 0.0
-
-
-_ANYONE = "man woman boy girl"
-EDITIONS: dict[str, Edition] = {
-    "classic": Edition("", 0.25, tuple(SETTINGS)[:10], frozenset(_CLASSIC)),
-    "rich": Edition(
-        "rich-", 0.41, tuple(SETTINGS), frozenset(KINDS), 0.34,
-        {name: ("striped", "spotted", "checked") for name in ("shirt", "dress", "coat", "scarf", "hat", "umbrella")},
-        0.4,
-        (("helmet", 0.12, _ANYONE, "hat"), ("glasses", 0.22, _ANYONE, ""), ("boots", 0.3, _ANYONE, "aboard"),
-         ("apron", 0.12, _ANYONE, "coat"), ("tie", 0.22, "man boy", "coat scarf apron")),
-        7.0,
-    ),
-}  # fmt: skip
+STREAM = "rich-"  # begins the seed of every scene and caption, every image's id and the cache's key
+PATTERNED = 0.34  # the chance of a pattern on what may have one
+MORE_PATTERNS = dict.fromkeys(("shirt", "dress", "coat", "scarf", "hat", "umbrella"), ("striped", "spotted", "checked"))
 PEOPLE = tuple(name for name, kind in KINDS.items() if kind.category == "person")
 
 
@@ -350,8 +320,8 @@ class Draft:
     What is random is drawn from `dice` in a fixed order, which is part of the world's version.
     """
 
-    def __init__(self, dice: random.Random, setting: str, edition: Edition):
-        self.dice, self.setting, self.edition = dice, setting, edition
+    def __init__(self, dice: random.Random, setting: str):
+        self.dice, self.setting = dice, setting
         drawn = dice.uniform(0.48, 0.58)
         self.horizon = SETTINGS[setting].horizon or drawn
         self.entities: list[Entity] = []
@@ -367,8 +337,8 @@ class Draft:
         looks: dict = {"shade": round(dice.random(), 4)}
         if table.colours:
             looks["colour"] = dice.choice(table.colours)
-        patterns = self.edition.patterns.get(kind, table.patterns)
-        if patterns and self.chance(1.0 if kind in _COATS else self.edition.patterned):
+        patterns = MORE_PATTERNS.get(kind, table.patterns)
+        if patterns and self.chance(1.0 if kind in _COATS else PATTERNED):
             looks["pattern"] = dice.choice(patterns)
         if table.sized and self.chance(0.36):
             looks["size"] = dice.choice(("big", "small"))

@@ -25,7 +25,7 @@ from .categories import implied_words, noun_swaps, relation_swaps
 from .entail import FALSE, OPEN, TRUE, Parsed, Search, candidates, entails, is_group, parsed, parsed_sentence
 from .lexicon import nouns
 from .relations import Facts
-from .scene import COLOURS, EDITIONS, KINDS, Entity, Scene
+from .scene import COLOURS, KINDS, Entity, Scene
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -57,8 +57,7 @@ class World:
     are numbered as in `scenes[image].objects`: things, what people wear, then grass or sky and the setting itself.
     """
 
-    def __init__(self, table: "Dataset", images: Sequence[int], captions: Sequence[tuple[int, int]], *, edition: str):
-        self.edition = edition
+    def __init__(self, table: "Dataset", images: Sequence[int], captions: Sequence[tuple[int, int]]):
         self._table, self._images, self._captions = table, list(images), list(captions)
         self._facts = cache(_cells(table, "scene", lambda text: Facts(Scene.from_json(text))))
         self._graphs = cache(_cells(table, "graphs", _graphs))
@@ -82,11 +81,11 @@ class World:
 
     def swaps(self) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
         """What each noun and each relation may be swapped for so that the sentence turns false (VSE-C)."""
-        return noun_swaps(self.edition), relation_swaps(self.edition)
+        return noun_swaps(), relation_swaps()
 
     def implied_words(self) -> dict[str, frozenset[str]]:
         """For each word those that are true wherever it is, for the filter of false negatives."""
-        return implied_words(self.edition)
+        return implied_words()
 
     def entails(self, image: int, sentence: SceneGraph | str) -> bool | None:
         """Is the sentence true of the image? True, False, or None where the picture or the words leave it open.
@@ -319,10 +318,8 @@ class TruthLabels:
 
 SIDE = 8  # a feature is the region's picture at SIDE × SIDE pixels, RGB in 0..1
 _LEAST = 4  # pixels a side that a region has at least
-_SEEN = {  # what a spurious region's tag may name
-    name: sorted(kind for kind in edition.kinds if KINDS[kind].category not in ("stuff", "place"))
-    for name, edition in EDITIONS.items()
-}
+# what a spurious region's tag may name
+_TAGS = sorted(name for name, kind in KINDS.items() if kind.category not in ("stuff", "place"))
 
 
 class SceneRegions(Sequence[RegionFeatures]):
@@ -354,9 +351,7 @@ class SceneRegions(Sequence[RegionFeatures]):
     def _tags(self, row: int, numbers: list[int]) -> tuple[str, ...]:
         """The kind of each region's object, and of a spurious one any."""
         dice, shown = random.Random(f"tags/{self._ids[row]}"), self._world.objects(row)
-        return tuple(
-            shown[number].kind if number >= 0 else dice.choice(_SEEN[self._world.edition]) for number in numbers
-        )
+        return tuple(shown[number].kind if number >= 0 else dice.choice(_TAGS) for number in numbers)
 
     def objects(self, index: int) -> Int64[Tensor, "region"]:
         """The number of the object that each region is around, -1 for a spurious one."""

@@ -56,7 +56,7 @@ def render(scene: Scene, size: int) -> tuple[Image.Image, Image.Image]:
     """(RGB picture, "L" marks) of `size` pixels a side; a mark is the number of an object in the scene plus one.
 
     >>> from itmlab.scenes.compose import compose
-    >>> picture, marks = render(compose(0, 5, "classic"), 32)
+    >>> picture, marks = render(compose(0, 5), 32)
     >>> picture.mode, picture.size, marks.mode, min(marks.tobytes()) >= 1
     ('RGB', (32, 32), 'L', True)
     """

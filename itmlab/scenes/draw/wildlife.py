@@ -1,4 +1,4 @@
-"""Animals of the rich edition: pigs, foxes, bears, lions, monkeys, penguins, owls and turtles.
+"""More animals: pigs, foxes, bears, lions, monkeys, penguins, owls and turtles.
 
 Coordinates are the pen's: x forward, y up from where the animal stands, 1 is its height.
 """
