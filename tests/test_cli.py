@@ -410,7 +410,7 @@ def test_negatives_are_refilled_by_the_model_that_ships(tmp_path) -> None:
 def test_pretraining_uniter_ends_with_what_it_sees(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setitem(recipes.STAGES["tiny"], "uniter_pretraining", (2e-3, 2, 8, 1))
-    asked = ("pretrain", "uniter", tmp_path / "run", "--images", 40, "--edition", "classic")
+    asked = ("pretrain", "uniter", tmp_path / "run", "--images", 40)
     first = command(*asked)
     assert first.exit_code == 0, first.output
     told = first.stdout.partition("on 2 pictures held out\n")[2].splitlines()
@@ -513,24 +513,15 @@ def test_without_the_extra_a_line_says_what_it_would_bring(photographs, folder, 
     assert "pip install 'itmlab[photos]'" in capsys.readouterr().out
 
 
-def test_a_run_of_another_edition_is_asked_about_that_edition(tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("regions, drawn", [("pixels", {"regions": "pixels"}), (True, {})])
+def test_a_run_is_evaluated_on_the_regions_it_was_trained_on(regions, drawn, tmp_path, monkeypatch) -> None:
     from itmlab.options import load_data
 
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
-    few = ["images=24"]
     recipe = recipes.get("vsepp").replace(data__epochs=1, data__warm_up_epochs=0, data__validation=0)
-    for edition, regions, said in (
-        ("classic", "pixels", {"edition": "classic", "regions": "pixels"}),
-        ("rich", True, {}),
-    ):
-        data = load("scenes", images=24, edition=edition, regions=regions)
-        run = train(recipe, data, tmp_path / edition, progress=False, max_steps=1)
-        assert run.drawn == said
-        for options, alike in ((few, True), ([*few, "edition=rich", "regions=detector"], edition == "rich")):
-            read = load_data("scenes", None, options, False, read_by=run)
-            assert (read.fingerprint == data.fingerprint) == alike
-            assert (read.world.edition == edition) == alike and (read.regions.kind == data.regions.kind) == alike
-    before = tmp_path / "classic" / "data.json"  # a run of before it was written down is gone on with
-    about = json.loads(before.read_text())
-    before.write_text(json.dumps({name: about[name] for name in about if name not in ("edition", "regions")}))
-    assert train(recipe, load("scenes", images=24, edition="classic", regions="pixels"), tmp_path / "classic").finished
+    data = load("scenes", images=24, regions=regions)
+    run = train(recipe, data, tmp_path / "run", progress=False, max_steps=1)
+    assert run.drawn == drawn
+    assert load_data("scenes", None, ["images=24"], False, read_by=run).fingerprint == data.fingerprint
+    asked = load_data("scenes", None, ["images=24", "regions=detector"], False, read_by=run)
+    assert (asked.fingerprint == data.fingerprint) == (regions is True)

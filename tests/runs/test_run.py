@@ -71,7 +71,7 @@ def test_a_sentence_finds_sentences(finished, data):
 
 
 def test_data_without_regions_are_refused_with_the_call_that_brings_them(data, tmp_path):
-    run, wanted = pretrained("tags"), 'load\\("scenes", edition="rich", regions="detector"\\)'
+    run, wanted = pretrained("tags"), 'load\\("scenes", regions="detector"\\)'
     scenes = load(images=12, cache=tmp_path)
     for ask in (lambda those: run.evaluate(those, ks=(1,)), lambda those: run.search("a dog", data=those)):
         refused(f"^scenes: this model looks at regions and the data have none — {wanted} has them", ask, scenes)

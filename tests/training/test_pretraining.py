@@ -23,7 +23,7 @@ from tests.training.world import micro
 
 @pytest.fixture(scope="module")
 def data():
-    return load("scenes", images=30, size=32, edition="classic")
+    return load("scenes", images=30, size=32)
 
 
 def towers(**changes):

@@ -308,7 +308,7 @@ def test_sentences_of_a_file_that_the_model_reads_as_their_caption_are_left_out(
 
 
 def test_sentences_of_a_file_are_scored_anew_and_the_hardest_taken(data, tmp_path):
-    training, rules = data.split("train"), RuleSwaps(noun_swaps("classic"), relation_swaps("classic"))
+    training, rules = data.split("train"), RuleSwaps(noun_swaps(), relation_swaps())
 
     def generate(*given, generator):
         return [row[:4] for row in rules(*given, generator=generator)]
@@ -329,7 +329,7 @@ def test_sentences_of_a_file_are_scored_anew_and_the_hardest_taken(data, tmp_pat
 
 
 def test_rules_make_sentences_too(data, monkeypatch):
-    training, rules = data.split("train"), RuleSwaps(noun_swaps("classic"), relation_swaps("classic"))
+    training, rules = data.split("train"), RuleSwaps(noun_swaps(), relation_swaps())
     monkeypatch.setattr(sentences, "vse_c", lambda data, **options: rules)
     task = task_of(tower(tags__generator="vse_c"), training)
     found = task(first_batch(training), epoch=0)

@@ -31,7 +31,7 @@ class OneOfTwo:
 
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory):
-    return load(images=36, cache=tmp_path_factory.mktemp("scenes"), edition="classic", regions="pixels")
+    return load(images=36, cache=tmp_path_factory.mktemp("scenes"), regions="pixels")
 
 
 def task_and_batch(scenes, accelerator=None, **changes):
