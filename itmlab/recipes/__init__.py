@@ -45,9 +45,7 @@ SIZES: dict[str, dict[str, Any]] = {
         "model": DualEncoderConfig.tiny(),
         "memory": MemorySettings(length=2048, momentum=0.995),
         "optimiser": replace(FINE_TUNING, learning_rate=1e-4),
-        "data": DataSettings(
-            batch_size=32, epochs=2, captions_per_image=1, steps=300, validation=100, flip=0.5
-        ),
+        "data": DataSettings(batch_size=32, epochs=2, captions_per_image=1, steps=300, validation=100, flip=0.5),
         "start": "vit_dual_encoder",
     },
     "base": {"model": DualEncoderConfig.base(), **PAPER},

@@ -20,5 +20,5 @@ def scenes(cache):
 
 @pytest.fixture(scope="session")
 def many():
-    """The facts of 600 scenes of the classic edition, not drawn."""
-    return [Facts(compose(0, index, "classic")) for index in range(600)]
+    """The facts of 1,000 scenes, not drawn."""
+    return [Facts(compose(0, index)) for index in range(1000)]

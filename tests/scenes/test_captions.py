@@ -2,90 +2,94 @@
 
 import random
 
+import numpy as np
 import pytest
 
 from itmlab.scenes.captions import write_captions
 from itmlab.scenes.entail import FALSE, TRUE, entails
 from itmlab.scenes.lexicon import ATTRIBUTES, NOUNS, attributes, nouns, relations
-from itmlab.scenes.wording import number_word
+from itmlab.scenes.world import TruthLabels
 from itmlab.text.graph import Attribute, SceneGraph, SceneObject, tokenise
-from itmlab.text.rules.noun_phrases import NUMBERS
+
+
+def captions_of(scenes, unannotated):
+    return [
+        (facts, caption)
+        for index, facts in enumerate(scenes)
+        for caption in write_captions(facts, seed=0, index=index, unannotated=unannotated)
+    ]
 
 
 @pytest.fixture(scope="module", params=[0.0, 0.5, 1.0])
 def written(request, many):
-    """(facts, caption) of 200 scenes."""
-    return [
-        (facts, caption)
-        for index, facts in enumerate(many[:200])
-        for caption in write_captions(facts, seed=0, index=index, unannotated=request.param, edition="classic")
-    ]
+    """(facts, caption) of 150 scenes."""
+    return captions_of(many[:150], request.param)
 
 
-def test_captions_are_true_of_their_image(written):
+def test_captions_are_true_of_their_image_and_differ(written):
     assert all(entails(facts, caption.graph) == TRUE for facts, caption in written)
-
-
-def test_tokens_are_those_of_the_text(written):
-    assert all(tokenise(caption.text) == caption.graph.tokens for _, caption in written)
+    texts = [caption.text for _, caption in written]
+    assert all(len(set(texts[at : at + 5])) == 5 for at in range(0, len(texts), 5))
 
 
 def test_spans_spell_what_they_name(written):
     for _, caption in written:
         graph = caption.graph
+        assert tokenise(caption.text) == graph.tokens
         for entity in graph.objects:
-            said = graph.text(entity.span).lower()
-            assert said in {name for noun in nouns()[entity.lemma] for name in (noun.lemma, noun.plural)}
-            assert (said != entity.lemma) <= (entity.plural or entity.lemma in ("trousers", "pants", "mountain"))
-            for attribute in entity.attributes:
-                said = graph.text(attribute.span).lower()
-                assert said in (attribute.lemma, *attributes()[attribute.lemma].forms)
+            words = graph.text(entity.span).lower()
+            assert words in {name for noun in nouns()[entity.lemma] for name in (noun.lemma, noun.plural)}
+        for attribute in (attribute for entity in graph.objects for attribute in entity.attributes):
+            words = graph.text(attribute.span).lower()
+            assert words in (attribute.lemma, *attributes()[attribute.lemma].forms)
         for link in graph.relations:
             assert graph.text(link.span).lower() in (link.lemma, *relations()[link.lemma].forms)
 
 
 def test_words_point_at_things_they_name(written):
     for facts, caption in written:
-        assert len(caption.means) == len(caption.graph.objects)
         for entity, numbers in zip(caption.graph.objects, caption.means, strict=True):
             kinds = {facts.entities[number].kind for number in numbers}
             assert kinds and any(kinds <= noun.means for noun in nouns()[entity.lemma])
             assert entity.count in (None, len(numbers))
 
 
-def test_five_captions_of_an_image_differ(many):
-    for index, facts in enumerate(many[:100]):
-        captions = write_captions(facts, seed=0, index=index, unannotated=1.0, edition="classic")
-        assert len({caption.text for caption in captions}) == 5
-
-
 def test_captions_read_as_if_many_people_wrote_them(written):
     texts = [caption.text for _, caption in written]
     assert len(set(texts)) > 0.6 * len(texts)
-    for opening in ("There is", "In ", "Two ", "A "):
-        assert any(text.startswith(opening) for text in texts)
-    for inside in (" who is ", " is ", " by ", " and "):
-        assert any(inside in text for text in texts)
+    for words in ("There is", "In ", "Two ", "A ", " who is ", " by ", " and "):
+        assert any(words in text for text in texts)
     assert 0.3 < sum(text.endswith(".") for text in texts) / len(texts) < 0.98
     assert 0.3 < sum(text[0].isupper() for text in texts) / len(texts) < 0.98
 
 
+def test_the_knob_goes_from_below_the_density_of_coco_to_far_above(many):
+    """Measured on 200 scenes; on the 500 × 2,500 of the test split the default gives 0.17 %."""
+    scenes = many[:200]
+    labels, shares, lengths = TruthLabels(scenes), [], []
+    for unannotated in (0.0, 0.41, 0.75, 1.0):
+        captions = captions_of(scenes, unannotated)
+        true = sum(int((labels.column(caption.graph) == TRUE).sum()) - 1 for _, caption in captions)
+        shares.append(true / (len(captions) * len(scenes)))
+        lengths.append(np.mean([len(caption.graph.tokens) for _, caption in captions]))
+    assert shares[0] < 0.001 < shares[1] < 0.0035 and shares[3] > 0.022
+    assert shares == sorted(shares) and lengths == sorted(lengths, reverse=True) and 12 <= lengths[1] <= 15
+
+
 def test_a_kind_that_is_absent_makes_a_caption_false(written):
-    dice, false = random.Random(0), 0
+    dice = random.Random(0)
     for facts, caption in written:
         shown = {entity.kind for entity in facts.entities} | facts.scene.backdrop
-        absent = [noun for noun in NOUNS if noun.means and noun.category == "animal"]
-        absent = [noun.lemma for noun in absent if not shown & (noun.means | noun.perhaps)]
+        animals = {noun.lemma for noun in NOUNS if noun.means and noun.category == "animal"}
+        absent = [word for word in sorted(animals) if all(not shown & (n.means | n.perhaps) for n in nouns()[word])]
         at = dice.randrange(len(caption.graph.objects))
         objects = list(caption.graph.objects)
-        swapped = [each for each in absent if all(not shown & (n.means | n.perhaps) for n in nouns()[each])]
-        objects[at] = SceneObject(dice.choice(swapped), objects[at].attributes, objects[at].count, objects[at].plural)
-        false += entails(facts, SceneGraph(tuple(objects), caption.graph.relations)) == FALSE
-    assert false == len(written)
+        objects[at] = SceneObject(dice.choice(absent), objects[at].attributes, objects[at].count, objects[at].plural)
+        assert entails(facts, SceneGraph(tuple(objects), caption.graph.relations)) == FALSE
 
 
 def test_a_colour_that_is_absent_makes_a_caption_false(written):
-    colours = [entry.lemma for entry in ATTRIBUTES if entry.category == "colour" and not any(entry.perhaps["colour"])]
+    colours = [entry.lemma for entry in ATTRIBUTES if entry.category == "colour" and not any(entry.perhaps.values())]
     checked = 0
     for facts, caption in written:
         seen = {colour for entity in facts.entities for colour in (entity.colour, entity.second)}
@@ -100,11 +104,7 @@ def test_a_colour_that_is_absent_makes_a_caption_false(written):
     assert checked > 50
 
 
-def test_every_count_that_a_scene_can_show_has_its_word() -> None:
-    assert all(NUMBERS[number_word(count)] == count for count in range(2, 13))
-
-
-def test_no_caption_tells_left_from_right_so_that_a_mirrored_picture_keeps_its_captions(written):
-    """`data.flip` costs nothing on `scenes`."""
+def test_a_mirrored_picture_keeps_its_captions(written):
+    """No caption tells left from right, so that `data.flip` is safe on `scenes`."""
     sides = {"left", "right", "leftmost", "rightmost", "left-hand", "right-hand", "clockwise"}
     assert not any(sides & set(caption.graph.tokens) for _, caption in written)

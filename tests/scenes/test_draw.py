@@ -42,7 +42,7 @@ def test_settings_look_different_and_leave_no_pixel_unmarked(setting):
 
 @pytest.mark.parametrize("size", [32, 96, 224, 320])
 def test_any_size_shows_the_same_picture(size):
-    scene = compose(0, 5, "classic")
+    scene = compose(0, 5)
     picture, marks = render(scene, size)
     small, _ = render(scene, 96)
     assert picture.size == marks.size == (size, size)
