@@ -1,4 +1,4 @@
-"""Faults in data: all of them collected in one pass, then one error, or (on request) skipped, counted and listed."""
+"""Faults in data files: all of them are collected in one pass, then raised together or skipped on request."""
 
 import hashlib
 import json
@@ -14,13 +14,13 @@ from ..errors import ItmlabError, printable
 from ..storage import cache_directory, keep, refuse_foreign, write_bytes
 
 SHOWN = 20  # kinds of faults in a message
-PLACES = 3  # of further faults of a kind
-VARIES = re.compile(r"""'[^']*'|"[^"]*"|\d+(\.\d+)?""")  # names and numbers: faults that differ in them alone are alike
+PLACES = 3  # further places per kind
+VARIES = re.compile(r"""'[^']*'|"[^"]*"|\d+(\.\d+)?""")  # faults that differ only in names and numbers are of one kind
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing wrong with data: the file, the row in it (line number, key or None) and what is wrong.
+    """One fault: the file, the row in it (line number, key or None), and what is wrong.
 
     >>> print(Fault("captions.jsonl", 3, "it is empty"))
     captions.jsonl:3: it is empty
@@ -32,7 +32,7 @@ class Fault:
 
     @property
     def place(self) -> str:
-        """The file, and the row where there is one."""
+        """The file, with the row where there is one."""
         return self.file if self.row is None else f"{self.file}:{self.row}"
 
     def __str__(self) -> str:
@@ -40,7 +40,7 @@ class Fault:
 
 
 class FaultyData(ItmlabError):
-    """Data with faults: a summary line, then a line for each of the first 20 kinds; `faults` holds all of them."""
+    """Data with faults: a summary, then one line for each of the first 20 kinds. `faults` holds all of them."""
 
     line_breaks = True
 
@@ -49,50 +49,54 @@ class FaultyData(ItmlabError):
         kinds: dict[str, list[Fault]] = {}
         for fault in self.faults:
             kinds.setdefault(VARIES.sub("", fault.what), []).append(fault)
-        lines = [_told(alike) for alike in list(kinds.values())[:SHOWN]]
+        lines = [_summary(alike) for alike in list(kinds.values())[:SHOWN]]
         if listed_in is not None:
             lines.append(f"… all {len(self.faults)} are listed in {listed_in}")
-        listed = f" {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in lines) + "\n"
-        super().__init__(
-            f"{_counted(self.faults)} in the data:{listed}",
-            where=name,
-            remedy='mend them, or leave these rows out with on_fault="skip" (--skip-faults)',
-        )
+        text = f" {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in lines) + "\n"
+        remedy = 'correct them, or leave these rows out with on_fault="skip" (--skip-faults)'
+        super().__init__(f"{_counted(self.faults)} in the data:{text}", where=name, remedy=remedy)
 
 
 class Faults:
-    """Collects the faults of one load; `settle` raises them together or returns what was skipped.
+    """Collects the faults of one data set. `settle` raises them together, or returns those that are skipped.
 
-    `on_fault` is "error" or "skip"; what was skipped is listed in `skipped_to` (JSON lines), by default in the cache.
+    Args:
+        name: of the data set.
+        on_fault: "error" or "skip".
+        skipped_to: the file (JSON lines) that lists what was skipped; by default one in the cache.
+        source: where the data were read from, which tells apart the lists of data sets with the same name.
 
     >>> faults = Faults("mine")
     >>> faults.add("captions.jsonl", 3, "it is empty")
     >>> faults.settle(kept=9)
     Traceback (most recent call last):
-    itmlab.data.faults.FaultyData: mine: 1 fault in the data: captions.jsonl:3: it is empty — mend them, or ...
+    itmlab.data.faults.FaultyData: mine: 1 fault in the data: captions.jsonl:3: it is empty — correct them, or ...
     """
 
     def __init__(self, name: str, *, on_fault: str = "error", skipped_to: str | Path | None = None, source: str = ""):
         if on_fault not in ("error", "skip"):
-            raise ItmlabError(f"on_fault={on_fault!r} is neither of the two choices", remedy='use "error" or "skip"')
+            raise ItmlabError(f"unknown on_fault={on_fault!r}", remedy='use "error" or "skip"')
         self.name, self.on_fault, self.found = name, on_fault, []
-        self._skipped_to = None if skipped_to is None else Path(skipped_to)
-        self._source = source
+        self._skipped_to, self._source = skipped_to, source
 
     def add(self, file: str | Path, row: str | int | None, what: str) -> None:
-        """Note that `row` of `file` is wrong."""
+        """Record that `row` of `file` is wrong."""
         self.found.append(Fault(str(file), row, what))
 
     @contextmanager
     def noting(self, file: str | Path, row: str | int | None) -> Iterator[None]:
-        """Note an ItmlabError of the block as a fault of this row, and go on behind it."""
+        """Record an ItmlabError of the block as a fault of this row, and continue after the block."""
         try:
             yield
         except ItmlabError as error:
             self.add(file, row, str(error))
 
     def settle(self, *, kept: int) -> list[Fault]:
-        """Raise FaultyData, or with on_fault="skip" write the list and return it; `kept` images are left."""
+        """Raise FaultyData, or with on_fault="skip" warn, list and return the faults.
+
+        Args:
+            kept: how many images are left.
+        """
         if not self.found:
             return []
         if self.on_fault == "error":
@@ -107,19 +111,19 @@ class Faults:
         return list(self.found)
 
     def _listed(self, folder: str) -> Path | None:
-        """The list of all faults, where it was asked for or in the cache; None if the cache cannot be written."""
-        rows = "".join(json.dumps(asdict(fault), ensure_ascii=True) + "\n" for fault in self.found).encode()
+        """Write the list of all faults, to `skipped_to` or the cache; None if the cache cannot be written."""
+        rows = "".join(json.dumps(asdict(fault)) + "\n" for fault in self.found).encode()
         if self._skipped_to is not None and folder == "skipped":
             refuse_foreign(self._skipped_to, '"what": ')  # the last field of every row
             write_bytes(self._skipped_to, rows)
-            return self._skipped_to
+            return Path(self._skipped_to)
         source = hashlib.sha256(f"{self.name}\0{self._source}".encode(errors="surrogatepass")).hexdigest()[:12]
         path = cache_directory() / folder / f"{self.name}-{source}.jsonl"
         return path if keep(path, lambda file: file.write(rows)) else None
 
 
-def _told(alike: Sequence[Fault]) -> str:
-    """The first of faults of one kind, and where the next are."""
+def _summary(alike: Sequence[Fault]) -> str:
+    """Return the first of the faults of one kind, and the places of the next."""
     first, *others = alike
     if not others:
         return str(first)
@@ -132,10 +136,10 @@ def _counted(faults: Sequence[Fault]) -> str:
 
 
 def one_line(text: Any, limit: int = 400) -> str:
-    r"""`text` with control characters escaped, so that hostile names and captions stay on their line.
+    r"""Return `text` with control characters escaped, so that hostile names and captions stay on one line.
 
     >>> print(one_line("red\x1b[31m\nnext"))
     red\x1b[31m\nnext
     """
-    shown = printable(str(text))
-    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+    line = printable(str(text))
+    return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -1,71 +1,51 @@
-"""One door to all data, `load(name, root, **options)`: file formats, and data sets that installed packages register.
-
-Any package adds a data set by an entry point in its pyproject.toml:
-
-    [project.entry-points."itmlab.data"]
-    fruit = "fruit_shop.photographs:load"
-
-Once it is installed, `names()` lists "fruit" and `load("fruit")` gives it, here and wherever a data set is named. The
-function returns a CaptionSet and takes one of two forms; its keyword-only parameters are the options of `load`, which
-takes the function itself, too, or where it is to be imported from ("fruit_shop.photographs:load"):
-
-    def load(*, ripe: bool = True) -> CaptionSet                               # made: there is no root to give
-    def load(root: Path, faults: Faults, *, ripe: bool = True) -> CaptionSet   # read from what lies under `root`
-
-In the second form, whatever is wrong in the files goes to `faults.add(file, row, what)`, and `entries.assemble` settles
-it all at once. `folder.load_folder` is an example of thirty lines. A name in FORMATS stays the file format it is.
-"""
+"""`load(name, root, **options)`: the one entrance to all data sets."""
 
 import difflib
 import importlib
 import inspect
 import json
 import os
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ..errors import ItmlabError
-from .faults import Faults, one_line
+from .faults import Faults
 
 if TYPE_CHECKING:
     from .captionset import CaptionSet
 
-GROUP = "itmlab.data"
-FORMATS = {  # name -> module and function; imported when asked for, so that `import itmlab.data` costs nothing
-    "flickr30k": (".karpathy", "load_flickr30k"),
-    "coco": (".karpathy", "load_coco"),
-    "folder": (".folder", "load_folder"),
-    "captions": (".folder", "load_captions"),
-    "hub": (".hub", "load_hub"),
-    "regions": (".regions", "load_regions"),
+READERS = {  # functions of `readers`
+    "flickr30k": "read_karpathy",
+    "coco": "read_karpathy",
+    "folder": "read_folder",
+    "captions": "read_captions_only",
+    "hub": "read_hub",
+    "regions": "read_regions",
 }
 HOW_TO_GET = {
-    "flickr30k": "give root=, the folder with dataset_flickr30k.json and images/ (the photographs are had on "
-    "request from their authors), or a data set of the hub with dataset=",
+    "flickr30k": "give root=, the folder with dataset_flickr30k.json and images/ (request the photographs from their "
+    "authors), or a data set of the hub with dataset=",
     "coco": "give root=, the folder with dataset_coco.json or captions.json and the pictures "
     "(cocodataset.org/#download), or a data set of the hub with dataset=",
     "hub": "give dataset=, a Dataset, a path or a name on the hub",
 }
-ON_THE_HUB = ("flickr30k", "coco")  # also read from a data set of the hub that has their columns
+SHARED_OPTIONS = ("verify", "proportions", "seed")  # of everything that is read from files, see `readers.assemble`
 
 
 def names() -> list[str]:
-    """The names that `load` knows: those that installed packages register, then the file formats.
+    """Return the names of the data sets.
 
-    >>> names()[-6:]
-    ['flickr30k', 'coco', 'folder', 'captions', 'hub', 'regions']
+    >>> names()
+    ['scenes', 'flickr30k', 'coco', 'folder', 'captions', 'hub', 'regions']
     """
-    return [*_registered(), *FORMATS]
+    return ["scenes", *READERS]
 
 
 def load(
-    name: "str | Callable[..., CaptionSet]",
+    name: "str | Callable[..., CaptionSet] | CaptionSet",
     root: str | Path | None = None,
     *,
     split: str | None = None,
@@ -77,59 +57,93 @@ def load(
     noise_seed: int = 0,
     **options: Any,
 ) -> "CaptionSet":
-    """The data set `name` (one of `names()`), read from `root` where it lies in files; `split` takes one split of it.
+    """Load a data set. All faults in its files come in one ItmlabError.
 
-    In the place of a name may stand an own function that gives a CaptionSet, or its import path "module:function".
+    Args:
+        name: one of `names()`, or your own CaptionSet, or a function that returns one.
+        root: the folder of the files.
+        split: take this split only.
+        on_fault: "error", or "skip" to leave faulty rows out with a warning.
+        skipped_to: the file that lists what was skipped; by default one in the cache.
+        train_share: keep this share of the training split, drawn by `share_seed` (`CaptionSet.reduced`).
+        share_seed: see `train_share`.
+        noise: move this share of the training captions to other images (`CaptionSet.with_noise`).
+        noise_seed: see `noise`.
+        options: of the reader (`itmlab.data.readers`), of `itmlab.scenes.load`, or of your function. Everything that is
+            read from files also takes `verify`, `proportions` and `seed`.
 
-    `train_share=0.1` keeps a tenth of the training split, drawn by `share_seed` (`CaptionSet.reduced`).
-    `noise=0.2` takes a fifth of that split's captions to images they do not describe (`CaptionSet.with_noise`).
-
-    All faults of the data come in one ItmlabError; `on_fault="skip"` leaves the faulty rows out, says how many and
-    lists them in `skipped_to` (default: a file in the cache). `options` are those of the loader (`itmlab.data.folder`,
-    `karpathy`, `hub`, `regions`) or of what was registered; an unknown name or option is an ItmlabError.
+    Raises:
+        ItmlabError: an unknown name or option, files that are missing, or faults in them.
 
     >>> load("flickr30k", split="test")
     Traceback (most recent call last):
     itmlab.errors.ItmlabError: flickr30k: no root was given — give root=, the folder with dataset_flickr30k.json ...
     """
-    given = {"name": name, "root": root, "split": split, "on_fault": on_fault, **options}
-    given |= {"train_share": train_share, "share_seed": share_seed, "noise": noise, "noise_seed": noise_seed}
-    if callable(name) or ":" in name:
-        loader = name if callable(name) else _loaded(name, EntryPoint(name, name, GROUP))
-        name = getattr(name, "__name__", str(name))
-    elif name not in names():
-        raise ItmlabError(f"there is no data set {name!r}", remedy=_did_you_mean(name, names(), "the data sets are"))
+    recorded = {"name": name, "root": root, "split": split, "on_fault": on_fault, **options}
+    recorded |= {"train_share": train_share, "share_seed": share_seed, "noise": noise, "noise_seed": noise_seed}
+    if isinstance(name, str) and name in READERS:
+        data = _read(name, root, Faults(name, on_fault=on_fault, skipped_to=skipped_to, source=str(root)), options)
     else:
-        loader = _loader("hub" if name in ON_THE_HUB and options.get("dataset") is not None else name)
-    parameters = inspect.signature(loader).parameters
-    known = [each.name for each in parameters.values() if each.kind is inspect.Parameter.KEYWORD_ONLY]
-    reads_files = len(known) < len(parameters)  # it takes a root and the list of faults, not options alone
-    known += ["dataset"] if name in ON_THE_HUB and "dataset" not in known else []
+        data = _made(name, root, options)
+    if train_share != 1:
+        data = data.reduced(train_share, share_seed)
+    if noise != 0:
+        data = data.with_noise(noise, noise_seed)
+    return made_by(data if split is None else data.split(split), recorded)
+
+
+def _read(name: str, root: str | Path | None, faults: Faults, options: dict[str, Any]) -> "CaptionSet":
+    """Read a data set from its files, or from the hub with the option `dataset`."""
+    from . import readers
+
+    reader = getattr(readers, READERS["hub" if options.get("dataset") is not None else name])
+    _check_options(name, reader, options, *SHARED_OPTIONS, *(["dataset"] if name in HOW_TO_GET else []))
+    on_disk = root is not None and Path(root).exists()
+    if options.get("dataset") is None and not on_disk and not (name == "hub" and root is not None):
+        message = "no root was given" if root is None else f"there is no {str(root)!r}"
+        raise ItmlabError(message, where=name, remedy=HOW_TO_GET.get(name, "give root=, where the files are"))
+    shared = {option: options[option] for option in SHARED_OPTIONS if option in options}
+    others = {option: value for option, value in options.items() if option not in SHARED_OPTIONS}
+    return readers.assemble(reader(Path(root) if on_disk else root, faults, **others), faults, **shared)
+
+
+def _made(name: Any, root: Any, options: dict[str, Any]) -> "CaptionSet":
+    """Return a data set that is not read from files: scenes, your own CaptionSet, or what your function returns."""
+    from .captionset import CaptionSet
+
+    if isinstance(name, str) and name != "scenes":
+        raise ItmlabError(f"there is no data set {name!r}", remedy=_did_you_mean(name, names(), "the data sets are"))
+    label = name if isinstance(name, str) else getattr(name, "__name__", type(name).__name__)
+    if root is not None:
+        raise ItmlabError(f"{label} is not read from files", where=label, remedy="leave root out")
+    function = importlib.import_module("itmlab.scenes").load if name == "scenes" else name
+    if callable(function):
+        _check_options(label, function, options)
+        data = function(**options)
+    else:
+        data = function
+    if not isinstance(data, CaptionSet):
+        raise ItmlabError(f"expected a CaptionSet, got {type(data).__name__}", where=label)
+    return data
+
+
+def _check_options(name: str, function: Callable[..., Any], options: dict[str, Any], *more: str) -> None:
+    parameters = inspect.signature(function).parameters.values()
+    known = [parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
+    known += [option for option in more if option not in known]
     for option in options:
         if option not in known:
             remedy = _did_you_mean(option, known, "the options are")
             raise ItmlabError(f"there is no option {option!r}", where=name, remedy=remedy)
-    if reads_files:
-        on_disk = root is not None and Path(root).exists()
-        if options.get("dataset") is None and not on_disk and not (name == "hub" and root is not None):
-            what = "no root was given" if root is None else f"there is no {str(root)!r}"
-            raise ItmlabError(what, where=name, remedy=HOW_TO_GET.get(name, "give root=, where the files are"))
-        faults = Faults(name, on_fault=on_fault, skipped_to=skipped_to, source=str(root if on_disk else name))
-        found = loader(Path(root) if on_disk else root, faults, **options)
-    elif root is None:
-        found = loader(**options)
-    else:
-        raise ItmlabError(f"{name} is made, not read from files", where=name, remedy="leave root out")
-    if not hasattr(found, "captions_of_image"):
-        raise ItmlabError(f"it gives {type(found).__name__}, not an itmlab.data.captionset.CaptionSet", where=name)
-    if train_share != 1:
-        found = found.reduced(train_share, share_seed)
-    if noise != 0:
-        found = found.with_noise(noise, noise_seed)
-    return made_by(found if split is None else found.split(split), given)
 
 
-# How a data set was loaded, by which another process can load it, too.
+def _did_you_mean(word: str, known: list[str], listed: str) -> str:
+    close = difflib.get_close_matches(word, known, n=1)
+    text = f"{listed}: {', '.join(known)}"
+    return f"did you mean {close[0]!r}? {text}" if close else text
+
+
+# How a data set was loaded, so that another process can load it, too.
 
 _ORIGINS: "WeakKeyDictionary[CaptionSet, tuple[dict[str, Any], Any]]" = WeakKeyDictionary()
 
@@ -167,44 +181,3 @@ def changed_from(data: "CaptionSet", part: "CaptionSet", **step: Any) -> "Captio
 def _state(data: "CaptionSet") -> Any:
     parts = (data.images, data.captions, data.image_of_caption, data.world, data.regions)
     return [id(part) for part in parts], {name: indices.tolist() for name, indices in data.splits.items()}
-
-
-@cache
-def _registered() -> dict[str, EntryPoint]:
-    """The entry points of all installed packages by name."""
-    found = {}
-    for point in entry_points(group=GROUP):
-        if point.name in FORMATS:
-            warnings.warn(f"{point.value} registers {point.name!r}, a file format of itmlab: left out", stacklevel=3)
-        else:
-            found[point.name] = point
-    return found
-
-
-def _loader(name: str) -> Callable[..., "CaptionSet"]:
-    if name in FORMATS:
-        module, function = FORMATS[name]
-        return getattr(importlib.import_module(module, __package__), function)
-    return _loaded(name, _registered()[name])
-
-
-def _loaded(name: str, point: EntryPoint) -> Callable[..., "CaptionSet"]:
-    """What an entry point stands for."""
-    try:
-        loader = point.load()
-        inspect.signature(loader)
-    except ItmlabError:
-        raise
-    except Exception as error:  # importing somebody's module may fail in any way
-        raise ItmlabError(
-            f"what registers it cannot be used ({type(error).__name__}: {one_line(error, 200)})",
-            where=f"{name} ({point.value})",
-            remedy="mend or remove the package that has it",
-        ) from error
-    return loader
-
-
-def _did_you_mean(word: str, known: list[str], otherwise: str) -> str:
-    close = difflib.get_close_matches(str(word), known, n=1)
-    listed = f"{otherwise}: {', '.join(known)}"
-    return f"did you mean {close[0]!r}? {listed}" if close else listed

@@ -16,9 +16,9 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
-from ..data.entries import SUFFIXES, read_lines
 from ..data.faults import Faults
-from ..data.folder import read_captions
+from ..data.readers import read_captions
+from ..data.tables import SUFFIXES, read_lines
 from ..errors import ItmlabError
 from ..text.graph import tokenise
 from .perplexity import NgramModel, fluency
@@ -181,7 +181,7 @@ def text_scores(yardstick: Yardstick, by: str | Path = "own") -> Scores:
     """How likely each sentence of the items is without any picture: minus its perplexity.
 
     `by` "own": a language model of words (`NgramModel`) that learnt from the set's own true sentences about other
-    pictures, in ten parts by picture. A file of captions (a line each, or a table as `data.folder` reads it): one that
+    pictures, in ten parts by picture. A file of captions (a line each, or a table as `data.readers` reads it): one that
     learnt from these, without captions of the same pictures and without the set's own sentences. Anything else is the
     name or folder of a causal language model ("gpt2", "scenes").
     """

@@ -16,10 +16,10 @@ from typing import Any
 import torch
 
 from ..data.captionset import CaptionSet
-from ..data.entries import read_rows, read_text, wrong_caption
 from ..data.faults import Faults, one_line
-from ..data.folder import PICTURE_SUFFIXES
 from ..data.pictures import Pictures, check_picture_files
+from ..data.readers import PICTURE_SUFFIXES
+from ..data.tables import read_rows, read_text, wrong_caption
 from ..errors import ItmlabError
 from ..fields import did_you_mean
 

@@ -201,6 +201,6 @@ class GraphCache:
                 connection.execute(self.TABLE)
                 return action(connection)
         except (sqlite3.Error, OSError, LookupError, TypeError, ValueError) as error:
-            message = f"{self.path}: scene graphs are not cached ({error}); delete the file if it is damaged"
+            message = f"{self.path}: scene graphs are not kept ({error}); delete the file if it is damaged"
             warnings.warn(message, stacklevel=1)
             return None

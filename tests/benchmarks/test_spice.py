@@ -6,8 +6,8 @@ import time
 import pytest
 import torch
 
-from itmlab.data.entries import read_rows
 from itmlab.data.faults import Faults
+from itmlab.data.tables import read_rows
 from itmlab.metrics.spice import Spice
 from itmlab.metrics.wordnet import wordnet
 from itmlab.text.parsing import parse

@@ -6,8 +6,8 @@ import socket
 import pytest
 import torch
 
-from itmlab.data.entries import read_rows
 from itmlab.data.faults import Faults
+from itmlab.data.tables import read_rows
 from itmlab.errors import ItmlabError, MissingPart
 from itmlab.metrics import retrieval
 from itmlab.metrics.eccv import eccv_caption

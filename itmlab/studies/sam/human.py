@@ -18,8 +18,8 @@ from plotly.subplots import make_subplots
 from torch import Tensor
 
 from ...data.captionset import CaptionSet
-from ...data.entries import read_rows
 from ...data.faults import Fault, Faults, one_line
+from ...data.tables import read_rows
 from ...errors import ItmlabError
 from ...metrics import Cider, Spice, human_judgement
 from ...metrics.statistics import PAIRS, Correlation

@@ -1,0 +1,669 @@
+"""Readers of the published formats: a folder with a table of captions, Karpathy's and COCO's JSON, `datasets`, regions.
+
+A reader returns `Files`: an `Entry` per image, and how their pictures are checked and opened. `assemble` checks ids,
+captions, splits and pictures of all of them, and raises every fault at once, with file and row. For a format of your
+own, write a function that returns a `CaptionSet`, and pass it to `itmlab.load`.
+"""
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from os.path import normpath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PIL import Image
+
+from ..errors import ItmlabError
+from ..storage import inside, read_json
+from .captionset import CaptionSet, proportional_splits
+from .faults import Faults, one_line
+from .pictures import NoPictures, Pictures, check_image, check_picture_files, decodes, faults_of
+from .regions import ArrayRow, Regions, read_npy, read_npz, read_vocabulary
+from .tables import SUFFIXES, read_rows, read_text, wrong_caption
+
+if TYPE_CHECKING:
+    from datasets import Dataset, DatasetDict
+
+SPLIT_NAMES = {"train": "train", "training": "train", "val": "val", "validation": "val", "valid": "val", "dev": "val"}
+SPLIT_NAMES |= {"test": "test", "testing": "test"}
+IMAGE_COLUMNS = ("image", "file_name", "filename", "image_id")
+CAPTION_COLUMNS = ("captions", "caption", "sentences", "sentence", "raw", "texts", "text")  # of hub data sets
+TABLE_FORMATS = {".parquet": "parquet", ".json": "json", ".jsonl": "json", ".csv": "csv", ".arrow": "arrow"}
+PICTURE_SUFFIXES = {".jpg", ".jpeg", ".png", ".apng", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".jp2", ".avif"}
+
+
+@dataclass(slots=True)
+class Caption:
+    """One caption as a file states it: any value, its id if it has one, its place if that differs from the image's."""
+
+    text: Any
+    identifier: str | None = None
+    row: str | int | None = None
+    file: str | None = None
+
+
+@dataclass(slots=True)
+class Entry:
+    """One image as a file states it.
+
+    Attributes:
+        file: the file that names the image.
+        row: its row there.
+        image_id: the id of the image.
+        source: what the reader finds the picture by (a path, a row number); None if a fault of it is already recorded.
+        captions: its captions.
+        split: the name of its split, if the file states one.
+    """
+
+    file: str
+    row: str | int | None
+    image_id: str
+    source: Any = None
+    captions: list[Caption] = field(default_factory=list)
+    split: str | None = None
+
+
+@dataclass
+class Files:
+    """What a reader found.
+
+    Attributes:
+        entries: one per image.
+        pictures: returns the pictures of a list of sources.
+        check: returns for each source what is wrong with it, or None; its second argument is `verify` of `load`.
+        regions: returns the region features of a list of sources.
+    """
+
+    entries: list[Entry]
+    pictures: Callable[[list[Any]], Sequence[Image.Image]] = Pictures.from_paths
+    check: Callable[[list[Any], str | None], list[str | None]] = check_picture_files
+    regions: Callable[[list[Any]], Regions | None] = lambda sources: None
+
+
+def assemble(
+    files: Files,
+    faults: Faults,
+    *,
+    verify: str | None = None,
+    proportions: Sequence[float] = (0.8, 0.1, 0.1),
+    seed: int = 0,
+) -> CaptionSet:
+    """Return the CaptionSet of what a reader found, or raise all faults together.
+
+    Args:
+        files: the entries and how to open their pictures.
+        faults: the faults so far, and the name of the data set.
+        verify: how pictures are checked, see `pictures.check_picture_files`.
+        proportions: of train, val and test, if no entry states a split.
+        seed: of the random splits.
+
+    >>> entry = Entry("mine.txt", 1, image_id="a", source="a.jpg", captions=[Caption("a dog"), Caption("a hound")])
+    >>> data = assemble(Files([entry], list, unchecked), Faults("mine"), proportions=(0, 0, 1))
+    >>> data, data.caption_ids
+    (CaptionSet(mine: 1 images, 2 captions; test 1), ['a#0', 'a#1'])
+    """
+    located = [entry for entry in files.entries if entry.source is not None]
+    readable = set()
+    for entry, reason in zip(located, files.check([entry.source for entry in located], verify), strict=True):
+        if reason is None:
+            readable.add(id(entry))
+        else:
+            faults.add(entry.file, entry.row, reason)
+    kept = [entry for entry in _without_faults(files.entries, faults) if id(entry) in readable]
+    skipped = faults.settle(kept=len(kept))
+    if not kept:
+        raise ItmlabError("there are no images in it", where=faults.name)
+    sources = [entry.source for entry in kept]
+    return CaptionSet(
+        name=faults.name,
+        images=files.pictures(sources),
+        image_ids=[entry.image_id for entry in kept],
+        captions=[caption.text for entry in kept for caption in entry.captions],
+        caption_ids=[caption.identifier for entry in kept for caption in entry.captions],
+        image_of_caption=[index for index, entry in enumerate(kept) for _ in entry.captions],
+        splits=_splits(kept) or proportional_splits(len(kept), proportions, seed),
+        regions=files.regions(sources),
+        skipped=skipped,
+    )
+
+
+def unchecked(sources: Sequence[Any], verify: str | None) -> list[None]:
+    """The check of sources that are not files."""
+    return [None] * len(sources)
+
+
+def _without_faults(entries: Sequence[Entry], faults: Faults) -> list[Entry]:
+    """Return the entries with sound ids and splits, without their faulty captions."""
+    sound: list[Entry] = []
+    first_with_id: dict[str, Entry] = {}
+    caption_places: dict[str, str] = {}
+    splits_used = any(entry.split for entry in entries)
+    for entry in entries:
+        with faults.noting(entry.file, entry.row):
+            first, likely = first_with_id.setdefault(entry.image_id, entry), misspelt(entry.split)
+            if first is not entry:
+                raise ItmlabError(f"the image id {entry.image_id!r} is already that of row {first.row}")
+            if splits_used and not entry.split:
+                raise ItmlabError(f"the image {entry.image_id!r} has no split, while others have one")
+            if likely:
+                raise ItmlabError(f"the split {entry.split!r} is unknown, did you mean {likely!r}?")
+            if not entry.captions:
+                raise ItmlabError(f"the image {entry.image_id!r} has no captions")
+            entry.captions = list(_sound_captions(entry, caption_places, faults))
+            if not entry.captions:
+                raise ItmlabError(f"the image {entry.image_id!r} is left without captions")
+            sound.append(entry)
+    return sound
+
+
+def _sound_captions(entry: Entry, places: dict[str, str], faults: Faults) -> Iterator[Caption]:
+    for number, caption in enumerate(entry.captions):
+        file, row = caption.file or entry.file, entry.row if caption.row is None else caption.row
+        identifier = f"{entry.image_id}#{number}" if caption.identifier is None else caption.identifier
+        reason = wrong_caption(caption.text)
+        if reason is None and identifier in places:
+            reason = f"its id {identifier!r} is already that of the caption at {places[identifier]}"
+        if reason is None:
+            places[identifier] = f"{file}:{row}"
+            yield Caption(caption.text, identifier)
+        else:
+            faults.add(file, row, f"caption {number + 1} of the image {entry.image_id!r}: {reason}")
+
+
+def misspelt(split: str | None) -> str | None:
+    """Return the usual split that a name nearly spells: otherwise a "tset" would become a split that nothing reads.
+
+    >>> misspelt("tset"), misspelt("Val"), misspelt("testA")
+    ('test', None, None)
+    """
+    name = (split or "").strip().lower()
+    if name.startswith(tuple(SPLIT_NAMES)):
+        return None
+    close = difflib.get_close_matches(name, SPLIT_NAMES, n=1, cutoff=0.75)
+    return SPLIT_NAMES[close[0]] if close else None
+
+
+def _splits(entries: Sequence[Entry]) -> dict[str, list[int]]:
+    """Return the image indices of each named split."""
+    members: dict[str, list[int]] = {}
+    for index, entry in enumerate(entries):
+        if entry.split:
+            name = entry.split.strip()
+            members.setdefault(SPLIT_NAMES.get(name.lower(), name), []).append(index)
+    return members
+
+
+# A folder of pictures with a table of captions, and captions without pictures.
+
+
+def read_folder(
+    root: Path, faults: Faults, *, captions: str | Path | None = None, images: str | Path | None = None
+) -> Files:
+    """Read `images/` and `captions.jsonl` or `captions.csv` under `root`; `read_captions` describes the columns.
+
+    A picture in the folder that the table does not name is a fault. Hidden files and other kinds of files are ignored.
+
+    Args:
+        root: the folder.
+        faults: collects what is wrong.
+        captions: another table.
+        images: another folder of pictures.
+    """
+    table = Path(captions) if captions is not None else _table(root)
+    if table is None:
+        remedy = "write one with the columns image and caption, or name it with captions="
+        raise ItmlabError("there is no captions.jsonl or captions.csv", where=str(root), remedy=remedy)
+    folder = _folder(root, images, ("images",))
+    entries = read_captions(table, faults, partial(locate, folder))
+    named = {entry.source for entry in entries}
+    for path in sorted(folder.rglob("*")):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.suffix.lower() in PICTURE_SUFFIXES and not hidden and path.is_file() and path.resolve() not in named:
+            faults.add(path, None, f"an image without captions: {table.name} does not name it")
+    return Files(entries)
+
+
+def read_captions_only(root: Path, faults: Faults) -> Files:
+    """Read captions without pictures: one table, or every `captions*` table of a folder, plain or gzipped.
+
+    A table with train, val or test in its name is that split (`captions_train.jsonl.gz`), unless its rows state others.
+    """
+    tables = [root] if root.is_file() else sorted(p for p in root.glob("captions*") if p.name.endswith(SUFFIXES))
+    if not tables:
+        raise ItmlabError("there is no captions*.jsonl, .csv or .gz of these", where=str(root))
+    entries: list[Entry] = []
+    for table in tables:
+        rows = read_captions(table, faults, lambda image: image)
+        split = re.search(r"(?<![a-z])(train|val|test)", table.name)
+        for entry in rows:
+            entry.split = entry.split or (split and split[1])
+        entries += rows
+    why = f"{faults.name} was loaded from captions alone and has no pictures"
+    remedy = 'load the pictures too, for example with load("folder", …) or load("flickr30k", …)'
+    return Files(entries, lambda sources: NoPictures(len(sources), why=why, remedy=remedy), unchecked)
+
+
+def read_captions(path: Path, faults: Faults, find: Callable[[str], Any]) -> list[Entry]:
+    """Read the images of a table in the order of their first row, with the captions of all their rows.
+
+    A row has `image` (also `file_name`, or `image_id` alone) and `caption` (a text) or `captions` (a list, in CSV as
+    JSON). Optional: `split`, `image_id`, `caption_id` or `caption_ids`.
+
+    Args:
+        path: the table, JSON lines or CSV.
+        faults: collects malformed rows.
+        find: returns the source of an image from its name, or raises the fault of the row.
+    """
+    entries: dict[str, Entry] = {}
+    for number, row in read_rows(path, faults):
+        with faults.noting(path, number):
+            image, entry = _table_row(path, number, row)
+            first = entries.setdefault(normpath(image), entry)  # "./a.png" is "a.png"
+            if first is entry:
+                entry.source = find(image)
+            elif row.get("image_id") not in (None, "", first.image_id) or entry.split != first.split:
+                raise ItmlabError(f"the image {image!r} has another split or id in row {first.row}")
+            else:
+                first.captions += entry.captions
+    return list(entries.values())
+
+
+def _table_row(path: Path, number: int, row: dict[str, Any]) -> tuple[str, Entry]:
+    """Return the name of the image of a row, and its entry without a source."""
+    image_column = next((name for name in IMAGE_COLUMNS if name in row), None)
+    caption_column = next((name for name in ("captions", "caption") if name in row), None)
+    if image_column is None or caption_column is None:
+        missing = "'image'" if image_column is None else "'caption' or 'captions'"
+        columns = one_line(", ".join(map(repr, row)), 200)
+        raise ItmlabError(f"there is no column {missing}; the columns are {columns}")
+    image = row[image_column]
+    if isinstance(image, bool) or not isinstance(image, str | int) or not str(image).strip():
+        raise ItmlabError(f"captions without an image: the image is {one_line(repr(image), 60)}")
+    texts, ids = row[caption_column], row.get("caption_ids", row.get("caption_id"))
+    if caption_column == "captions":
+        texts = _json_list(texts, "captions")
+        ids = ids if ids in (None, "") else _json_list(ids, "caption_ids")
+    texts = texts if isinstance(texts, list) else [texts]
+    if ids in (None, ""):
+        ids = [None] * len(texts)
+    ids = ids if isinstance(ids, list) else [ids]
+    if len(ids) != len(texts):
+        raise ItmlabError(f"{len(texts)} captions with {len(ids)} caption ids")
+    captions = [Caption(text, _text(name), number) for text, name in zip(texts, ids, strict=True)]
+    image_id = str(image) if row.get("image_id") in (None, "") else str(row["image_id"])
+    split = (_text(row.get("split")) or "").strip() or None
+    return str(image), Entry(str(path), number, image_id, captions=captions, split=split)
+
+
+def _json_list(value: Any, column: str) -> list[Any]:
+    """Return a list as JSON lines have it, or as JSON in a cell of CSV."""
+    try:
+        values = json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, list):
+        raise ItmlabError(f"{column!r} is not a list (in CSV: a JSON list) but {one_line(repr(value), 60)}")
+    return values
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _table(root: Path) -> Path | None:
+    return next(filter(Path.is_file, (root / f"captions{suffix}" for suffix in SUFFIXES)), None)
+
+
+def _folder(root: Path, images: str | Path | None, names: Sequence[str]) -> Path:
+    """Return the folder `images`, or the first of `names` that is a folder under `root`."""
+    if images is not None:
+        if not Path(images).is_dir():
+            raise ItmlabError("there is no such folder", where=str(images))
+        return Path(images)
+    name = next((name for name in names if (root / name).is_dir()), None)
+    if name is None:
+        message = f"there is no folder of pictures ({' or '.join(names)})"
+        raise ItmlabError(message, where=str(root), remedy="name it with images=")
+    return inside(root, name)
+
+
+def locate(folder: Path, name: Any) -> Path:
+    """Return the file `name` in `folder`; not a file's name, or one that leads out of the folder, is an ItmlabError."""
+    usable = isinstance(name, str) and name.strip() and not re.search("[\0\ud800-\udfff]", name)
+    if not usable:
+        raise ItmlabError(f"not the name of a file: {one_line(repr(name), 80)}", where=str(folder))
+    try:
+        return inside(folder, name)
+    except (OSError, RuntimeError) as error:  # a name too long, a loop of links
+        raise ItmlabError(f"cannot be opened ({one_line(error, 120)})", where=str(folder)) from None
+
+
+# Flickr30K and MS-COCO: one JSON file with captions and splits (Karpathy and Fei-Fei, 2015, Sec. 4), or COCO's own
+# format, whose lists `images` and `annotations` are joined by image id (Lin et al., 2014).
+
+
+def read_karpathy(
+    root: Path,
+    faults: Faults,
+    *,
+    annotations: str | Path | None = None,
+    images: str | Path | None = None,
+    restval: bool = True,
+) -> Files:
+    """Read `dataset_flickr30k.json` or `dataset_coco.json`, or captions in COCO's own format, with their pictures.
+
+    Captions in COCO's own format are `captions.json` or `annotations/captions_*.json`.
+
+    Args:
+        root: the folder of all files.
+        faults: collects what is wrong, and holds the name, flickr30k or coco.
+        annotations: another file, in either format.
+        images: the folder of pictures, or of COCO's folders (`val2014/`, ...).
+        restval: add the split "restval" to the training split, as the field does.
+    """
+    name = f"dataset_{faults.name}.json"
+    places = [root / folder / name for folder in ("", "karpathy", "annotations")] if annotations is None else []
+    paths = [path for path in places if path.is_file()][:1] if annotations is None else [Path(annotations)]
+    if not paths:
+        paths = [*root.glob("captions.json"), *sorted((root / "annotations").glob("captions_*.json"))]
+    if not paths:
+        message = f"there is no {name} or captions.json"
+        raise ItmlabError(message, where=str(root), remedy="put it there or name it with annotations=")
+    entries: list[Entry] = []
+    for path in paths:
+        content = read_json(path)
+        if isinstance(content, dict) and "annotations" in content:
+            subset = re.fullmatch(r"captions_((train|val|test)\w*)", path.stem)
+            names = [subset[1], f"images/{subset[1]}", "images"] if subset else ["images"]
+            entries += _coco_entries(path, content, _folder(root, images, names), faults, subset and subset[2])
+        else:
+            folder = _folder(root, images, ("images", "flickr30k-images", "flickr30k_images", "."))
+            entries += _karpathy_entries(path, content, folder, faults, restval)
+    return Files(entries)
+
+
+def _lists(path: Path, content: Any, *names: str) -> list[list[Any]]:
+    """Return these lists of a JSON file."""
+    lists = [content.get(name) if isinstance(content, dict) else None for name in names]
+    if not all(isinstance(values, list) for values in lists):
+        message = f"there is no list {' or '.join(map(repr, names))} in it"
+        raise ItmlabError(message, where=str(path), remedy="give Karpathy's JSON or COCO's own format")
+    return lists
+
+
+def _karpathy_entries(path: Path, content: Any, folder: Path, faults: Faults, restval: bool) -> list[Entry]:
+    entries = []
+    for number, row in enumerate(_lists(path, content, "images")[0]):
+        place = f"images[{number}]"
+        if not isinstance(row, dict) or not isinstance(row.get("filename"), str):
+            faults.add(path, place, "malformed row: no 'filename'")
+            continue
+        name, sentences = row["filename"], row.get("sentences")
+        if not isinstance(sentences, list):
+            faults.add(path, place, f"captions missing: no list 'sentences' for {name!r}")
+            continue
+        split = "train" if row.get("split") == "restval" and restval else _text(row.get("split"))
+        entry = Entry(str(path), place, str(row.get("cocoid", name)), split=split)
+        for index, sentence in enumerate(sentences):
+            sentence = sentence if isinstance(sentence, dict) else {}
+            caption = Caption(sentence.get("raw"), _text(sentence.get("sentid")), f"{place}.sentences[{index}]")
+            entry.captions.append(caption)
+        with faults.noting(path, place):  # "filepath" is the folder of COCO's pictures (val2014)
+            entry.source = locate(folder, f"{row['filepath']}/{name}" if row.get("filepath") else name)
+        entries.append(entry)
+    return entries
+
+
+def _coco_entries(path: Path, content: Any, folder: Path, faults: Faults, split: str | None) -> list[Entry]:
+    images, annotations = _lists(path, content, "images", "annotations")
+    entries: list[Entry] = []
+    for number, row in enumerate(images):
+        place = f"images[{number}]"
+        if not isinstance(row, dict) or not isinstance(row.get("id"), int | str) or "file_name" not in row:
+            faults.add(path, place, "malformed row: no 'id' or no 'file_name'")
+            continue
+        entries.append(Entry(str(path), place, str(row["id"]), split=split))
+        with faults.noting(path, place):
+            entries[-1].source = locate(folder, row["file_name"])
+    by_id = {entry.image_id: entry for entry in reversed(entries)}
+    for number, row in enumerate(annotations):
+        place = f"annotations[{number}]"
+        if not isinstance(row, dict) or "image_id" not in row:
+            faults.add(path, place, "malformed row: no 'image_id'")
+        elif str(row["image_id"]) not in by_id:
+            faults.add(path, place, f"a caption without an image: no image has the id {row['image_id']!r}")
+        else:
+            by_id[str(row["image_id"])].captions.append(Caption(row.get("caption"), _text(row.get("id")), place))
+    return entries
+
+
+# The `datasets` library: a data set in memory, saved to disk, in local files, or a name on the hub.
+
+
+def read_hub(
+    root: str | Path | None,
+    faults: Faults,
+    *,
+    dataset: Any = None,
+    image_column: str | None = None,
+    caption_column: str | None = None,
+    split_column: str | None = None,
+    image_id_column: str | None = None,
+) -> Files:
+    """Read a data set of the `datasets` library. Code that comes with a data set is never run.
+
+    A row is an image with one caption or a list of them (texts, or records with "raw", "caption" or "text"). Columns
+    are found by type and usual name unless they are named. Rows are numbered from 0 within their split.
+
+    Args:
+        root: a path or a name on the hub.
+        faults: collects what is wrong.
+        dataset: a Dataset, a DatasetDict, a path or a name, instead of `root`.
+        image_column: the column of pictures.
+        caption_column: the column of captions.
+        split_column: the column of splits.
+        image_id_column: rows with the same id add their captions to the image of the first.
+    """
+    source = root if dataset is None else dataset
+    if source is None:
+        raise ItmlabError("no data set was named", where=faults.name, remedy="give dataset= (an object, path or name)")
+    table, places, image_column = _hub_table(_hub_data(source), image_column)
+    folder = Path(source) if isinstance(source, str | Path) and Path(source).exists() else None
+    caption_column = caption_column or next((n for n in CAPTION_COLUMNS if n in table.column_names), "caption")
+
+    def cells(option: str, column: str | None) -> list[Any]:
+        if column is None:
+            return [None] * len(table)
+        _check_column(table, column, option)
+        try:
+            return list(table[column])
+        except Exception as error:  # Arrow does not check texts before they are read
+            message = f"the column {column!r} cannot be read ({one_line(error, 120)})"
+            raise ItmlabError(message, where=faults.name) from None
+
+    captions, splits = cells("caption_column", caption_column), cells("split_column", split_column)
+    ids = cells("image_id_column", image_id_column)
+    entries: dict[str, Entry] = {}
+    for index, (part, row) in enumerate(places):
+        file = faults.name if part is None else f"{faults.name}/{part}"
+        image_id = f"{part or 'row'}/{row}" if ids[index] is None else str(ids[index])
+        split = part if splits[index] is None else str(splits[index])
+        entry = entries.setdefault(image_id, Entry(file, row, image_id, source=index, split=split))
+        if entry.split == split:
+            entry.captions += [Caption(text, row=row) for text in _cell_texts(captions[index])]
+        else:
+            faults.add(file, row, f"the image {image_id!r} is in the split {entry.split!r} by row {entry.row}")
+    pictures = Pictures(table, image_column)
+
+    def check(rows: list[int], verify: str | None) -> list[str | None]:
+        decode = decodes(verify, len(rows))
+        return faults_of(rows, lambda row: _check_cell(pictures.cell(row), folder, decode))
+
+    return Files(list(entries.values()), pictures.select, check)
+
+
+def _hub_data(source: Any) -> "Dataset | DatasetDict":
+    import datasets
+
+    if isinstance(source, datasets.Dataset | datasets.DatasetDict):
+        return source
+    if not isinstance(source, str | Path):
+        message = f"a {type(source).__name__} is not a data set that can be indexed"
+        raise ItmlabError(message, remedy="give a Dataset, a path or a name")
+    path = Path(source)
+    if path.is_file() and path.suffix not in TABLE_FORMATS:
+        raise ItmlabError("not a table that is read here", where=str(path), remedy=f"use {', '.join(TABLE_FORMATS)}")
+    try:
+        if (path / "dataset_dict.json").is_file() or (path / "state.json").is_file():
+            return datasets.load_from_disk(str(path))
+        if path.is_file():
+            return datasets.load_dataset(TABLE_FORMATS[path.suffix], data_files=str(path))
+        return datasets.load_dataset(str(source))
+    except Exception as error:  # networks, archives and parsers fail with many types
+        message = f"cannot be read as a data set ({one_line(error, 200)})"
+        remedy = "check the path or name, and that the hub can be reached"
+        raise ItmlabError(message, where=one_line(source), remedy=remedy) from None
+
+
+def _hub_table(
+    data: "Dataset | DatasetDict", image_column: str | None
+) -> tuple["Dataset", list[tuple[str | None, int]], str]:
+    """Return all splits as one table with undecoded pictures, the (split, row) of its rows, and the image column."""
+    import datasets
+
+    if isinstance(data, datasets.DatasetDict):
+        parts = dict(data)
+    else:
+        parts = {None if data.split is None else str(data.split): data}
+    if list(parts) == ["train"]:  # what the library calls a table without splits
+        parts = {None: parts["train"]}
+    tables = []
+    for part in parts.values():
+        typed = [name for name, feature in part.features.items() if isinstance(feature, datasets.Image)]
+        image_column = image_column or next(iter(typed), "image")
+        _check_column(part, image_column, "image_column")
+        try:
+            tables.append(part.cast_column(image_column, datasets.Image(decode=False)))
+        except Exception as error:  # depends on what the column holds instead
+            message = f"the column {image_column!r} holds no pictures ({one_line(error, 120)})"
+            raise ItmlabError(message, where="hub", remedy="name another with image_column=") from None
+    places = [(name, row) for name, part in parts.items() for row in range(len(part))]
+    return datasets.concatenate_datasets(tables), places, image_column
+
+
+def _check_column(table: "Dataset", column: str, option: str) -> None:
+    if column not in table.column_names:
+        names = ", ".join(map(repr, table.column_names))
+        raise ItmlabError(f"there is no column {column!r}", where="hub", remedy=f"give {option}=, one of {names}")
+
+
+def _cell_texts(value: Any) -> list[Any]:
+    """Return the captions in a cell: a text, a record that holds one, or a list of either."""
+    if isinstance(value, dict):
+        key = next((name for name in ("raw", "caption", "text") if name in value), None)
+        return [value] if key is None else _cell_texts(value[key])
+    if isinstance(value, list | tuple):
+        return [text for item in value for text in _cell_texts(item)]
+    return [] if value is None else [value]
+
+
+def _check_cell(cell: dict[str, Any] | None, folder: Path | None, decode: bool) -> None:
+    if cell is None or (cell["bytes"] is None and cell["path"] is None):
+        raise ItmlabError("captions without an image")
+    if cell["bytes"] is not None:
+        check_image(cell["bytes"], where=cell["path"] or "picture", decode=decode)
+        return
+    if folder is not None:  # a table must not name files outside its own folder
+        inside(folder if folder.is_dir() else folder.parent, cell["path"])
+    check_image(cell["path"], decode=decode)
+
+
+# Region features, see `regions`.
+
+
+def read_regions(
+    root: Path,
+    faults: Faults,
+    *,
+    captions: str | Path | None = None,
+    features: str | Path | None = None,
+    confidence: float = 0.2,
+    fewest: int = 10,
+    most: int = 100,
+) -> Files:
+    """Read region features in either published layout. The set has `regions` and no pictures.
+
+    With `{split}_ims.npy` under `root`, the lines of `{split}_caps.txt` belong to the images in order, the same number
+    to each (five in the published files). Otherwise `root` has a table of captions, as `read_folder` reads it, and
+    `regions/NAME.npz` for each image NAME. Tags are the `objects` of such a file, or its `objects_id`, which are lines
+    of `objects_vocab.txt` beside the files or in `root`.
+
+    Args:
+        root: the folder.
+        faults: collects what is wrong.
+        captions: another table of captions.
+        features: another folder of .npz files.
+        confidence: keep the regions of .npz files above it ...
+        fewest: ... but at least this many ...
+        most: ... and at most this many.
+    """
+    if min(fewest, most) < 1:
+        raise ItmlabError(f"fewest={fewest} and most={most} regions", remedy="an image has at least one region")
+    arrays = sorted(root.glob("*_ims.npy"))
+    folder = root / "regions" if features is None else Path(features)
+    if arrays:
+        entries = [entry for path in arrays for entry in _array_entries(root, path, faults)]
+    else:
+        table = Path(captions) if captions is not None else _table(root)
+        if table is None or not folder.is_dir():
+            message = "no {split}_ims.npy, and no table of captions with a folder regions/ of .npz files"
+            raise ItmlabError(message, where=str(root), remedy="name them with captions= and features=")
+        archives = inside(root, "regions") if features is None else folder
+        entries = read_captions(table, faults, lambda name: locate(archives, str(Path(name).with_suffix(".npz"))))
+    names = next(filter(Path.is_file, (folder / "objects_vocab.txt", root / "objects_vocab.txt")), None)
+    vocabulary = () if names is None else read_vocabulary(names)
+    regions = partial(Regions, confidence=confidence, fewest=fewest, most=most, vocabulary=vocabulary)
+
+    def check(sources: list[Any], verify: str | None) -> list[str | None]:
+        if decodes(verify, len(sources)):
+            return faults_of(range(len(sources)), regions(sources).__getitem__)
+        return unchecked(sources, verify) if arrays else faults_of(sources, partial(read_npz, only="norm_bb"))
+
+    why, remedy = "this set has region features and no pictures", "use its regions"
+    return Files(entries, lambda sources: NoPictures(len(sources), why=why, remedy=remedy), check, regions)
+
+
+def _array_entries(root: Path, path: Path, faults: Faults) -> list[Entry]:
+    """Return the entries of one split in SCAN's layout."""
+    split = path.name.removesuffix("_ims.npy")
+    texts = root / f"{split}_caps.txt"
+    try:
+        path = inside(root, path.name)
+        array = read_npy(path)
+        lines = [line.removesuffix("\r") for line in read_text(inside(root, texts.name)).removesuffix("\n").split("\n")]
+        captions, rows = _shares(path, array, len(lines))
+    except ItmlabError as error:
+        faults.add(error.where or path, None, f"{error.what} (so the split {split!r} cannot be read)")
+        return []
+    entries = []
+    for image in range(len(array) // rows):
+        numbers = range(image * captions, (image + 1) * captions)
+        own = [Caption(lines[number], row=number + 1, file=str(texts)) for number in numbers]
+        row = image * rows
+        entries.append(Entry(str(path), row, f"{split}/{image}", ArrayRow(path, row), captions=own, split=split))
+    return entries
+
+
+def _shares(path: Path, array: Any, line_count: int) -> tuple[int, int]:
+    """Return (captions per image, rows per image): some published arrays repeat each image for each of its captions."""
+    row_count = len(array)
+    if row_count and line_count == row_count:
+        repeats = 5 if row_count % 5 == 0 and all((array[row] == array[0]).all() for row in range(1, 5)) else 1
+        return repeats, repeats
+    if row_count and line_count and line_count % row_count == 0:
+        return line_count // row_count, 1
+    raise ItmlabError(f"{row_count} images beside {line_count} captions do not divide evenly", where=str(path))

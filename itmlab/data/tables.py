@@ -1,0 +1,114 @@
+"""Rows of tables of captions (JSON lines or CSV, plain or gzipped), read with every malformed row as a fault."""
+
+import csv
+import gzip
+import io
+import json
+import unicodedata
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import ItmlabError
+from ..storage import ordinary
+from .faults import Faults, one_line
+
+SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz")
+LARGEST_TEXT = 2**28  # bytes of a file of captions when unpacked; COCO's have 10**8
+LONGEST_CELL = 2**24  # characters; the csv module's own limit is 131,072
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file, plain or gzipped (.gz), without a byte order mark.
+
+    Bytes that are not UTF-8 become lone surrogates, which `wrong_caption` finds in their row.
+
+    Raises:
+        ItmlabError: the file cannot be read or holds more than `LARGEST_TEXT` bytes.
+    """
+    opened = gzip.open if path.name.endswith(".gz") else open
+    try:
+        with opened(ordinary(path), "rb") as file:
+            content = file.read(LARGEST_TEXT + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        if isinstance(error, ItmlabError):
+            raise
+        raise ItmlabError(f"cannot be read ({error})", where=str(path)) from None
+    if len(content) > LARGEST_TEXT:
+        message = f"more than {LARGEST_TEXT:,} bytes of text"
+        raise ItmlabError(message, where=str(path), remedy="split the file, if it holds captions")
+    return content.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+
+
+def read_lines(path: Path, *, newline: str = "\n") -> io.StringIO:
+    """Return the lines of `read_text` with their ends; `newline` as in `open`."""
+    return io.StringIO(read_text(path), newline=newline)
+
+
+def read_rows(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number, row) for each well-formed row of a table. Malformed rows are added to `faults`."""
+    if not path.name.endswith(SUFFIXES):
+        raise ItmlabError("neither JSON lines nor CSV", where=str(path), remedy=f"use one of {', '.join(SUFFIXES)}")
+    return _json_rows(path, faults) if ".jsonl" in path.name else _csv_rows(path, faults)
+
+
+def _json_rows(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(read_lines(path), start=1):
+        row = json_object(path, number, line, faults) if line.strip() else None
+        if row is not None:
+            yield number, row
+
+
+def json_object(path: Path, number: int, line: str, faults: Faults) -> dict[str, Any] | None:
+    """Return the JSON object of one line, or None with a fault if there is none."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        faults.add(path, number, f"malformed JSON ({getattr(error, 'msg', error)})")
+        return None
+    if not isinstance(row, dict):
+        faults.add(path, number, "malformed row: not a JSON object")
+        return None
+    return row
+
+
+def _csv_rows(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
+    reader = csv.reader(read_lines(path, newline=""), strict=True)
+    header: list[str] | None = None
+    while True:
+        line = reader.line_num + 1  # where the row begins: a quoted cell may hold line breaks
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            reason = "a quote opened here never closes" if "unexpected end" in str(error) else error
+            faults.add(path, line, f"malformed CSV ({reason})")
+            continue
+        if header is None:
+            header = [cell.strip() for cell in cells]
+            if len(set(header)) != len(header):
+                raise ItmlabError("two columns have the same name", where=f"{path}:1")
+        elif len(cells) == len(header):
+            yield line, dict(zip(header, cells, strict=True))
+        elif cells:
+            faults.add(path, line, f"malformed row: {len(cells)} cells where the header has {len(header)}")
+
+
+def wrong_caption(text: Any) -> str | None:
+    """Return what makes `text` unusable as a caption, or None. Any text with a visible character is usable.
+
+    >>> wrong_caption("犬 <b>!</b>"), wrong_caption(" \\t"), wrong_caption(5)
+    (None, 'it is empty', 'not a text but 5')
+    """
+    if not isinstance(text, str):
+        return f"not a text but {one_line(repr(text), 60)}"
+    if "\0" in text:
+        return "it holds a NUL character"
+    if not any(not letter.isspace() and unicodedata.category(letter) not in ("Cc", "Cf") for letter in text):
+        return "it is empty"
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        return "it is not valid Unicode (not UTF-8, or half of a surrogate pair)"
+    return None

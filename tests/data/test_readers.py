@@ -1,0 +1,382 @@
+"""Readers: a folder, Karpathy's and COCO's JSON, the `datasets` library. Every fault with file and row in one error."""
+
+import csv
+import gzip
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import datasets
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from itmlab.data import load
+from itmlab.data.tables import wrong_caption
+from itmlab.errors import ItmlabError
+from tests.data.picture_files import photograph, write_folder, write_karpathy, write_lines
+from tests.refusals import refused
+
+
+def splits_of(data):
+    return {name: indices.tolist() for name, indices in data.splits.items()}
+
+
+def faults_of(name, root, **options):
+    """What is wrong by row."""
+    with pytest.raises(ItmlabError) as caught:
+        load(name, root, **options)
+    reasons = {}
+    for fault in caught.value.faults:
+        assert "\n" not in str(fault) and "\x1b" not in str(fault)
+        reasons[fault.row] = f"{reasons.get(fault.row, '')} {fault.what}"
+    return reasons
+
+
+# A folder.
+
+
+def test_a_folder_with_json_lines(tmp_path):
+    rows = [
+        {"image": "0.jpg", "captions": ["a", "b", "c"], "split": "train"},
+        {"image": "1.jpg", "caption": "d", "split": "validation", "caption_id": 7, "image_id": "one"},
+        {"image": "./1.jpg", "caption": "e", "split": "validation", "caption_id": 8, "image_id": "one"},
+        {"image": "2.jpg", "captions": ["f"], "split": "test"},
+    ]
+    data = load("folder", write_folder(tmp_path / "own", 3, rows))
+    assert data.image_ids == ["0.jpg", "one", "2.jpg"]
+    assert data.captions == ["a", "b", "c", "d", "e", "f"]
+    assert data.caption_ids == ["0.jpg#0", "0.jpg#1", "0.jpg#2", "7", "8", "2.jpg#0"]
+    assert data.image_of_caption.tolist() == [0, 0, 0, 1, 1, 2]
+    assert splits_of(data) == {"train": [0], "val": [1], "test": [2]}
+    assert data.images[1].size == photograph().size
+    assert load("folder", tmp_path / "own", split="val").captions == ["d", "e"]
+
+
+def test_a_folder_with_csv(tmp_path):
+    root = write_folder(tmp_path / "own", 2)
+    (root / "captions.jsonl").unlink()
+    (root / "captions.csv").write_text('image,caption\n0.jpg,"one, and\ntwo lines"\n1.jpg,other\n0.jpg,second\n')
+    assert load("folder", root).captions == ["one, and\ntwo lines", "second", "other"]
+    (root / "captions.csv").write_text('image,captions\n0.jpg,"[""a"", ""b""]"\n1.jpg,"[""c""]"\n')
+    assert load("folder", root).captions == ["a", "b", "c"]
+
+
+def test_names_of_splits_in_any_case_are_known_and_a_misspelt_one_is_a_fault(tmp_path):
+    names = ["Train", " VAL ", "Testing", "testA"]
+    rows = [{"image": f"{number}.jpg", "captions": ["a"], "split": name} for number, name in enumerate(names)]
+    assert set(load("folder", write_folder(tmp_path / "own", 4, rows)).splits) == {"train", "val", "test", "testA"}
+    rows[2]["split"] = "tset"
+    assert "did you mean 'test'" in faults_of("folder", write_folder(tmp_path / "other", 4, rows))[3]
+
+
+def test_without_splits_images_are_divided_by_seed(tmp_path):
+    root = write_folder(tmp_path / "own", 10)
+    first, again, other = (load("folder", root, seed=seed) for seed in (0, 0, 1))
+    assert [len(first.splits[name]) for name in ("train", "val", "test")] == [8, 1, 1]
+    assert first.splits["train"].tolist() == again.splits["train"].tolist() != other.splits["train"].tolist()
+
+
+sound_captions = st.text(st.characters(codec="utf-8"), min_size=1, max_size=40).filter(
+    lambda text: wrong_caption(text) is None
+)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(sound_captions, min_size=1, max_size=5), st.booleans())
+def test_any_text_survives_both_kinds_of_table(texts, escaped):
+    with tempfile.TemporaryDirectory() as name:
+        table = Path(name) / "captions.jsonl"
+        table.write_text(json.dumps({"image": "x", "captions": texts}, ensure_ascii=escaped) + "\n", encoding="utf-8")
+        assert load("captions", table).captions == texts
+        table = Path(name) / "captions.csv"
+        with open(table, "w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([("image", "caption"), *(("x", text) for text in texts)])
+        assert load("captions", table).captions == texts
+
+
+def faulty_folder(root):
+    """Write a folder with one fault of each kind; return for each row a word of its message."""
+    write_folder(root, 12)
+    images = root / "images"
+    (images / "1.jpg").unlink()
+    (images / "2.jpg").write_bytes((images / "2.jpg").read_bytes()[:-30])
+    (images / "3.jpg").write_bytes(b"")
+    (images / "4.jpg").write_text("404 not found")
+    outside = root.parent / "outside.jpg"
+    photograph().save(outside)
+    (images / "link.jpg").symlink_to(outside)
+    rows = [
+        ({"image": "0.jpg", "captions": ["fine"]}, None),
+        ({"image": "1.jpg", "captions": ["x"]}, "no such picture"),
+        ({"image": "2.jpg", "captions": ["x"]}, "damaged"),
+        ({"image": "3.jpg", "captions": ["x"]}, "empty (zero bytes)"),
+        ({"image": "4.jpg", "captions": ["x"]}, "not a picture"),
+        ({"image": "5.jpg", "captions": [" \t"]}, "caption 1 of the image '5.jpg': it is empty"),
+        ({"image": "6.jpg", "captions": ["a\0b"]}, "NUL"),
+        ({"image": "7.jpg", "captions": []}, "has no captions"),
+        ({"image": "8.jpg", "captions": ["x"], "image_id": "0.jpg"}, "'0.jpg' is already that of row 1"),
+        ({"image": "9.jpg", "captions": ["x"], "caption_ids": ["0.jpg#0"]}, "its id '0.jpg#0' is already"),
+        ({"image": "../outside.jpg", "captions": ["x"]}, "leaves its root"),
+        ({"image": str(outside), "captions": ["x"]}, "leaves its root"),
+        ({"image": "link.jpg", "captions": ["x"]}, "leaves its root"),
+        ({"image": "10.jpg", "captions": "x"}, "'captions' is not a list"),
+        ({"image": None, "captions": ["x"]}, "captions without an image"),
+        ({"image": "a\0.jpg", "captions": ["x"]}, "not the name of a file"),
+        ({"picture": "0.jpg", "captions": ["x"]}, "no column 'image'"),
+        ({"image": "10.jpg", "words": ["x"]}, "no column 'caption'"),
+        ({"image": "10.jpg", "captions": [5]}, "not a text but 5"),
+        ({"image": "no\n\x1b[31mred.jpg", "captions": ["x"]}, "no such picture"),
+    ]
+    write_lines(root / "captions.jsonl", [row for row, _ in rows])
+    with open(root / "captions.jsonl", "ab") as file:
+        file.write(b'{"image": "11.jpg", "captions": ["\xff"]}\n{"image": \n[1, 2]\n')
+    reasons = {line: words for line, (_, words) in enumerate(rows, start=1) if words}
+    return reasons | {21: "not valid Unicode", 22: "malformed JSON", 23: "not a JSON object"}
+
+
+def test_every_fault_comes_with_its_row_in_one_error(tmp_path):
+    expected = faulty_folder(tmp_path / "own")
+    found = faults_of("folder", tmp_path / "own")
+    assert set(expected) == set(found) - {None}
+    for row, words in expected.items():
+        assert words in found[row], (row, words)
+    (listed,) = (tmp_path / "cache" / "faults").glob("*.jsonl")
+    assert set(expected) <= {json.loads(line)["row"] for line in listed.read_text().splitlines()}
+
+
+def test_faulty_rows_are_skipped_on_request_and_listed(tmp_path):
+    expected = faulty_folder(tmp_path / "own")
+    listed = tmp_path / "left_out.jsonl"
+    with pytest.warns(UserWarning, match=r"skipped \d+ faults, 1 images are left"):
+        data = load("folder", tmp_path / "own", on_fault="skip", skipped_to=listed)
+    assert data.captions == ["fine"] and data.images[0].size == photograph().size
+    rows = [json.loads(line) for line in listed.read_text().splitlines()]
+    assert len(rows) == len(data.skipped) and set(expected) <= {row["row"] for row in rows}
+
+
+def test_only_the_faulty_caption_of_an_image_is_skipped(tmp_path):
+    root = write_folder(tmp_path / "own", 1, [{"image": "0.jpg", "captions": ["good", "", "better"]}])
+    with pytest.warns(UserWarning, match="skipped 1 fault, 1 images are left"):
+        data = load("folder", root, on_fault="skip")
+    assert (data.captions, data.caption_ids) == (["good", "better"], ["0.jpg#0", "0.jpg#2"])
+
+
+def test_a_picture_without_captions_is_a_fault(tmp_path):
+    root = write_folder(tmp_path / "own", 2, [{"image": "0.jpg", "captions": ["x"]}])
+    (root / "images" / "notes.txt").write_text("not a picture")
+    assert "an image without captions" in faults_of("folder", root).pop(None)
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "message"),
+    [
+        ("image,caption\n0.jpg,a,b\n", 2, "3 cells where the header has 2"),
+        ('image,caption\n0.jpg,fine\n0.jpg,"open\n0.jpg,x\n', 3, "never closes"),
+        ('image,caption\n0.jpg,"a"b\n', 2, "malformed CSV"),
+        ("picture,caption\n0.jpg,a\n", 2, "no column 'image'"),
+        ("image,captions\n0.jpg,[a]\n", 2, "in CSV: a JSON list"),
+        ("image,caption\n,a\n", 2, "captions without an image"),
+        ("image,caption\n0.jpg,\n", 2, "it is empty"),
+        ("image,caption,split\n0.jpg,a,train\n0.jpg,b,test\n", 3, "another split"),
+    ],
+)
+def test_malformed_csv_names_its_line(tmp_path, text, row, message):
+    root = write_folder(tmp_path / "own", 1)
+    (root / "captions.jsonl").unlink()
+    (root / "captions.csv").write_text(text)
+    assert message in faults_of("folder", root)[row]
+
+
+def test_a_folder_of_pictures_that_is_a_link_must_be_named(tmp_path):
+    write_folder(tmp_path / "elsewhere", 1)
+    root = tmp_path / "own"
+    root.mkdir()
+    os.rename(tmp_path / "elsewhere" / "captions.jsonl", root / "captions.jsonl")
+    (root / "images").symlink_to(tmp_path / "elsewhere" / "images")
+    refused("leaves its root", load, "folder", root)
+    assert len(load("folder", root, images=tmp_path / "elsewhere" / "images")) == 1
+
+
+def test_captions_alone_have_no_pictures(tmp_path):
+    for split in ("train", "val"):
+        with gzip.open(tmp_path / f"captions_{split}.jsonl.gz", "wt") as file:
+            file.write(json.dumps({"image": f"{split}.jpg", "captions": ["a", "b"]}))
+    data = load("captions", tmp_path)
+    assert splits_of(data) == {"train": [0], "val": [1]}
+    with pytest.raises(ItmlabError, match="captions alone"):
+        data.split("val").images[0]
+
+
+# Flickr30K and MS-COCO.
+
+
+def test_flickr30k_in_its_splits(tmp_path):
+    data = load("flickr30k", write_karpathy(tmp_path, "flickr30k", ["train", "val", "test", "train"]))
+    assert splits_of(data) == {"train": [0, 3], "val": [1], "test": [2]}
+    assert data.image_ids == ["0.jpg", "1.jpg", "2.jpg", "3.jpg"]
+    assert data.captions[:2] == ["Thing 0, view 0.", "Thing 0, view 1."]
+    assert data.caption_ids == [str(number) for number in range(8)]
+    assert data.images[2].size == photograph().size
+
+
+def test_coco_adds_restval_to_train(tmp_path):
+    root = write_karpathy(tmp_path, "coco", ["train", "restval", "test", "val", "test"])
+    data = load("coco", root)
+    assert splits_of(data) == {"train": [0, 1], "test": [2, 4], "val": [3]}
+    assert data.split("test").image_ids == ["1002", "1004"]  # the order of the file, in which COCO 1K has its folds
+    assert splits_of(load("coco", root, restval=False))["restval"] == [1]
+
+
+def test_faults_name_the_row_of_karpathys_json(tmp_path):
+    root = write_karpathy(tmp_path, "flickr30k", ["train"] * 6)
+    path = root / "dataset_flickr30k.json"
+    content = json.loads(path.read_text())
+    rows = content["images"]
+    rows[1]["sentences"][1]["raw"] = ""
+    rows[2]["sentences"] = []
+    rows[3]["filename"] = "../dataset_flickr30k.json"
+    rows[4]["sentences"][0]["sentid"] = 0
+    del rows[5]["filename"]
+    path.write_text(json.dumps(content))
+    found = faults_of("flickr30k", root)
+    expected = {
+        "images[1].sentences[1]": "it is empty",
+        "images[2]": "has no captions",
+        "images[3]": "leaves its root",
+        "images[4].sentences[0]": "its id '0' is already",
+        "images[5]": "no 'filename'",
+    }
+    assert set(found) == set(expected) and all(expected[row] in found[row] for row in expected)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"images": 3}', '{"images": [{"a": 1]}'])
+def test_malformed_json_is_one_clear_error(tmp_path, content):
+    (tmp_path / "images").mkdir()
+    (tmp_path / "dataset_flickr30k.json").write_text(content)
+    refused(r"dataset_flickr30k.json", load, "flickr30k", tmp_path)
+
+
+def test_a_missing_part_comes_with_its_remedy(tmp_path):
+    refused(r"no root was given.*photographs", load, "flickr30k")
+    refused(r"no dataset_coco.json or captions.json.*annotations=", load, "coco", tmp_path)
+    refused(r"no folder of pictures.*images=", load, "folder", tmp_path, captions="x.jsonl")
+
+
+def write_coco(path, folder, ids):
+    images = [{"id": number, "file_name": f"{number:012}.jpg"} for number in ids]
+    annotations = [
+        {"id": 10 * number + k, "image_id": number, "caption": f"thing {number} {k}"} for number in ids for k in (1, 0)
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"images": images, "annotations": annotations}))
+    folder.mkdir(parents=True, exist_ok=True)
+    for row in images:
+        photograph(row["id"]).save(folder / row["file_name"])
+    return images, annotations
+
+
+def test_cocos_own_format(tmp_path):
+    write_coco(tmp_path / "own" / "captions.json", tmp_path / "own" / "images", (5, 3))
+    data = load("coco", tmp_path / "own")
+    assert (data.image_ids, data.caption_ids) == (["5", "3"], ["51", "50", "31", "30"])
+    assert data.captions[3] == "thing 3 0"
+    root = tmp_path / "published"
+    for subset, ids in (("train2017", (1, 2)), ("val2017", (3,))):
+        write_coco(root / "annotations" / f"captions_{subset}.json", root / subset, ids)
+    assert splits_of(load("coco", root)) == {"train": [0, 1], "val": [2]}
+    named = root / "annotations" / "captions_val2017.json"
+    assert len(load("coco", root, annotations=named, images=root / "val2017")) == 1
+
+
+def test_faults_name_the_row_of_cocos_own_format(tmp_path):
+    path = tmp_path / "captions.json"
+    images, annotations = write_coco(path, tmp_path / "images", (1, 2))
+    annotations = [*annotations[:2], {"id": 99, "image_id": 7, "caption": "x"}, {"id": 98, "caption": "x"}]
+    path.write_text(json.dumps({"images": [*images, images[0]], "annotations": annotations}))
+    found = faults_of("coco", tmp_path)
+    assert "has no captions" in found["images[1]"]
+    assert "already that of row images[0]" in found["images[2]"]
+    assert "a caption without an image" in found["annotations[2]"]
+    assert "no 'image_id'" in found["annotations[3]"]
+
+
+# The `datasets` library.
+
+
+@pytest.fixture(autouse=True)
+def own_hub_cache(tmp_path, monkeypatch):
+    """What `datasets` unpacks goes to the test's own folder."""
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "unpacked")
+
+
+def dataset(count=3, **columns):
+    columns = {
+        "image": [photograph(number) for number in range(count)],
+        "caption": [[f"a {number}", f"b {number}"] for number in range(count)],
+    } | columns
+    return datasets.Dataset.from_dict(columns).cast_column("image", datasets.Image())
+
+
+def test_a_data_set_in_memory_on_disk_and_in_files(tmp_path):
+    data = load("hub", dataset=dataset())
+    assert data.captions == ["a 0", "b 0", "a 1", "b 1", "a 2", "b 2"]
+    assert data.select([2]).images[0].tobytes() == photograph(2).tobytes()
+    datasets.DatasetDict({"train": dataset(3), "validation": dataset(1)}).save_to_disk(tmp_path / "saved")
+    data = load("hub", tmp_path / "saved")
+    assert splits_of(data) == {"train": [0, 1, 2], "val": [3]}
+    assert data.images[3].tobytes() == photograph(0).tobytes()
+    dataset().to_parquet(tmp_path / "part.parquet")
+    assert load("hub", tmp_path / "part.parquet").images[2].tobytes() == photograph(2).tobytes()
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    photograph(0).save(folder / "0.png")
+    write_lines(folder / "metadata.jsonl", [{"file_name": "0.png", "text": "thing 0"}])
+    assert load("hub", folder).captions == ["thing 0"]
+
+
+def test_columns_of_a_data_set(tmp_path):
+    table = dataset(3, caption=["a", "b", "c"], number=[7, 8, 7], part=["train", "test", "train"])
+    data = load("hub", dataset=table, image_id_column="number", split_column="part")
+    assert (data.image_ids, data.captions) == (["7", "8"], ["a", "c", "b"])
+    assert splits_of(data) == {"train": [0], "test": [1]}
+    records = dataset(1, sentences=[[{"raw": "a dog", "sentid": 1}, {"raw": "a cat", "sentid": 2}]])
+    assert load("coco", dataset=records.remove_columns("caption")).captions == ["a dog", "a cat"]
+    photograph().save(tmp_path / "a.png")
+    table = datasets.Dataset.from_dict({"file": [str(tmp_path / "a.png")], "words": ["a thing"]})
+    data = load("hub", dataset=table, image_column="file", caption_column="words")
+    assert data.images[0].tobytes() == photograph().tobytes()
+    refused(r"no column 'image'.*image_column=, one of 'file', 'words'", load, "hub", dataset=table)
+    refused(r"no column 'caption'.*caption_column=", load, "hub", dataset=table, image_column="file")
+
+
+def test_faults_name_split_and_row_of_a_data_set():
+    pictures = [{"bytes": b"", "path": None}, None, {"bytes": b"text", "path": "x.jpg"}, {"bytes": None, "path": "/no"}]
+    features = datasets.Features({"image": datasets.Image(decode=False), "caption": datasets.Value("string")})
+    bad = datasets.Dataset.from_dict({"image": pictures, "caption": ["a", "b", "c", "d"]}, features=features)
+    good = datasets.Dataset.from_dict({"image": [photograph()], "caption": [""]}).cast(features)
+    with pytest.raises(ItmlabError) as caught:
+        load("hub", dataset=datasets.DatasetDict({"train": bad, "test": good}))
+    found = {(fault.file, fault.row): fault.what for fault in caught.value.faults}
+    assert "zero bytes" in found["hub/train", 0]
+    assert "without an image" in found["hub/train", 1]
+    assert "not a picture" in found["hub/train", 2]
+    assert "no such picture" in found["hub/train", 3]
+    assert ("hub/test", 0) in found
+
+
+def test_a_table_may_not_name_files_outside_its_folder(tmp_path):
+    photograph().save(tmp_path / "secret.png")
+    table = datasets.Dataset.from_dict({"image": [str(tmp_path / "secret.png")], "caption": ["x"]})
+    (tmp_path / "own").mkdir()
+    table.to_parquet(tmp_path / "own" / "part.parquet")
+    refused("leaves its root", load, "hub", tmp_path / "own" / "part.parquet")
+
+
+def test_what_is_not_a_data_set_is_one_line(tmp_path):
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 nothing")
+    refused(r"broken.parquet: cannot be read as a data set", load, "hub", tmp_path / "broken.parquet")
+    refused(r"no root was given.*dataset=", load, "hub")
+    refused("a list is not a data set", load, "hub", dataset=[Image.new("RGB", (1, 1))])
