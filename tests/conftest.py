@@ -17,16 +17,15 @@ from itmlab.workbench import chrome_path
 settings.register_profile("untimed", deadline=None)  # no test is timed: these machines are shared
 settings.load_profile("untimed")
 
-SLOW_FOLDERS = {"benchmarks", "browser", "hostile", "notebooks", "real"}
+SLOW_FOLDERS = {"benchmarks", "browser", "notebooks", "real"}
 REPOSITORY = Path(__file__).resolve().parents[1]
 ORDER = {"notebooks": 0, "browser": 2, "studies": 3, "text": 3, "training": 3}  # all else 1
 SLOW_TESTS = set((Path(__file__).parent / "slow_tests.txt").read_text(encoding="utf-8").split())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How long attacks go on: `tests/hostile` and `tests/training/test_kill.py` do much more with `--long`."""
-    parser.addoption("--long", action="store_true", help="hostile inputs and kills by the thousand, not by the dozen")
-    parser.addoption("--cases", type=int, help="so many hostile inputs of each corpus")
+    """`--long` repeats tests of kills and damage by the thousand."""
+    parser.addoption("--long", action="store_true", help="kills and damage by the thousand, not by the dozen")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..data.captionset import CaptionSet
-from ..data.entries import json_object, wrong_caption
+from ..data.tables import json_object, wrong_caption
 from ..data.faults import Faults, one_line
 from ..errors import ItmlabError
 from ..storage import atomic_file, ordinary, refuse_foreign, usable

@@ -8,7 +8,7 @@ import torch
 from tqdm import tqdm
 
 from ..data.captionset import CaptionSet
-from ..data.entries import wrong_caption
+from ..data.tables import wrong_caption
 from ..errors import ItmlabError
 from ..text import parse
 from .negative import Generate, Negative
