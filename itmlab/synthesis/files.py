@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..data.captionset import CaptionSet
-from ..data.tables import json_object, wrong_caption
 from ..data.faults import Faults, one_line
+from ..data.tables import json_object, wrong_caption
 from ..errors import ItmlabError
 from ..storage import atomic_file, ordinary, refuse_foreign, usable
 from ..text import Span
