@@ -1,0 +1,104 @@
+"""Components: the parts of a recipe that own their parameters, such as samplers and losses.
+
+A component is a dataclass. Its fields are its parameters and its JSON; whatever changes while a run trains is set in
+`__post_init__` and is not a field. A recipe's file names the class of a component by its name (ours) or by its import
+path (anybody's). Reading a file imports nothing: another class must be in a module that this process has imported.
+"""
+
+import dataclasses
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, TypeVar
+
+import torch
+from jaxtyping import Int8, Int64
+from torch import Tensor
+
+from .errors import ItmlabError
+
+T = TypeVar("T", bound="Component")
+
+
+class Component:
+    """Base class of samplers, losses, margins and synthesisers, which are dataclasses."""
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name by which a file finds the class: "Hardest" for ours, "module:Name" for any other."""
+        is_ours = cls.__module__.partition(".")[0] == __package__
+        return cls.__name__ if is_ours else f"{cls.__module__}:{cls.__qualname__}"
+
+
+@dataclass
+class Context:
+    """Where training stands, for samplers and losses that want to know.
+
+    A component receives it by naming a parameter `context` in `choose` or `forward`.
+
+    Attributes:
+        step: how many steps of the optimiser are done.
+        total_steps: how many steps the run has.
+        epoch: the epoch, from 0.
+        anchor_images: per anchor, the number of its image in the training data.
+        anchor_captions: per anchor, the number of its caption.
+        candidate_images: per candidate, the number of its image, -1 for synthetic negatives.
+        candidate_captions: per candidate, the number of its caption, -1 for synthetic negatives.
+        captions: the captions of the training data.
+        truth: per anchor and candidate 1 true, 0 false, -1 undecided; None without a world or where nobody asked.
+    """
+
+    step: int = 0
+    total_steps: int = 1
+    epoch: int = 0
+    anchor_images: Int64[Tensor, "anchor"] = field(default_factory=lambda: torch.zeros(0, dtype=torch.int64))
+    anchor_captions: Int64[Tensor, "anchor"] = field(default_factory=lambda: torch.zeros(0, dtype=torch.int64))
+    candidate_images: Int64[Tensor, "candidate"] = field(default_factory=lambda: torch.zeros(0, dtype=torch.int64))
+    candidate_captions: Int64[Tensor, "candidate"] = field(default_factory=lambda: torch.zeros(0, dtype=torch.int64))
+    captions: Sequence[str] = ()
+    truth: Int8[Tensor, "anchor candidate"] | None = None
+
+
+@cache
+def wants_context(function: Callable[..., Any]) -> bool:
+    """Whether a function has a parameter named `context`."""
+    return "context" in inspect.signature(function).parameters
+
+
+def find_component(name: str, kind: type[T]) -> type[T]:
+    """Find the class of a component of a `kind` by its name in a file.
+
+    Args:
+        name: the name of one of ours, or "module:Name" of a class that is already imported.
+        kind: the base class, such as `Sampler`.
+
+    Raises:
+        ItmlabError: there is no such class, or it is not a dataclass of this kind.
+    """
+    module, colon, path = name.partition(":")
+    if not colon:
+        ours = {cls.__name__: cls for cls in _subclasses(kind) if cls.class_name() == cls.__name__}
+        if name not in ours:
+            raise ItmlabError(f"there is no {kind.__name__} {name!r}", remedy=f"there are {', '.join(sorted(ours))}")
+        return ours[name]
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = vars(found).get(part) if found is not None else None
+    if found is None:
+        raise ItmlabError("this class is not known here", where=name, remedy=f"import {module} first")
+    if not (inspect.isclass(found) and issubclass(found, kind) and dataclasses.is_dataclass(found)):
+        raise ItmlabError(f"this is not a {kind.__name__}", where=name, remedy=f"derive a dataclass from {kind.__name__}")
+    return found
+
+
+def _subclasses(kind: type) -> Iterator[type]:
+    for cls in kind.__subclasses__():
+        yield cls
+        yield from _subclasses(cls)
+
+
+def parameters(component: Component) -> Mapping[str, Any]:
+    """The fields of a component by name."""
+    return {item.name: getattr(component, item.name) for item in dataclasses.fields(component)}
