@@ -89,7 +89,9 @@ def find_component(name: str, kind: type[T]) -> type[T]:
     if found is None:
         raise ItmlabError("this class is not known here", where=name, remedy=f"import {module} first")
     if not (inspect.isclass(found) and issubclass(found, kind) and dataclasses.is_dataclass(found)):
-        raise ItmlabError(f"this is not a {kind.__name__}", where=name, remedy=f"derive a dataclass from {kind.__name__}")
+        raise ItmlabError(
+            f"this is not a {kind.__name__}", where=name, remedy=f"derive a dataclass from {kind.__name__}"
+        )
     return found
 
 

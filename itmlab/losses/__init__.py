@@ -6,13 +6,15 @@ Training calls these functions and no others, as attributes of this package, so 
 import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
-    "contrastive": "gaussian_noise info_cmr info_nce",
+    "base": "Loss",
+    "contrastive": "InfoCMR InfoNCE gaussian_noise",
+    "rivals": "DebiasedInfoNCE HardNegativeNCE RelabellingInfoNCE SigmoidLoss",
     "tags": (
         "LossWeights PAPER_WEIGHTS masked_language matching_binary matching_contrast matching_score "
         "matching_triplet retrieved_matching rows_by_anchor synthetic_matching triplet_hinges weighted_sum "
         "word_correction word_discrimination"
     ),
-    "triplet": "adaptive_margin max_of_hinges sampled_triplet sum_of_hinges",
+    "triplet": "TripletLoss adaptive_margin",
     "words": "KEPT REPLACED UNLABELLED correction_labels counted_tokens discrimination_labels token_likelihood",
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from ..errors import ItmlabError
-from ..samplers.fne import ObservedScores, posterior
+from ..samplers.fne import FalseNegativeEliminating, posterior
 from .base import Loss, Mask, PerAnchor, Scores
 from .contrastive import InfoNCE
 
@@ -100,7 +100,9 @@ class SigmoidLoss(Loss):
 
     def __post_init__(self) -> None:
         if not 0 < self.scale < math.inf or not math.isfinite(self.bias):
-            raise ItmlabError(f"the sigmoid loss needs a scale above 0 and a finite bias, not {self.scale}, {self.bias}")
+            raise ItmlabError(
+                f"the sigmoid loss needs a scale above 0 and a finite bias, not {self.scale}, {self.bias}"
+            )
 
     def forward(self, scores: Scores, positives: Mask, positive_scores: PerAnchor) -> PerAnchor:
         """−log σ(t·s⁺ + b) − Σ log σ(−t·s⁻ − b) per anchor."""
@@ -130,10 +132,11 @@ class RelabellingInfoNCE(InfoNCE):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.prior < 1 or not 0 < self.threshold <= 1:
-            raise ItmlabError(f"relabelling needs a prior and a threshold in (0, 1), not {self.prior}, {self.threshold}")
-        if self.minimum_positives < 1:
-            raise ItmlabError(f"relabelling needs at least 1 trusted pair first, not {self.minimum_positives}")
-        self.observed = ObservedScores()
+            raise ItmlabError(
+                f"relabelling needs a prior and a threshold in (0, 1), not {self.prior}, {self.threshold}"
+            )
+        # FNE's sampler keeps the statistics of the epoch; nothing is drawn with it
+        self.estimate = FalseNegativeEliminating(self.prior, minimum_positives=self.minimum_positives)
 
     def forward(self, scores: Scores, positives: Mask, positive_scores: PerAnchor) -> PerAnchor:
         """−log of the share of the match and of the relabelled candidates, per anchor."""
@@ -145,22 +148,22 @@ class RelabellingInfoNCE(InfoNCE):
 
     def relabelled(self, scores: Scores) -> Mask:
         """Which candidates probably match; none before enough trusted pairs have been seen in the epoch."""
-        if self.observed.positives.count < self.minimum_positives:
+        if not self.estimate.ready:
             return torch.zeros_like(scores, dtype=torch.bool)
-        return posterior(scores, self.observed.statistics, prior=self.prior) >= self.threshold
+        return posterior(scores, self.estimate.statistics, prior=self.prior) >= self.threshold
 
     def observe(self, scores: Scores, positives: Mask) -> None:
         """Add the scores of one batch to the statistics of the epoch."""
-        self.observed.add(scores, positives)
+        self.estimate.observe(scores, positives)
 
     def start_epoch(self, epoch: int) -> None:
         """Forget the statistics, which belong to an epoch."""
-        self.observed = ObservedScores()
+        self.estimate.start_epoch(epoch)
 
     def state_dict(self) -> dict[str, Tensor]:
         """The statistics."""
-        return self.observed.state_dict()
+        return self.estimate.state_dict()
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Restore the statistics."""
-        self.observed.load_state_dict(state)
+        self.estimate.load_state_dict(state)

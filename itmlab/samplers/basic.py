@@ -1,15 +1,18 @@
 """The samplers of one line: hardest, softest, any, FaceNet's semi-hard negative, and an oracle's."""
 
+import math
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from jaxtyping import Int8
-from torch import Generator, Tensor
+from torch import Generator
 
+from ..components import Context
 from ..errors import ItmlabError
 from .base import Choice, Mask, PerAnchor, Sampler, Scores, best, draw, usable
 
 
+@dataclass
 class Hardest(Sampler):
     """Takes each anchor's best-scoring negative (Faghri et al. 2018, VSE++), or the one at `rank` below it.
 
@@ -18,15 +21,17 @@ class Hardest(Sampler):
     tensor([2])
     """
 
-    def __init__(self, rank: int = 0):
-        if rank < 0:
-            raise ItmlabError(f"the rank of a negative counts from 0, not {rank}")
-        self.rank = rank
+    rank: int = 0
+
+    def __post_init__(self) -> None:
+        if self.rank < 0:
+            raise ItmlabError(f"the rank of a negative counts from 0, not {self.rank}")
 
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
         return best(scores, usable(scores, positives), self.rank)
 
 
+@dataclass
 class Softest(Hardest):
     """Takes each anchor's worst-scoring negative ("SN" of the semantic adaptive margin, Biten et al. 2022)."""
 
@@ -34,6 +39,7 @@ class Softest(Hardest):
         return best(-scores, usable(scores, positives), self.rank)
 
 
+@dataclass
 class Random(Sampler):
     """Takes any of an anchor's negatives, each with the same probability: the baseline of every comparison."""
 
@@ -41,6 +47,7 @@ class Random(Sampler):
         return draw(usable(scores, positives).float(), generator=generator)
 
 
+@dataclass
 class SemiHard(Sampler):
     """Takes each anchor's hardest negative with s⁺ - margin < s < s⁺ (Schroff et al. 2015, FaceNet).
 
@@ -52,10 +59,11 @@ class SemiHard(Sampler):
     tensor([2])
     """
 
-    def __init__(self, margin: float = 0.2):
-        if not margin > 0:
-            raise ItmlabError(f"the margin of semi-hard negatives must be above 0, not {margin}")
-        self.margin = margin
+    margin: float = 0.2
+
+    def __post_init__(self) -> None:
+        if not 0 < self.margin < math.inf:
+            raise ItmlabError(f"the margin of semi-hard negatives must be above 0, not {self.margin}")
 
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
         may, positive = usable(scores, positives), positive_scores[:, None]
@@ -65,44 +73,47 @@ class SemiHard(Sampler):
         return torch.where(chosen < 0, best(scores, may), chosen)
 
 
-class Oracle(Hardest):
+@dataclass
+class Oracle(Sampler):
     """Takes the hardest candidate that the world calls false, or the hardest that is true: a control, not a method.
 
-    It alone is given `truth`, 1 true, 0 false, -1 undecided. `take="true_negatives"` passes over what is true or
-    undecided; an anchor with nothing else gets -1. `take="false_negatives"` takes what is true though not annotated,
-    and the hardest where there is none. Wrong options, or no truth of the scores' shape, are an ItmlabError.
+    It reads the truth from the context: 1 true, 0 false, -1 undecided. `take="true_negatives"` passes over what is true
+    or undecided; an anchor with nothing else gets -1. `take="false_negatives"` takes what is true though not annotated,
+    and the hardest where there is none.
+
+    Args:
+        take: "true_negatives" or "false_negatives".
 
     >>> scores, positives = torch.tensor([[0.9, 0.8, 0.6, 0.2]]), torch.tensor([[True, False, False, False]])
-    >>> truth = torch.tensor([[1, -1, 0, 1]], dtype=torch.int8)
+    >>> context = Context(truth=torch.tensor([[1, -1, 0, 1]], dtype=torch.int8))
     >>> for take in ("true_negatives", "false_negatives"):
-    ...     Oracle(take)(scores, positives, scores[:, 0], generator=Generator(), truth=truth)
+    ...     Oracle(take)(scores, positives, scores[:, 0], generator=Generator(), context=context)
     tensor([2])
     tensor([3])
     """
 
-    def __init__(self, take: Literal["true_negatives", "false_negatives"] = "true_negatives"):
-        super().__init__()
-        if take not in ("true_negatives", "false_negatives"):
-            raise ItmlabError(f"an oracle takes 'true_negatives' or 'false_negatives', not {take!r}")
-        self.take = take
+    take: Literal["true_negatives", "false_negatives"] = "true_negatives"
 
-    def __call__(
+    def __post_init__(self) -> None:
+        if self.take not in ("true_negatives", "false_negatives"):
+            raise ItmlabError(f"an oracle takes 'true_negatives' or 'false_negatives', not {self.take!r}")
+
+    def choose(
         self,
         scores: Scores,
         positives: Mask,
         positive_scores: PerAnchor,
         *,
         generator: Generator,
-        truth: Int8[Tensor, "anchor candidate"] | None = None,
+        context: Context,
     ) -> Choice:
         """The index of each anchor's negative by the truth of every pair, -1 where none is allowed."""
+        truth = context.truth
         if truth is None or truth.shape != scores.shape:
-            given = "none" if truth is None else tuple(truth.shape)
-            raise ItmlabError(f"an oracle needs the truth of every pair, {tuple(scores.shape)}; got {given}")
+            shape = "none" if truth is None else tuple(truth.shape)
+            raise ItmlabError(f"an oracle needs the truth of every pair, {tuple(scores.shape)}; got {shape}")
         barred = positives | (truth != (1 if self.take == "false_negatives" else 0))
-        chosen = super().__call__(scores, barred, positive_scores, generator=generator)
+        chosen = best(scores, usable(scores, barred))
         if self.take == "true_negatives":
             return chosen
-        return torch.where(
-            chosen < 0, super().__call__(scores, positives, positive_scores, generator=generator), chosen
-        )
+        return torch.where(chosen < 0, best(scores, usable(scores, positives)), chosen)

@@ -7,6 +7,7 @@ statistics that both stand on; the sampler. What the paper leaves open, and the 
 
 import math
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Bool, Float, Float64
@@ -227,14 +228,29 @@ class RunningMoments:
 TRIES = 16  # weights of the paper accept three of four candidates: one anchor in billions needs more
 
 
+@dataclass
 class FalseNegativeEliminating(Sampler):
     """Draws each anchor's negative with the weights of Eq. 13, from statistics that `observe` gathers over an epoch.
 
-    prior: p of Eq. 10. threshold: λ, the preset's (0.01; released 0.001) unless given. sharpness: a. margin: of the
-    triplet loss, used by `preset="released"` alone. statistics: the negatives that make μ⁻ and σ⁻, the "hardest" of
-    each trusted pair's image and caption (as the released code) or "all" of the batch. monotone: see `posterior`.
     Until `minimum_positives` trusted pairs have been seen in the epoch, and for an anchor all of whose weights are 0,
-    it takes the hardest negative. ItmlabError: an option out of its range.
+    it takes the hardest negative.
+
+    Args:
+        prior: p of Eq. 10.
+        threshold: λ; None takes the preset's (0.01, released 0.001).
+        sharpness: a of Eq. 12.
+        margin: of the triplet loss; only `preset="released"` uses it.
+        preset: "paper" (the weights as printed) or "released" (the authors' code, METHODS 1.5).
+        negatives: which negatives make μ⁻ and σ⁻: the "hardest" of each trusted pair's image and caption, as in the
+            released code, or "all" of the batch.
+        monotone: see `posterior`.
+        minimum_positives: trusted pairs that an epoch must have shown before negatives are drawn.
+
+    Raises:
+        ItmlabError: a parameter out of its range.
+
+    References:
+        Li et al. (2023), FNE, Eqs. 5 to 13.
 
     >>> sampler, scores = FalseNegativeEliminating(minimum_positives=3), torch.eye(3) + 0.1
     >>> sampler.observe(scores, torch.eye(3).bool())
@@ -242,34 +258,37 @@ class FalseNegativeEliminating(Sampler):
     (True, 1.1)
     """
 
-    def __init__(
-        self,
-        prior: float = 1e-4,
-        threshold: float | None = None,
-        sharpness: float = 0.5,
-        margin: float = 0.2,
-        preset: str = "paper",
-        statistics: str = "hardest",
-        monotone: bool = True,
-        minimum_positives: int = 200,
-    ):
-        if not 0 < prior < 1:
-            raise ItmlabError(f"FNE's prior must lie between 0 and 1, not {prior}")
-        if threshold is not None and not 0 <= threshold <= 1:
-            raise ItmlabError(f"FNE's threshold λ must lie between 0 and 1, not {threshold}")
-        if not sharpness >= 0:
-            raise ItmlabError(f"FNE's sharpness must not be negative, but is {sharpness}")
-        if preset not in PRESETS:
-            raise ItmlabError(f"no preset {preset!r} of FNE", remedy=f"choose one of {', '.join(PRESETS)}")
-        if statistics not in ("hardest", "all"):
-            raise ItmlabError(f"no statistics {statistics!r} of FNE", remedy="choose one of hardest, all")
-        if minimum_positives < 1:
-            raise ItmlabError(f"FNE needs at least 1 positive before it samples, not {minimum_positives}")
-        threshold = PRESETS[preset].threshold if threshold is None else threshold
-        self.options = {"prior": prior, "threshold": threshold, "sharpness": sharpness}
-        self.options |= {"margin": margin, "preset": preset, "monotone": monotone}
-        self.negatives, self.minimum_positives = statistics, minimum_positives
-        self.positive_moments, self.negative_moments = RunningMoments(), RunningMoments()
+    prior: float = 1e-4
+    threshold: float | None = None
+    sharpness: float = 0.5
+    margin: float = 0.2
+    preset: Literal["paper", "released"] = "paper"
+    negatives: Literal["hardest", "all"] = "hardest"
+    monotone: bool = True
+    minimum_positives: int = 200
+
+    def __post_init__(self) -> None:
+        if not 0 < self.prior < 1:
+            raise ItmlabError(f"FNE's prior must lie between 0 and 1, not {self.prior}")
+        if self.threshold is not None and not 0 <= self.threshold <= 1:
+            raise ItmlabError(f"FNE's threshold λ must lie between 0 and 1, not {self.threshold}")
+        if not self.sharpness >= 0:
+            raise ItmlabError(f"FNE's sharpness must not be negative, but is {self.sharpness}")
+        if self.preset not in PRESETS:
+            raise ItmlabError(f"no preset {self.preset!r} of FNE", remedy=f"choose one of {', '.join(PRESETS)}")
+        if self.negatives not in ("hardest", "all"):
+            raise ItmlabError(f"no negatives {self.negatives!r} of FNE", remedy="choose one of hardest, all")
+        if self.minimum_positives < 1:
+            raise ItmlabError(f"FNE needs at least 1 positive before it samples, not {self.minimum_positives}")
+        self.positive_moments = RunningMoments()
+        self.negative_moments = RunningMoments()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The parameters that `sampling_weights` takes."""
+        threshold = PRESETS[self.preset].threshold if self.threshold is None else self.threshold
+        names = ("prior", "sharpness", "margin", "preset", "monotone")
+        return {"threshold": threshold, **{name: getattr(self, name) for name in names}}
 
     @property
     def ready(self) -> bool:

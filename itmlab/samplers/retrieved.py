@@ -7,6 +7,7 @@ what was drawn.
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int64
@@ -21,16 +22,20 @@ CANDIDATES, TOP_K = 399, 31  # TAGS-DC, appendix A.1
 PairScores = Callable[[Int64[Tensor, "pair"], Int64[Tensor, "pair"]], Float[Tensor, "pair"]]
 
 
+@dataclass
 class Retrieved(Sampler):
     """Scores `candidates` random negatives an anchor and keeps the `top` of them (UNITER and TAGS: 399 and 31).
 
     As a sampler of one negative it draws one of the kept, each with the same probability.
     """
 
-    def __init__(self, candidates: int = CANDIDATES, top: int = TOP_K):
-        if not 1 <= top <= candidates:
-            raise ItmlabError(f"retrieved negatives need 1 ≤ top ≤ candidates, not top={top}, candidates={candidates}")
-        self.candidates, self.top = candidates, top
+    candidates: int = CANDIDATES
+    top: int = TOP_K
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.top <= self.candidates:
+            what = f"not top={self.top}, candidates={self.candidates}"
+            raise ItmlabError(f"retrieved negatives need 1 ≤ top ≤ candidates, {what}")
 
     def propose(self, allowed: Mask, *, generator: Generator) -> Int64[Tensor, "anchor proposal"]:
         """What is to be scored: at most `candidates` different random ones an anchor in ascending order, then -1."""
