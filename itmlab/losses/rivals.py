@@ -75,10 +75,12 @@ class HardNegativeNCE(InfoNCE):
         match = positive_scores[:, None] / self.temperature
         # an anchor without negatives would have a softmax of nothing: it takes all, and its loss is not read
         none = positives.all(dim=1, keepdim=True)
-        negatives = (scores / self.temperature).masked_fill(positives & ~none, -math.inf)
+        barred = positives & ~none
+        negatives = (scores / self.temperature).masked_fill(barred, -math.inf)
+        hardness = (self.beta * scores / self.temperature).masked_fill(barred, -math.inf)
         count = (~positives).sum(dim=1, keepdim=True).clamp(min=1)
-        log_weights = torch.log_softmax(self.beta * negatives, dim=1) + count.log()
-        log_weights = torch.where(negatives == -math.inf, 0, log_weights)
+        log_weights = torch.log_softmax(hardness, dim=1) + count.log()
+        log_weights = log_weights.masked_fill(barred, 0)
         terms = torch.cat([match + math.log(self.alpha), negatives + log_weights], dim=1)
         return terms.logsumexp(dim=1) - match.squeeze(1)
 
@@ -107,8 +109,8 @@ class SigmoidLoss(Loss):
     def forward(self, scores: Scores, positives: Mask, positive_scores: PerAnchor) -> PerAnchor:
         """−log σ(t·s⁺ + b) − Σ log σ(−t·s⁻ − b) per anchor."""
         match = softplus(-(self.scale * positive_scores + self.bias))
-        negatives = softplus(self.scale * scores + self.bias).masked_fill(positives, 0)
-        return match + negatives.sum(dim=1)
+        negatives = (self.scale * scores + self.bias).masked_fill(positives, -math.inf)
+        return match + softplus(negatives).sum(dim=1)
 
 
 @dataclass

@@ -26,7 +26,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from ..errors import ItmlabError
-from .triplet import Each, Loss, mean_of, upcast
+from .base import PerAnchor, Scalar, mean_of, upcast
 from .words import Counted, Groups, Positions, Tokens, correction_labels, discrimination_labels, token_likelihood
 
 MARGIN = 0.2  # α in the paper's table of hyper-parameters
@@ -40,7 +40,7 @@ def masked_language(
     labels: Tokens,
     *,
     groups: Groups | None = None,
-) -> Loss:
+) -> Scalar:
     """L_MLM (Eq. 1): NLL of the hidden pieces, mean over them all.
 
     `labels` are the pieces that were hidden, −100 everywhere else, as `mask_pieces` gives them. The logits may be of
@@ -54,7 +54,7 @@ def matching_score(logits: Float[Tensor, "*pair"]) -> Float[Tensor, "*pair"]:
     return upcast(logits).sigmoid()
 
 
-def triplet_hinges(positive_logits: Each, negative_logits: Negatives, margin: float = MARGIN) -> Negatives:
+def triplet_hinges(positive_logits: PerAnchor, negative_logits: Negatives, margin: float = MARGIN) -> Negatives:
     """[α − s(U, V) + s(U, W)]₊ of each anchor U, its match V and each of its negatives W (Eq. 4).
 
     >>> triplet_hinges(torch.tensor([0.0]), torch.tensor([[0.0, -9.0]]), margin=0.25)
@@ -64,8 +64,8 @@ def triplet_hinges(positive_logits: Each, negative_logits: Negatives, margin: fl
 
 
 def matching_triplet(
-    positive_logits: Each, negative_logits: Negatives, allowed: Allowed | None = None, margin: float = MARGIN
-) -> Loss:
+    positive_logits: PerAnchor, negative_logits: Negatives, allowed: Allowed | None = None, margin: float = MARGIN
+) -> Scalar:
     """One direction of Eq. 5: the mean hinge of each anchor's negatives, mean over the anchors that have any.
 
     A negative that is not `allowed` (a row with fewer than the others) is not read, whatever its logit.
@@ -84,7 +84,7 @@ def matching_triplet(
     return mean_of(hinges.sum(dim=1) / allowed.sum(dim=1).clamp(min=1), allowed.any(dim=1))
 
 
-def matching_binary(positive_logits: Each, negative_logits: Negatives, allowed: Allowed) -> Loss:
+def matching_binary(positive_logits: PerAnchor, negative_logits: Negatives, allowed: Allowed) -> Scalar:
     """In Eq. 4's place, binary cross-entropy as in UNITER's pretraining (Chen et al. 2020), both classes of one weight.
 
     Half of −log σ(s⁺) and the mean of −log(1 − σ(s⁻)) over an anchor's allowed negatives, mean over the anchors that
@@ -95,7 +95,7 @@ def matching_binary(positive_logits: Each, negative_logits: Negatives, allowed: 
     return mean_of((softplus(-positive) + mismatches) / 2, allowed.any(dim=1))
 
 
-def matching_contrast(positive_logits: Each, negative_logits: Negatives, allowed: Allowed) -> Loss:
+def matching_contrast(positive_logits: PerAnchor, negative_logits: Negatives, allowed: Allowed) -> Scalar:
     """In Eq. 4's place, −log of the match's share in a softmax over it and its allowed negatives."""
     positive, negative = upcast(positive_logits)[:, None], upcast(negative_logits).masked_fill(~allowed, -torch.inf)
     shares = torch.cat([positive, negative], dim=1).log_softmax(dim=1)
@@ -110,7 +110,7 @@ def retrieved_matching(
     images_allowed: Bool[Tensor, "pair image"] | None = None,
     margin: float = MARGIN,
     kind: Matching = "triplet",
-) -> Loss:
+) -> Scalar:
     """L_IRTM (Eq. 5): the image against retrieved captions, plus the caption against retrieved images.
 
     `caption_logits` are of each pair's image with negative captions, `image_logits` of its caption with negative
@@ -126,12 +126,12 @@ def retrieved_matching(
 
 
 def synthetic_matching(
-    positive_logits: Each,
+    positive_logits: PerAnchor,
     synthetic_logits: Negatives,
     allowed: Allowed | None = None,
     margin: float = MARGIN,
     kind: Matching = "triplet",
-) -> Loss:
+) -> Scalar:
     """L_ISTM (Eq. 7): the image against its m best-scoring synthetic sentences, mean over them.
 
     A pair for which fewer than m sentences were left is marked in `allowed`; one without any is not counted.
@@ -186,7 +186,7 @@ def word_discrimination(
     replaced_weight: float = 1.0,
     kept_weight: float = 1.0,
     groups: Groups | None = None,
-) -> Loss:
+) -> Scalar:
     """L_WoD (Eq. 8): NLL of each counted token's label, options (replaced, kept), mean weighted by the label.
 
     Both weights are 1 by the paper; the released code has 1 and 0.11, against the few that are replaced, counts special
@@ -207,7 +207,7 @@ def word_correction(
     positions: Positions = "all",
     masked: Counted | None = None,
     groups: Groups | None = None,
-) -> Loss:
+) -> Scalar:
     """L_WoC (Eq. 9): NLL of the caption's own tokens given the synthetic sentence and the image.
 
     Logits may be of the positions that `correction_labels` labels only; `groups` give the released code's mean (see
@@ -262,7 +262,7 @@ PAPER_WEIGHTS: Mapping[tuple[str, str], LossWeights] = {
 }
 
 
-def weighted_sum(losses: Mapping[str, Loss], weights: LossWeights) -> Loss:
+def weighted_sum(losses: Mapping[str, Scalar], weights: LossWeights) -> Scalar:
     """Σ λ·L over the losses that are switched on (Eq. 10).
 
     A loss of weight 0 may be missing and is not read (0 times NaN is NaN). ItmlabError: one that is wanted is missing,

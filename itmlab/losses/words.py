@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from ..errors import ItmlabError
-from .triplet import mean_of, upcast
+from .base import mean_of, upcast
 
 UNLABELLED = -100  # a position that does not count: not asked about, special, or padding
 REPLACED, KEPT = 0, 1  # G of Eq. 8: 1 where the token is the caption's

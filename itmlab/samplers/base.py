@@ -3,11 +3,13 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Generator, Tensor
 
+from ..components import Component, Context, wants_context
 from ..errors import ItmlabError
 
 Scores = Float[Tensor, "anchor candidate"]
@@ -16,7 +18,7 @@ PerAnchor = Float[Tensor, "anchor"]  # the score of each anchor's positive, s⁺
 Choice = Int64[Tensor, "anchor"]  # a column of the scores, -1 for none
 
 
-class Sampler(ABC):
+class Sampler(Component, ABC):
     """Chooses one negative for each anchor from a score matrix and its truth mask.
 
     The same rules hold for all of them. A candidate marked in `positives` is never chosen: the mask holds every caption
@@ -25,7 +27,17 @@ class Sampler(ABC):
     the images). An anchor without any candidate gets -1. Ties go to the lowest index.
     """
 
-    def __call__(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
+    needs_truth: ClassVar[bool] = False  # whether `choose` reads `context.truth`
+
+    def __call__(
+        self,
+        scores: Scores,
+        positives: Mask,
+        positive_scores: PerAnchor,
+        *,
+        generator: Generator,
+        context: Context | None = None,
+    ) -> Choice:
         """The index of each anchor's negative, -1 where none is allowed; ItmlabError when the shapes do not fit."""
         if scores.ndim != 2 or positives.shape != scores.shape or positive_scores.shape != scores.shape[:1]:
             raise ItmlabError(
@@ -34,8 +46,9 @@ class Sampler(ABC):
             )
         if scores.shape[1] == 0:
             return torch.full_like(positive_scores, -1, dtype=torch.int64)
+        more = {"context": context or Context()} if wants_context(type(self).choose) else {}
         with torch.no_grad():
-            return self.choose(scores.detach(), positives, positive_scores.detach(), generator=generator)
+            return self.choose(scores.detach(), positives, positive_scores.detach(), generator=generator, **more)
 
     @abstractmethod
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:

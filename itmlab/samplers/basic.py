@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Generator
@@ -92,6 +92,7 @@ class Oracle(Sampler):
     tensor([3])
     """
 
+    needs_truth: ClassVar[bool] = True
     take: Literal["true_negatives", "false_negatives"] = "true_negatives"
 
     def __post_init__(self) -> None:
