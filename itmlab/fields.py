@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from .components import Component, find_component
 from .errors import ItmlabError
 
 T = TypeVar("T")
@@ -62,9 +63,10 @@ def json_fields(kind: type) -> dict[str, dataclasses.Field]:
 
 
 def to_plain(value: Any) -> Any:
-    """Dataclasses as dicts and tuples as lists, as JSON wants them."""
+    """Dataclasses as dicts and tuples as lists, as JSON wants them; a component also names its class."""
     if dataclasses.is_dataclass(value):
-        return {name: to_plain(getattr(value, item.name)) for name, item in json_fields(type(value)).items()}
+        plain = {name: to_plain(getattr(value, item.name)) for name, item in json_fields(type(value)).items()}
+        return {"class": value.class_name(), **plain} if isinstance(value, Component) else plain
     if isinstance(value, Mapping):
         return {key: to_plain(item) for key, item in value.items()}
     return [to_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
@@ -105,6 +107,8 @@ def typed(hint: Any, value: Any, field: str) -> Any:
         raise ItmlabError(f"{field} is too large a number", where="recipe")
     if hint is Any:
         return value
+    if isinstance(hint, type) and issubclass(hint, Component):
+        return _component(hint, value, field)
     if origin in (Union, types.UnionType):
         return _typed_by_union(arguments, value, field, hint)
     if origin is Literal:
@@ -128,10 +132,30 @@ def typed(hint: Any, value: Any, field: str) -> Any:
     raise ItmlabError(f"{field} is {shown(value)}, wanted {name_of(hint)}", where="recipe")
 
 
+def _component(kind: type[Component], value: Any, field: str) -> Component:
+    """Return a component, or make the one that JSON or a class name describes."""
+    if isinstance(value, kind) and dataclasses.is_dataclass(value):
+        return value
+    if isinstance(value, str):
+        value = {"class": value}
+    if not isinstance(value, Mapping) or not isinstance(value.get("class"), str):
+        what = f"{field} is {shown(value)}, wanted a {kind.__name__}"
+        remedy = f"pass an instance of a dataclass derived from {kind.__name__}, or its name"
+        raise ItmlabError(what, where="recipe", remedy=remedy)
+    try:
+        definition = find_component(value["class"], kind)
+        return from_plain(definition, {name: item for name, item in value.items() if name != "class"}, field)
+    except ItmlabError as error:
+        raise error if error.where == "recipe" else ItmlabError(f"{field}: {error}", where="recipe") from None
+
+
 def _typed_by_union(hints: tuple[Any, ...], value: Any, field: str, union: Any) -> Any:
     """Return `value` by the first hint that takes it; a mapping by the dataclass that knows most of its names."""
     if value is None and type(None) in hints:
         return None
+    components = [hint for hint in hints if isinstance(hint, type) and issubclass(hint, Component)]
+    if components and (isinstance(value, Component | Mapping) or len(hints) == 2):
+        return _component(components[0], value, field)
     settings = [hint for hint in hints if dataclasses.is_dataclass(hint)]
     if isinstance(value, Mapping) and settings:
         return typed(max(settings, key=lambda hint: len(value.keys() & json_fields(hint).keys())), value, field)
@@ -180,22 +204,16 @@ def shown(value: Any, most: int = 200) -> str:
 def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
     """Return a copy of a dataclass with `changes`: `a__b=1` or `"a.b": 1` reach into a nested one.
 
-    An unknown name goes into the dataclass's `options` if it has them, so that `sampler__prior` needs no more words
-    than `sampler__kind`. A new `kind` starts without the options of the old one, and with what the dataclass' method
-    `of_kind`, if it has one, returns for it.
+    A new `kind` starts with what the dataclass' method `of_kind`, if it has one, returns for it.
     """
     nested: dict[str, dict[str, Any]] = {}
     plain: dict[str, Any] = {}
     names = [item.name for item in dataclasses.fields(settings)]
     if changes.get("kind", getattr(settings, "kind", None)) != getattr(settings, "kind", None):
-        if "options" in names:
-            changes = {"options": {}, **changes}
         if hasattr(settings, "of_kind"):
             changes = {**settings.of_kind(changes["kind"]), **changes}
     for key, value in changes.items():
         name, _, rest = key.replace("__", ".").partition(".")
-        if name not in names and not rest and "options" in names:
-            name, rest = "options", name
         if name not in names:
             raise ItmlabError(f"unknown field {join(field, name)}", where="recipe", remedy=did_you_mean(name, names))
         if rest:

@@ -14,7 +14,8 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
         "matching_triplet retrieved_matching rows_by_anchor synthetic_matching triplet_hinges weighted_sum "
         "word_correction word_discrimination"
     ),
-    "triplet": "TripletLoss adaptive_margin",
+    "sam": "SemanticAdaptiveMargin adaptive_margin",
+    "triplet": "TripletLoss",
     "words": "KEPT REPLACED UNLABELLED correction_labels counted_tokens discrimination_labels token_likelihood",
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

@@ -61,11 +61,14 @@ class Loss(Component):
         """Note that an epoch begins."""
 
     def state_dict(self) -> dict[str, Tensor]:
-        """What a checkpoint must hold for an exact resume: plain tensors."""
-        return {}
+        """What a checkpoint must hold for an exact resume: plain tensors, such as the weights of a `torch.nn.Module`."""
+        parent = getattr(super(), "state_dict", dict)
+        return parent()
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Restore what `state_dict` returned."""
+        if state:
+            super().load_state_dict(state)
 
 
 def mean_of(losses: PerAnchor, allowed: Bool[Tensor, "anchor"]) -> Scalar:

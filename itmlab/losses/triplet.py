@@ -51,34 +51,3 @@ class TripletLoss(Loss):
             return hinges.sum(dim=1)
         # `max` and not `amax`: among equal hinges one receives the gradient, like the negative that a sampler chose
         return hinges.max(dim=1).values
-
-
-def adaptive_margin(
-    positive_relevance: PerAnchor, negative_relevance: PerAnchor, temperature: float, ceiling: float = 1.0
-) -> PerAnchor:
-    """(φ⁺ − φ⁻) / τ per anchor, at most `ceiling`: the margin of SAM.
-
-    Args:
-        positive_relevance: φ⁺, how well the match's caption describes the anchor's image.
-        negative_relevance: φ⁻, the same of the negative. From an image: of the caption taken, to the captions of the
-            anchor's image. From a caption: of the anchor itself, to the captions of the image taken. The printed
-            subscripts are swapped; for the other readings see METHODS 2.5.
-        temperature: τ.
-        ceiling: the largest margin. A negative that describes the image better than the match does has a margin below
-            0, and keeps it.
-
-    References:
-        Biten et al. (2022), SAM, Eq. 7.
-
-    >>> import torch
-    >>> adaptive_margin(torch.tensor([3.0, 1.0]), torch.tensor([1.0, 2.0]), temperature=4.0)
-    tensor([ 0.5000, -0.2500])
-    """
-    if positive_relevance.shape != negative_relevance.shape or positive_relevance.ndim != 1:
-        raise ItmlabError(
-            f"an adaptive margin needs two relevances per anchor; got {tuple(positive_relevance.shape)} and "
-            f"{tuple(negative_relevance.shape)}"
-        )
-    if not 0 < temperature < math.inf:
-        raise ItmlabError(f"the temperature of an adaptive margin must be above 0, not {temperature}")
-    return ((positive_relevance - negative_relevance) / temperature).clamp(max=ceiling)

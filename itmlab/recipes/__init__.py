@@ -5,8 +5,8 @@ encoders of regions and words (ITContrast). Base and large carry the papers' num
 do, with encoders that see and read: dual encoders with a ViT and a BERT that are aligned, or "+regions" with one that
 reads what a detector saw. "+scratch" are the same from random weights.
 
->>> get("fne").sampler.kind, get("fne").sized("base").data.batch_size, get("tags_dc", "large").tags.hardest
-('false_negative_eliminating', 32, 23)
+>>> get("fne", "base").sampler.prior, get("fne").sized("base").data.batch_size, get("tags_dc", "large").tags.hardest
+(0.0001, 32, 23)
 """
 
 from dataclasses import replace
@@ -14,18 +14,18 @@ from typing import Any
 
 from ..errors import ItmlabError
 from ..fields import did_you_mean
+from ..components import Component
+from ..losses import InfoCMR, InfoNCE, SemanticAdaptiveMargin, TripletLoss
 from ..losses.tags import PAPER_WEIGHTS, LossWeights
 from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
+from ..samplers import FalseNegativeEliminating, Hardest, Oracle, Retrieved, SemiHard
+from ..synthesis import SynHNC
 from .photographs import PHOTOS, photo_recipe
 from .recipe import Recipe
 from .settings import (
-    AdaptiveMarginSettings,
     DataSettings,
-    LossSettings,
     MemorySettings,
     OptimiserSettings,
-    SamplerSettings,
-    SynthesisSettings,
     TagsSettings,
     TowerSettings,
 )
@@ -51,10 +51,10 @@ SIZES: dict[str, dict[str, Any]] = {
     "base": {"model": DualEncoderConfig.base(), **PAPER},
     "large": {"model": DualEncoderConfig.large(), **PAPER},
 }
-TINY_LOSS = {"margin": 0.3, "temperature": 0.1}
+TINY_MARGIN, TINY_TEMPERATURE = 0.3, 0.1
 # The paper tunes p on its validation set and so do we. Its weights are nearly uniform over cosines; the released code's
 # also leave out the easy ones.
-TINY_FNE = SamplerSettings("false_negative_eliminating", {"prior": 0.1, "preset": "released"})
+TINY_FNE = FalseNegativeEliminating(prior=0.1, preset="released", margin=TINY_MARGIN)
 # From random weights: InfoNCE first, as one negative an anchor leads a network that sees nothing nowhere. The prior is
 # the share of unannotated pairs that were true in an earlier, plainer edition of scenes.
 SCRATCH: dict[str, Any] = {
@@ -209,12 +209,10 @@ def contrast_recipe(name: str, size: str) -> Recipe:
         name=name,
         size=size,
         model=_model(encoder, size),
-        loss=LossSettings(
-            "info_cmr" if "info" in parts else "max_of_hinges",
-            global_features="features" in parts,
-            writing=WRITING if encoder == "vsrn" else 0.0,
-        ),
-        synthesis=SynthesisSettings(detach=False) if "syn" in parts else None,
+        loss=InfoCMR() if "info" in parts else TripletLoss(),
+        global_features="features" in parts,
+        writing=WRITING if encoder == "vsrn" else 0.0,
+        synthesis=SynHNC(detach=False) if "syn" in parts else None,
         start={"tiny": "region_dual_encoder"}.get(size, f"oscar_{size}") if encoder.startswith("oscar") else None,
         **(_published(encoder) if size != "tiny" else TINY_BY_ENCODER.get(encoder, CONTRAST_TINY)),
     )
@@ -272,7 +270,7 @@ def _region_dual_encoder(size: str) -> Recipe:
         data = {"batch_size": 128, "epochs": 16, "captions_per_image": 3, "validation": 100, "validate_every": 2}
         fresh = {"start": None, "optimiser": replace(TINY_OPTIMISER, learning_rate=2e-3)}
         recipe = replace(recipe, data=DataSettings(**data, regions="detector"), **fresh)
-    return replace(recipe, name="region_dual_encoder", loss=LossSettings("info_nce"))
+    return replace(recipe, name="region_dual_encoder", loss=InfoNCE())
 
 
 def _on_regions(name: str, size: str) -> Recipe:
@@ -291,34 +289,35 @@ def _from_scratch(name: str, size: str) -> Recipe:
     if size != "tiny":
         fresh = replace(method.model, image_pretrained=None, text_pretrained=None)
         return replace(method, name=name, model=fresh)
-    method = replace(method, name=name, loss=METHODS[method.name].get("loss", LossSettings()), **SCRATCH)
-    if method.sampler == TINY_FNE:
-        return replace(method, sampler=replace(TINY_FNE, options={**TINY_FNE.options, "prior": 0.01}))
-    return method
+    numbers = {"margin": 0.2, "temperature": 0.05}
+    sampler = tuned(method.sampler, **numbers)
+    if isinstance(sampler, FalseNegativeEliminating):
+        sampler = replace(sampler, prior=0.01)
+    return replace(method, name=name, loss=tuned(method.loss, **numbers), sampler=sampler, **SCRATCH)
 
 
 # What sets the methods apart: their loss, their sampler, and whether negatives also come from a momentum memory.
 METHODS: dict[str, dict[str, Any]] = {
-    "triplet": {"loss": LossSettings("sum_of_hinges")},
-    "hardest": {"loss": LossSettings("max_of_hinges")},
-    "semi_hard": {"sampler": SamplerSettings("semi_hard")},
-    "retrieved": {"sampler": SamplerSettings("retrieved"), "memory": True},
-    "hardest_memory": {"sampler": SamplerSettings("hardest"), "memory": True},  # Table 3, without FNE
+    "triplet": {"loss": TripletLoss(reduce="sum")},
+    "hardest": {"loss": TripletLoss()},
+    "semi_hard": {"sampler": SemiHard()},
+    "retrieved": {"sampler": Retrieved(), "memory": True},
+    "hardest_memory": {"sampler": Hardest(), "memory": True},  # Table 3, without FNE
     # controls: the same, of what the data's world calls false, and of what it calls true though not annotated
-    "oracle_true_negatives": {"sampler": SamplerSettings("oracle"), "memory": True},
-    "oracle_false_negatives": {"sampler": SamplerSettings("oracle", {"take": "false_negatives"}), "memory": True},
-    "fne_without_memory": {"sampler": SamplerSettings("false_negative_eliminating")},  # Table 3, without MMM
-    "fne": {"sampler": SamplerSettings("false_negative_eliminating"), "memory": True},
+    "oracle_true_negatives": {"sampler": Oracle(), "memory": True},
+    "oracle_false_negatives": {"sampler": Oracle("false_negatives"), "memory": True},
+    "fne_without_memory": {"sampler": FalseNegativeEliminating()},  # Table 3, without MMM
+    "fne": {"sampler": FalseNegativeEliminating(), "memory": True},
     # SAM beside the loss of its baselines; farthest negatives and τ = 10, as the paper says is best on the whole (5.4)
-    "sam": {"loss": LossSettings("max_of_hinges"), "adaptive_margin": AdaptiveMarginSettings()},
-    "info_nce": {"loss": LossSettings("info_nce")},
+    "sam": {"loss": TripletLoss(), "adaptive_margin": SemanticAdaptiveMargin()},
+    "info_nce": {"loss": InfoNCE()},
 }
 DUAL_ENCODERS = tuple(METHODS)
 ON_REGIONS = tuple(f"{name}+regions" for name in DUAL_ENCODERS)
 FROM_RANDOM = tuple(f"{name}+scratch" for name in DUAL_ENCODERS)
 STARTING: dict[str, dict[str, Any]] = {  # what those begin with
     "towers": {"loss": None, "sampler": None, "towers": TowerSettings()},
-    "vit_dual_encoder": {"loss": LossSettings("info_nce")},
+    "vit_dual_encoder": {"loss": InfoNCE()},
 }
 METHODS |= STARTING
 OTHERS = (*CROSS_ENCODER, *CONTRAST, "region_dual_encoder", *ON_REGIONS, *FROM_RANDOM, *PHOTOS)
@@ -424,8 +423,17 @@ def get(name: str, size: str = "tiny", preset: str = "paper") -> Recipe:
     recipe = Recipe(name=name, size=size, **{**sizes, **method, "memory": memory})
     if size != "tiny" or name in STARTING:
         return recipe
-    fne = recipe.sampler is not None and recipe.sampler.kind == TINY_FNE.kind
-    return replace(recipe, loss=replace(recipe.loss, **TINY_LOSS), sampler=TINY_FNE if fne else recipe.sampler)
+    numbers = {"margin": TINY_MARGIN, "temperature": TINY_TEMPERATURE}
+    is_fne = isinstance(recipe.sampler, FalseNegativeEliminating)
+    sampler = TINY_FNE if is_fne else tuned(recipe.sampler, **numbers)
+    return replace(recipe, loss=tuned(recipe.loss, **numbers), sampler=sampler)
+
+
+def tuned(component: Component | None, **numbers: float) -> Any:
+    """A copy of a component with those numbers that it has parameters for."""
+    if component is None:
+        return None
+    return replace(component, **{name: value for name, value in numbers.items() if hasattr(component, name)})
 
 
 def family(model: Any) -> str:

@@ -9,10 +9,13 @@ synthesis.
 from dataclasses import replace
 from typing import Any
 
+from ..losses import InfoCMR, InfoNCE, TripletLoss
 from ..losses.tags import LossWeights
 from ..models import CrossEncoderConfig, LateInteractionConfig
 from .recipe import Recipe
-from .settings import DataSettings, LossSettings, OptimiserSettings, SamplerSettings, SynthesisSettings, TagsSettings
+from ..samplers import FalseNegativeEliminating
+from ..synthesis import SynHNC
+from .settings import DataSettings, OptimiserSettings, TagsSettings
 
 DUAL = ("triplet", "hardest", "semi_hard", "hardest_memory", "fne_without_memory", "fne", "sam", "info_nce")
 COMPARED = ("info_nce", "triplet", "hardest", "sam", "fne", "itcontrast")  # what `python -m itmlab compare` compares
@@ -31,7 +34,7 @@ OPTIMISER = OptimiserSettings(
     kind="adamw", learning_rate=1e-3, schedule="cosine", milestones=(), warm_up=0.0, clip=2.0, weight_decay=0.05
 )
 DATA = DataSettings(batch_size=64, epochs=24, captions_per_image=1, warm_up_epochs=12, validate_every=2)
-LOSSES = {"temperature": 0.1, "margin": 0.2}
+NUMBERS = {"temperature": 0.1, "margin": 0.2}
 
 
 def photo_recipe(name: str, size: str) -> Recipe:
@@ -39,20 +42,22 @@ def photo_recipe(name: str, size: str) -> Recipe:
     method = name.removesuffix("+photos")
     if method in CROSS:
         return _cross_encoder(method, size)
-    from . import FRAGMENTS, get
+    from . import FRAGMENTS, get, tuned
 
     if method == "itcontrast":
-        own: dict[str, Any] = {"loss": LossSettings("info_cmr"), "synthesis": SynthesisSettings(detach=False)}
+        parts: dict[str, Any] = {"loss": InfoCMR(), "synthesis": SynHNC(detach=False)}
     elif method in PARTS:
-        own = {"loss": LossSettings("max_of_hinges")}
+        parts = {"loss": TripletLoss()}
     else:
         published = get(method, size)
-        own = {part: getattr(published, part) for part in ("loss", "sampler", "memory", "adaptive_margin")}
-    own["loss"] = replace(own["loss"], **LOSSES)
-    if isinstance(own.get("sampler"), SamplerSettings) and own["sampler"].kind == "false_negative_eliminating":
-        own["sampler"] = SamplerSettings("false_negative_eliminating", {"prior": 0.01, "preset": "released"})
-    model, data = replace(DUAL_ENCODER, kind=FRAGMENTS.get(method, "vsepp")), DATA
-    return Recipe(name=name, size=size, model=model, optimiser=OPTIMISER, data=data, **own)
+        parts = {part: getattr(published, part) for part in ("loss", "sampler", "memory", "adaptive_margin")}
+    for part in ("loss", "sampler"):
+        parts[part] = tuned(parts.get(part), **NUMBERS)
+    if isinstance(parts["sampler"], FalseNegativeEliminating):
+        parts["sampler"] = FalseNegativeEliminating(prior=0.01, preset="released", margin=NUMBERS["margin"])
+    model = replace(DUAL_ENCODER, kind=FRAGMENTS.get(method, "vsepp"))
+    warm_up = InfoNCE(NUMBERS["temperature"])
+    return Recipe(name=name, size=size, model=model, optimiser=OPTIMISER, data=DATA, warm_up=warm_up, **parts)
 
 
 # TAGS-DC (METHODS 3) on a cross-encoder that is aligned before it fuses (METHODS 3.11): by InfoNCE the dual encoder in

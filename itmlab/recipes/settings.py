@@ -1,111 +1,12 @@
 """The settings that a recipe is made of: frozen dataclasses that check their ranges, with the papers' defaults."""
 
-import inspect
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .. import samplers
 from ..data.batches import Augmentation
-from ..errors import ItmlabError
-from ..fields import ABOVE_0, BELOW_1, FROM_0, FROM_1, check, check_ranges, did_you_mean, typed
-from ..losses.contrastive import NOISE
+from ..fields import ABOVE_0, BELOW_1, FROM_0, FROM_1, check, check_ranges
 from ..losses.tags import LossWeights
-from ..synthesis.synhnc import SIGMAS
-from .custom import Custom
-
-SAMPLERS = {
-    "random": samplers.Random,
-    "hardest": samplers.Hardest,
-    "semi_hard": samplers.SemiHard,
-    "softest": samplers.Softest,
-    "oracle": samplers.Oracle,
-    "retrieved": samplers.Retrieved,
-    "false_negative_eliminating": samplers.FalseNegativeEliminating,
-}
-
-
-@dataclass(frozen=True)
-class SamplerSettings:
-    """Which negative is taken: a sampler's name and what its constructor is given; "oracle" needs data with a world."""
-
-    kind: Literal["random", "hardest", "semi_hard", "softest", "oracle", "retrieved", "false_negative_eliminating"] = (
-        "hardest"
-    )
-    options: dict[str, Any] = field(default_factory=dict, hash=False)
-
-    def __post_init__(self) -> None:
-        known = inspect.signature(SAMPLERS[self.kind]).parameters
-        for name, value in self.options.items():
-            if name not in known:
-                remedy = did_you_mean(name, known) if known else f"{self.kind} has no options"
-                raise ItmlabError(f"unknown field sampler.{name}", where="recipe", remedy=remedy)
-            typed(known[name].annotation, value, f"sampler.{name}")
-        try:
-            self.build()  # its own checks of the ranges
-        except ItmlabError as error:
-            raise ItmlabError(f"sampler: {error}", where="recipe") from None
-
-    def build(self, *, margin: float = 0.2) -> samplers.Sampler:
-        """A new sampler with these options; one that knows a margin takes the loss's unless it was given its own."""
-        knows = "margin" in inspect.signature(SAMPLERS[self.kind]).parameters
-        return SAMPLERS[self.kind](**{**({"margin": margin} if knows else {}), **self.options})
-
-
-@dataclass(frozen=True)
-class LossSettings:
-    """What is minimised; only `sampled_triplet` asks the sampler, the others, and an own one, look at the whole pool.
-
-    `info_cmr` is ITContrast's InfoNCE with `noise` Gaussian vectors in the denominator (Z of Eq. 7). A model that
-    compares parts learns by its `global_features` too, from the same loss beside, if that is said; it always does so
-    where it is given what has no parts: noise, synthetic negatives, negatives of a file. `writing` is the weight of
-    VSRN's second loss, the nats that it costs to write a pair's caption from its image, beside the mean over anchors.
-    """
-
-    kind: Literal["sum_of_hinges", "max_of_hinges", "sampled_triplet", "info_nce", "info_cmr"] | Custom = (
-        "sampled_triplet"
-    )
-    margin: float = 0.2
-    temperature: float = 0.05
-    noise: int = NOISE
-    global_features: bool = False
-    writing: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "loss", margin=FROM_0, temperature=ABOVE_0)
-        check_ranges(self, "loss", noise=FROM_0, writing=FROM_0)
-
-
-@dataclass(frozen=True)
-class AdaptiveMarginSettings:
-    """SAM's triplets beside the recipe's loss, or instead of it without `with_triplet` (Eq. 7, Tables 4 and 5).
-
-    Their margins are differences of φ over `temperature` τ, at most `ceiling`; φ is `relevance`: CIDEr-D (0 to 10) from
-    the document frequencies of what is trained on, SPICE (0 to 1), or the truth where the data have a world (1 true, 0
-    false, 0.5 undecided), which is the control. `negatives` of their own: the farthest from the anchor ("SN"), the
-    nearest ("HN") or any ("RS"), with `rank` others before it. `weight` is that of their loss beside the recipe's.
-
-    `reading` of Eq. 7, by what is subtracted in a margin: φ of the "pairs" that the hinges hold, φ(G_p, c_m) and
-    φ(G_l, c_p); "corrected" φ(G_p, c_m) and φ(G_p, c_l); as "printed", φ(G_p, c_l) and φ(G_p, c_m). The `preset`
-    "released" does what the public code does (METHODS 2.5): its own reading, and "softest" and "hardest" are its `soft`
-    and `hard`, at rank 1.
-    """
-
-    temperature: float = 10.0
-    negatives: Literal["softest", "hardest", "random"] = "softest"
-    with_triplet: bool = True
-    ceiling: float = 1.0
-    relevance: Literal["cider", "spice", "truth"] = "cider"
-    tokenise: Literal["whitespace", "penn"] = "whitespace"
-    weight: float = 1.0
-    rank: int | None = None  # the preset's: 0, released 1
-    reading: Literal["pairs", "corrected", "printed"] = "pairs"
-    preset: Literal["paper", "released"] = "paper"
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "adaptive_margin", temperature=ABOVE_0, ceiling=ABOVE_0, weight=ABOVE_0, rank=FROM_0)
-        own = self.preset == "paper" or self.reading == "pairs"
-        check(own, "adaptive_margin.reading", self.reading, "'pairs', as adaptive_margin.preset has its own")
-
+from ..synthesis.negative import SentenceGenerator
 
 @dataclass(frozen=True)
 class MemorySettings:
@@ -212,27 +113,6 @@ class TowerSettings:
 
 
 @dataclass(frozen=True)
-class SynthesisSettings:
-    """SynHNC (ITContrast, Sec. 3.2): a negative of each anchor from each of the `clusters` of the batch's negatives.
-
-    `sigma` is σ of the Gaussian kernel; the paper does not say how many clusters. `weights` are least squares or the
-    identity; without `detach` a gradient goes through the synthesis. `oracle` is a control, for data with a world: what
-    that calls true, or does not decide, is no prototype of an anchor's negatives.
-    """
-
-    clusters: int = 8
-    sigma: float = 0.1
-    weights: Literal["least_squares", "identity"] = "least_squares"
-    detach: bool = True
-    oracle: bool = False
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "synthesis", clusters=FROM_1, sigma=ABOVE_0)
-        least, most = SIGMAS
-        check(least <= self.sigma <= most, "synthesis.sigma", self.sigma, f"{least:g} to {most:g}")
-
-
-@dataclass(frozen=True)
 class ExtraNegatives:
     """Negatives of each caption from a file that `python -m itmlab negatives` wrote, beside the recipe's own.
 
@@ -285,7 +165,7 @@ class TagsSettings:
     masking: Literal["phrase", "word"] = "phrase"
     probability: float = 0.15
     trained_maskings: int = 1
-    generator: Literal["dynamic", "static", "vse_c", "file"] | Custom = "dynamic"
+    generator: Literal["dynamic", "static", "vse_c", "file"] | SentenceGenerator = "dynamic"
     maskings: int = 20
     samples: int = 20
     temperature: float = 1.5

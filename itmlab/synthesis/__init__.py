@@ -6,10 +6,10 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     "caption_swaps": "CaptionSwaps",
     "files": "NegativeFile read_negatives write_negatives",
     "generate": "generate_negatives",
-    "negative": "Negative",
+    "negative": "SentenceGenerator Negative",
     "refill": "MaskedRefill",
     "rules": "RuleSwaps",
-    "synhnc": "FeatureNegatives SynHNC",
+    "synhnc": "FeatureNegatives SynHNC Synthesiser",
     "tags": "Retrieved FilteredTopM",
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

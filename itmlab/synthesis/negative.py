@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from ..components import Component
 from ..errors import ItmlabError
 from ..text import SceneGraph, Span
 from ..text.graph import tokenise
@@ -55,6 +56,31 @@ class Negative:
 # of caption i, image_captions[i] are all captions of its image; the answer holds the negatives of each caption.
 Generate = Callable[..., list[list[Negative]]]
 Captions, Graphs = Sequence[str], Sequence[SceneGraph]
+
+
+class SentenceGenerator(Component):
+    """Base class of components that make negative sentences; derive a dataclass from it.
+
+    It is called as `Generate` is, with one caption at a time and random numbers for this caption only.
+    """
+
+    def __call__(
+        self,
+        captions: Captions,
+        graphs: Graphs,
+        image_captions: Sequence[Sequence[str]],
+        *,
+        generator: torch.Generator | Sequence[torch.Generator],
+    ) -> list[list[Negative]]:
+        """The negatives of each caption.
+
+        Args:
+            captions: the captions.
+            graphs: their scene graphs.
+            image_captions: per caption, all captions of its image.
+            generator: random numbers, or one generator per caption.
+        """
+        raise NotImplementedError
 
 
 def one_each(captions: Sized, graphs: Sized, image_captions: Sized) -> None:

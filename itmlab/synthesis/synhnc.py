@@ -16,13 +16,15 @@ kernel associative memory of each cluster recalls one point q̄. With the Gaussi
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Literal, NamedTuple, get_args
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from ..components import Component
 from ..errors import ItmlabError
 
 Weights = Literal["least_squares", "identity"]
@@ -73,13 +75,39 @@ class FeatureNegatives(NamedTuple):
         return (self.features @ anchors[..., None]).squeeze(-1)
 
 
-class SynHNC:
-    """ITContrast's synthetic hard negatives for any model that has one feature a side (Sec. 3.2).
+class Synthesiser(Component):
+    """Base class of components that make hard negatives as features; derive a dataclass from it."""
 
-    clusters: m; the paper does not give it. sigma: σ of the Gaussian kernel between unit-length features. weights: W
-    by "least_squares" or "identity". regularisation: ε. iterations: of k-means, at most. detach: no gradient goes
-    through the synthesis; without it, one goes through kernels and prototypes, but not through the choice of clusters.
+    needs_truth: ClassVar[bool] = False
+
+    def __call__(
+        self, anchors: Anchors, candidates: Candidates, positives: Allowed, *, generator: torch.Generator
+    ) -> FeatureNegatives:
+        """Negatives of each anchor, made from the candidates that are not its `positives`."""
+        raise NotImplementedError
+
+
+@dataclass
+class SynHNC(Synthesiser):
+    """ITContrast's synthetic hard negatives for any model with one feature per side.
+
     Work and memory grow with the square of the candidates: it is meant for a batch, not for a queue of thousands.
+
+    Args:
+        clusters: m, how many negatives each anchor receives; the paper does not give it.
+        sigma: σ of the Gaussian kernel between unit-length features.
+        weights: W by "least_squares" or "identity".
+        detach: whether no gradient goes through the synthesis. Otherwise one goes through kernels and prototypes, but
+            not through the choice of clusters.
+        oracle: a control for data with a world: candidates that are not surely false are not used.
+        regularisation: ε.
+        iterations: of k-means, at most.
+
+    Raises:
+        ItmlabError: a parameter out of its range.
+
+    References:
+        Wu et al. (2023), ITContrast, Sec. 3.2, Eqs. 2 to 5.
 
     >>> features, own = normalize(torch.arange(12.0).reshape(4, 3).sin(), dim=1), torch.eye(4, dtype=torch.bool)
     >>> made = SynHNC(clusters=2, sigma=0.5)(features, features, own, generator=torch.Generator().manual_seed(0))
@@ -87,27 +115,36 @@ class SynHNC:
     (torch.Size([4, 2, 3]), True)
     """
 
-    def __init__(
-        self,
-        clusters: int = 8,
-        sigma: float = 0.1,
-        weights: Weights = "least_squares",
-        regularisation: float = REGULARISATION,
-        iterations: int = ITERATIONS,
-        detach: bool = True,
-    ):
-        if clusters < 1 or iterations < 1:
-            raise ItmlabError(f"SynHNC needs at least one cluster and one iteration, not {clusters} and {iterations}")
-        least, most = SIGMAS
-        if not least <= sigma <= most:
-            raise ItmlabError(f"SynHNC's sigma must be between {least:g} and {most:g}, not {sigma}")
-        if not 0 < regularisation < math.inf:
-            raise ItmlabError(f"SynHNC's regularisation must be above 0, not {regularisation}")
-        known = get_args(Weights)
-        if weights not in known:
-            raise ItmlabError(f"no weights {weights!r} of SynHNC", remedy=f"choose one of {', '.join(known)}")
-        self.clusters, self.iterations, self.detach = clusters, iterations, detach
-        self.memory = {"sigma": sigma, "weights": weights, "regularisation": regularisation}
+    clusters: int = 8
+    sigma: float = 0.1
+    weights: Weights = "least_squares"
+    detach: bool = True
+    oracle: bool = False
+    regularisation: float = REGULARISATION
+    iterations: int = ITERATIONS
+
+    def __post_init__(self) -> None:
+        if self.clusters < 1 or self.iterations < 1:
+            what = f"at least one cluster and one iteration, not {self.clusters} and {self.iterations}"
+            raise ItmlabError(f"SynHNC needs {what}")
+        smallest, largest = SIGMAS
+        if not smallest <= self.sigma <= largest:
+            raise ItmlabError(f"SynHNC's sigma must be between {smallest:g} and {largest:g}, not {self.sigma}")
+        if not 0 < self.regularisation < math.inf:
+            raise ItmlabError(f"SynHNC's regularisation must be above 0, not {self.regularisation}")
+        if self.weights not in get_args(Weights):
+            remedy = f"choose one of {', '.join(get_args(Weights))}"
+            raise ItmlabError(f"no weights {self.weights!r} of SynHNC", remedy=remedy)
+
+    @property
+    def needs_truth(self) -> bool:
+        """Whether the world's truth decides which candidates are used."""
+        return self.oracle
+
+    @property
+    def memory(self) -> dict[str, Any]:
+        """The parameters of the kernel memory, as `associate` takes them."""
+        return {"sigma": self.sigma, "weights": self.weights, "regularisation": self.regularisation}
 
     def __call__(
         self, anchors: Anchors, candidates: Candidates, positives: Allowed, *, generator: torch.Generator
