@@ -8,9 +8,11 @@ path (anybody's). Reading a file imports nothing: another class must be in a mod
 import dataclasses
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
+from types import ModuleType
 from typing import Any, TypeVar
 
 import torch
@@ -20,6 +22,7 @@ from torch import Tensor
 from .errors import ItmlabError
 
 T = TypeVar("T", bound="Component")
+HOMES = ("losses", "samplers", "synthesis")  # the packages of our components
 
 
 class Component:
@@ -79,7 +82,8 @@ def find_component(name: str, kind: type[T]) -> type[T]:
     """
     module, colon, path = name.partition(":")
     if not colon:
-        ours = {cls.__name__: cls for cls in _subclasses(kind) if cls.class_name() == cls.__name__}
+        packages = [import_module(f"{__package__}.{home}") for home in HOMES]
+        ours = {cls.__name__: cls for package in packages for cls in _components_of(package, kind)}
         if name not in ours:
             raise ItmlabError(f"there is no {kind.__name__} {name!r}", remedy=f"there are {', '.join(sorted(ours))}")
         return ours[name]
@@ -95,10 +99,11 @@ def find_component(name: str, kind: type[T]) -> type[T]:
     return found
 
 
-def _subclasses(kind: type) -> Iterator[type]:
-    for cls in kind.__subclasses__():
-        yield cls
-        yield from _subclasses(cls)
+def _components_of(package: ModuleType, kind: type[T]) -> list[type[T]]:
+    """The components of a kind that a package of ours offers."""
+    offered = [getattr(package, name) for name in package.__all__]
+    classes = [cls for cls in offered if inspect.isclass(cls) and issubclass(cls, kind)]
+    return [cls for cls in classes if dataclasses.is_dataclass(cls)]
 
 
 def parameters(component: Component) -> Mapping[str, Any]:

@@ -154,7 +154,8 @@ def _typed_by_union(hints: tuple[Any, ...], value: Any, field: str, union: Any) 
     if value is None and type(None) in hints:
         return None
     components = [hint for hint in hints if isinstance(hint, type) and issubclass(hint, Component)]
-    if components and (isinstance(value, Component | Mapping) or len(hints) == 2):
+    others = [hint for hint in hints if hint not in components and hint is not type(None)]
+    if components and (isinstance(value, Component | Mapping) or not others):
         return _component(components[0], value, field)
     settings = [hint for hint in hints if dataclasses.is_dataclass(hint)]
     if isinstance(value, Mapping) and settings:

@@ -1,5 +1,7 @@
 """A recipe: everything that decides what a training run does, as frozen dataclasses, JSON in and out."""
 
+import inspect
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -8,42 +10,67 @@ from typing import Any, Literal
 
 from ..errors import ItmlabError, named
 from ..fields import check, did_you_mean, from_plain, replaced, shown, to_plain
+from ..losses import InfoNCE, Loss, SemanticAdaptiveMargin, TripletLoss
 from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
+from ..samplers import Sampler
 from ..storage import read_json, refuse_foreign, write_json
+from ..synthesis import Synthesiser
 from . import settings
-from .custom import PLACES, Custom
+from .custom import check_loss, encoder_class
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A training run, but for its data: model, sampler, loss, memory, optimiser, sizes and seed.
+    """Everything that decides a training run, except its data.
 
-    A model that encodes pictures and captions apart has a `loss` (and perhaps a `sampler`, a `memory`, an
-    `adaptive_margin`, hard negatives by `synthesis`), a cross-encoder has `tags` instead. `start` is a shipped run's
-    name, or the directory of a run or a saved model, whose weights and tokeniser it begins from.
-    `replace(sampler__prior=1e-3, data__epochs=3)` makes a variation; `sized("base")` the same method at another size. A
-    wrong field is one ItmlabError that names it.
+    `replace(sampler__prior=1e-3, data__epochs=3)` makes a variation, `sized("base")` the same method at another size.
+    Samplers, losses, margins and synthesisers are components, which own their parameters; your own are passed in the
+    same way: `replace(sampler=FifthHardest(rank=4))`.
 
-    Your own sampler, loss, synthesis or generator of sentences is passed to `replace(sampler=FifthHardest())`, and so
-    is the class of an `encoder` that takes the place of the model, with its configuration (`recipes.custom`).
+    Args:
+        name: the recipe's name.
+        size: "tiny", "base" or "large".
+        model: the model's configuration.
+        sampler: which negative an anchor takes; None if the loss looks at all of them.
+        loss: what is minimised; None for a cross-encoder and for towers.
+        memory: FNE's momentum memory.
+        optimiser: how weights move.
+        data: how pairs are served.
+        seed: of weights, batches and negatives.
+        adaptive_margin: SAM's triplets.
+        tags: the training step of TAGS-DC; only for a cross-encoder.
+        start: the weights to begin from: a pretrained run's name, or the directory of a run or a saved model.
+        extra_negatives: negatives of each caption from a file.
+        synthesis: hard negatives as features.
+        towers: the pretraining of both encoders of a dual encoder, unaligned.
+        encoder: the import path of your own encoder class, which takes the model's configuration.
+        warm_up: the loss of the first `data.warm_up_epochs` epochs, over the negatives of the batch.
+        global_features: whether a model that compares parts also learns by its global features.
+        writing: the weight of VSRN's second loss, the nats per caption written from its image.
+
+    Raises:
+        ItmlabError: a field is out of its range, or parts do not go together.
     """
 
     name: str
     size: Literal["tiny", "base", "large"]
     model: DualEncoderConfig | CrossEncoderConfig | OscarDualEncoderConfig | LateInteractionConfig
-    sampler: settings.SamplerSettings | Custom | None = None
-    loss: settings.LossSettings | None = field(default=settings.LossSettings())
+    sampler: Sampler | None = None
+    loss: Loss | None = field(default_factory=TripletLoss)
     memory: settings.MemorySettings | None = None
     optimiser: settings.OptimiserSettings = field(default=settings.OptimiserSettings())
     data: settings.DataSettings = field(default=settings.DataSettings())
     seed: int = 0
-    adaptive_margin: settings.AdaptiveMarginSettings | None = None
+    adaptive_margin: SemanticAdaptiveMargin | None = None
     tags: settings.TagsSettings | None = None
     start: str | None = None
     extra_negatives: settings.ExtraNegatives | None = None
-    synthesis: settings.SynthesisSettings | Custom | None = None
+    synthesis: Synthesiser | None = None
     towers: settings.TowerSettings | None = None
-    encoder: Custom | None = None
+    encoder: str | None = None
+    warm_up: Loss = field(default_factory=InfoNCE)
+    global_features: bool = False
+    writing: float = 0.0
 
     def __post_init__(self) -> None:
         check(bool(self.name), "name", self.name, "a name")
@@ -58,120 +85,89 @@ class Recipe:
         elif self.towers is not None:
             self._check_towers()
         else:
-            check(
-                self.loss is not None, "loss", self.loss, "an object with fields, as the model is not a cross-encoder"
-            )
-            missing = self.loss.kind == "sampled_triplet" and self.sampler is None
-            check(not missing, "sampler", None, "one, as loss.kind is 'sampled_triplet'")
+            check(self.loss is not None, "loss", None, "a loss, as the model is not a cross-encoder")
+
+    def _refuse(self, *names: str, why: str) -> None:
+        """Raise an ItmlabError for the first of these parts that the recipe has."""
+        for name in names:
+            check(getattr(self, name) is None, name, getattr(self, name), f"null, {why}")
 
     def _check_parts(self) -> None:
         """Refuse parts that cannot be combined; whatever is not refused here can."""
-        loss, margin = self.loss, self.adaptive_margin
+        margin = self.adaptive_margin
         if type(self.model) is CrossEncoderConfig:
             check(self.tags is not None, "tags", self.tags, "an object with fields, as the model is a cross-encoder")
-            for name in ("loss", "sampler", "memory", "adaptive_margin", "synthesis", "encoder"):
-                check(getattr(self, name) is None, name, getattr(self, name), "null, as the model is a cross-encoder")
+            others = ("loss", "sampler", "memory", "adaptive_margin", "synthesis", "encoder", "towers")
+            self._refuse(*others, why="as the model is a cross-encoder")
         else:
-            wanted = "null, as the model is not a cross-encoder: an encoder of one side cannot tell which word is wrong"
-            check(self.tags is None, "tags", self.tags, wanted)
-        if loss is not None:
-            writes = getattr(self.model, "kind", None) == "vsrn"
-            check(writes or not loss.writing, "loss.writing", loss.writing, "0, as only VSRN writes captions")
-            samples = loss.kind == "sampled_triplet" or self.sampler is None
-            check(
-                samples, "sampler", self.sampler, "null, as this loss takes all negatives ('sampled_triplet' asks one)"
-            )
-        parts = getattr(self.model, "compares_parts", False)
-        wanted = "null, as the model compares parts and a memory keeps one feature of an item"
-        check(not (parts and self.memory), "memory", self.memory, wanted)
-        if margin is not None:
-            released = margin.preset == "released" and self.memory is not None
-            check(not released, "memory", self.memory, "null, as adaptive_margin.preset is 'released'")
+            self._refuse("tags", why="as the model is not a cross-encoder, and only these can tell which word is wrong")
+        writes = getattr(self.model, "kind", None) == "vsrn"
+        check(0 <= self.writing < math.inf, "writing", self.writing, "0 or more")
+        check(writes or not self.writing, "writing", self.writing, "0, as only VSRN writes captions")
+        if getattr(self.model, "compares_parts", False):
+            self._refuse("memory", why="as the model compares parts, and a memory keeps one feature of an item")
+        else:
+            check(not self.global_features, "global_features", True, "false, as the model compares global features")
+        if margin is not None and margin.preset == "released":
+            self._refuse("memory", why="as adaptive_margin.preset is 'released'")
         if margin is not None and not margin.with_triplet:
             why = "as adaptive_margin.with_triplet is false, and φ is known for captions of the data only"
-            check(self.synthesis is None, "synthesis", self.synthesis, f"null, {why}")
-            check(self.extra_negatives is None, "extra_negatives", self.extra_negatives, f"null, {why}")
-            features = loss is not None and loss.global_features
-            check(not features, "loss.global_features", features, f"false, {why}")
+            self._refuse("synthesis", "extra_negatives", why=why)
+            check(not self.global_features, "global_features", True, f"false, {why}")
 
     def _check_towers(self) -> None:
         fits = isinstance(self.model, DualEncoderConfig) and self.model.image_tower == "vit"
-        check(fits, "towers", self.towers, "null, as the model is no ViT with a BERT")
-        for name in ("sampler", "loss", "memory", "adaptive_margin", "synthesis", "extra_negatives", "encoder"):
-            check(getattr(self, name) is None, name, getattr(self, name), "null, as nothing is matched yet")
+        check(fits, "towers", self.towers, "null, as the model is not a ViT with a BERT")
+        others = ("sampler", "loss", "memory", "adaptive_margin", "synthesis", "extra_negatives", "encoder")
+        self._refuse(*others, why="as nothing is matched yet")
         check(self.data.augmentation is None, "data", self.data.augmentation, "no augmentation: towers.py mirrors")
         check(self.data.validation == 0, "data.validation", self.data.validation, "0, as nothing is matched yet")
 
     def _check_cross_encoder(self) -> None:
-        check(self.towers is None, "towers", self.towers, "null, as the model is a cross-encoder")
-        file = self.tags.makes_sentences and self.tags.generator == "file"
-        given = self.extra_negatives and self.extra_negatives.path
-        check(not file or given is not None, "extra_negatives", given, "a path, as tags.generator is 'file'")
-        check(file or given is None, "extra_negatives", given, "null unless tags.generator is 'file'")
+        if self.tags.makes_sentences and self.tags.generator == "file":
+            path = self.extra_negatives and self.extra_negatives.path
+            check(path is not None, "extra_negatives", path, "a path, as tags.generator is 'file'")
+        else:
+            self._refuse("extra_negatives", why="unless tags.generator is 'file'")
 
     def replace(self, **changes: Any) -> "Recipe":
         """Return a copy with changed fields; `a__b` (in a dictionary also "a.b") reaches into a field.
 
-        A sampler, loss, synthesis, generator or encoder may be your own: an instance, a function or a class.
+        A sampler, loss, synthesis or generator is an instance, yours or ours; `encoder` is a class.
         """
-        plain: dict[str, Any] = {}
-        for name, value in changes.items():
-            place = PLACES.get(name.replace("__", "."))
-            if place and callable(value):
-                name, value = place, _settings_of(value)
-            elif place and isinstance(value, str):
-                name, value = place, {"kind": value} if place == "sampler" else value
-            plain[name] = value
-        changed, before = replaced(self, plain), self.custom_parts()
-        for part, custom in changed.custom_parts().items():
-            if custom != before.get(part) and part != "generator":  # a generator needs the data
-                changed.build(part)  # refused now rather than when training begins
+        if inspect.isclass(encoder := changes.get("encoder")):
+            changes["encoder"] = f"{encoder.__module__}:{encoder.__qualname__}"
+        changed = replaced(self, changes)
+        if changed.encoder is not None:
+            encoder_class(changed.encoder, changed.model)  # refused now rather than when training begins
+        if changed.loss is not self.loss and changed.loss is not None:
+            check_loss(changed.loss)
         return changed
 
     def grid(self, **values: Sequence[Any]) -> dict[str, "Recipe"]:
-        """A recipe for each combination of the values of these fields (as in `replace`), by a label that names them.
+        """Return a recipe for each combination of the values of these fields, by a label that names them.
 
-        So `compare(recipe.grid(sampler__prior=[1e-3, 1e-2], memory__length=[256, 2048]), …)` is a sweep. ItmlabError,
-        in one line: a field without a list of values; all combinations that make no recipe, with what each lacks.
+        Fields are named as in `replace`, so `compare(recipe.grid(sampler__prior=[1e-3, 1e-2]), …)` is a sweep.
+
+        Raises:
+            ItmlabError: a field without a list of values, or a combination that cannot be a recipe, with its label.
 
         >>> from itmlab import recipes
         >>> list(recipes.fne.grid(sampler__prior=[0.001, 0.01], seed=[1]))
         ['prior=0.001, seed=1', 'prior=0.01, seed=1']
         """
-        for field_name, several in values.items():
-            listed = isinstance(several, Sequence) and not isinstance(several, str)
-            check(listed and len(several) > 0, field_name, several, "a list of values")
-        last = [name.replace("__", ".").rpartition(".")[2] for name in values]
-        short = [
-            end if last.count(end) == 1 else name.replace("__", ".") for name, end in zip(values, last, strict=True)
-        ]
-        made: dict[str, Recipe] = {}
-        refused: list[str] = []
+        for name, choices in values.items():
+            is_list = isinstance(choices, Sequence) and not isinstance(choices, str) and len(choices) > 0
+            check(is_list, name, choices, "a list of values")
+        paths = [name.replace("__", ".") for name in values]
+        last = [path.rpartition(".")[2] for path in paths]
+        names = [end if last.count(end) == 1 else path for path, end in zip(paths, last, strict=True)]
+        recipes: dict[str, Recipe] = {}
         for combination in product(*values.values()):
-            told = ", ".join(f"{name}={_told(value)}" for name, value in zip(short, combination, strict=True))
-            try:
-                made[told] = self.replace(**dict(zip(values, combination, strict=True)))
-            except ItmlabError as error:
-                refused.append(f"{told} ({error})")
-        if refused:
-            what = f"{len(refused)} of {len(refused) + len(made)} combinations make no recipe: {'; '.join(refused)}"
-            raise ItmlabError(what, remedy="leave these values out, or make the recipes one by one")
-        return made
-
-    def custom_parts(self) -> dict[str, Custom]:
-        """The custom components of this recipe, by part."""
-        parts = {part: getattr(self, part) for part in ("sampler", "synthesis", "encoder")}
-        parts |= {"loss": self.loss and self.loss.kind, "generator": self.tags and self.tags.generator}
-        return {part: custom for part, custom in parts.items() if isinstance(custom, Custom)}
-
-    def build(self, part: str, **offered: Any) -> Any:
-        """Make a custom component, which may also take the loss' margin and temperature and the features' dimension."""
-        custom = self.custom_parts()[part]
-        if part == "encoder":
-            return custom.encoder(self.model)
-        if self.loss is not None:
-            offered |= {"margin": self.loss.margin, "temperature": self.loss.temperature}
-        return custom.build(part, dimension=getattr(self.model, "dimension", None), **offered)
+            label = ", ".join(f"{name}={_label(value)}" for name, value in zip(names, combination, strict=True))
+            with named(label):
+                recipes[label] = self.replace(**dict(zip(values, combination, strict=True)))
+        return recipes
 
     def sized(self, size: str) -> "Recipe":
         """The same method (sampler, losses, seed) with the model, optimiser, memory and data settings of another size.
@@ -217,14 +213,5 @@ class Recipe:
             return cls.from_json(read_json(path))
 
 
-def _told(value: Any) -> str:
+def _label(value: Any) -> str:
     return value if isinstance(value, str) else getattr(value, "__name__", None) or shown(value, most=40)
-
-
-def _settings_of(component: Any) -> settings.SamplerSettings | Custom:
-    """The settings of a component; one of our samplers is stored under its name."""
-    custom = Custom.of(component)
-    for kind, sampler in settings.SAMPLERS.items():
-        if custom.definition() is sampler:
-            return settings.SamplerSettings(kind, custom.options)
-    return custom

@@ -16,7 +16,7 @@ from ..errors import ItmlabError
 from ..fields import join, shown
 from ..models import CrossEncoder, CrossEncoderConfig, OscarDualEncoder, OscarDualEncoderConfig
 from ..models.base import CONFIG_FILE, MODEL_FILES, WEIGHTS_FILE
-from ..recipes.custom import Custom
+from ..recipes.custom import encoder_class
 from ..recipes.recipe import Recipe
 from ..storage import ordinary, read_json, write_json
 from .checkpoint import shipped_directory, shipped_names
@@ -57,10 +57,10 @@ KINDS: dict[type, Kind] = {
 }
 
 
-def kind_of(config: Any, encoder: Custom | None = None) -> Kind:
+def kind_of(config: Any, encoder: str | None = None) -> Kind:
     """The kind that a configuration belongs to; ItmlabError where a recipe's own `encoder` is not known here."""
     kind = KINDS[type(config)]
-    return kind if encoder is None else replace(kind, own=encoder.encoder(config))
+    return kind if encoder is None else replace(kind, own=encoder_class(encoder, config))
 
 
 FREE = ("dropout", "matcher_dropout", "object_tags", "tag_positions")  # of a configuration: no weight depends on it

@@ -4,8 +4,8 @@ The features of a batch are gathered here, with what stands beside them (momentu
 captions of a file); `objective` makes a loss of them.
 """
 
+import copy
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -22,12 +22,11 @@ from ..models import Encoded
 from ..models.base import Changes
 from ..models.dual_encoder import Momentum
 from ..models.pairs import compares_parts, on_device, pieces_read, reads
-from ..recipes.custom import Custom
 from ..recipes.recipe import Recipe
 from ..recipes.settings import ExtraNegatives
 from ..runs.checkpoint import Tensors
 from ..samplers import MomentumQueue
-from ..synthesis import Negative, SynHNC
+from ..synthesis import Negative
 from ..synthesis.files import read_negatives
 from ..synthesis.negative import Readable
 from .objective import Features, Objective, PerAnchorNegatives
@@ -52,18 +51,14 @@ class DualEncoderTask(Task):
             self.momentum = Momentum(model, m=recipe.memory.momentum)
             memory = MomentumQueue(recipe.memory.length, model.config.dimension, device=self.accelerator.device)
         relevance = None if margin is None else CaptionRelevance(self.data, margin.tokenise, margin.relevance)
-        by_truth = recipe.sampler is not None and recipe.sampler.kind == "oracle"
-        self.false_prototypes = getattr(recipe.synthesis, "oracle", False)
-        self.truth = CaptionTruth(self.data) if by_truth or self.false_prototypes else None
-        self.objective = Objective(recipe, memory, self.generator, relevance, self.truth if by_truth else None)
+        self.synthesis = copy.deepcopy(recipe.synthesis)
+        needs_truth = any(part is not None and part.needs_truth for part in (recipe.sampler, recipe.synthesis))
+        self.truth = CaptionTruth(self.data) if needs_truth else None
+        self.objective = Objective(
+            recipe, memory, self.generator, captions=self.data.captions, relevance=relevance, truth=self.truth
+        )
         if isinstance(self.objective.loss, nn.Module):  # what it learns belongs to the run, not to the model
             self.heads = self.objective.loss.to(self.accelerator.device)
-        if isinstance(recipe.synthesis, Custom):
-            self.synthesis = recipe.build("synthesis")
-        else:
-            settings = {} if recipe.synthesis is None else asdict(recipe.synthesis)
-            settings.pop("oracle", None)
-            self.synthesis = SynHNC(**settings) if settings else None
         if compares_parts(model) and self.accelerator.num_processes > 1:
             raise ItmlabError("models that compare parts train in one process", remedy="launch it without accelerate")
         self.extra = None if recipe.extra_negatives is None else ExtraCaptions(recipe.extra_negatives, self.data, model)
@@ -97,12 +92,13 @@ class DualEncoderTask(Task):
         if self.synthesis is not None and epoch >= self.recipe.data.warm_up_epochs:
             with self.clock.measured("synthesis"):
                 per_anchor = self._with_synthetic(per_anchor, different, captions, rows, image_ids, caption_ids)
-        loss, chosen = self.objective(images, captions, image_ids, caption_ids, slow, epoch, per_anchor, matrix)
+        chosen = None
+        loss = self.objective(images, captions, image_ids, caption_ids, slow, epoch, per_anchor, matrix)
         losses = {}
-        if self.recipe.loss.writing:
+        if self.recipe.writing:
             writing = self._written(seen, tokens, rows)
             losses = {"matching": loss.item(), "writing": writing.item()}
-            loss = loss + self.recipe.loss.writing * writing
+            loss = loss + self.recipe.writing * writing
         cosines = normalize(images.detach(), dim=1) @ normalize(captions.detach(), dim=1).T
         known = cosines, image_ids[:, None] == image_ids
         return BatchLoss(loss, chosen, batch.image_indices[:0], losses, cosines=known)
@@ -131,7 +127,7 @@ class DualEncoderTask(Task):
         """
         ids = torch.zeros(len(images), dtype=torch.int64, device=rows.device).index_copy(0, rows, image_ids)
         positives = ids[:, None] == image_ids
-        if self.false_prototypes:
+        if self.synthesis.needs_truth:
             positives = positives | (self.truth(caption_ids, ids).T != 0)
         of_images = self.synthesis(images, captions, positives, generator=self.generator)
         of_captions = self.synthesis(captions, images, positives.T, generator=self.generator)

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from ..data.captionset import CaptionSet
+from ..components import parameters
 from ..errors import ItmlabError
 from ..fields import did_you_mean, typed
 from ..models import CrossEncoder, CrossEncoderConfig
 from ..models.pairs import pieces_read
-from ..recipes.custom import Custom
 from ..runs.directory import file_hash, start_directory
 from ..storage import read_json
 from ..synthesis import files
 from ..synthesis.generate import Fluency, generate_negatives
-from ..synthesis.negative import Readable
+from ..synthesis.negative import Readable, SentenceGenerator
 from ..synthesis.tags import FilteredTopM, Tags, cross_encoder_score, implied_in, vse_c
 from .sentences import OneByOne
 
@@ -53,9 +53,9 @@ def write_negatives(
     Returns:
         The file's content, as `read_negatives` gives it.
     """
-    custom = Custom.of(generator) if callable(generator) else None
+    custom = generator if isinstance(generator, SentenceGenerator) else None
     if custom is not None:
-        generator, options = custom.path, custom.options
+        generator, options = custom.class_name(), dict(parameters(custom))
     elif generator not in GENERATORS:
         raise ItmlabError(f"no generator {generator!r}", remedy=did_you_mean(generator, GENERATORS))
     else:
@@ -70,7 +70,7 @@ def write_negatives(
     else:
         readable = None if cross_encoder is None else Readable(partial(pieces_read, cross_encoder))
         if custom is not None:
-            made = OneByOne(custom, data, cross_encoder)
+            made = OneByOne(custom)
             made = FilteredTopM(made, keep=None, implied=implied_in(data), readable=readable)
         else:
             made = vse_c(data, **options, fluency=ranked)

@@ -3,6 +3,7 @@
 `Sentences` is Algorithm 1, lines 2 to 12 and 15 (Fan et al. 2022), `TrainedMaskings` what Eq. 1 hides.
 """
 
+import copy
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import partial
@@ -17,12 +18,11 @@ from ..data.captionset import CaptionSet
 from ..models import CrossEncoder
 from ..models.encoded import evaluating
 from ..models.pairs import ImageInputs, pieces_read
-from ..recipes.custom import Custom
 from ..recipes.settings import TagsSettings
 from ..synthesis import FilteredTopM, Negative
 from ..synthesis.files import read_negatives
 from ..synthesis.generate import Score
-from ..synthesis.negative import Readable, best, own_generators
+from ..synthesis.negative import Readable, SentenceGenerator, best, own_generators
 from ..synthesis.tags import Tags, cross_encoder_score, implied_in, vse_c
 from ..text import PhraseMasking, SceneGraph, WordMasking, parse
 from ..text.alignment import MaskedPieces, Pieces, align, mask_pieces
@@ -57,12 +57,12 @@ class Sentences:
         self.readable = Readable(partial(pieces_read, model))
         if settings.generator == "file":
             self._read = read_negatives(file).of(data)
-        elif settings.generator == "vse_c" or isinstance(settings.generator, Custom):
+        elif settings.generator == "vse_c" or isinstance(settings.generator, SentenceGenerator):
             filtered = {"filtered": settings.filtered, "implied": implied, "readable": self.readable}
             if settings.generator == "vse_c":
                 made = vse_c(data, graphs=graphs, filtered=settings.filtered)
             else:
-                made = OneByOne(settings.generator, data, model)
+                made = OneByOne(settings.generator)
             self._rules = FilteredTopM(made, keep=None, **filtered)
         else:
             options = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature", "probability")}
@@ -99,13 +99,10 @@ class Sentences:
 
 
 class OneByOne:
-    """A custom generator of sentences, called with one caption at a time and random numbers for this caption only.
+    """A custom generator of sentences, called with one caption at a time and random numbers for this caption only."""
 
-    Its class may take the `data` and the `model`.
-    """
-
-    def __init__(self, custom: Custom, data: CaptionSet, model: CrossEncoder | None):
-        self.generate = custom.build("generator", data=data, model=model)
+    def __init__(self, generate: SentenceGenerator):
+        self.generate = copy.deepcopy(generate)
 
     def __call__(
         self,
