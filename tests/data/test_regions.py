@@ -56,15 +56,6 @@ def test_arrays_with_five_lines_an_image(tmp_path):
         part.images[0]
 
 
-def test_arrays_named_by_a_relative_path_are_read_after_chdir(tmp_path, monkeypatch):
-    features = write_arrays(tmp_path)
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path)
-    data = load("regions", ".")
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    assert torch.equal(data.regions[2].features, torch.from_numpy(features[2]))
-
-
 def test_arrays_that_repeat_each_image_for_each_caption(tmp_path):
     features = np.random.default_rng(0).normal(size=(3, 36, 8)).astype(np.float32)
     np.save(tmp_path / "test_ims.npy", features.repeat(5, axis=0))
@@ -83,13 +74,6 @@ def test_one_archive_an_image_keeps_its_confident_regions(tmp_path):
     assert confidence.tolist() == pytest.approx([0.9, 0.74], abs=1e-3)
     torch.testing.assert_close(boxes[0], torch.tensor([0.1, 0.2, 0.5, 0.6, 0.4, 0.4, 0.16]), atol=1e-3, rtol=0)
     assert len(load("regions", tmp_path, confidence=0.95, fewest=3).regions[0].features) == 3
-
-
-def test_archives_without_confidences_are_read_whole(tmp_path):
-    write_archives(tmp_path, 1)
-    write_archive(tmp_path / "regions" / "0.npz", 6, conf=False)
-    features, _, confidence, tags = load("regions", tmp_path).regions[0]
-    assert (len(features), confidence, tags) == (6, None, None)
 
 
 def test_object_tags_come_with_the_regions_that_are_kept(tmp_path):
@@ -195,14 +179,6 @@ def test_broken_region_files_are_faults_of_their_split(tmp_path):
     assert len(caught.value.faults) == 5
     with pytest.warns(UserWarning, match="skipped 5 faults, 3 images"):
         assert len(load("regions", tmp_path, on_fault="skip").captions) == 14
-
-
-def test_numbers_that_are_not_finite_name_their_image(tmp_path):
-    features = write_arrays(tmp_path, "train", 3)
-    features[1, 0, 0] = np.inf
-    np.save(tmp_path / "train_ims.npy", features)
-    with pytest.raises(ItmlabError, match=r"train_ims.npy:1: the features are not finite"):
-        load("regions", tmp_path)
 
 
 def test_large_archives_and_pipes_are_refused_before_they_are_read(tmp_path):
