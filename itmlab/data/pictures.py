@@ -186,11 +186,7 @@ class Pictures(Sequence[Image.Image]):
 
     def cell(self, index: int) -> dict[str, bytes | str | None]:
         """Return a picture as it is stored: {"bytes", "path"}, one of which may be None."""
-        row = int(self._rows[index])
-        try:
-            return self._table[row][self._column]
-        except UnicodeDecodeError:  # Arrow does not check texts before they are read
-            raise ItmlabError("a text is not UTF-8", where=f"row {row} of column {self._column!r}") from None
+        return self._table[int(self._rows[index])][self._column]
 
     def select(self, indices: Sequence[int]) -> "Pictures":
         """Return these pictures in this order, still encoded."""
@@ -206,10 +202,7 @@ class Pictures(Sequence[Image.Image]):
             for cells in table[start : start + CELLS_AT_ONCE][self._column].chunks:
                 lengths += binary_length(struct_field(cells, "bytes")).to_pylist()
                 paths += struct_field(cells, "path").to_pylist()
-        try:
-            return [os.stat(paths[row]).st_size if lengths[row] is None else lengths[row] for row in self._rows]
-        except OSError as error:
-            raise ItmlabError("there is no such picture any more", where=error.filename) from None
+        return [os.stat(paths[row]).st_size if lengths[row] is None else lengths[row] for row in self._rows]
 
 
 class NoPictures(Sequence[Image.Image]):

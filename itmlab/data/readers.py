@@ -652,9 +652,9 @@ def _array_entries(root: Path, path: Path, faults: Faults) -> list[Entry]:
     entries = []
     for image in range(len(array) // rows):
         numbers = range(image * captions, (image + 1) * captions)
-        own = [Caption(lines[number], row=number + 1, file=str(texts)) for number in numbers]
-        row = image * rows
-        entries.append(Entry(str(path), row, f"{split}/{image}", ArrayRow(path, row), captions=own, split=split))
+        image_captions = [Caption(lines[number], row=number + 1, file=str(texts)) for number in numbers]
+        source = ArrayRow(path, image * rows)
+        entries.append(Entry(str(path), source.row, f"{split}/{image}", source, image_captions, split))
     return entries
 
 

@@ -171,7 +171,7 @@ def test_noise_that_cannot_be_is_refused():
     refused("3 of the 3 captions of 1 images to train on cannot each go to another image", data.with_noise, 1.0)
     refused("cannot each go", caption_set([0, 0, 0, 1], 2).with_noise, 1.0)
     for share in (-0.1, 1.1, True, "0.2", float("nan")):
-        refused("is no share", data.with_noise, share)
+        refused("is not a share", data.with_noise, share)
     refused('no split "train"', caption_set([0, 1], 2, {"val": torch.tensor([0])}).with_noise, 0.5)
     refused("were moved before", caption_set([0, 1, 2], 3).with_noise(1.0).with_noise, 0.5)
 
