@@ -4,41 +4,12 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from .entail import SMALL_WORDS
-from .lexicon import PAIRS, Attribute, Noun, Verb, attributes, nouns, relations
+from .lexicon import COMPATIBLE, PAIRS, Attribute, Noun, Verb, attributes, nouns, relations
 from .scene import SETTINGS
 
 _NOT_IN_CAPTIONS = 9  # Noun.general
 _NO_SINGULAR = PAIRS | {"clothes", "furniture", "clothing", "livestock", "cattle", "luggage", "food", "fruit"}
 _VAGUE = frozenset(("have", "with", "at", "near", "by", "close to", "around"))  # true of much that is said otherwise
-_COMPATIBLE = (  # facts of which one thing may have several with another at once
-    frozenset(("on", "in", "across")),
-    frozenset(("hold", "carry", "play", "read", "fly", "play with", "kick")),
-    frozenset(("chase", "follow", "walk")),
-    frozenset(("next to", "left of", "right of")),
-    frozenset(("on", "next to")),
-    frozenset(("over", "above")),
-    frozenset(("leap", "over", "above")),
-    *(  # deeds
-        frozenset((deed, other))
-        for deed, others in (
-            ("touch", "pet, hug, push, pull, ride, climb, hold, carry, wear, use, play, read, eat, on, drive, feed"),
-            ("lean against", "touch, next to, on"),
-            ("hug", "pet, hold, next to"),
-            ("eat", "hold, carry, throw"),
-            ("throw", "hold, carry, play with"),
-            ("use", "hold, carry, play, read, look through, sweep with, photograph"),
-            ("look through", "hold, carry, photograph"),
-            ("sweep with", "hold, carry"),
-            ("feed", "photograph, pet, chase"),
-            ("drive", "ride, on, in"),
-            ("slide down", "ride, climb, on"),
-            ("climb", "on, ride"),
-            ("pull", "walk, lead, hold, carry"),
-            ("push", "walk, hold"),
-        )
-        for other in others.split(", ")
-    ),
-)
 
 
 @cache
@@ -132,5 +103,5 @@ def _contradict(mine: Sequence[Noun], theirs: Sequence[Noun]) -> bool:
 
 def _differ(mine: Verb, theirs: Verb) -> bool:
     both = [{*mine.means, one} for one in theirs.means]
-    together = any(pair <= facts for pair in both for facts in _COMPATIBLE) or set(mine.means) & set(theirs.means)
+    together = any(pair <= facts for pair in both for facts in COMPATIBLE) or set(mine.means) & set(theirs.means)
     return mine.category == theirs.category and not together

@@ -6,7 +6,7 @@ What was composed is known; what is only a matter of position is decided where i
 from collections.abc import Callable
 from functools import cached_property
 
-from .scene import Scene
+from .scene import SETTINGS, Scene
 
 TruthLabel = bool | None
 MOVING = ("walk", "run", "mount", "cycle")
@@ -18,10 +18,6 @@ _TOUCHED = _TOUCHING - {"under", "over", "in"}
 FOOD = ("apple", "banana", "cake", "pizza")
 _NONE: frozenset[str] = frozenset()
 _GROUNDS = ("grass", "sand", "snow", "road", "floor", "dock", "platform")
-_AT_PLACE = {"park": ("in", "at"), "beach": ("on", "at"), "street": ("on", "in"), "winter": ("in",),
-             "field": ("in", "on"), "forest": ("in",), "desert": ("in",), "room": ("in",),
-             "mountain": ("in", "on", "near"), "kitchen": ("in",), "garden": ("in",), "playground": ("in", "on", "at"),
-             "harbor": ("in", "at"), "station": ("in", "at")}  # fmt: skip
 
 
 class Facts:
@@ -94,7 +90,7 @@ class Facts:
             return None
         if relation == "across":
             return True if self.entities[subject].pose in MOVING else None
-        return True if relation in _AT_PLACE[setting] else None
+        return True if relation in SETTINGS[setting].true_of else None
 
     def _at_stuff(self, subject: int, relation: str, entity: int) -> TruthLabel:
         kind, (how, stuff) = self.entities[entity].kind, self.ground(subject)

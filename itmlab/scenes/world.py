@@ -197,7 +197,7 @@ def questions() -> dict[str, tuple[str, ...]]:
     >>> len(questions()["kind"]) > 50, questions()["pattern"]
     (True, ('none', 'checked', 'spotted', 'striped'))
     """
-    poses = {name for kind in KINDS.values() for name, *_ in kind.poses}
+    poses = {name for kind in KINDS.values() for name in kind.poses}
     patterns = {name for kind in KINDS.values() for name in kind.patterns}
     worn = [name for name, kind in KINDS.items() if kind.category == "worn"]
     return {
