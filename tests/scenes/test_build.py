@@ -83,21 +83,13 @@ def test_load_takes_scenes_by_name_and_a_split(cache):
         load_any("scenes", images=3, edition="classic", cache=cache)
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        {"images": 0},
-        {"images": 2.5},
-        {"size": 5},
-        {"seed": -1},
-        {"unannotated": 1.5},
-        {"unannotated": "x"},
-        {"regions": "pixel"},
-    ],
-)
-def test_options_outside_their_range_are_one_clear_error(option, cache):
-    with pytest.raises(ItmlabError, match=next(iter(option))):
-        load(**{"images": 3, "cache": cache} | option)
+WRONG = [("images", 0), ("images", 2.5), ("size", 5), ("seed", -1), ("unannotated", 1.5), ("regions", "pixel")]
+
+
+@pytest.mark.parametrize("option, value", WRONG)
+def test_options_outside_their_range_are_one_clear_error(option, value, cache):
+    with pytest.raises(ItmlabError, match=option):
+        load(**{"images": 3, "cache": cache, option: value})
 
 
 @pytest.mark.parametrize("left", [0, 0.5, 0.98])
