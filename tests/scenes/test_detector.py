@@ -105,7 +105,7 @@ def test_regions_are_computed_once_for_each_detector(tmp_path: Path, data, monke
 
 
 def test_learning_is_repeatable_and_learns(tmp_path: Path, data) -> None:
-    few, settings = data.select(range(12)), Learning(epochs=3, batch=32)
+    few, settings = data.select(range(8)), Learning(epochs=2, batch=32)
     learnt, again = (learn_to_detect(tmp_path / name, few, settings) for name in ("learnt", "again"))
     assert all(
         torch.equal(first, second) for first, second in zip(learnt.parameters(), again.parameters(), strict=True)
