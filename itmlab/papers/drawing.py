@@ -3,15 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import plotly.graph_objects as go
 
-from ..studies.kit.bars import PRINTED
+from ..studies.kit.bars import PRINTED, Dot, Row, interval_rows
+from ..studies.kit.results import Result
 from ..studies.kit.theme import GREEN, INK, MUTED, PAPER, RULE, VERMILION, WIDTH, label, styled, whiskers
-
-if TYPE_CHECKING:
-    from .entry import Entry
+from .entry import Entry, by_name, entries
 
 SHADES = {"held": GREEN, "not seen": "#8A94A0", "contrary": VERMILION, "not run": "#D5DAE0"}
 ROW = 54  # pixels
@@ -63,7 +62,7 @@ def verdicts_in_words(claims: Sequence[Mapping[str, Any]]) -> str:
     return ", ".join(f"{verdicts.count(name)} {name}" for name in SHADES if name in verdicts) or "shown"
 
 
-def entry_in_lines(entry: "Entry", result: Any = None) -> str:
+def entry_in_lines(entry: Entry, result: Result | None = None) -> str:
     """An item as lines of text: its table as printed and as measured, then each claim with its verdict."""
     lines = [f"{entry.item}: {entry.title}", f"  {entry.place}"]
     if entry.published is not None:
@@ -85,7 +84,7 @@ def entry_in_lines(entry: "Entry", result: Any = None) -> str:
     return "\n".join(lines)
 
 
-def entry_in_html(entry: "Entry") -> str:
+def entry_in_html(entry: Entry) -> str:
     """An item as a notebook shows it: its table as printed and as measured, then each claim with its verdict."""
     parts = [f"<h4>{escape(entry.item)}: {escape(entry.title)}</h4><p>{escape(entry.place)}</p>"]
     if entry.published is not None:
@@ -227,3 +226,36 @@ def draw_items(items: Sequence[Mapping[str, Any]], *, title: str, subtitle: str 
     figure.update_yaxes(automargin=False, tickfont_size=12)
     top = figure.layout.margin.t + 54
     return figure.update_layout(width=WIDTH, margin_l=420, margin_r=0, margin_t=top, **TO_THE_LEFT)
+
+
+def draw_costs(result: Result) -> go.Figure:
+    """What each part costs a step, from `result`, beside what it brings, from the ledger's claims.
+
+    `result.details["parts"]` lists the parts: the rows `without` and `with` them, and the claim about the gain.
+    """
+    seconds = {row["row"]: row for row in result.rows}
+    rows: list[Row] = []
+    heading = ""
+    for part in result.details["parts"]:
+        base, added = seconds[part["without"]], seconds[part["with"]]
+        if base["group"] != heading:
+            heading = base["group"]
+            rows.append((f"{heading}: {base['value']:.2f} s", []))
+        ratios = [with_part / without for with_part, without in zip(added["per_turn"], base["per_turn"], strict=True)]
+        cost = sum(ratios) / len(ratios)
+        gain = claim_row(part["item"], part["claim"])
+        brings = Dot(gain["here"], gain["lower"], gain["upper"], text=number(gain["here"]))
+        rows.append((part["name"], [Dot(cost, min(ratios), max(ratios), text=f"{cost:.2f} ×"), brings]))
+    return interval_rows(
+        rows,
+        axes=[{"title": "times the step without it"}, {"title": "points of RSum"}],
+        panels=["what it costs", "what it brings"],
+        title="What a part costs a step, and what it brings",
+        subtitle="CPU seconds, mean and range of three turns; gains from the ledger with 95 % intervals",
+    )
+
+
+def claim_row(item: str, claim: str) -> dict[str, Any]:
+    """The ledger's row of a claim of an item."""
+    rows = {row["claim"]: row for row in entries(item)[item].verdicts()}
+    return by_name(claim, rows, "claim")

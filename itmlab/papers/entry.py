@@ -439,6 +439,21 @@ def read_paper(name: str) -> dict[str, Entry]:
     return entries
 
 
+def entries(chosen: str = "all") -> dict[str, Entry]:
+    """The items of all papers, of one paper ("fne"), or a single item ("fne.table_3"), by name.
+
+    >>> list(entries("itcontrast"))[-1]
+    'itcontrast.figure_3'
+    """
+    papers = {paper: {entry.name: entry for entry in read_paper(paper).values()} for paper in PAPERS}
+    every = {name: entry for paper in papers.values() for name, entry in paper.items()}
+    if chosen == "all":
+        return every
+    if chosen in papers:
+        return papers[chosen]
+    return {chosen: by_name(chosen, {**every, **dict.fromkeys(["all", *papers])})}
+
+
 def run_names(recipes: "Mapping[str, Recipe]") -> dict[str, str]:
     """The folders that a table's runs are trained in, by label: the recipe's name, with the label if rows share it."""
     count = Counter(recipe.name for recipe in recipes.values())
