@@ -9,7 +9,7 @@ _NAMES = {  # module -> its public names, imported when first used
         "Dot Line densities draw_bars draw_calibration draw_comparison draw_curves draw_gains draw_roc interval_rows"
     ),
     "canvas": "draw_captioned draw_gallery draw_table",
-    "drawn": "difference_rows draw_result record_result value_rows",
+    "drawn": "draw_result record_result",
     "explorer": "Explorer",
     "results": "Result comparison_rows difference_rows list_results load_result save_result",
     "saving": "committed save write_figure write_pages",

@@ -341,7 +341,7 @@ def _draw_line(
     listed: bool,
     place: Mapping[str, int],
 ) -> None:
-    group = {"legendgroup": name, **place}
+    group = {"legendgroup": label(name), **place}
     error = None
     if line.lower is not None and line.whiskers:
         error = whiskers(line.y, line.lower, line.upper, shade, thickness=1.6, width=4)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -19,9 +19,6 @@ from .bars import Dot, Line, Row, draw_curves, draw_gains, interval_rows
 from .results import Result, load_result, save_result
 from .saving import save
 from .theme import colour
-
-if TYPE_CHECKING:
-    from ...runs.comparison import Comparison
 
 ALONE = "alone"  # the row with a group's baseline; it becomes a part of the heading
 
@@ -130,43 +127,12 @@ def _draw_curves(drawing: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) 
 # Recording what a notebook has measured.
 
 
-def difference_rows(
-    comparison: "Comparison", pairs: Mapping[str, tuple[str, str]], *, group: str = ""
-) -> list[dict[str, Any]]:
-    """Return differences between recipes as rows of a result, with one value per seed.
-
-    Args:
-        comparison: where both recipes of each pair were compared.
-        pairs: the name of each row, and the two labels: the first minus the second.
-        group: the heading under which the rows stand.
-    """
-    by_seed = comparison.by_seed()
-    rows = []
-    for name, (label, other) in pairs.items():
-        for measure, (value, lower, upper) in comparison.difference(label, other).items():
-            reached = [[row[measure] for row in by_seed if row["recipe"] == one] for one in (label, other)]
-            seeds = [mine - base for mine, base in zip(*reached, strict=True)]
-            cell = {"group": group, "row": name, "measure": measure, "minus": other, "unit": "points"}
-            rows.append({**cell, "value": value, "lower": lower, "upper": upper, "per_seed": seeds})
-    return rows
-
-
-def value_rows(comparison: "Comparison", *, group: str = "") -> list[dict[str, Any]]:
-    """Return the level of each recipe in each measure as rows of a result, with one value per seed."""
-    rows = []
-    for label, measures in comparison.result()["values"].items():
-        for measure, cell in measures.items():
-            ends = {"value": cell["mean"], "lower": cell["lower"], "upper": cell["upper"]}
-            rows.append({"group": group, "row": label, "measure": measure, **ends, "per_seed": cell["seeds"]})
-    return rows
-
-
 def record_result(name: str, rows: Sequence[Mapping[str, Any]], **changes: Any) -> go.Figure:
     """Replace the rows of the committed result NAME by new measurements, and draw and save its figure.
 
     Args:
         name: a result that exists and has a drawing.
-        rows: the new rows, see `difference_rows` and `value_rows`.
+        rows: the new rows, see `difference_rows` and `comparison_rows`.
         **changes: other fields of `Result` that have changed, for example `seeds`.
 
     Returns:

@@ -8,7 +8,6 @@ are the state of models that the page holds before any view.
 import gzip
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -66,12 +65,10 @@ def plotly_library() -> Library:
 
 
 class Explorer:
-    """Controls and the figures that `draw` makes from their values; shows itself as the last value of a cell.
+    """Controls and the figures that `draw` makes from their values; displays itself as the last value of a cell.
 
-    Where a browser listens, the figures follow when a control moves: first what is `following` that control is called
-    (it may move others), then all is drawn, once. A cell that is run again takes up its controls as they were left, but
-    for those that it now begins elsewhere. In a run without a screen (the tour sets ITMLAB_STATIC) or outside a kernel,
-    the same figures are shown still.
+    When a control moves, the function that is `following` it is called first (it may move other controls), then
+    everything is drawn once. Without a screen (the tour sets ITMLAB_STATIC) or a kernel, still figures are shown.
     """
 
     def __init__(
@@ -86,7 +83,6 @@ class Explorer:
         self._moving = 0
         for control in self.controls:
             control.observe(self._changed, names="value")
-        self._take_up()
 
     def figures(self) -> list[go.Figure]:
         """The figures for the controls as they stand, as plain plotly figures."""
@@ -127,29 +123,11 @@ class Explorer:
         if self.live and not self._moving:  # one that followed another does not draw for itself
             self.show(self.figures)
 
-    def _take_up(self) -> None:
-        cell = getattr(get_ipython(), "get_parent", dict)().get("metadata", {}).get("cellId")
-        if cell is None:
-            return
-        key = (cell, *(control.description for control in self.controls))
-        begun = [control.value for control in self.controls]
-        began, left = _LEFT.get(key, ([], []))
-        values = [control.value for control in left]
-        for control, now, before, value in [*zip(self.controls, begun, began, values, strict=False)] * 2:
-            with suppress(traitlets.TraitError):  # no option any more
-                if now == before:  # twice: one that follows another may have been moved by it
-                    control.value = value
-        _LEFT[key] = begun, self.controls
-
     def _ipython_display_(self) -> None:
         if not front_end_listens():
             return display(*self.figures())
         box = self.widget()
         display({**box._repr_mimebundle_(), **carried(self.shown)}, raw=True)
-
-
-# Of each cell's explorer: where its controls began, and the controls.
-_LEFT: dict[tuple[str, ...], tuple[list[Any], list[ipywidgets.Widget]]] = {}
 
 
 def wide(pixels: int = 330) -> dict[str, Any]:

@@ -15,12 +15,10 @@ from itmlab.metrics.statistics import share
 from itmlab.studies.kit.theme import (
     PALETTE,
     TRUTH_LABELS,
-    colour,
     error_bars,
     label,
     styled,
     title_and_subtitle,
-    translucent,
 )
 from itmlab.studies.sam.figures import GREENS
 from itmlab.studies.tags.word_figures import FITS, MISFITS
@@ -57,10 +55,6 @@ def test_what_is_shown_is_what_was_said(text: str, width: int):
     assert html.unescape(shown.replace("<br>", "")).replace(" ", "") == "".join(said.split())
 
 
-def test_the_palette_starts_again_after_its_last_colour():
-    assert colour(0) == colour(len(PALETTE))
-
-
 def test_titles_are_escaped():
     figure = styled(go.Figure(), "<b>x</b>", "a </span> $b$", height=300)
     shown = figure.layout.title.text
@@ -73,25 +67,9 @@ def test_title_and_subtitle_can_be_read_back(title: str, subtitle: str):
     assert title_and_subtitle(styled(go.Figure(), title, subtitle, height=300)) == (title, subtitle)
 
 
-def test_the_subtitle_is_a_line_of_the_title():
-    """Plotly's own is put where the title ends as measured, which is nowhere before the figure is in the page."""
-    assert styled(go.Figure(), "t", "s", height=300).layout.title.subtitle.text is None
-
-
 def test_a_figure_of_another_style_has_a_title_too():
     assert title_and_subtitle(go.Figure(layout={"title": {"text": "a &lt; b"}})) == ("a < b", "")
     assert title_and_subtitle(go.Figure()) == ("", "")
-
-
-def test_longer_subtitles_and_legends_push_the_plot_down():
-    one, two = (styled(go.Figure(), "t", "word " * count, height=300) for count in (5, 60))
-    three = styled(go.Figure(), "word " * 30, "word " * 60, height=300)
-    assert three.layout.margin.t > two.layout.margin.t > one.layout.margin.t
-    assert one.layout.margin.t > styled(go.Figure(), "t", "word", height=300, legend=False).layout.margin.t
-
-
-def test_colours_can_be_made_translucent():
-    assert translucent("#FF8000", 0.25) == "rgba(255,128,0,0.25)"
 
 
 def luminance(shade: str) -> float:
@@ -104,11 +82,6 @@ def luminance(shade: str) -> float:
 @pytest.mark.parametrize("shade", [*PALETTE, *(shade for shade, _ in TRUTH_LABELS.values())])
 def test_every_colour_stands_out_from_white(shade: str):
     assert 1.05 / (luminance(shade) + 0.05) > 1.7
-
-
-def test_truth_labels_differ_by_sign_as_well_as_by_colour():
-    signs = [words[0] for _, words in TRUTH_LABELS.values()]
-    assert len(set(signs)) == 3
 
 
 # How colour-blind eyes see linear RGB (Machado, Oliveira and Fernandes 2009, Table 1, severity 1).
