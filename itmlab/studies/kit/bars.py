@@ -321,7 +321,7 @@ def draw_curves(
     figure.update_xaxes(title=label(axis), row=lines)
     figure.update_yaxes(rangemode="tozero")
     figure = styled(figure, title, subtitle, height=170 + 290 * lines)
-    legend_lines = 1 + sum(len(name) + 6 for name in names) // 110
+    legend_lines = 1 + sum(8 * len(name) + 60 for name in names) // 750  # pixels
     top = figure.layout.margin.t + 26 + 22 * (legend_lines - 1)
     return figure.update_layout(legend_y=1 + 0.1 / lines, margin_t=top)
 
