@@ -212,7 +212,7 @@ SETTINGS = "maskings, samples, temperature, keep, words, implied (tags); number 
 def negatives(
     out: Annotated[Path, typer.Option("--out", help="A .jsonl file.")],
     generator: Annotated[
-        str, typer.Option(help="vse_c: swaps by rule; tags: refilled by --model; or an own one, MODULE:NAME.")
+        str, typer.Option(help="vse_c: swaps by rule; tags: refilled by --model.")
     ] = "vse_c",
     model: Annotated[str | None, typer.Option(help="A cross-encoder that refills and scores: name or folder.")] = None,
     setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {SETTINGS}.")] = None,

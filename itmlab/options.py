@@ -2,10 +2,7 @@
 
 import dataclasses
 import json
-import shlex
 import sys
-from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -108,43 +105,26 @@ def changes_of(given: Words) -> dict[str, Any]:
 
 
 class RecipeCommand(TyperCommand):
-    """A command with recipes and --set, where an unknown option that is a recipe's field is told how to be changed."""
+    """A command with --set: the error of an unknown option says how to set a recipe's field of that name."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As of any command, but for the refusal."""
-        given = list(args)  # what parses them takes them away
+        """Parse the words of the command line."""
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
-            if type(error).__name__ == "NoSuchOption":  # of click, or of the copy in newer typer
-                self._refuse_field(error.option_name, given)
-            raise
+            if type(error).__name__ != "NoSuchOption":  # of click, or of the copy in newer typer
+                raise
+            from . import recipes
 
-    def _refuse_field(self, option: str, given: list[str]) -> None:
-        name = option.strip("-").replace("-", "_")
-        own = {word for parameter in self.params for word in parameter.opts}
-        if name in ("name", "size", "options") or f"{option}s" in own:  # no variation, or a misspelt option
-            return
-        read: dict[str, list[str]] = {}
-        for word, after in pairwise([*given, ""]):
-            key, equals, value = word.partition("=")
-            read.setdefault(key, []).append(value if equals else after)
-        named = map(named_recipe, read.get("--recipe", ["fne"]))
-        places = [place for one in named for place in fields_named(one, name)]
-        if places:
-            value = next((value for value in read.get(option, []) if value and not value.startswith("--")), "VALUE")
-            told = " or ".join(f"--set {shlex.quote(f'{place}={value}')}" for place in dict.fromkeys(places))
+            option = error.option_name
+            name = option.strip("-").replace("-", "_")
+            known = {word for parameter in self.params for word in parameter.opts}
+            places = [*fields_named(recipes.fne, name), *fields_named(recipes.tags, name)]
+            if not places or name in ("name", "size", "options") or f"{option}s" in known:  # perhaps misspelt
+                raise
             what = f"{self.name} has no option {option}, {name} is a field of the recipe"
+            told = " or ".join(f"--set {place}=VALUE" for place in dict.fromkeys(places))
             raise ItmlabError(what, remedy=f"change it with {told}") from None
-
-
-def named_recipe(name: str) -> Any:
-    """The recipe of a name or a JSON file; nothing where there is none."""
-    from . import recipes
-
-    with suppress(ItmlabError):
-        return recipes.Recipe.load(name) if name.endswith(".json") else recipes.get(name)
-    return None
 
 
 def fields_named(settings: Any, name: str, within: str = "") -> list[str]:

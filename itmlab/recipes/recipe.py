@@ -58,56 +58,53 @@ class Recipe:
         elif self.towers is not None:
             self._check_towers()
         else:
-            check(
-                self.loss is not None, "loss", self.loss, "an object with fields, as the model is not a cross-encoder"
-            )
+            check(self.loss is not None, "loss", None, "an object with fields, as the model is not a cross-encoder")
             missing = self.loss.kind == "sampled_triplet" and self.sampler is None
             check(not missing, "sampler", None, "one, as loss.kind is 'sampled_triplet'")
+
+    def _refuse(self, *names: str, why: str) -> None:
+        """Raise an ItmlabError for the first of these parts that the recipe has."""
+        for name in names:
+            check(getattr(self, name) is None, name, getattr(self, name), f"null, {why}")
 
     def _check_parts(self) -> None:
         """Refuse parts that cannot be combined; whatever is not refused here can."""
         loss, margin = self.loss, self.adaptive_margin
         if type(self.model) is CrossEncoderConfig:
             check(self.tags is not None, "tags", self.tags, "an object with fields, as the model is a cross-encoder")
-            for name in ("loss", "sampler", "memory", "adaptive_margin", "synthesis", "encoder"):
-                check(getattr(self, name) is None, name, getattr(self, name), "null, as the model is a cross-encoder")
+            others = ("loss", "sampler", "memory", "adaptive_margin", "synthesis", "encoder", "towers")
+            self._refuse(*others, why="as the model is a cross-encoder")
         else:
-            wanted = "null, as the model is not a cross-encoder: an encoder of one side cannot tell which word is wrong"
-            check(self.tags is None, "tags", self.tags, wanted)
+            self._refuse("tags", why="as the model is not a cross-encoder, and only these can tell which word is wrong")
         if loss is not None:
             writes = getattr(self.model, "kind", None) == "vsrn"
             check(writes or not loss.writing, "loss.writing", loss.writing, "0, as only VSRN writes captions")
-            samples = loss.kind == "sampled_triplet" or self.sampler is None
-            check(
-                samples, "sampler", self.sampler, "null, as this loss takes all negatives ('sampled_triplet' asks one)"
-            )
-        parts = getattr(self.model, "compares_parts", False)
-        wanted = "null, as the model compares parts and a memory keeps one feature of an item"
-        check(not (parts and self.memory), "memory", self.memory, wanted)
-        if margin is not None:
-            released = margin.preset == "released" and self.memory is not None
-            check(not released, "memory", self.memory, "null, as adaptive_margin.preset is 'released'")
+            if loss.kind != "sampled_triplet":
+                self._refuse("sampler", why="as this loss takes all negatives; 'sampled_triplet' asks a sampler")
+        if getattr(self.model, "compares_parts", False):
+            self._refuse("memory", why="as the model compares parts, and a memory keeps one feature of an item")
+        if margin is not None and margin.preset == "released":
+            self._refuse("memory", why="as adaptive_margin.preset is 'released'")
         if margin is not None and not margin.with_triplet:
             why = "as adaptive_margin.with_triplet is false, and φ is known for captions of the data only"
-            check(self.synthesis is None, "synthesis", self.synthesis, f"null, {why}")
-            check(self.extra_negatives is None, "extra_negatives", self.extra_negatives, f"null, {why}")
+            self._refuse("synthesis", "extra_negatives", why=why)
             features = loss is not None and loss.global_features
             check(not features, "loss.global_features", features, f"false, {why}")
 
     def _check_towers(self) -> None:
         fits = isinstance(self.model, DualEncoderConfig) and self.model.image_tower == "vit"
-        check(fits, "towers", self.towers, "null, as the model is no ViT with a BERT")
-        for name in ("sampler", "loss", "memory", "adaptive_margin", "synthesis", "extra_negatives", "encoder"):
-            check(getattr(self, name) is None, name, getattr(self, name), "null, as nothing is matched yet")
+        check(fits, "towers", self.towers, "null, as the model is not a ViT with a BERT")
+        others = ("sampler", "loss", "memory", "adaptive_margin", "synthesis", "extra_negatives", "encoder")
+        self._refuse(*others, why="as nothing is matched yet")
         check(self.data.augmentation is None, "data", self.data.augmentation, "no augmentation: towers.py mirrors")
         check(self.data.validation == 0, "data.validation", self.data.validation, "0, as nothing is matched yet")
 
     def _check_cross_encoder(self) -> None:
-        check(self.towers is None, "towers", self.towers, "null, as the model is a cross-encoder")
-        file = self.tags.makes_sentences and self.tags.generator == "file"
-        given = self.extra_negatives and self.extra_negatives.path
-        check(not file or given is not None, "extra_negatives", given, "a path, as tags.generator is 'file'")
-        check(file or given is None, "extra_negatives", given, "null unless tags.generator is 'file'")
+        if self.tags.makes_sentences and self.tags.generator == "file":
+            path = self.extra_negatives and self.extra_negatives.path
+            check(path is not None, "extra_negatives", path, "a path, as tags.generator is 'file'")
+        else:
+            self._refuse("extra_negatives", why="unless tags.generator is 'file'")
 
     def replace(self, **changes: Any) -> "Recipe":
         """Return a copy with changed fields; `a__b` (in a dictionary also "a.b") reaches into a field.
@@ -129,34 +126,29 @@ class Recipe:
         return changed
 
     def grid(self, **values: Sequence[Any]) -> dict[str, "Recipe"]:
-        """A recipe for each combination of the values of these fields (as in `replace`), by a label that names them.
+        """Return a recipe for each combination of the values of these fields, by a label that names them.
 
-        So `compare(recipe.grid(sampler__prior=[1e-3, 1e-2], memory__length=[256, 2048]), …)` is a sweep. ItmlabError,
-        in one line: a field without a list of values; all combinations that make no recipe, with what each lacks.
+        Fields are named as in `replace`, so `compare(recipe.grid(sampler__prior=[1e-3, 1e-2]), …)` is a sweep.
+
+        Raises:
+            ItmlabError: a field without a list of values, or a combination that cannot be a recipe, with its label.
 
         >>> from itmlab import recipes
         >>> list(recipes.fne.grid(sampler__prior=[0.001, 0.01], seed=[1]))
         ['prior=0.001, seed=1', 'prior=0.01, seed=1']
         """
-        for field_name, several in values.items():
-            listed = isinstance(several, Sequence) and not isinstance(several, str)
-            check(listed and len(several) > 0, field_name, several, "a list of values")
-        last = [name.replace("__", ".").rpartition(".")[2] for name in values]
-        short = [
-            end if last.count(end) == 1 else name.replace("__", ".") for name, end in zip(values, last, strict=True)
-        ]
-        made: dict[str, Recipe] = {}
-        refused: list[str] = []
+        for name, choices in values.items():
+            is_list = isinstance(choices, Sequence) and not isinstance(choices, str) and len(choices) > 0
+            check(is_list, name, choices, "a list of values")
+        paths = [name.replace("__", ".") for name in values]
+        last = [path.rpartition(".")[2] for path in paths]
+        names = [end if last.count(end) == 1 else path for path, end in zip(paths, last, strict=True)]
+        recipes: dict[str, Recipe] = {}
         for combination in product(*values.values()):
-            told = ", ".join(f"{name}={_told(value)}" for name, value in zip(short, combination, strict=True))
-            try:
-                made[told] = self.replace(**dict(zip(values, combination, strict=True)))
-            except ItmlabError as error:
-                refused.append(f"{told} ({error})")
-        if refused:
-            what = f"{len(refused)} of {len(refused) + len(made)} combinations make no recipe: {'; '.join(refused)}"
-            raise ItmlabError(what, remedy="leave these values out, or make the recipes one by one")
-        return made
+            label = ", ".join(f"{name}={_label(value)}" for name, value in zip(names, combination, strict=True))
+            with named(label):
+                recipes[label] = self.replace(**dict(zip(values, combination, strict=True)))
+        return recipes
 
     def custom_parts(self) -> dict[str, Custom]:
         """The custom components of this recipe, by part."""
@@ -217,7 +209,7 @@ class Recipe:
             return cls.from_json(read_json(path))
 
 
-def _told(value: Any) -> str:
+def _label(value: Any) -> str:
     return value if isinstance(value, str) else getattr(value, "__name__", None) or shown(value, most=40)
 
 
