@@ -13,7 +13,7 @@ from ..models import CrossEncoder, CrossEncoderConfig
 from ..models.pairs import pieces_read
 from ..recipes.custom import Custom
 from ..runs.directory import file_hash, start_directory
-from ..storage import read_json
+from ..storage import read_json, refuse_foreign
 from ..synthesis import files
 from ..synthesis.generate import Fluency, generate_negatives
 from ..synthesis.negative import Readable
@@ -53,6 +53,7 @@ def write_negatives(
     Returns:
         The file's content, as `read_negatives` gives it.
     """
+    refuse_foreign(out, files.MARK, force=force)  # before the negatives are made
     custom = Custom.of(generator) if callable(generator) else None
     if custom is not None:
         generator, options = custom.path, custom.options
