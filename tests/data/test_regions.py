@@ -1,8 +1,6 @@
 """Region features in the published formats."""
 
-import io
 import os
-import pickle
 import re
 import zipfile
 
@@ -86,30 +84,6 @@ def test_object_tags_come_with_the_regions_that_are_kept(tmp_path):
     (tmp_path / "objects_vocab.txt").write_text("Dog,puppy\ntree\ncar\n")
     data = load("regions", tmp_path, **kept)
     assert data.select([2]).regions[0].tags == ("car", "dog")
-
-
-class Payload:
-    """What would run if a pickle were opened."""
-
-    def __reduce__(self):
-        return (pytest.fail, ("a pickle was opened",))
-
-
-def test_pickled_arrays_are_refused_unopened(tmp_path):
-    write_archives(tmp_path, 2)
-    with zipfile.ZipFile(tmp_path / "regions" / "1.npz", "w") as archive:
-        for name in ("features", "norm_bb"):
-            file = io.BytesIO()
-            np.lib.format.write_array_header_1_0(file, {"descr": "|O", "fortran_order": False, "shape": (1, 1)})
-            archive.writestr(f"{name}.npy", file.getvalue() + pickle.dumps(Payload()))
-    with pytest.raises(ItmlabError, match=r"captions.jsonl:2: .*1.npz: not a readable .npz of arrays \(it may hold"):
-        load("regions", tmp_path)
-    other = tmp_path / "other"
-    other.mkdir()
-    np.save(other / "train_ims.npy", np.array([[{}]]), allow_pickle=True)
-    (other / "train_caps.txt").write_text("a\n")
-    with pytest.raises(ItmlabError, match=r"train_ims.npy: not a readable .npy array"):
-        load("regions", other)
 
 
 @pytest.mark.parametrize(
