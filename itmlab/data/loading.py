@@ -50,7 +50,6 @@ def load(
     *,
     split: str | None = None,
     on_fault: str = "error",
-    skipped_to: str | Path | None = None,
     train_share: float = 1.0,
     share_seed: int = 0,
     noise: float = 0.0,
@@ -63,8 +62,7 @@ def load(
         name: one of `names()`, or your own CaptionSet, or a function that returns one.
         root: the folder of the files.
         split: take this split only.
-        on_fault: "error", or "skip" to leave faulty rows out with a warning.
-        skipped_to: the file that lists what was skipped; by default one in the cache.
+        on_fault: "error", or "skip" to leave faulty rows out, with a warning and a list of them in the cache.
         train_share: keep this share of the training split, drawn by `share_seed` (`CaptionSet.reduced`).
         share_seed: see `train_share`.
         noise: move this share of the training captions to other images (`CaptionSet.with_noise`).
@@ -82,7 +80,7 @@ def load(
     recorded = {"name": name, "root": root, "split": split, "on_fault": on_fault, **options}
     recorded |= {"train_share": train_share, "share_seed": share_seed, "noise": noise, "noise_seed": noise_seed}
     if isinstance(name, str) and name in READERS:
-        data = _read(name, root, Faults(name, on_fault=on_fault, skipped_to=skipped_to, source=str(root)), options)
+        data = _read(name, root, Faults(name, on_fault=on_fault, source=str(root)), options)
     else:
         data = _made(name, root, options)
     if train_share != 1:

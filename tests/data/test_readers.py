@@ -149,10 +149,10 @@ def test_every_fault_comes_with_its_row_in_one_error(tmp_path):
 
 def test_faulty_rows_are_skipped_on_request_and_listed(tmp_path):
     expected = faulty_folder(tmp_path / "own")
-    listed = tmp_path / "left_out.jsonl"
     with pytest.warns(UserWarning, match=r"skipped \d+ faults, 1 images are left"):
-        data = load("folder", tmp_path / "own", on_fault="skip", skipped_to=listed)
+        data = load("folder", tmp_path / "own", on_fault="skip")
     assert data.captions == ["fine"] and data.images[0].size == photograph().size
+    (listed,) = (tmp_path / "cache" / "skipped").glob("*.jsonl")
     rows = [json.loads(line) for line in listed.read_text().splitlines()]
     assert len(rows) == len(data.skipped) and set(expected) <= {row["row"] for row in rows}
 
