@@ -61,24 +61,6 @@ def test_printed_sums_are_those_of_their_entries_within_rounding_but_for_one() -
     assert all(printed == pytest.approx(added, abs=0.051) for printed, added in exact)
 
 
-SAME = {"SCAN", "MMCA", "CAAN", "IMRAM", "GSMN", "UNITER", "SGRAF", "Unicoder-VL"}
-
-
-def test_a_rival_has_the_same_numbers_in_every_paper_that_prints_it() -> None:
-    printed: dict[tuple[str, str], dict[float, list[str]]] = {}
-    for name in ("fne.table_1", "fne.table_2", "tags.table_1", "itcontrast.table_1", "itcontrast.table_2"):
-        data = {"fne.table_2": "COCO 5K: ", "itcontrast.table_2": "COCO 5K: "}.get(name, "")
-        for label in TABLES[name].rows:
-            for column in (column for column in TABLES[name].columns if "R@" in column):
-                value = TABLES[name].value(label, column)
-                if label in SAME and not math.isnan(value):
-                    printed.setdefault((label, data + column), {}).setdefault(value, []).append(name)
-    assert sum(len(values) > 1 or len(next(iter(values.values()))) > 1 for values in printed.values()) > 60
-    assert {place: values for place, values in printed.items() if len(values) > 1} == {
-        ("IMRAM", "COCO 5K: t2i R@1"): {39.6: ["fne.table_2"], 39.7: ["itcontrast.table_2"]},
-    }
-
-
 def test_what_one_paper_prints_twice_is_alike_or_noted() -> None:
     full = TABLES["fne.table_3"].rows["Full"]
     assert full == TABLES["fne.table_4"].rows["1/10000"]
