@@ -37,7 +37,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("draw_claims", "draw_costs", "draw_items"):  # only these need plotly
+    if name in ("draw_claims", "draw_costs", "draw_items", "entry_in_html"):  # only these need plotly
         return getattr(import_module(f"{__name__}.drawing"), name)
     if name in PAPERS:
         return SimpleNamespace(**read_paper(name))

@@ -288,7 +288,7 @@ class Entry:
     def figure(self, result: Result | None = None) -> "go.Figure":
         """Each claim's printed number beside ours; for an entry without claims, its first committed figure."""
         from ..studies.kit.saving import committed
-        from .drawing import draw_claims
+        from . import draw_claims
 
         if self.claims:
             return draw_claims(self.verdicts(result), title=f"{self.item}: {self.title}")
@@ -297,7 +297,7 @@ class Entry:
         return committed(self.figures[0])
 
     def _repr_html_(self) -> str:
-        from .drawing import entry_in_html
+        from . import entry_in_html
 
         return entry_in_html(self)
 
