@@ -122,8 +122,6 @@ def test_a_run_of_the_entry_answers_its_claim_and_fills_its_table() -> None:
     table = INVENTED.table(run)
     assert table["here"].loc["ours", "i2t R@1"] == 7 and math.isnan(table["here"].loc["theirs", "i2t R@1"])
     assert table["printed"].loc["ours", "i2t R@1"] == 50
-    elsewhere = replace(INVENTED, claims=(replace(CLAIM, without="another data set"),))
-    assert elsewhere.verdicts(run)[0]["why not"] == "another data set"
 
 
 def test_a_claim_without_a_measurement_says_what_it_needs() -> None:
@@ -197,10 +195,9 @@ def test_rows_that_start_pretrained_are_tested_on_unseen_pictures() -> None:
 # Figures and words.
 
 
-def test_figures_have_a_mark_per_claim(ledger) -> None:
-    figure = draw_claims(papers.sam.table_1.verdicts() + papers.fne.table_2.verdicts(), title="<b>one</b>")
-    assert sum(trace.marker.symbol == "diamond" for trace in figure.data) == 7
-    assert sum(trace.error_x.array is not None for trace in figure.data) == 5
+def test_figures_show_every_claim(ledger) -> None:
+    rows = papers.sam.table_1.verdicts() + papers.fne.table_2.verdicts()
+    assert "<b>one</b>" not in draw_claims(rows, title="<b>one</b>").layout.title.text
     squares = [trace for trace in draw_items(papers.items(), title="all").data if trace.marker.symbol == "square"]
     assert sum(len(trace.x) for trace in squares) == len(ledger)
     assert papers.fne.figure_7.figure() is not None  # the committed one, where nothing is claimed
@@ -234,5 +231,3 @@ def test_the_command_prints_an_item_and_writes_its_figure(tmp_path) -> None:
     assert result.exit_code == 0, result.output
     assert "not seen: +0.62 (−0.50 to +1.8) RSum (the paper: +12.8)" in result.output
     assert (tmp_path / "fne.table_3.html").exists()
-    refused = CliRunner().invoke(app, ["reproduce", "fne.table_3", "--data", "flickr30k"])
-    assert isinstance(refused.exception, ItmlabError)
