@@ -96,10 +96,10 @@ def fragment(chooser: Chooser, sentence: Sentence) -> None:
     subject = chooser.say(sentence, at, bare=chooser.chance(0.45))
     if chooser.chance(0.5):
         _clothes(chooser, sentence, subject, at)
-    said = _deed(chooser, sentence, subject, at, PARTICIPLE)
+    acts = _deed(chooser, sentence, subject, at, PARTICIPLE)
     if chooser.chance(chooser.between(0.6, 0.25)):
         say_setting(chooser, sentence, subject, at)
-    elif said and chooser.chance(chooser.between(0.3, 0.05)):
+    elif acts and chooser.chance(chooser.between(0.3, 0.05)):
         _while(chooser, sentence)
 
 
@@ -144,12 +144,12 @@ def listed(chooser: Chooser, sentence: Sentence) -> None:
     """As in “A blond boy, a gray cat and a yellow bucket in the kitchen”"""
     firsts = list({chooser.entities[at].kind: at for at in chooser.mains}.values())
     count = min(len(firsts), chooser.dice.choice((2, 3, 3, 4) if chooser.generic < 0.5 else (1, 2, 2, 3)))
-    told = chooser.dice.sample(firsts, count)
-    for step, at in enumerate(told):
+    mentioned = chooser.dice.sample(firsts, count)
+    for step, at in enumerate(mentioned):
         if step:
             sentence.say("and" if step == count - 1 else ",")
         subject = chooser.say(sentence, at)
-    alike = len({chooser.facts.ground(number) for number in told}) == 1
+    alike = len({chooser.facts.ground(number) for number in mentioned}) == 1
     if alike and chooser.chance(chooser.between(0.85, 0.1)):
         say_setting(chooser, sentence, subject, at)
 
@@ -172,8 +172,8 @@ def _outfit(chooser: Chooser, sentence: Sentence, subject: int, at: int, share: 
     if not worn or not chooser.chance(chooser.between(share, 0.04)):
         return
     covered = {"hat", "helmet"} & {chooser.entities[number].kind for number in worn}
-    said = {attribute.lemma for attribute in sentence.objects[subject].attributes}
-    if not covered and "blond" not in said and chooser.chance(0.3):
+    adjectives = {attribute.lemma for attribute in sentence.objects[subject].attributes}
+    if not covered and "blond" not in adjectives and chooser.chance(0.3):
         sentence.say("with")
         sentence.attribute(subject, f"{entity.hair}-haired", f"{entity.hair} hair")
         if chooser.chance(0.4):
@@ -191,8 +191,8 @@ def _outfit(chooser: Chooser, sentence: Sentence, subject: int, at: int, share: 
 
 def _rest(chooser: Chooser, sentence: Sentence, subject: int, at: int, placed: bool) -> None:
     """What the subject is near, where that is, and what another one does meanwhile."""
-    told = _told(sentence)
-    near = [place for place in neighbours(chooser, at) if place[1] not in told]
+    mentioned = _mentioned(sentence)
+    near = [place for place in neighbours(chooser, at) if place[1] not in mentioned]
     beside = bool(sentence.relations) and near and chooser.chance(chooser.between(0.4, 0.02))
     if beside:
         relation, other = chooser.dice.choice(near)
@@ -206,10 +206,10 @@ def _rest(chooser: Chooser, sentence: Sentence, subject: int, at: int, placed: b
 
 def _meanwhile(chooser: Chooser, sentence: Sentence) -> None:
     """What another one does, or where it is, at the same time."""
-    told = _told(sentence)
-    kinds = {chooser.entities[at].kind for at in told}
+    mentioned = _mentioned(sentence)
+    kinds = {chooser.entities[at].kind for at in mentioned}
     options = [
-        (other, [deed for deed in deeds(chooser, other) if deed[1] not in told])
+        (other, [deed for deed in deeds(chooser, other) if deed[1] not in mentioned])
         for other in chooser.mains
         if chooser.entities[other].kind not in kinds
     ]
@@ -268,9 +268,9 @@ def _is_somewhere(chooser: Chooser, sentence: Sentence, subject: int, at: int, f
 
 def _deed(chooser: Chooser, sentence: Sentence, subject: int, at: int, form: str, *, second: bool = True) -> bool:
     """What the subject does to something that was not spoken of, or beside what it is, or its pose; whether any."""
-    told, pose = _told(sentence), chooser.entities[at].pose
-    done = [deed for deed in deeds(chooser, at) if deed[1] not in told]
-    near = [place for place in neighbours(chooser, at) if place[1] not in told]
+    mentioned, pose = _mentioned(sentence), chooser.entities[at].pose
+    done = [deed for deed in deeds(chooser, at) if deed[1] not in mentioned]
+    near = [place for place in neighbours(chooser, at) if place[1] not in mentioned]
     if done and chooser.chance(0.85):
         chooser.dice.shuffle(done)
         say_deed(chooser, sentence, subject, at, *done[0], form)
@@ -288,15 +288,15 @@ def _deed(chooser: Chooser, sentence: Sentence, subject: int, at: int, form: str
     return True
 
 
-def _told(sentence: Sentence) -> set[int]:
+def _mentioned(sentence: Sentence) -> set[int]:
     """The things that a sentence has spoken of."""
     return {entity for means in sentence.means for entity in means}
 
 
 def _while(chooser: Chooser, sentence: Sentence) -> None:
     """A second subject that does something at the same time."""
-    told = _told(sentence)
-    others = [other for other in chooser.mains if other not in told and chooser.entities[other].pose in POSES]
+    mentioned = _mentioned(sentence)
+    others = [other for other in chooser.mains if other not in mentioned and chooser.entities[other].pose in POSES]
     if others:
         other, joint = chooser.dice.choice(others), chooser.dice.choice(("while", "and", "as"))
         sentence.say(joint)

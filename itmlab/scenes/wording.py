@@ -42,8 +42,8 @@ class Sentence:
         if before == "a":
             before = "an" if (*adjectives, surface)[0][0] in "aeiou" else "a"
         self.say(before)
-        said = [Attribute(word, self.say(word)) if word != "and" else self.say(word) for word in adjectives]
-        attributes = tuple(entry for entry in said if isinstance(entry, Attribute))
+        spoken = [Attribute(word, self.say(word)) if word != "and" else self.say(word) for word in adjectives]
+        attributes = tuple(entry for entry in spoken if isinstance(entry, Attribute))
         span = self.say(surface)
         self.objects.append(SceneObject(lemma, attributes, count, count != 1, span))
         self.means.append(means)
@@ -170,9 +170,9 @@ class Chooser:
     def groups(self) -> list[tuple[int, ...]]:
         """Sets of two and more main things of one kind, or people of any."""
         kinds = {self.entities[at].kind for at in self.mains}
-        found = {tuple(at for at in self.mains if self.entities[at].kind == kind) for kind in kinds}
-        found.add(tuple(at for at in self.mains if self.entities[at].category == "person"))
-        return sorted(group for group in found if len(group) > 1)
+        alike = {tuple(at for at in self.mains if self.entities[at].kind == kind) for kind in kinds}
+        alike.add(tuple(at for at in self.mains if self.entities[at].category == "person"))
+        return sorted(group for group in alike if len(group) > 1)
 
     def places(self, at: int) -> tuple[tuple[str, str, str], ...]:
         """Ways to say where a thing is in its setting."""

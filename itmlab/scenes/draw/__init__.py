@@ -38,8 +38,8 @@ def render(scene: Scene, size: int) -> tuple[Image.Image, Image.Image]:
             _draw(canvas, scene, number, entity)
     for fact in scene.facts:
         if fact.relation in _ENDS:
-            who, what = scene.objects[fact.subject], scene.objects[fact.object]
-            _line(canvas, who, what, _ENDS[fact.relation], fact.subject + 1)
+            who, other = scene.objects[fact.subject], scene.objects[fact.object]
+            _line(canvas, who, other, _ENDS[fact.relation], fact.subject + 1)
     return canvas.finish()
 
 
@@ -52,11 +52,11 @@ def bands(scene: Scene) -> list[tuple[str, float, float]]:
     return [(above, 0.0, horizon), (setting.around[0], horizon, setting.shore), (setting.ground, setting.shore, 1.0)]
 
 
-def _line(canvas: Canvas, who: Entity, what: Entity, up: float, mark: int) -> None:
+def _line(canvas: Canvas, who: Entity, other: Entity, up: float, mark: int) -> None:
     """A string from a person's near hand to the kite or the animal's neck."""
     start = hand(who.kind, who.pose, who.hands, x=who.x, base=who.base, height=who.height, flip=who.flip)
-    neck = _NECKS.get(what.kind, 0.0) * what.height
-    end = (what.x + (-neck if what.flip else neck), what.base - up * what.height)
+    neck = _NECKS.get(other.kind, 0.0) * other.height
+    end = (other.x + (-neck if other.flip else neck), other.base - up * other.height)
     sag = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2 + 0.02)
     path = [(x * canvas.pixels, y * canvas.pixels) for x, y in (start, sag, end)]
     wide = max(round(0.006 * canvas.pixels), 1)
