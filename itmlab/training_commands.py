@@ -152,10 +152,7 @@ def pretrain(
             metavar="PART", help="detector (of scenes' regions), towers (ViT, BERT), vit (both aligned), uniter; all."
         ),
     ],
-    out: Annotated[
-        Path,
-        typer.Argument(metavar="OUT", help="A folder; a run that stopped in it continues, a detector starts over."),
-    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A folder; a stopped run continues, not a detector.")],
     images: Annotated[
         int | None,
         typer.Option(help="Pictures to draw and learn from: 24,000, and 20,000 for the detector."),
