@@ -17,16 +17,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ..errors import ItmlabError, named
-from ..storage import (
-    NO_SEAL,
-    ordinary,
-    read_json,
-    read_sealed,
-    refuse_foreign_files,
-    unusable,
-    write_json,
-    write_sealed,
-)
+from ..storage import ordinary, read_json, refuse_foreign_files, unusable, write_bytes, write_json
 from ..text.tokens import (
     NAMES_FILE,
     VOCABULARY_FILE,
@@ -105,7 +96,7 @@ class Model(nn.Module):
         refuse_foreign_files(directory, MODEL_FILES, '"maximum_tokens": ', force=force)
         write_json(directory / CONFIG_FILE, self.config.to_dict())
         save_tokenizer(self.tokenizer, directory)
-        write_sealed(directory / WEIGHTS_FILE, save(weights, metadata={"sha256": NO_SEAL}))
+        write_bytes(directory / WEIGHTS_FILE, save(weights))
 
     @classmethod
     def load(cls, directory: str | Path, *, attention: Literal["sdpa", "eager"] | None = None) -> Self:
@@ -142,16 +133,13 @@ class Model(nn.Module):
             raise ItmlabError(what, where=str(directory / CONFIG_FILE), remedy="save the model again") from None
 
 
-def read_weights(path: Path, *, seal: str | None = None) -> dict[str, Tensor]:
-    """The tensors of a safetensors file, which holds nothing that could be run; a damaged one is an ItmlabError.
-
-    So is one with another `seal` than is known of it (`storage.write_sealed`).
-    """
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """The tensors of a safetensors file, which holds nothing that could be run; a damaged one is an ItmlabError."""
     from safetensors import SafetensorError
     from safetensors.torch import load
 
     try:
-        return load(read_sealed(path, seal=seal, remedy="save the model again"))
+        return load(ordinary(path, remedy="save the model again").read_bytes())
     except FileNotFoundError:
         raise ItmlabError("no such file", where=str(path), remedy="save the model again") from None
     except OSError as error:

@@ -20,8 +20,8 @@ from ..models import CrossEncoder
 from ..models.pairs import compares_parts, looked_at, takes_pictures
 from ..recipes.recipe import Recipe
 from ..storage import read_json, usable, write_bytes
-from .checkpoint import Checkpoints, read_json_lines, shipped_directory, shipped_names
-from .directory import MODEL_FILES, RUN_FILES, TIMINGS_FILE, held, kind_of
+from .checkpoint import CHECKPOINT_FILE, REMEDY, locked, read_json_lines, shipped_directory, shipped_names
+from .directory import RUN_FILES, TIMINGS_FILE, kind_of
 from .scores import CUTOFFS, check_pools, embed_captions, embed_images, evaluate, similarity, tables
 from .search import Hits, Index, PairSearch
 
@@ -85,8 +85,10 @@ class Run:
     @property
     def finished(self) -> bool:
         """Whether it was trained to the end of its recipe."""
-        pointer = Checkpoints(self.directory / "resume").read_pointer()
-        return bool(pointer) and pointer["position"].get("finished") is True
+        if (self.directory / CHECKPOINT_FILE).exists() or not self.epochs:
+            return False
+        settings, last = self.recipe.data, self.epochs[-1]
+        return last["step"] >= settings.steps if settings.steps else last["epoch"] >= settings.epochs
 
     @cached_property
     def model(self) -> nn.Module:
@@ -182,7 +184,7 @@ class Run:
         return scores, indices
 
     def export(self, directory: str | Path, dtype: Literal["float16", "float32"] = "float16") -> "Run":
-        """Write what using the run takes (recipe, data's description, record, weights) without what resuming takes.
+        """Write what using the run needs (recipe, data's description, history, weights), not what resuming needs.
 
         An earlier export is replaced; a run that was trained there, or other files of these names, are an ItmlabError.
         """
@@ -190,20 +192,16 @@ class Run:
         if directory.resolve() == self.directory.resolve():
             what, remedy = "a run cannot be exported onto itself", "name another directory"
             raise ItmlabError(what, where=str(directory), remedy=remedy)
-        with usable(), held(directory / "resume"):
-            state = Checkpoints(directory / "resume")
-            there = next((name for name in RUN_FILES if (directory / name).exists()), None)
-            exported = (state.read_pointer() or {"tensors": ""})["tensors"] is None
-            if there and (not exported or (directory / TIMINGS_FILE).exists()):
-                what, remedy = f"{there} lies here, and it is no export", "name another directory, or delete this one"
-                raise ItmlabError(what, where=str(directory), remedy=remedy)
-            position = Checkpoints(self.directory / "resume").read_pointer().get("position", {})
-            state.finish({**position, "finished": False})  # first, so that an export that was killed is known as one
-            self.model.save(directory, dtype=dtype)
-            for name in RUN_FILES:
-                if name not in (TIMINGS_FILE, *MODEL_FILES) and (self.directory / name).is_file():
+        with usable(), locked(directory):
+            existing = [name for name in (*RUN_FILES, CHECKPOINT_FILE) if (directory / name).exists()]
+            exported = existing[:1] == ["recipe.json"] and not {TIMINGS_FILE, CHECKPOINT_FILE} & {*existing}
+            if existing and not exported:
+                what = f"contains {existing[0]}, which is not of an export"
+                raise ItmlabError(what, where=str(directory), remedy=REMEDY)
+            for name in ("recipe.json", "data.json", "history.jsonl"):
+                if (self.directory / name).is_file():
                     write_bytes(directory / name, (self.directory / name).read_bytes())
-            state.finish({**position, "finished": True})
+            self.model.save(directory, dtype=dtype)
         return Run(directory)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int8, Int64
 from torch import Tensor
+from tqdm.auto import tqdm
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
@@ -18,7 +19,6 @@ from ..metrics.ngrams import SentenceVectors, pair_scores
 from ..metrics.ptb import Tokenise
 from ..metrics.spice import Spice
 from ..storage import cache_directory, keep
-from .progress import counted
 
 IMAGES_PER_BLOCK = 100  # whose truth is asked together, three seconds: bounds memory, and how long nothing is shown
 FORMAT = 1  # of what is cached: raised when numbers or layout change
@@ -119,9 +119,8 @@ class CaptionTruth:
         names, found = ("data", "indices", "indptr"), read(path)
         if found is None:
             parts = torch.arange(len(data)).split(IMAGES_PER_BLOCK)
-            said = f"{data.name}: which caption is true of which image, judged once and then cached"
-            shown = counted(parts, said, shown=progress)
-            judged = vstack([csr_array(data.world.truth(images).numpy()) for images in shown], format="csr")
+            bar = tqdm(parts, desc=f"{data.name}: truth of all pairs (cached)", disable=not progress)
+            judged = vstack([csr_array(data.world.truth(images).numpy()) for images in bar], format="csr")
             found = {name: getattr(judged, name) for name in names}
             keep(path, lambda file: np.savez(file, **found))
         shape = len(data), len(data.captions)
