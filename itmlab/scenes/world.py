@@ -59,10 +59,23 @@ class World:
 
     def __init__(self, table: "Dataset", images: Sequence[int], captions: Sequence[tuple[int, int]]):
         self._table, self._images, self._captions = table, list(images), list(captions)
+        self._open()
+
+    def _open(self) -> None:
+        table = self._table
         self._facts = cache(_cells(table, "scene", lambda text: Facts(Scene.from_json(text))))
         self._graphs = cache(_cells(table, "graphs", _graphs))
         self._pixels = _cells(table, "marks", lambda png: np.asarray(Image.open(io.BytesIO(png))))
         self._number()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process: everything but the functions that read the table."""
+        opened = ("_facts", "_graphs", "_pixels", "scenes", "graphs")
+        return {name: value for name, value in self.__dict__.items() if name not in opened}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._open()
 
     def _number(self) -> None:
         self.scenes: Sequence[Scene] = _Mapped(self._images, lambda row: self._facts(row).scene)
@@ -73,7 +86,8 @@ class World:
 
     def select(self, image_indices: Sequence[int] | Tensor, caption_indices: Sequence[int] | Tensor) -> "World":
         """The world of these images and captions, renumbered in this order; what was read stays read."""
-        other = copy(self)
+        other = World.__new__(World)
+        vars(other).update(vars(self))  # with what was read already, which `copy` leaves out
         other._images = [self._images[int(at)] for at in image_indices]
         other._captions = [self._captions[int(at)] for at in caption_indices]
         other._number()

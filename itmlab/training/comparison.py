@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int8, Int64
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky.process_executor import TerminatedWorkerError
-from jaxtyping import Float, Int8, Int64
 from numpy import ndarray
 from torch import Tensor
 from tqdm.auto import tqdm
