@@ -51,8 +51,8 @@ def train(
     from . import recipes
     from .recipes.recipe import Recipe
     from .runs.run import tracked
+    from .training.interruption import Interrupted
     from .training.loop import train as run_training
-    from .training.progress import Interrupted
 
     if str(run) in recipes.names() and str(run) != recipe and not run.exists():
         remedy = f"python -m itmlab train runs/{run} --recipe {run}"

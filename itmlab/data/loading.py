@@ -3,13 +3,9 @@
 import difflib
 import importlib
 import inspect
-import json
-import os
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from ..errors import ItmlabError
 from .faults import Faults
@@ -77,8 +73,6 @@ def load(
     Traceback (most recent call last):
     itmlab.errors.ItmlabError: flickr30k: no root was given — give root=, the folder with dataset_flickr30k.json ...
     """
-    recorded = {"name": name, "root": root, "split": split, "on_fault": on_fault, **options}
-    recorded |= {"train_share": train_share, "share_seed": share_seed, "noise": noise, "noise_seed": noise_seed}
     if isinstance(name, str) and name in READERS:
         data = _read(name, root, Faults(name, on_fault=on_fault, source=str(root)), options)
     else:
@@ -87,7 +81,7 @@ def load(
         data = data.reduced(train_share, share_seed)
     if noise != 0:
         data = data.with_noise(noise, noise_seed)
-    return made_by(data if split is None else data.split(split), recorded)
+    return data if split is None else data.split(split)
 
 
 def _read(name: str, root: str | Path | None, faults: Faults, options: dict[str, Any]) -> "CaptionSet":
@@ -139,43 +133,3 @@ def _did_you_mean(word: str, known: list[str], listed: str) -> str:
     close = difflib.get_close_matches(word, known, n=1)
     text = f"{listed}: {', '.join(known)}"
     return f"did you mean {close[0]!r}? {text}" if close else text
-
-
-# How a data set was loaded, so that another process can load it, too.
-
-_ORIGINS: "WeakKeyDictionary[CaptionSet, tuple[dict[str, Any], Any]]" = WeakKeyDictionary()
-
-
-def made_by(data: "CaptionSet", given: dict[str, Any]) -> "CaptionSet":
-    """The data set, of which it is kept that `load(**given)` makes it, where JSON can say so."""
-    given = {**given, "root": None if given["root"] is None else str(Path(given["root"]).resolve())}
-    if isinstance(given["name"], str):
-        with suppress(TypeError, ValueError):
-            _ORIGINS[data] = json.loads(json.dumps(given, allow_nan=False, default=os.fspath)), _state(data)
-    return data
-
-
-def origin_of(data: "CaptionSet") -> dict[str, Any] | None:
-    """What `load` is to be given for the same data set; None where it was made otherwise, or changed since."""
-    given, state = _ORIGINS.get(data, (None, None))
-    return given if given is not None and state == _state(data) else None
-
-
-STEPS = {"train_share": 1.0, "noise": 0.0, "split": None}  # what `load` does last, in order, and what leaves it undone
-
-
-def changed_from(data: "CaptionSet", part: "CaptionSet", **step: Any) -> "CaptionSet":
-    """`part` of `data`, of which it is kept that `load` makes it with this step: train_share=, or noise=, and its seed.
-
-    It is not kept where `data` went through this step or a later one of `load`, which would then not make it.
-    """
-    given, names = origin_of(data), list(STEPS)
-    later = names[names.index(next(iter(step))) :]
-    if given is not None and all(given[name] == STEPS[name] for name in later):
-        made_by(part, {**given, **step})
-    return part
-
-
-def _state(data: "CaptionSet") -> Any:
-    parts = (data.images, data.captions, data.image_of_caption, data.world, data.regions)
-    return [id(part) for part in parts], {name: indices.tolist() for name, indices in data.splits.items()}

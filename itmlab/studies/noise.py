@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..data.captionset import CaptionSet
-from ..data.loading import changed_from
 from ..recipes.recipe import Recipe
 from ..runs.comparison import Comparison
 from ..training.comparison import compare_runs, trained
@@ -56,8 +55,6 @@ def compare_noise(
     for seed in seeds:
         for share in shares:
             noisy = data.with_noise(share, seed)
-            if share:
-                changed_from(data, noisy, noise=share, noise_seed=seed)  # so that other processes can load it, too
             asked = {"seeds": [seed], "run_root": run_root, "jobs": jobs, "progress": progress}
             for name, group in trained(recipes, noisy, **asked).items():
                 runs[at_share(name, share)] += group

@@ -26,7 +26,6 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from ..data.captionset import CaptionSet
-from ..data.loading import changed_from
 from ..errors import ItmlabError
 from ..fields import check, did_you_mean
 from ..metrics.eccv import ORACLES, PLACES, first_of_each, oracle_scores, true_at_r
@@ -406,9 +405,6 @@ def compare_data_fractions(
         if label not in recipes:
             raise ItmlabError(f"no recipe {label!r} to compare", remedy=did_you_mean(label, recipes))
     parts = {share: data.reduced(share) for share in epochs}
-    for share, part in parts.items():
-        if share != 1 or part.fingerprint == data.fingerprint:  # captions may have come in another order
-            changed_from(data, part, train_share=share, share_seed=0)
     for part in parts.values():
         check_split(part.split(split), split, relevance, truth)
     rows: list[dict[str, Any]] = []

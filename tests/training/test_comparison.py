@@ -2,10 +2,15 @@
 
 import json
 import math
-import warnings
+import os
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 
 import numpy as np
+import psutil
 import pytest
 import torch
 
@@ -17,10 +22,7 @@ from itmlab.runs.comparison import BATCH_SIZE, RECALLS, TRUTHS, Comparison, shar
 from itmlab.runs.run import Run
 from itmlab.runs.scores import relevance_matrix, similarity
 from itmlab.scenes import load
-from itmlab.storage import read_json, write_json
 from itmlab.training.comparison import (
-    OtherCode,
-    code_digests,
     compare,
     compare_data_fractions,
     compare_runs,
@@ -390,21 +392,6 @@ def test_own_metrics_are_compared_picture_by_picture(trained, data):
         refused(said, compare_runs, comparison.runs, data, split="train", metrics=wrong, progress=False)
 
 
-def test_a_run_of_other_code_is_taken_with_a_warning_that_names_it(trained, data):
-    root, given, _ = trained
-    notes = sorted(root.rglob("code.json"))
-    settings = {"seeds": 2, "run_root": root, "split": "train", "progress": False}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", OtherCode)
-        compare(given, data, **settings)
-    now = read_json(notes[0])
-    assert len(notes) == 4 and now == code_digests() and "losses/triplet.py" in now
-    write_json(notes[0], {**now, "losses/triplet.py": "0"})
-    with pytest.warns(OtherCode, match=f"1 runs .* changed since: losses/triplet.py; .* delete {notes[0].parent}"):
-        compare(given, data, **settings)
-    write_json(notes[0], now)
-
-
 def test_what_cannot_be_compared_is_said(data, tmp_path):
     for given, options, said in (
         ([recipes.fne, recipes.fne.replace(seed=2)], {}, "different names"),
@@ -475,3 +462,52 @@ def test_a_share_that_leaves_too_few_is_said_before_the_first_is_trained(data, t
 def test_an_unknown_baseline_is_one_line(data, tmp_path):
     with pytest.raises(ItmlabError, match=r"no recipe 'hardes' to compare — did you mean hardest\?"):
         compare_data_fractions(RECIPES, {"hardest + SAM": "hardes"}, data, {0.5: 1}, run_root=tmp_path)
+
+
+SCRIPT = """
+import sys
+from itmlab import compare, load
+from itmlab.samplers import Hardest
+from tests.training.world import micro
+
+class Second(Hardest):
+    def __init__(self):
+        super().__init__(1)
+
+data = load("scenes", images=40, size=32, cache=sys.argv[1])
+given = {"triplet": micro("triplet", data__epochs=20), "second": micro("hardest", data__epochs=20).replace(sampler=Second())}
+compare(given, data, seeds=1, run_root=sys.argv[2], split="train", jobs=int(sys.argv[3]), progress=False)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_stopped_side_by_side_it_leaves_no_worker_and_resumes_to_the_same_weights(how, tmp_path):
+    """A script with a sampler of its own, stopped while both recipes train."""
+
+    def start(root, jobs):
+        command = [sys.executable, "-c", SCRIPT, str(tmp_path / "scenes"), str(tmp_path / root), str(jobs)]
+        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+
+    stopped = start("stopped", 2)
+    while len(list(tmp_path.glob("stopped/*/*/checkpoint.pt"))) < 2 and stopped.poll() is None:
+        time.sleep(0.05)
+    children = psutil.Process(stopped.pid).children(recursive=True)
+    stopped.send_signal(how)
+    message = stopped.communicate(timeout=120)[1]
+    assert how == signal.SIGKILL or "compare again to resume" in message
+    assert len(children) >= 2 and not psutil.wait_procs(children, timeout=60)[1], message
+    for root, jobs in (("stopped", 2), ("whole", 1)):
+        process = start(root, jobs)
+        assert process.communicate(timeout=300)[1] is not None and process.returncode == 0
+    weights = [
+        {path.parts[-3:]: path.read_bytes() for path in (tmp_path / root).rglob("*.safetensors")}
+        for root in ("stopped", "whole")
+    ]
+    assert weights[0] == weights[1] and len(weights[0]) == 2
+
+
+def test_an_error_in_a_worker_is_one_line_and_impossible_jobs_are_refused(data, tmp_path):
+    settings = {"seeds": 1, "run_root": tmp_path, "split": "train", "progress": False}
+    broken = {"a": micro(data__batch_size=8, start=str(tmp_path / "nothing")), "b": micro("triplet")}
+    refused("no shipped run", compare, broken, data, jobs=2, **settings)
+    refused("jobs is 0", compare, [micro()], data, jobs=0, **settings)

@@ -19,7 +19,7 @@ from itmlab.models import DualEncoder, ImagePreparation, OscarDualEncoderConfig,
 from itmlab.models.config import CLIP_MEAN, CLIP_STD
 from itmlab.models.dual_encoder import Momentum
 from itmlab.recipes.settings import OptimiserSettings
-from itmlab.runs.checkpoint import Checkpoints
+from itmlab.runs.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from itmlab.text.tokens import train_wordpiece
 from itmlab.training import loop
 from itmlab.training.loop import learning_rate_at, train
@@ -199,8 +199,8 @@ def test_a_loss_that_is_not_finite_stops_naming_step_and_image(finished, data, t
         with pytest.raises(ItmlabError, match=r"the loss is nan at step \d+ \(epoch \d\), images picture-5 ") as error:
             train(micro(), data, tmp_path / "run", checkpoint_every=1, progress=False)
     assert "\n" not in str(error.value)
-    tensors, position = Checkpoints(tmp_path / "run" / "resume").load()
-    assert position["step"] >= 4 and all(weight.isfinite().all() for weight in tensors["model"].values())
+    state = load_checkpoint(tmp_path / "run" / CHECKPOINT_FILE)
+    assert state["position"]["step"] >= 4 and all(weight.isfinite().all() for weight in state["model"].values())
     again = train(micro(), data, tmp_path / "run", progress=False)
     assert (again.directory / "model.safetensors").read_bytes() == (
         finished.directory / "model.safetensors"
@@ -262,7 +262,7 @@ def test_the_released_base_of_fne_takes_two_steps_in_tiny_sizes(checkpoints, dat
     model = run.model
     assert isinstance(model.towers.image_projection, torch.nn.Identity) and model.config.maximum_words == 30
     assert model.prepare_images == ImagePreparation(32, None, "bicubic", CLIP_MEAN, CLIP_STD)
-    assert Checkpoints(run.directory / "resume").load()[1]["step"] == 2
+    assert load_checkpoint(run.directory / CHECKPOINT_FILE)["position"]["step"] == 2
     assert set(run.evaluate(data, ks=(1, 5))["i2t"]) == {1, 5}
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from itmlab import recipes
 from itmlab.data import load
 from itmlab.data.batches import PairBatches
-from itmlab.runs.checkpoint import Checkpoints
+from itmlab.runs.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from itmlab.training.dual_encoder import DualEncoderTask
 from itmlab.training.loop import train
 from itmlab.training.pretraining import KEPT, UNASKED, TowerTask, masked_words, patch_loss
@@ -111,7 +111,7 @@ def test_both_losses_fall_and_a_stopped_run_ends_the_same(data, tmp_path) -> Non
     steps = [line["losses"] for line in run.history if line["kind"] == "step"]
     assert all(steps[-1][name] < steps[0][name] for name in ("patches", "words"))
     stopped = train(recipe, data, tmp_path / "twice", progress=False, max_steps=14)
-    heads = Checkpoints(stopped.directory / "resume").load()[0]["heads"]
+    heads = load_checkpoint(stopped.directory / CHECKPOINT_FILE)["task"]["heads"]
     assert {name.split(".")[0] for name in heads} == {"patches", "words"}
     again = train(recipe, data, tmp_path / "twice", progress=False)
     for name in ("model.safetensors", "history.jsonl"):

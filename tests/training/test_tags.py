@@ -247,7 +247,6 @@ def test_any_loss_may_be_switched_off(losses, data):
     task = task_of(recipe, training)
     found = task(first_batch(training), epoch=0)
     assert set(found.losses) == set(losses) and found.loss.requires_grad and found.loss.isfinite()
-    assert (found.chosen is not None) == ("retrieved" in losses)
     assert ("synthesis" in task.clock.seconds) == recipe.tags.makes_sentences
 
 

@@ -11,8 +11,8 @@ from itmlab.models.pairs import ImageInputs, Tokens, all_captions, by_length, pa
 from itmlab.runs.scores import image_side
 from itmlab.scenes import load
 from itmlab.text.alignment import Pieces, align
-from itmlab.training.progress import Stopwatch
 from itmlab.training.sentences import CachedPieces, caption_graphs
+from itmlab.training.state import Stopwatch
 from itmlab.training.tags import difficulty, word_tokens
 from tests.training.towers import MICRO_TOWER
 

@@ -11,7 +11,7 @@ from itmlab import recipes
 from itmlab.errors import ItmlabError
 from itmlab.models import CrossEncoder, CrossEncoderConfig, OscarDualEncoderConfig
 from itmlab.runs import checkpoint
-from itmlab.runs.checkpoint import Checkpoints
+from itmlab.runs.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from itmlab.runs.run import Run
 from itmlab.runs.scores import similarity
 from itmlab.scenes import load
@@ -55,15 +55,6 @@ def test_the_record_names_losses_and_counts_difficulties(data, tmp_path):
     assert all(0 < one["synthesis_seconds"] + one["mining_seconds"] < one["training_seconds"] for one in timings)
 
 
-def test_the_progress_line_says_how_much_of_the_time_made_sentences(data, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("itmlab.training.progress.SECONDS_BETWEEN_LINES", -1.0)
-    train(tower(data__steps=2), data, tmp_path / "tags")
-    train(tower("uniter", data__steps=2), data, tmp_path / "uniter")
-    lines = capsys.readouterr().err.splitlines()
-    assert any(line.startswith("tags_dc: step 1/2") and ", synthesis " in line and "%" in line for line in lines)
-    assert not any("synthesis" in line for line in lines if line.startswith("uniter"))
-
-
 def test_a_run_of_steps_ends_in_the_middle_of_an_epoch_with_an_evaluation(run):
     assert [(record["epoch"], record["step"]) for record in run.epochs] == [(1, 5), (2, 9)]
     assert all("rsum" in record for record in run.epochs) and run.finished
@@ -89,8 +80,8 @@ def test_a_loss_that_is_not_finite_stops_naming_step_and_image(data, tmp_path, m
         with pytest.raises(ItmlabError, match=r"the loss is nan at step \d+ \(epoch \d\), images picture-5 ") as error:
             train(tower(), data, tmp_path / "run", checkpoint_every=1, progress=False)
     assert "\n" not in str(error.value)
-    tensors, _ = Checkpoints(tmp_path / "run" / "resume").load()
-    assert all(weight.isfinite().all() for weight in tensors["model"].values())
+    state = load_checkpoint(tmp_path / "run" / CHECKPOINT_FILE)
+    assert all(weight.isfinite().all() for weight in state["model"].values())
     assert train(tower(), data, tmp_path / "run", progress=False).finished
 
 
