@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from itmlab.studies.kit.canvas import Box
-from itmlab.studies.kit.theme import shortened, text_width
+from itmlab.studies.kit.theme import text_width
 from itmlab.studies.scene_graphs import (
     KIND_COLOURS,
     draw_caption_spans,
@@ -198,9 +198,3 @@ def test_markup_is_shown_letter_for_letter_and_endless_words_are_cut():
 
 def test_sentences_without_words_can_be_shown():
     assert words(draw_caption_spans([SceneGraph()], title="t", hidden=[[]])) == []
-
-
-def test_widths_are_those_of_the_house_font():
-    assert text_width("il.", 1000) < text_width("Wm", 1000) == 944 + 833
-    assert text_width("犬", 10) == 10 and text_width("\u0301", 10) == 0
-    assert shortened("short", 10, 100) == "short" and text_width(shortened("w" * 50, 10, 100), 10) <= 100
