@@ -47,29 +47,21 @@ def evaluate(
     k: Annotated[list[int], typer.Option("-k", help="-k 1 -k 5 for recall at 1 and 5.")] = (1, 5, 10),
     relevance: Annotated[str | None, typer.Option(help="cider or spice: also semantic recall (SR) and NCS.")] = None,
     truth: Annotated[bool, typer.Option("--truth", help="Also mAP@R against all that is true, and oracles.")] = False,
-    scores: Annotated[File, typer.Option(help="A file of a cross-encoder's scores, to keep and go on from.")] = None,
-    force: Force = False,
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
 ) -> None:
     """Recall in both directions, and the median and mean rank of what is sought, as JSON."""
-    from .models.cross_encoder import SCORES, CrossEncoder
     from .runs.run import cutoffs_told
 
     if relevance not in (None, "cider", "spice"):
         raise ItmlabError(f"no relevance {relevance!r}", where="--relevance", remedy="cider or spice")
     opened, captions = run_and_split(run, split, data, root, option, skip_faults)
     asked = {"relevance": relevance, "truth": truth}
-    if scores is not None:
-        if not isinstance(opened.model, CrossEncoder):
-            raise ItmlabError("only a cross-encoder's scores are kept", where="--scores", remedy="leave it out")
-        if force and not refuse_foreign(scores, SCORES, force=True):
-            scores.unlink(missing_ok=True)
     more = "" if split == "all" else ", or rank more candidates: --split all"
     with cutoffs_told(lambda ks: " ".join(f"-k {one}" for one in ks) + more):
-        found = opened.evaluate(captions, split=None, folds=folds, ks=k, **asked, resume=scores)
+        found = opened.evaluate(captions, split=None, folds=folds, ks=k, **asked)
     print(json.dumps(found, indent=2))
 
 
@@ -211,9 +203,7 @@ SETTINGS = "maskings, samples, temperature, keep, words, implied (tags); number 
 
 def negatives(
     out: Annotated[Path, typer.Option("--out", help="A .jsonl file.")],
-    generator: Annotated[
-        str, typer.Option(help="vse_c: swaps by rule; tags: refilled by --model.")
-    ] = "vse_c",
+    generator: Annotated[str, typer.Option(help="vse_c: swaps by rule; tags: refilled by --model.")] = "vse_c",
     model: Annotated[str | None, typer.Option(help="A cross-encoder that refills and scores: name or folder.")] = None,
     setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {SETTINGS}.")] = None,
     fluency: Annotated[str | None, typer.Option(help="A causal language model (scenes, gpt2): perplexities.")] = None,

@@ -112,7 +112,6 @@ def test_a_recipe_in_a_file_trains_like_a_named_one(folder, trained, tmp_path) -
         ("reproduce fne.table_3 --prior 1", "--set sampler.prior=VALUE"),
         ("evaluate nowhere", "no pretrained run 'nowhere'"),
         ("evaluate fne --relevance meteor", "spice"),
-        ("evaluate fne --scores x", "only a cross-encoder's scores"),
         ("search fne dog --data folder --root /nonexistent", "nonexistent"),
         ("pretrain oscar x", "detector, towers, vit, uniter or all"),
         ("tour --only 99", "00_start_here"),
@@ -166,7 +165,6 @@ def test_negatives_are_written_and_read_back(tmp_path) -> None:
         ("yardstick scenes RUN --option images=48 --out", "json"),
         ("attend RUN PICTURE red", "html"),
         ("negatives --option images=12 --out", "jsonl"),
-        ("evaluate tags -k 1 --option images=20 --scores", "scores"),
     ],
 )
 def test_only_own_files_are_overwritten_unless_forced(folder, trained, tmp_path, words, ending) -> None:

@@ -4,16 +4,11 @@ UNITER: Chen et al., ECCV 2020; OSCAR: Li et al., ECCV 2020; the four heads H_ML
 et al., 2022, Sec. 2; METHODS 3).
 """
 
-import hashlib
-import json
-import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -21,7 +16,6 @@ from torch.nn import functional
 from tqdm import tqdm
 
 from ..errors import ItmlabError
-from ..storage import atomic_file, refuse_foreign, usable
 from ..text.tokens import encode_captions
 from .base import Changes, ImagePreparation, Model
 from .config import CrossEncoderConfig
@@ -34,7 +28,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 HEADS = ("itm", "mlm", "wod", "woc")
-SCORES = "itmlab_scores"  # in the header of kept scores
 SHARPNESS = 10.0  # of the aligned cosine as a logit: InfoNCE at a temperature of 0.1 learns it so
 
 
@@ -253,41 +246,41 @@ class CrossEncoder(Model):
         *,
         chunk: int = 256,
         progress: bool = False,
-        resume: str | Path | None = None,
     ) -> Float[Tensor, "image caption"]:
-        """The matching logit of every image with every caption, `chunk` pairs at a time, shortest captions first.
+        """The matching logit of every image with every caption, shortest captions first.
 
-        Each image is embedded once, one block of them at a time. `progress` shows a bar with the time left. `resume`
-        names a file that keeps the rows already computed, so that a computation which was stopped goes on from there;
-        it is refused (an ItmlabError) when the model or the data are others, or when it is no file of scores, and so
-        are scores that are not finite.
+        Each image is embedded once, one block of images at a time.
+
+        Args:
+            images: what `prepare_images` or `embed_regions` returned.
+            captions: what `prepare_captions` returned.
+            chunk: how many pairs are scored at a time.
+            progress: whether to show a bar with the time left.
+
+        Raises:
+            ItmlabError: a chunk below 1, or scores that are not finite.
         """
         if chunk < 1:
-            raise ItmlabError(f"a chunk of {chunk} pairs is none", remedy="give chunk=1 or more")
+            raise ItmlabError(f"chunk must be at least 1, got {chunk}")
         given = images if isinstance(images, dict) else images._asdict()
         given = {name: value for name, value in given.items() if value is not None}
         embed = self.embed_regions if isinstance(images, dict) else EmbeddedRegions
         count, sentences = len(next(iter(given.values()))), len(captions["input_ids"])
         device = self.pooler.weight.device
         at_once = max(1, chunk // max(sentences, 1))  # few sentences: several images share a forward pass
-        scores, keep = _rows((count, sentences), resume, lambda: _fingerprint(self, given, captions, chunk))
-        known = int((~np.isnan(scores).any(axis=1)).sum())
+        scores = torch.empty(count, sentences)
         buckets = list(_buckets(captions, min(chunk, max(sentences, 1))))
-        shown = {"desc": "scoring", "unit": "image", "disable": not progress}
-        with evaluating(self), tqdm(total=count, initial=known, **shown) as bar:
+        with evaluating(self), tqdm(total=count, desc="scoring", unit="image", disable=not progress) as bar:
             for start in range(0, count, at_once):
                 rows = slice(start, min(start + at_once, count))
-                if not np.isnan(scores[rows]).any():
-                    continue
                 embedded = embed(**{name: value[rows].to(device) for name, value in given.items()}).trimmed()
                 block = self._block(embedded, captions, buckets)
                 if not block.isfinite().all():
                     remedy = "check its weights and the regions"
                     raise ItmlabError("the model gives scores that are not finite", remedy=remedy)
-                scores[rows] = block.numpy()
-                keep(rows)
+                scores[rows] = block
                 bar.update(rows.stop - rows.start)
-        return torch.from_numpy(scores)
+        return scores
 
     def _block(
         self, images: EmbeddedRegions, captions: dict[str, Tensor], buckets: list[tuple[Int[Tensor, "bucket"], int]]
@@ -344,54 +337,3 @@ def _buckets(captions: dict[str, Tensor], size: int) -> Iterator[tuple[Int[Tenso
     lengths = captions["attention_mask"].sum(dim=1).cpu()
     for numbers in torch.argsort(lengths, stable=True).split(size):
         yield numbers, int(lengths[numbers[-1]])
-
-
-def _rows(
-    shape: tuple[int, int], path: str | Path | None, fingerprint: Callable[[], str]
-) -> tuple[np.ndarray, Callable[[slice], None]]:
-    """The matrix of scores, a row not yet computed NaN, and what puts finished rows into the file `path`.
-
-    The file is a safetensors file with the one tensor "scores", written whole at first, so that room for all of it is
-    there before anything is computed.
-    """
-    scores = np.full(shape, np.nan, np.float32)
-    if path is None:
-        return scores, lambda rows: None
-    tensor = {"dtype": "F32", "shape": shape, "data_offsets": [0, scores.nbytes]}
-    said = json.dumps({"__metadata__": {SCORES: "1", "made_from": fingerprint()}, "scores": tensor}).encode()
-    said += b" " * (-len(said) % 8)
-    header = len(said).to_bytes(8, "little") + said
-    refuse_foreign(path, SCORES)
-    with usable(path):
-        there = b""
-        if os.path.exists(path):
-            with open(path, "rb") as file:
-                there = file.read(len(header))
-        if there == header and os.path.getsize(path) == len(header) + scores.nbytes:
-            scores.flat = np.fromfile(path, np.float32, offset=len(header))
-        elif header.startswith(there.rstrip(b"\0")):  # no file yet, or one cut short
-            with atomic_file(path) as file:
-                file.write(header)
-                file.write(scores)
-        else:
-            raise ItmlabError("these scores are of another model or other data", where=str(path), remedy="remove it")
-
-    def keep(rows: slice) -> None:
-        with usable(path, kept=path), open(path, "r+b") as file:
-            file.seek(len(header) + rows.start * scores.strides[0])
-            file.write(scores[rows])
-            file.flush()
-            os.fsync(file.fileno())
-
-    return scores, keep
-
-
-def _fingerprint(model: CrossEncoder, images: dict[str, Tensor], captions: dict[str, Tensor], chunk: int) -> str:
-    """What the scores are made from: weights, pictures, sentences and the size of a block, which decides rounding."""
-    digest = hashlib.sha256(f"{chunk} {model.config.to_dict()}".encode())
-    for part in (model.state_dict(), images, captions):
-        for name in sorted(part):
-            value = part[name].detach().cpu().contiguous()
-            digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
-            digest.update(value.view(-1).view(torch.uint8).numpy())
-    return digest.hexdigest()

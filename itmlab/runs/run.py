@@ -113,7 +113,6 @@ class Run:
         split: str | None = "test",
         folds: int = 1,
         relevance: Literal["cider", "spice"] | None = None,
-        resume: str | Path | None = None,
         ks: Sequence[int] = CUTOFFS,
         truth: bool = False,
     ) -> dict[str, Any]:
@@ -123,15 +122,15 @@ class Run:
         A split with fewer images or captions than a k is an ItmlabError: ask for `ks=(1, 5)`, or a larger split.
         `relevance` adds "semantic", the table of `metrics.semantic_retrieval`: R, SR, NCS and their sums. `truth` adds
         "truth", that of `metrics.truth_retrieval`: mAP@R and R-Precision against all that is true, and recall beside
-        an oracle's; for data with a world. A cross-encoder reads every pair: it shows its progress where there are
-        many, and keeps what it has scored in the file `resume`, if that is given, to go on from.
+        an oracle's; for data with a world. A cross-encoder reads every pair, and shows its progress where there
+        are many.
         """
         self.require_regions(data)
         part = data if split is None else data.split(split)
         shown = len(part) * len(part.captions) > MANY_PAIRS
         options = {"folds": folds, "ks": ks, "relevance": relevance, "truth": truth}
         with cutoffs_told(in_python):
-            return evaluate(self.model, part, **options, progress=shown, resume=resume)
+            return evaluate(self.model, part, **options, progress=shown)
 
     def search(
         self,

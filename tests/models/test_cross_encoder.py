@@ -3,10 +3,8 @@
 import warnings
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
 from torch.nn import functional
 
 from itmlab.data import load
@@ -16,7 +14,6 @@ from itmlab.models.base import CutCaptions
 from itmlab.models.cross_encoder import HEADS
 from itmlab.runs import scores
 from tests.models.cross_encoders import CAPTIONS, CLOSE, build, inputs, records
-from tests.refusals import refused, room_for
 
 FORMS = [("uniter", "regions"), ("oscar", "regions"), ("uniter", "patches"), ("oscar", "patches")]
 
@@ -342,78 +339,6 @@ def test_dropout_stays_out_and_the_mode_comes_back():
     model = build(dropout=0.5).train()
     captions, images = inputs(model)
     assert torch.equal(model.similarity(images, captions), model.similarity(images, captions)) and model.training
-
-
-class Stopped(Exception):
-    pass
-
-
-def test_stopped_scoring_goes_on_where_it_was_and_ends_in_the_same_numbers(tmp_path, monkeypatch):
-    model, file = build(), tmp_path / "kept" / "scores"
-    captions, images = inputs(model)
-    expected = model.similarity(images, captions, chunk=2)
-    embed, calls = model.embed_regions, []
-
-    def stopping(*args, **named):
-        calls.append(1)
-        if len(calls) == 3:
-            raise Stopped
-        return embed(*args, **named)
-
-    monkeypatch.setattr(model, "embed_regions", stopping)
-    with pytest.raises(Stopped):
-        model.similarity(images, captions, chunk=2, resume=file)
-    assert torch.equal(model.similarity(images, captions, chunk=2, resume=file), expected)
-    assert len(calls) == 3 + 2  # two of four images were kept
-    assert torch.equal(model.similarity(images, captions, chunk=2, resume=file), expected) and len(calls) == 5
-
-
-def test_kept_scores_of_another_model_or_other_data_are_refused(tmp_path):
-    model, file = build(), tmp_path / "scores"
-    captions, images = inputs(model)
-    model.similarity(images, captions, resume=file)
-    others = model.prepare_captions([*CAPTIONS[:3], "a red dog"])
-    trained = build()
-    trained.heads.itm.bias.data += 1
-    for changed in (
-        lambda: trained.similarity(images, captions, resume=file),
-        lambda: model.similarity(images, others, resume=file),
-        lambda: model.similarity(images, captions, chunk=3, resume=file),
-        lambda: model.similarity(images | {"boxes": images["boxes"] + 1}, captions, resume=file),
-    ):
-        with pytest.raises(ItmlabError, match="another model or other data"):
-            changed()
-
-
-def test_kept_scores_are_a_safetensors_file_and_one_that_was_cut_begins_anew(tmp_path):
-    model, file = build(), tmp_path / "scores"
-    captions, images = inputs(model)
-    expected = model.similarity(images, captions, resume=file)
-    assert torch.equal(load_file(file)["scores"], expected)
-    whole = file.read_bytes()
-    for left in (whole[:-1], whole[:100], b"", bytes(len(whole))):
-        file.write_bytes(left)
-        assert torch.equal(model.similarity(images, captions, resume=file), expected)
-        assert file.read_bytes() == whole and list(tmp_path.iterdir()) == [file]
-
-
-def test_kept_scores_overwrite_nothing_else(tmp_path):
-    model, file = build(), tmp_path / "photograph.jpg"
-    captions, images = inputs(model)
-    (tmp_path / "photograph.jpg.json").write_bytes(b"beside it")
-    for there in (b"\xff\xd8 a photograph", np.zeros((4, 4), np.float32).tobytes() + b"x"):
-        file.write_bytes(there)
-        refused(r"photograph.jpg: itmlab did not write this file", model.similarity, images, captions, resume=file)
-        assert file.read_bytes() == there
-    assert (tmp_path / "photograph.jpg.json").read_bytes() == b"beside it"
-
-
-def test_scores_for_which_there_is_no_room_are_one_line_before_anything_is_computed(tmp_path):
-    model, file = build(), tmp_path / "scores"
-    captions, images = inputs(model)
-    with room_for(200):
-        refused(r"scores: File too large — make room", model.similarity, images, captions, resume=file)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_bar_says_the_time_left(capsys):
