@@ -292,8 +292,7 @@ def draw_curves(
     """Draw named curves in panels.
 
     Args:
-        panels: `panels[panel][curve]`: a `Line`, or values by seed, drawn as their mean with a band from the lowest
-            to the highest.
+        panels: `panels[panel][curve]`: a `Line`, or values by seed, drawn as their mean with a band over all seeds.
         x: the places of the values; default: 1, 2, ….
         title: the figure's title.
         subtitle: what was measured.
