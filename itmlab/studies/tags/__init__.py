@@ -9,7 +9,7 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
         "DifficultyHistory GENERATORS SyntheticNegatives difficulty_gap difficulty_history synthetic_negatives"
     ),
     "tables": (
-        "Perplexity Setting discriminated draw_discrimination_table draw_perplexities draw_synthesis_sweep "
+        "Perplexity Setting draw_perplexities draw_synthesis_sweep "
         "draw_true_negative_rates fluency_table synthesis_sweep truth_by_filter"
     ),
     "word_accuracy": "WordStudy WordTruth on_next_picture picture_worth word_study word_truth",
