@@ -30,6 +30,7 @@ KIND_COLOURS = {"object": theme.BLUE, "attribute": theme.GREEN, "relation": them
 NAME, SAID, LINK = 17, 13, 14  # sizes of letters: objects, attributes, relations
 TOP, FARTHEST = 34, 340  # pixels: the legend's, and from column to column
 MOST_NODES = 24  # objects
+LOOSE = 6  # objects without relations per column
 ROW = 40  # pixels between two things in a column, beside what they take themselves
 LINK_PAPER = "#FBEFD5"  # the relation's orange, pale enough to read on
 
@@ -55,7 +56,6 @@ def draw_scene_graph(graph: "SceneGraph", *, title: str, subtitle: str = "") -> 
         for number in column:
             places[number] = _node(canvas, graph.objects[number], x, top)
             top += sizes[number][1] + ROW + room
-    bottom = _loose(canvas, graph, sizes, TOP + tallest)
     said: dict[tuple[int, int], dict[str, None]] = defaultdict(dict)  # an arrow for each ordered pair, all words on it
     for link in graph.relations:
         said[link.subject, link.object][link.lemma] = None
@@ -69,31 +69,11 @@ def draw_scene_graph(graph: "SceneGraph", *, title: str, subtitle: str = "") -> 
     there = {"object": graph.objects, "attribute": any(entity.attributes for entity in graph.objects)}
     kinds = [kind for kind, any_of in {**there, "relation": graph.relations}.items() if any_of]
     _legend(canvas, kinds, 16.0, 10, (12, 13, 22), {"width": 1, "color": theme.PAPER})
-    return canvas.figure(title, subtitle, height=max(bottom, 120) + 10)
-
-
-def _loose(canvas: Canvas, graph: "SceneGraph", sizes: Sequence[tuple[float, float]], top: float) -> float:
-    """Things in no relation, in rows below the others; gives where they end."""
-    linked = {number for link in graph.relations for number in (link.subject, link.object)}
-    rows: list[list[int]] = []
-    for number in range(len(graph.objects)):
-        if number in linked:
-            continue
-        taken = sum(sizes[other][0] + ROW for other in rows[-1]) if rows else 0
-        if not rows or taken + sizes[number][0] > theme.WIDTH - 60:
-            rows.append([])
-        rows[-1].append(number)
-    for row in rows:
-        left = (theme.WIDTH - sum(sizes[number][0] + ROW for number in row) + ROW) / 2
-        for number in row:
-            _node(canvas, graph.objects[number], left + sizes[number][0] / 2, top + ROW / 2)
-            left += sizes[number][0] + ROW
-        top += max(sizes[number][1] for number in row) + ROW
-    return top
+    return canvas.figure(title, subtitle, height=max(TOP + tallest, 120) + 10)
 
 
 def _columns(graph: "SceneGraph") -> list[list[int]]:
-    """Objects in relations, by how many arrows lead to them from one that none leads to, in the order of the arrows."""
+    """Return the objects by column: subjects left of their objects, objects without relations in the last columns."""
     followers: dict[int, list[int]] = {}
     for link in graph.relations:
         followers.setdefault(link.subject, []).append(link.object)
@@ -111,7 +91,8 @@ def _columns(graph: "SceneGraph") -> list[list[int]]:
     columns: list[list[int]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
     for number in depth:
         columns[depth[number]].append(number)
-    return columns
+    loose = [number for number in range(len(graph.objects)) if number not in depth]
+    return columns + [loose[start : start + LOOSE] for start in range(0, len(loose), LOOSE)]
 
 
 def _size(entity: "SceneObject") -> tuple[float, float]:

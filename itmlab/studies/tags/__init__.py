@@ -4,7 +4,7 @@ import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
     "explorers": "explore_masking explore_negatives explore_words",
-    "negative_figures": ("Example Pairs draw_difficulty draw_negative_list draw_score_scatter draw_synthetic_examples"),
+    "negative_figures": ("Example Pairs draw_negative_list draw_score_scatter draw_synthetic_examples"),
     "negatives": (
         "DifficultyHistory GENERATORS SyntheticNegatives difficulty_gap difficulty_history synthetic_negatives"
     ),

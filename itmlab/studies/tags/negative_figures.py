@@ -1,6 +1,6 @@
-"""Figures of negatives: their sentences as rows, their scores beside the captions', their difficulty over a training.
+"""Figures of negatives: their sentences as rows, their scores beside the captions'.
 
-TAGS-DC (Fan et al., 2022), Figures 1a, 1b and 3. Changed words are in colour and underlined.
+TAGS-DC (Fan et al., 2022), Figures 1a and 1b. Changed words are in colour and underlined.
 """
 
 import textwrap
@@ -22,7 +22,7 @@ from ...text.alignment import token_characters
 from ...text.graph import tokenise
 from ..kit.canvas import Canvas, data_uri
 from ..kit.theme import INK, MUTED, ORANGE, PURPLE, RULE, TRUTH_LABELS, WIDTH, label, styled, translucent
-from .negatives import DifficultyHistory, SyntheticNegatives
+from .negatives import SyntheticNegatives
 
 # Negatives of one caption as a list, and the hardest of several captions (Figure 1b).
 
@@ -269,52 +269,3 @@ def draw_score_scatter(sources: Mapping[str, Pairs], *, title: str, subtitle: st
     figure.update_annotations(font={"size": 13, "color": INK})
     figure = styled(figure, title, subtitle, height=540)
     return figure.update_layout(margin_t=figure.layout.margin.t + 66, legend_y=1.21)
-
-
-# The difficulty of negatives over the steps of training, as a density: darker is more of them (Figure 3).
-
-SHADES = ((0, "#FFFFFF"), (0.25, "#BBD6EA"), (0.6, "#3D8FC4"), (1, "#08365C"))
-RARE = 0.002  # the share of a run's negatives below which a bin may lie outside the axis
-COLUMNS = 60  # of a panel, at most: neighbouring steps are added up
-LINES = ((0.1, "dot", "a tenth lies below, a tenth above"), (0.5, "solid", "median"), (0.9, "dot", None))
-
-
-def draw_difficulty(histories: Mapping[str, DifficultyHistory], *, title: str, subtitle: str = "") -> go.Figure:
-    """Draw a panel per run: the share of a step's negatives by their score less the caption's.
-
-    Lines are median, lowest and highest tenth. Above the dashed line a negative scores higher than its caption.
-    """
-    grouped = {name: history.grouped(COLUMNS) for name, history in histories.items()}
-    titles = [label(name) for name in grouped]
-    figure = make_subplots(1, max(len(grouped), 1), subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.04)
-    reach = [0.0]
-    for column, history in enumerate(grouped.values(), start=1):
-        place = {"row": 1, "col": column}
-        totals = np.maximum(history.counts.sum(axis=1, keepdims=True), 1)
-        hover = "step %{x:.0f}: %{z:.1f} % near %{y:.2f}<extra></extra>"
-        percent = 100 * (history.counts / totals).T
-        figure.add_heatmap(
-            x=history.steps, y=history.middles, z=percent, coloraxis="coloraxis", hovertemplate=hover, **place
-        )
-        for share, dash, words in LINES:
-            figure.add_scatter(
-                x=history.steps,
-                y=history.quantile(share),
-                mode="lines",
-                line={"color": ORANGE, "width": 2, "dash": dash},
-                hoverinfo="skip",
-                name=words,
-                legendgroup=dash,
-                showlegend=column == 1 and words is not None,
-                **place,
-            )
-        figure.add_hline(y=0, line={"color": INK, "width": 1.2, "dash": "dash"}, **place)
-        seen = (history.counts.sum(axis=0) > RARE * history.counts.sum()).nonzero()[0]
-        reach += [*history.edges[seen], *history.edges[seen + 1]]
-    figure.update_xaxes(title="step of training", showgrid=False)
-    figure.update_yaxes(range=[min(reach) - 0.02, max(reach) + 0.05], showgrid=False)
-    figure.update_yaxes(title="score of the negative less the caption's", col=1)
-    figure = styled(figure, title, subtitle, height=500)
-    bar = {"title": {"text": "% of the<br>negatives"}, "thickness": 14, "outlinewidth": 0}
-    figure.update_layout(coloraxis={"colorscale": SHADES, "cmin": 0, "colorbar": bar})
-    return figure.update_layout(legend_y=1.08, margin={"t": figure.layout.margin.t + 26, "r": 20})

@@ -303,12 +303,6 @@ class DifficultyHistory:
             quantiles[row] = np.interp(share, below, self.edges)
         return quantiles
 
-    def grouped(self, groups: int) -> "DifficultyHistory":
-        """At most so many columns: neighbouring steps added up, each group at its mean step."""
-        parts = np.array_split(np.arange(len(self.steps)), min(groups, len(self.steps)))
-        steps = np.array([self.steps[part].mean() for part in parts])
-        return DifficultyHistory(steps, np.stack([self.counts[part].sum(axis=0) for part in parts]))
-
 
 def difficulty_history(run: Any, negatives: str = "synthetic") -> DifficultyHistory:
     """The record of a Run's training, of its "synthetic" or "retrieved" negatives.

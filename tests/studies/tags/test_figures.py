@@ -65,11 +65,6 @@ def score_scatter():
     )
 
 
-def difficulty():
-    history = tags.DifficultyHistory(np.arange(10, 100, 10), np.tile([0, 5, 5, 0], (9, 1)))
-    return tags.draw_difficulty({"one": history, "two": history}, title="t")
-
-
 def negative_list():
     return tags.draw_negative_list(
         PICTURE, "A <b> square.", [NEGATIVE], title="t", score=0.5, scores=[0.7], own_captions=["Red."]
@@ -88,7 +83,6 @@ DRAWN = {
     "word accuracy": word_accuracy,
     "sweep": sweep,
     "score scatter": score_scatter,
-    "difficulty": difficulty,
     "negative list": negative_list,
     "no negatives": lambda: tags.draw_negative_list(PICTURE, "x", [], title="t"),
     "examples": examples,

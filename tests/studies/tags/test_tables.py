@@ -47,7 +47,7 @@ def test_each_form_of_the_filter_chooses_from_the_same_candidates(made):
 def test_without_a_world_nobody_can_say(made):
     data = small_set(2)
     data.world = None
-    with pytest.raises(ItmlabError, match="nobody says what is true"):
+    with pytest.raises(ItmlabError, match="no ground truth"):
         truth_by_filter(SyntheticNegatives(data, "tags", (0,), [[]], torch.zeros(1)))
 
 
