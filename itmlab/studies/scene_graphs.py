@@ -323,21 +323,13 @@ def draw_scene(
     canvas.picture(data_uri(large, largest=512, photographic=True), left, top, cell, cell)
     left += (cell - picture.width * scale) / 2  # plotly centres a picture that is not square
     top += (cell - picture.height * scale) / 2
-    named: list[tuple[float, float, float]] = []  # left and bottom of each name, and its width: none covers another
     for index, (name, box) in enumerate(zip(names, boxes, strict=True)):
         x0, y0, x1, y1 = (float(value) * scale for value in box)
         dotted = {"color": colour(index), "width": 2, "dash": "dot"}
         canvas.rectangle(left + x0, top + y0, x1 - x0, y1 - y0, line=dotted)
         background = {"bgcolor": translucent(colour(index), 0.92), "borderpad": 2}
-        wide = text_width(name, 12) * 1.07 + 4
-        x, y = min(left + x0, side + cell + gap + cell - wide), max(top + y0, 22)
-        free = (
-            at
-            for at in (y, y - 21, y + 21, y - 42, y + 42)
-            if at >= 22 and all(abs(at - b) > 20 or x + wide <= a or a + w <= x for a, b, w in named)
-        )
-        named.append((x, next(free, y), wide))
-        canvas.words(f"<b>{label(name)}</b>", *named[-1][:2], size=12, colour=theme.PAPER, down="bottom", **background)
+        x, y = min(left + x0, theme.WIDTH - side - text_width(name, 12) - 8), max(top + y0, 22)
+        canvas.words(f"<b>{label(name)}</b>", x, y, size=12, colour=theme.PAPER, down="bottom", **background)
     below = cell + 16
     for text in (label(caption, width=125, lines=2) for caption in captions):
         canvas.words(text, side, below)

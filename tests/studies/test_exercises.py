@@ -56,16 +56,11 @@ def test_an_unknown_exercise_is_one_line() -> None:
     ("name", "answer", "wanted"),
     [
         ("01.1", "a dog", "a whole number"),
-        ("01.1", True, "a whole number"),
         ("02.1", 7, "a sentence in quotation marks"),
-        ("02.2", float("nan"), "a number"),
-        ("02.3", "0.3", "a number"),
         ("00.1", (1, 2, 3), "(a whole number, a whole number)"),
         ("03.1", [1], "a function"),
-        ("04.1", "hardest", "a list, each part a sentence in quotation marks"),
         ("04.2", {"memory": None}, "a recipe"),
         ("06.1", 0.1, "a dictionary of settings"),
-        ("09.1", ((1, 2), 3), "((a whole number, a whole number), (a whole number, a whole number))"),
     ],
 )
 def test_an_answer_of_another_kind_is_told_what_is_wanted(name, answer, wanted) -> None:
@@ -92,9 +87,6 @@ def test_the_second_wrong_try_brings_the_hint(monkeypatch) -> None:
         ("04.2", itmlab.recipes.fne.replace(memory=None, sampler__prior=1e-4, seed=1), "seed is 1, and should be 0"),
         ("04.3", (0.15, 0.05), "the maximum MH is too small with 0.05"),
         ("06.2", 0.5, "the probability is too large with 0.5"),
-        ("08.2", 0.5, "the weight of the nearer one is too small with 0.5"),
-        ("09.2", 50, "NCS@3 in percent is too small with 50"),
-        ("09.3", (0.18, 0.05), "the loss is too large with 0.05"),
         ("10.3", (55, 50), "the balanced accuracy in percent is too small with 50"),
     ],
 )
@@ -128,10 +120,8 @@ def two_tries(name, answer) -> tuple[str, str]:
         ("06.1", {"prior": 0.01}, "the settings should say which picture, besides prior, threshold, sharpness, margin"),
         ("06.1", {"picture": 0, "margins": 0.1}, "there is no setting 'margins': did you mean margin?"),
         ("06.1", {"picture": 99_999}, "there is no picture 99999, only 0 to 499"),
-        ("07.2", (99_999, "dog"), "there is no caption 99999, only 0 to 2499"),
         ("07.2", (0, "unicorn"), "“unicorn” means nothing visible in “"),
         ("10.1", ITS_CAPTION, f"exactly one word should change, not 0 words; the caption is “{ITS_CAPTION}”"),
-        ("10.1", ITS_CAPTION.replace("yellow", "big yellow"), "exactly one word should change, not +1 words"),
         ("10.1", ITS_CAPTION.replace("apple", "fruit"), "fruit.” is true of picture 7: that would be a false negative"),
         ("10.2", ITS_CAPTION, "exactly one word should change, not 0 words"),
         ("10.2", ITS_CAPTION.replace("holding", "kicking"), "apple.” is false, so an objection would be fair"),

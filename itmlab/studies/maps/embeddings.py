@@ -320,11 +320,9 @@ def _members(
 
 # What some captions have in common that the others have not.
 
-PRIOR = 10  # captions that the prior counts as
-
 
 class SharedWord(NamedTuple):
-    """A word, its share of the chosen captions and of all others, and how far its log-odds are apart (z-score)."""
+    """A word, its share of the chosen captions and of all others, and the z-score of the difference."""
 
     word: str
     share: float
@@ -333,26 +331,24 @@ class SharedWord(NamedTuple):
 
 
 def shared_words(captions: Sequence[str], chosen: Collection[int], *, most: int = 8) -> list[SharedWord]:
-    """The words that stand in more of the `chosen` captions (by number) than in the others, the surest first.
+    """Return the words that occur in more of the `chosen` captions (by number) than in the others, the surest first.
 
-    By the z-score of log-odds under an informative prior (Monroe, Colaresi and Quinn 2008, Sec. 3.3.5), a caption
-    counting a word once, the prior being all captions; listed are those above 1.96.
+    Words are ranked by the z-score of two proportions, each with one caption more that has the word and one that has
+    not; listed are those above 1.96. A caption counts a word once.
 
-    >>> [each.word for each in shared_words(["a red dog"] * 9 + ["a cat"] * 9, range(9))]
+    >>> [shared.word for shared in shared_words(["a red dog"] * 9 + ["a cat"] * 9, range(9))]
     ['dog', 'red']
     """
     chosen = set(chosen)
-    said = [set(re.findall(r"[^\W\d_]+(?:['’][^\W\d_]+)?", caption.lower())) for caption in captions]
-    every = Counter(word for words in said for word in words)
-    inside = Counter(word for index in chosen for word in said[index])
+    words = [set(re.findall(r"[^\W\d_]+(?:['’][^\W\d_]+)?", caption.lower())) for caption in captions]
+    inside = Counter(word for number in chosen for word in words[number])
+    everywhere = Counter(word for caption in words for word in caption)
     count, rest = len(chosen), len(captions) - len(chosen)
-    found = []
+    shared = []
     for word, here in inside.items():
-        there, prior = every[word] - here, PRIOR * (every[word] + 1) / (len(captions) + 2)
-        (yes, no), (yes_there, no_there) = (
-            (one + prior, of - one + PRIOR - prior) for one, of in ((here, count), (there, rest))
-        )
-        apart = np.log(yes / no) - np.log(yes_there / no_there)
-        z = float(apart / np.sqrt(1 / yes + 1 / no + 1 / yes_there + 1 / no_there))
-        found.append(SharedWord(word, here / count, there / max(rest, 1), z))
-    return sorted((each for each in found if each.z > 1.96), key=lambda each: (-each.z, each.word))[:most]
+        there = everywhere[word] - here
+        first, second = (here + 1) / (count + 2), (there + 1) / (rest + 2)
+        deviation = np.sqrt(first * (1 - first) / (count + 2) + second * (1 - second) / (rest + 2))
+        shared.append(SharedWord(word, here / count, there / max(rest, 1), float((first - second) / deviation)))
+    surest = sorted((entry for entry in shared if entry.z > 1.96), key=lambda entry: (-entry.z, entry.word))
+    return surest[:most]

@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 
 from ..kit import theme
 from ..kit.bars import Dot, Line, Row, draw_curves, interval_rows
-from ..kit.canvas import Canvas, data_uri, draw_captioned, enlarged, heat, outlined
+from ..kit.canvas import Canvas, data_uri, draw_captioned, draw_table, enlarged, heat, outlined
 from ..kit.theme import colour, label, styled, translucent
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def _pick(
     figure.add_scatter(x=spots[:, 0], y=spots[:, 1], mode="markers", marker=shapes | look, **named, **silent)
 
 
-# Words that set some captions apart from all others, beside some pictures that they belong to.
+# Words that set some captions apart from all others, beside a picture that they belong to.
 
 
 def draw_shared_words(
@@ -254,23 +254,13 @@ def draw_shared_words(
     title: str = "What they share",
     subtitle: str = "",
 ) -> go.Figure:
-    """Up to nine pictures, and a row a word: bars of its share of the captions (purple) and of all others (grey)."""
-    canvas, cell, gap, row = Canvas(), 76, 6, 30
-    for number, picture in enumerate(pictures[:9]):
-        down, across = divmod(number, 3)
-        canvas.picture(data_uri(picture), 16 + across * (cell + gap), down * (cell + gap), cell, cell)
-    left, bar, room = 16 + 3 * (cell + gap) + 24, 420, 250
-    canvas.words("share of these captions, and of all others", bar, 0, size=13, colour=theme.MUTED)
-    for number, word in enumerate(shared):
-        middle = 36 + row * number
-        canvas.words(f"<b>{label(theme.shortened(word.word, 15, bar - left - 12))}</b>", left, middle, down="middle")
-        for share, shade, low in ((word.share, theme.PURPLE, -9), (word.elsewhere, theme.GREY, 1)):
-            canvas.rectangle(bar, middle + low, room * share, 8, fillcolor=shade, line={"width": 0})
-        said = f"{100 * word.share:.0f} %, {100 * word.elsewhere:.0f} %"
-        canvas.words(said, bar + room + 10, middle, size=13, down="middle")
-    if not shared:
-        canvas.words("No word stands out.", left, 36, down="middle")
-    return canvas.figure(title, subtitle, height=max(3 * (cell + gap), 36 + row * len(shared)))
+    """Draw a table of words with their shares of these captions and of all others, beside the first picture."""
+    columns = {
+        "word": [entry.word for entry in shared] or ["no word stands out"],
+        "of these captions": [f"{100 * entry.share:.0f} %" for entry in shared],
+        "of all others": [f"{100 * entry.elsewhere:.0f} %" for entry in shared],
+    }
+    return draw_table(columns, title=title, subtitle=subtitle, picture=pictures[0] if pictures else None)
 
 
 # How similar pairs are that belong together and pairs that do not: two distributions, a panel a model.

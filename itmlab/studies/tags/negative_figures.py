@@ -21,7 +21,7 @@ from ...synthesis import Negative
 from ...text.alignment import token_characters
 from ...text.graph import tokenise
 from ..kit.canvas import Canvas, data_uri
-from ..kit.theme import INK, MUTED, ORANGE, PURPLE, RULE, TRUTH_LABELS, WIDTH, label, styled, translucent
+from ..kit.theme import INK, MUTED, PURPLE, RULE, TRUTH_LABELS, WIDTH, label, styled, translucent
 from .negatives import SyntheticNegatives
 
 # Negatives of one caption as a list, and the hardest of several captions (Figure 1b).

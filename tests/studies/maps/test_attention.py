@@ -7,12 +7,9 @@ import pytest
 import torch
 from PIL import Image
 
-from itmlab.models import DualEncoderConfig, build_model
 from itmlab.studies.maps.attention import (
     BoxedObjects,
     Pointing,
-    caption_maps,
-    enlarge,
     pointing,
     relevance,
     token_pieces,
@@ -65,45 +62,11 @@ def test_a_cropping_models_map_covers_the_crop(tiny_clip):
     assert np.abs(np.asarray(attention.picture).astype(int) - (0, 0, 255)).max() <= 3
 
 
-def two_models(data):
-    return {name: build_model(DualEncoderConfig.tiny(), data.captions, seed=seed) for seed, name in enumerate("ab")}
-
-
-def test_a_captions_maps_are_those_of_each_word_for_each_checkpoint() -> None:
-    data = small_set(4)
-    models = two_models(data)
-    maps, outlines = caption_maps(models, data, 3)
-    picture = data.images[int(data.image_of_caption[3])]
-    for name, model in models.items():
-        expected = word_maps(model, picture, data.captions[3])
-        assert [entry.word for entry in maps[name]] == [entry.word for entry in expected]
-        assert all(np.array_equal(a.weights, b.weights) for a, b in zip(maps[name], expected, strict=True))
-    assert len(outlines) == len(maps["a"])
-
-
-def test_repeated_words_have_gradients_of_their_own() -> None:
-    data = small_set(4)
-    models = two_models(data)
-    number = next(n for n, text in enumerate(data.captions) if text.lower().split().count("is") == 2)
-    maps, _ = caption_maps(models, data, number, measure="gradient")
-    picture = data.images[int(data.image_of_caption[number])]
-    second = [entry for entry in maps["a"] if entry.word == "is"][1]
-    assert np.array_equal(
-        second.weights, relevance(models["a"], picture, data.captions[number], word="is", occurrence=1).weights
-    )
-
-
 def test_a_model_that_sees_squares_points_at_them(colour_model):
     found = pointing(colour_model, small_set())
     assert found.hit.all() and len(found.hit) == 16
     assert np.allclose(found.area, 0.25) and found.chance == 0.25
     assert found.mass.min() > 0.5
-
-
-def test_enlarging_is_bilinear_with_pixel_centres():
-    weights = np.array([[0.0, 1.0]], dtype=np.float32)
-    slow = [min(max((x + 0.5) * 2 / 8 - 0.5, 0), 1) for x in range(8)]
-    assert np.allclose(enlarge(weights, 3, 8), [slow] * 3)
 
 
 def test_intervals_resample_images_not_words():

@@ -12,10 +12,8 @@ from threadpoolctl import threadpool_limits
 from torch.nn.functional import normalize
 
 from itmlab.runs.scores import Embeddings
-from itmlab.studies.maps import embeddings
 from itmlab.studies.maps.embeddings import (
     batch_neighbourhood,
-    embedded,
     neighbours_kept,
     project,
     project_together,
@@ -34,17 +32,6 @@ def empty_cache(tmp_path, monkeypatch):
     """The folder of maps that are kept: a new one for each test."""
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path))
     return tmp_path / "projections"
-
-
-def test_each_model_has_a_map_that_pictures_and_captions_share(tiny):
-    maps = embedded({"one": tiny, "same": tiny}, small_set(), perplexity=5)
-    one, same = maps.values()
-    assert list(maps) == ["one", "same"]
-    assert one.images.shape == (16, 2) and one.captions.shape == (32, 2)
-    assert torch.allclose(one.features.images.norm(dim=1), torch.ones(16), atol=1e-5)
-    assert np.array_equal(one.images, same.images) and np.array_equal(one.captions, same.captions)
-    both = np.concatenate([one.images, one.captions])
-    assert one.kept(5) == neighbours_kept(torch.cat(one.features), both, 5)
 
 
 def test_untrained_is_what_the_run_began_from(tmp_path):
@@ -100,15 +87,6 @@ def test_the_number_of_threads_changes_nothing():
         assert np.array_equal(project(features, cache=False), alone)
 
 
-def test_groups_share_a_map():
-    features, kind = clusters()
-    groups = {"a": features[:50], "none": features[:0], "b": torch.tensor(features[50:])}
-    planes = project_together(groups)
-    assert [len(plane) for plane in planes.values()] == [50, 0, 40]
-    assert together(np.concatenate(list(planes.values())), kind)
-    assert project_together({}) == {}
-
-
 def test_neighbours_kept_are_counted_point_by_point():
     source = np.random.default_rng(3)
     features, plane = source.normal(size=(25, 4)), source.normal(size=(25, 2)).astype(np.float32)
@@ -129,20 +107,6 @@ def test_neighbours_kept_are_counted_point_by_point():
 def test_any_features_have_a_finite_map(features):
     plane = project(features, cache=False)
     assert plane.shape == (len(features), 2) and np.isfinite(plane).all()
-
-
-@pytest.mark.parametrize(
-    "said, options",
-    [
-        ("no projection 'pca'", {"method": "pca"}),
-        ("no projection 'tsne' by 'manhattan'", {"metric": "manhattan"}),
-        ("perplexity 0", {"perplexity": 0}),
-        ("1 neighbours", {"neighbours": 1}),
-        ("minimum distance -1", {"minimum_distance": -1}),
-    ],
-)
-def test_settings_out_of_range_are_refused_in_one_line(said, options):
-    refused(said, project, np.eye(5), **options)
 
 
 def test_features_that_cannot_be_laid_out_are_refused_in_one_line():
@@ -209,13 +173,3 @@ def test_words_of_the_chosen_captions_come_before_those_of_all():
     assert (dog.word, dog.share, dog.elsewhere) == ("dog", 1.0, 0.0) and dog.z > 5
     assert shared_words(captions, range(300)) == [] == shared_words(captions, [])
     assert shared_words(captions, rng.permutation(300)[:60].tolist()) == [], "chosen by lot"
-
-
-def test_the_z_score_is_that_of_the_posterior_log_odds():
-    captions = ["red"] * 30 + ["blue"] * 70
-    (red,) = shared_words(captions, range(10, 35))  # 20 of 25 here, 10 of 75 elsewhere
-    prior = embeddings.PRIOR * 31 / 102
-    drawn = np.random.default_rng(0)
-    sides = [drawn.beta(yes + prior, no + embeddings.PRIOR - prior, 200_000) for yes, no in ((20, 5), (10, 65))]
-    apart = np.subtract(*(np.log(side / (1 - side)) for side in sides))
-    assert red.z == pytest.approx(apart.mean() / apart.std(), rel=0.05)

@@ -119,10 +119,3 @@ def test_a_lasso_shows_what_its_points_share_until_it_is_gone(space):
     assert title(space) == "What they share"
     state.lasso = []
     assert title(space) == "Picture image 3"
-
-
-def test_hostile_captions_take_no_effect(maps):
-    data = small_set()
-    data.captions[6] = "<img src=x onerror=alert(1)>"
-    figure = explore_embeddings(maps, data, picture=3).figures()[1]
-    assert not any("<img" in note.text for note in figure.layout.annotations)

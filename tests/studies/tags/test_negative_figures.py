@@ -3,24 +3,19 @@
 import html
 import re
 
-import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from itmlab.studies.tags.negative_figures import (
-    Pairs,
     changed_parts,
     marked,
 )
-from itmlab.studies.tags.negatives import SyntheticNegatives
 from itmlab.synthesis import Negative
 from itmlab.synthesis.negative import Change, edited
 from itmlab.text import Span
 from itmlab.text.alignment import token_characters
 from itmlab.text.graph import tokenise
-from tests.studies.small_world import small_set
 
 CAPTION = "A man and a dog sit on a red bench near a dog."
 
@@ -40,15 +35,6 @@ def test_each_changed_place_is_found_even_if_its_words_stand_elsewhere_too():
         ("man", True),
         (".", False),
     ]
-
-
-def test_what_was_not_made_of_a_caption_has_no_changed_part():
-    assert changed_parts(Negative("a cat")) == [("a cat", False)] and changed_parts(Negative("")) == []
-
-
-def test_a_span_that_points_nowhere_is_looked_for_from_the_left():
-    negative = Negative("a cat and a dog", spans=(Span(40, 41),), source=("horse",), replacement=("dog",), kind=("",))
-    assert changed_parts(negative)[-1] == ("dog", True)
 
 
 @given(
@@ -71,14 +57,3 @@ def test_parts_spell_the_sentence_and_markup_stays_letters(places):
 def test_long_and_odd_sentences_are_cut(sentence):
     written = marked(Negative(sentence), width=30, lines=2)
     assert written.count("<br>") <= 1 and len(written) < 80
-
-
-def test_the_hardest_of_each_caption_that_has_negatives():
-    data = small_set(2)
-    rows = [[Negative("a", 0, 0, score=0.9, truth=True), Negative("b", 0, 0, score=0.1, truth=False)], []]
-    made = SyntheticNegatives(data, "vse_c", (0, 2), rows, torch.tensor([0.5, 0.6]), object())
-    pairs = Pairs.of(made)
-    assert (
-        pairs.positive.tolist() == [0.5] and np.allclose(pairs.negative, [0.9]) and pairs.truth_labels.tolist() == [1]
-    )
-    assert np.allclose(Pairs.of(made, logits=True).negative, [0.9])

@@ -5,8 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from itmlab.models import CrossEncoder, DualEncoder, LateInteractionConfig, build_late_interaction
 from itmlab.runs.scores import similarity
@@ -62,15 +60,6 @@ def test_corrected_words_stand_where_the_words_stood(sentence, corrections, abov
     assert found.corrected(above) == corrected
     new = [word.removeprefix("##") for word in corrections.values()] if above < 0.76 else []
     assert [text for text, is_new in found.parts(above) if is_new] == new
-
-
-@settings(max_examples=60, deadline=None)
-@given(sentence=st.text(alphabet="ab .,\n'", min_size=1, max_size=30), above=st.sampled_from([0.0, 0.5, 1.0]))
-def test_the_parts_make_up_the_corrected_sentence(sentence, above):
-    found = rewritten(sentence, a="bab", b="##a")
-    assert "".join(text for text, _ in found.parts(above)) == found.corrected(above)
-    if above == 1.0:
-        assert found.corrected(above) == sentence
 
 
 @pytest.fixture(scope="module")
@@ -167,33 +156,6 @@ def test_answers_are_the_heads_of_the_cross_encoder_asked_for_one_sentence_at_a_
             )
             assert answers.written[row, at] == best
         assert answers.word_mask[row].sum() == length - 2
-
-
-def test_a_word_of_several_pieces_has_the_largest_mismatch_of_them(learnt_nothing):
-    model, data = learnt_nothing, small_set()
-    sentence = "a horseless redsquare"
-    (found,) = explain_words(model, data.images[0], [sentence])
-    answers = word_answers(model, [data.images[0]], [sentence])
-    encoding = model.tokenizer.backend_tokenizer.encode(sentence)
-    assert len(found.words) == 3 and len(encoding.ids) > 2 + 2 * 3
-    for number, word in enumerate(found.words):
-        own = [answers.mismatch[0, at].item() for at, of in enumerate(encoding.word_ids) if of == number]
-        assert word.mismatch == pytest.approx(max(own))
-
-
-def test_a_sentence_longer_than_the_model_reads_keeps_its_end(learnt_nothing):
-    long = "square " * 60
-    with pytest.warns(UserWarning, match="cut to 30 tokens"):
-        (found,) = explain_words(learnt_nothing, small_set().images[0], [long])
-    assert len(found.words) == 28 and found.corrected().endswith(" square" * 32 + " ")
-
-
-def test_a_run_explains_a_sentence_on_a_picture_or_its_file(squares, model, tmp_path):
-    run = SimpleNamespace(model=model, recipe=SimpleNamespace(name="tags_dc"))
-    squares.images[1].save(tmp_path / "blue.png")
-    for picture in (squares.images[1], tmp_path / "blue.png"):
-        (found,) = explain_words(run, picture, ["a green square"])
-        assert found.corrected() == "a blue square" and list(found.scores) == ["tags_dc"]
 
 
 def test_a_model_of_regions_explains_records_of_regions():
