@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from itmlab.studies.itcontrast.tables import TABLES
 
 from itmlab.losses.tags import PAPER_WEIGHTS
 from itmlab.papers import tags
