@@ -10,17 +10,14 @@ import plotly.graph_objects as go
 
 from ...metrics.statistics import Share
 from ...metrics.words import WordAccuracy
-from ...synthesis import Negative
-from ...text import Span
 from ..kit.bars import Dot, Row, interval_rows
-from ..kit.canvas import Box, Canvas, data_uri, fill
+from ..kit.canvas import Box, Canvas, data_uri, draw_table, fill
 from ..kit.theme import (
     BLUE,
     GREEN,
     GREY,
     INK,
     MUTED,
-    ORANGE,
     PURPLE,
     RULE,
     TRUTH_LABELS,
@@ -32,9 +29,8 @@ from ..kit.theme import (
     text_width,
 )
 from ..scene_graphs import Placed, lay_out
-from .negative_figures import marked
 from .word_accuracy import WordTruth
-from .words import Algorithm1, Part, Refilled, WordExample, WordRow, coloured
+from .words import Algorithm1, Part, WordExample, WordRow
 
 # Sentences on a picture, each word the greener, the better it fits (Figure 4).
 
@@ -92,21 +88,20 @@ def _row(
     return top + LINE * (max((place.line for place in places), default=0) + 1) + 8
 
 
-def _word(canvas: Canvas, part: Part, place: Placed, top: float, size: int = SIZE, line: int = LINE) -> None:
-    """A word on its colour; in lines of full height with its mismatch, or a mark, below."""
-    middle, full = (place.left + place.right) / 2, line == LINE
-    above, below = (4, 11) if full else (1, 2)
+def _word(canvas: Canvas, part: Part, place: Placed, top: float) -> None:
+    """Draw a word on its colour, its mismatch below, or a line if it was rewritten."""
+    middle = (place.left + place.right) / 2
     if part.mismatch is not None:
-        box = Box(place.left - 3, top + above, place.right + 3, top + line - below)
+        box = Box(place.left - 3, top + 4, place.right + 3, top + LINE - 11)
         fill(canvas, box, blend(part.mismatch), radius=4)
         number = f"{100 * part.mismatch:.0f}"
-        if full and part.mismatch >= FLAGGED and text_width(number, DIGITS) < place.right - place.left + 8:
+        if part.mismatch >= FLAGGED and text_width(number, DIGITS) < place.right - place.left + 8:
             canvas.words(number, middle, top + LINE - 5, size=DIGITS, colour=MUTED, across="center", down="middle")
     if part.rewritten:
         style = {"fillcolor": BLUE, "line": {"width": 0}}
         canvas.rectangle(place.left, top + LINE - 13, place.right - place.left, 3, **style)
-    centre = top + (above + line - below) / 2
-    canvas.words(label(place.text), middle, centre, size=size, across="center", down="middle")
+    centre = top + (LINE - 7) / 2
+    canvas.words(label(place.text), middle, centre, size=SIZE, across="center", down="middle")
 
 
 def _legend(canvas: Canvas, top: float) -> float:
@@ -120,74 +115,32 @@ def _legend(canvas: Canvas, top: float) -> float:
     return middle + 22
 
 
-# One caption through Algorithm 1, a column a step (Figure 2).
-
-COLUMNS = {  # where each begins, in pixels, and what it is
-    SIDE: ("1 · mask", "lines 3–4: phrases of its scene graph"),
-    216: ("2 · refill", "lines 6–7: H_MLM(I, T⁽ᵏ⁾), at τ"),
-    502: ("3 · keep the hardest", "lines 8–9, 15: C1, s(I, T⁻)"),
-    652: ("4 · discriminate, correct", "lines 18–20: H_WoD, H_WoC"),
-}
-SENTENCE, PIECES, HEAD = 13, 20, 150  # pixels: letters, a line of words, picture and caption
+# One caption through Algorithm 1, a column per step (Figure 2).
 
 
 def draw_algorithm_1(step: Algorithm1, *, title: str, subtitle: str = "") -> go.Figure:
-    """A caption's way through TAGS-DC: its maskings, the sentences made of each, their scores, what the heads say.
+    """Draw a caption's way through TAGS-DC as a table beside its picture, a row per refilled sentence.
 
-    Changed words are in red; a line on each bar is the caption's own score. What C1 drops is pale. Of the hardest, in
-    purple, each word's colour says how likely it was replaced, and an arrow what would be written instead.
+    Sentences that C1 drops are grey. Of the hardest (purple) stand the words that probably do not fit, and what would
+    be written instead.
     """
-    canvas, (mask, refill, keep, words) = Canvas(), COLUMNS
-    canvas.picture(data_uri(step.picture), SIDE, 0, HEAD - 34, HEAD - 34)
-    own = f"<b>T</b>  {label(step.caption, width=76, lines=2)}"
-    canvas.words(own, SIDE + HEAD - 16, 20, size=17)
-    canvas.words(f"s(I, T) = <b>{step.score:.3f}</b>", SIDE + HEAD - 16, 64, size=14, colour=MUTED)
-    for x, (head, lines) in COLUMNS.items():
-        canvas.words(f"<b>{head}</b>", x, HEAD - 18, size=14)
-        canvas.words(lines, x, HEAD + 2, size=11, colour=MUTED)
-    top = HEAD + 24.0
-    most = max([step.score, *(one.score for made in step.maskings.values() for one in made)])
-    for masked, made in step.maskings.items():
-        canvas.line((SIDE, top), (WIDTH - SIDE, top), RULE)
-        count = masked.count("[MASK]")
-        hidden = Negative(masked, spans=(Span(0, 1),) * count, replacement=("[MASK]",) * count)
-        canvas.words(marked(hidden, width=27, lines=4, shade=ORANGE), mask, top + 10, size=SENTENCE)
-        top += 6
-        for one in made:
-            top += _refilled(canvas, one, step.score, most, (refill, keep, words), top)
-        top += 6
-    return canvas.figure(title, subtitle, height=_legend(canvas, top + 10))
-
-
-def _refilled(
-    canvas: Canvas, one: Refilled, own: float, most: float, columns: tuple[float, float, float], top: float
-) -> float:
-    """One sentence with its score and, of the hardest, its words; returns how high it is."""
-    refill, keep, words = columns
-    shade = "#C9A08A" if one.dropped else VERMILION
-    text = marked(one.negative, width=44, shade=shade)
-    parts = list(coloured(one.words)) if one.words else []
-    places = lay_out([(part.text, part.blank) for part in parts], words, WIDTH - SIDE, SENTENCE, LINES)
-    lines = max((place.line + 1 for place in places), default=0)
-    rewritten = [f"{word.text} → {word.correction}" for word in one.words.words if word.rewritten] if one.words else []
-    height = max(18 * (1 + text.count("<br>")) + 10, PIECES * lines + 10 + 16 * bool(rewritten))
-    middle = top + height / 2
-    canvas.words(text, refill, middle, size=SENTENCE, colour=GREY if one.dropped else INK, down="middle")
-    if one.dropped:
-        canvas.words("dropped by C1", keep, middle, size=12, colour=GREY, down="middle")
-        return height
-    bar = 84 / most
-    canvas.rectangle(keep, middle - 5, 84, 10, fillcolor=RULE, line={"width": 0})
-    canvas.rectangle(keep, middle - 5, bar * one.score, 10, fillcolor=PURPLE if one.words else GREY, line={"width": 0})
-    canvas.rectangle(keep + bar * own - 1, middle - 9, 2, 18, fillcolor=INK, line={"width": 0})
-    score = f"<b>{one.score:.3f}</b>" if one.words else f"{one.score:.3f}"
-    canvas.words(score, keep + 92, middle, size=SENTENCE, down="middle")
-    for part, place in zip(parts, places, strict=False):
-        _word(canvas, part, place, top + 5 + place.line * PIECES, SENTENCE, PIECES)
-    if rewritten:
-        said = shortened(", ".join(rewritten), 12, WIDTH - SIDE - words)
-        canvas.words(label(said), words, top + PIECES * lines + 14, size=12, colour=BLUE, down="middle")
-    return height
+    mask, refill, keep, words = "1 · mask", "2 · refill", "3 · s(I, T⁻), kept", "4 · words in doubt"
+    columns: dict[str, list[str]] = {mask: [], refill: [], keep: [], words: []}
+    inks = []
+    for masked, sentences in step.maskings.items():
+        for number, refilled in enumerate(sentences):
+            explained = refilled.words.words if refilled.words else ()
+            doubts = [word for word in explained if word.rewritten or word.mismatch > FLAGGED]
+            columns[mask].append("" if number else masked)
+            columns[refill].append(refilled.negative.sentence)
+            columns[keep].append("dropped by C1" if refilled.dropped else f"{refilled.score:.3f}")
+            columns[words].append(
+                ", ".join(f"{word.text} ({100 * word.mismatch:.0f} %) → {word.correction}" for word in doubts)
+            )
+            inks.append(GREY if refilled.dropped else PURPLE if refilled.words else INK)
+    beside = [step.caption, f"s(I, T) = {step.score:.3f}"]
+    look = {"widths": [3.0, 4.0, 1.6, 3.0], "inks": {refill: inks, keep: inks}, "picture": step.picture}
+    return draw_table(columns, title=title, subtitle=subtitle, beside=beside, **look)
 
 
 # Accuracy of word discrimination and correction, by kind of phrase (Sec. 4.4).
