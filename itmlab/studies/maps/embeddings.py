@@ -32,6 +32,7 @@ from ..kit.scoring import Direction, model_of
 
 Plane = Float[ndarray, "point 2"]
 Features = Float[Tensor, "point dimension"] | Float[ndarray, "point dimension"]
+COMPILED_AGAIN = ("smooth_knn_dist", "compute_membership_strengths")  # by umap-learn in each process, unless cached
 Method, Metric = Literal["tsne", "umap"], Literal["cosine", "euclidean"]
 
 
@@ -69,7 +70,7 @@ def project(
         what = f"perplexity {perplexity}, {neighbours} neighbours, minimum distance {minimum_distance}"
         raise ItmlabError(what, remedy="perplexity from 1, neighbours from 2, the distance between 0 and 1")
     rows = _rows(features, unit=metric == "cosine")
-    if len(rows) < 4 or np.ptp(rows, axis=0).max() < 1e-6:
+    if len(rows) < 4 or np.ptp(rows, axis=0).max() <= 1e-6:
         return _principal_components(rows)
     own = [perplexity] if method == "tsne" else [neighbours, minimum_distance]
     libraries = [version("scikit-learn"), version("umap-learn") if method == "umap" else ""]
@@ -110,7 +111,7 @@ def _principal_components(rows: Float[ndarray, "point dimension"]) -> Plane:
 
     plane = np.zeros((len(rows), 2), dtype=np.float32)
     count = min(2, *rows.shape)
-    if count:
+    if len(rows) > 1 and np.ptp(rows, axis=0).max() > 1e-6:
         plane[:, :count] = PCA(count, svd_solver="full").fit_transform(rows)
     return plane
 
@@ -132,11 +133,14 @@ def _tsne(rows: Float[ndarray, "point dimension"], perplexity: float, seed: int)
 def _umap(rows: Float[ndarray, "point dimension"], neighbours: int, minimum_distance: float, seed: int) -> Plane:
     """UMAP (McInnes et al. 2018); a fixed `random_state` makes it run on one thread."""
     try:
-        from umap import UMAP
+        from umap import UMAP, umap_
     except ImportError:
         raise MissingPart("umap-learn", "pip install umap-learn", needed_for="UMAP") from None
     from threadpoolctl import threadpool_limits
 
+    for name in COMPILED_AGAIN:
+        with suppress(AttributeError, RuntimeError):  # another version, or nowhere to write
+            getattr(umap_, name).enable_caching()
     settings = {"n_neighbors": min(neighbours, len(rows) - 1), "min_dist": minimum_distance, "random_state": seed}
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a seed means one thread, as wanted
