@@ -318,7 +318,7 @@ def draw_negative_quality(
     """A row for each kind of each source: told without a picture, perplexity over the caption's, and truly false."""
     rows: list[Row] = []
     for source, kinds in table.items():
-        rows.append((source, [None]))
+        rows.append((source, []))
         for kind, one in kinds.items():
             told = one.text_only
             dots: list[Dot | None] = [Dot(told.percent, told.lower, told.upper, BLUE, f"{told.percent:.0f} %", at=103)]
@@ -326,6 +326,8 @@ def draw_negative_quality(
             if one.truth is not None and one.truth.share.of:
                 false = one.truth.share
                 dots.append(Dot(false.percent, false.lower, false.upper, GREEN, f"{false.percent:.0f} %", at=103))
+            else:
+                dots.append(None)
             rows.append((f"{kind} ({one.negatives:,})", dots))
     ratios = [one.fluency for kinds in table.values() for one in kinds.values()]
     ends = [log10(min(0.8, *(one.lower for one in ratios))), log10(max(2.0, *(one.upper for one in ratios)) * 3)]
