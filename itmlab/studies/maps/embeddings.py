@@ -136,15 +136,19 @@ def _umap(rows: Float[ndarray, "point dimension"], neighbours: int, minimum_dist
         from umap import UMAP, umap_
     except ImportError:
         raise MissingPart("umap-learn", "pip install umap-learn", needed_for="UMAP") from None
+    from sklearn.neighbors import NearestNeighbors
     from threadpoolctl import threadpool_limits
 
     for name in COMPILED_AGAIN:
         with suppress(AttributeError, RuntimeError):  # another version, or nowhere to write
             getattr(umap_, name).enable_caching()
-    settings = {"n_neighbors": min(neighbours, len(rows) - 1), "min_dist": minimum_distance, "random_state": seed}
+    count = min(neighbours, len(rows) - 1)
+    # Exact neighbours: umap-learn would compile its approximate search in every process, for a minute.
+    distances, nearest = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(rows).kneighbors(rows)
+    settings = {"n_neighbors": count, "min_dist": minimum_distance, "precomputed_knn": (nearest, distances)}
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a seed means one thread, as wanted
-        return UMAP(**settings, init="pca", n_epochs=200, n_jobs=1).fit_transform(rows)
+        return UMAP(**settings, random_state=seed, init="pca", n_epochs=200, n_jobs=1).fit_transform(rows)
 
 
 def project_together(groups: Mapping[str, Features], method: Method = "tsne", **options: Any) -> dict[str, Plane]:
