@@ -1,18 +1,16 @@
 """What a run is asked: searches, exports, its record; an ensemble of runs, and a run that is tracked."""
 
-import json
 import sqlite3
 
 import pytest
 import torch
 from PIL import Image
 
-import itmlab
 from itmlab.data.captionset import CaptionSet
-from itmlab.errors import ItmlabError, MissingPart
+from itmlab.errors import ItmlabError
 from itmlab.runs import checkpoint
 from itmlab.runs.checkpoint import locked
-from itmlab.runs.run import Run, ensemble, flat, keeps, pretrained, tracked
+from itmlab.runs.run import Run, ensemble, keeps, pretrained, tracked
 from itmlab.runs.scores import similarity
 from itmlab.scenes import load
 from itmlab.studies.maps import word_maps
@@ -204,12 +202,6 @@ def test_hostile_captions_are_shown_as_text(finished, data):
     assert finished.search(data.images[0], data=hostile)._repr_html_().count("data:image/jpeg") == 1  # itself
 
 
-def test_a_run_says_what_it_is(finished):
-    assert repr(Run(finished.directory)) == f"Run(fne, tiny, {finished.directory})"
-    assert json.loads((finished.directory / "data.json").read_text())["images"] == 48
-    assert itmlab.Run is Run and itmlab.pretrained is pretrained
-
-
 def test_the_epoch_that_is_kept_is_the_one_whose_recall_the_weights_have(finished, data):
     assert finished.evaluate(data, split="val", ks=(1, 5))["rsum"] == pytest.approx(finished.kept_epoch["rsum"])
     kept = None
@@ -227,17 +219,6 @@ def test_a_run_opened_by_a_relative_path_is_found_after_chdir(finished, data, tm
     assert run.evaluate(data, ks=(1,)) == finished.evaluate(data, ks=(1,))
 
 
-def test_a_record_becomes_numbers_with_one_name_each() -> None:
-    record = {"kind": "epoch", "epoch": 2, "step": 8, "loss": 0.5, "i2t": {1: 30.0}, "rsum": 200.0}
-    expected = {"epoch/epoch": 2, "epoch/loss": 0.5, "epoch/i2t R@1": 30.0, "epoch/rsum": 200.0}
-    assert flat(record) == expected
-
-
-def test_losses_have_names_of_their_own_and_histograms_stay_in_the_run() -> None:
-    record = {"kind": "step", "step": 8, "losses": {"retrieved": 0.5}, "difficulty": {"synthetic": [1, 2]}}
-    assert flat(record) == {"step/losses retrieved": 0.5}
-
-
 def test_a_run_is_logged_and_stays_on_this_machine(data, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("trackio.utils.TRACKIO_DIR", tmp_path / "trackio")
     monkeypatch.setattr("trackio.sqlite_storage.TRACKIO_DIR", tmp_path / "trackio")
@@ -247,9 +228,3 @@ def test_a_run_is_logged_and_stays_on_this_machine(data, tmp_path, monkeypatch) 
     with sqlite3.connect(database) as connection:
         (count,) = connection.execute("select count(*) from metrics").fetchone()
     assert count == len(run.history)
-
-
-def test_without_trackio_one_line_says_what_brings_it(tmp_path, monkeypatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "trackio", None)
-    with pytest.raises(MissingPart, match=r"pip install .*track"), tracked("p", micro("triplet"), tmp_path):
-        pass

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import normalize
 
-from itmlab.errors import MissingPart
 from itmlab.runs import search
 from itmlab.runs.search import Index
 from tests.refusals import refused
@@ -56,17 +55,6 @@ def test_faiss_gives_the_same(kind, k):
     by_faiss, exact = Index(features, backend="faiss"), Index(features, backend="exact")
     for one, other in zip(by_faiss.search(queries, k), exact.search(queries, k), strict=True):
         assert one.equal(other)
-
-
-def test_faiss_is_taken_when_it_is_there_and_worth_it(monkeypatch):
-    few, many = unit_vectors(10, 4, 0), unit_vectors(search.WORTH_FAISS, 4, 0)
-    monkeypatch.setattr(search, "find_spec", lambda name: None)
-    assert Index(many).backend == "exact"
-    with pytest.raises(MissingPart, match=r"pip install 'itmlab\[faiss\]'"):
-        Index(few, backend="faiss")
-    monkeypatch.undo()
-    pytest.importorskip("faiss", reason="faiss is not installed: pip install 'itmlab[faiss]'")
-    assert Index(few).backend == "exact" and Index(many).backend == "faiss"
 
 
 def test_what_cannot_be_searched_is_said():

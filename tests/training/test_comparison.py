@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 
 import numpy as np
 import psutil
@@ -19,7 +18,6 @@ from itmlab.errors import ItmlabError
 from itmlab.metrics.semantic import ncs
 from itmlab.metrics.statistics import holm, resample, seeds_needed
 from itmlab.runs.comparison import BATCH_SIZE, RECALLS, TRUTHS, Comparison, share_of
-from itmlab.runs.run import Run
 from itmlab.runs.scores import relevance_matrix, similarity
 from itmlab.scenes import load
 from itmlab.training.comparison import (
@@ -208,32 +206,6 @@ def test_their_intervals_draw_seeds_and_images_anew_the_same_for_all_recipes(by_
     assert comparison.intervals("triplet")["RSum"][0] == pytest.approx(first["RSum"])
 
 
-def test_the_table_shows_what_is_true_and_the_oracles_as_rows(by_truth, monkeypatch):
-    comparison, _ = by_truth
-    monkeypatch.setenv("COLUMNS", "1000")
-    lines = repr(comparison).splitlines()
-    assert "t2i mAP@R − triplet" in lines[0] and "i2t unannotated@1" in lines[0]
-    assert [line.split("  ")[0].strip() or line.strip().split("  ")[0] for line in lines[3:5]] == [
-        "oracle: truth",
-        "oracle: specific",
-    ]
-    assert len({len(line) for line in lines[:5]}) == 1 and comparison._repr_html_().count("<tr>") == 5
-
-
-def test_a_table_wider_than_the_terminal_goes_on_below(by_truth, monkeypatch):
-    comparison, _ = by_truth
-    monkeypatch.setenv("COLUMNS", "1000")
-    whole = repr(comparison).splitlines()
-    monkeypatch.setenv("COLUMNS", "120")
-    *lines, caption = repr(comparison).splitlines()
-    assert max(map(len, lines)) <= 120 and caption == whole[-1]
-    parts = [part.splitlines() for part in "\n".join(lines).split("\n\n")]
-    assert len(parts) > 2 and all(part[0].split()[0] == "recipe" and len(part) == 5 for part in parts)
-    first = len(parts[0][0]) - len(parts[0][0].split("recipe")[1])
-    assert ["".join([parts[0][row][:first], *(part[row][first:] for part in parts)]) for row in range(5)] == whole[:5]
-    assert any("t2i mAP@R − triplet" in part[0] and "95 % interval  p (Holm)" in part[0] for part in parts)
-
-
 def test_runs_that_are_not_paired_and_truth_without_a_world_are_refused(trained, data, tmp_path):
     _, given, comparison = trained
     runs = {**comparison.runs, "<b>FNE</b>": comparison.runs["<b>FNE</b>"][:1]}
@@ -335,17 +307,6 @@ def test_power_is_of_the_paired_deviations_over_seeds_and_of_what_the_pictures_l
     refused("one seed does not tell", made_up(seeds=1).power, 1.0)
 
 
-def test_below_the_table_stands_what_a_reader_must_know_of_it(trained):
-    *_, comparison = trained
-    assert "over so few seeds intervals are too narrow" in repr(comparison) and "start" not in repr(comparison)
-    assert "too narrow" not in repr(made_up(seeds=5))
-    other = Run(comparison.runs["triplet"][0].directory)
-    other.recipe = other.recipe.replace(start="towers")
-    mixed = replace(comparison, runs={**comparison.runs, "triplet": [other]})
-    assert mixed._caption().endswith("not from one start: triplet from towers; <b>FNE</b> from nothing")
-    assert "&lt;b&gt;FNE&lt;/b&gt; from nothing" in mixed._repr_html_()
-
-
 def test_as_a_data_frame_and_as_markdown_it_has_the_same_numbers():
     comparison = made_up()
     comparison.labels[1] = "<b>|better"
@@ -359,13 +320,6 @@ def test_as_a_data_frame_and_as_markdown_it_has_the_same_numbers():
     assert len(body) == 3 and "&lt;b&gt;\\|better" in body[1] and "<b>" not in comparison.markdown()
     assert {line.replace("\\|", "").count("|") for line in (head, rule, *body)} == {5} and "comparisons" in caption
     assert f"{frame.loc[('same', 'RSum'), 'value']:.1f}" in body[2]
-
-
-def test_its_figure_is_drawn_by_whoever_registers_one():
-    comparison = made_up()
-    drawn = comparison.figure("RSum", "t2i R@1")
-    value = comparison.difference("better")["RSum"].value
-    assert value in [x for trace in drawn.data for x in trace.x] and "Holm" in drawn.layout.title.text
 
 
 def test_own_metrics_are_compared_picture_by_picture(trained, data):
@@ -443,25 +397,6 @@ def test_its_numbers_are_those_of_compare_on_the_reduced_split(table, data):
     for row in found["differences"][: len(expected)]:
         assert (row["share"], row["recipe"], row["baseline"]) == (0.5, "hardest + SAM", "hardest")
         assert (row["difference"], row["lower"], row["upper"]) == expected[row["measure"]]
-
-
-def test_warm_up_keeps_its_part_of_the_epochs():
-    recipe = micro("sam", data__epochs=12, data__warm_up_epochs=6)
-    assert [with_epochs(recipe, count).data.warm_up_epochs for count in (30, 11, 12)] == [15, 6, 6]
-    assert with_epochs(recipe, 12) == recipe
-
-
-def test_a_share_that_leaves_too_few_is_said_before_the_first_is_trained(data, tmp_path):
-    with pytest.raises(ItmlabError, match="split 'train': recall at k=10 of 7 candidates"):
-        compare_data_fractions(
-            RECIPES, {"hardest + SAM": "hardest"}, data, {1.0: 1, 0.25: 1}, run_root=tmp_path, split="train"
-        )
-    assert not any(tmp_path.iterdir())
-
-
-def test_an_unknown_baseline_is_one_line(data, tmp_path):
-    with pytest.raises(ItmlabError, match=r"no recipe 'hardes' to compare — did you mean hardest\?"):
-        compare_data_fractions(RECIPES, {"hardest + SAM": "hardes"}, data, {0.5: 1}, run_root=tmp_path)
 
 
 SCRIPT = """

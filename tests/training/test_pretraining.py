@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from itmlab import recipes
 from itmlab.data import load
 from itmlab.data.batches import PairBatches
 from itmlab.runs.checkpoint import CHECKPOINT_FILE, load_checkpoint
@@ -124,21 +123,6 @@ def test_a_dual_encoder_begins_with_both_towers(data, tmp_path) -> None:
     state = State(recipe, data, Accelerator(cpu=True), DualEncoderTask)
     learnt = run.model.state_dict()
     assert all(torch.equal(value, learnt[name]) for name, value in state.model.state_dict().items())
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"loss": {"kind": "info_nce"}}, "as nothing is matched yet"),
-        ({"memory": {"length": 8}}, "as nothing is matched yet"),
-        ({"data__flip": 0.5}, "no augmentation"),
-        ({"data__validation": 5}, "data.validation"),
-        ({"towers__masked": 0.0}, "towers.masked"),
-        ({"model": recipes.get("uniter").model, "tags": recipes.get("uniter").tags}, "towers"),
-    ],
-)
-def test_what_does_not_go_with_towers_is_refused(changes, words) -> None:
-    refused(words, recipes.get("towers").replace, **changes)
 
 
 def test_pictures_of_which_no_world_knows_are_refused(data, tmp_path) -> None:

@@ -4,8 +4,6 @@ import pytest
 import torch
 from accelerate import Accelerator
 
-from itmlab import recipes
-from itmlab.errors import ItmlabError
 from itmlab.models import build_late_interaction
 from itmlab.scenes import load
 from itmlab.training.dual_encoder import DualEncoderTask
@@ -87,10 +85,3 @@ def test_it_is_learnt_and_recorded(scenes, tmp_path):
         images = model.encode_images(model.prepare_images([data.regions[int(one)] for one in data.image_of_caption]))
         nats.append(model.caption_nats(images, model.prepare_captions(data.captions)).mean().item())
     assert nats[1] < 0.85 * nats[0]
-
-
-def test_only_vsrn_can_be_asked_to_write():
-    with pytest.raises(ItmlabError, match=r"loss\.writing is 0\.1, wanted 0, as only VSRN writes captions"):
-        recipes.get("scan").replace(loss__writing=0.1)
-    with pytest.raises(ItmlabError, match=r"loss\.writing is -1\.0, wanted 0 or more"):
-        recipes.get("vsrn").replace(loss__writing=-1.0)
