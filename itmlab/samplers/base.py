@@ -15,6 +15,8 @@ Mask = Bool[Tensor, "anchor candidate"]  # of truth: which candidates are the an
 PerAnchor = Float[Tensor, "anchor"]  # the score of each anchor's positive, s⁺
 Choice = Int64[Tensor, "anchor"]  # a column of the scores, -1 for none
 
+CHECKED_CALLS = 4  # on an accelerator, where every look at a choice waits for the device
+
 
 class Sampler(ABC):
     """Chooses one negative for each anchor from a score matrix and its truth mask.
@@ -25,8 +27,16 @@ class Sampler(ABC):
     the images). An anchor without any candidate gets -1. Ties go to the lowest index.
     """
 
+    _calls = 0  # checked so far
+
     def __call__(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
-        """The index of each anchor's negative, -1 where none is allowed; ItmlabError when the shapes do not fit."""
+        """The index of each anchor's negative, -1 where none is allowed.
+
+        The choice itself is checked as well: on a CPU always, on an accelerator in a sampler's first calls.
+
+        Raises:
+            ItmlabError: shapes that do not fit, or a choice that is not an index of a negative for each anchor.
+        """
         if scores.ndim != 2 or positives.shape != scores.shape or positive_scores.shape != scores.shape[:1]:
             raise ItmlabError(
                 f"a sampler needs scores (anchor, candidate), positives of the same shape and one positive score an "
@@ -35,7 +45,11 @@ class Sampler(ABC):
         if scores.shape[1] == 0:
             return torch.full_like(positive_scores, -1, dtype=torch.int64)
         with torch.no_grad():
-            return self.choose(scores.detach(), positives, positive_scores.detach(), generator=generator)
+            choice = self.choose(scores.detach(), positives, positive_scores.detach(), generator=generator)
+            if scores.device.type == "cpu" or self._calls < CHECKED_CALLS:
+                self._calls += 1
+                check_choice(choice, positives, type(self).__name__)
+        return choice
 
     @abstractmethod
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
@@ -70,6 +84,25 @@ class ByFunction(Sampler):
 
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
         """The function, which the constructor puts here."""
+
+
+def check_choice(choice: Choice, positives: Mask, name: str) -> None:
+    """Check that a sampler chose one index for each anchor, in range and never a positive.
+
+    Raises:
+        ItmlabError: what is wrong with the choice of the sampler called `name`.
+    """
+    anchors, candidates = positives.shape
+    if not isinstance(choice, Tensor) or choice.shape != (anchors,) or choice.dtype != torch.int64:
+        shown = f"{choice.dtype} {tuple(choice.shape)}" if isinstance(choice, Tensor) else type(choice).__name__
+        raise ItmlabError(f"a choice must be int64 ({anchors},), got {shown}", where=name)
+    if bool(((choice < -1) | (choice >= candidates)).any()):
+        raise ItmlabError(f"a choice must be from -1 (none) to {candidates - 1}, got {choice.tolist()}", where=name)
+    is_positive = positives.gather(1, choice.clamp(min=0)[:, None]).squeeze(1) & (choice >= 0)
+    if bool(is_positive.any()):
+        anchor = int(is_positive.nonzero()[0])
+        message = f"picked a positive: candidate {int(choice[anchor])} for anchor {anchor}"
+        raise ItmlabError(message, where=name, remedy="choose among ~positives only")
 
 
 def usable(scores: Scores, positives: Mask) -> Mask:
