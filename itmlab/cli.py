@@ -197,7 +197,7 @@ def parse(
     print(f"{out}: {len(graphs)} graphs")
 
 
-MINING = "number, skip, up_to, absolute_margin, relative_margin, maximum, probability, prior, choose, seed, backend"
+MINING = "number, skip, up_to, absolute_margin, relative_margin, maximum, probability, prior, choose, seed"
 SETTINGS = "maskings, samples, temperature, keep, words, implied (tags); number (vse_c)"
 
 

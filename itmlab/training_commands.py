@@ -5,7 +5,6 @@ import os
 import shlex
 import subprocess
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,14 +42,12 @@ def train(
     photos: Photos = True,
     max_steps: Annotated[int | None, typer.Option(help="Stop after so many steps (resumable).")] = None,
     resume: Annotated[bool, typer.Option(help="Go on where the run directory left off.")] = True,
-    track: Annotated[str | None, typer.Option(help="Also log to this trackio project (extra: track).")] = None,
 ) -> None:
     """Train a recipe; `accelerate launch -m itmlab train …` does it on several devices."""
     from torch import distributed
 
     from . import recipes
     from .recipes.recipe import Recipe
-    from .runs.run import tracked
     from .training.interruption import Interrupted
     from .training.loop import train as run_training
 
@@ -69,10 +66,8 @@ def train(
     if data != "scenes" and not saved and (size, preset) == ("tiny", "paper"):
         named = recipes.get(*suited([recipe], data, captions, photos))
     chosen = named.replace(**changes)
-    tracking = tracked(track, chosen, run) if track else nullcontext()
     try:
-        with tracking as on_record:
-            done = run_training(chosen, captions, run, resume=resume, max_steps=max_steps, on_record=on_record)
+        done = run_training(chosen, captions, run, resume=resume, max_steps=max_steps)
     except Interrupted as stop:
         print(stop)
         raise typer.Exit(stop.exit_code) from None

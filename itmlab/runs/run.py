@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
 from ..data.pictures import read_image
-from ..errors import ItmlabError, MissingPart
+from ..errors import ItmlabError
 from ..metrics.ranking import FewCandidates
 from ..models import CrossEncoder
 from ..models.pairs import compares_parts, looked_at, takes_pictures
@@ -274,39 +274,3 @@ class Ensemble:
 def ensemble(runs: Sequence[Run]) -> Ensemble:
     """The ensemble of `runs`; the papers' tables take two seeds of one recipe."""
     return Ensemble(runs)
-
-
-@contextmanager
-def tracked(project: str, recipe: Recipe, directory: str | Path) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """What to hand to `train(on_record=…)`: each record goes to the trackio project, under the run directory's name.
-
-    So curves of many runs are on one local page, which `trackio show` opens; everything stays on this machine. Without
-    trackio (extra: track) this is a MissingPart.
-    """
-    try:
-        import trackio
-    except ImportError:
-        remedy = "pip install -c constraints.txt -e '.[track]'"
-        raise MissingPart("trackio", remedy, needed_for="tracking") from None
-    name = Path(directory).resolve().name
-    trackio.init(project, name=name, config=recipe.to_json(), resume="allow", embed=False, auto_log_cpu=False)
-    try:
-        yield lambda record: trackio.log(flat(record), step=record["step"])
-    finally:
-        trackio.finish()
-
-
-def flat(record: dict[str, Any]) -> dict[str, float]:
-    """The numbers of a record under one name each.
-
-    >>> flat({"kind": "epoch", "step": 8, "i2t": {1: 30.0}, "rsum": 200.0})
-    {'epoch/i2t R@1': 30.0, 'epoch/rsum': 200.0}
-    """
-    kind, numbers = record["kind"], {}
-    for name, value in record.items():
-        if isinstance(value, dict):
-            named = {key if isinstance(key, str) else f"R@{key}": number for key, number in value.items()}
-            numbers |= {f"{kind}/{name} {key}": one for key, one in named.items() if isinstance(one, int | float)}
-        elif isinstance(value, int | float) and name != "step":
-            numbers[f"{kind}/{name}"] = value
-    return numbers

@@ -31,7 +31,7 @@ from ..recipes.recipe import Recipe
 from ..recipes.settings import OptimiserSettings
 from ..runs.checkpoint import CHECKPOINT_FILE, REMEDY, JsonLines, load_checkpoint, locked, save_checkpoint
 from ..runs.directory import TIMINGS_FILE, begin, described, refuse_another
-from ..runs.run import Run, keeps, tracked
+from ..runs.run import Run, keeps
 from ..runs.scores import CUTOFFS, evaluate
 from ..storage import usable
 from .interruption import Interrupted, Interruption
@@ -51,7 +51,6 @@ def train(
     checkpoint_every: int = 200,
     progress: bool = True,
     on_record: OnRecord | None = None,
-    track: str | None = None,
     accelerator: Accelerator | None = None,
 ) -> Run:
     """Train `recipe` on the split "train" of `data` (all of it if it has no splits), evaluating on "val" each epoch.
@@ -69,31 +68,11 @@ def train(
         checkpoint_every: steps between two checkpoints; there is one after each epoch, too.
         progress: show a progress bar.
         on_record: called with each line of the history.
-        track: name of a trackio project that each line of the history is sent to.
         accelerator: as set up by the caller, for several processes.
 
     Raises:
         ItmlabError: a loss that is not finite, splits without "train", a directory of another recipe or data set.
     """
-    if track is not None:
-        with tracked(track, recipe, run_dir) as log:
-
-            def record_and_log(record: dict[str, Any]) -> None:
-                if on_record is not None:
-                    on_record(record)
-                log(record)
-
-            return train(
-                recipe,
-                data,
-                run_dir,
-                resume=resume,
-                max_steps=max_steps,
-                checkpoint_every=checkpoint_every,
-                progress=progress,
-                on_record=record_and_log,
-                accelerator=accelerator,
-            )
     check(max_steps is None or max_steps > 0, "max_steps", max_steps, "1 or more")
     accelerator, directory = accelerator or Accelerator(), Path(run_dir)
     origin = described(recipe, data)

@@ -1,6 +1,4 @@
-"""What a run is asked: searches, exports, its record; an ensemble of runs, and a run that is tracked."""
-
-import sqlite3
+"""What a run is asked: searches, exports, its record; an ensemble of runs."""
 
 import pytest
 import torch
@@ -10,7 +8,7 @@ from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.runs import checkpoint
 from itmlab.runs.checkpoint import locked
-from itmlab.runs.run import Run, ensemble, keeps, pretrained, tracked
+from itmlab.runs.run import Run, ensemble, keeps, pretrained
 from itmlab.runs.scores import similarity
 from itmlab.scenes import load
 from itmlab.studies.maps import word_maps
@@ -217,14 +215,3 @@ def test_a_run_opened_by_a_relative_path_is_found_after_chdir(finished, data, tm
     monkeypatch.chdir(tmp_path)
     assert repr(run) == f"Run(fne, tiny, {finished.directory.name})" and run.history == finished.history
     assert run.evaluate(data, ks=(1,)) == finished.evaluate(data, ks=(1,))
-
-
-def test_a_run_is_logged_and_stays_on_this_machine(data, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("trackio.utils.TRACKIO_DIR", tmp_path / "trackio")
-    monkeypatch.setattr("trackio.sqlite_storage.TRACKIO_DIR", tmp_path / "trackio")
-    with tracked("itmlab-test", micro("triplet"), tmp_path / "run") as on_record:
-        run = train(micro("triplet"), data, tmp_path / "run", progress=False, on_record=on_record)
-    (database,) = (tmp_path / "trackio").rglob("*.db")
-    with sqlite3.connect(database) as connection:
-        (count,) = connection.execute("select count(*) from metrics").fetchone()
-    assert count == len(run.history)

@@ -43,7 +43,13 @@ def small(tmp_path):
 
 @pytest.mark.parametrize(
     ("noun", "excluded"),
-    [("dog", {"cat"}), ("cat", {"dog", "hound", "puppy"}), ("puppy", {"cat", "hound"}), ("animal", set()), ("unknown", set())],
+    [
+        ("dog", {"cat"}),
+        ("cat", {"dog", "hound", "puppy"}),
+        ("puppy", {"cat", "hound"}),
+        ("animal", set()),
+        ("unknown", set()),
+    ],
 )
 def test_nouns_of_a_kind_exclude_each_other_but_not_synonyms_or_what_is_above(small, noun, excluded):
     kinds = Kinds(Nouns(small), "animal.1")

@@ -1,8 +1,6 @@
 """The loop: the learning rate over a run, what is recorded and kept, and where it stops."""
 
 import json
-import sys
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -246,15 +244,3 @@ def test_pictures_are_augmented_in_training_alone_alike_by_any_threads(model, da
     assert len(changed) == 2 * 2 * 32  # runs, epochs, pictures: none of validation
     runs[0].evaluate(data, ks=(1,))
     assert len(changed) == 2 * 2 * 32
-
-
-def test_a_run_is_tracked_by_one_argument(data, tmp_path, monkeypatch):
-    told, kept = [], []
-    fake = SimpleNamespace(
-        init=lambda project, **_: told.append(project),
-        log=lambda numbers, step: told.append(step),
-        finish=lambda: told.append("finished"),
-    )
-    monkeypatch.setitem(sys.modules, "trackio", fake)
-    train(micro(), data, tmp_path / "run", progress=False, track="mine", on_record=kept.append)
-    assert told == ["mine", *[record["step"] for record in kept], "finished"] and kept
