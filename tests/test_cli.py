@@ -175,7 +175,7 @@ def test_only_own_files_are_overwritten_unless_forced(folder, trained, tmp_path,
     ours, foreign = out.read_bytes(), (folder / "images" / "0.png").read_bytes()
     out.write_bytes(foreign)
     error = command(*words).exception
-    assert isinstance(error, ItmlabError) and "did not write this file" in str(error) and out.read_bytes() == foreign
+    assert isinstance(error, ItmlabError) and "not written by itmlab" in str(error) and out.read_bytes() == foreign
     assert command(*words, "--force").exit_code == 0 and out.read_bytes() == ours
 
 

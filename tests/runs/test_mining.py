@@ -209,7 +209,7 @@ def test_an_earlier_file_is_overwritten_and_another_programs_is_not(tmp_path) ->
         for image, row in zip(data.image_of_caption.tolist(), rows, strict=True):
             assert [negative.sentence for negative in row] == [data.captions[at] for at in mined.captions.of(image)]
     (tmp_path / "notes.jsonl").write_text("mine\n")
-    refused("itmlab did not write this file", mined.write, tmp_path / "notes.jsonl")
+    refused("not written by itmlab", mined.write, tmp_path / "notes.jsonl")
 
 
 def test_a_model_with_features_and_one_that_scores_pairs_are_both_encoders(tmp_path) -> None:
