@@ -102,9 +102,9 @@ class PairBatches:
         self._prepare_images, self._prepare_captions = prepare_images, prepare_captions
         self._augmentation = augmentation
         self._tokenising = threading.Lock()  # fast tokenizers must not be used by two threads at once
-        self._shown: Any = None
+        self._images, self._shown = images, None
         if images is not None:
-            self._shown = (CachedRegions if images == "regions" else Decoded)(shown(data, images), keep_bytes)
+            self._shown = Cached(shown(data, images), keep_bytes)
         counts = torch.bincount(data.image_of_caption, minlength=len(data))
         self._described = counts.nonzero().flatten().numpy()
         if not len(self._described):
@@ -154,7 +154,7 @@ class PairBatches:
         pictures = tokens = None
         if self._shown is not None:
             pictures = Unread(self._shown, images[:: self._together].tolist())
-            if self._prepare_images is None or not isinstance(self._shown, Decoded):
+            if self._prepare_images is None or self._images == "regions":
                 pictures = list(pictures)
             if self._prepare_images is not None:
                 changes = () if self._augmentation is None else (self._changes(epoch, captions[:: self._together]),)
@@ -181,42 +181,27 @@ def shown(data: CaptionSet, images: Literal["pictures", "regions"]) -> Sequence[
     return data.regions
 
 
-class CachedRegions:
-    """Region features by index, kept in memory after the first read as long as they fit into `budget` bytes."""
+class Cached:
+    """Pictures or region features by index, kept in memory after the first read while they fit into `budget` bytes."""
 
     def __init__(self, source: Sequence[Any], budget: int):
         self._source, self._left = source, budget
-        self._kept: dict[int, tuple] = {}
+        self._items: dict[int, Any] = {}
         self._lock = threading.Lock()
 
     def __getitem__(self, index: int) -> Any:
-        kept = self._kept.get(index)
-        if kept is not None:
-            return self._unpacked(kept)
+        if index in self._items:
+            return self._items[index]
         item = self._source[index]
-        arrays = self._packed(item)
-        size = sum(getattr(array, "nbytes", 0) for array in arrays)
+        if isinstance(item, Image.Image):
+            size = 3 * item.width * item.height
+        else:
+            size = sum(getattr(array, "nbytes", 0) for array in item)
         with self._lock:  # threads that read the same image at once count it once
-            if index not in self._kept and size <= self._left:
+            if index not in self._items and size <= self._left:
                 self._left -= size
-                self._kept[index] = arrays
+                self._items[index] = item
         return item
-
-    def _packed(self, item: Any) -> tuple:
-        return item
-
-    def _unpacked(self, arrays: tuple) -> Any:
-        return arrays
-
-
-class Decoded(CachedRegions):
-    """Pictures by index, kept as 8-bit arrays after they were decoded as long as they fit into `budget` bytes."""
-
-    def _packed(self, item: Image.Image) -> tuple:
-        return (np.asarray(item),)
-
-    def _unpacked(self, arrays: tuple) -> Image.Image:
-        return Image.fromarray(arrays[0])
 
 
 # Random changes of pictures, in training only.

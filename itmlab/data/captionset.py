@@ -118,15 +118,9 @@ class CaptionSet:
             raise ItmlabError(
                 f"the mask of {len(self)} images × {len(self.captions)} captions would take more than 4 GB",
                 where=self.name,
-                remedy="take a split or select(…), or ask for a part with positives_between(images, captions)",
+                remedy="take a split or select(…)",
             )
-        return self.positives_between(torch.arange(len(self)), torch.arange(len(self.captions)))
-
-    def positives_between(
-        self, images: Int64[Tensor, "image"], captions: Int64[Tensor, "caption"]
-    ) -> Bool[Tensor, "image caption"]:
-        """Return `positives` for these image and caption indices only."""
-        return images[:, None] == self.image_of_caption[captions][None, :]
+        return torch.arange(len(self))[:, None] == self.image_of_caption[None, :]
 
     def split(self, name: str) -> "CaptionSet":
         """Return the images of one split with their captions, renumbered. An unknown name is an ItmlabError."""

@@ -26,9 +26,8 @@ HOW_TO_GET = {
     "authors), or a data set of the hub with dataset=",
     "coco": "give root=, the folder with dataset_coco.json or captions.json and the pictures "
     "(cocodataset.org/#download), or a data set of the hub with dataset=",
-    "hub": "give dataset=, a Dataset, a path or a name on the hub",
 }
-SHARED_OPTIONS = ("verify", "proportions", "seed")  # of everything that is read from files, see `readers.assemble`
+SHARED_OPTIONS = ("proportions", "seed")  # of everything that is read from files, see `readers.assemble`
 
 
 def names() -> list[str]:
@@ -63,8 +62,7 @@ def load(
         share_seed: see `train_share`.
         noise: move this share of the training captions to other images (`CaptionSet.with_noise`).
         noise_seed: see `noise`.
-        options: of the reader (`itmlab.data.readers`), of `itmlab.scenes.load`, or of your function. Everything that is
-            read from files also takes `verify`, `proportions` and `seed`.
+        options: of the reader, of `itmlab.scenes.load` or of your function; files also take `proportions` and `seed`.
 
     Raises:
         ItmlabError: an unknown name or option, files that are missing, or faults in them.
@@ -85,18 +83,18 @@ def load(
 
 
 def _read(name: str, root: str | Path | None, faults: Faults, options: dict[str, Any]) -> "CaptionSet":
-    """Read a data set from its files, or from the hub with the option `dataset`."""
+    """Read a data set from its files, or from the `datasets` library with the option `dataset`."""
     from . import readers
 
-    reader = getattr(readers, READERS["hub" if options.get("dataset") is not None else name])
-    _check_options(name, reader, options, *SHARED_OPTIONS, *(["dataset"] if name in HOW_TO_GET else []))
-    on_disk = root is not None and Path(root).exists()
-    if options.get("dataset") is None and not on_disk and not (name == "hub" and root is not None):
+    from_hub = name == "hub" or options.get("dataset") is not None
+    reader = readers.read_hub if from_hub else getattr(readers, READERS[name])
+    _check_options(name, reader, options, *SHARED_OPTIONS, "dataset")
+    if not from_hub and (root is None or not Path(root).exists()):
         message = "no root was given" if root is None else f"there is no {str(root)!r}"
         raise ItmlabError(message, where=name, remedy=HOW_TO_GET.get(name, "give root=, where the files are"))
-    shared = {option: options[option] for option in SHARED_OPTIONS if option in options}
-    others = {option: value for option, value in options.items() if option not in SHARED_OPTIONS}
-    return readers.assemble(reader(Path(root) if on_disk else root, faults, **others), faults, **shared)
+    shared = {option: options.pop(option) for option in SHARED_OPTIONS if option in options}
+    files = reader(root if from_hub else Path(root), faults, **options)
+    return readers.assemble(files, faults, **shared)
 
 
 def _made(name: Any, root: Any, options: dict[str, Any]) -> "CaptionSet":

@@ -1,12 +1,11 @@
 """Pictures from files and tables: decoded when used, as upright RGB, and checked before the first use."""
 
-import hashlib
 import io
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from ..errors import ItmlabError
-from ..storage import cache_directory, keep
 from .faults import one_line
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ SEEN = 2**22  # pixels; a larger picture is read at a half, a third, ... of its 
 # Formats that hold nothing but pictures (EPS would start an interpreter) and state their size (ICO hides it).
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "JPEG2000", "AVIF")
 ENDINGS = {"JPEG": b"\xff\xd9", "PNG": b"\0\0\0\0IEND\xaeB`\x82", "GIF": b"\0;"}
-DECODED_UP_TO = 1000  # images; larger sets are checked by headers and end markers, unless verify="decode"
+DECODED_UP_TO = 1000  # images; larger sets are checked by headers and end markers
 CELLS_AT_ONCE = 1000
 
 Source = str | os.PathLike | bytes | IO[bytes]
@@ -245,34 +243,14 @@ def view(pictures: Sequence[Image.Image], indices: Sequence[int]) -> Sequence[Im
 # Checks before the first use.
 
 
-def check_picture_files(paths: Sequence[Path], verify: str | None = None) -> list[str | None]:
-    """Return for each picture file what is wrong with it, or None.
-
-    A set without faults is recorded in the cache by path, size and time of change, and is not read again.
-
-    Args:
-        paths: the picture files.
-        verify: "header" reads headers and end markers, "decode" every pixel; None decodes sets of up to 1,000 pictures.
-    """
-    decode = decodes(verify, len(paths))
-    digest = hashlib.sha256(str(decode).encode())
-    for path in paths:
-        status = path.stat() if path.exists() else None
-        digest.update(f"{path}\0{status and (status.st_size, status.st_mtime_ns)}\n".encode())
-    stamp = cache_directory() / "checked" / digest.hexdigest()
-    if stamp.exists():
-        return [None] * len(paths)
-    faults = faults_of(paths, lambda path: check_image(path, decode=decode))
-    if paths and not any(faults):
-        keep(stamp, lambda file: None)
-    return faults
+def check_pictures(paths: Sequence[Path]) -> list[str | None]:
+    """Return for each picture file what is wrong with it, or None. Few pictures are decoded, see `are_few`."""
+    return faults_of(paths, partial(check_image, decode=are_few(paths)))
 
 
-def decodes(verify: str | None, count: int) -> bool:
-    """Return whether `count` images are decoded when checked: with "decode" always, with None if they are few."""
-    if verify not in (None, "header", "decode"):
-        raise ItmlabError(f"unknown verify={verify!r}", remedy='use "header" or "decode"')
-    return verify == "decode" or (verify is None and count <= DECODED_UP_TO)
+def are_few(sources: Sequence[Any]) -> bool:
+    """Return whether so few images are decoded when checked. Of more, headers and end markers are read."""
+    return len(sources) <= DECODED_UP_TO
 
 
 def faults_of(sources: Iterable[Any], check: Callable[[Any], None]) -> list[str | None]:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ..data.faults import Faults
 from ..data.readers import read_captions
-from ..data.tables import SUFFIXES, read_lines
+from ..data.tables import SUFFIXES, read_text
 from ..errors import ItmlabError
 from ..text.graph import tokenise
 from .perplexity import NgramModel, fluency
@@ -82,8 +82,7 @@ def measure(
     fewer words; and each of `text`. Intervals are Wilson's 95 %, clustered by picture.
 
     Args:
-        match: scores pictures of `yardstick.pictures`, by number, with a sentence each; without it there are only
-            controls.
+        match: scores pictures of `yardstick.pictures`, by number, with a sentence each; None leaves only the controls.
         text: scores of all sentences by something that sees no picture (`text_scores`).
         seed: of the wrong pictures.
 
@@ -225,5 +224,5 @@ def _others(yardstick: Yardstick, path: Path) -> list[str]:
         faults.settle(kept=len(rows))
         texts = [one.text for row in rows if picture_key(str(row.image_id)) not in shown for one in row.captions]
     else:
-        texts = [line for line in read_lines(path) if line.strip()]
+        texts = [line for line in read_text(path).split("\n") if line.strip()]
     return [text for text in texts if " ".join(str(text).lower().split()) not in said]

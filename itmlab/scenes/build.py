@@ -42,18 +42,17 @@ def load(
 ) -> "CaptionSet":
     """The drawn world: scenes with five captions each, in train, val and test of 10 : 1 : 1.
 
-    Scene number i is the same however many there are.
+    Scene number i is the same however many there are. A higher density of false negatives makes captions more general,
+    and so true of more images that do not have them as annotations. At the default as few pairs are true without
+    annotation as in COCO.
 
     Args:
         images: how many scenes.
         size: width and height of a picture in pixels.
         seed: another seed is another set of scenes.
-        unannotated: 0 to 1, the density of false negatives. More makes captions more general, and so true of more
-            images that do not have them as annotations. At the default as few pairs are true without annotation as in
-            COCO.
+        unannotated: the density of false negatives, 0 to 1.
         cache: the folder that keeps what is drawn (default: the cache folder). Each choice of options is drawn once.
-        regions: add boxes with what a detector sees in them, computed once and stored beside the pictures (True or
-            "detector"), or with pixel features ("pixels").
+        regions: add boxes with what a detector sees in them (True or "detector") or with pixel features ("pixels").
 
     Raises:
         ItmlabError: an option is outside its range.

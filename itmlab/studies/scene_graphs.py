@@ -275,8 +275,7 @@ def draw_masked_shares(
     """Draw how many maskings hide which share of the words: a panel per set, a curve per kind of masking.
 
     Args:
-        shares: the hidden share of words of each masking (0 to 1), by set, then by kind. All shares from 60 % are in
-            the last bin.
+        shares: the hidden share of words of each masking (0 to 1), by set, then by kind; the last bin is open above.
         expected: the calculated means, in the same form, written beside the names.
     """
     edges = np.arange(0, MOST_WORDS + 2 * STEP, STEP)

@@ -39,7 +39,7 @@ def test_faults_of_a_kind_share_a_line_and_all_are_listed_in_a_file(tmp_path):
 def test_a_cache_that_cannot_be_written_does_not_hide_the_faults(tmp_path, on_fault):
     (tmp_path / "cache").write_text("a file in its place")
     faults = some_faults(25, on_fault=on_fault)
-    with pytest.warns(UserWarning, match="nothing is kept here"):
+    with pytest.warns(UserWarning, match="nothing is cached here"):
         if on_fault == "skip":
             assert len(faults.settle(kept=3)) == 25
         else:

@@ -42,7 +42,6 @@ def test_an_unknown_name_or_option_is_answered_with_the_nearest(tmp_path):
     ("options", "message"),
     [
         ({"on_fault": "ignore"}, "on_fault='ignore'"),
-        ({"verify": "well"}, "verify='well'"),
         ({"proportions": (1, 2)}, "not three shares"),
         ({"split": "tests"}, "no split 'tests'"),
         ({"images": "nowhere"}, "nowhere: there is no such folder"),

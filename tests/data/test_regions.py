@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from itmlab.data import load
+from itmlab.data import load, pictures
 from itmlab.data.regions import read_npy, read_npz
 from itmlab.errors import ItmlabError
 from tests.data.picture_files import write_lines
@@ -109,7 +109,9 @@ def test_faulty_archives_name_row_and_file(tmp_path, change, message):
     assert len(caught.value.faults) == 1
 
 
-def test_no_region_and_boxes_in_pixels_are_faults_of_all_their_rows_at_once(tmp_path):
+@pytest.mark.parametrize("read_whole", [1000, 0])
+def test_no_region_and_boxes_in_pixels_are_faults_of_all_their_rows_at_once(tmp_path, monkeypatch, read_whole):
+    monkeypatch.setattr(pictures, "DECODED_UP_TO", read_whole)
     write_archives(tmp_path, 30)
     for number in range(3, 28):
         write_archive(tmp_path / "regions" / f"{number}.npz", 0)
@@ -118,12 +120,11 @@ def test_no_region_and_boxes_in_pixels_are_faults_of_all_their_rows_at_once(tmp_
     write_archive(
         tmp_path / "regions" / "1.npz", 5, norm_bb=np.full((5, 4), 1.04, np.float16)
     )  # a little over the edge
-    for verify in ("decode", "header"):  # a large set is not read to the last value
-        with pytest.raises(ItmlabError) as caught:
-            load("regions", tmp_path, verify=verify)
-        assert [fault.row for fault in caught.value.faults] == [*range(4, 29), 30]
-        assert re.search(r"captions.jsonl:4: .*3.npz: no region in it", str(caught.value))
-        assert "29.npz: boxes from 10 to 400, not shares of the image: in pixels?" in str(caught.value.faults[-1])
+    with pytest.raises(ItmlabError) as caught:
+        load("regions", tmp_path)
+    assert [fault.row for fault in caught.value.faults] == [*range(4, 29), 30]
+    assert re.search(r"captions.jsonl:4: .*3.npz: no region in it", str(caught.value))
+    assert "29.npz: boxes from 10 to 400" in str(caught.value.faults[-1])
     np.save(tmp_path / "train_ims.npy", np.ones((1, 0, 8), np.float32))
     (tmp_path / "train_caps.txt").write_text("a\n")
     with pytest.raises(ItmlabError, match=r"train_ims\.npy: its images have no region"):

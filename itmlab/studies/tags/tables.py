@@ -132,8 +132,7 @@ def truth_by_filter(
     Args:
         made: all candidates (made with `filtered=False, keep=None`), so that each form chooses from the same ones.
         keep: negatives per caption.
-        implied: what words imply, for the form that counts implied words as said. Default: the world's lexicon; an
-            empty one leaves this form out.
+        implied: what words imply (default: the world's lexicon); an empty one leaves that form of the filter out.
 
     Raises:
         ItmlabError: the data have no world.
