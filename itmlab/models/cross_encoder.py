@@ -5,7 +5,7 @@ et al., 2022, Sec. 2; METHODS 3).
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +22,8 @@ from .config import CrossEncoderConfig
 from .dual_encoder import ConvolutionalStem
 from .encoded import Encoded, evaluating, masked_mean
 from .fragment import LateInteraction
-from .transformer import FORMS, EmbeddedRegions, Encoder, Maps, TextEmbedding, initialise, patch_boxes, prepare_regions
+from .photographs import grid_boxes
+from .transformer import FORMS, EmbeddedRegions, Encoder, Maps, TextEmbedding, initialise, prepare_regions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -128,20 +129,19 @@ class CrossEncoder(Model):
             if pixels is None:
                 raise ItmlabError("this model reads patches, not regions", remedy="give pixels=prepare_images(…)")
             regions = self.stem(pixels)
-            boxes = patch_boxes(*self.patch_grid).to(regions).expand(len(regions), -1, -1)
+            boxes = grid_boxes(*self.patch_grid).to(regions).expand(len(regions), -1, -1)
         elif regions is None or boxes is None:
             raise ItmlabError("this model reads regions with boxes", remedy="give regions and boxes")
-        if region_mask is None:
-            region_mask = torch.ones(regions.shape[:2], dtype=torch.bool, device=regions.device)
+        mask = regions.new_ones(regions.shape[:2], dtype=torch.bool) if region_mask is None else region_mask.bool()
         image_type = [self.text.types.weight[1]] if self.config.form == "uniter" else []
         values = self.image(regions, boxes[..., : self.config.box_dimension], *image_type)
         if tags is not None and tag_mask is not None:
             tags = tags.masked_fill(~tag_mask.bool(), -1)
         if self.aligned is None:
-            return EmbeddedRegions(values, region_mask.bool(), tags)
+            return EmbeddedRegions(values, mask, tags)
         scaled = (regions - self.aligned.config.region_mean) / self.aligned.config.region_std
-        mask, encode = region_mask.bool(), self.aligned.images
-        mean = masked_mean(scaled, mask, mask)[:, None]  # mapped, it is the mean of what they are mapped to
+        encode = self.aligned.images
+        mean = masked_mean(scaled, mask, mask)[:, None]  # the map is linear: the mean of the mapped regions
         with torch.no_grad():  # the maps learn by cosines alone
             parts = encode.map(scaled)
         pooled = encode(mean, torch.ones_like(mask[:, :1])).pooled
@@ -262,36 +262,29 @@ class CrossEncoder(Model):
         """
         if chunk < 1:
             raise ItmlabError(f"chunk must be at least 1, got {chunk}")
-        given = images if isinstance(images, dict) else images._asdict()
-        given = {name: value for name, value in given.items() if value is not None}
+        fields = images if isinstance(images, dict) else images._asdict()
+        fields = {name: value for name, value in fields.items() if value is not None}
         embed = self.embed_regions if isinstance(images, dict) else EmbeddedRegions
-        count, sentences = len(next(iter(given.values()))), len(captions["input_ids"])
+        lengths = captions["attention_mask"].sum(dim=1).cpu()
+        image_count = len(next(iter(fields.values())))
         device = self.pooler.weight.device
-        at_once = max(1, chunk // max(sentences, 1))  # few sentences: several images share a forward pass
-        scores = torch.empty(count, sentences)
-        buckets = list(_buckets(captions, min(chunk, max(sentences, 1))))
-        with evaluating(self), tqdm(total=count, desc="scoring", unit="image", disable=not progress) as bar:
-            for start in range(0, count, at_once):
-                rows = slice(start, min(start + at_once, count))
-                embedded = embed(**{name: value[rows].to(device) for name, value in given.items()}).trimmed()
-                block = self._block(embedded, captions, buckets)
-                if not block.isfinite().all():
+        at_once = max(1, chunk // max(len(lengths), 1))  # few sentences: several images share a forward pass
+        scores = torch.empty(image_count, len(lengths))
+        with evaluating(self), tqdm(total=image_count, desc="scoring", unit="image", disable=not progress) as bar:
+            for start in range(0, image_count, at_once):
+                rows = torch.arange(start, min(start + at_once, image_count))
+                embedded = embed(**{name: value[rows].to(device) for name, value in fields.items()}).trimmed()
+                for columns in torch.argsort(lengths, stable=True).split(chunk):
+                    longest = int(lengths[columns[-1]])
+                    tokens = captions["input_ids"][columns, :longest].to(device).repeat(len(rows), 1)
+                    mask = captions["attention_mask"][columns, :longest].to(device).repeat(len(rows), 1)
+                    pairs = embedded.take(torch.arange(len(rows), device=device).repeat_interleave(len(columns)))
+                    logits = self.score(tokens, mask, pairs).float().cpu()
+                    scores[rows[:, None], columns] = logits.view(len(rows), -1)
+                if not scores[rows].isfinite().all():
                     remedy = "check its weights and the regions"
                     raise ItmlabError("the model gives scores that are not finite", remedy=remedy)
-                scores[rows] = block
-                bar.update(rows.stop - rows.start)
-        return scores
-
-    def _block(
-        self, images: EmbeddedRegions, captions: dict[str, Tensor], buckets: list[tuple[Int[Tensor, "bucket"], int]]
-    ) -> Float[Tensor, "image caption"]:
-        count, device = len(images.values), images.values.device
-        scores = torch.empty(count, len(captions["input_ids"]))
-        for numbers, length in buckets:
-            tokens, mask = (captions[name][numbers, :length].to(device) for name in ("input_ids", "attention_mask"))
-            pairs = images.take(torch.arange(count, device=device).repeat_interleave(len(numbers)))
-            said = self.score(tokens.repeat(count, 1), mask.repeat(count, 1), pairs)
-            scores[:, numbers] = said.float().cpu().view(count, -1)
+                bar.update(len(rows))
         return scores
 
 
@@ -330,10 +323,3 @@ def known_heads(heads: Sequence[str]) -> tuple[str, ...]:
     if unknown:
         raise ItmlabError(f"no head {', '.join(map(repr, unknown))}", remedy=f"the heads are {', '.join(HEADS)}")
     return heads
-
-
-def _buckets(captions: dict[str, Tensor], size: int) -> Iterator[tuple[Int[Tensor, "bucket"], int]]:
-    """Caption numbers of similar length, shortest first, and the length that holds them all."""
-    lengths = captions["attention_mask"].sum(dim=1).cpu()
-    for numbers in torch.argsort(lengths, stable=True).split(size):
-        yield numbers, int(lengths[numbers[-1]])

@@ -166,19 +166,6 @@ class OscarRegions(nn.Module):
 FORMS = {"uniter": UniterRegions, "oscar": OscarRegions}
 
 
-def patch_boxes(rows: int, columns: int) -> Float[Tensor, "patch 7"]:
-    """The boxes of a grid of patches, row by row: x1, y1, x2, y2, width, height and area as shares of the picture.
-
-    >>> patch_boxes(1, 2)
-    tensor([[0.0000, 0.0000, 0.5000, 1.0000, 0.5000, 1.0000, 0.5000],
-            [0.5000, 0.0000, 1.0000, 1.0000, 0.5000, 1.0000, 0.5000]])
-    """
-    y, x = (grid.flatten() for grid in torch.meshgrid(torch.arange(rows), torch.arange(columns), indexing="ij"))
-    width, height = torch.full(x.shape, 1 / columns), torch.full(x.shape, 1 / rows)
-    left, top = x / columns, y / rows
-    return torch.stack([left, top, left + width, top + height, width, height, width * height], dim=1)
-
-
 def prepare_regions(images: Sequence[Any], config: CrossEncoderConfig | LateInteractionConfig) -> dict[str, Tensor]:
     """`regions`, `boxes` and `region_mask` of records with `features` and `boxes`, padded to the most regions.
 
