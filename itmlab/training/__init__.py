@@ -3,7 +3,7 @@
 import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
-    "comparison": "Comparison compare compare_data_fractions compare_runs trained",
+    "comparison": "Comparison compare compare_runs trained",
     "interruption": "Interrupted",
     "loop": "train",
     "relevance": "CaptionRelevance",

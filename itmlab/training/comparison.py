@@ -1,7 +1,6 @@
 """Recipes compared over several seeds: one table, paired differences, bootstrap intervals.
 
 `compare` trains and gathers, `compare_runs` gathers what is trained, `runs.comparison.Comparison` says what was found,
-`compare_data_fractions` does all on fractions of the training split (SAM, Sec. 5.2 and Table 2).
 """
 
 import hashlib
@@ -27,7 +26,7 @@ from tqdm.auto import tqdm
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
-from ..fields import check, did_you_mean
+from ..fields import check
 from ..metrics.eccv import ORACLES, PLACES, first_of_each, oracle_scores, true_at_r
 from ..metrics.ranking import blocks, expected_recalls_of_each, ranks
 from ..metrics.semantic import SemanticRanking
@@ -378,54 +377,3 @@ def by_image(each: Float[Tensor, "query"], owner: Int64[Tensor, "query"], images
     total[0].index_add_(0, owner, each.double().nan_to_num(0))
     total[1].index_add_(0, owner, (~each.isnan()).double())
     return total.numpy()
-
-
-def compare_data_fractions(
-    recipes: Mapping[str, Recipe],
-    baselines: Mapping[str, str],
-    data: CaptionSet,
-    epochs: Mapping[float, int],
-    *,
-    seeds: int | Sequence[int] = 3,
-    run_root: str | Path,
-    relevance: Kind | None = "cider",
-    truth: bool = False,
-    split: str = "test",
-    jobs: int | None = None,
-    progress: bool = True,
-) -> dict[str, list[dict[str, Any]]]:
-    """Train every recipe on each share of the training split (the keys of `epochs`) and compare it with its baseline.
-
-    `baselines[label]` is the label of the recipe that `label` is compared with. All are trained for `epochs[share]`
-    epochs, of which warm-up has the same part as in the recipe. "rows" has a dictionary a share, recipe and seed with
-    all measures and sums; "differences" one a share, compared pair and measure, with the ends of its paired interval.
-    Runs that lie in `run_root` are not trained again.
-    """
-    for label in {*baselines, *baselines.values()}:
-        if label not in recipes:
-            raise ItmlabError(f"no recipe {label!r} to compare", remedy=did_you_mean(label, recipes))
-    parts = {share: data.reduced(share) for share in epochs}
-    for part in parts.values():
-        check_split(part.split(split), split, relevance, truth)
-    rows: list[dict[str, Any]] = []
-    differences: list[dict[str, Any]] = []
-    for share, count in epochs.items():
-        part = parts[share]
-        scheduled = {label: with_epochs(recipe, count) for label, recipe in recipes.items()}
-        seen = set()
-        for label, baseline in baselines.items():
-            pair = {baseline: scheduled[baseline], label: scheduled[label]}
-            settings = {"relevance": relevance, "truth": truth, "split": split, "jobs": jobs, "progress": progress}
-            found = compare(pair, part, seeds=seeds, run_root=run_root, **settings)
-            rows += [{"share": share, **row} for row in found.by_seed() if row["recipe"] not in seen]
-            seen |= {baseline, label}
-            for measure, ends in found.difference(label).items():
-                said = {"share": share, "recipe": label, "baseline": baseline, "measure": measure}
-                differences.append({**said, **dict(zip(("difference", "lower", "upper"), ends, strict=True))})
-    return {"rows": rows, "differences": differences}
-
-
-def with_epochs(recipe: Recipe, epochs: int) -> Recipe:
-    """The recipe over so many epochs, with the same part of them warm-up."""
-    warm_up = round(recipe.data.warm_up_epochs * epochs / recipe.data.epochs)
-    return recipe.replace(data__epochs=epochs, data__warm_up_epochs=warm_up)
