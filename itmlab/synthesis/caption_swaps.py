@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..metrics.wordnet import Nouns
-from ..text import SceneGraph, SceneObject, Span
+from ..text import Relation, SceneGraph, SceneObject, Span
 from ..text.graph import tokenise
 from ..text.rules.lexicon import noun_lemma, verb_lemma, word_set
 from .negative import Captions, Change
@@ -68,16 +68,26 @@ TIED = word_set(  # said of one sex, or of what mostly one wears
     "pretty trunks"
 )
 
-# Relations: each place with one that contradicts it; `CaptionSwaps._place_fits` says where.
+# Relations: each with what contradicts it; `CaptionSwaps._place_fits` says where.
 
 UNDER = ("under", "underneath", "beneath", "below")
 PLACES = {
     "in front of": "behind", "behind": "in front of", "on": "under", "on top of": "underneath", "atop": "underneath",
     **dict.fromkeys(UNDER, "on"), "over": "under", "above": "below", "inside": "outside", "outside": "inside",
-    "next to": "far from", "beside": "far from",
+    "next to": "far from", "beside": "far from", "into": "out of", "out of": "into", "toward": "away from",
+    "towards": "away from", "away from": "towards", "up": "down", "down": "up", "with": "without", "without": "with",
 }  # fmt: skip
 ALIKE = {**dict.fromkeys(UNDER, "under"), "atop": "on", "on top of": "on"}  # places counted as one
 RESTING = word_set("sit stand lay sleep rest crouch kneel nap relax lean wait play read eat talk")
+MOVING = word_set("walk run jump climb ride drive go leap step crawl swim ski skate skateboard head race")
+BODY = word_set("head face hand arm leg body back eye foot hair skin mouth neck")
+ENTERED = word_set("pool water lake river ocean sea pond stream building house store shop car bus tent cave room box")
+SLOPES = word_set("stair stairs steps step hill slope ladder mountain ramp escalator cliff slide staircase stairway")
+VERBS = {"sit": "stand", "stand": "sit", "push": "pull", "pull": "push"}
+FORMS = {
+    "sit": ("sit", "sits", "sitting", "sat"), "stand": ("stand", "stands", "standing", "stood"),
+    "push": ("push", "pushes", "pushing", "pushed"), "pull": ("pull", "pulls", "pulling", "pulled"),
+}  # fmt: skip
 
 # Numbers: only greater ones, since where three are there are two.
 
@@ -320,7 +330,7 @@ class CaptionSwaps(RuleSwaps):
                 yield from self._persons(words, mention, said)
             elif mention.article or mention.at - 1 not in heads:  # else it is a verb: "a man bowls"
                 yield from self._nouns(graph, words, at, mention, said)
-        yield from self._relations(graph, words, mentioned)
+        yield from self._relations(graph, words, mentioned, said)
         yield from self._numbers(graph, words, said)
 
     def _persons(self, words: list[str], mention: Mention, said: set[str]) -> Iterator[Sequence[Change]]:
@@ -366,24 +376,54 @@ class CaptionSwaps(RuleSwaps):
                 yield [with_article(words, Span(mention.at, mention.at + 1), word, "object")]
 
     def _relations(
-        self, graph: SceneGraph, words: list[str], mentioned: list[Mention | None]
+        self, graph: SceneGraph, words: list[str], mentioned: list[Mention | None], said: set[str]
     ) -> Iterator[Sequence[Change]]:
-        """The opposite place, where captions have put such a thing; never where something is worn."""
+        """The opposite place or posture, where captions have put such a thing; never where something is worn."""
         for relation in {relation.span: relation for relation in graph.relations if relation.span}.values():
-            span, thing = relation.span, mentioned[relation.object]
+            span, subject, thing = relation.span, mentioned[relation.subject], mentioned[relation.object]
             following = words[min(span.end, len(words) - 1)]
-            place, start = _place(words, span)
-            if relation.lemma == "wear" or thing is None or not place or following in OBJECTIVE:
+            if relation.lemma == "wear" or subject is None or thing is None or following in OBJECTIVE:
                 continue
-            verb = verb_lemma(words[span.start]) if start > span.start else ""
-            if mentioned[relation.subject] is not None and self._place_fits(place, verb, thing.noun):
+            place, start = _place(words, span)
+            verb = verb_lemma(words[span.start])
+            if place == "with":
+                fits = self._without_fits(words, span, subject, thing)
+            else:
+                fits = bool(place) and self._place_fits(place, verb if start > span.start else "", thing.noun)
+            if fits:
                 yield [Change(Span(start, span.end), PLACES[place], "relation")]
+            yield from self._verbs(words, relation, verb, subject, thing, said)
+
+    def _verbs(
+        self, words: list[str], relation: Relation, verb: str, subject: Mention, thing: Mention, said: set[str]
+    ) -> Iterator[Sequence[Change]]:
+        """Standing for sitting, pulling for pushing."""
+        other, first = VERBS.get(verb), relation.span.start
+        if other is None or other in said or words[first] not in FORMS[verb]:
+            return
+        seen = self.usage.roles[thing.noun, ("of", " ".join([other, *relation.lemma.split()[1:]]))]
+        if seen and (self.kinds.alive(subject.noun) if verb in RESTING else relation.lemma == verb):
+            form = FORMS[other][FORMS[verb].index(words[first])]
+            yield [Change(Span(first, first + 1), form, "relation")]
+
+    def _without_fits(self, words: list[str], span: Span, subject: Mention, thing: Mention) -> bool:
+        """Whether "with" names what somebody has, and no more: "a man with a beard"."""
+        following = words[thing.at + 1] if thing.at + 1 < len(words) else "."
+        alone = following in SMALL - {"and", "or", "that", "who", "which"} or following in (".", ",")
+        beside = span == (subject.at + 1, subject.at + 2) and words[span.end : thing.at] in ([], ["a"], ["an"])
+        return beside and alone and thing.noun not in BODY
 
     def _place_fits(self, place: str, verb: str, noun: str) -> bool:
-        """Whether something may be in the opposite of a place beside a noun."""
+        """Whether something can be, or go, to the opposite of a place beside a noun."""
+        other, places = PLACES[place], self.usage.places
+        if other in ("up", "down"):
+            return verb in MOVING and noun in SLOPES
+        if other in ("into", "out of"):
+            return verb in MOVING and noun in ENTERED
+        if other in ("towards", "away from"):
+            return verb in MOVING
         if verb not in RESTING | {""}:
             return False
-        other, places = PLACES[place], self.usage.places
         if other == "far from":
             return True
         name = ALIKE.get(other, other)
