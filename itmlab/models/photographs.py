@@ -71,9 +71,7 @@ class PhotoEncoder:
 
     def __init__(self, name: str = EFFICIENTNET):
         if name != EFFICIENTNET:
-            remedy = (
-                f'use {EFFICIENTNET}, or load the features of your own network: load("regions", root, features=FOLDER)'
-            )
+            remedy = f'use {EFFICIENTNET}, or load features of your own: load("regions", root, features=FOLDER)'
             raise ItmlabError(f"there is no encoder of photographs {name!r}", remedy=remedy)
         self.name = name
         self.file = _weights_file()

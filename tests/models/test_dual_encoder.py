@@ -197,11 +197,6 @@ def test_a_patchs_feature_follows_its_own_pixels_in_reading_order():
     assert moved.argmax() == 2 * 8 + 5
 
 
-def test_in_training_too_the_stem_sees_a_picture_alone():
-    stem, pixels = ConvolutionalStem(12, 32).train(), torch.rand(3, 3, 96, 96)
-    torch.testing.assert_close(stem(pixels)[:1], stem(pixels[:1]))
-
-
 @pytest.mark.parametrize("patch", [4, 6, 14])
 def test_a_patch_that_three_convolutions_cannot_make_is_refused(patch):
     refused("cannot make patches", ConvolutionalStem, patch, 32)
@@ -241,24 +236,6 @@ def test_the_copy_never_drops_out_nor_asks_for_gradients(pair, pictures, caption
     assert not momentum.encode_captions(tokens).pooled.requires_grad
     assert not any(one.requires_grad for one in momentum.parameters())
     assert model.training and all(one.requires_grad for one in model.parameters())  # the model itself is untouched
-
-
-def test_a_wrapped_model_is_followed_like_itself(pair):
-    model, momentum = pair
-    shift(model)
-    momentum.update(torch.nn.DataParallel(model))
-    first = next(momentum.model.parameters())
-    torch.testing.assert_close(first.detach(), next(model.parameters()).detach() - 0.9)
-
-
-def test_resuming_restores_the_copy(pair, configure, captions):
-    model, momentum = pair
-    shift(model)
-    momentum.update(model)
-    other = Momentum(build_model(configure("vit", dropout=0.3), captions, seed=9), 0.9)
-    other.load_state_dict(momentum.state_dict())
-    for ours, theirs in zip(momentum.parameters(), other.parameters(), strict=True):
-        assert torch.equal(ours, theirs)
 
 
 @pytest.mark.parametrize("m", [1.0, -0.1, 2])

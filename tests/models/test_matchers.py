@@ -4,10 +4,8 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from itmlab.models.matchers import PlaceNorm, Sgraf, attended_norms, cross_attention
+from itmlab.models.matchers import PlaceNorm, Sgraf
 from tests.models.fragments import CAPTIONS, CLOSE, build, direction, encoded, parts, records
 from tests.refusals import refused
 
@@ -57,22 +55,6 @@ def test_parts_are_the_mapped_regions_and_the_mean_of_both_directions_at_length_
     words = (forth + back) / 2
     torch.testing.assert_close(parts(captions, 0), words / words.norm(dim=1, keepdim=True), **CLOSE)
     torch.testing.assert_close(captions.pooled[0], direction(parts(captions, 0).mean(0)))
-
-
-@settings(deadline=None, max_examples=25)
-@given(seed=st.integers(0, 1000), regions=st.integers(1, 6), words=st.integers(1, 5), dimension=st.integers(1, 8))
-def test_attention_is_a_distribution_over_regions_and_norms_are_those_of_its_vectors(seed, regions, words, dimension):
-    torch.manual_seed(seed)
-    contexts = torch.nn.functional.normalize(torch.randn(3, regions, dimension), dim=-1)
-    queries = torch.nn.functional.normalize(torch.randn(2, words, dimension), dim=-1)
-    mask = torch.rand(3, regions) < 0.7
-    mask[:, 0] = True
-    contexts = contexts * mask[..., None]
-    cosines, weights = cross_attention(contexts, mask, queries, 9.0)
-    assert (weights[~mask] == 0).all() and cosines.abs().max() <= 1 + 1e-5
-    torch.testing.assert_close(weights.sum(1), torch.ones(3, 2, words))
-    attended = torch.einsum("irqw,ird->iqwd", weights, contexts).norm(dim=-1)
-    torch.testing.assert_close(attended_norms(contexts, weights), attended.clamp_min(1e-4), rtol=1e-3, atol=1e-3)
 
 
 def likeness(one: torch.Tensor, other: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:

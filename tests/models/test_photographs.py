@@ -190,11 +190,6 @@ def test_what_compares_regions_with_words_is_given_all_49(kind, cache, data) -> 
     assert images.local.shape[:2] == (4, 49) and scores.shape == (4, 4) and scores.isfinite().all()
 
 
-def test_features_of_another_width_than_the_model_reads_are_one_line(cache, data) -> None:
-    model = small(region_dimension=64)
-    refused("features of shape .*the model reads 64", model.prepare_images, [data.images[0]])
-
-
 def test_photographs_are_told_from_drawings(tmp_path) -> None:
     assert not are_photographs(draw(images=4))
     root = write_folder(tmp_path / "flat", 3)  # of few colours

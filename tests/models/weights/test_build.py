@@ -34,12 +34,6 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(configure,
     assert any(not torch.equal(same[0][name], other[name]) for name in other)
 
 
-def test_the_configuration_says_how_large_the_vocabulary_really_is(configure, captions):
-    model = build_model(configure("vit", vocabulary_size=5000), captions)
-    assert model.config.vocabulary_size == len(model.tokenizer) < 5000
-    assert model.towers.text.embeddings.word_embeddings.num_embeddings == len(model.tokenizer)
-
-
 def test_a_vocabulary_has_to_come_from_somewhere(configure):
     refused("no vocabulary", build_model, configure("vit"))
 
