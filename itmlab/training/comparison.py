@@ -183,6 +183,8 @@ def _train_in_worker(
     try:
         train(recipe, data, directory, progress=False, on_record=stop_without_parent)
     except (ItmlabError, Interrupted) as error:
+        if os.getppid() != parent:
+            os._exit(1)  # nobody takes the result, and the worker would wait for its next task
         return str(error)
 
 

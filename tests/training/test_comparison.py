@@ -375,36 +375,48 @@ class Second(Hardest):
         super().__init__(1)
 
 data = load("scenes", images=40, size=32, cache=sys.argv[1])
-given = {name: micro(name, data__epochs=20) for name in ("triplet", "fne")}
+given = {name: micro(name, data__epochs=12) for name in ("triplet", "fne")}
 given["fne"] = given["fne"].replace(sampler=Second())
 compare(given, data, seeds=1, run_root=sys.argv[2], split="train", jobs=int(sys.argv[3]), progress=False)
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_stopped_side_by_side_it_leaves_no_worker_and_resumes_to_the_same_weights(how, tmp_path):
+def start_script(root, scenes, jobs):
+    command = [sys.executable, "-c", SCRIPT, str(scenes), str(root), str(jobs)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+
+
+def weights(root):
+    return {path.parts[-3:]: path.read_bytes() for path in root.rglob("*.safetensors")}
+
+
+@pytest.fixture(scope="module")
+def trained_by_script(tmp_path_factory):
+    root = tmp_path_factory.mktemp("whole")
+    process = start_script(root / "runs", root / "scenes", jobs=1)
+    process.communicate()
+    assert process.returncode == 0
+    return root
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_stopped_side_by_side_it_leaves_no_worker_and_resumes_to_the_same_weights(how, trained_by_script, tmp_path):
     """A script with a sampler of its own, stopped while both recipes train."""
-
-    def start(root, jobs):
-        command = [sys.executable, "-c", SCRIPT, str(tmp_path / "scenes"), str(tmp_path / root), str(jobs)]
-        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
-
-    stopped = start("stopped", 2)
-    while len(list(tmp_path.glob("stopped/*/*/checkpoint.pt"))) < 2 and stopped.poll() is None:
+    scenes = trained_by_script / "scenes"
+    stopped = start_script(tmp_path, scenes, jobs=2)
+    while len(list(tmp_path.glob("*/*/checkpoint.pt"))) < 2:
+        assert stopped.poll() is None, stopped.stderr.read()
         time.sleep(0.05)
     children = psutil.Process(stopped.pid).children(recursive=True)
     stopped.send_signal(how)
-    message = stopped.communicate(timeout=120)[1]
+    message = stopped.communicate()[1]
     assert how == signal.SIGKILL or "compare again to resume" in message
     assert len(children) >= 2 and not psutil.wait_procs(children, timeout=60)[1], message
-    for root, jobs in (("stopped", 2), ("whole", 1)):
-        process = start(root, jobs)
-        assert process.communicate(timeout=300)[1] is not None and process.returncode == 0
-    weights = [
-        {path.parts[-3:]: path.read_bytes() for path in (tmp_path / root).rglob("*.safetensors")}
-        for root in ("stopped", "whole")
-    ]
-    assert weights[0] == weights[1] and len(weights[0]) == 2
+    resumed = start_script(tmp_path, scenes, jobs=2)
+    resumed.communicate()
+    assert resumed.returncode == 0 and len(weights(tmp_path)) == 2
+    assert weights(tmp_path) == weights(trained_by_script / "runs")
 
 
 def test_an_error_in_a_worker_is_one_line_and_impossible_jobs_are_refused(data, tmp_path):
