@@ -133,12 +133,12 @@ class WordEncoder(nn.Module):
         self.dropout = nn.Dropout(config.dropout if config.released and config.kind in ("sgr", "saf") else 0.0)
         self.embedding = nn.Embedding(config.vocabulary_size, config.word_dimension)
         nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
-        both = not self.last_state
+        sizes = config.word_dimension, config.dimension
         if self.fixed:
             self.embedding.weight.requires_grad_(False)
-            self.network = nn.Linear(config.word_dimension, config.dimension)
-            return
-        self.network = nn.GRU(config.word_dimension, config.dimension, batch_first=True, bidirectional=both)
+            self.network = nn.Linear(*sizes)
+        else:
+            self.network = nn.GRU(*sizes, batch_first=True, bidirectional=not self.last_state)
 
     def forward(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
         embedded = self.dropout(self.embedding(input_ids))
@@ -147,13 +147,12 @@ class WordEncoder(nn.Module):
         words = torch.where(words.any(dim=1, keepdim=True), words, frame)  # no word: the frame stands for it
         if self.fixed:
             local = self.network(embedded).float()
-            local = masked_units(local, words) if self.unit_parts else local
-            return Encoded(unit(masked_mean(local, words, frame)), local, words)
-        states, last = run_recurrent(self.network, embedded, attention_mask.sum(1))
-        if self.last_state:
-            return Encoded(unit(last), states, words)
-        forth, back = states.chunk(2, dim=-1)
-        local = masked_units((forth + back) / 2, words)
+        else:
+            states, last = run_recurrent(self.network, embedded, attention_mask.sum(1))
+            if self.last_state:
+                return Encoded(unit(last), states, words)
+            local = sum(states.chunk(2, dim=-1)) / 2  # the mean of both directions
+        local = masked_units(local, words) if self.unit_parts else local
         return Encoded(unit(masked_mean(local, words, frame)), local, words)
 
 

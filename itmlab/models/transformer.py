@@ -200,17 +200,14 @@ def checked_mask(region_mask: Tensor) -> Bool[Tensor, "image region"]:
 
 
 def _fault(image: Any, config: CrossEncoderConfig | LateInteractionConfig) -> str | None:
-    features, boxes = image.features, image.boxes
+    features, boxes = image.features, image.boxes if config.box_dimension else None
     if features.dim() != 2 or features.shape[1] != config.region_dimension:
         return f"features of shape {tuple(features.shape)}, the model reads {config.region_dimension} a region"
     if not len(features):
         return "no region"
-    if not features.isfinite().all():
-        return "numbers that are not finite"
-    if not config.box_dimension:
-        return None
-    if boxes is None:
+    if boxes is None and config.box_dimension:
         return "no boxes"
-    if boxes.dim() != 2 or len(boxes) != len(features) or boxes.shape[1] < config.box_dimension:
+    if boxes is not None and (boxes.dim() != 2 or len(boxes) != len(features) or boxes.shape[1] < config.box_dimension):
         return f"boxes of shape {tuple(boxes.shape)}, the model reads {config.box_dimension} numbers a region"
-    return None if boxes.isfinite().all() else "numbers that are not finite"
+    finite = features.isfinite().all() and (boxes is None or boxes.isfinite().all())
+    return None if finite else "numbers that are not finite"

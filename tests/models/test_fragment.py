@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from itmlab.models import LateInteraction, LateInteractionConfig, build_late_interaction, joined
+from itmlab.models import LateInteraction, LateInteractionConfig, build_late_interaction
 from tests.models.fragments import CAPTIONS, CLOSE, KINDS, RELEASED, build, direction, encoded, parts, records
 from tests.refusals import refused
 
@@ -14,16 +14,6 @@ from tests.refusals import refused
 @pytest.fixture(params=[*KINDS, *RELEASED])
 def model(request) -> LateInteraction:
     return build(request.param)
-
-
-def test_features_have_unit_length_and_marked_parts(model):
-    images, captions = encoded(model)
-    for items, count in ((images, 4), (captions, 4)):
-        assert items.pooled.shape == (count, 16) and items.local.shape[:2] == items.mask.shape
-        torch.testing.assert_close(items.pooled.norm(dim=1), torch.ones(count))
-    assert images.mask.sum(1).tolist() == [3, 5, 1, 4]
-    frame = 2 if model.config.released else 0
-    assert captions.mask.sum(1).tolist() == [len(model.tokenizer.tokenize(text)) + frame for text in CAPTIONS]
 
 
 def test_alone_and_in_company_features_and_scores_are_the_same(model):
@@ -142,14 +132,6 @@ def test_an_image_of_which_no_region_is_shown_is_refused(kind):
     prepared = model.prepare_images(records([3, 2, 1]))
     prepared["region_mask"][1] = False
     refused("region_mask of image 1: no region", model.encode_images, prepared)
-
-
-def test_an_encoded_side_may_come_in_batches():
-    model = build("scan_i2t")
-    images, captions = encoded(model)
-    pieces = [encoded(model, captions=[text])[1] for text in CAPTIONS]
-    torch.testing.assert_close(model.similarity(images, joined(pieces)), model.similarity(images, captions), **CLOSE)
-    refused("nothing to join", joined, [])
 
 
 def test_graph_and_reading_of_vsrn_are_the_papers_region_by_region():
