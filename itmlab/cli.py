@@ -66,34 +66,27 @@ def evaluate(
 
 
 def yardstick(
-    name: Annotated[str, typer.Argument(metavar="SET", help="sugarcrepe, sugarcrepe++, jsonl; scenes.")],
+    name: Annotated[str, typer.Argument(metavar="SET", help="sugarcrepe, sugarcrepe++ or jsonl.")],
+    root: Annotated[Path, typer.Option(help="The folder of the set's files, or one of them.")],
     run: Annotated[
         str | None, typer.Argument(metavar="[RUN]", help="As elsewhere; without one, controls only.")
     ] = None,
-    root: Annotated[File, typer.Option(help="The folder of the set's files, or one of them.")] = None,
     images: Annotated[File, typer.Option(help="The folder of its pictures (by default under --root).")] = None,
     text: Annotated[Words, typer.Option(help="What judges without a picture: own, a caption file, a model.")] = None,
     out: Annotated[File, typer.Option(help="Also write the table as JSON.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the wrong pictures, and of scenes' sentences.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the wrong pictures.")] = 0,
     skip_faults: SkipFaults = False,
     force: Force = False,
-    option: DataOptions = None,
 ) -> None:
     """How often a run tells true sentences from false ones, by kind, beside what tells them without seeing."""
     from .metrics import read_yardstick
-    from .studies.yardsticks import run_on_yardstick, scenes_yardstick
+    from .studies.yardsticks import run_on_yardstick
 
     opened = None if run is None else open_run(run)
     if out is not None:
         refuse_foreign(out, "itmlab_yardstick", force=force)
-    if name == "scenes":
-        captions = load_data("scenes", None, option, False, read_by=opened, split="test")
-        chosen = scenes_yardstick(captions, seed=seed)
-    elif root is None:
-        raise ItmlabError(f"{name} is read from files", where="--root", remedy="name the folder with its files")
-    else:
-        chosen = read_yardstick(name, root, on_fault="skip" if skip_faults else "error")
-    found = run_on_yardstick(opened, chosen, images or (None if chosen.pictures else root), text=text or (), seed=seed)
+    chosen = read_yardstick(name, root, on_fault="skip" if skip_faults else "error")
+    found = run_on_yardstick(opened, chosen, images or root, text=text or (), seed=seed)
     if out is not None:
         write_bytes(out, json.dumps({"itmlab_yardstick": 1, **found.to_dict()}, indent=2).encode())
     print(found)

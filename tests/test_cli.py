@@ -159,7 +159,6 @@ def test_negatives_are_written_and_read_back(tmp_path) -> None:
         ("parse dog --out", "jsonl"),
         ("embed RUN", "safetensors"),
         ("mine RUN --split all --set number=2 --out", "jsonl"),
-        ("yardstick scenes RUN --option images=48 --out", "json"),
         ("attend RUN PICTURE red", "html"),
         ("negatives --option images=12 --out", "jsonl"),
     ],
