@@ -350,30 +350,21 @@ class Mined:
             row["with fewer than wanted"] = int((there.sum(1) < self.filters.number).sum())
             for kind, scores in (("positive", found.positive_scores), ("negative", found.scores[there])):
                 values = scores[scores.isfinite()].double()
-                parts = (
-                    torch.quantile(values, torch.tensor([0.25, 0.5, 0.75]).double()) if len(values) else [torch.nan] * 3
-                )
-                row |= {
-                    f"{kind} {part}": float(value)
-                    for part, value in zip(("25 %", "median", "75 %"), parts, strict=True)
-                }
+                for part, share in {"25 %": 0.25, "median": 0.5, "75 %": 0.75}.items():
+                    row[f"{kind} {part}"] = torch.quantile(values, share).item() if len(values) else torch.nan
             row |= {f"left out: {why}" if why != "looked at" else why: count for why, count in found.left_out.items()}
             if found.truth is not None:
                 labels = found.truth[there]
-                row |= {
-                    said: int((labels == label).sum()) for said, label in (("true", 1), ("false", 0), ("undecided", -1))
-                }
+                for word, label in {"true": 1, "false": 0, "undecided": -1}.items():
+                    row[word] = int((labels == label).sum())
             rows.append(row)
         return rows
 
     def __str__(self) -> str:
-        first, second = (
-            {key: f"{value:.3f}" if isinstance(value, float) else str(value) for key, value in row.items()}
-            for row in self.statistics()
-        )
-        widths = [max(map(len, column)) for column in (first, first.values(), second.values())]
-        lines = (f"{key:{widths[0]}}  {first[key]:>{widths[1]}}  {second[key]:>{widths[2]}}" for key in first)
-        return "\n".join(lines)
+        import pandas
+
+        table = pandas.DataFrame(self.statistics(), dtype=object).set_index("mined").T
+        return table.to_string(float_format="{:.3f}".format)
 
     def negatives(self) -> Iterator[Negative]:
         """The captions mined for the image of each caption, as negatives of that caption with scores and labels."""
