@@ -23,7 +23,6 @@ from .options import (
     DataRoot,
     File,
     Folds,
-    RecipeCommand,
     RunName,
     SkipFaults,
     SplitName,
@@ -262,7 +261,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-OF_RECIPES = (train, compare, reproduce)
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}  # to JupyterLab
 app.command("tour")(workbench.run_tour)
 app.command(context_settings=PASSED_ON)(workbench.lab)
@@ -284,7 +282,7 @@ for command in (
     book,
     workbench.doctor,
 ):
-    app.command(cls=RecipeCommand if command in OF_RECIPES else None)(command)
+    app.command()(command)
 
 
 @app.callback()

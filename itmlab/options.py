@@ -1,16 +1,13 @@
 """Options that several commands share, and what they become: a run, a data set, pairs of names and values."""
 
-import dataclasses
 import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from .errors import ItmlabError
-from .fields import join
 from .workbench import Words
 
 File = Path | None
@@ -102,48 +99,6 @@ def pairs(given: Words, flag: str) -> dict[str, Any]:
 def changes_of(given: Words) -> dict[str, Any]:
     """The changes of a recipe that --set names, as `Recipe.replace` takes them."""
     return {name.replace(".", "__"): value for name, value in pairs(given, "--set").items()}
-
-
-class RecipeCommand(TyperCommand):
-    """A command with --set: the error of an unknown option says how to set a recipe's field of that name."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the words of the command line."""
-        try:
-            return super().parse_args(ctx, args)
-        except Exception as error:
-            if type(error).__name__ != "NoSuchOption":  # of click, or of the copy in newer typer
-                raise
-            from . import recipes
-
-            option = error.option_name
-            name = option.strip("-").replace("-", "_")
-            known = {word for parameter in self.params for word in parameter.opts}
-            places = [*fields_named(recipes.fne, name), *fields_named(recipes.tags, name)]
-            if not places or name in ("name", "size", "options") or f"{option}s" in known:  # perhaps misspelt
-                raise
-            what = f"{self.name} has no option {option}, {name} is a field of the recipe"
-            told = " or ".join(f"--set {place}=VALUE" for place in dict.fromkeys(places))
-            raise ItmlabError(what, remedy=f"change it with {told}") from None
-
-
-def fields_named(settings: Any, name: str, within: str = "") -> list[str]:
-    """Where in a recipe fields of this last name are.
-
-    >>> from itmlab import recipes
-    >>> fields_named(recipes.fne, "epochs"), fields_named(recipes.fne, "prior")
-    (['data.epochs'], ['sampler.prior'])
-    """
-    if isinstance(settings, dict):  # of options, which are named as if they were fields beside it
-        return [join(within, name)] if name in settings else []
-    if not dataclasses.is_dataclass(settings):
-        return []
-    found = []
-    for item in dataclasses.fields(settings):
-        place = within if item.name == "options" else join(within, item.name)
-        found += [place] if item.name == name else []
-        found += fields_named(getattr(settings, item.name), name, place)
-    return found
 
 
 def read_lines(file: Path) -> list[str]:
