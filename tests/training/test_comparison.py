@@ -375,7 +375,7 @@ class Second(Hardest):
         super().__init__(1)
 
 data = load("scenes", images=40, size=32, cache=sys.argv[1])
-given = {name: micro(name, data__epochs=12) for name in ("triplet", "fne")}
+given = {name: micro(name, data__epochs=40) for name in ("triplet", "fne")}
 given["fne"] = given["fne"].replace(sampler=Second())
 compare(given, data, seeds=1, run_root=sys.argv[2], split="train", jobs=int(sys.argv[3]), progress=False)
 """
