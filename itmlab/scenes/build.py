@@ -2,8 +2,6 @@
 
 import io
 import json
-import shutil
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -111,17 +109,15 @@ def table(*, images: int, size: int, seed: int, unannotated: float, cache: str |
     options = {"size": size, "seed": seed, "unannotated": unannotated}
     key = f"{STREAM}v{VERSION}-{images}x{size}-seed{seed}-unannotated{unannotated:g}"
     directory = (cache_directory() / "scenes" if cache is None else Path(cache)) / key
-    for _ in range(2):
-        path = build_once(directory, lambda work: _draw(work, images, options)) / FILE
-        try:
-            drawn = Dataset.from_file(str(path))
-            if len(drawn) == images:
-                return drawn
-        except Exception:  # pyarrow raises many types for a damaged file
-            pass
-        warnings.warn(f"{path}: damaged, so the scenes are drawn again", stacklevel=2)
-        shutil.rmtree(path.parent, ignore_errors=True)
-    raise ItmlabError("cannot be read as it was written", where=str(path), remedy="name another place with cache=")
+    path = build_once(directory, lambda work: _draw(work, images, options)) / FILE
+    try:
+        drawn = Dataset.from_file(str(path))
+        drawn[images - 1]  # the last row is there
+        return drawn
+    except Exception as error:  # pyarrow raises many types for a damaged file
+        remedy = f"delete the folder {path.parent}, and the scenes are drawn again"
+        what = f"the cached scenes are damaged ({type(error).__name__})"
+        raise ItmlabError(what, where=str(path), remedy=remedy) from None
 
 
 PART = 250  # scenes that a process draws at a time

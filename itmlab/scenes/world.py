@@ -59,23 +59,14 @@ class World:
 
     def __init__(self, table: "Dataset", images: Sequence[int], captions: Sequence[tuple[int, int]]):
         self._table, self._images, self._captions = table, list(images), list(captions)
-        self._open()
-
-    def _open(self) -> None:
-        table = self._table
         self._facts = cache(_cells(table, "scene", lambda text: Facts(Scene.from_json(text))))
         self._graphs = cache(_cells(table, "graphs", _graphs))
         self._pixels = _cells(table, "marks", lambda png: np.asarray(Image.open(io.BytesIO(png))))
         self._number()
 
-    def __getstate__(self) -> dict[str, Any]:
-        """For another process: everything but the functions that read the table."""
-        opened = ("_facts", "_graphs", "_pixels", "scenes", "graphs")
-        return {name: value for name, value in self.__dict__.items() if name not in opened}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._open()
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process opens the table itself: what reads it cannot be sent."""
+        return World, (self._table, self._images, self._captions)
 
     def _number(self) -> None:
         self.scenes: Sequence[Scene] = _Mapped(self._images, lambda row: self._facts(row).scene)
