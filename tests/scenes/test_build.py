@@ -19,6 +19,7 @@ DIGEST = """
 import hashlib
 from itmlab.scenes.build import rows
 from tests.refusals import refused
+from tests.refusals import refused
 table = rows(images=12, size=48, seed=5, unannotated=0.3)
 print(hashlib.sha256(repr(table).encode()).hexdigest())
 """
@@ -95,7 +96,7 @@ def test_options_outside_their_range_are_one_clear_error(option, value, cache):
 
 
 @pytest.mark.parametrize("left", [0, 0.5, 0.98])
-def test_a_truncated_table_is_drawn_again_with_a_warning(left, tmp_path):
+def test_a_truncated_table_is_refused_and_drawn_again_once_deleted(left, tmp_path):
     whole = load(images=4, size=32, cache=tmp_path).fingerprint
     (path,) = tmp_path.rglob(build.FILE)
     content = path.read_bytes()
