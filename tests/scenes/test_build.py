@@ -13,13 +13,12 @@ from itmlab.data import load as load_any
 from itmlab.errors import ItmlabError
 from itmlab.scenes import build, load
 from itmlab.scenes.build import rows
+from tests.refusals import refused
 
 PINNED = 2, "21a29ebf3dc41237"
 DIGEST = """
 import hashlib
 from itmlab.scenes.build import rows
-from tests.refusals import refused
-from tests.refusals import refused
 table = rows(images=12, size=48, seed=5, unannotated=0.3)
 print(hashlib.sha256(repr(table).encode()).hexdigest())
 """
