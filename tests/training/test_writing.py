@@ -75,7 +75,7 @@ def test_two_processes_have_the_gradient_of_one(scenes):
 
 
 def test_it_is_learnt_and_recorded(scenes, tmp_path):
-    recipe = small("vsrn", data__epochs=4, data__captions_per_image="all", optimiser__learning_rate=0.005)
+    recipe = small("vsrn", data__epochs=8, data__captions_per_image="all", optimiser__learning_rate=0.005)
     records = []
     run = train(recipe, scenes, tmp_path, progress=False, on_record=records.append)
     assert all(record["losses"].keys() == {"matching", "writing"} for record in records if record["kind"] == "step")
