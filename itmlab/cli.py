@@ -128,23 +128,6 @@ def embed(
     print(f"{out}: {counts[0]} images and {counts[1]} captions")
 
 
-def attend(
-    run: RunName,
-    picture: Annotated[Path, typer.Argument(help="A picture file.")],
-    caption: Annotated[str, typer.Argument(help="A sentence about it.")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="A .html, .json or .png file.")],
-    force: Force = False,
-) -> None:
-    """Draw where each word of a sentence lands in a picture."""
-    from .data.pictures import read_image
-    from .studies.kit.saving import write_figure
-    from .studies.maps.attention import word_maps
-    from .studies.maps.figures import draw_attention_maps
-
-    maps = word_maps(open_run(run), read_image(picture, where=str(picture)), caption)
-    print(write_figure(draw_attention_maps({run: maps}), out, force=force))
-
-
 def export(
     run: RunName,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The directory to write.")],
@@ -272,7 +255,6 @@ for command in (
     yardstick,
     search,
     embed,
-    attend,
     export,
     parse,
     negatives,

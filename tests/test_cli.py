@@ -158,7 +158,6 @@ def test_negatives_are_written_and_read_back(tmp_path) -> None:
         ("parse dog --out", "jsonl"),
         ("embed RUN", "safetensors"),
         ("mine RUN --split all --set number=2 --out", "jsonl"),
-        ("attend RUN PICTURE red", "html"),
         ("negatives --option images=12 --out", "jsonl"),
     ],
 )
@@ -227,7 +226,6 @@ def test_a_folder_of_photographs_is_read_by_frozen_encoders(photographs, tmp_pat
     few = ("--set", "data.epochs=1", "--set", "data.validation=0", "--set", "data.warm_up_epochs=0")
     trained = command("train", run, "--recipe", "info_nce", *few, *data)
     assert trained.exit_code == 0 and "photographs: info_nce+photos" in trained.stdout
-    assert command("attend", run, photographs / "images" / "30.jpg", "a dog", tmp_path / "map.json").exit_code == 0
     pictures = load("folder", photographs)
     assert suited(["fne", "tags"], "scenes", pictures) == ["fne", "tags"]
     assert suited(["fne", "tags"], "folder", pictures, photos=False) == ["fne+scratch", "tags"]

@@ -264,17 +264,6 @@ class LateInteractionConfig(PlainConfig):
         released = RELEASED_VSRN if kind == "vsrn" and changes.get("preset") == "released" else {}
         return cls(**({"kind": kind} | own.get(kind, {}) | released | changes))
 
-    @classmethod
-    def of_size(cls, size: str, **changes: Any) -> "LateInteractionConfig":
-        """`tiny`, or `base`, which is the only other size that was published."""
-        return cls.tiny(**changes) if size == "tiny" else cls.base(**changes)
-
-    def with_sizes_of(self, before: "LateInteractionConfig", after: "LateInteractionConfig") -> "LateInteractionConfig":
-        """`after` with what is no size as it is here, where that is not what `before` has."""
-        return replace(
-            after, **{name: getattr(self, name) for name in METHOD if getattr(self, name) != getattr(before, name)}
-        )
-
 
 @dataclass(frozen=True)
 class CrossEncoderConfig(PlainConfig):

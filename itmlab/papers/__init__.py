@@ -28,7 +28,6 @@ __all__ = [
     "Table",
     "draw_claims",
     "draw_costs",
-    "draw_items",
     "entries",
     "items",
     "ledger",
@@ -37,7 +36,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("draw_claims", "draw_costs", "draw_items", "entry_in_html"):  # only these need plotly
+    if name in ("draw_claims", "draw_costs", "entry_in_html"):  # only these need plotly
         return getattr(import_module(f"{__name__}.drawing"), name)
     if name in PAPERS:
         return SimpleNamespace(**read_paper(name))

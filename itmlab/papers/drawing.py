@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from ..studies.kit.bars import PRINTED, Dot, Row, interval_rows
 from ..studies.kit.results import Result
-from ..studies.kit.theme import GREEN, INK, MUTED, PAPER, RULE, VERMILION, WIDTH, label, styled, whiskers
+from ..studies.kit.theme import GREEN, INK, MUTED, RULE, VERMILION, WIDTH, label, styled, whiskers
 from .entry import Entry, by_name, entries
 
 SHADES = {"held": GREEN, "not seen": "#8A94A0", "contrary": VERMILION, "not run": "#D5DAE0"}
@@ -174,58 +174,6 @@ def _root_axis(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "ticktext": [f"{tick:g}" for tick in shown],
         "range": [root(least) - room, root(most) + room],
     }
-
-
-def draw_items(items: Sequence[Mapping[str, Any]], *, title: str, subtitle: str = "") -> go.Figure:
-    """One line per item of a paper and one square per claim, in its verdict's colour; hovering shows the claim."""
-    figure = go.Figure()
-    for name, shade in SHADES.items():
-        squares = [
-            (at, place, row)
-            for place, item in enumerate(items)
-            for at, row in enumerate(item["claims"])
-            if row["verdict"] == name
-        ]
-        claims = [row for *_, row in squares]
-        hover = [f"{label(row['claim'], width=60)}<br>{label(measured(row))} {label(row['unit'])}" for row in claims]
-        figure.add_scatter(
-            x=[at for at, _, _ in squares],
-            y=[place for _, place, _ in squares],
-            mode="markers",
-            name=f"{name} ({len(squares)})",
-            hovertext=hover,
-            hovertemplate="%{hovertext}<extra></extra>",
-            marker={"symbol": "square", "size": 16, "color": shade, "line": {"color": PAPER, "width": 1}},
-        )
-    shown = [place for place, item in enumerate(items) if not item["claims"]]
-    figure.add_scatter(
-        x=[0] * len(shown),
-        y=shown,
-        mode="markers",
-        name="shown, no claim",
-        marker={"symbol": "circle-open", "size": 9, "color": MUTED},
-        hovertext=[label(items[place]["title"]) for place in shown],
-        hoverinfo="text",
-    )
-    most = max((len(item["claims"]) for item in items), default=1)
-    places = list(range(len(items)))
-    figure.add_scatter(
-        x=[most - 0.1] * len(items),
-        y=places,
-        mode="text",
-        text=[verdicts_in_words(item["claims"]) for item in items],
-        textposition="middle right",
-        textfont={"size": 12, "color": MUTED},
-        hoverinfo="skip",
-        showlegend=False,
-    )
-    names = [f"<b>{label(item['item'])}</b>  {label(item['title'], width=54, lines=1)}" for item in items]
-    figure.update_yaxes(tickvals=places, ticktext=names, range=[len(items) - 0.4, -0.6], showgrid=False)
-    figure.update_xaxes(visible=False, range=[-0.7, most + 13])  # room for four verdicts in words
-    styled(figure, title, subtitle, height=174 + 23 * len(items))
-    figure.update_yaxes(automargin=False, tickfont_size=12)
-    top = figure.layout.margin.t + 54
-    return figure.update_layout(width=WIDTH, margin_l=420, margin_r=0, margin_t=top, **TO_THE_LEFT)
 
 
 def draw_costs(result: Result) -> go.Figure:

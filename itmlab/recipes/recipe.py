@@ -1,13 +1,13 @@
 """A recipe: everything that decides what a training run does, as frozen dataclasses, JSON in and out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import ItmlabError, named
-from ..fields import check, did_you_mean, from_plain, replaced, shown, to_plain
+from ..errors import named
+from ..fields import check, from_plain, replaced, shown, to_plain
 from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
 from ..storage import read_json, refuse_foreign, write_json
 from . import settings
@@ -21,8 +21,7 @@ class Recipe:
     A model that encodes pictures and captions apart has a `loss` (and perhaps a `sampler`, a `memory`, an
     `adaptive_margin`, hard negatives by `synthesis`), a cross-encoder has `tags` instead. `start` is a shipped run's
     name, or the directory of a run or a saved model, whose weights and tokeniser it begins from.
-    `replace(sampler__prior=1e-3, data__epochs=3)` makes a variation; `sized("base")` the same method at another size. A
-    wrong field is one ItmlabError that names it.
+    `replace(sampler__prior=1e-3, data__epochs=3)` makes a variation. A wrong field is one ItmlabError that names it.
 
     Your own sampler, loss, synthesis or generator of sentences is passed to `replace(sampler=FifthHardest())`, and so
     is the class of an `encoder` that takes the place of the model, with its configuration (`recipes.custom`).
@@ -164,29 +163,6 @@ class Recipe:
         if self.loss is not None:
             offered |= {"margin": self.loss.margin, "temperature": self.loss.temperature}
         return custom.build(part, dimension=getattr(self.model, "dimension", None), **offered)
-
-    def sized(self, size: str) -> "Recipe":
-        """The same method (sampler, losses, seed) with the model, optimiser, memory and data settings of another size.
-
-        A named recipe's own sampler, loss, TAGS settings and start become that size's; those changed stay as they are,
-        and so does what was changed of how a model of regions and words compares them.
-        """
-        from . import METHODS, SIZES, family, get
-
-        if size not in SIZES:
-            raise ItmlabError(f"no size {size!r}", where="recipe", remedy=did_you_mean(size, SIZES))
-        known = self.name if self.name in METHODS else family(self.model)
-        theirs, ours = get(known, size), get(known, self.size)
-        changes = {name: getattr(theirs, name) for name in ("model", "optimiser", "data")}
-        if isinstance(self.model, LateInteractionConfig) and self.model.photo_encoder is None:
-            own = {"kind": self.model.kind, "preset": self.model.preset}
-            before, after = (LateInteractionConfig.of_size(each, **own) for each in (self.size, size))
-            changes["model"] = self.model.with_sizes_of(before, after)
-        changes["memory"] = None if self.memory is None else SIZES[size]["memory"]
-        for name in ("sampler", "loss", "tags", "start"):
-            if self.name in METHODS and getattr(self, name) == getattr(ours, name):
-                changes[name] = getattr(theirs, name)
-        return replace(self, size=size, **changes)
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain JSON values."""

@@ -12,7 +12,7 @@ from itmlab import papers
 from itmlab.errors import ItmlabError
 from itmlab.metrics.statistics import Interval
 from itmlab.papers import entry as entry_module
-from itmlab.papers.drawing import claim_row, draw_claims, draw_costs, draw_items, entry_in_lines
+from itmlab.papers.drawing import claim_row, draw_claims, draw_costs, entry_in_lines
 from itmlab.papers.entry import Claim, Entry, Table, independent_difference
 from itmlab.storage import read_json
 from itmlab.studies.kit import Result, list_results, load_result
@@ -75,12 +75,6 @@ def test_items_name_committed_figures_that_show_them() -> None:
     for item in items:
         assert item["verdict"] and (item["claims"] or item["why not"])
         assert all((FIGURES / f"{name}.json").exists() for name in item["figures"]), item["item"]
-
-
-def test_the_committed_figure_of_items_is_the_ledgers() -> None:
-    fields = ("item", "title", "verdict", "why not", "figures")
-    saved = read_json(FIGURES / "claims_by_item.json")["provenance"]["items"]
-    assert saved == [{field: item[field] for field in fields} for item in papers.items()]
 
 
 def test_names_lead_to_items_and_an_unknown_name_is_refused() -> None:
@@ -195,11 +189,9 @@ def test_rows_that_start_pretrained_are_tested_on_unseen_pictures() -> None:
 # Figures and words.
 
 
-def test_figures_show_every_claim(ledger) -> None:
+def test_words_in_figures_are_escaped() -> None:
     rows = papers.sam.table_1.verdicts() + papers.fne.table_2.verdicts()
     assert "<b>one</b>" not in draw_claims(rows, title="<b>one</b>").layout.title.text
-    squares = [trace for trace in draw_items(papers.items(), title="all").data if trace.marker.symbol == "square"]
-    assert sum(len(trace.x) for trace in squares) == len(ledger)
     assert papers.fne.figure_7.figure() is not None  # the committed one, where nothing is claimed
 
 

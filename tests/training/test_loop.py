@@ -26,7 +26,7 @@ def rates(settings, steps_an_epoch, epochs):
 
 
 def test_the_paper_decays_ten_times_at_the_5th_and_15th_epoch():
-    by_epoch = rates(recipes.fne.sized("base").optimiser, 1, 25)
+    by_epoch = rates(recipes.get("fne", "base").optimiser, 1, 25)
     assert by_epoch == pytest.approx([2e-5] * 5 + [2e-6] * 10 + [2e-7] * 10)
 
 
