@@ -132,7 +132,7 @@ def test_another_file_is_not_gone_on_with(data, file, tmp_path):
     recipe = micro("triplet", extra_negatives={"path": str(copy)})
     train(recipe, data, tmp_path / "run", max_steps=2, progress=False)
     copy.write_bytes(file.read_bytes().replace(b"red", b"sad"))
-    with pytest.raises(ItmlabError, match="inputs.extra_negatives is"):
+    with pytest.raises(ItmlabError, match="extra_negatives is"):
         train(recipe, data, tmp_path / "run", progress=False)
 
 

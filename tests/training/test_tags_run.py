@@ -116,7 +116,7 @@ def test_a_start_that_changed_is_not_gone_on_with(run, data, tmp_path):
     other = CrossEncoder.load(tmp_path / "model")
     other.heads.wod.bias.data += 1
     other.save(tmp_path / "model")
-    with pytest.raises(ItmlabError, match="inputs.start is"):
+    with pytest.raises(ItmlabError, match="start is"):
         train(recipe, data, tmp_path / "run", progress=False)
 
 

@@ -79,9 +79,6 @@ def test_it_is_learnt_and_recorded(scenes, tmp_path):
     records = []
     run = train(recipe, scenes, tmp_path, progress=False, on_record=records.append)
     assert all(record["losses"].keys() == {"matching", "writing"} for record in records if record["kind"] == "step")
-    data = scenes.split("train")
-    nats = []
-    for model in (build_late_interaction(recipe.model, data.captions, seed=0).eval(), run.model):
-        images = model.encode_images(model.prepare_images([data.regions[int(one)] for one in data.image_of_caption]))
-        nats.append(model.caption_nats(images, model.prepare_captions(data.captions)).mean().item())
-    assert nats[1] < 0.85 * nats[0]
+    writing = [record["losses"]["writing"] for record in records if record["kind"] == "step"]
+    assert writing[-1] < 0.85 * writing[0], writing
+    assert run.finished
