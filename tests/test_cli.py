@@ -104,8 +104,6 @@ def test_a_recipe_in_a_file_trains_like_a_named_one(folder, trained, tmp_path) -
         ("train x --set data.epoch=3", "epochs"),
         ("train x --set nonsense", "NAME=VALUE"),
         ("train x --data flickr30k", "root"),
-        ("train x --recipe=tags --margin 1", "--set loss.margin=VALUE or --set tags.margin=VALUE"),
-        ("reproduce fne.table_3 --prior 1", "--set sampler.prior=VALUE"),
         ("evaluate nowhere", "no pretrained run 'nowhere'"),
         ("evaluate fne --relevance meteor", "spice"),
         ("search fne dog --data folder --root /nonexistent", "nonexistent"),

@@ -4,8 +4,6 @@ They lie beside the real data (`../papers`). Decimal points are left out on both
 by machine, which lost some.
 """
 
-import ast
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -44,18 +42,6 @@ def lines(content: str) -> list[list[str]]:
 def printed_in_a_line(content: str, values: list[float]) -> bool:
     wanted = [digits(value) for value in values]
     return any(line[at : at + len(wanted)] == wanted for line in lines(content) for at in range(len(line)))
-
-
-def notebook_table(name: str) -> dict[str, dict[str, tuple[float, ...]]]:
-    """What a notebook's cell calls `paper`."""
-    cells = json.loads(next(NOTEBOOKS.glob(name)).read_text(encoding="utf-8"))["cells"]
-    (cell,) = ("".join(each["source"]) for each in cells if "".join(each["source"]).startswith("paper = {"))
-    return ast.literal_eval(ast.parse(cell).body[0].value)
-
-
-def test_recall_beside_the_bars_of_notebook_04_is_the_papers(paper):
-    for recipe, recall in notebook_table("04*.ipynb").items():
-        assert printed_in_a_line(paper("FNE"), [*recall["i2t"], *recall["t2i"]]), recipe
 
 
 def test_notebook_10_holds_its_differences_against_the_papers(paper):
