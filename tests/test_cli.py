@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from PIL import Image
 from safetensors import safe_open
@@ -214,6 +215,21 @@ def test_pretraining_uniter_ends_with_what_it_sees(tmp_path, monkeypatch) -> Non
     result = command("pretrain", "uniter", tmp_path / "run", "--images", 40)
     assert result.exit_code == 0 and result.output.count("right picture ") == 6, result.output
     assert Recipe.load(tmp_path / "run" / "recipe.json").name == "uniter_pretraining"
+
+
+@pytest.fixture(scope="module")
+def photographs(tmp_path_factory):
+    """Forty pictures of many colours with a caption each, twelve of them to test on."""
+    root = tmp_path_factory.mktemp("photographs")
+    (root / "images").mkdir()
+    rows = ["image,caption,split"]
+    for number in range(40):
+        pixels = np.random.default_rng(number).integers(0, 255, (48, 64, 3), dtype=np.uint8)
+        Image.fromarray(pixels).resize((128, 96), Image.Resampling.BICUBIC).save(root / "images" / f"{number}.jpg")
+        split = "train" if number < 24 else "val" if number < 28 else "test"
+        rows.append(f"{number}.jpg,a dog runs on the {list(COLOURS)[number % 4]} grass number {number},{split}")
+    (root / "captions.csv").write_text("\n".join(rows))
+    return root
 
 
 def test_a_folder_of_photographs_is_read_by_frozen_encoders(photographs, tmp_path, monkeypatch) -> None:

@@ -81,7 +81,8 @@ class WordNet:
     """
 
     def __init__(self, directory: str | Path):
-        folder = _folder(Path(directory)) or Path(directory)
+        self.directory = Path(directory)
+        folder = _folder(self.directory) or self.directory
         self._synsets: dict[str, frozenset[tuple[str, int]]] = {}
         try:
             stated = VERSION.search((folder / "index.noun").read_bytes())
