@@ -105,10 +105,12 @@ def test_no_tower_hears_which_caption_belongs_to_which_picture(data) -> None:
 
 
 def test_both_losses_fall_and_a_stopped_run_ends_the_same(data, tmp_path) -> None:
-    recipe = towers(data__epochs=10)
+    recipe = towers(data__epochs=20)
     run = train(recipe, data, tmp_path / "once", progress=False)
     steps = [line["losses"] for line in run.history if line["kind"] == "step"]
-    assert all(steps[-1][name] < steps[0][name] for name in ("patches", "words"))
+    for name in ("patches", "words"):
+        last = [losses[name] for losses in steps[-3:]]  # one batch alone is noisy: it hides other words each time
+        assert sum(last) / len(last) < 0.95 * steps[0][name], name
     stopped = train(recipe, data, tmp_path / "twice", progress=False, max_steps=14)
     heads = load_checkpoint(stopped.directory / CHECKPOINT_FILE)["task"]["heads"]
     assert {name.split(".")[0] for name in heads} == {"patches", "words"}
