@@ -8,10 +8,7 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     "negatives": (
         "DifficultyHistory GENERATORS SyntheticNegatives difficulty_gap difficulty_history synthetic_negatives"
     ),
-    "tables": (
-        "Perplexity Setting draw_perplexities draw_synthesis_sweep "
-        "draw_true_negative_rates fluency_table synthesis_sweep truth_by_filter"
-    ),
+    "tables": "Perplexity draw_perplexities draw_true_negative_rates fluency_table truth_by_filter",
     "word_accuracy": "WordStudy WordTruth on_next_picture picture_worth word_study word_truth",
     "word_figures": "draw_algorithm_1 draw_explained_words draw_word_accuracy draw_word_truth",
     "wrong_picture": "BothPictures draw_both_pictures masked_words replaced_phrases sentences_told wrong_pictures",

@@ -1,7 +1,7 @@
-"""TAGS-DC's tables and its sweep over synthetic negatives, as numbers and as figures beside the paper's numbers.
+"""TAGS-DC's tables of synthetic negatives, as numbers and as figures beside the paper's numbers.
 
-Fan et al. (2022): fluency (Table 3), the share of truly false negatives (Sec. 4.2), and what K, L, τ and the kind of
-masking do (A.1 gives values alone). METHODS 3.8 describes how each is measured.
+Fan et al. (2022): fluency (Table 3) and the share of truly false negatives (Sec. 4.2). METHODS 3.8 describes how each
+is measured.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
 from ...metrics import CausalModel, TrueNegatives, fluency
 from ...metrics.statistics import Interval, interval
 from ...synthesis.negative import Implied, without_false_negatives
 from ...synthesis.tags import implied_in
-from ..kit.bars import Dot, Line, Row, draw_curves, interval_rows
+from ..kit.bars import Dot, Row, interval_rows
 from ..kit.theme import BLUE, GREEN, GREY, INK, ORANGE, PURPLE
 from .negative_figures import short
-from .negatives import SyntheticNegatives, synthetic_negatives
+from .negatives import SyntheticNegatives
 from .words import corrections
 
 KINDS = {"positive": BLUE, "tags": PURPLE, "wm": "#44546A", "corrected": GREEN, "vse_c": ORANGE}
@@ -166,88 +165,3 @@ def draw_true_negative_rates(
             rows.append((form, [Dot(share.percent, share.lower, share.upper, shade, text, at=100)]))
     axis = {"title": "false of the picture, % of those that the world decides"}
     return interval_rows(rows, axes=[axis], title=title, subtitle=subtitle)
-
-
-# What K, L, τ and the kind of masking do: difficulty, perplexity and truth.
-
-PAPER_SWEEP = {"maskings": 20, "samples": 20, "temperature": 1.5, "masking": "phrase"}  # appendix A.1
-KNOBS = {"maskings": "K: maskings", "samples": "L: fillings", "temperature": "τ", "masking": "what is masked"}
-
-
-@dataclass(frozen=True)
-class Setting:
-    """The negatives at one value of a knob: mean difficulty s(I, T⁻) − s(I, T), median perplexity and truth."""
-
-    value: float | str
-    difficulty: Interval
-    fluency: Interval
-    truth: TrueNegatives
-    negatives: int
-
-
-def synthesis_sweep(
-    run: Any,
-    data: CaptionSet,
-    captions: Sequence[int],
-    *,
-    maskings: Sequence[int] = (2, 5, 10, 20),
-    samples: Sequence[int] = (2, 5, 10, 20),
-    temperature: Sequence[float] = (0.5, 1.0, 1.5, 2.0),
-    masking: Sequence[str] = ("phrase", "word"),
-    keep: int = 5,
-    fluent: str | CausalModel = "scenes",
-    **options: Any,
-) -> dict[str, list[Setting]]:
-    """Move one knob of Algorithm 1 at a time, the others staying as in the paper (20, 20, 1.5, phrase).
-
-    Args:
-        keep: how many of the best negatives of each caption are measured.
-        options: further arguments of `synthetic_negatives`.
-
-    Returns:
-        A `Setting` for each value of "maskings" (K), "samples" (L), "temperature" (τ) and "masking".
-    """
-    values = {"maskings": maskings, "samples": samples, "temperature": temperature, "masking": masking}
-    known: dict[tuple[Any, ...], SyntheticNegatives] = {}  # the paper's setting is shared by all knobs
-    sweep: dict[str, list[Setting]] = {}
-    for knob, settings in values.items():
-        sweep[knob] = []
-        for value in settings:
-            drawing = PAPER_SWEEP | {knob: value}
-            key = tuple(drawing.values())
-            if key not in known:
-                generator = {"phrase": "tags", "word": "wm"}[drawing.pop("masking")]
-                drawing |= options | {"run": run, "keep": keep, "fluent": fluent}
-                known[key] = synthetic_negatives(data, captions, generator, **drawing)
-            sweep[knob].append(_measured(value, known[key]))
-    return sweep
-
-
-def _measured(value: float | str, made: SyntheticNegatives) -> Setting:
-    images = made.images.numpy()
-    perplexities = np.array([negative.fluency for negative in made.all()])
-    known = ~np.isnan(perplexities)
-    fluent = interval(perplexities[known], images[known], np.median)
-    return Setting(value, interval(made.difficulty.numpy(), images), fluent, made.truth, len(made))
-
-
-def draw_synthesis_sweep(settings: Mapping[str, list[Setting]], *, title: str, subtitle: str = "") -> go.Figure:
-    """Draw a panel per measure and knob, with 95 % intervals."""
-    measures = {
-        "difficulty": lambda setting: setting.difficulty,
-        "median perplexity": lambda setting: setting.fluency,
-        "truly false, %": lambda setting: (
-            setting.truth.share.percent,
-            setting.truth.share.lower,
-            setting.truth.share.upper,
-        ),
-    }
-    panels = {}
-    for (measure, ends), shade in zip(measures.items(), (PURPLE, ORANGE, BLUE), strict=True):
-        for knob, values in settings.items():
-            middle, lower, upper = np.array([tuple(ends(setting)) for setting in values]).T
-            places = [setting.value for setting in values]
-            line = Line(middle, places, lower, upper, whiskers=True, shade=shade, markers=True)
-            panels[f"{measure} by {KNOBS.get(knob, knob)}"] = {measure: line}
-    figure = draw_curves(panels, title=title, subtitle=subtitle, axis="", across=len(settings))
-    return figure.update_yaxes(rangemode="normal").update_annotations(font_size=12)

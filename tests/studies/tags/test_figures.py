@@ -49,15 +49,6 @@ def word_accuracy():
     return tags.draw_word_accuracy({"word discrimination": rows, "word correction": rows}, title="t")
 
 
-def sweep():
-    rate = TrueNegatives(SHARE, 0)
-    settings = {
-        "temperature": [tags.Setting(value, ENDS, ENDS, rate, 20) for value in (0.5, 1.5)],
-        "masking": [tags.Setting(value, ENDS, ENDS, rate, 20) for value in ("phrase", "word")],
-    }
-    return tags.draw_synthesis_sweep(settings, title="t")
-
-
 def score_scatter():
     judged = tags.Pairs(np.array([0.5, 0.6]), np.array([0.5, 0.7]), np.array([0, 1]))
     return tags.draw_score_scatter(
@@ -81,7 +72,6 @@ DRAWN = {
     "algorithm 1": algorithm,
     "word truth": word_truth,
     "word accuracy": word_accuracy,
-    "sweep": sweep,
     "score scatter": score_scatter,
     "negative list": negative_list,
     "no negatives": lambda: tags.draw_negative_list(PICTURE, "x", [], title="t"),

@@ -8,16 +8,13 @@ import torch
 
 from itmlab.errors import ItmlabError
 from itmlab.metrics import CausalModel
-from itmlab.scenes import load
-from itmlab.studies.tags.negatives import SyntheticNegatives, synthetic_negatives
+from itmlab.studies.tags.negatives import SyntheticNegatives
 from itmlab.studies.tags.tables import (
     fluency_table,
-    synthesis_sweep,
     truth_by_filter,
 )
 from itmlab.synthesis import Negative
 from itmlab.text import Span
-from tests.studies.small_cross_encoder import small_cross_encoder
 from tests.studies.small_world import small_set
 
 
@@ -86,29 +83,3 @@ def test_means_and_medians_of_each_kind_of_sentence():
     assert table["tags"].mean.value == pytest.approx(np.mean(values))
     assert table["tags"].median.value == pytest.approx(np.median(values)) and table["tags"].sentences == 3
     assert table["tags"].mean.lower <= table["tags"].mean.value <= table["tags"].mean.upper
-
-
-def test_each_setting_is_what_the_one_call_makes(tmp_path, monkeypatch):
-    data = load(images=3, cache=tmp_path)
-    model = small_cross_encoder(data.captions)
-    asked = []
-
-    def counted(*given, **options):
-        asked.append(options)
-        return synthetic_negatives(*given, **options)
-
-    monkeypatch.setattr("itmlab.studies.tags.tables.synthetic_negatives", counted)
-    monkeypatch.setattr(
-        "itmlab.studies.tags.tables.PAPER_SWEEP", {"maskings": 3, "samples": 2, "temperature": 1.5, "masking": "phrase"}
-    )
-    table = synthesis_sweep(model, data, [0, 5, 10], maskings=(1, 3), samples=(2,), temperature=(1.5, 0.5), keep=2)
-    assert [[one.value for one in row] for row in table.values()] == [[1, 3], [2], [1.5, 0.5], ["phrase", "word"]]
-    assert len(asked) == 4  # the paper's setting once, and three that differ from it in one knob
-    usual = table["maskings"][1]
-    assert usual.difficulty == table["samples"][0].difficulty == table["temperature"][0].difficulty
-    expected = synthetic_negatives(
-        data, [0, 5, 10], "tags", run=model, maskings=3, samples=2, temperature=1.5, keep=2, fluent="scenes"
-    )
-    assert usual.difficulty.value == pytest.approx(expected.difficulty.mean().item(), abs=1e-6)
-    assert usual.fluency.value == pytest.approx(np.median([one.fluency for one in expected.all()]))
-    assert str(usual.truth) == str(expected.truth) and usual.negatives == len(expected)
