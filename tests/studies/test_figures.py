@@ -11,7 +11,6 @@ from itmlab.studies import fne, itcontrast, kit, sam
 from itmlab.studies.kit.bars import Calibration
 from itmlab.studies.kit.drawn import drawings
 from itmlab.studies.kit.saving import figure_json
-from itmlab.studies.sam.figures import relevance_bins
 from itmlab.studies.sam.rankings import Ranking
 from itmlab.synthesis import SynHNC
 from tests.refusals import refused
@@ -104,9 +103,6 @@ DRAWINGS = {
     "truth among relevant": lambda pictures: sam.draw_truth_among_relevant(
         [1, 5, 20], {HOSTILE: {"t2i": CURVE}}, {"t2i": CURVE}, **TITLES
     ),
-    "relevance by truth": lambda pictures: sam.draw_relevance_by_truth(
-        {HOSTILE: POSTERIOR}, TRUTH.astype(int) - (POSTERIOR > 0.9), **TITLES
-    ),
     "adaptive margins": lambda pictures: sam.draw_adaptive_margins([HOSTILE] * 3, CURVE, CURVE / 100, **TITLES),
     "kernel memory": lambda pictures: kernel_memory(None),
     "kernel memory of a picture": lambda pictures: kernel_memory(pictures[0]),
@@ -160,12 +156,6 @@ def test_the_area_is_the_chance_that_a_hidden_positive_outscores_a_true_negative
     differences = scores[truth][:, None] - scores[~truth]
     area = float(re.search(r"area ([\d.]+)", figure.data[1].name)[1])
     assert area == pytest.approx(np.mean((differences > 0) + 0.5 * (differences == 0)), abs=6e-4)
-
-
-def test_relevance_is_counted_in_bins_by_truth_label() -> None:
-    middles, counts = relevance_bins(np.array([0.0, 1.0, 4.0, 4.0]), np.array([0, 1, 1, -1]))
-    assert len(middles) == 18 and [int(counts[label].sum()) for label in (1, 0, -1)] == [2, 1, 1]
-    assert counts[1][-1] == counts[-1][-1] == counts[0][0] == 1
 
 
 def test_the_explorers_follow_their_controls() -> None:

@@ -5,7 +5,7 @@ import lazy_loader as lazy
 _NAMES = {  # module -> its public names, imported when first used
     "explorer": "explore_retrieval",
     "figures": (
-        "draw_measures_by_model draw_ranked_captions draw_ranked_pictures draw_relevance_by_truth "
+        "draw_measures_by_model draw_ranked_captions draw_ranked_pictures "
         "draw_semantic_recall_by_m draw_truth_among_relevant"
     ),
     "human": "correlation_rows human_correlation",

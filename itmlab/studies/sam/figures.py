@@ -1,4 +1,4 @@
-"""Figures of rankings: results framed by their similarity in meaning, recall against m, relevance against the truth.
+"""Figures of rankings: results framed by their similarity in meaning, and recall and truth against m.
 
 References:
     Biten, Mafla, Gómez and Karatzas (2022), "Is an image worth five sentences?", Figures 1 and 3. φ is the score that
@@ -11,14 +11,13 @@ from textwrap import shorten
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float, Integer
+from jaxtyping import Float
 from numpy import ndarray
 from PIL import Image
 
-from ...metrics.statistics import wilson
 from ..kit.bars import Dot, Line, Row, draw_curves, interval_rows
 from ..kit.canvas import draw_gallery, draw_table
-from ..kit.theme import GREEN, GREY, TRUTH_LABELS, colour, mixed, translucent
+from ..kit.theme import GREY, TRUTH_LABELS, colour, mixed, translucent
 from .rankings import Interval, Ranking
 
 GREENS = ("#CBD2D9", "#A8D5C2", "#4DB892", "#007F5C", "#00563E")  # from nothing in common to the pool's best
@@ -195,53 +194,3 @@ def draw_truth_among_relevant(
     axis = "m: unannotated candidates ranked first"
     figure = draw_curves(panels, relevant, title=title, subtitle=subtitle, axis=axis)
     return figure.update_xaxes(type="log", tickvals=list(relevant))
-
-
-# What a captioning metric says of unannotated pairs, and what the world says.
-
-Phi = Float[ndarray, "pair"]
-BINS, FEW = 18, 10  # bins with fewer decided pairs are not drawn
-
-
-def draw_relevance_by_truth(
-    relevance: Mapping[str, Phi], truth_labels: Integer[ndarray, "pair"], *, title: str, subtitle: str = ""
-) -> go.Figure:
-    """Draw for each metric how φ is distributed over true, false and undecided pairs, and which share is true.
-
-    Args:
-        relevance: φ of every pair, by metric.
-        truth_labels: 1 true, 0 false, -1 undecided.
-        title: the figure's title.
-        subtitle: what was measured; the number of pairs is added.
-    """
-    above, below = {}, {}
-    for metric, values in relevance.items():
-        middle, counts = relevance_bins(values, truth_labels)
-        above[f"{metric}: pairs, % of each kind"] = {
-            name: Line(100 * counts[kind] / max(counts[kind].sum(), 1), middle, shade=shade, fill=True)
-            for kind, (shade, name) in TRUTH_LABELS.items()
-        }
-        decided = counts[1] + counts[0]
-        used = decided >= FEW
-        share = counts[1][used] / decided[used]
-        ends = (100 * end for end in wilson(share, decided[used]))
-        line = Line(100 * share, middle[used], *ends, whiskers=True, markers=True, shade=GREEN)
-        below[f"{metric}: true among the decided, %"] = {"share": line}
-    sizes = [f"{int((truth_labels == kind).sum()):,} {name}" for kind, (_, name) in TRUTH_LABELS.items()]
-    subtitle = " · ".join(filter(None, [subtitle, *sizes]))
-    panels = {**above, **below}
-    return draw_curves(panels, title=title, subtitle=subtitle, axis="√φ", across=max(len(relevance), 1))
-
-
-def relevance_bins(
-    values: Phi, truth_labels: Integer[ndarray, "pair"]
-) -> tuple[Float[ndarray, "bin"], dict[int, Integer[ndarray, "bin"]]]:
-    """Count pairs of each truth label in bins of equal width in √φ, because most pairs have little in common.
-
-    Returns:
-        The middles of the bins, and counts by truth label.
-    """
-    root = np.sqrt(np.maximum(values, 0))
-    edges = np.linspace(0, float(root.max()) or 1.0, BINS + 1)
-    counts = {kind: np.histogram(root[truth_labels == kind], edges)[0] for kind in TRUTH_LABELS}
-    return (edges[:-1] + edges[1:]) / 2, counts
