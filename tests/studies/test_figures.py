@@ -163,12 +163,15 @@ def test_the_explorers_follow_their_controls() -> None:
     from tests.studies.small_retrievals import small_retrievals
     from tests.studies.small_world import small_set
 
+    def words(explorer):
+        return "".join(str(figure.to_plotly_json()) for figure in explorer.shown)
+
     def moved(explorer, **values):
         """Set every control in turn; the figures that are then shown, as text."""
         opened(explorer)
         for name, value in values.items():
             controls(explorer)[name.replace("_", " ")].value = value
-        return "".join(figure.to_json() for figure in explorer.shown)
+        return words(explorer)
 
     shown = moved(fne.explore_false_negatives(synthetic_study(24)), preset="released", prior_p=0.1, number=20)
     assert "p = 0.1, λ = 0.001" in shown and "image 20" in shown
@@ -183,6 +186,6 @@ def test_the_explorers_follow_their_controls() -> None:
     memories = itcontrast.explore_kernel_memory(ColourModel(), small_set(16), anchor=3, pairs=12)
     before = moved(memories)
     controls(memories)["width σ"].value = 1.0
-    after = "".join(figure.to_json() for figure in memories.shown)
+    after = words(memories)
     assert before != after and "σ = 1, m = 8" in after
     assert "caption “" in moved(memories, anchor="caption", weights="identity")
