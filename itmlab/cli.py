@@ -32,7 +32,7 @@ from .options import (
     read_lines,
     run_and_split,
 )
-from .storage import atomic_file, refuse_foreign, unusable, write_bytes
+from .storage import atomic_file, refuse_foreign, unusable
 from .training_commands import compare, pretrain, reproduce, train
 from .workbench import Force, Words
 
@@ -62,33 +62,6 @@ def evaluate(
     with cutoffs_told(lambda ks: " ".join(f"-k {one}" for one in ks) + more):
         found = opened.evaluate(captions, split=None, folds=folds, ks=k, **asked)
     print(json.dumps(found, indent=2))
-
-
-def yardstick(
-    name: Annotated[str, typer.Argument(metavar="SET", help="sugarcrepe, sugarcrepe++ or jsonl.")],
-    root: Annotated[Path, typer.Option(help="The folder of the set's files, or one of them.")],
-    run: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="As elsewhere; without one, controls only.")
-    ] = None,
-    images: Annotated[File, typer.Option(help="The folder of its pictures (by default under --root).")] = None,
-    text: Annotated[Words, typer.Option(help="What judges without a picture: own, a caption file, a model.")] = None,
-    out: Annotated[File, typer.Option(help="Also write the table as JSON.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the wrong pictures.")] = 0,
-    skip_faults: SkipFaults = False,
-    force: Force = False,
-) -> None:
-    """How often a run tells true sentences from false ones, by kind, beside what tells them without seeing."""
-    from .metrics import read_yardstick
-    from .studies.yardsticks import run_on_yardstick
-
-    opened = None if run is None else open_run(run)
-    if out is not None:
-        refuse_foreign(out, "itmlab_yardstick", force=force)
-    chosen = read_yardstick(name, root, on_fault="skip" if skip_faults else "error")
-    found = run_on_yardstick(opened, chosen, images or root, text=text or (), seed=seed)
-    if out is not None:
-        write_bytes(out, json.dumps({"itmlab_yardstick": 1, **found.to_dict()}, indent=2).encode())
-    print(found)
 
 
 def search(
@@ -252,7 +225,6 @@ for command in (
     compare,
     pretrain,
     evaluate,
-    yardstick,
     search,
     embed,
     export,

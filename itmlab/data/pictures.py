@@ -65,8 +65,8 @@ def read_image(source: Source, *, where: str | None = None) -> Image.Image:
 
 def _opened(source: Source, where: str) -> Image.Image:
     """Open a picture and check its header and size. Nothing is decoded yet."""
+    empty = source == b""
     if isinstance(source, bytes):
-        empty = not source
         source = io.BytesIO(source)
     elif isinstance(source, str | os.PathLike):
         try:
@@ -77,24 +77,21 @@ def _opened(source: Source, where: str) -> Image.Image:
             raise ItmlabError(reason, where=where) from None
         if not os.path.isfile(source):
             raise ItmlabError("not a file, so not a picture", where=where)
-    else:
-        empty = False
     if empty:
         raise ItmlabError("the picture is empty (zero bytes)", where=where)
-    too_large = f"the picture has more than {PIXELS_AT_MOST} pixels"
     try:
         image = Image.open(source, formats=_formats())
+        if image.width * image.height > PIXELS_AT_MOST:
+            image.close()
+            raise Image.DecompressionBombError
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise ItmlabError(too_large, where=where) from None
+        raise ItmlabError(f"the picture has more than {PIXELS_AT_MOST} pixels", where=where) from None
     except Image.UnidentifiedImageError:
         message = f"not a picture in a format that is read here ({', '.join(_formats())})"
         raise ItmlabError(message, where=where) from None
     except Exception as error:  # decoders raise any type for damaged bytes
         damage = "may not be read" if isinstance(error, PermissionError) else "is damaged"
         raise ItmlabError(f"the picture {damage} ({_reason(error)})", where=where) from None
-    if image.width * image.height > PIXELS_AT_MOST:
-        image.close()
-        raise ItmlabError(too_large, where=where)
     return image
 
 

@@ -13,7 +13,6 @@ from ..errors import ItmlabError, MissingPart
 
 COMMAND = "apt-get install wordnet-base (or python -m nltk.downloader wordnet)"
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
-VERSION = re.compile(rb"WordNet (\d+(?:\.\d+)*) Copyright")
 Folder = Path | zipfile.Path  # nltk keeps WordNet in a zip file
 
 
@@ -26,28 +25,25 @@ def wordnet(synonyms: str = "auto") -> "WordNet | None":
     """
     if synonyms not in ("auto", "wordnet", "none"):
         raise ItmlabError(f"unknown synonyms={synonyms!r}", remedy='use "auto", "wordnet" or "none"')
-    if synonyms == "none":
-        return None
-    named = os.environ.get("WNSEARCHDIR")
-    if named and not _folder(Path(named)):
-        raise ItmlabError("there is no WordNet (index.noun)", where=named, remedy="correct WNSEARCHDIR")
-    place = next(filter(_folder, wordnet_places()), None)
+    place = None if synonyms == "none" else next(filter(_folder, wordnet_places()), None)
     if place is None and synonyms == "wordnet":
         raise MissingPart("WordNet", COMMAND, needed_for="SPICE with synonyms")
     return None if place is None else _loaded(place)
 
 
-def wordnet_places() -> Iterator[Path]:
-    """Folders and zip files to look in, best first: WNSEARCHDIR, WNHOME, nltk's corpora, Debian's folder."""
-    if named := os.environ.get("WNSEARCHDIR"):
-        yield Path(named)
-    if home := os.environ.get("WNHOME"):
-        yield Path(home) / "dict"
-    roots = [Path(entry) for entry in os.environ.get("NLTK_DATA", "").split(os.pathsep) if entry]
-    for root in [*roots, Path.home() / "nltk_data", Path(sys.prefix, "nltk_data"), Path("/usr/share/nltk_data")]:
-        yield root / "corpora" / "wordnet"
-        yield root / "corpora" / "wordnet.zip"
-    yield Path("/usr/share/wordnet")
+def wordnet_places() -> list[Path]:
+    """Folders and zip files to look in, best first: WNSEARCHDIR, WNHOME, nltk's corpora, Debian's folder.
+
+    Raises:
+        ItmlabError: WNSEARCHDIR names a place without a WordNet.
+    """
+    named, home = os.environ.get("WNSEARCHDIR"), os.environ.get("WNHOME")
+    if named and not _folder(Path(named)):
+        raise ItmlabError("there is no WordNet (index.noun)", where=named, remedy="correct WNSEARCHDIR")
+    roots = [*os.environ.get("NLTK_DATA", "").split(os.pathsep), Path.home() / "nltk_data", f"{sys.prefix}/nltk_data"]
+    roots = [root for root in (*roots, "/usr/share/nltk_data") if root]
+    corpora = [Path(root, "corpora", name) for root in roots for name in ("wordnet", "wordnet.zip")]
+    return [Path(place) for place in (named, home and f"{home}/dict", *corpora, "/usr/share/wordnet") if place]
 
 
 def _folder(place: Path) -> Folder | None:
@@ -56,22 +52,22 @@ def _folder(place: Path) -> Folder | None:
     return folder if (folder / "index.noun").is_file() else None
 
 
-def _lines(file: Folder) -> Iterator[tuple[int, list[str]]]:
-    """(line number, cells) of an index file, without its licence."""
-    for number, line in enumerate(file.read_bytes().splitlines(), start=1):
-        if not line.startswith(b"  "):
-            yield number, line.decode("utf-8", errors="replace").split()
+def _index(folder: Folder, part: str) -> Iterator[tuple[str, list[int]]]:
+    """Each word of an index file with its synsets, most frequent first; the licence is left out.
 
-
-def _offsets(cells: list[str], where: str) -> list[int]:
-    """The synsets of a word: lemma, part of speech, how many synsets, pointers and counts, and last the offsets."""
-    try:
-        offsets = list(map(int, cells[-int(cells[2]) :]))
-    except (IndexError, ValueError):
-        offsets = []
-    if not offsets or len(cells) < 6 + len(offsets):
-        raise ItmlabError("not a line of a WordNet index", where=where)
-    return offsets
+    A line holds lemma, part of speech, how many synsets, pointers and counts, and last the offsets of the synsets.
+    """
+    for number, line in enumerate((folder / f"index.{part}").read_bytes().splitlines(), start=1):
+        if line.startswith(b"  "):
+            continue
+        cells = line.decode("utf-8", errors="replace").split()
+        try:
+            offsets = list(map(int, cells[-int(cells[2]) :]))
+        except (IndexError, ValueError):
+            offsets = []
+        if not offsets or len(cells) < 6 + len(offsets):
+            raise ItmlabError("not a line of a WordNet index", where=f"{folder}/index.{part}:{number}")
+        yield cells[0], offsets
 
 
 class WordNet:
@@ -85,13 +81,12 @@ class WordNet:
         folder = _folder(self.directory) or self.directory
         self._synsets: dict[str, frozenset[tuple[str, int]]] = {}
         try:
-            stated = VERSION.search((folder / "index.noun").read_bytes())
+            stated = re.search(rb"WordNet (\d[\d.]*) Copyright", (folder / "index.noun").read_bytes())
             self.version = stated.group(1).decode() if stated else "of unknown version"
             for part in PARTS_OF_SPEECH:
-                for number, cells in _lines(folder / f"index.{part}"):
-                    offsets = _offsets(cells, f"{directory}/index.{part}:{number}")
-                    synsets = self._synsets.get(cells[0], frozenset())
-                    self._synsets[cells[0]] = synsets | {(part, offset) for offset in offsets}
+                for lemma, offsets in _index(folder, part):
+                    known = self._synsets.get(lemma, frozenset())
+                    self._synsets[lemma] = known | {(part, offset) for offset in offsets}
         except (OSError, KeyError) as error:
             raise ItmlabError(f"cannot be read ({error})", where=str(directory), remedy=COMMAND) from None
 
@@ -132,18 +127,13 @@ class Nouns:
 
     def senses(self, word: str) -> list[tuple[Synset, int]]:
         """The synsets of a noun in the singular, most frequent first, and how often each was met in WordNet's texts."""
-        number, cells = self._index.get("_".join(word.split()), (0, []))
-        if not number:
-            return []
-        offsets = _offsets(cells, f"{self.place}/index.noun:{number}")
-        return [
-            (self.synset(offset), self._counts.get((cells[0], at), 0)) for at, offset in enumerate(offsets, start=1)
-        ]
+        lemma = "_".join(word.split())
+        numbered = enumerate(self._index.get(lemma, ()), start=1)
+        return [(self.synset(offset), self._counts.get((lemma, number), 0)) for number, offset in numbered]
 
     def _synset(self, offset: int) -> Synset:
         """A line of data.noun: its offset, file, type, words with numbers (in hexadecimal), pointers, gloss."""
-        line = self._data[offset : self._data.find(b"\n", offset)].decode("utf-8", "replace")
-        cells = line.split(" | ")[0].split()
+        cells = self._data[offset : self._data.find(b" | ", offset)].decode("utf-8", "replace").split()
         try:
             if int(cells[0]) != offset:
                 raise ValueError
@@ -157,22 +147,18 @@ class Nouns:
 
     def _above(self, offset: int) -> list[int]:
         """The synset itself and all above it, nearest first."""
-        reached, level = [offset], [offset]
-        while level:
-            above = dict.fromkeys(up for below in level for up in self.synset(below).above)
-            level = [up for up in above if up not in reached]
-            reached += level
+        reached = [offset]
+        for below in reached:  # it grows while it is read
+            reached += [up for up in self.synset(below).above if up not in reached]
         return reached
 
 
 @lru_cache(maxsize=2)  # 50 MB that every generator shares
-def _nouns(place: Path) -> tuple[dict[str, tuple[int, list[str]]], bytes, dict[tuple[str, int], int]]:
-    folder, counts = _folder(place), {}
-    index = {cells[0]: (number, cells) for number, cells in _lines(folder / "index.noun") if cells}
-    if (folder / "cntlist.rev").is_file():
-        for line in (folder / "cntlist.rev").read_text("utf-8").splitlines():
-            lemma, _, rest = line.partition("%1:")  # sense key, number of the sense, how often it was met
-            if rest:
-                _, number, count = rest.split()
-                counts[lemma, int(number)] = int(count)
-    return index, (folder / "data.noun").read_bytes(), counts
+def _nouns(place: Path) -> tuple[dict[str, list[int]], bytes, dict[tuple[str, int], int]]:
+    """The synsets of each noun, the file of synsets, and how often each numbered sense of a noun was met."""
+    folder = _folder(place)
+    counted = folder / "cntlist.rev"  # "dog%1:05:00:: 1 42": of the first sense, 42 times
+    lines = counted.read_text("utf-8").splitlines() if counted.is_file() else []
+    senses = (line.replace("%1:", " ", 1).split() for line in lines if "%1:" in line)
+    counts = {(lemma, int(number)): int(count) for lemma, _, number, count in senses}
+    return dict(_index(folder, "noun")), (folder / "data.noun").read_bytes(), counts

@@ -6,11 +6,10 @@ which knows nothing is at chance.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from math import factorial, fsum
 from pathlib import Path
-from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -63,10 +62,6 @@ class YardstickTable:
             ties = f"   {row.ties:,} tied" if row.ties else ""
             lines.append(f"{kind:15}{row.items:7,}{100 * row.chance:8.1f}{cells}{ties}")
         return "\n".join([*lines, *(f"left out: {count:,} {reason}" for reason, count in self.left_out.items())])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
 
 
 def measure(

@@ -2,7 +2,6 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -69,21 +68,6 @@ class Sampler(ABC):
         """Takes back what `state_dict` gave; ItmlabError when it is another sampler's."""
         if state:
             raise ItmlabError(f"{type(self).__name__} keeps no state, but was given {', '.join(sorted(state))}")
-
-
-class ByFunction(Sampler):
-    """A sampler whose `choose` is a function with its arguments.
-
-    >>> farthest = ByFunction(lambda scores, positives, positive_scores, *, generator: best(-scores, ~positives))
-    >>> farthest(torch.tensor([[0.1, 0.9]]), torch.tensor([[False, False]]), torch.ones(1), generator=Generator())
-    tensor([0])
-    """
-
-    def __init__(self, function: Callable[..., Choice]):
-        self.choose = function
-
-    def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
-        """The function, which the constructor puts here."""
 
 
 def check_choice(choice: Choice, positives: Mask, name: str) -> None:

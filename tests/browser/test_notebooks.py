@@ -34,7 +34,9 @@ pytestmark = [
 ]
 
 FIGURES = ".jp-OutputArea-output .widget-vbox [role=figure]"
-MARKS = ".point, path.js-line, .annotation-text, image, .shapelayer path, .cell-text"  # what is drawn of data; axes are not
+MARKS = (
+    ".point, path.js-line, .annotation-text, image, .shapelayer path, .cell-text"  # what is drawn of data; axes are not
+)
 WHAT_IS_DRAWN = f"""figure => Array.from(figure.querySelectorAll('{MARKS}, .gtitle'), mark =>
     ['d', 'transform', 'href'].map(name => mark.getAttribute(name)).join() + mark.textContent).join('\\n')"""
 # Of each notebook how many figures its explorer has, and in turn how far a slider is moved, which option is taken or

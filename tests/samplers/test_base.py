@@ -10,7 +10,7 @@ from scipy.stats import chi2_contingency
 
 from itmlab.errors import ItmlabError
 from itmlab.samplers import FalseNegativeEliminating, Hardest, Random, Retrieved, SemiHard, Softest
-from itmlab.samplers.base import ByFunction, draw
+from itmlab.samplers.base import Sampler, draw
 from tests.refusals import refused
 
 DETERMINISTIC = {"hardest": Hardest, "softest": Softest, "semi_hard": SemiHard}
@@ -175,10 +175,14 @@ def test_shapes_that_do_not_fit_are_said(positives, positive_scores):
 )
 def test_a_choice_that_is_not_a_negative_for_each_anchor_is_one_clear_error(choice, fault):
     made = None if choice is None else torch.tensor(choice)
-    sampler = ByFunction(lambda *_, generator: made)
+
+    class Given(Sampler):
+        def choose(self, *_, generator):
+            return made
+
     positives = torch.tensor([[True, False, False, False]]).expand(3, 4)
     with pytest.raises(ItmlabError, match=fault):
-        sampler(torch.zeros(3, 4), positives, torch.zeros(3), generator=generator())
+        Given()(torch.zeros(3, 4), positives, torch.zeros(3), generator=generator())
 
 
 def test_a_draw_never_takes_a_weight_of_zero_nor_runs_past_the_end():

@@ -9,13 +9,10 @@ import re
 import textwrap
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import plotly.graph_objects as go
 from plotly.colors import find_intermediate_color, hex_to_rgb
-
-if TYPE_CHECKING:
-    from ...metrics.statistics import Share
 
 FONT = "Arial, 'Liberation Sans', 'Helvetica Neue', 'DejaVu Sans', sans-serif"
 INK, MUTED, RULE, PANEL, PAPER = "#1F2933", "#5F6B7A", "#E3E7EC", "#F6F7F9", "#FFFFFF"
@@ -168,12 +165,6 @@ def whiskers(
     above = [high - middle for middle, high in zip(value, upper, strict=True)]
     below = [middle - low for middle, low in zip(value, lower, strict=True)]
     return {"array": above, "arrayminus": below, "color": shade, **style}
-
-
-def error_bars(shares: "Sequence[Share]", shade: str) -> dict[str, Any]:
-    """Return the 95 % intervals of percentages as `error_x` or `error_y`. A share of no cases has none."""
-    ends = [(share.percent, share.lower, share.upper) if share.of else (0, 0, 0) for share in shares]
-    return whiskers(*(zip(*ends, strict=True) if ends else ((), (), ())), shade, thickness=1.8, width=5)
 
 
 def text_width(text: str, size: float) -> float:

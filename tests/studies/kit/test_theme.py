@@ -4,26 +4,16 @@ import html
 
 import plotly.graph_objects as go
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from itmlab.metrics.statistics import share
 from itmlab.studies.kit.theme import (
     PALETTE,
     TRUTH_LABELS,
-    error_bars,
     label,
     styled,
     title_and_subtitle,
 )
-
-
-def test_bars_reach_from_the_lower_to_the_upper_end():
-    shares = [share(torch.tensor([True, False, True])), share(torch.zeros(0).bool())]
-    bars = error_bars(shares, "#123456")
-    assert bars["array"] == [pytest.approx(shares[0].upper - shares[0].percent), 0]
-    assert bars["arrayminus"] == [pytest.approx(shares[0].percent - shares[0].lower), 0] and bars["color"] == "#123456"
 
 
 @pytest.mark.parametrize(
