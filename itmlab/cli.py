@@ -23,7 +23,6 @@ from .options import (
     DataRoot,
     File,
     Folds,
-    RecipeCommand,
     RunName,
     SkipFaults,
     SplitName,
@@ -33,7 +32,7 @@ from .options import (
     read_lines,
     run_and_split,
 )
-from .storage import atomic_file, refuse_foreign, unusable, write_bytes
+from .storage import atomic_file, refuse_foreign, unusable
 from .training_commands import compare, pretrain, reproduce, train
 from .workbench import Force, Words
 
@@ -47,64 +46,22 @@ def evaluate(
     k: Annotated[list[int], typer.Option("-k", help="-k 1 -k 5 for recall at 1 and 5.")] = (1, 5, 10),
     relevance: Annotated[str | None, typer.Option(help="cider or spice: also semantic recall (SR) and NCS.")] = None,
     truth: Annotated[bool, typer.Option("--truth", help="Also mAP@R against all that is true, and oracles.")] = False,
-    scores: Annotated[File, typer.Option(help="A file of a cross-encoder's scores, to keep and go on from.")] = None,
-    force: Force = False,
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
 ) -> None:
     """Recall in both directions, and the median and mean rank of what is sought, as JSON."""
-    from .models.cross_encoder import SCORES, CrossEncoder
     from .runs.run import cutoffs_told
 
     if relevance not in (None, "cider", "spice"):
         raise ItmlabError(f"no relevance {relevance!r}", where="--relevance", remedy="cider or spice")
     opened, captions = run_and_split(run, split, data, root, option, skip_faults)
     asked = {"relevance": relevance, "truth": truth}
-    if scores is not None:
-        if not isinstance(opened.model, CrossEncoder):
-            raise ItmlabError("only a cross-encoder's scores are kept", where="--scores", remedy="leave it out")
-        if force and not refuse_foreign(scores, SCORES, force=True):
-            scores.unlink(missing_ok=True)
     more = "" if split == "all" else ", or rank more candidates: --split all"
     with cutoffs_told(lambda ks: " ".join(f"-k {one}" for one in ks) + more):
-        found = opened.evaluate(captions, split=None, folds=folds, ks=k, **asked, resume=scores)
+        found = opened.evaluate(captions, split=None, folds=folds, ks=k, **asked)
     print(json.dumps(found, indent=2))
-
-
-def yardstick(
-    name: Annotated[str, typer.Argument(metavar="SET", help="sugarcrepe, sugarcrepe++, jsonl; scenes.")],
-    run: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="As elsewhere; without one, controls only.")
-    ] = None,
-    root: Annotated[File, typer.Option(help="The folder of the set's files, or one of them.")] = None,
-    images: Annotated[File, typer.Option(help="The folder of its pictures (by default under --root).")] = None,
-    text: Annotated[Words, typer.Option(help="What judges without a picture: own, a caption file, a model.")] = None,
-    out: Annotated[File, typer.Option(help="Also write the table as JSON.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the wrong pictures, and of scenes' sentences.")] = 0,
-    skip_faults: SkipFaults = False,
-    force: Force = False,
-    option: DataOptions = None,
-) -> None:
-    """How often a run tells true sentences from false ones, by kind, beside what tells them without seeing."""
-    from .metrics import read_yardstick
-    from .studies.yardsticks import run_on_yardstick, scenes_yardstick
-
-    opened = None if run is None else open_run(run)
-    if out is not None:
-        refuse_foreign(out, "itmlab_yardstick", force=force)
-    if name == "scenes":
-        captions = load_data("scenes", None, option, False, read_by=opened, split="test")
-        chosen = scenes_yardstick(captions, seed=seed)
-    elif root is None:
-        raise ItmlabError(f"{name} is read from files", where="--root", remedy="name the folder with its files")
-    else:
-        chosen = read_yardstick(name, root, on_fault="skip" if skip_faults else "error")
-    found = run_on_yardstick(opened, chosen, images or (None if chosen.pictures else root), text=text or (), seed=seed)
-    if out is not None:
-        write_bytes(out, json.dumps({"itmlab_yardstick": 1, **found.to_dict()}, indent=2).encode())
-    print(found)
 
 
 def search(
@@ -142,23 +99,6 @@ def embed(
     opened, captions = run_and_split(run, split, data, root, option, skip_faults)
     counts = write_embeddings(opened, captions, out, force=force)
     print(f"{out}: {counts[0]} images and {counts[1]} captions")
-
-
-def attend(
-    run: RunName,
-    picture: Annotated[Path, typer.Argument(help="A picture file.")],
-    caption: Annotated[str, typer.Argument(help="A sentence about it.")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="A .html, .json or .png file.")],
-    force: Force = False,
-) -> None:
-    """Draw where each word of a sentence lands in a picture."""
-    from .data.pictures import read_image
-    from .studies.kit.saving import write_figure
-    from .studies.maps.attention import word_maps
-    from .studies.maps.figures import draw_attention_maps
-
-    maps = word_maps(open_run(run), read_image(picture, where=str(picture)), caption)
-    print(write_figure(draw_attention_maps({run: maps}), out, force=force))
 
 
 def export(
@@ -205,15 +145,13 @@ def parse(
     print(f"{out}: {len(graphs)} graphs")
 
 
-MINING = "number, skip, up_to, absolute_margin, relative_margin, maximum, probability, prior, choose, seed, backend"
+MINING = "number, skip, up_to, absolute_margin, relative_margin, maximum, probability, prior, choose, seed"
 SETTINGS = "maskings, samples, temperature, keep, words, implied (tags); number (vse_c)"
 
 
 def negatives(
     out: Annotated[Path, typer.Option("--out", help="A .jsonl file.")],
-    generator: Annotated[
-        str, typer.Option(help="vse_c: swaps by rule; tags: refilled by --model; or an own one, MODULE:NAME.")
-    ] = "vse_c",
+    generator: Annotated[str, typer.Option(help="vse_c: swaps by rule; tags: refilled by --model.")] = "vse_c",
     model: Annotated[str | None, typer.Option(help="A cross-encoder that refills and scores: name or folder.")] = None,
     setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {SETTINGS}.")] = None,
     fluency: Annotated[str | None, typer.Option(help="A causal language model (scenes, gpt2): perplexities.")] = None,
@@ -279,7 +217,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-OF_RECIPES = (train, compare, reproduce)
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}  # to JupyterLab
 app.command("tour")(workbench.run_tour)
 app.command(context_settings=PASSED_ON)(workbench.lab)
@@ -288,10 +225,8 @@ for command in (
     compare,
     pretrain,
     evaluate,
-    yardstick,
     search,
     embed,
-    attend,
     export,
     parse,
     negatives,
@@ -301,7 +236,7 @@ for command in (
     book,
     workbench.doctor,
 ):
-    app.command(cls=RecipeCommand if command in OF_RECIPES else None)(command)
+    app.command()(command)
 
 
 @app.callback()

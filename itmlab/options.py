@@ -1,19 +1,13 @@
 """Options that several commands share, and what they become: a run, a data set, pairs of names and values."""
 
-import dataclasses
 import json
-import shlex
 import sys
-from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from .errors import ItmlabError
-from .fields import join
 from .workbench import Words
 
 File = Path | None
@@ -105,65 +99,6 @@ def pairs(given: Words, flag: str) -> dict[str, Any]:
 def changes_of(given: Words) -> dict[str, Any]:
     """The changes of a recipe that --set names, as `Recipe.replace` takes them."""
     return {name.replace(".", "__"): value for name, value in pairs(given, "--set").items()}
-
-
-class RecipeCommand(TyperCommand):
-    """A command with recipes and --set, where an unknown option that is a recipe's field is told how to be changed."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As of any command, but for the refusal."""
-        given = list(args)  # what parses them takes them away
-        try:
-            return super().parse_args(ctx, args)
-        except Exception as error:
-            if type(error).__name__ == "NoSuchOption":  # of click, or of the copy in newer typer
-                self._refuse_field(error.option_name, given)
-            raise
-
-    def _refuse_field(self, option: str, given: list[str]) -> None:
-        name = option.strip("-").replace("-", "_")
-        own = {word for parameter in self.params for word in parameter.opts}
-        if name in ("name", "size", "options") or f"{option}s" in own:  # no variation, or a misspelt option
-            return
-        read: dict[str, list[str]] = {}
-        for word, after in pairwise([*given, ""]):
-            key, equals, value = word.partition("=")
-            read.setdefault(key, []).append(value if equals else after)
-        named = map(named_recipe, read.get("--recipe", ["fne"]))
-        places = [place for one in named for place in fields_named(one, name)]
-        if places:
-            value = next((value for value in read.get(option, []) if value and not value.startswith("--")), "VALUE")
-            told = " or ".join(f"--set {shlex.quote(f'{place}={value}')}" for place in dict.fromkeys(places))
-            what = f"{self.name} has no option {option}, {name} is a field of the recipe"
-            raise ItmlabError(what, remedy=f"change it with {told}") from None
-
-
-def named_recipe(name: str) -> Any:
-    """The recipe of a name or a JSON file; nothing where there is none."""
-    from . import recipes
-
-    with suppress(ItmlabError):
-        return recipes.Recipe.load(name) if name.endswith(".json") else recipes.get(name)
-    return None
-
-
-def fields_named(settings: Any, name: str, within: str = "") -> list[str]:
-    """Where in a recipe fields of this last name are.
-
-    >>> from itmlab import recipes
-    >>> fields_named(recipes.fne, "epochs"), fields_named(recipes.fne, "prior")
-    (['data.epochs'], ['sampler.prior'])
-    """
-    if isinstance(settings, dict):  # of options, which are named as if they were fields beside it
-        return [join(within, name)] if name in settings else []
-    if not dataclasses.is_dataclass(settings):
-        return []
-    found = []
-    for item in dataclasses.fields(settings):
-        place = within if item.name == "options" else join(within, item.name)
-        found += [place] if item.name == name else []
-        found += fields_named(getattr(settings, item.name), name, place)
-    return found
 
 
 def read_lines(file: Path) -> list[str]:

@@ -1,10 +1,9 @@
-"""What lies on the disk: files that are wholly written or not there (temporary file, fsync, rename), and where.
+"""Files: atomic writes (temporary file, fsync, rename), safe reads, the cache, and where the project's folders are.
 
-What the system refuses is an `UnusablePath`, one line; what itmlab did not write it does not overwrite.
+What the operating system refuses becomes an `UnusablePath`, one line. Foreign files are not overwritten.
 """
 
 import errno
-import hashlib
 import json
 import logging
 import math
@@ -62,36 +61,45 @@ def usable(path: str | Path | None = None, *, kept: str | Path | None = None) ->
         raise unusable(error, path, kept) from error
 
 
-# Files, whole or not there; those of others are let be.
+# Files that are wholly written or not there. Files that itmlab did not write are not overwritten.
 
-ENDS = 16_384  # bytes at the two ends of a file, in one of which every format has its header or metadata
+HEADER_BYTES = 16_384  # read from each end of a file to find itmlab's mark
 
 
 def refuse_foreign(path: str | Path, mark: str, *, force: bool = False) -> bool:
-    """Whether a file of itmlab's lies at `path`: one that bears `mark`, a name which itmlab writes in its header.
+    """Check that writing to `path` overwrites nothing but a file of itmlab's.
 
-    Another file is an ItmlabError unless `force` lets it go; what is no file (a folder, a device) always is.
+    Args:
+        path: the file that is to be written.
+        mark: text that itmlab writes near the beginning or the end of such files.
+        force: also overwrite regular files without the mark.
+
+    Returns:
+        Whether a file with the mark exists.
+
+    Raises:
+        ItmlabError: a folder, or a regular file without the mark that is not empty.
     """
     path = Path(path)
     with usable(path):
         if not os.path.lexists(path):
             return False
         if path.exists() and not path.is_file():
-            raise ItmlabError("it is no file, and stays as it is", where=str(path), remedy="name a file")
+            raise ItmlabError("not a regular file; left unchanged", where=str(path), remedy="name a file")
         with open(path, "rb") as file:
-            ends, size = file.read(ENDS), os.fstat(file.fileno()).st_size
-            file.seek(max(len(ends), size - ENDS))
-            ends += file.read(ENDS)
-    if mark.encode() in ends:
+            content = file.read(HEADER_BYTES)
+            file.seek(-min(HEADER_BYTES, path.stat().st_size), os.SEEK_END)
+            content += file.read()
+    if mark.encode() in content:
         return True
-    if force or (size <= ENDS and not ends.strip(b"\0")):  # empty, or as a power cut leaves it
+    if force or not content.strip(b"\0"):  # empty, or zeros after a power failure
         return False
-    what = f"itmlab did not write this file ({mark} is not in it), so it stays as it is"
+    what = f"not written by itmlab ({mark} is not in it); left unchanged"
     raise ItmlabError(what, where=str(path), remedy="name another file, or remove this one (force=True, --force)")
 
 
 def refuse_foreign_files(folder: str | Path, names: Sequence[str], mark: str, *, force: bool = False) -> None:
-    """The same of files that belong together, all itmlab's where the first, which is written first, bears `mark`."""
+    """Check files that are written together: all are itmlab's if the first, written first, has the mark."""
     first, *others = (Path(folder) / name for name in names)
     if not refuse_foreign(first, mark, force=force):
         for path in others:
@@ -100,10 +108,7 @@ def refuse_foreign_files(folder: str | Path, names: Sequence[str], mark: str, *,
 
 @contextmanager
 def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
-    """A binary file that takes the place of `path` in one step once it is on the disk, or leaves `path` as it was.
-
-    What the system refuses is an UnusablePath.
-    """
+    """Open a binary file that replaces `path` in one step when the block ends; an error leaves `path` unchanged."""
     path = Path(path)
     with usable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -122,7 +127,7 @@ def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def sync_directory(path: Path) -> None:
-    """Put a rename inside `path` on the disk (a system that cannot open directories goes without)."""
+    """Put a rename inside the directory `path` on the disk (not on Windows, which cannot open directories)."""
     try:
         handle = os.open(path, os.O_RDONLY)
     except OSError:
@@ -145,7 +150,7 @@ def write_json(path: str | Path, value: Any) -> None:
 
 
 def ordinary(path: str | Path, *, remedy: str | None = None) -> Path:
-    """`path` if it is a file; none, a folder, or a pipe or device that may never end is an ItmlabError."""
+    """Return `path` if it is a regular file; a folder, a pipe, a device or a missing file is an ItmlabError."""
     path = Path(path)
     if not path.is_file():
         raise ItmlabError("not a file" if path.exists() else "no such file", where=str(path), remedy=remedy)
@@ -154,185 +159,119 @@ def ordinary(path: str | Path, *, remedy: str | None = None) -> Path:
 
 def read_json(path: str | Path, *, remedy: str | None = None) -> Any:
     """Read JSON from `path`; a missing, unreadable or malformed file is one ItmlabError with file and line."""
-    try:  # with or without a byte order mark
-        text = ordinary(path, remedy=remedy).read_bytes().decode("utf-8-sig")
-        strange: list[float] = []  # NaN, Infinity and 1e999: nobody could write them again
-
-        def number(said: str) -> float:
-            value = float(said)
-            if not math.isfinite(value):
-                strange.append(value)
-            return value
-
-        found = json.loads(text, parse_float=number, parse_constant=number)
-        if strange:
-            raise ValueError(f"{next(_not_finite(found), '') or 'it'} is {strange[0]}, wanted a finite number")
-        if _ESCAPED.search(text) and _HALF.search(json.dumps(found, ensure_ascii=False)):
-            raise ValueError("half of a pair of surrogates, which no file can hold")
-        return found
+    try:
+        text = ordinary(path, remedy=remedy).read_bytes().decode("utf-8-sig")  # with or without byte order mark
+        value = json.loads(text, parse_float=_finite, parse_constant=_finite)
+        if _ESCAPED_SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
     except ItmlabError:
         raise
     except json.JSONDecodeError as error:
         what, where = f"not JSON: {error.msg}", f"{path}:{error.lineno}"
     except UnicodeDecodeError as error:
         what, where = f"not UTF-8 at byte {error.start}", str(path)
+    except UnicodeEncodeError:
+        what, where = "not valid JSON: half of a surrogate pair", str(path)
     except RecursionError:
-        what, where = "not JSON of ours: brackets within brackets without end", str(path)
-    except ValueError as error:  # Python reads no number of more than 4,300 digits
-        what, where = f"not JSON of ours: {str(error).partition(';')[0]}", str(path)
+        what, where = "not valid JSON: too many nested brackets", str(path)
+    except ValueError as error:  # also an integer of more than 4,300 digits
+        what, where = f"not valid JSON: {str(error).partition(';')[0]}", str(path)
     except OSError as error:
         raise unusable(error, path) from None
     raise ItmlabError(what, where=where, remedy=remedy)
 
 
-_ESCAPED, _HALF = re.compile(r"\\u[dD][89a-fA-F]"), re.compile("[\ud800-\udfff]")
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def _not_finite(value: Any, path: str = "") -> Iterator[str]:
-    """Where in it stand numbers that are NaN or infinite: "optimiser.learning_rate"."""
-    if isinstance(value, float) and not math.isfinite(value):
-        yield path
-    for name, inner in (
-        value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
-    ):
-        yield from _not_finite(inner, f"{path}.{name}".lstrip("."))
-
-
-# A file that says its own SHA-256, in safetensors' metadata or a field of JSON: that of it with zeros in that place.
-
-NO_SEAL = "0" * 64
-_SEAL = re.compile(rb'"sha256": ?"([^"]*)"')  # also one that is damaged itself
-_SEALED_WITHIN = 65536  # bytes from the beginning in which the seal stands
-
-
-def write_sealed(path: str | Path, content: bytes) -> str:
-    """Write `content`, whose field "sha256" is `NO_SEAL`, to `path` atomically with its SHA-256 there, its seal."""
-    place, seal = content.index(NO_SEAL.encode()), hashlib.sha256(content).hexdigest().encode()
-    with atomic_file(path) as file:
-        for part in (content[:place], seal, memoryview(content)[place + len(seal) :]):
-            file.write(part)
-    return seal.decode()
-
-
-def read_sealed(path: str | Path, *, seal: str | None = None, remedy: str | None = None) -> bytes:
-    """The content of a file; an ItmlabError if it is not what was sealed, with this `seal` if it is known.
-
-    Where none is known, what bears none passes.
-    """
-    content = ordinary(path, remedy=remedy).read_bytes()
-    found = _SEAL.search(content, 0, _SEALED_WITHIN)
-    good = seal is None
-    if found:
-        digest = hashlib.sha256(content[: found.start(1)] + NO_SEAL.encode())
-        digest.update(memoryview(content)[found.end(1) :])
-        good = digest.hexdigest().encode() == found[1] and seal in (None, digest.hexdigest())
-    if not good:
-        raise ItmlabError("damaged: its content is not what was written (SHA-256)", where=str(path), remedy=remedy)
-    return content
+def _finite(token: str) -> float:
+    number = float(token)
+    if not math.isfinite(number):
+        raise ValueError(f"{token} is not a finite number")
+    return number
 
 
 def inside(root: str | Path, name: str) -> Path:
-    """The path of `name` under `root`; a name that leads out of the root (also by a link) is an ItmlabError."""
+    """Return the path of `name` under `root`; a name that leaves the root (also by a link) is an ItmlabError."""
     root = Path(root).resolve()
     try:
         path = (root / name).resolve()
     except (ValueError, RuntimeError):  # a NUL, half of a surrogate pair, a loop of links
-        raise ItmlabError(f"{name!r} is no file's name", where=str(root)) from None
+        raise ItmlabError(f"{name!r} is not a file name", where=str(root)) from None
     if not path.is_relative_to(root):
         raise ItmlabError(f"the path {name!r} leaves its root", where=str(root), remedy="use a path inside the root")
     return path
 
 
-# The cache: what can be made again, and is done without where it cannot be written.
+# The cache: generated data, which can be generated again.
 
 
 def cache_directory() -> Path:
-    """Where generated data is kept: ITMLAB_CACHE, else itmlab under the user's cache folder."""
+    """Where generated data is stored: ITMLAB_CACHE, else the folder itmlab in the user's cache folder."""
     default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "itmlab"
     return Path(os.environ.get("ITMLAB_CACHE") or default)
 
 
 def keep(path: Path, write: Callable[[BinaryIO], Any]) -> bool:
-    """Whether `write` could fill the file `path` of the cache; where it could not, one warning says so."""
+    """Let `write` fill the file `path` of the cache; return False, with one warning, where that is impossible."""
     try:
         with atomic_file(path) as file:
             write(file)
     except OSError as error:
-        _not_kept(error)
+        _warn_not_cached(error)
         return False
     return True
 
 
-def _not_kept(error: OSError) -> None:
-    # The same words from the same line, whatever the file: Python shows such a warning once.
+def _warn_not_cached(error: OSError) -> None:
+    # The same words from the same line for every file, so that Python shows the warning once.
     cause = unusable(error).what
-    warnings.warn(
-        f"{cache_directory()}: nothing is kept here ({cause}); ITMLAB_CACHE names another place", stacklevel=1
-    )
-
-
-def build_once(directory: Path, build: Callable[[Path], None]) -> Path:
-    """`directory`, built by `build` into a temporary neighbour and renamed, so that it is whole whenever it exists.
-
-    Neighbours that killed builds have left are removed. Where no folder can be made, it is built for this process alone
-    and one warning says so.
-    """
-    if directory.exists():
-        return directory
-    try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        begun = Path(tempfile.mkdtemp(dir=directory.parent))
-    except OSError as error:
-        _not_kept(error)
-        return build_once(Path(_own_folder().name) / directory.name, build)
-    with _held(begun):
-        # Under this name only once it is held: what bears it and is not held was left by a dead process.
-        temporary = begun.rename(directory.parent / f".{begun.name}{BUILDING}")
-        try:
-            for left in directory.parent.glob(f".*{BUILDING}"):
-                with _held(left) as unheld:
-                    if unheld:
-                        shutil.rmtree(left, ignore_errors=True)
-            work = temporary / "work"
-            work.mkdir()
-            with usable(directory):
-                build(work)
-            try:
-                os.replace(work, directory)
-            except OSError:
-                if not directory.exists():  # else another process built the same thing first
-                    raise
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
-    sync_directory(directory.parent)
-    return directory
+    warnings.warn(f"{cache_directory()}: nothing is cached here ({cause}); set ITMLAB_CACHE", stacklevel=1)
 
 
 BUILDING = ".itmlab-building"
 
 
-@contextmanager
-def _held(folder: Path) -> Iterator[bool]:
-    """Hold a folder until the block or the process ends; False where another holds it, or nobody can (Windows)."""
-    handle = None
-    try:
-        import fcntl
+def build_once(directory: Path, build: Callable[[Path], None]) -> Path:
+    """Build `directory` unless it exists, and return it.
 
-        handle = os.open(folder, os.O_RDONLY)
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        held = True
-    except (ImportError, OSError):
-        held = False
+    `build` fills a temporary neighbour, which is renamed when it is complete. Neighbours of killed processes are
+    removed. Where the folder cannot be created, it is built in a private temporary folder, with one warning.
+    """
+    import psutil
+
+    if directory.exists():
+        return directory
     try:
-        yield held
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        # the random part distinguishes threads, the number says whose it is
+        temporary = Path(tempfile.mkdtemp(dir=directory.parent, prefix=".", suffix=f".{os.getpid()}{BUILDING}"))
+    except OSError as error:
+        _warn_not_cached(error)
+        return build_once(Path(_private_folder().name) / directory.name, build)
+    for leftover in directory.parent.glob(f".*{BUILDING}"):
+        process = leftover.name.removesuffix(BUILDING).rpartition(".")[2]
+        if not (process.isdigit() and psutil.pid_exists(int(process))):
+            shutil.rmtree(leftover, ignore_errors=True)
+    try:
+        with usable(directory):
+            temporary.chmod(0o755)
+            build(temporary)
+        try:
+            os.replace(temporary, directory)
+        except OSError:
+            if not directory.exists():  # otherwise another process built the same thing first
+                raise
     finally:
-        if handle is not None:
-            os.close(handle)
+        shutil.rmtree(temporary, ignore_errors=True)
+    sync_directory(directory.parent)
+    return directory
 
 
 @cache
-def _own_folder() -> tempfile.TemporaryDirectory:
-    return tempfile.TemporaryDirectory(prefix="itmlab-")  # removed as the process ends
+def _private_folder() -> tempfile.TemporaryDirectory:
+    return tempfile.TemporaryDirectory(prefix="itmlab-")  # removed when the process ends
 
 
 # Published checkpoints by name or folder.
@@ -341,12 +280,12 @@ Result = TypeVar("Result")
 
 
 def fetched(name: str, load: Callable[[], Result]) -> Result:
-    """What `load` gives; whatever stops it (no network, no such name, no safetensors) becomes one ItmlabError."""
+    """Return what `load` returns; whatever stops it (no network, no such name, bad files) is one ItmlabError."""
     from safetensors import SafetensorError
 
     hub = logging.getLogger("huggingface_hub")
     level = hub.level
-    hub.setLevel(logging.ERROR)  # its retries are not the reader's business
+    hub.setLevel(logging.ERROR)  # hide its messages about retries
     try:
         return load()
     except ItmlabError:
@@ -383,7 +322,7 @@ def shipped_directory() -> Path | None:
 
 
 def weights_directory() -> Path:
-    """What holds the weights that ship: the package, or ITMLAB_WEIGHTS while they are learnt anew."""
+    """The folder of the pretrained weights: the package, or ITMLAB_WEIGHTS while they are trained again."""
     return Path(os.environ.get("ITMLAB_WEIGHTS") or Path(__file__).parent)
 
 

@@ -1,11 +1,7 @@
 """Commands that train: one recipe, several compared, what they begin with, and the items of the papers."""
 
 import json
-import os
 import shlex
-import subprocess
-import sys
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,7 +22,6 @@ from .options import (
     pairs,
     suited,
 )
-from .storage import build_once, write_bytes
 from .workbench import Words
 
 
@@ -43,16 +38,14 @@ def train(
     photos: Photos = True,
     max_steps: Annotated[int | None, typer.Option(help="Stop after so many steps (resumable).")] = None,
     resume: Annotated[bool, typer.Option(help="Go on where the run directory left off.")] = True,
-    track: Annotated[str | None, typer.Option(help="Also log to this trackio project (extra: track).")] = None,
 ) -> None:
     """Train a recipe; `accelerate launch -m itmlab train …` does it on several devices."""
     from torch import distributed
 
     from . import recipes
     from .recipes.recipe import Recipe
-    from .runs.run import tracked
+    from .training.interruption import Interrupted
     from .training.loop import train as run_training
-    from .training.progress import Interrupted
 
     if str(run) in recipes.names() and str(run) != recipe and not run.exists():
         remedy = f"python -m itmlab train runs/{run} --recipe {run}"
@@ -69,10 +62,8 @@ def train(
     if data != "scenes" and not saved and (size, preset) == ("tiny", "paper"):
         named = recipes.get(*suited([recipe], data, captions, photos))
     chosen = named.replace(**changes)
-    tracking = tracked(track, chosen, run) if track else nullcontext()
     try:
-        with tracking as on_record:
-            done = run_training(chosen, captions, run, resume=resume, max_steps=max_steps, on_record=on_record)
+        done = run_training(chosen, captions, run, resume=resume, max_steps=max_steps)
     except Interrupted as stop:
         print(stop)
         raise typer.Exit(stop.exit_code) from None
@@ -149,25 +140,20 @@ def pretrain(
     part: Annotated[
         str,
         typer.Argument(
-            metavar="PART", help="detector (of scenes' regions), towers (ViT, BERT), vit (both aligned), uniter; all."
+            metavar="PART", help="detector (of scenes' regions), towers (ViT, BERT), vit (both aligned), uniter."
         ),
     ],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="A folder; what was begun in it is gone on with.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A folder; a stopped run continues, not a detector.")],
     images: Annotated[
         int | None,
         typer.Option(help="Pictures to draw and learn from: 24,000, and 20,000 for the detector."),
     ] = None,
 ) -> None:
-    """Learn what tiny recipes begin with, on drawn pictures of other seeds, and say how good it is on more of them.
-
-    "all" learns everything that ships anew, each from what was learnt before it; it is then in OUT/shipped.
-    """
+    """Learn what tiny recipes start from, on drawn pictures of other seeds, and print marks on held-out pictures."""
     from .scenes import load
 
-    if part == "all":
-        return learn_all_that_ships(out)
     if part not in DRAWN:
-        raise ItmlabError(f"no part {part!r}", where="pretrain", remedy=f"{', '.join(DRAWN)} or all")
+        raise ItmlabError(f"no part {part!r}", where="pretrain", remedy=f"there are {', '.join(DRAWN)}")
     images = DRAWN[part] if images is None else images
     if part in LEARNT:
         train(out, recipe=LEARNT[part], option=[f"images={images}", f"seed={DRAWN_FOR[part]}"])
@@ -180,37 +166,6 @@ def pretrain(
     held_out = load(images=max(images // 16, 1), seed=DRAWN_FOR["marks"])
     accuracies = marks(model, *labelled(held_out, model.asked))
     print(f"{out / WEIGHTS}: per cent right on pictures held out, {json.dumps(accuracies)}")
-
-
-# The runs that ship, each after the one that it begins with.
-SHIPPED = ("towers", "vit_dual_encoder", "region_dual_encoder", "uniter_pretraining", "uniter", "tags", "tags_dc")
-SHIPPED += ("triplet", "hardest_memory", "sam", "fne")
-PARTS = {recipe: part for part, recipe in LEARNT.items()}
-
-
-def learn_all_that_ships(out: Path) -> None:
-    """Each stage in a process of its own, for which what ships is what the stages before it have left."""
-    runs, shipped = out / "runs", out / "shipped"
-    detector = shipped / "pretrained_detector" / "scenes.safetensors"
-
-    def stage(module: str, *words: str | Path) -> None:
-        print(f"python -m {module} {' '.join(map(str, words))}", flush=True)
-        environment = os.environ | {"ITMLAB_WEIGHTS": str(shipped.resolve())}
-        done = subprocess.run([sys.executable, "-m", module, *map(str, words)], env=environment)
-        if done.returncode:
-            raise typer.Exit(done.returncode)
-
-    if not detector.is_file():
-        stage("itmlab", "pretrain", "detector", runs / "detector")
-        write_bytes(detector, (runs / "detector" / "detector.safetensors").read_bytes())
-    language = "itmlab.studies.parser.causal_language"
-    build_once(shipped / "pretrained_language" / "scenes", lambda folder: stage(language, folder, "--data", "scenes"))
-    for name in SHIPPED:
-        home = shipped / "pretrained" / name
-        if not home.is_dir():
-            run, part = runs / name, PARTS.get(name)
-            stage("itmlab", *(["pretrain", part, run] if part else ["train", run, "--recipe", name]))
-            build_once(home, lambda folder, run=run: stage("itmlab", "export", run, folder))
 
 
 def print_what_is_seen(run: Path, drawn: list[str]) -> None:

@@ -198,7 +198,7 @@ def test_a_folder_that_holds_something_else_stays_as_it_is(tmp_path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     refused("something else is in this folder", build, [], tmp_path)
     (tmp_path / "index.html").write_text("mine")
-    refused("did not write this file", build, [], tmp_path)
+    refused("not written by itmlab", build, [], tmp_path)
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 

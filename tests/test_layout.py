@@ -116,6 +116,16 @@ def test_the_package_is_small(folder: str) -> None:
     assert lines <= MOST_LINES[folder]
 
 
+def test_no_function_is_longer_than_ninety_lines() -> None:
+    functions = (
+        (file, node)
+        for file in FILES
+        for node in ast.walk(tree(file))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    assert [f"{file}:{node.name}" for file, node in functions if node.end_lineno - node.lineno >= 90] == []
+
+
 def test_every_file_stands_in_a_room_of_the_plan() -> None:
     assert {room(file) for file in FILES} <= set(FLOOR)
 

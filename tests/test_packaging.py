@@ -146,7 +146,7 @@ def test_a_wheel_runs_the_tour_and_builds_the_book_from_anywhere(installed, tmp_
         return done.stdout
 
     assert str(ROOT) not in run("-c", "import itmlab; print(itmlab.__file__)")
-    run("-c", "from itmlab.studies import kit; kit.committed('roc')")
+    run("-c", "from itmlab.studies import kit; kit.committed('roc'), kit.load_result('fne.table_4')")
     run("-m", "itmlab", "tour", "--only", "01", "--out", "ran")
     assert (tmp_path / "figures" / "quick" / "scenes.json").exists() and (tmp_path / "ran").is_dir()
     run("-m", "itmlab", "book", "--no-run", "--executed", "ran", "--out", "pages")

@@ -138,7 +138,9 @@ def write_sources(source: Path, notebooks: Sequence[Path], commands: Any) -> Non
         pages[f"itmlab/text/english/{name}"] = (package / "text" / "english" / name).read_text(encoding="utf-8")
     static = source / "_static"
     for path in notebooks:
-        pages[f"notebooks/{path.name}"] = json.dumps(with_pictures(read_json(path), static / "figures"))
+        pages[f"notebooks/{path.name}"] = json.dumps(with_pictures(read_json(path), static / "figures")).replace(
+            "(../itmlab/book/pages/", "(../"
+        )
     titles = {path.stem: opening(read_json(path)) for path in notebooks}
     gallery, items = figure_pages(root / "figures", titles)
     made = {"index": notebook_list(titles), "figures": gallery, "papers": items, "claims": claim_rows()}

@@ -1,4 +1,4 @@
-"""Batches of image–caption pairs: an order that (seed, epoch) alone decides, decoded ahead while the model computes."""
+"""Batches of image-caption pairs, prepared in the background. Seed and epoch alone decide their order."""
 
 import math
 import threading
@@ -20,15 +20,20 @@ from ..errors import ItmlabError
 from .captionset import CaptionSet
 from .pictures import Unread
 
-AHEAD = 2  # batches beyond those that the workers are at
+AHEAD = 2  # batches that are prepared in advance, besides one per worker
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs of one step: row i is picture `image_rows[i]` of `images` with `captions[i]`.
+    """The pairs of one step: row i is picture `image_rows[i]` of `images` with `captions[i]`.
 
-    `images` are RGB pictures or records of regions, or what `prepare_images` made of them, each image once a run of its
-    captions; `tokens` is what `prepare_captions` made of the captions, else None.
+    Attributes:
+        image_indices: the image of each pair, as an index into the data set.
+        caption_indices: the caption of each pair, as an index into the data set.
+        image_rows: the image of each pair, as an index into `images`.
+        images: RGB pictures or region features, or what `prepare_images` made of them.
+        captions: the text of each pair.
+        tokens: what `prepare_captions` made of the captions, else None.
     """
 
     image_indices: Int64[Tensor, "pair"]
@@ -40,20 +45,28 @@ class Batch:
 
 
 class PairBatches:
-    """The pairs of a CaptionSet in shuffled batches, prepared by `workers` threads (at least one) ahead of use.
+    """The pairs of a CaptionSet in shuffled batches, prepared in threads before they are used.
 
-    `captions_per_image=n` takes each image once an epoch with n of its captions drawn anew (again, where it has fewer),
-    all in one batch, where its picture is prepared and encoded once; "all" takes every caption as a pair of its own, so
-    an image may occur twice in a batch, as the field does. `batch_size` counts pictures. The order is a function of
-    `(seed, epoch)` only. A last batch that is not full is dropped unless it is the only one. `prepare_images`
-    (pictures, each decoded as it is looked at → anything) and `prepare_captions` (list of texts → anything) run in the
-    background. Decoded pictures are kept as long as they fit into `keep_bytes`, so that a small set is decoded once.
-    `waited_seconds` adds up the time that the consumer stood still. `images` is what the batches bring: "pictures",
-    "regions" or nothing.
+    The order is a function of `(seed, epoch)` only. A last batch that is not full is dropped unless it is the only one.
+    `waited_seconds` is the time that the consumer has waited for batches.
 
-    With an `augmentation`, `prepare_images` is given a second argument: a list with each picture's change, a function
-    of the picture and of what fits it to the model's size. A change is a function of (seed, epoch, the picture's first
-    caption in the batch) only, so neither the workers nor a run taken up again alters it.
+    Args:
+        data: the data set.
+        batch_size: images per batch.
+        seed: of the order and the augmentation.
+        captions_per_image: n takes each image once per epoch with n of its captions, drawn anew each time, and prepares
+            the image once; "all" takes every caption as a pair of its own, so an image may occur twice in a batch.
+        workers: threads, at least one.
+        prepare_images: turns pictures (decoded when indexed) into anything, in the background.
+        prepare_captions: turns a list of texts into anything, in the background.
+        keep_bytes: decoded pictures are kept in memory up to this size.
+        images: what the batches bring: "pictures", "regions" or None.
+        augmentation: changes pictures. `prepare_images` then gets a second argument: for each picture a function of the
+            picture and of what resizes it. The change depends on seed, epoch and the first caption of the picture in
+            the batch, and not on workers or on a resumed run.
+
+    Raises:
+        ItmlabError: sizes that cannot be, no image with a caption, or an augmentation without pictures.
 
     >>> data = CaptionSet(name="four", images=range(4), image_ids="abcd", captions="abcd", caption_ids="abcd",
     ...     image_of_caption=range(4), splits={})
@@ -76,11 +89,11 @@ class PairBatches:
         augmentation: "Augmentation | None" = None,
     ):
         if batch_size < 1 or workers < 0 or seed < 0:
-            raise ItmlabError(f"batch_size={batch_size}, workers={workers}, seed={seed}: sizes and seeds are positive")
+            raise ItmlabError(f"batch_size={batch_size}, workers={workers}, seed={seed}: give positive numbers")
         if captions_per_image != "all" and not (isinstance(captions_per_image, int) and captions_per_image >= 1):
             raise ItmlabError(f"captions_per_image={captions_per_image!r}", remedy='use 1 or more, or "all"')
         if augmentation is not None and (images != "pictures" or prepare_images is None):
-            raise ItmlabError("augmentation is for pictures that are prepared, and there are none", where=data.name)
+            raise ItmlabError("augmentation needs pictures and prepare_images", where=data.name)
         self.data, self.batch_size, self.seed = data, batch_size, seed
         self.captions_per_image = captions_per_image
         self._together = 1 if captions_per_image == "all" else captions_per_image
@@ -88,10 +101,10 @@ class PairBatches:
         self._workers = max(1, workers)
         self._prepare_images, self._prepare_captions = prepare_images, prepare_captions
         self._augmentation = augmentation
-        self._tokenising = threading.Lock()  # fast tokenizers refuse to be used by two threads at once
-        self._shown: Any = None
+        self._tokenising = threading.Lock()  # fast tokenizers must not be used by two threads at once
+        self._images, self._shown = images, None
         if images is not None:
-            self._shown = (CachedRegions if images == "regions" else Decoded)(shown(data, images), keep_bytes)
+            self._shown = Cached(shown(data, images), keep_bytes)
         counts = torch.bincount(data.image_of_caption, minlength=len(data))
         self._described = counts.nonzero().flatten().numpy()
         if not len(self._described):
@@ -103,24 +116,24 @@ class PairBatches:
         return max(1, pictures // self.batch_size)
 
     def order(self, epoch: int) -> Int64[Tensor, "pair"]:
-        """The caption indices of an epoch in the order in which they come."""
+        """Return the caption indices of an epoch in their order."""
         generator = np.random.default_rng([self.seed, epoch])
         if self.captions_per_image == "all":
             return torch.from_numpy(generator.permutation(len(self.data.captions)))
         images = generator.permutation(self._described)
-        picked = []
+        chosen = []
         for image in images.tolist():
-            own = self.data.captions_of_image[image].numpy()
-            shuffled = [generator.permutation(own) for _ in range(-(-self._together // len(own)))]
-            picked.append(np.concatenate(shuffled)[: self._together])
-        return torch.from_numpy(np.concatenate(picked))
+            captions = self.data.captions_of_image[image].numpy()
+            shuffled = [generator.permutation(captions) for _ in range(-(-self._together // len(captions)))]
+            chosen.append(np.concatenate(shuffled)[: self._together])
+        return torch.from_numpy(np.concatenate(chosen))
 
     def epoch(self, number: int, start_batch: int = 0) -> Iterator[Batch]:
-        """The batches of epoch `number` from `start_batch` on; a picture that cannot be read raises ItmlabError."""
+        """Yield the batches of epoch `number` from `start_batch` on. An unreadable picture is an ItmlabError."""
         order = self.order(number)
         size = self.batch_size * self._together
         rows = deque(order[batch * size : (batch + 1) * size] for batch in range(start_batch, len(self)))
-        # each with a pool of torch's threads of its own would fight the model's pool for the cores
+        # with several threads of torch in each worker, workers and model would compete for the cores
         threads = ThreadPoolExecutor(self._workers, "itmlab-batches", torch.set_num_threads, (1,))
         coming: deque[Future[Batch]] = deque()
         try:
@@ -133,7 +146,7 @@ class PairBatches:
                 yield batch
         finally:
             threads.shutdown(wait=True, cancel_futures=True)
-            torch.set_num_threads(torch.get_num_threads())  # what any new thread begins with, which ours have set to 1
+            torch.set_num_threads(torch.get_num_threads())  # the default of new threads, which workers set to 1
 
     def _make(self, epoch: int, captions: Int64[Tensor, "pair"]) -> Batch:
         images = self.data.image_of_caption[captions]
@@ -141,7 +154,7 @@ class PairBatches:
         pictures = tokens = None
         if self._shown is not None:
             pictures = Unread(self._shown, images[:: self._together].tolist())
-            if self._prepare_images is None or not isinstance(self._shown, Decoded):
+            if self._prepare_images is None or self._images == "regions":
                 pictures = list(pictures)
             if self._prepare_images is not None:
                 changes = () if self._augmentation is None else (self._changes(epoch, captions[:: self._together]),)
@@ -153,66 +166,57 @@ class PairBatches:
         return Batch(images, captions, rows, pictures, texts, tokens)
 
     def _changes(self, epoch: int, captions: Int64[Tensor, "picture"]) -> list[Callable[..., Image.Image]]:
-        # one more than the caption, as numbers that end in 0 would be those of the epoch's order
+        # caption + 1: with a 0 at the end the numbers would be those of the order of the epoch
         numbers = ([self.seed, epoch, 1 + caption] for caption in captions.tolist())
-        return [partial(self._augmentation, generator=np.random.default_rng(each)) for each in numbers]
+        return [partial(self._augmentation, generator=np.random.default_rng(seeds)) for seeds in numbers]
 
 
 def shown(data: CaptionSet, images: Literal["pictures", "regions"]) -> Sequence[Any]:
-    """The pictures of a data set, or its regions; a set without regions is an ItmlabError."""
+    """Return the pictures or the regions of a data set. A set without regions is an ItmlabError."""
     if images == "pictures":
         return data.images
     if data.regions is None:
-        raise ItmlabError(
-            "this model looks at regions and the data have none", where=data.name, remedy="load them with regions"
-        )
+        message = "this model looks at regions and the data have none"
+        raise ItmlabError(message, where=data.name, remedy="load them with regions")
     return data.regions
 
 
-class CachedRegions:
-    """Region features by index, those that fit into `budget` bytes kept once they have been read or cut out."""
+class Cached:
+    """Pictures or region features by index, kept in memory after the first read while they fit into `budget` bytes."""
 
-    _packed = _unpacked = staticmethod(lambda found: found)
-
-    def __init__(self, found: Sequence[Any], budget: int):
-        self._found, self._left = found, budget
-        self._kept: dict[int, tuple] = {}
+    def __init__(self, source: Sequence[Any], budget: int):
+        self._source, self._left = source, budget
+        self._items: dict[int, Any] = {}
         self._lock = threading.Lock()
 
     def __getitem__(self, index: int) -> Any:
-        kept = self._kept.get(index)
-        if kept is not None:
-            return self._unpacked(kept)
-        found = self._found[index]
-        arrays = self._packed(found)
-        size = sum(getattr(array, "nbytes", 0) for array in arrays)
+        if index in self._items:
+            return self._items[index]
+        item = self._source[index]
+        if isinstance(item, Image.Image):
+            size = 3 * item.width * item.height
+        else:
+            size = sum(getattr(array, "nbytes", 0) for array in item)
         with self._lock:  # threads that read the same image at once count it once
-            if index not in self._kept and size <= self._left:
+            if index not in self._items and size <= self._left:
                 self._left -= size
-                self._kept[index] = arrays
-        return found
+                self._items[index] = item
+        return item
 
 
-class Decoded(CachedRegions):
-    """Pictures by index, those that fit into `budget` bytes kept as 8-bit arrays once they have been decoded."""
+# Random changes of pictures, in training only.
 
-    _packed = staticmethod(lambda picture: (np.asarray(picture),))
-    _unpacked = staticmethod(lambda kept: Image.fromarray(kept[0]))
-
-
-# What training changes in pictures at random. Evaluation never does.
-
-GREY = (128, 128, 128)  # where an operation leaves nothing to show
+GREY = (128, 128, 128)  # fills what an operation leaves empty
 
 
 def _moved(picture: Image.Image, across: tuple[float, float, float], down: tuple[float, float, float]) -> Image.Image:
-    """The picture whose point (x, y) comes from `across` · (x, y, 1) and `down` · (x, y, 1)."""
+    """Return the picture whose point (x, y) comes from `across` · (x, y, 1) and `down` · (x, y, 1)."""
     return picture.transform(
         picture.size, Image.Transform.AFFINE, (*across, *down), Image.Resampling.BILINEAR, fillcolor=GREY
     )
 
 
-# RandAugment's operations as ALBEF has them (Li et al., 2021), of a strength −1…1 whose sign only movements have.
+# The operations of RandAugment in ALBEF (Li et al., 2021), with a strength from −1 to 1. Only movements have a sign.
 OPERATIONS: dict[str, Callable[[Image.Image, float], Image.Image]] = {
     "identity": lambda picture, strength: picture,
     "autocontrast": lambda picture, strength: ImageOps.autocontrast(picture),
@@ -230,12 +234,17 @@ _NAMES = tuple(OPERATIONS)
 
 @dataclass(frozen=True)
 class Augmentation:
-    """Changes of a picture that `generator` alone decides.
+    """Random changes of a picture. The generator alone decides them.
 
-    `crop` cuts out a box whose share of the area is drawn from this range and whose shape from 3:4 to 4:3, before
-    `fitted` brings it to the model's size. `flip` is the share of pictures that are mirrored. `randaugment` is how many
-    OPERATIONS follow and their magnitude 0…10 (RandAugment, Cubuk et al., 2020); each one drawn is applied with
-    probability 0.5, as in the code of ALBEF and FNE.
+    Args:
+        crop: the range of the share of the area that a random box cuts out, of a shape from 3:4 to 4:3, before the
+            picture is resized.
+        flip: the share of pictures that are mirrored.
+        randaugment: how many of `OPERATIONS` follow, and their magnitude from 0 to 10. Each is applied with probability
+            0.5, as in the code of ALBEF and FNE.
+
+    References:
+        Cubuk et al. (2020), RandAugment.
 
     >>> picture = Image.new("RGB", (40, 20))
     >>> Augmentation(crop=(0.5, 0.5))(picture, generator=np.random.default_rng(0)).size  # about half the area
@@ -253,7 +262,7 @@ class Augmentation:
         *,
         generator: np.random.Generator,
     ) -> Image.Image:
-        """An RGB picture changed."""
+        """Return the changed RGB picture; `fitted` resizes it."""
         if self.crop is not None:
             picture = picture.crop(random_box(*picture.size, self.crop, generator))
         picture = fitted(picture)
@@ -271,9 +280,9 @@ class Augmentation:
 def random_box(
     width: int, height: int, shares: tuple[float, float], generator: np.random.Generator
 ) -> tuple[int, int, int, int]:
-    """Left, top, right and bottom of a random box, its share of the area in `shares`, its shape from 3:4 to 4:3.
+    """Return left, top, right and bottom of a random box, its share of the area in `shares`, its shape from 3:4 to 4:3.
 
-    Of a picture so long that ten draws do not fit it is the largest box of such a shape in the middle.
+    If ten draws do not fit into the picture, it is the largest box of such a shape in the middle.
     """
     for _ in range(10):
         area, shape = width * height * generator.uniform(*shares), (4 / 3) ** generator.uniform(-1, 1)

@@ -1,7 +1,8 @@
-"""The one shape that all data takes: images, the captions of each, splits, and (where it is known) the truth."""
+"""`CaptionSet`: the form of all data, images with their captions and splits, and the truth where it is known."""
 
 import copy
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -19,12 +20,23 @@ LARGEST_MASK = 4 * 2**30  # bytes of `positives`: one byte a pair
 
 
 class CaptionSet:
-    """Images with any number of captions each; immutable, pictures decoded when asked for.
+    """Images with any number of captions each. Immutable; pictures are decoded when they are indexed.
 
-    `images[i]` is an RGB picture; `image_of_caption: Long["caption"]` says which image each caption describes;
-    `splits` names subsets by image index; `world` is the truth behind a drawn world; `regions` holds region features
-    by image; `skipped` what loading left out on request; `moved: Bool["caption"]` says which captions `with_noise` has
-    taken to an image that they do not describe. ItmlabError: contradicting lengths, indices or ids.
+    Args:
+        name: of the data set, for error messages.
+        images: RGB pictures.
+        image_ids: one per image.
+        captions: all captions.
+        caption_ids: one per caption.
+        image_of_caption: the index of the image that each caption describes.
+        splits: image indices by the name of the split.
+        world: the truth behind a drawn world.
+        regions: region features by image.
+        skipped: the faults that loading skipped on request.
+        moved: which captions `with_noise` moved to an image that they do not describe.
+
+    Raises:
+        ItmlabError: lengths, indices or ids contradict each other.
 
     >>> images = [Image.new("RGB", (8, 8), colour) for colour in ("red", "blue")]
     >>> data = CaptionSet(name="colours", images=images, image_ids=["r", "b"], captions=["red", "a red one", "blue"],
@@ -68,17 +80,16 @@ class CaptionSet:
                 f"{tuple(self.image_of_caption.shape)} do not fit together",
                 where=self.name,
             )
-        for what, ids in (("image", self.image_ids), ("caption", self.caption_ids)):
-            if len(set(ids)) != len(ids):
-                seen: set[str] = set()
-                twice = next(each for each in ids if each in seen or seen.add(each))
-                raise ItmlabError(f"the {what} id {one_line(repr(twice))} occurs twice", where=self.name)
-        for what, indices in (("image_of_caption", self.image_of_caption), *self.splits.items()):
-            self._check_images(indices, f"{what} names")
+        for kind, ids in (("image", self.image_ids), ("caption", self.caption_ids)):
+            repeated, count = Counter(ids).most_common(1)[0] if ids else ("", 1)
+            if count > 1:
+                raise ItmlabError(f"the {kind} id {one_line(repr(repeated))} occurs twice", where=self.name)
+        for name, indices in (("image_of_caption", self.image_of_caption), *self.splits.items()):
+            self._check_images(indices, f"{name} names")
 
-    def _check_images(self, indices: Int64[Tensor, "n"], who: str) -> None:
+    def _check_images(self, indices: Int64[Tensor, "n"], subject: str) -> None:
         if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < len(self):
-            raise ItmlabError(f"{who} images outside 0…{len(self) - 1}", where=self.name)
+            raise ItmlabError(f"{subject} images outside 0…{len(self) - 1}", where=self.name)
 
     def __len__(self) -> int:
         """The number of images."""
@@ -90,50 +101,44 @@ class CaptionSet:
 
     @cached_property
     def captions_of_image(self) -> list[Int64[Tensor, "n"]]:
-        """For each image the indices of its captions, in order."""
+        """The indices of each image's captions, in order."""
         order = torch.argsort(self.image_of_caption, stable=True)
         counts = torch.bincount(self.image_of_caption, minlength=len(self))
         return list(torch.split(order, counts.tolist()))
 
     def captions_of(self, images: Iterable[int] | None = None) -> list[list[str]]:
-        """The captions of each of these images (of all, if nothing is said), in words."""
-        owned = self.captions_of_image
-        rows = owned if images is None else [owned[image] for image in images]
-        return [[self.captions[caption] for caption in own.tolist()] for own in rows]
+        """Return the captions of each of these images, by default of all."""
+        chosen = range(len(self)) if images is None else images
+        return [[self.captions[caption] for caption in self.captions_of_image[image].tolist()] for image in chosen]
 
     @property
     def positives(self) -> Bool[Tensor, "image caption"]:
-        """True where the caption was written for the image; a set of more than 4 GB of pairs is an ItmlabError."""
+        """True where the caption was written for the image. More than 4 GB of pairs is an ItmlabError."""
         if len(self) * len(self.captions) > LARGEST_MASK:
             raise ItmlabError(
                 f"the mask of {len(self)} images × {len(self.captions)} captions would take more than 4 GB",
                 where=self.name,
-                remedy="take a split or select(…), or ask for a part with positives_between(images, captions)",
+                remedy="take a split or select(…)",
             )
-        return self.positives_between(torch.arange(len(self)), torch.arange(len(self.captions)))
-
-    def positives_between(
-        self, images: Int64[Tensor, "image"], captions: Int64[Tensor, "caption"]
-    ) -> Bool[Tensor, "image caption"]:
-        """True where the caption was written for the image, for these image and caption indices only."""
-        return images[:, None] == self.image_of_caption[captions][None, :]
+        return torch.arange(len(self))[:, None] == self.image_of_caption[None, :]
 
     def split(self, name: str) -> "CaptionSet":
-        """The images of one split with their captions, renumbered; an unknown name is an ItmlabError."""
+        """Return the images of one split with their captions, renumbered. An unknown name is an ItmlabError."""
         if name not in self.splits:
-            known = ", ".join(repr(each) for each in self.splits) or "none"
+            known = ", ".join(map(repr, self.splits)) or "none"
             raise ItmlabError(f"there is no split {name!r}", where=self.name, remedy=f"the splits are: {known}")
         return self.select(self.splits[name])
 
     def select(self, image_indices: Int64[Tensor, "n"] | Sequence[int]) -> "CaptionSet":
-        """These images in this order with their captions, renumbered; splits, world and regions follow."""
+        """Return these images in this order with their captions, renumbered; splits, world and regions follow."""
         chosen = torch.as_tensor(image_indices, dtype=torch.int64)
         self._check_images(chosen, "select was given")
         captions = torch.cat([self.captions_of_image[i] for i in chosen.tolist()] or [chosen])
         renumbered = torch.full((len(self),), -1, dtype=torch.int64)
         renumbered[chosen] = torch.arange(len(chosen))
-        # a split keeps its own order, and goes where none of its images were chosen
-        splits = {name: at[at >= 0] for name, own in self.splits.items() if ((at := renumbered[own]) >= 0).any()}
+        # a split keeps its order, and is left out if none of its images were chosen
+        splits = {name: renumbered[indices] for name, indices in self.splits.items()}
+        splits = {name: indices[indices >= 0] for name, indices in splits.items() if (indices >= 0).any()}
         return CaptionSet(
             name=self.name,
             images=view(self.images, chosen.tolist()),
@@ -149,10 +154,16 @@ class CaptionSet:
         )
 
     def reduced(self, share: float, seed: int = 0) -> "CaptionSet":
-        """With only this share of the split "train" (of all images where there are no splits), the rest as it was.
+        """Return a set with only a share of the training images (of all images if there are no splits).
 
-        Which images stay is drawn by `seed`, in their old order: `share` of them rounded, at least one. A smaller share
-        is contained in a larger one of the same seed. ItmlabError: a share not above 0 and up to 1, no split "train".
+        The images keep their order. A smaller share is contained in a larger one with the same seed.
+
+        Args:
+            share: above 0 and up to 1; the number of images is rounded, and at least one.
+            seed: of the draw.
+
+        Raises:
+            ItmlabError: a share outside that range, or no split "train".
         """
         if not self.splits:
             return self.select(reduced_rows(len(self), share, seed))
@@ -162,27 +173,35 @@ class CaptionSet:
         chosen = training[reduced_rows(len(training), share, seed)]
         others = [indices for name, indices in self.splits.items() if name != "train"]
         stay = torch.ones(len(self), dtype=torch.bool).index_fill(0, training, False)
-        stay[torch.cat([chosen, *others])] = True  # what left the training split stays where another split has it
+        stay[torch.cat([chosen, *others])] = True  # images that another split has too stay
         part = copy.copy(self)
         part.splits = {**self.splits, "train": chosen}
         return part.select(stay.nonzero().flatten())
 
     def with_noise(self, share: float, seed: int = 0) -> "CaptionSet":
-        """With this share of the captions of the split "train" (of all without splits) at other images: NCR's noise.
+        """Return a set in which a share of the training captions (of all without splits) belong to other images.
 
-        Noisy correspondence (Huang et al., 2021; METHODS 1.7): `share` of them, rounded, drawn by `seed`, change places
-        among themselves, and none stays at its image, which NCR's released code does not rule out. An image keeps as
-        many captions as it had, and a caption its number and id, so that the world's truth is still told by number;
-        `moved` marks them. Images that another split has, too, are let be. ItmlabError: a share that is none, images
-        too few to change places among, captions that were moved before.
+        The chosen captions exchange their images, and none keeps its image, which NCR's released code does not rule
+        out. An image keeps its number of captions, and a caption its index and id, so that the truth of a drawn world
+        still holds. Images that another split has too are left unchanged.
+
+        Args:
+            share: from 0 to 1; the number of captions is rounded.
+            seed: of the draw.
+
+        Raises:
+            ItmlabError: a share outside that range, too few images, or captions that were moved before.
+
+        References:
+            Huang et al. (2021), noisy correspondence; METHODS 1.7.
         """
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
-            raise ItmlabError(f"noise={share!r} is no share", remedy="give a number from 0 to 1: 0.2 for a fifth")
+            raise ItmlabError(f"noise={share!r} is not a share", remedy="give a number from 0 to 1: 0.2 for a fifth")
         if share == 0:
             return self
         if self.moved.any() or (self.splits and "train" not in self.splits):
-            what = "captions were moved before" if self.moved.any() else 'no split "train" to put noise into'
-            raise ItmlabError(what, where=self.name, remedy="give noise once, to data with a split to train on")
+            message = "captions were moved before" if self.moved.any() else 'no split "train" to put noise into'
+            raise ItmlabError(message, where=self.name, remedy="give noise once, to data with a split to train on")
         noisy = torch.ones(len(self), dtype=torch.bool)
         if self.splits:
             noisy = torch.zeros_like(noisy).index_fill(0, self.splits["train"], True)
@@ -192,7 +211,7 @@ class CaptionSet:
         exchanged = exchanged_rows(self.image_of_caption[captions], share, seed)
         other = copy.copy(self)
         for name in ("captions_of_image", "fingerprint"):
-            other.__dict__.pop(name, None)  # what was computed of the pairs as they were
+            other.__dict__.pop(name, None)  # these were computed from the old pairs
         other.image_of_caption = self.image_of_caption.clone()
         other.image_of_caption[captions] = self.image_of_caption[captions[exchanged]]
         other.moved = other.image_of_caption != self.image_of_caption
@@ -200,37 +219,36 @@ class CaptionSet:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of ids, captions, their pairing and the size in bytes of each picture; the same on every machine."""
+        """A hash of ids, captions, pairs and the sizes in bytes of the pictures; the same on every machine."""
         digest = hashlib.sha256()
         sizes = [str(size) for size in getattr(self.images, "sizes", [])]
         for part in (self.image_ids, self.captions, self.caption_ids, self.image_of_caption.tolist(), sizes):
-            for each in part:
-                encoded = str(each).encode("utf-8", errors="surrogatepass")
+            for item in part:
+                encoded = str(item).encode("utf-8", errors="surrogatepass")
                 digest.update(len(encoded).to_bytes(8, "little") + encoded)
-            digest.update(b"\xff" * 8)  # no length ends so: where one part ends cannot be mistaken
+            digest.update(b"\xff" * 8)  # the end of a part: no length has these bytes
         return digest.hexdigest()
 
 
 def reduced_rows(count: int, share: float, seed: int = 0) -> Int64[Tensor, "n"]:
-    """`share` of `count` rows (rounded, at least one), ascending; a smaller share's are among a larger one's.
+    """Return `share` of `count` rows (rounded, at least one), ascending. Smaller shares are contained in larger ones.
 
     >>> len(reduced_rows(29000, 0.1))
     2900
     """
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
-        raise ItmlabError(f"share={share!r} is no share", remedy="give a number above 0 and up to 1: 0.1 for a tenth")
+        raise ItmlabError(f"share={share!r}", remedy="give a number above 0 and up to 1: 0.1 for a tenth")
     order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
     return order[: max(1, round(share * count))].sort().values
 
 
-EXCHANGES = 64  # rounds in which every row offers its place to another: far more than a few thousand rows take to mix
+EXCHANGES = 64  # rounds in which pairs of rows may exchange: far more than a few thousand rows need to mix
 
 
 def exchanged_rows(images: Int64[Tensor, "n"], share: float, seed: int = 0) -> Int64[Tensor, "n"]:
-    """For each row the one whose place it takes: for `share` of them (rounded) of another image, for the rest itself.
+    """Return a random permutation that moves `share` of the rows (rounded) to a row of another image, and no others.
 
-    A permutation, drawn by `seed`. ItmlabError where so many rows cannot change places: no image may hold more than
-    half of them.
+    An ItmlabError if so many rows cannot be moved: no image may have more than half of them.
 
     >>> images = torch.tensor([0, 0, 1, 1])
     >>> images[exchanged_rows(images, 1.0)].tolist()
@@ -247,29 +265,29 @@ def exchanged_rows(images: Int64[Tensor, "n"], share: float, seed: int = 0) -> I
         return torch.arange(len(images))
     if len(chosen) < count or count == 1:
         among = f"{len(images)} captions of {int((sizes > 0).sum())} images to train on"
-        what = f"{count} of the {among} cannot each go to another image"
-        raise ItmlabError(what, remedy="give another share, or more images")
-    # Sorted by image and turned by the most that one image has, no row keeps its image; then pairs of rows exchange
-    # what they have been given wherever neither comes home, so that any such permutation may come out.
+        message = f"{count} of the {among} cannot each go to another image"
+        raise ItmlabError(message, remedy="give another share, or more images")
+    # Sorted by image and shifted by the largest number that one image has, no row keeps its image. Then pairs of rows
+    # exchange their targets wherever neither gets its own image, so that every such permutation is possible.
     chosen = chosen[images[chosen].argsort(stable=True)]
-    given = chosen.roll(int(torch.bincount(images[chosen]).max()))
+    targets = chosen.roll(int(torch.bincount(images[chosen]).max()))
     for _ in range(EXCHANGES):
-        one, other = torch.randperm(count, generator=generator)[: count // 2 * 2].view(2, -1)
-        fits = (images[chosen[one]] != images[given[other]]) & (images[chosen[other]] != images[given[one]])
-        one, other = one[fits], other[fits]
-        given[one], given[other] = given[other], given[one]
+        first, second = torch.randperm(count, generator=generator)[: count // 2 * 2].view(2, -1)
+        fits = (images[chosen[first]] != images[targets[second]]) & (images[chosen[second]] != images[targets[first]])
+        first, second = first[fits], second[fits]
+        targets[first], targets[second] = targets[second], targets[first]
     rows = torch.arange(len(images))
-    rows[chosen] = given
+    rows[chosen] = targets
     return rows
 
 
 def proportional_splits(
     image_count: int, proportions: Sequence[float] = (0.8, 0.1, 0.1), seed: int = 0
 ) -> dict[str, Int64[Tensor, "n"]]:
-    """Image indices of train, val and test, drawn by `seed` in these proportions, ascending within each.
+    """Return image indices of train, val and test, drawn by `seed` in these proportions, ascending within each split.
 
-    A split whose proportion is above 0 gets an image as long as there is one for each; a proportion of 0 leaves its
-    split out. Proportions that are not three shares are an ItmlabError.
+    Every split with a proportion above 0 gets at least one image if there are enough. Others are left out.
+    Proportions that are not three shares are an ItmlabError.
 
     >>> {name: len(part) for name, part in proportional_splits(1000).items()}
     {'train': 800, 'val': 100, 'test': 100}

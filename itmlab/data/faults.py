@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ItmlabError, printable
-from ..storage import cache_directory, keep, refuse_foreign, write_bytes
+from ..storage import cache_directory, keep
 
 SHOWN = 20  # kinds of faults in a message
 PLACES = 3  # further places per kind
@@ -63,7 +63,6 @@ class Faults:
     Args:
         name: of the data set.
         on_fault: "error" or "skip".
-        skipped_to: the file (JSON lines) that lists what was skipped; by default one in the cache.
         source: where the data were read from, which tells apart the lists of data sets with the same name.
 
     >>> faults = Faults("mine")
@@ -73,11 +72,10 @@ class Faults:
     itmlab.data.faults.FaultyData: mine: 1 fault in the data: captions.jsonl:3: it is empty — correct them, or ...
     """
 
-    def __init__(self, name: str, *, on_fault: str = "error", skipped_to: str | Path | None = None, source: str = ""):
+    def __init__(self, name: str, *, on_fault: str = "error", source: str = ""):
         if on_fault not in ("error", "skip"):
             raise ItmlabError(f"unknown on_fault={on_fault!r}", remedy='use "error" or "skip"')
-        self.name, self.on_fault, self.found = name, on_fault, []
-        self._skipped_to, self._source = skipped_to, source
+        self.name, self.on_fault, self.found, self._source = name, on_fault, [], source
 
     def add(self, file: str | Path, row: str | int | None, what: str) -> None:
         """Record that `row` of `file` is wrong."""
@@ -111,12 +109,8 @@ class Faults:
         return list(self.found)
 
     def _listed(self, folder: str) -> Path | None:
-        """Write the list of all faults, to `skipped_to` or the cache; None if the cache cannot be written."""
+        """Write the list of all faults (JSON lines) to the cache; None if the cache cannot be written."""
         rows = "".join(json.dumps(asdict(fault)) + "\n" for fault in self.found).encode()
-        if self._skipped_to is not None and folder == "skipped":
-            refuse_foreign(self._skipped_to, '"what": ')  # the last field of every row
-            write_bytes(self._skipped_to, rows)
-            return Path(self._skipped_to)
         source = hashlib.sha256(f"{self.name}\0{self._source}".encode(errors="surrogatepass")).hexdigest()[:12]
         path = cache_directory() / folder / f"{self.name}-{source}.jsonl"
         return path if keep(path, lambda file: file.write(rows)) else None

@@ -3,13 +3,9 @@
 import difflib
 import importlib
 import inspect
-import json
-import os
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from ..errors import ItmlabError
 from .faults import Faults
@@ -30,9 +26,8 @@ HOW_TO_GET = {
     "authors), or a data set of the hub with dataset=",
     "coco": "give root=, the folder with dataset_coco.json or captions.json and the pictures "
     "(cocodataset.org/#download), or a data set of the hub with dataset=",
-    "hub": "give dataset=, a Dataset, a path or a name on the hub",
 }
-SHARED_OPTIONS = ("verify", "proportions", "seed")  # of everything that is read from files, see `readers.assemble`
+SHARED_OPTIONS = ("proportions", "seed")  # of everything that is read from files, see `readers.assemble`
 
 
 def names() -> list[str]:
@@ -50,7 +45,6 @@ def load(
     *,
     split: str | None = None,
     on_fault: str = "error",
-    skipped_to: str | Path | None = None,
     train_share: float = 1.0,
     share_seed: int = 0,
     noise: float = 0.0,
@@ -63,14 +57,12 @@ def load(
         name: one of `names()`, or your own CaptionSet, or a function that returns one.
         root: the folder of the files.
         split: take this split only.
-        on_fault: "error", or "skip" to leave faulty rows out with a warning.
-        skipped_to: the file that lists what was skipped; by default one in the cache.
+        on_fault: "error", or "skip" to leave faulty rows out, with a warning and a list of them in the cache.
         train_share: keep this share of the training split, drawn by `share_seed` (`CaptionSet.reduced`).
         share_seed: see `train_share`.
         noise: move this share of the training captions to other images (`CaptionSet.with_noise`).
         noise_seed: see `noise`.
-        options: of the reader (`itmlab.data.readers`), of `itmlab.scenes.load`, or of your function. Everything that is
-            read from files also takes `verify`, `proportions` and `seed`.
+        options: of the reader, of `itmlab.scenes.load` or of your function; files also take `proportions` and `seed`.
 
     Raises:
         ItmlabError: an unknown name or option, files that are missing, or faults in them.
@@ -79,32 +71,30 @@ def load(
     Traceback (most recent call last):
     itmlab.errors.ItmlabError: flickr30k: no root was given — give root=, the folder with dataset_flickr30k.json ...
     """
-    recorded = {"name": name, "root": root, "split": split, "on_fault": on_fault, **options}
-    recorded |= {"train_share": train_share, "share_seed": share_seed, "noise": noise, "noise_seed": noise_seed}
     if isinstance(name, str) and name in READERS:
-        data = _read(name, root, Faults(name, on_fault=on_fault, skipped_to=skipped_to, source=str(root)), options)
+        data = _read(name, root, Faults(name, on_fault=on_fault, source=str(root)), options)
     else:
         data = _made(name, root, options)
     if train_share != 1:
         data = data.reduced(train_share, share_seed)
     if noise != 0:
         data = data.with_noise(noise, noise_seed)
-    return made_by(data if split is None else data.split(split), recorded)
+    return data if split is None else data.split(split)
 
 
 def _read(name: str, root: str | Path | None, faults: Faults, options: dict[str, Any]) -> "CaptionSet":
-    """Read a data set from its files, or from the hub with the option `dataset`."""
+    """Read a data set from its files, or from the `datasets` library with the option `dataset`."""
     from . import readers
 
-    reader = getattr(readers, READERS["hub" if options.get("dataset") is not None else name])
-    _check_options(name, reader, options, *SHARED_OPTIONS, *(["dataset"] if name in HOW_TO_GET else []))
-    on_disk = root is not None and Path(root).exists()
-    if options.get("dataset") is None and not on_disk and not (name == "hub" and root is not None):
+    from_hub = name == "hub" or options.get("dataset") is not None
+    reader = readers.read_hub if from_hub else getattr(readers, READERS[name])
+    _check_options(name, reader, options, *SHARED_OPTIONS, "dataset")
+    if not from_hub and (root is None or not Path(root).exists()):
         message = "no root was given" if root is None else f"there is no {str(root)!r}"
         raise ItmlabError(message, where=name, remedy=HOW_TO_GET.get(name, "give root=, where the files are"))
-    shared = {option: options[option] for option in SHARED_OPTIONS if option in options}
-    others = {option: value for option, value in options.items() if option not in SHARED_OPTIONS}
-    return readers.assemble(reader(Path(root) if on_disk else root, faults, **others), faults, **shared)
+    shared = {option: options.pop(option) for option in SHARED_OPTIONS if option in options}
+    files = reader(root if from_hub else Path(root), faults, **options)
+    return readers.assemble(files, faults, **shared)
 
 
 def _made(name: Any, root: Any, options: dict[str, Any]) -> "CaptionSet":
@@ -141,43 +131,3 @@ def _did_you_mean(word: str, known: list[str], listed: str) -> str:
     close = difflib.get_close_matches(word, known, n=1)
     text = f"{listed}: {', '.join(known)}"
     return f"did you mean {close[0]!r}? {text}" if close else text
-
-
-# How a data set was loaded, so that another process can load it, too.
-
-_ORIGINS: "WeakKeyDictionary[CaptionSet, tuple[dict[str, Any], Any]]" = WeakKeyDictionary()
-
-
-def made_by(data: "CaptionSet", given: dict[str, Any]) -> "CaptionSet":
-    """The data set, of which it is kept that `load(**given)` makes it, where JSON can say so."""
-    given = {**given, "root": None if given["root"] is None else str(Path(given["root"]).resolve())}
-    if isinstance(given["name"], str):
-        with suppress(TypeError, ValueError):
-            _ORIGINS[data] = json.loads(json.dumps(given, allow_nan=False, default=os.fspath)), _state(data)
-    return data
-
-
-def origin_of(data: "CaptionSet") -> dict[str, Any] | None:
-    """What `load` is to be given for the same data set; None where it was made otherwise, or changed since."""
-    given, state = _ORIGINS.get(data, (None, None))
-    return given if given is not None and state == _state(data) else None
-
-
-STEPS = {"train_share": 1.0, "noise": 0.0, "split": None}  # what `load` does last, in order, and what leaves it undone
-
-
-def changed_from(data: "CaptionSet", part: "CaptionSet", **step: Any) -> "CaptionSet":
-    """`part` of `data`, of which it is kept that `load` makes it with this step: train_share=, or noise=, and its seed.
-
-    It is not kept where `data` went through this step or a later one of `load`, which would then not make it.
-    """
-    given, names = origin_of(data), list(STEPS)
-    later = names[names.index(next(iter(step))) :]
-    if given is not None and all(given[name] == STEPS[name] for name in later):
-        made_by(part, {**given, **step})
-    return part
-
-
-def _state(data: "CaptionSet") -> Any:
-    parts = (data.images, data.captions, data.image_of_caption, data.world, data.regions)
-    return [id(part) for part in parts], {name: indices.tolist() for name, indices in data.splits.items()}

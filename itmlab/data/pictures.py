@@ -1,12 +1,11 @@
 """Pictures from files and tables: decoded when used, as upright RGB, and checked before the first use."""
 
-import hashlib
 import io
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from ..errors import ItmlabError
-from ..storage import cache_directory, keep
 from .faults import one_line
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ SEEN = 2**22  # pixels; a larger picture is read at a half, a third, ... of its 
 # Formats that hold nothing but pictures (EPS would start an interpreter) and state their size (ICO hides it).
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "JPEG2000", "AVIF")
 ENDINGS = {"JPEG": b"\xff\xd9", "PNG": b"\0\0\0\0IEND\xaeB`\x82", "GIF": b"\0;"}
-DECODED_UP_TO = 1000  # images; larger sets are checked by headers and end markers, unless verify="decode"
+DECODED_UP_TO = 1000  # images; larger sets are checked by headers and end markers
 CELLS_AT_ONCE = 1000
 
 Source = str | os.PathLike | bytes | IO[bytes]
@@ -67,8 +65,8 @@ def read_image(source: Source, *, where: str | None = None) -> Image.Image:
 
 def _opened(source: Source, where: str) -> Image.Image:
     """Open a picture and check its header and size. Nothing is decoded yet."""
+    empty = source == b""
     if isinstance(source, bytes):
-        empty = not source
         source = io.BytesIO(source)
     elif isinstance(source, str | os.PathLike):
         try:
@@ -79,24 +77,21 @@ def _opened(source: Source, where: str) -> Image.Image:
             raise ItmlabError(reason, where=where) from None
         if not os.path.isfile(source):
             raise ItmlabError("not a file, so not a picture", where=where)
-    else:
-        empty = False
     if empty:
         raise ItmlabError("the picture is empty (zero bytes)", where=where)
-    too_large = f"the picture has more than {PIXELS_AT_MOST} pixels"
     try:
         image = Image.open(source, formats=_formats())
+        if image.width * image.height > PIXELS_AT_MOST:
+            image.close()
+            raise Image.DecompressionBombError
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise ItmlabError(too_large, where=where) from None
+        raise ItmlabError(f"the picture has more than {PIXELS_AT_MOST} pixels", where=where) from None
     except Image.UnidentifiedImageError:
         message = f"not a picture in a format that is read here ({', '.join(_formats())})"
         raise ItmlabError(message, where=where) from None
     except Exception as error:  # decoders raise any type for damaged bytes
         damage = "may not be read" if isinstance(error, PermissionError) else "is damaged"
         raise ItmlabError(f"the picture {damage} ({_reason(error)})", where=where) from None
-    if image.width * image.height > PIXELS_AT_MOST:
-        image.close()
-        raise ItmlabError(too_large, where=where)
     return image
 
 
@@ -186,11 +181,7 @@ class Pictures(Sequence[Image.Image]):
 
     def cell(self, index: int) -> dict[str, bytes | str | None]:
         """Return a picture as it is stored: {"bytes", "path"}, one of which may be None."""
-        row = int(self._rows[index])
-        try:
-            return self._table[row][self._column]
-        except UnicodeDecodeError:  # Arrow does not check texts before they are read
-            raise ItmlabError("a text is not UTF-8", where=f"row {row} of column {self._column!r}") from None
+        return self._table[int(self._rows[index])][self._column]
 
     def select(self, indices: Sequence[int]) -> "Pictures":
         """Return these pictures in this order, still encoded."""
@@ -206,10 +197,7 @@ class Pictures(Sequence[Image.Image]):
             for cells in table[start : start + CELLS_AT_ONCE][self._column].chunks:
                 lengths += binary_length(struct_field(cells, "bytes")).to_pylist()
                 paths += struct_field(cells, "path").to_pylist()
-        try:
-            return [os.stat(paths[row]).st_size if lengths[row] is None else lengths[row] for row in self._rows]
-        except OSError as error:
-            raise ItmlabError("there is no such picture any more", where=error.filename) from None
+        return [os.stat(paths[row]).st_size if lengths[row] is None else lengths[row] for row in self._rows]
 
 
 class NoPictures(Sequence[Image.Image]):
@@ -252,34 +240,14 @@ def view(pictures: Sequence[Image.Image], indices: Sequence[int]) -> Sequence[Im
 # Checks before the first use.
 
 
-def check_picture_files(paths: Sequence[Path], verify: str | None = None) -> list[str | None]:
-    """Return for each picture file what is wrong with it, or None.
-
-    A set without faults is recorded in the cache by path, size and time of change, and is not read again.
-
-    Args:
-        paths: the picture files.
-        verify: "header" reads headers and end markers, "decode" every pixel; None decodes sets of up to 1,000 pictures.
-    """
-    decode = decodes(verify, len(paths))
-    digest = hashlib.sha256(str(decode).encode())
-    for path in paths:
-        status = path.stat() if path.exists() else None
-        digest.update(f"{path}\0{status and (status.st_size, status.st_mtime_ns)}\n".encode())
-    stamp = cache_directory() / "checked" / digest.hexdigest()
-    if stamp.exists():
-        return [None] * len(paths)
-    faults = faults_of(paths, lambda path: check_image(path, decode=decode))
-    if paths and not any(faults):
-        keep(stamp, lambda file: None)
-    return faults
+def check_pictures(paths: Sequence[Path]) -> list[str | None]:
+    """Return for each picture file what is wrong with it, or None. Few pictures are decoded, see `are_few`."""
+    return faults_of(paths, partial(check_image, decode=are_few(paths)))
 
 
-def decodes(verify: str | None, count: int) -> bool:
-    """Return whether `count` images are decoded when checked: with "decode" always, with None if they are few."""
-    if verify not in (None, "header", "decode"):
-        raise ItmlabError(f"unknown verify={verify!r}", remedy='use "header" or "decode"')
-    return verify == "decode" or (verify is None and count <= DECODED_UP_TO)
+def are_few(sources: Sequence[Any]) -> bool:
+    """Return whether so few images are decoded when checked. Of more, headers and end markers are read."""
+    return len(sources) <= DECODED_UP_TO
 
 
 def faults_of(sources: Iterable[Any], check: Callable[[Any], None]) -> list[str | None]:

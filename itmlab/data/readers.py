@@ -21,7 +21,7 @@ from ..errors import ItmlabError
 from ..storage import inside, read_json
 from .captionset import CaptionSet, proportional_splits
 from .faults import Faults, one_line
-from .pictures import NoPictures, Pictures, check_image, check_picture_files, decodes, faults_of
+from .pictures import NoPictures, Pictures, are_few, check_image, check_pictures, faults_of
 from .regions import ArrayRow, Regions, read_npy, read_npz, read_vocabulary
 from .tables import SUFFIXES, read_rows, read_text, wrong_caption
 
@@ -32,18 +32,16 @@ SPLIT_NAMES = {"train": "train", "training": "train", "val": "val", "validation"
 SPLIT_NAMES |= {"test": "test", "testing": "test"}
 IMAGE_COLUMNS = ("image", "file_name", "filename", "image_id")
 CAPTION_COLUMNS = ("captions", "caption", "sentences", "sentence", "raw", "texts", "text")  # of hub data sets
-TABLE_FORMATS = {".parquet": "parquet", ".json": "json", ".jsonl": "json", ".csv": "csv", ".arrow": "arrow"}
 PICTURE_SUFFIXES = {".jpg", ".jpeg", ".png", ".apng", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".jp2", ".avif"}
 
 
 @dataclass(slots=True)
 class Caption:
-    """One caption as a file states it: any value, its id if it has one, its place if that differs from the image's."""
+    """One caption as a file states it: any value, its id if it has one, its row if that differs from the image's."""
 
     text: Any
     identifier: str | None = None
     row: str | int | None = None
-    file: str | None = None
 
 
 @dataclass(slots=True)
@@ -74,30 +72,24 @@ class Files:
     Attributes:
         entries: one per image.
         pictures: returns the pictures of a list of sources.
-        check: returns for each source what is wrong with it, or None; its second argument is `verify` of `load`.
+        check: returns for each source what is wrong with it, or None.
         regions: returns the region features of a list of sources.
     """
 
     entries: list[Entry]
     pictures: Callable[[list[Any]], Sequence[Image.Image]] = Pictures.from_paths
-    check: Callable[[list[Any], str | None], list[str | None]] = check_picture_files
+    check: Callable[[list[Any]], list[str | None]] = check_pictures
     regions: Callable[[list[Any]], Regions | None] = lambda sources: None
 
 
 def assemble(
-    files: Files,
-    faults: Faults,
-    *,
-    verify: str | None = None,
-    proportions: Sequence[float] = (0.8, 0.1, 0.1),
-    seed: int = 0,
+    files: Files, faults: Faults, *, proportions: Sequence[float] = (0.8, 0.1, 0.1), seed: int = 0
 ) -> CaptionSet:
     """Return the CaptionSet of what a reader found, or raise all faults together.
 
     Args:
         files: the entries and how to open their pictures.
         faults: the faults so far, and the name of the data set.
-        verify: how pictures are checked, see `pictures.check_picture_files`.
         proportions: of train, val and test, if no entry states a split.
         seed: of the random splits.
 
@@ -107,13 +99,11 @@ def assemble(
     (CaptionSet(mine: 1 images, 2 captions; test 1), ['a#0', 'a#1'])
     """
     located = [entry for entry in files.entries if entry.source is not None]
-    readable = set()
-    for entry, reason in zip(located, files.check([entry.source for entry in located], verify), strict=True):
-        if reason is None:
-            readable.add(id(entry))
-        else:
+    for entry, reason in zip(located, files.check([entry.source for entry in located]), strict=True):
+        if reason is not None:
             faults.add(entry.file, entry.row, reason)
-    kept = [entry for entry in _without_faults(files.entries, faults) if id(entry) in readable]
+            entry.source = None
+    kept = [entry for entry in _without_faults(files.entries, faults) if entry.source is not None]
     skipped = faults.settle(kept=len(kept))
     if not kept:
         raise ItmlabError("there are no images in it", where=faults.name)
@@ -131,7 +121,7 @@ def assemble(
     )
 
 
-def unchecked(sources: Sequence[Any], verify: str | None) -> list[None]:
+def unchecked(sources: Sequence[Any]) -> list[None]:
     """The check of sources that are not files."""
     return [None] * len(sources)
 
@@ -162,16 +152,16 @@ def _without_faults(entries: Sequence[Entry], faults: Faults) -> list[Entry]:
 
 def _sound_captions(entry: Entry, places: dict[str, str], faults: Faults) -> Iterator[Caption]:
     for number, caption in enumerate(entry.captions):
-        file, row = caption.file or entry.file, entry.row if caption.row is None else caption.row
+        row = entry.row if caption.row is None else caption.row
         identifier = f"{entry.image_id}#{number}" if caption.identifier is None else caption.identifier
         reason = wrong_caption(caption.text)
         if reason is None and identifier in places:
             reason = f"its id {identifier!r} is already that of the caption at {places[identifier]}"
         if reason is None:
-            places[identifier] = f"{file}:{row}"
+            places[identifier] = f"{entry.file}:{row}"
             yield Caption(caption.text, identifier)
         else:
-            faults.add(file, row, f"caption {number + 1} of the image {entry.image_id!r}: {reason}")
+            faults.add(entry.file, row, f"caption {number + 1} of the image {entry.image_id!r}: {reason}")
 
 
 def misspelt(split: str | None) -> str | None:
@@ -352,18 +342,17 @@ def read_karpathy(
     *,
     annotations: str | Path | None = None,
     images: str | Path | None = None,
-    restval: bool = True,
 ) -> Files:
     """Read `dataset_flickr30k.json` or `dataset_coco.json`, or captions in COCO's own format, with their pictures.
 
-    Captions in COCO's own format are `captions.json` or `annotations/captions_*.json`.
+    Captions in COCO's own format are `captions.json` or `annotations/captions_*.json`. COCO's split "restval" is added
+    to the training split, as the field does.
 
     Args:
         root: the folder of all files.
         faults: collects what is wrong, and holds the name, flickr30k or coco.
         annotations: another file, in either format.
         images: the folder of pictures, or of COCO's folders (`val2014/`, ...).
-        restval: add the split "restval" to the training split, as the field does.
     """
     name = f"dataset_{faults.name}.json"
     places = [root / folder / name for folder in ("", "karpathy", "annotations")] if annotations is None else []
@@ -382,7 +371,7 @@ def read_karpathy(
             entries += _coco_entries(path, content, _folder(root, images, names), faults, subset and subset[2])
         else:
             folder = _folder(root, images, ("images", "flickr30k-images", "flickr30k_images", "."))
-            entries += _karpathy_entries(path, content, folder, faults, restval)
+            entries += _karpathy_entries(path, content, folder, faults)
     return Files(entries)
 
 
@@ -395,7 +384,7 @@ def _lists(path: Path, content: Any, *names: str) -> list[list[Any]]:
     return lists
 
 
-def _karpathy_entries(path: Path, content: Any, folder: Path, faults: Faults, restval: bool) -> list[Entry]:
+def _karpathy_entries(path: Path, content: Any, folder: Path, faults: Faults) -> list[Entry]:
     entries = []
     for number, row in enumerate(_lists(path, content, "images")[0]):
         place = f"images[{number}]"
@@ -406,7 +395,7 @@ def _karpathy_entries(path: Path, content: Any, folder: Path, faults: Faults, re
         if not isinstance(sentences, list):
             faults.add(path, place, f"captions missing: no list 'sentences' for {name!r}")
             continue
-        split = "train" if row.get("split") == "restval" and restval else _text(row.get("split"))
+        split = "train" if row.get("split") == "restval" else _text(row.get("split"))
         entry = Entry(str(path), place, str(row.get("cocoid", name)), split=split)
         for index, sentence in enumerate(sentences):
             sentence = sentence if isinstance(sentence, dict) else {}
@@ -449,44 +438,40 @@ def read_hub(
     faults: Faults,
     *,
     dataset: Any = None,
-    image_column: str | None = None,
-    caption_column: str | None = None,
     split_column: str | None = None,
     image_id_column: str | None = None,
 ) -> Files:
     """Read a data set of the `datasets` library. Code that comes with a data set is never run.
 
-    A row is an image with one caption or a list of them (texts, or records with "raw", "caption" or "text"). Columns
-    are found by type and usual name unless they are named. Rows are numbered from 0 within their split.
+    A row is an image with one caption or a list of them (texts, or records with "raw", "caption" or "text"). The column
+    of pictures is found by its type or is "image", that of captions by its usual names (`CAPTION_COLUMNS`); rename
+    others with `dataset.rename_column`. Rows are numbered from 0 within their split.
 
     Args:
         root: a path or a name on the hub.
         faults: collects what is wrong.
         dataset: a Dataset, a DatasetDict, a path or a name, instead of `root`.
-        image_column: the column of pictures.
-        caption_column: the column of captions.
         split_column: the column of splits.
         image_id_column: rows with the same id add their captions to the image of the first.
     """
     source = root if dataset is None else dataset
     if source is None:
         raise ItmlabError("no data set was named", where=faults.name, remedy="give dataset= (an object, path or name)")
-    table, places, image_column = _hub_table(_hub_data(source), image_column)
+    table, places, image_column = _hub_table(_hub_data(source))
     folder = Path(source) if isinstance(source, str | Path) and Path(source).exists() else None
-    caption_column = caption_column or next((n for n in CAPTION_COLUMNS if n in table.column_names), "caption")
 
-    def cells(option: str, column: str | None) -> list[Any]:
+    def cells(column: str | None) -> list[Any]:
         if column is None:
             return [None] * len(table)
-        _check_column(table, column, option)
+        _check_column(table, column)
         try:
             return list(table[column])
         except Exception as error:  # Arrow does not check texts before they are read
             message = f"the column {column!r} cannot be read ({one_line(error, 120)})"
             raise ItmlabError(message, where=faults.name) from None
 
-    captions, splits = cells("caption_column", caption_column), cells("split_column", split_column)
-    ids = cells("image_id_column", image_id_column)
+    captions = cells(next((name for name in CAPTION_COLUMNS if name in table.column_names), "caption"))
+    splits, ids = cells(split_column), cells(image_id_column)
     entries: dict[str, Entry] = {}
     for index, (part, row) in enumerate(places):
         file = faults.name if part is None else f"{faults.name}/{part}"
@@ -499,9 +484,8 @@ def read_hub(
             faults.add(file, row, f"the image {image_id!r} is in the split {entry.split!r} by row {entry.row}")
     pictures = Pictures(table, image_column)
 
-    def check(rows: list[int], verify: str | None) -> list[str | None]:
-        decode = decodes(verify, len(rows))
-        return faults_of(rows, lambda row: _check_cell(pictures.cell(row), folder, decode))
+    def check(rows: list[int]) -> list[str | None]:
+        return faults_of(rows, lambda row: _check_cell(pictures.cell(row), folder, are_few(rows)))
 
     return Files(list(entries.values()), pictures.select, check)
 
@@ -515,13 +499,11 @@ def _hub_data(source: Any) -> "Dataset | DatasetDict":
         message = f"a {type(source).__name__} is not a data set that can be indexed"
         raise ItmlabError(message, remedy="give a Dataset, a path or a name")
     path = Path(source)
-    if path.is_file() and path.suffix not in TABLE_FORMATS:
-        raise ItmlabError("not a table that is read here", where=str(path), remedy=f"use {', '.join(TABLE_FORMATS)}")
     try:
         if (path / "dataset_dict.json").is_file() or (path / "state.json").is_file():
             return datasets.load_from_disk(str(path))
         if path.is_file():
-            return datasets.load_dataset(TABLE_FORMATS[path.suffix], data_files=str(path))
+            return datasets.load_dataset(str(path.parent), data_files=path.name)
         return datasets.load_dataset(str(source))
     except Exception as error:  # networks, archives and parsers fail with many types
         message = f"cannot be read as a data set ({one_line(error, 200)})"
@@ -529,9 +511,7 @@ def _hub_data(source: Any) -> "Dataset | DatasetDict":
         raise ItmlabError(message, where=one_line(source), remedy=remedy) from None
 
 
-def _hub_table(
-    data: "Dataset | DatasetDict", image_column: str | None
-) -> tuple["Dataset", list[tuple[str | None, int]], str]:
+def _hub_table(data: "Dataset | DatasetDict") -> tuple["Dataset", list[tuple[str | None, int]], str]:
     """Return all splits as one table with undecoded pictures, the (split, row) of its rows, and the image column."""
     import datasets
 
@@ -541,24 +521,25 @@ def _hub_table(
         parts = {None if data.split is None else str(data.split): data}
     if list(parts) == ["train"]:  # what the library calls a table without splits
         parts = {None: parts["train"]}
+    features = next(iter(parts.values())).features
+    typed = [name for name, feature in features.items() if isinstance(feature, datasets.Image)]
+    image_column = next(iter(typed), "image")
     tables = []
     for part in parts.values():
-        typed = [name for name, feature in part.features.items() if isinstance(feature, datasets.Image)]
-        image_column = image_column or next(iter(typed), "image")
-        _check_column(part, image_column, "image_column")
+        _check_column(part, image_column)
         try:
             tables.append(part.cast_column(image_column, datasets.Image(decode=False)))
         except Exception as error:  # depends on what the column holds instead
-            message = f"the column {image_column!r} holds no pictures ({one_line(error, 120)})"
-            raise ItmlabError(message, where="hub", remedy="name another with image_column=") from None
+            message = f"the column {image_column!r} does not hold pictures ({one_line(error, 120)})"
+            raise ItmlabError(message, where="hub") from None
     places = [(name, row) for name, part in parts.items() for row in range(len(part))]
     return datasets.concatenate_datasets(tables), places, image_column
 
 
-def _check_column(table: "Dataset", column: str, option: str) -> None:
+def _check_column(table: "Dataset", column: str) -> None:
     if column not in table.column_names:
-        names = ", ".join(map(repr, table.column_names))
-        raise ItmlabError(f"there is no column {column!r}", where="hub", remedy=f"give {option}=, one of {names}")
+        remedy = f"rename one of {', '.join(map(repr, table.column_names))} with dataset.rename_column"
+        raise ItmlabError(f"there is no column {column!r}", where="hub", remedy=remedy)
 
 
 def _cell_texts(value: Any) -> list[Any]:
@@ -628,10 +609,10 @@ def read_regions(
     vocabulary = () if names is None else read_vocabulary(names)
     regions = partial(Regions, confidence=confidence, fewest=fewest, most=most, vocabulary=vocabulary)
 
-    def check(sources: list[Any], verify: str | None) -> list[str | None]:
-        if decodes(verify, len(sources)):
+    def check(sources: list[Any]) -> list[str | None]:
+        if are_few(sources):
             return faults_of(range(len(sources)), regions(sources).__getitem__)
-        return unchecked(sources, verify) if arrays else faults_of(sources, partial(read_npz, only="norm_bb"))
+        return unchecked(sources) if arrays else faults_of(sources, partial(read_npz, only="norm_bb"))
 
     why, remedy = "this set has region features and no pictures", "use its regions"
     return Files(entries, lambda sources: NoPictures(len(sources), why=why, remedy=remedy), check, regions)
@@ -652,9 +633,9 @@ def _array_entries(root: Path, path: Path, faults: Faults) -> list[Entry]:
     entries = []
     for image in range(len(array) // rows):
         numbers = range(image * captions, (image + 1) * captions)
-        own = [Caption(lines[number], row=number + 1, file=str(texts)) for number in numbers]
-        row = image * rows
-        entries.append(Entry(str(path), row, f"{split}/{image}", ArrayRow(path, row), captions=own, split=split))
+        image_captions = [Caption(lines[number], row=number + 1) for number in numbers]
+        source = ArrayRow(path, image * rows)
+        entries.append(Entry(str(texts), numbers[0] + 1, f"{split}/{image}", source, image_captions, split))
     return entries
 
 

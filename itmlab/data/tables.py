@@ -16,7 +16,6 @@ from .faults import Faults, one_line
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz")
 LARGEST_TEXT = 2**28  # bytes of a file of captions when unpacked; COCO's have 10**8
-LONGEST_CELL = 2**24  # characters; the csv module's own limit is 131,072
 
 
 def read_text(path: Path) -> str:
@@ -41,11 +40,6 @@ def read_text(path: Path) -> str:
     return content.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
 
 
-def read_lines(path: Path, *, newline: str = "\n") -> io.StringIO:
-    """Return the lines of `read_text` with their ends; `newline` as in `open`."""
-    return io.StringIO(read_text(path), newline=newline)
-
-
 def read_rows(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, row) for each well-formed row of a table. Malformed rows are added to `faults`."""
     if not path.name.endswith(SUFFIXES):
@@ -54,7 +48,7 @@ def read_rows(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]
 
 
 def _json_rows(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
         row = json_object(path, number, line, faults) if line.strip() else None
         if row is not None:
             yield number, row
@@ -74,8 +68,8 @@ def json_object(path: Path, number: int, line: str, faults: Faults) -> dict[str,
 
 
 def _csv_rows(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
-    reader = csv.reader(read_lines(path, newline=""), strict=True)
+    csv.field_size_limit(LARGEST_TEXT)  # the csv module's own limit is 131,072 characters
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     header: list[str] | None = None
     while True:
         line = reader.line_num + 1  # where the row begins: a quoted cell may hold line breaks

@@ -10,8 +10,6 @@ gives this for all pairs at once, with no approximation.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Self
 
 import numpy as np
 import torch
@@ -20,7 +18,6 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from ..errors import ItmlabError
-from ..storage import refuse_foreign
 from .ngrams import (
     DocumentFrequencies,
     Numbers,
@@ -29,10 +26,8 @@ from .ngrams import (
     count_ngrams,
     image_scores,
     indicators,
-    load_words,
     pair_scores,
     runs,
-    save_words,
 )
 from .ptb import Tokenise, caption_words, reference_words
 
@@ -78,18 +73,9 @@ class Cider:
         tokenise: Tokenise = "whitespace",
         document_frequencies: DocumentFrequencies | None = None,
     ):
-        sentences, held = reference_words(references, tokenise)
-        self._fit(sentences, np.array(held), tokenise, document_frequencies)
-
-    def _fit(
-        self,
-        sentences: list[list[str]],
-        held: Int64[Numbers, "image"],
-        tokenise: Tokenise,
-        document_frequencies: DocumentFrequencies | None,
-    ) -> None:
+        sentences, counts_of_image = reference_words(references, tokenise)
+        held = np.array(counts_of_image)
         self.sentences, self.held, self.tokenise = sentences, held, tokenise
-        self._given_frequencies = document_frequencies
         self.first = held.cumsum() - held
         self.image = np.repeat(np.arange(len(held)), held)
         counts, self.vocabulary = count_ngrams(sentences)
@@ -204,21 +190,6 @@ class Cider:
         if not isinstance(captions, SentenceVectors):
             captions = self.captions[_chosen(captions, len(self.captions), "caption")]
         return captions, images
-
-    def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the words of the references, and given document frequencies, to one `.npz` file without pickle.
-
-        A file there that `save` did not write is an ItmlabError unless `force`.
-        """
-        refuse_foreign(path, "tokenise.npy", force=force)
-        save_words(path, self.sentences, self.held, self.tokenise, self._given_frequencies)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Fit again on the words in a file of `save`; ItmlabError when it is missing or damaged."""
-        cider = cls.__new__(cls)
-        cider._fit(*load_words(path))
-        return cider
 
 
 def _chosen(

@@ -193,9 +193,10 @@ def _percent(value: float, of: float) -> float:
     return 100 * value / of if of else math.nan
 
 
-FOLDS = 5
+# ECCV Caption: people's judgements of COCO's test split.
+
 Matrix = Float[Tensor, "image caption"]
-Rows = Mapping[int, int]  # COCO's id of an image or a caption -> its row or column
+Places = Mapping[int, int]  # COCO's id of an image or a caption -> its row or column
 
 
 def eccv_caption(
@@ -207,62 +208,47 @@ def eccv_caption(
 ) -> dict[str, dict[str, float]]:
     """ECCV Caption, CxC and COCO recall of Karpathy's COCO test split, `{measure: {"i2t": percent, "t2i": percent}}`.
 
-    The measures are those of the package `eccv_caption` under its names: `eccv_map_at_r`, `eccv_rprecision`, `eccv_r1`,
-    and `cxc_r{k}`, `coco_5k_r{k}`, `coco_1k_r{k}` for each k. The relevant pairs are read from the package's own files
-    (JSON and one plain array); nothing is downloaded. Images and captions come in any order with their COCO ids, all
-    5,000 and 25,000 of them. Ties are counted against the model. MissingPart without the package; ItmlabError: ids that
-    are not the test split's, NaN, a shape that does not fit the ids.
+    The measures have the names of the package `eccv_caption`: `eccv_map_at_r`, `eccv_rprecision`, `eccv_r1`, and
+    `cxc_r{k}`, `coco_5k_r{k}` for each k; `retrieval(..., folds=5)` has COCO 1K. The relevant pairs are read from the
+    package's own files (JSON and one plain array); nothing is downloaded. Images and captions come in any order with
+    their COCO ids, all 5,000 and 25,000 of them. Ties are counted against the model.
+
+    Raises:
+        MissingPart: the package is not installed.
+        ItmlabError: ids that are not the test split's, NaN, or a shape that does not fit the ids.
     """
     truth = _package()
-    image_of, caption_of = _numbered(image_ids, "image"), _numbered(caption_ids, "caption")
+    image_of = _places(image_ids, truth.coco_gts["i2t"], "image")
+    caption_of = _places(caption_ids, truth.coco_gts["t2i"], "caption")
     similarity = torch.as_tensor(similarity)
-    if similarity.shape != (len(image_of), len(caption_of)):
-        raise ItmlabError(
-            f"similarity of shape {tuple(similarity.shape)} for {len(image_of)} images and {len(caption_of)} captions",
-            remedy="similarity must be (image, caption)",
-        )
-    _check_ids(set(image_of), set(truth.coco_gts["i2t"]), "images")
-    _check_ids(set(caption_of), set(truth.coco_gts["t2i"]), "captions")
-    if bool(similarity.isnan().any()):
-        row, column = similarity.isnan().nonzero()[0].tolist()
-        raise ItmlabError(f"similarity is NaN between image {row} and caption {column}")
+    if similarity.shape != (len(image_of), len(caption_of)) or bool(similarity.isnan().any()):
+        message = f"{len(image_of)} images and {len(caption_of)} captions with {tuple(similarity.shape)} scores"
+        raise ItmlabError(message, remedy="similarity must be (image, caption), without NaN")
     table: dict[str, dict[str, float]] = {}
     for side, places in {"i2t": (image_of, caption_of), "t2i": (caption_of, image_of)}.items():
         *pairs, sought = _asked(similarity, side, truth.eccv_gts[side], *places)
-        # two of its captions are not among the 25,000: they count in R, as in the package, and nobody finds them
-        found = at_r(*pairs, sought) | {"r1": recalls(*pairs, (1,))[1]}
+        # two of its captions are not among the 25,000: they count in R, as in the package, and are never found
+        measures = at_r(*pairs, sought) | {"r1": recalls(*pairs, (1,))[1]}
         for name in ("map_at_r", "rprecision", "r1"):
-            table.setdefault(f"eccv_{name}", {})[side] = found[name]
+            table.setdefault(f"eccv_{name}", {})[side] = measures[name]
         for name, relevant in (("cxc", truth.cxc_gts[side]), ("coco_5k", truth.coco_gts[side])):
             for k, percent in recalls(*_asked(similarity, side, relevant, *places)[:3], tuple(ks)).items():
                 table.setdefault(f"{name}_r{k}", {})[side] = percent
-    captions = truth.coco_ids.tolist()  # in the published order: a fold is 5,000 of them and their images
-    for start in range(0, len(captions), size := len(captions) // FOLDS):
-        own = captions[start : start + size]
-        images = list(dict.fromkeys(truth.coco_gts["t2i"][caption][0] for caption in own))
-        rows, columns = torch.tensor([image_of[i] for i in images]), torch.tensor([caption_of[c] for c in own])
-        block = similarity.index_select(0, rows).index_select(1, columns)
-        both = _numbered(images, "image"), _numbered(own, "caption")
-        for side, places in {"i2t": both, "t2i": both[::-1]}.items():
-            for k, percent in recalls(*_asked(block, side, truth.coco_gts[side], *places)[:3], tuple(ks)).items():
-                fold = table.setdefault(f"coco_1k_r{k}", {})
-                fold[side] = fold.get(side, 0) + percent / FOLDS
     return table
 
 
 def _asked(
-    similarity: Matrix, side: str, relevant: Mapping[int, Sequence[int]], query_of: Rows, item_of: Rows
+    similarity: Matrix, side: str, relevant: Mapping[int, Sequence[int]], query_of: Places, item_of: Places
 ) -> tuple[Scores, Numbers, Numbers, Int64[Tensor, "anchor"]]:
-    """The queries that have relevant items: their scores, the relevant pairs, and how many each has."""
+    """The queries with relevant items: their scores, the relevant pairs, and how many items each query has."""
     queries = sorted(relevant.keys() & query_of.keys(), key=query_of.__getitem__)
-    held = [[item_of[item] for item in relevant[query] if item in item_of] for query in queries]
-    anchor = torch.arange(len(held)).repeat_interleave(torch.tensor([len(items) for items in held]))
+    items = [[item_of[item] for item in relevant[query] if item in item_of] for query in queries]
+    anchor = torch.arange(len(items)).repeat_interleave(torch.tensor([len(places) for places in items]))
+    candidate = torch.tensor([place for places in items for place in places])
+    scores = similarity if side == "i2t" else similarity.T
     if len(queries) < len(query_of):
-        index = torch.tensor([query_of[query] for query in queries])
-        similarity = similarity.index_select(0 if side == "i2t" else 1, index)
-    candidate = torch.tensor([item for items in held for item in items])
-    sought = torch.tensor([len(relevant[query]) for query in queries])
-    return similarity if side == "i2t" else similarity.T, anchor, candidate, sought
+        scores = scores[torch.tensor([query_of[query] for query in queries])]
+    return scores, anchor, candidate, torch.tensor([len(relevant[query]) for query in queries])
 
 
 def _package() -> Any:
@@ -274,23 +260,15 @@ def _package() -> Any:
         raise MissingPart("eccv_caption", "pip install eccv_caption", needed_for="ECCV Caption") from None
 
 
-def _numbered(ids: Sequence[int | str], what: str) -> dict[int, int]:
+def _places(ids: Sequence[int | str], expected: Mapping[int, Any], kind: str) -> dict[int, int]:
+    """The place of each id; ItmlabError unless they are those of the test split, once each."""
     try:
-        numbered = {int(each): index for index, each in enumerate(ids)}
-    except (TypeError, ValueError):
-        wrong = next(each for each in ids if not str(each).strip().isdigit())
-        raise ItmlabError(f"the {what} id {str(wrong)[:60]!r} is no COCO id", remedy="COCO's ids are numbers") from None
-    if len(numbered) != len(ids):
-        raise ItmlabError(f"{len(ids) - len(numbered)} {what} ids occur twice")
-    return numbered
-
-
-def _check_ids(given: set[int], wanted: set[int], what: str) -> None:
-    missing, foreign = sorted(wanted - given), sorted(given - wanted)
-    if missing or foreign:
-        parts = ((missing, f"of its {len(wanted):,} {what} are missing"), (foreign, f"of these {what} are not in it"))
-        told = [f"{len(ids)} {verdict} (as {ids[0]})" for ids, verdict in parts if ids]
-        raise ItmlabError(
-            f"ECCV Caption judges the whole of Karpathy's COCO test split: {', '.join(told)}",
-            remedy="give that split with COCO's own ids",
-        )
+        places = {int(identifier): place for place, identifier in enumerate(ids)}
+    except (TypeError, ValueError) as error:
+        raise ItmlabError(f"an {kind} id is not a number ({error})", remedy="give COCO's own ids") from None
+    missing, foreign = sorted(expected.keys() - places), sorted(places.keys() - set(expected))
+    if missing or foreign or len(places) != len(ids):
+        counts = f"{len(missing)} missing {missing[:1]}, {len(foreign)} foreign {foreign[:1]}"
+        message = f"{len(ids)} {kind} ids, {len(ids) - len(places)} twice; of the test split's {len(expected)} {counts}"
+        raise ItmlabError(message, remedy="give the whole of Karpathy's COCO test split with COCO's own ids")
+    return places

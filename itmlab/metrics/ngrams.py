@@ -5,20 +5,14 @@ the sum is an inner product of two sparse vectors with an entry for each n-gram 
 caption, w_g r_g [r_g ≥ t] of the reference. `indicators` makes them, and a whole matrix is one product (`cider.py`).
 """
 
-import zipfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from pathlib import Path
 from typing import Self
 
 import numpy as np
-from jaxtyping import Float32, Float64, Int64, UInt8
+from jaxtyping import Float32, Float64, Int64
 from scipy.sparse import coo_array, csr_array
 
-from ..errors import ItmlabError
-from ..storage import atomic_file
 from .ptb import Tokenise, reference_words
 
 ORDERS = 4  # CIDEr's n-grams have one to four words
@@ -226,62 +220,3 @@ def pair_scores(
 def length_penalty(difference: Int64[Numbers, "*shape"]) -> Float64[Numbers, "*shape"]:
     """exp(-(|c| - |r|)² / 2σ²), the difference in words."""
     return np.exp(-(difference**2) / (2 * SIGMA**2))
-
-
-# The words that a `Cider` was fitted on, as one file without pickle.
-
-
-def save_words(
-    path: str | Path,
-    sentences: Sequence[Sequence[str]],
-    held: Int64[Numbers, "image"],
-    tokenise: str,
-    frequencies: DocumentFrequencies | None,
-) -> None:
-    """Write the sentences, how many each image has, the tokenisation and given document frequencies."""
-    flat, lengths, words = _numbered(sentences)
-    numbers = {"flat": flat, "lengths": lengths, "held": held}
-    arrays = {"words": _text(words), **{name: row.astype(np.int32) for name, row in numbers.items()}}
-    arrays["tokenise"] = _text((tokenise,))
-    if frequencies is not None:
-        arrays |= {
-            "frequency_words": _text(frequencies.vocabulary.words),
-            "frequency_counts": frequencies.counts,
-            "documents": np.array([frequencies.documents]),
-        } | {f"frequency_keys_{order}": keys for order, keys in enumerate(frequencies.vocabulary.keys, start=2)}
-    with atomic_file(path) as file:
-        np.savez_compressed(file, **arrays)
-
-
-def load_words(path: str | Path) -> tuple[list[list[str]], Int64[Numbers, "image"], str, DocumentFrequencies | None]:
-    """What `save_words` wrote; ItmlabError when the file is missing or damaged."""
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            words, (tokenise,) = _lines(arrays["words"]), _lines(arrays["tokenise"])
-            ends, held = arrays["lengths"].cumsum(), arrays["held"].astype(np.int64)
-            flat = [words[number] for number in arrays["flat"].tolist()]
-            if len(flat) != ends[-1] or held.sum() != len(ends) or arrays["lengths"].min() < 0 or held.min() < 1:
-                raise ValueError
-            frequencies = None
-            if "documents" in arrays:
-                keys = tuple(arrays[f"frequency_keys_{order}"] for order in range(2, ORDERS + 1))
-                vocabulary = Vocabulary(tuple(_lines(arrays["frequency_words"])), keys)
-                counts, documents = arrays["frequency_counts"], int(arrays["documents"].item())
-                frequencies = DocumentFrequencies(vocabulary, counts, documents)
-                if len(counts) != len(vocabulary):
-                    raise ValueError
-    except FileNotFoundError:
-        raise ItmlabError("no such file", where=str(path)) from None
-    except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile, zlib.error):
-        what = "damaged, or not a file of Cider.save"
-        raise ItmlabError(what, where=str(path), remedy="fit it again, and save that") from None
-    return [flat[start:end] for start, end in pairwise([0, *ends.tolist()])], held, tokenise, frequencies
-
-
-def _text(lines: tuple[str, ...]) -> UInt8[Numbers, "byte"]:
-    """Words, which hold no line break, as bytes."""
-    return np.frombuffer("\n".join(lines).encode("utf-8", "surrogatepass"), dtype=np.uint8)
-
-
-def _lines(content: UInt8[Numbers, "byte"]) -> list[str]:
-    return content.tobytes().decode("utf-8", "surrogatepass").split("\n")

@@ -137,7 +137,7 @@ def causal_model(
 ) -> CausalModel:
     """A `CausalModel` of a name or folder ("gpt2"), or of a `transformers` model with its tokeniser.
 
-    "scenes" ships, small, made by `studies.parser.causal_language`: it knows captions of `scenes` and no others.
+    "scenes" ships, small (its `made.json` says how it was trained): it knows captions of `scenes` and no others.
     The model is asked in evaluation mode and left as it was. ItmlabError: nothing of that name, weights other than
     safetensors, a model that reads ahead (an encoder such as BERT), a tokeniser without a beginning of sentence.
     """

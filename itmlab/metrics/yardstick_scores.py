@@ -6,11 +6,10 @@ which knows nothing is at chance.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from math import factorial, fsum
 from pathlib import Path
-from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -18,7 +17,7 @@ from torch import Tensor
 
 from ..data.faults import Faults
 from ..data.readers import read_captions
-from ..data.tables import SUFFIXES, read_lines
+from ..data.tables import SUFFIXES, read_text
 from ..errors import ItmlabError
 from ..text.graph import tokenise
 from .perplexity import NgramModel, fluency
@@ -64,10 +63,6 @@ class YardstickTable:
             lines.append(f"{kind:15}{row.items:7,}{100 * row.chance:8.1f}{cells}{ties}")
         return "\n".join([*lines, *(f"left out: {count:,} {reason}" for reason, count in self.left_out.items())])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
-
 
 def measure(
     yardstick: Yardstick,
@@ -82,8 +77,7 @@ def measure(
     fewer words; and each of `text`. Intervals are Wilson's 95 %, clustered by picture.
 
     Args:
-        match: scores pictures of `yardstick.pictures`, by number, with a sentence each; without it there are only
-            controls.
+        match: scores pictures of `yardstick.pictures`, by number, with a sentence each; None leaves only the controls.
         text: scores of all sentences by something that sees no picture (`text_scores`).
         seed: of the wrong pictures.
 
@@ -225,5 +219,5 @@ def _others(yardstick: Yardstick, path: Path) -> list[str]:
         faults.settle(kept=len(rows))
         texts = [one.text for row in rows if picture_key(str(row.image_id)) not in shown for one in row.captions]
     else:
-        texts = [line for line in read_lines(path) if line.strip()]
+        texts = [line for line in read_text(path).split("\n") if line.strip()]
     return [text for text in texts if " ".join(str(text).lower().split()) not in said]

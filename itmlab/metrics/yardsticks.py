@@ -17,7 +17,7 @@ import torch
 
 from ..data.captionset import CaptionSet
 from ..data.faults import Faults, one_line
-from ..data.pictures import Pictures, check_picture_files
+from ..data.pictures import Pictures, check_pictures
 from ..data.readers import PICTURE_SUFFIXES
 from ..data.tables import read_rows, read_text, wrong_caption
 from ..errors import ItmlabError
@@ -140,7 +140,7 @@ def _pictures(yardstick: Yardstick, folder: Path) -> CaptionSet:
         if picture_key(item.image) in files:
             sentences.setdefault(picture_key(item.image), {}).update(dict.fromkeys(item.true))
     paths = [files[key] for key in sentences]
-    faults = [fault for fault in check_picture_files(paths, None) if fault is not None]
+    faults = [fault for fault in check_pictures(paths) if fault is not None]
     if faults:
         raise ItmlabError(f"{len(faults)} of its pictures cannot be read: {faults[0]}", where=str(folder))
     return CaptionSet(

@@ -7,7 +7,7 @@ import pickle
 import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -17,16 +17,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ..errors import ItmlabError, named
-from ..storage import (
-    NO_SEAL,
-    ordinary,
-    read_json,
-    read_sealed,
-    refuse_foreign_files,
-    unusable,
-    write_json,
-    write_sealed,
-)
+from ..storage import ordinary, read_json, refuse_foreign_files, unusable, write_bytes, write_json
 from ..text.tokens import (
     NAMES_FILE,
     VOCABULARY_FILE,
@@ -105,13 +96,14 @@ class Model(nn.Module):
         refuse_foreign_files(directory, MODEL_FILES, '"maximum_tokens": ', force=force)
         write_json(directory / CONFIG_FILE, self.config.to_dict())
         save_tokenizer(self.tokenizer, directory)
-        write_sealed(directory / WEIGHTS_FILE, save(weights, metadata={"sha256": NO_SEAL}))
+        write_bytes(directory / WEIGHTS_FILE, save(weights))
 
     @classmethod
-    def load(cls, directory: str | Path, *, attention: Literal["sdpa", "eager"] | None = None) -> Self:
-        """What `save` wrote, in single precision and evaluation mode; weights that do not fit are an ItmlabError.
+    def load(cls, directory: str | Path) -> Self:
+        """Read what `save` wrote, in single precision and evaluation mode.
 
-        `attention` overrides the saved choice of a dual encoder, the only one that has it.
+        Raises:
+            ItmlabError: the configuration is not one of this class, or the weights do not fit it.
         """
         directory = Path(directory)
         values = read_json(directory / CONFIG_FILE, remedy="point at a directory that itmlab saved")
@@ -119,39 +111,58 @@ class Model(nn.Module):
             raise ItmlabError("not a model configuration", where=str(directory / CONFIG_FILE))
         with named(directory / CONFIG_FILE):
             config = cls.config_class.from_dict(values)
-        if attention is not None:
-            config = replace(config, attention=attention)
         tokenizer, path = load_tokenizer(directory), directory / WEIGHTS_FILE
-        weights = read_weights(path)
-        with torch.random.fork_rng(devices=[]):  # the fresh weights are thrown away: leave the caller's numbers alone
-            with torch.device("meta"):  # names and shapes alone: no more is made than the file has weights for
-                refuse_misfit(cls._outlined(config, tokenizer, directory), weights, where=str(path))
-            model = cls(config, tokenizer)
-        fill(model, weights, where=str(path))
-        return model.eval()
 
-    @classmethod
-    def _outlined(cls, config: Any, tokenizer: "PreTrainedTokenizerFast", directory: Path) -> Self:
-        try:
-            with named(directory / CONFIG_FILE):
-                return cls(config, tokenizer)
-        except ItmlabError:
-            raise
-        except Exception as error:  # sizes beyond what torch can count, settings that `transformers` does not take
-            what = f"no model can be made of it: {str(error).strip().partition(chr(10))[0][:200]}"
-            raise ItmlabError(what, where=str(directory / CONFIG_FILE), remedy="save the model again") from None
+        def build() -> Self:
+            try:
+                with named(directory / CONFIG_FILE):
+                    return cls(config, tokenizer)
+            except ItmlabError:
+                raise
+            except Exception as error:  # sizes that torch cannot count, settings that `transformers` refuses
+                what = f"no model can be made of it: {str(error).strip().partition(chr(10))[0][:200]}"
+                raise ItmlabError(what, where=str(directory / CONFIG_FILE), remedy="save the model again") from None
+
+        return build_filled(build, read_weights(path), where=str(path))
 
 
-def read_weights(path: Path, *, seal: str | None = None) -> dict[str, Tensor]:
-    """The tensors of a safetensors file, which holds nothing that could be run; a damaged one is an ItmlabError.
+def build_filled(
+    build: Callable[[], nn.Module],
+    weights: dict[str, Tensor],
+    where: str,
+    *,
+    optional: Callable[[nn.Module], dict[str, Tensor]] | None = None,
+    seed: int = 0,
+) -> Any:
+    """Build a model and fill it with `weights`, in evaluation mode; the caller's random numbers are left alone.
 
-    So is one with another `seal` than is known of it (`storage.write_sealed`).
+    Args:
+        build: makes the model.
+        weights: by name.
+        where: the file of the weights, for errors.
+        optional: returns the fresh weights of a model that `weights` may lack.
+        seed: of the fresh weights.
+
+    Raises:
+        ItmlabError: the weights do not fit, or are not finite.
     """
+    with torch.random.fork_rng(devices=[]):
+        with torch.device("meta"):  # shapes first: a damaged file must not make a huge model
+            outline = build()
+        refuse_misfit(outline, (optional(outline) if optional else {}) | weights, where)
+        torch.manual_seed(seed)
+        model = build()
+    fill(model, (optional(model) if optional else {}) | weights, where)
+    return model.eval()
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """The tensors of a safetensors file, which holds nothing that could be run; a damaged one is an ItmlabError."""
     from safetensors import SafetensorError
     from safetensors.torch import load
 
     try:
-        return load(read_sealed(path, seal=seal, remedy="save the model again"))
+        return load(ordinary(path, remedy="save the model again").read_bytes())
     except FileNotFoundError:
         raise ItmlabError("no such file", where=str(path), remedy="save the model again") from None
     except OSError as error:

@@ -59,6 +59,11 @@ class PlainConfig:
         except ItmlabError as fault:
             raise cls.refused(fault.what, fault.remedy) from None
 
+    def require(self, condition: bool, what: str, remedy: str | None = None) -> None:
+        """Raise an ItmlabError that says `what` is wrong unless `condition` holds."""
+        if not condition:
+            raise self.refused(what, remedy)
+
     @classmethod
     def refused(cls, what: str, remedy: str | None = None) -> ItmlabError:
         """The error that says what is wrong with a configuration of this class."""
@@ -110,26 +115,25 @@ class DualEncoderConfig(PlainConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if TOWERS[self.image_tower] != self.text_tower:
-            raise self.refused(f"a {self.image_tower} image tower goes with a {TOWERS[self.image_tower]} text tower")
-        if self.image_tower == "clip" and self.image_pretrained != self.text_pretrained:
-            raise self.refused("both CLIP towers come from one checkpoint, so both names must be the same")
-        for side, settings in (("image", self.image_settings), ("text", self.text_settings)):
-            layers = getattr(self, f"{side}_layers")
-            if (settings or {}).get("num_hidden_layers", layers) != layers:
-                raise self.refused(f"{side}_settings have another number of layers than the {side} tower's {layers}")
-        if self.stem != "linear" and (self.image_tower == "clip" or self.image_pretrained is not None):
-            raise self.refused("a convolutional stem is for a ViT trained from scratch")
-        if self.image_size % self.patch_size:
-            raise self.refused(f"{self.image_size} px do not divide into patches of {self.patch_size} px")
+        is_clip, text = self.image_tower == "clip", TOWERS[self.image_tower]
+        self.require(self.text_tower == text, f"a {self.image_tower} image tower goes with a {text} text tower")
+        same = self.image_pretrained == self.text_pretrained
+        self.require(same or not is_clip, "both CLIP towers come from one checkpoint, so both names must be the same")
+        from_scratch = self.image_pretrained is None and not is_clip
+        self.require(self.stem == "linear" or from_scratch, "a convolutional stem is for a ViT trained from scratch")
+        whole = self.image_size % self.patch_size == 0
+        self.require(whole, f"{self.image_size} px do not divide into patches of {self.patch_size} px")
         if self.projection == "none":
-            if self.image_tower == "clip":
-                raise self.refused("CLIP's towers have projections of their own")
-            for side in ("image", "text"):  # a checkpoint's width is known once its settings are
-                width, ahead = getattr(self, f"{side}_hidden"), getattr(self, f"{side}_pretrained") is not None
-                if width != self.dimension and not (ahead and getattr(self, f"{side}_settings") is None):
-                    what = f"without a projection the {side} tower's {width} dimensions are the common space's"
-                    raise self.refused(f"{what}, which has {self.dimension}")
+            self.require(not is_clip, "CLIP's towers have projections of their own")
+        for side in ("image", "text"):
+            layers, settings = getattr(self, f"{side}_layers"), getattr(self, f"{side}_settings")
+            stated = (settings or {}).get("num_hidden_layers", layers)
+            self.require(stated == layers, f"{side}_settings have another number of layers than the {layers} stated")
+            # The width of a checkpoint is known once its settings are.
+            known = settings is not None or getattr(self, f"{side}_pretrained") is None
+            width = getattr(self, f"{side}_hidden")
+            fits = self.projection == "linear" or not known or width == self.dimension
+            self.require(fits, f"without a projection {side}_hidden must equal dimension, got {width} dimensions")
 
     @classmethod
     def tiny(cls) -> "DualEncoderConfig":
@@ -215,13 +219,12 @@ class LateInteractionConfig(PlainConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.released and self.kind == "sgraf":
-            remedy = "train sgr and saf, and take itmlab.runs.ensemble of both runs"
-            raise self.refused("the released SGRAF is two models trained apart", remedy)
-        if self.word_vectors and self.word_dimension != 256:
-            raise self.refused(f"word vectors of {self.word_dimension} numbers", "WordLlama's have 256")
-        if self.released and self.kind == "vsepp":
-            raise self.refused("vsepp has no preset 'released'", "there are scan_t2i, scan_i2t, sgr, saf and vsrn")
+        apart = "train sgr and saf, and take itmlab.runs.ensemble of both runs"
+        self.require(not self.released or self.kind != "sgraf", "the released SGRAF is two models trained apart", apart)
+        kinds = "there are scan_t2i, scan_i2t, sgr, saf and vsrn"
+        self.require(not self.released or self.kind != "vsepp", "vsepp has no preset 'released'", kinds)
+        fits = self.word_vectors is None or self.word_dimension == 256
+        self.require(fits, f"word vectors of {self.word_dimension} numbers", "WordLlama's have 256")
 
     @property
     def released(self) -> bool:
@@ -260,17 +263,6 @@ class LateInteractionConfig(PlainConfig):
         own |= {each: {"dropout": 0.4} for each in ("sgr", "saf", "sgraf")}
         released = RELEASED_VSRN if kind == "vsrn" and changes.get("preset") == "released" else {}
         return cls(**({"kind": kind} | own.get(kind, {}) | released | changes))
-
-    @classmethod
-    def of_size(cls, size: str, **changes: Any) -> "LateInteractionConfig":
-        """`tiny`, or `base`, which is the only other size that was published."""
-        return cls.tiny(**changes) if size == "tiny" else cls.base(**changes)
-
-    def with_sizes_of(self, before: "LateInteractionConfig", after: "LateInteractionConfig") -> "LateInteractionConfig":
-        """`after` with what is no size as it is here, where that is not what `before` has."""
-        return replace(
-            after, **{name: getattr(self, name) for name in METHOD if getattr(self, name) != getattr(before, name)}
-        )
 
 
 @dataclass(frozen=True)
@@ -316,22 +308,20 @@ class CrossEncoderConfig(PlainConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if (aligned := self.aligned) is not None:
-            if aligned.kind != "vsepp" or aligned.word_vectors is None or aligned.boxes or self.word_vectors is None:
-                raise self.refused("an aligned start is of kind 'vsepp', with word_vectors and without boxes")
-            if self.visual != "regions" or aligned.region_dimension != self.region_dimension:
-                raise self.refused("an aligned start reads other regions than the model", "give both the same")
-        if self.hidden % self.heads:
-            raise self.refused(f"{self.hidden} dimensions do not divide into {self.heads} attention heads")
-        if self.image_size % self.patch_size:
-            raise self.refused(f"{self.image_size} px do not divide into patches of {self.patch_size} px")
-        if self.positions < self.longest_text:
-            raise self.refused(f"{self.positions} positions do not hold {self.longest_text} tokens")
-        if self.types < 2:
-            raise self.refused("text and picture (or tags) need 2 types")
-        if self.photo_encoder and self.visual != "regions":
-            raise self.refused("a photo_encoder makes regions, and the model reads patches")
-        if self.object_tags and self.form != "oscar":
-            raise self.refused("only the OSCAR form reads object tags")
+            fits = aligned.kind == "vsepp" and aligned.word_vectors and self.word_vectors and not aligned.boxes
+            self.require(fits, "an aligned start is of kind 'vsepp', with word_vectors and without boxes")
+            same = self.visual == "regions" and aligned.region_dimension == self.region_dimension
+            self.require(same, "an aligned start reads other regions than the model", "give both the same")
+        divides = self.hidden % self.heads == 0
+        self.require(divides, f"{self.hidden} dimensions do not divide into {self.heads} attention heads")
+        whole = self.image_size % self.patch_size == 0
+        self.require(whole, f"{self.image_size} px do not divide into patches of {self.patch_size} px")
+        fits = self.positions >= self.longest_text
+        self.require(fits, f"{self.positions} positions do not hold {self.longest_text} tokens")
+        self.require(self.types >= 2, "text and picture (or tags) need 2 types")
+        regions = self.visual == "regions" or not self.photo_encoder
+        self.require(regions, "a photo_encoder makes regions, and the model reads patches")
+        self.require(self.form == "oscar" or not self.object_tags, "only the OSCAR form reads object tags")
 
     @property
     def box_dimension(self) -> int:

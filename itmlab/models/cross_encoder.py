@@ -4,16 +4,11 @@ UNITER: Chen et al., ECCV 2020; OSCAR: Li et al., ECCV 2020; the four heads H_ML
 et al., 2022, Sec. 2; METHODS 3).
 """
 
-import hashlib
-import json
-import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -21,20 +16,19 @@ from torch.nn import functional
 from tqdm import tqdm
 
 from ..errors import ItmlabError
-from ..storage import atomic_file, refuse_foreign, usable
 from ..text.tokens import encode_captions
 from .base import Changes, ImagePreparation, Model
 from .config import CrossEncoderConfig
 from .dual_encoder import ConvolutionalStem
 from .encoded import Encoded, evaluating, masked_mean
 from .fragment import LateInteraction
-from .transformer import FORMS, EmbeddedRegions, Encoder, Maps, TextEmbedding, initialise, patch_boxes, prepare_regions
+from .photographs import grid_boxes
+from .transformer import FORMS, EmbeddedRegions, Encoder, Maps, TextEmbedding, initialise, prepare_regions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 HEADS = ("itm", "mlm", "wod", "woc")
-SCORES = "itmlab_scores"  # in the header of kept scores
 SHARPNESS = 10.0  # of the aligned cosine as a logit: InfoNCE at a temperature of 0.1 learns it so
 
 
@@ -135,20 +129,19 @@ class CrossEncoder(Model):
             if pixels is None:
                 raise ItmlabError("this model reads patches, not regions", remedy="give pixels=prepare_images(…)")
             regions = self.stem(pixels)
-            boxes = patch_boxes(*self.patch_grid).to(regions).expand(len(regions), -1, -1)
+            boxes = grid_boxes(*self.patch_grid).to(regions).expand(len(regions), -1, -1)
         elif regions is None or boxes is None:
             raise ItmlabError("this model reads regions with boxes", remedy="give regions and boxes")
-        if region_mask is None:
-            region_mask = torch.ones(regions.shape[:2], dtype=torch.bool, device=regions.device)
+        mask = regions.new_ones(regions.shape[:2], dtype=torch.bool) if region_mask is None else region_mask.bool()
         image_type = [self.text.types.weight[1]] if self.config.form == "uniter" else []
         values = self.image(regions, boxes[..., : self.config.box_dimension], *image_type)
         if tags is not None and tag_mask is not None:
             tags = tags.masked_fill(~tag_mask.bool(), -1)
         if self.aligned is None:
-            return EmbeddedRegions(values, region_mask.bool(), tags)
+            return EmbeddedRegions(values, mask, tags)
         scaled = (regions - self.aligned.config.region_mean) / self.aligned.config.region_std
-        mask, encode = region_mask.bool(), self.aligned.images
-        mean = masked_mean(scaled, mask, mask)[:, None]  # mapped, it is the mean of what they are mapped to
+        encode = self.aligned.images
+        mean = masked_mean(scaled, mask, mask)[:, None]  # the map is linear: the mean of the mapped regions
         with torch.no_grad():  # the maps learn by cosines alone
             parts = encode.map(scaled)
         pooled = encode(mean, torch.ones_like(mask[:, :1])).pooled
@@ -253,52 +246,45 @@ class CrossEncoder(Model):
         *,
         chunk: int = 256,
         progress: bool = False,
-        resume: str | Path | None = None,
     ) -> Float[Tensor, "image caption"]:
-        """The matching logit of every image with every caption, `chunk` pairs at a time, shortest captions first.
+        """The matching logit of every image with every caption, shortest captions first.
 
-        Each image is embedded once, one block of them at a time. `progress` shows a bar with the time left. `resume`
-        names a file that keeps the rows already computed, so that a computation which was stopped goes on from there;
-        it is refused (an ItmlabError) when the model or the data are others, or when it is no file of scores, and so
-        are scores that are not finite.
+        Each image is embedded once, one block of images at a time.
+
+        Args:
+            images: what `prepare_images` or `embed_regions` returned.
+            captions: what `prepare_captions` returned.
+            chunk: how many pairs are scored at a time.
+            progress: whether to show a bar with the time left.
+
+        Raises:
+            ItmlabError: a chunk below 1, or scores that are not finite.
         """
         if chunk < 1:
-            raise ItmlabError(f"a chunk of {chunk} pairs is none", remedy="give chunk=1 or more")
-        given = images if isinstance(images, dict) else images._asdict()
-        given = {name: value for name, value in given.items() if value is not None}
+            raise ItmlabError(f"chunk must be at least 1, got {chunk}")
+        fields = images if isinstance(images, dict) else images._asdict()
+        fields = {name: value for name, value in fields.items() if value is not None}
         embed = self.embed_regions if isinstance(images, dict) else EmbeddedRegions
-        count, sentences = len(next(iter(given.values()))), len(captions["input_ids"])
+        lengths = captions["attention_mask"].sum(dim=1).cpu()
+        image_count = len(next(iter(fields.values())))
         device = self.pooler.weight.device
-        at_once = max(1, chunk // max(sentences, 1))  # few sentences: several images share a forward pass
-        scores, keep = _rows((count, sentences), resume, lambda: _fingerprint(self, given, captions, chunk))
-        known = int((~np.isnan(scores).any(axis=1)).sum())
-        buckets = list(_buckets(captions, min(chunk, max(sentences, 1))))
-        shown = {"desc": "scoring", "unit": "image", "disable": not progress}
-        with evaluating(self), tqdm(total=count, initial=known, **shown) as bar:
-            for start in range(0, count, at_once):
-                rows = slice(start, min(start + at_once, count))
-                if not np.isnan(scores[rows]).any():
-                    continue
-                embedded = embed(**{name: value[rows].to(device) for name, value in given.items()}).trimmed()
-                block = self._block(embedded, captions, buckets)
-                if not block.isfinite().all():
+        at_once = max(1, chunk // max(len(lengths), 1))  # few sentences: several images share a forward pass
+        scores = torch.empty(image_count, len(lengths))
+        with evaluating(self), tqdm(total=image_count, desc="scoring", unit="image", disable=not progress) as bar:
+            for start in range(0, image_count, at_once):
+                rows = torch.arange(start, min(start + at_once, image_count))
+                embedded = embed(**{name: value[rows].to(device) for name, value in fields.items()}).trimmed()
+                for columns in torch.argsort(lengths, stable=True).split(chunk):
+                    longest = int(lengths[columns[-1]])
+                    tokens = captions["input_ids"][columns, :longest].to(device).repeat(len(rows), 1)
+                    mask = captions["attention_mask"][columns, :longest].to(device).repeat(len(rows), 1)
+                    pairs = embedded.take(torch.arange(len(rows), device=device).repeat_interleave(len(columns)))
+                    logits = self.score(tokens, mask, pairs).float().cpu()
+                    scores[rows[:, None], columns] = logits.view(len(rows), -1)
+                if not scores[rows].isfinite().all():
                     remedy = "check its weights and the regions"
                     raise ItmlabError("the model gives scores that are not finite", remedy=remedy)
-                scores[rows] = block.numpy()
-                keep(rows)
-                bar.update(rows.stop - rows.start)
-        return torch.from_numpy(scores)
-
-    def _block(
-        self, images: EmbeddedRegions, captions: dict[str, Tensor], buckets: list[tuple[Int[Tensor, "bucket"], int]]
-    ) -> Float[Tensor, "image caption"]:
-        count, device = len(images.values), images.values.device
-        scores = torch.empty(count, len(captions["input_ids"]))
-        for numbers, length in buckets:
-            tokens, mask = (captions[name][numbers, :length].to(device) for name in ("input_ids", "attention_mask"))
-            pairs = images.take(torch.arange(count, device=device).repeat_interleave(len(numbers)))
-            said = self.score(tokens.repeat(count, 1), mask.repeat(count, 1), pairs)
-            scores[:, numbers] = said.float().cpu().view(count, -1)
+                bar.update(len(rows))
         return scores
 
 
@@ -337,61 +323,3 @@ def known_heads(heads: Sequence[str]) -> tuple[str, ...]:
     if unknown:
         raise ItmlabError(f"no head {', '.join(map(repr, unknown))}", remedy=f"the heads are {', '.join(HEADS)}")
     return heads
-
-
-def _buckets(captions: dict[str, Tensor], size: int) -> Iterator[tuple[Int[Tensor, "bucket"], int]]:
-    """Caption numbers of similar length, shortest first, and the length that holds them all."""
-    lengths = captions["attention_mask"].sum(dim=1).cpu()
-    for numbers in torch.argsort(lengths, stable=True).split(size):
-        yield numbers, int(lengths[numbers[-1]])
-
-
-def _rows(
-    shape: tuple[int, int], path: str | Path | None, fingerprint: Callable[[], str]
-) -> tuple[np.ndarray, Callable[[slice], None]]:
-    """The matrix of scores, a row not yet computed NaN, and what puts finished rows into the file `path`.
-
-    The file is a safetensors file with the one tensor "scores", written whole at first, so that room for all of it is
-    there before anything is computed.
-    """
-    scores = np.full(shape, np.nan, np.float32)
-    if path is None:
-        return scores, lambda rows: None
-    tensor = {"dtype": "F32", "shape": shape, "data_offsets": [0, scores.nbytes]}
-    said = json.dumps({"__metadata__": {SCORES: "1", "made_from": fingerprint()}, "scores": tensor}).encode()
-    said += b" " * (-len(said) % 8)
-    header = len(said).to_bytes(8, "little") + said
-    refuse_foreign(path, SCORES)
-    with usable(path):
-        there = b""
-        if os.path.exists(path):
-            with open(path, "rb") as file:
-                there = file.read(len(header))
-        if there == header and os.path.getsize(path) == len(header) + scores.nbytes:
-            scores.flat = np.fromfile(path, np.float32, offset=len(header))
-        elif header.startswith(there.rstrip(b"\0")):  # no file yet, or one cut short
-            with atomic_file(path) as file:
-                file.write(header)
-                file.write(scores)
-        else:
-            raise ItmlabError("these scores are of another model or other data", where=str(path), remedy="remove it")
-
-    def keep(rows: slice) -> None:
-        with usable(path, kept=path), open(path, "r+b") as file:
-            file.seek(len(header) + rows.start * scores.strides[0])
-            file.write(scores[rows])
-            file.flush()
-            os.fsync(file.fileno())
-
-    return scores, keep
-
-
-def _fingerprint(model: CrossEncoder, images: dict[str, Tensor], captions: dict[str, Tensor], chunk: int) -> str:
-    """What the scores are made from: weights, pictures, sentences and the size of a block, which decides rounding."""
-    digest = hashlib.sha256(f"{chunk} {model.config.to_dict()}".encode())
-    for part in (model.state_dict(), images, captions):
-        for name in sorted(part):
-            value = part[name].detach().cpu().contiguous()
-            digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
-            digest.update(value.view(-1).view(torch.uint8).numpy())
-    return digest.hexdigest()

@@ -84,6 +84,8 @@ class ViTBertTowers(nn.Module):
         super().__init__()
         self.image = image if image is not None else _vit(config)
         self.text = text if text is not None else _bert(config)
+        for side in (self.image, self.text):
+            side.set_attn_implementation(config.attention)
         sides = (self.image, self.text) if config.projection == "linear" else ()
         maps = [nn.Linear(side.config.hidden_size, config.dimension) for side in sides]
         self.image_projection, self.text_projection = maps or (nn.Identity(), nn.Identity())
@@ -103,7 +105,6 @@ def _vit(config: DualEncoderConfig) -> nn.Module:
     from transformers import ViTConfig, ViTModel
 
     tower = ViTModel(ViTConfig(**(config.image_settings or _fresh(config, "image"))), add_pooling_layer=False)
-    tower.set_attn_implementation(config.attention)
     if config.stem == "convolutional":
         tower.embeddings.patch_embeddings = ConvolutionalStem(config.patch_size, config.image_hidden)
     return tower
@@ -112,9 +113,7 @@ def _vit(config: DualEncoderConfig) -> nn.Module:
 def _bert(config: DualEncoderConfig) -> nn.Module:
     from transformers import BertConfig, BertModel
 
-    tower = BertModel(BertConfig(**(config.text_settings or _fresh(config, "text"))), add_pooling_layer=False)
-    tower.set_attn_implementation(config.attention)
-    return tower
+    return BertModel(BertConfig(**(config.text_settings or _fresh(config, "text"))), add_pooling_layer=False)
 
 
 class ClipTowers(nn.Module):

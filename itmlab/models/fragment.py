@@ -22,7 +22,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ..errors import ItmlabError
 from ..text.tokens import caption_words
-from .base import fill, listed, read_pickled, refuse_misfit
+from .base import build_filled, listed, read_pickled
 from .config import LateInteractionConfig
 from .encoded import Encoded, Mask, Parts, masked_mean, unit
 from .matchers import ComparesParts, Scan, Sgraf
@@ -133,12 +133,12 @@ class WordEncoder(nn.Module):
         self.dropout = nn.Dropout(config.dropout if config.released and config.kind in ("sgr", "saf") else 0.0)
         self.embedding = nn.Embedding(config.vocabulary_size, config.word_dimension)
         nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
-        both = not self.last_state
+        sizes = config.word_dimension, config.dimension
         if self.fixed:
             self.embedding.weight.requires_grad_(False)
-            self.network = nn.Linear(config.word_dimension, config.dimension)
-            return
-        self.network = nn.GRU(config.word_dimension, config.dimension, batch_first=True, bidirectional=both)
+            self.network = nn.Linear(*sizes)
+        else:
+            self.network = nn.GRU(*sizes, batch_first=True, bidirectional=not self.last_state)
 
     def forward(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
         embedded = self.dropout(self.embedding(input_ids))
@@ -147,13 +147,12 @@ class WordEncoder(nn.Module):
         words = torch.where(words.any(dim=1, keepdim=True), words, frame)  # no word: the frame stands for it
         if self.fixed:
             local = self.network(embedded).float()
-            local = masked_units(local, words) if self.unit_parts else local
-            return Encoded(unit(masked_mean(local, words, frame)), local, words)
-        states, last = run_recurrent(self.network, embedded, attention_mask.sum(1))
-        if self.last_state:
-            return Encoded(unit(last), states, words)
-        forth, back = states.chunk(2, dim=-1)
-        local = masked_units((forth + back) / 2, words)
+        else:
+            states, last = run_recurrent(self.network, embedded, attention_mask.sum(1))
+            if self.last_state:
+                return Encoded(unit(last), states, words)
+            local = sum(states.chunk(2, dim=-1)) / 2  # the mean of both directions
+        local = masked_units(local, words) if self.unit_parts else local
         return Encoded(unit(masked_mean(local, words, frame)), local, words)
 
 
@@ -315,40 +314,34 @@ def load_matcher(
     that of its vocabulary (`itmlab.text.tokens.load_words`). VSRN's caption writer, which no checkpoint holds, starts
     from `seed`. Names that are not known, or missing, are an ItmlabError.
     """
-    weights, options = _public(Path(path))
+    public, options = _public(Path(path))
     for name, ours in (("raw_feature_norm", ("clipped_l2norm",)), ("agg_func", ("LogSumExp", "Mean"))):
         if options.get(name, ours[0]) not in ours:
             remedy = f"what is read is {' or '.join(ours)}"
             raise ItmlabError(f"its option {name} is {options[name]!r}", where=str(path), remedy=remedy)
-    given, unknown = {}, []
-    for key, value in weights.items():
-        stem, _, last = key.rpartition(".")
-        match = next((found for known in PUBLIC_NAMES if (found := re.fullmatch(known, stem))), None)
-        if match is None:
-            unknown.append(key)
-            continue
-        number = [int(one) - ("Rs_GCN" in stem) for one in match.groups()]
-        given[f"{PUBLIC_NAMES[match.re.pattern].format(*number)}.{last}"] = (
-            value.squeeze(-1) if value.ndim == 3 else value
-        )
-    if unknown:
+    names = {key: _our_name(key) for key in public}
+    if unknown := [key for key, name in names.items() if name is None]:
         raise ItmlabError(f"unexpected weights: {listed(unknown)}", where=str(path), remedy="see PUBLIC_NAMES")
+    weights = {names[key]: value.squeeze(-1) if value.ndim == 3 else value for key, value in public.items()}
     try:
-        config = LateInteractionConfig(**(_public_sizes(given, options) | settings))
+        config = LateInteractionConfig(**(_public_sizes(weights, options) | settings))
     except KeyError as lacking:
         raise ItmlabError(f"the checkpoint lacks {lacking.args[0]}", where=str(path)) from None
     except (ValueError, TypeError) as error:
         if isinstance(error, ItmlabError):
             raise
         raise ItmlabError("its weights or options are not those of such a model", where=str(path)) from None
-    with torch.random.fork_rng(devices=[]):
-        with torch.device("meta"):  # shapes first: no more is made than the file has weights for
-            outline = LateInteraction(config, tokenizer)
-        refuse_misfit(outline, _unread(outline) | given, where=str(path))
-        torch.manual_seed(seed)
-        model = LateInteraction(config, tokenizer)
-    fill(model, _unread(model) | given, where=str(path))
-    return model.eval()
+    return build_filled(lambda: LateInteraction(config, tokenizer), weights, str(path), optional=_unread, seed=seed)
+
+
+def _our_name(key: str) -> str | None:
+    """Our name of a public weight; None for one that is not known."""
+    stem, _, last = key.rpartition(".")
+    for public, ours in PUBLIC_NAMES.items():
+        if match := re.fullmatch(public, stem):
+            numbers = [int(number) - ("Rs_GCN" in stem) for number in match.groups()]  # graphs count from 1
+            return f"{ours.format(*numbers)}.{last}"
+    return None
 
 
 def _unread(model: nn.Module) -> dict[str, Tensor]:

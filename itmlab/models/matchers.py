@@ -191,8 +191,8 @@ class Sgraf(nn.Module):
     def __init__(self, config: LateInteractionConfig):
         super().__init__()
         self.sharpness, self.slope = config.lambda_softmax, RELEASED_SLOPE if config.released else 0.0
-        attention = NormalisedAttention if config.released else GlobalAttention
-        self.of_images, self.of_captions = attention(config), GlobalAttention(config)
+        self.of_images = GlobalAttention(config, normalised=config.released)
+        self.of_captions = GlobalAttention(config)
         sizes = config.dimension, config.similarity_dimension
         self.whole, self.part = (nn.Linear(*sizes, bias=config.released) for _ in range(2))  # W_g and W_l
         self.branches = nn.ModuleList()
@@ -207,22 +207,14 @@ class Sgraf(nn.Module):
                 if config.released:
                     nn.init.zeros_(layer.bias)
 
-    def with_globals(self, images: Encoded, captions: Encoded) -> tuple[Encoded, Encoded]:
-        """Both sides with their self-attended global features as `pooled`, which `forward` wants."""
-        return _of_all(self.of_images, images), _of_all(self.of_captions, captions)
-
     def forward(self, images: Encoded, captions: Encoded) -> Float[Tensor, "image caption"]:
-        """Scores of a block of images with a block of captions."""
-        nodes = torch.cat([self._whole(images.pooled, captions.pooled), self._parts(images, captions)], dim=2)
+        """Scores of a block of images with a block of captions, `pooled` being what `with_globals` gave."""
+        # s_0 = s(v̄, t̄; W_g) of the global features.
+        whole = functional.normalize(self.whole((images.pooled[:, None] - captions.pooled).square()), dim=-1)
+        nodes = torch.cat([whole.unsqueeze(2), self._parts(images, captions)], dim=2)
         mask = functional.pad(captions.mask, (1, 0), value=True).repeat(len(images.mask), 1)
         answers = [branch(nodes.flatten(0, 1), mask).sigmoid() for branch in self.branches]
         return torch.stack(answers).mean(dim=0).view(nodes.shape[:2])
-
-    def _whole(
-        self, images: Float[Tensor, "image dimension"], captions: Float[Tensor, "caption dimension"]
-    ) -> Float[Tensor, "image caption 1 similarity"]:
-        """s_0 = s(v̄, t̄; W_g) of the global features."""
-        return functional.normalize(self.whole((images[:, None] - captions).square()), dim=-1).unsqueeze(2)
 
     def _parts(self, images: Encoded, captions: Encoded) -> Float[Tensor, "image caption word similarity"]:
         """s_j = s(a_j, t_j; W_l) of each word with what it attends to of the image."""
@@ -236,47 +228,35 @@ class Sgraf(nn.Module):
 
 
 class GlobalAttention(nn.Module):
-    """One vector for all parts: their sum weighted by attention whose query is their mean."""
+    """One vector for all parts: their sum weighted by attention whose query is their mean.
 
-    def __init__(self, config: LateInteractionConfig):
+    With `normalised`, the released code's for images, means and places (first region, second, …) are normalised over
+    the batch.
+    """
+
+    def __init__(self, config: LateInteractionConfig, normalised: bool = False):
         super().__init__()
         self.part, self.mean = (nn.Linear(config.dimension, config.dimension) for _ in range(2))
         self.weigh, self.dropout = nn.Linear(config.dimension, 1), nn.Dropout(config.dropout)
+        self.normalised = normalised
+        if normalised:
+            self.mean_norm, self.place_norm = nn.BatchNorm1d(config.dimension), PlaceNorm(config.region_count)
 
     def forward(self, local: Parts, mask: Mask) -> Float[Tensor, "n dimension"]:
-        query = self.dropout(torch.tanh(self.of_mean(masked_mean(local, mask, mask))))
-        logits = self.weigh(self.dropout(torch.tanh(self.of_parts(local, mask))) * query[:, None]).squeeze(-1)
+        mean, parts = self.mean(masked_mean(local, mask, mask)), self.part(local)
+        if self.normalised:
+            mean, parts = self.mean_norm(mean), self.place_norm(parts, mask)
+        query = self.dropout(torch.tanh(mean))
+        logits = self.weigh(self.dropout(torch.tanh(parts)) * query[:, None]).squeeze(-1)
         weights = logits.masked_fill(~mask, float("-inf")).softmax(dim=1)
         return functional.normalize((weights.unsqueeze(1) @ local).squeeze(1), dim=-1)
-
-    def of_mean(self, mean: Float[Tensor, "n dimension"]) -> Float[Tensor, "n dimension"]:
-        """What is asked, of the mean."""
-        return self.mean(mean)
-
-    def of_parts(self, local: Parts, mask: Mask) -> Parts:
-        """What answers, of each part."""
-        return self.part(local)
-
-
-class NormalisedAttention(GlobalAttention):
-    """The released code's of images: means and places (first region, second, …) are normalised over the batch."""
-
-    def __init__(self, config: LateInteractionConfig):
-        super().__init__(config)
-        self.mean_norm, self.place_norm = nn.BatchNorm1d(config.dimension), PlaceNorm(config.region_count)
-
-    def of_mean(self, mean: Float[Tensor, "n dimension"]) -> Float[Tensor, "n dimension"]:
-        return self.mean_norm(self.mean(mean))
-
-    def of_parts(self, local: Parts, mask: Mask) -> Parts:
-        return self.place_norm(self.part(local), mask)
 
 
 class PlaceNorm(nn.BatchNorm1d):
     """Batch normalisation with a channel a place, as of (n, places, dimension); images may leave the last ones empty.
 
-    >>> one = PlaceNorm(3)
-    >>> one(torch.rand(4, 2, 8), torch.ones(4, 2, dtype=torch.bool)).shape
+    >>> norm = PlaceNorm(3)
+    >>> norm(torch.rand(4, 2, 8), torch.ones(4, 2, dtype=torch.bool)).shape
     torch.Size([4, 2, 8])
     """
 

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from ..data.batches import CachedRegions, Decoded, shown
+from ..data.batches import Cached, shown
 from ..data.captionset import CaptionSet
 from ..data.pictures import Pictures, Unread
 from .base import CutCaptions
@@ -70,15 +70,15 @@ class ImageInputs:
     """Images of a data set by number, prepared for a model and where it is; each is decoded once if all fit."""
 
     def __init__(self, model: nn.Module, data: CaptionSet, keep_bytes: int = KEPT_BYTES):
-        self.model, kept = model, CachedRegions if reads(model) == "regions" else Decoded
-        self._one = kept(looked_at(model, data), keep_bytes)
+        self.model, self._images = model, Cached(looked_at(model, data), keep_bytes)
 
     def __call__(self, images: Sequence[int], change: Callable[[int], Any] | None = None) -> dict[str, Tensor]:
         """What `embed_regions` of the model takes; `change` gives what is changed in a picture (`Changes`)."""
         changes = {} if change is None else {"changes": [change(image) for image in images]}
-        some = Unread(self._one, images)
-        some = some if isinstance(self._one, Decoded) else list(some)
-        return on_device(self.model, self.model.prepare_images(some, **changes))
+        chosen = Unread(self._images, images)
+        if reads(self.model) == "regions":
+            chosen = list(chosen)
+        return on_device(self.model, self.model.prepare_images(chosen, **changes))
 
 
 def pieces_read(model: nn.Module, sentences: Sequence[str]) -> list[tuple[int, ...]]:

@@ -71,9 +71,7 @@ class PhotoEncoder:
 
     def __init__(self, name: str = EFFICIENTNET):
         if name != EFFICIENTNET:
-            remedy = (
-                f'use {EFFICIENTNET}, or load the features of your own network: load("regions", root, features=FOLDER)'
-            )
+            remedy = f'use {EFFICIENTNET}, or load features of your own: load("regions", root, features=FOLDER)'
             raise ItmlabError(f"there is no encoder of photographs {name!r}", remedy=remedy)
         self.name = name
         self.file = _weights_file()
@@ -184,63 +182,49 @@ class PhotoRegions(Sequence[RegionFeatures]):
 
     def __init__(self, images: Sequence[Image.Image], name: str = EFFICIENTNET):
         self.encoder, self._images = name, images
+        self._numbers: Sequence[int] = range(len(images))
         self._home = cache_directory() / "photographs" / photo_encoder(name).digest[:16]
         self._files: dict[int, Path] = {}
         self._unkept: dict[Path, RegionFeatures] = {}
 
     def __len__(self) -> int:
-        return len(self._images)
+        return len(self._numbers)
 
     def __getitem__(self, index: int) -> RegionFeatures:
-        file = self._file(index)
+        number = self._numbers[index]
+        file = self._file(number)
         if file in self._unkept:
             return self._unkept[file]
         try:
             return RegionFeatures(*(load(file.read_bytes())[name] for name in ("features", "boxes")), None)
         except (OSError, SafetensorError, KeyError):  # not there yet, or damaged
-            found = photo_encoder(self.encoder).regions(self._images[index])
-        if not keep(file, lambda opened: opened.write(save({"features": found.features, "boxes": found.boxes}))):
-            self._unkept[file] = found
-        return found
+            regions = photo_encoder(self.encoder).regions(self._images[number])
+        if not keep(file, lambda opened: opened.write(save({"features": regions.features, "boxes": regions.boxes}))):
+            self._unkept[file] = regions
+        return regions
 
-    def _file(self, index: int) -> Path:
-        if index not in self._files:
-            self._files[index] = self._home / f"{content_digest(self._images, index)}.safetensors"
-        return self._files[index]
+    def _file(self, number: int) -> Path:
+        if number not in self._files:
+            self._files[number] = self._home / f"{content_digest(self._images, number)}.safetensors"
+        return self._files[number]
 
     def select(self, indices: Sequence[int]) -> "PhotoRegions":
         """The grids of these pictures in this order."""
-        some, numbers = copy.copy(self), [int(index) for index in indices]
-        some._images = _Chosen(self._images, numbers)
-        some._files = {new: self._files[old] for new, old in enumerate(numbers) if old in self._files}
-        return some
+        selection = copy.copy(self)
+        selection._numbers = [self._numbers[int(index)] for index in indices]
+        return selection
 
     def compute(self, progress: bool = True) -> None:
         """Compute what is not in the cache yet; what was computed before an interruption stays."""
         from tqdm import tqdm
 
-        missing = [index for index in range(len(self)) if not self._file(index).is_file()]
+        missing = [index for index, number in enumerate(self._numbers) if not self._file(number).is_file()]
         for index in tqdm(missing, "features of photographs", mininterval=1, disable=not progress or not missing):
             self[index]
 
 
-class _Chosen(Sequence[Image.Image]):
-    """Some of `images` by number; what they are encoded in goes with them."""
-
-    def __init__(self, images: Sequence[Image.Image], indices: Sequence[int]):
-        self.of, self.indices = images, indices
-
-    def __len__(self) -> int:
-        return len(self.indices)
-
-    def __getitem__(self, index: int) -> Image.Image:
-        return self.of[self.indices[index]]
-
-
 def content_digest(images: Sequence[Image.Image], index: int) -> str:
     """SHA-256 of the file of a picture, or of its pixels where it is in none."""
-    while isinstance(images, _Chosen):
-        images, index = images.of, images.indices[index]
     cell = images.cell(index) if hasattr(images, "cell") else None
     if cell is not None:
         return hashlib.sha256(Path(cell["path"]).read_bytes() if cell["bytes"] is None else cell["bytes"]).hexdigest()

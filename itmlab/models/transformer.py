@@ -166,19 +166,6 @@ class OscarRegions(nn.Module):
 FORMS = {"uniter": UniterRegions, "oscar": OscarRegions}
 
 
-def patch_boxes(rows: int, columns: int) -> Float[Tensor, "patch 7"]:
-    """The boxes of a grid of patches, row by row: x1, y1, x2, y2, width, height and area as shares of the picture.
-
-    >>> patch_boxes(1, 2)
-    tensor([[0.0000, 0.0000, 0.5000, 1.0000, 0.5000, 1.0000, 0.5000],
-            [0.5000, 0.0000, 1.0000, 1.0000, 0.5000, 1.0000, 0.5000]])
-    """
-    y, x = (grid.flatten() for grid in torch.meshgrid(torch.arange(rows), torch.arange(columns), indexing="ij"))
-    width, height = torch.full(x.shape, 1 / columns), torch.full(x.shape, 1 / rows)
-    left, top = x / columns, y / rows
-    return torch.stack([left, top, left + width, top + height, width, height, width * height], dim=1)
-
-
 def prepare_regions(images: Sequence[Any], config: CrossEncoderConfig | LateInteractionConfig) -> dict[str, Tensor]:
     """`regions`, `boxes` and `region_mask` of records with `features` and `boxes`, padded to the most regions.
 
@@ -213,17 +200,14 @@ def checked_mask(region_mask: Tensor) -> Bool[Tensor, "image region"]:
 
 
 def _fault(image: Any, config: CrossEncoderConfig | LateInteractionConfig) -> str | None:
-    features, boxes = image.features, image.boxes
+    features, boxes = image.features, image.boxes if config.box_dimension else None
     if features.dim() != 2 or features.shape[1] != config.region_dimension:
         return f"features of shape {tuple(features.shape)}, the model reads {config.region_dimension} a region"
     if not len(features):
         return "no region"
-    if not features.isfinite().all():
-        return "numbers that are not finite"
-    if not config.box_dimension:
-        return None
-    if boxes is None:
+    if boxes is None and config.box_dimension:
         return "no boxes"
-    if boxes.dim() != 2 or len(boxes) != len(features) or boxes.shape[1] < config.box_dimension:
+    if boxes is not None and (boxes.dim() != 2 or len(boxes) != len(features) or boxes.shape[1] < config.box_dimension):
         return f"boxes of shape {tuple(boxes.shape)}, the model reads {config.box_dimension} numbers a region"
-    return None if boxes.isfinite().all() else "numbers that are not finite"
+    finite = features.isfinite().all() and (boxes is None or boxes.isfinite().all())
+    return None if finite else "numbers that are not finite"

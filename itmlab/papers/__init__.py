@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ItmlabError
 from ..studies.kit.results import Result, save_result
-from .entry import PAPERS, Claim, Entry, Table, by_name, cached_result, read_paper
+from .entry import PAPERS, Claim, Entry, Table, cached_result, entries, read_paper
 
 if TYPE_CHECKING:
     import pandas
@@ -22,11 +22,21 @@ if TYPE_CHECKING:
     from ..data import CaptionSet
     from ..training import Comparison
 
-__all__ = ["Claim", "Entry", "Table", "draw_claims", "draw_items", "entries", "items", "ledger", "reproduce"]
+__all__ = [
+    "Claim",
+    "Entry",
+    "Table",
+    "draw_claims",
+    "draw_costs",
+    "entries",
+    "items",
+    "ledger",
+    "reproduce",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("draw_claims", "draw_items"):  # only these need plotly
+    if name in ("draw_claims", "draw_costs", "entry_in_html"):  # only these need plotly
         return getattr(import_module(f"{__name__}.drawing"), name)
     if name in PAPERS:
         return SimpleNamespace(**read_paper(name))
@@ -35,21 +45,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*__all__, *PAPERS])
-
-
-def entries(chosen: str = "all") -> dict[str, Entry]:
-    """The items of all papers, of one paper ("fne"), or a single item ("fne.table_3"), by name.
-
-    >>> list(entries("itcontrast"))[-1]
-    'itcontrast.figure_3'
-    """
-    papers = {paper: {entry.name: entry for entry in read_paper(paper).values()} for paper in PAPERS}
-    every = {name: entry for paper in papers.values() for name, entry in paper.items()}
-    if chosen == "all":
-        return every
-    if chosen in papers:
-        return papers[chosen]
-    return {chosen: by_name(chosen, {**every, **dict.fromkeys(["all", *papers])})}
 
 
 def ledger(chosen: str = "all") -> "pandas.DataFrame":

@@ -3,15 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import plotly.graph_objects as go
 
-from ..studies.kit.bars import PRINTED
-from ..studies.kit.theme import GREEN, INK, MUTED, PAPER, RULE, VERMILION, WIDTH, label, styled, whiskers
-
-if TYPE_CHECKING:
-    from .entry import Entry
+from ..studies.kit.bars import PRINTED, Dot, Row, interval_rows
+from ..studies.kit.results import Result
+from ..studies.kit.theme import GREEN, INK, MUTED, RULE, VERMILION, WIDTH, label, styled, whiskers
+from .entry import Entry, by_name, entries
 
 SHADES = {"held": GREEN, "not seen": "#8A94A0", "contrary": VERMILION, "not run": "#D5DAE0"}
 ROW = 54  # pixels
@@ -63,7 +62,7 @@ def verdicts_in_words(claims: Sequence[Mapping[str, Any]]) -> str:
     return ", ".join(f"{verdicts.count(name)} {name}" for name in SHADES if name in verdicts) or "shown"
 
 
-def entry_in_lines(entry: "Entry", result: Any = None) -> str:
+def entry_in_lines(entry: Entry, result: Result | None = None) -> str:
     """An item as lines of text: its table as printed and as measured, then each claim with its verdict."""
     lines = [f"{entry.item}: {entry.title}", f"  {entry.place}"]
     if entry.published is not None:
@@ -85,7 +84,7 @@ def entry_in_lines(entry: "Entry", result: Any = None) -> str:
     return "\n".join(lines)
 
 
-def entry_in_html(entry: "Entry") -> str:
+def entry_in_html(entry: Entry) -> str:
     """An item as a notebook shows it: its table as printed and as measured, then each claim with its verdict."""
     parts = [f"<h4>{escape(entry.item)}: {escape(entry.title)}</h4><p>{escape(entry.place)}</p>"]
     if entry.published is not None:
@@ -177,53 +176,34 @@ def _root_axis(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def draw_items(items: Sequence[Mapping[str, Any]], *, title: str, subtitle: str = "") -> go.Figure:
-    """One line per item of a paper and one square per claim, in its verdict's colour; hovering shows the claim."""
-    figure = go.Figure()
-    for name, shade in SHADES.items():
-        squares = [
-            (at, place, row)
-            for place, item in enumerate(items)
-            for at, row in enumerate(item["claims"])
-            if row["verdict"] == name
-        ]
-        claims = [row for *_, row in squares]
-        hover = [f"{label(row['claim'], width=60)}<br>{label(measured(row))} {label(row['unit'])}" for row in claims]
-        figure.add_scatter(
-            x=[at for at, _, _ in squares],
-            y=[place for _, place, _ in squares],
-            mode="markers",
-            name=f"{name} ({len(squares)})",
-            hovertext=hover,
-            hovertemplate="%{hovertext}<extra></extra>",
-            marker={"symbol": "square", "size": 16, "color": shade, "line": {"color": PAPER, "width": 1}},
-        )
-    shown = [place for place, item in enumerate(items) if not item["claims"]]
-    figure.add_scatter(
-        x=[0] * len(shown),
-        y=shown,
-        mode="markers",
-        name="shown, no claim",
-        marker={"symbol": "circle-open", "size": 9, "color": MUTED},
-        hovertext=[label(items[place]["title"]) for place in shown],
-        hoverinfo="text",
+def draw_costs(result: Result) -> go.Figure:
+    """What each part costs a step, from `result`, beside what it brings, from the ledger's claims.
+
+    `result.details["parts"]` lists the parts: the rows `without` and `with` them, and the claim about the gain.
+    """
+    seconds = {row["row"]: row for row in result.rows}
+    rows: list[Row] = []
+    heading = ""
+    for part in result.details["parts"]:
+        base, added = seconds[part["without"]], seconds[part["with"]]
+        if base["group"] != heading:
+            heading = base["group"]
+            rows.append((f"{heading}: {base['value']:.2f} s", []))
+        ratios = [with_part / without for with_part, without in zip(added["per_turn"], base["per_turn"], strict=True)]
+        cost = sum(ratios) / len(ratios)
+        gain = claim_row(part["item"], part["claim"])
+        brings = Dot(gain["here"], gain["lower"], gain["upper"], text=number(gain["here"]))
+        rows.append((part["name"], [Dot(cost, min(ratios), max(ratios), text=f"{cost:.2f} ×"), brings]))
+    return interval_rows(
+        rows,
+        axes=[{"title": "times the step without it"}, {"title": "points of RSum"}],
+        panels=["what it costs", "what it brings"],
+        title="What a part costs a step, and what it brings",
+        subtitle="CPU seconds, mean and range of three turns; gains from the ledger with 95 % intervals",
     )
-    most = max((len(item["claims"]) for item in items), default=1)
-    places = list(range(len(items)))
-    figure.add_scatter(
-        x=[most - 0.1] * len(items),
-        y=places,
-        mode="text",
-        text=[verdicts_in_words(item["claims"]) for item in items],
-        textposition="middle right",
-        textfont={"size": 12, "color": MUTED},
-        hoverinfo="skip",
-        showlegend=False,
-    )
-    names = [f"<b>{label(item['item'])}</b>  {label(item['title'], width=54, lines=1)}" for item in items]
-    figure.update_yaxes(tickvals=places, ticktext=names, range=[len(items) - 0.4, -0.6], showgrid=False)
-    figure.update_xaxes(visible=False, range=[-0.7, most + 13])  # room for four verdicts in words
-    styled(figure, title, subtitle, height=174 + 23 * len(items))
-    figure.update_yaxes(automargin=False, tickfont_size=12)
-    top = figure.layout.margin.t + 54
-    return figure.update_layout(width=WIDTH, margin_l=420, margin_r=0, margin_t=top, **TO_THE_LEFT)
+
+
+def claim_row(item: str, claim: str) -> dict[str, Any]:
+    """The ledger's row of a claim of an item."""
+    rows = {row["claim"]: row for row in entries(item)[item].verdicts()}
+    return by_name(claim, rows, "claim")

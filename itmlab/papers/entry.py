@@ -288,7 +288,7 @@ class Entry:
     def figure(self, result: Result | None = None) -> "go.Figure":
         """Each claim's printed number beside ours; for an entry without claims, its first committed figure."""
         from ..studies.kit.saving import committed
-        from .drawing import draw_claims
+        from . import draw_claims
 
         if self.claims:
             return draw_claims(self.verdicts(result), title=f"{self.item}: {self.title}")
@@ -297,7 +297,7 @@ class Entry:
         return committed(self.figures[0])
 
     def _repr_html_(self) -> str:
-        from .drawing import entry_in_html
+        from . import entry_in_html
 
         return entry_in_html(self)
 
@@ -437,6 +437,21 @@ def read_paper(name: str) -> dict[str, Entry]:
         way, rows = fields.pop("tiny", ""), fields.pop("recipes", {})
         entries[item] = Entry(f"{name}.{item}", tiny=ways, way=way, rows=rows, **fields)
     return entries
+
+
+def entries(chosen: str = "all") -> dict[str, Entry]:
+    """The items of all papers, of one paper ("fne"), or a single item ("fne.table_3"), by name.
+
+    >>> list(entries("itcontrast"))[-1]
+    'itcontrast.figure_3'
+    """
+    papers = {paper: {entry.name: entry for entry in read_paper(paper).values()} for paper in PAPERS}
+    every = {name: entry for paper in papers.values() for name, entry in paper.items()}
+    if chosen == "all":
+        return every
+    if chosen in papers:
+        return papers[chosen]
+    return {chosen: by_name(chosen, {**every, **dict.fromkeys(["all", *papers])})}
 
 
 def run_names(recipes: "Mapping[str, Recipe]") -> dict[str, str]:

@@ -1,11 +1,11 @@
-"""The named recipes: `itmlab.recipes.fne` is tiny (two CPU cores, minutes), `.sized("base")` the paper's size.
+"""The named recipes: `itmlab.recipes.fne` is tiny (two CPU cores, minutes), `get("fne", "base")` the paper's size.
 
 Three families, by what their models are: dual encoders (FNE, SAM and their baselines), cross-encoders (TAGS-DC), and
 encoders of regions and words (ITContrast). Base and large carry the papers' numbers. Tiny ones begin, as the papers'
 do, with encoders that see and read: dual encoders with a ViT and a BERT that are aligned, or "+regions" with one that
 reads what a detector saw. "+scratch" are the same from random weights.
 
->>> get("fne", "base").sampler.prior, get("fne").sized("base").data.batch_size, get("tags_dc", "large").tags.hardest
+>>> get("fne", "base").sampler.prior, get("fne", "base").data.batch_size, get("tags_dc", "large").tags.hardest
 (0.0001, 32, 23)
 """
 
@@ -434,15 +434,6 @@ def tuned(component: Component | None, **numbers: float) -> Any:
     if component is None:
         return None
     return replace(component, **{name: value for name, value in numbers.items() if hasattr(component, name)})
-
-
-def family(model: Any) -> str:
-    """The named recipe whose sizes one of another name with such a model takes."""
-    if isinstance(model, LateInteractionConfig):
-        return {kind: name for name, kind in (FRAGMENTS | ALONE).items()}[model.kind]
-    if isinstance(model, OscarDualEncoderConfig) and model.compares_parts:
-        return "oscar_sgraf"
-    return {OscarDualEncoderConfig: "oscar", CrossEncoderConfig: "uniter"}.get(type(model), "fne")
 
 
 def __getattr__(name: str) -> Recipe:

@@ -3,13 +3,13 @@
 import inspect
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import ItmlabError, named
-from ..fields import check, did_you_mean, from_plain, replaced, shown, to_plain
+from ..errors import named
+from ..fields import check, from_plain, replaced, shown, to_plain
 from ..losses import InfoNCE, Loss, SemanticAdaptiveMargin, TripletLoss
 from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
 from ..samplers import Sampler
@@ -23,9 +23,9 @@ from .custom import check_loss, encoder_class
 class Recipe:
     """Everything that decides a training run, except its data.
 
-    `replace(sampler__prior=1e-3, data__epochs=3)` makes a variation, `sized("base")` the same method at another size.
-    Samplers, losses, margins and synthesisers are components, which own their parameters; your own are passed in the
-    same way: `replace(sampler=FifthHardest(rank=4))`.
+    `replace(sampler__prior=1e-3, data__epochs=3)` makes a variation. Samplers, losses, margins and synthesisers are
+    components, which own their parameters; your own are passed in the same way:
+    `replace(sampler=FifthHardest(rank=4))`.
 
     Args:
         name: the recipe's name.
@@ -168,29 +168,6 @@ class Recipe:
             with named(label):
                 recipes[label] = self.replace(**dict(zip(values, combination, strict=True)))
         return recipes
-
-    def sized(self, size: str) -> "Recipe":
-        """The same method (sampler, losses, seed) with the model, optimiser, memory and data settings of another size.
-
-        A named recipe's own sampler, loss, TAGS settings and start become that size's; those changed stay as they are,
-        and so does what was changed of how a model of regions and words compares them.
-        """
-        from . import METHODS, SIZES, family, get
-
-        if size not in SIZES:
-            raise ItmlabError(f"no size {size!r}", where="recipe", remedy=did_you_mean(size, SIZES))
-        known = self.name if self.name in METHODS else family(self.model)
-        theirs, ours = get(known, size), get(known, self.size)
-        changes = {name: getattr(theirs, name) for name in ("model", "optimiser", "data")}
-        if isinstance(self.model, LateInteractionConfig) and self.model.photo_encoder is None:
-            own = {"kind": self.model.kind, "preset": self.model.preset}
-            before, after = (LateInteractionConfig.of_size(each, **own) for each in (self.size, size))
-            changes["model"] = self.model.with_sizes_of(before, after)
-        changes["memory"] = None if self.memory is None else SIZES[size]["memory"]
-        for name in ("sampler", "loss", "tags", "start"):
-            if self.name in METHODS and getattr(self, name) == getattr(ours, name):
-                changes[name] = getattr(theirs, name)
-        return replace(self, size=size, **changes)
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain JSON values."""

@@ -4,7 +4,7 @@ import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
     "mining": "Mined mine",
-    "run": "Ensemble Run ensemble pretrained tracked",
+    "run": "Ensemble Run ensemble pretrained",
     "scores": "evaluate relevance_matrix similarity write_embeddings",
     "search": "Hits Index",
 }

@@ -230,25 +230,6 @@ class Comparison:
         found = map(percentile_interval, self._mean(label).tolist(), self._draws[label].T)
         return dict(zip(self.columns, found, strict=True))
 
-    def recalls(self) -> dict[str, dict[str, Float[ndarray, "cutoff 3"]]]:
-        """By recipe and direction: the mean over seeds and its interval's ends at each cut-off, ready to be drawn."""
-        tables = {}
-        for label in self.labels:
-            ends = [*self.intervals(label).values()][: len(RECALLS)]
-            tables[label] = {"i2t": np.array(ends[: len(CUTOFFS)]), "t2i": np.array(ends[len(CUTOFFS) :])}
-        return tables
-
-    def oracle_recall(self) -> dict[str, dict[str, Any]]:
-        """What the oracles reach in recall, as `metrics.oracle_recall` gives it; nothing unless truth was asked for."""
-        found: dict[str, dict[str, Any]] = {}
-        for kind in self.oracle:
-            *percent, total = self._oracle(kind, self._everything)[0].tolist()
-            by_cutoff = [
-                dict(zip(CUTOFFS, side, strict=True)) for side in (percent[: len(CUTOFFS)], percent[len(CUTOFFS) :])
-            ]
-            found[kind] = {"i2t": by_cutoff[0], "t2i": by_cutoff[1], "rsum": total}
-        return found
-
     @cached_property
     def _draws(self) -> dict[str, Float[ndarray, "draw column"]]:
         """Each column under each draw of the bootstrap, the same draws for every recipe."""
@@ -318,27 +299,6 @@ class Comparison:
                     row |= {"p": p, "p (Holm)": corrected}
                 rows.append(row)
         return pandas.DataFrame(rows)
-
-    def markdown(self, *columns: str) -> str:
-        """A table in Markdown: of each recipe and column (`shown`, unless some are named) value, difference and p.
-
-        p is Holm's, corrected for all of the table.
-        """
-        wanted = columns or tuple(self.shown)
-        tested = self.tests(*wanted)
-        clean = lambda text: html.escape(text).replace("|", "\\|")  # noqa: E731
-        head = ["recipe", *(cell for name in wanted for cell in (name, f"− {self.baseline} [95 %]", "p (Holm)"))]
-        rows = [[clean(cell) for cell in head], ["---"] * len(head)]
-        for label in self.labels:
-            own = self.intervals(label)
-            rows.append([clean(label)])
-            for name in wanted:
-                cells = [f"{own[name].value:.1f}", "", ""]
-                if label in tested:
-                    (value, lower, upper), _, corrected = tested[label][name]
-                    cells[1:] = f"{value:+.1f} [{lower:+.1f}, {upper:+.1f}]", f"{corrected:.3f}"
-                rows[-1] += cells
-        return "\n".join(f"| {' | '.join(row)} |" for row in rows) + f"\n\n{self._caption()}\n"
 
     def figure(self, *columns: str) -> Any:
         """The differences to the baseline with their intervals, as a plotly figure: a panel for each of `columns`."""

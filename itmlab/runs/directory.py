@@ -1,9 +1,7 @@
-"""A run directory: whose it is, what it begins from, and that it is gone on with by the same recipe and data only."""
+"""Run directories: metadata, initial weights, and the check that a resume matches its recipe and data."""
 
 import hashlib
-import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +17,7 @@ from ..models.base import CONFIG_FILE, MODEL_FILES, WEIGHTS_FILE
 from ..recipes.custom import encoder_class
 from ..recipes.recipe import Recipe
 from ..storage import ordinary, read_json, write_json
-from .checkpoint import shipped_directory, shipped_names
+from .checkpoint import CHECKPOINT_FILE, REMEDY, shipped_directory, shipped_names
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -157,105 +155,73 @@ def file_hash(path: Path) -> str:
         raise ItmlabError(f"cannot be read ({error.strerror})", where=str(path)) from None
 
 
-# What lies in a run's directory. The seconds of its epochs tell one that was trained in from one exported to.
+# The files of a run directory.
+
 TIMINGS_FILE = "timings.jsonl"
-RUN_FILES = ("recipe.json", "data.json", "inputs.json", "history.jsonl", TIMINGS_FILE, *MODEL_FILES)
-ANOTHER = "train into another directory, or delete this one"
-
-
-@contextmanager
-def held(directory: Path) -> Iterator[None]:
-    """Keep other processes from training in `directory` meanwhile; the system lets go of it however this one ends.
-
-    Whoever is refused has made nothing, and folders made for the lock go with it if nothing else came into them.
-    """
-    try:
-        import fcntl
-    except ImportError:  # not on Windows, which goes without
-        yield
-        return
-    made = [one for one in (directory, *directory.parents) if not one.exists()]
-    path = directory / "lock"
-    while True:
-        directory.mkdir(parents=True, exist_ok=True)
-        with open(path, "ab") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                what, remedy = "another process is training here", "wait for it, or train into another directory"
-                raise ItmlabError(what, where=str(directory), remedy=remedy) from None
-            if os.fstat(file.fileno()).st_nlink == 0:
-                continue  # who held it has removed it between `open` and `flock`
-            try:
-                yield
-            finally:
-                path.unlink(missing_ok=True)
-                for one in made:
-                    with suppress(OSError):  # not empty
-                        one.rmdir()
-            return
+RUN_FILES = ("recipe.json", "data.json", "history.jsonl", TIMINGS_FILE, *MODEL_FILES)
 
 
 def described(recipe: Recipe, data: CaptionSet) -> dict[str, Any]:
-    """By file name, what a run's folder says of where the run comes from."""
-    about = {
+    """By file name, what a run directory says about where the run comes from."""
+    about: dict[str, Any] = {
         "name": data.name,
         "images": len(data),
         "captions": len(data.captions),
         "splits": {name: len(indices) for name, indices in data.splits.items()},
         "fingerprint": data.fingerprint,
     }
-    # `scenes` drawn otherwise than by default, so that a command that is given the run draws it alike
+    # options of `scenes` other than the default, so that a command that is given the run draws the same scenes
     if getattr(data.regions, "kind", "detector") != "detector":
         about["regions"] = data.regions.kind
-    read = inputs(recipe)
-    return {"recipe.json": recipe.to_json(), "data.json": about, **({"inputs.json": read} if read else {})}
+    files = inputs(recipe)
+    if files:
+        about["inputs"] = files
+    return {"recipe.json": recipe.to_json(), "data.json": about}
 
 
 def refuse_another(directory: Path, origin: dict[str, Any], *, resume: bool) -> None:
-    """An ItmlabError if anything but a run of this `origin` (see `described`) lies in `directory`; writes nothing.
+    """Check that `directory` is empty or holds a run of this `origin` (see `described`); write nothing.
 
-    A run that failed or was killed before it kept weights or a checkpoint is in nobody's way.
+    A run that failed or was killed before its first checkpoint is ignored.
+
+    Raises:
+        ItmlabError: other files, a run of another recipe or other data, or any run with `resume=False`.
     """
-    there = [name for name in (*RUN_FILES, "resume/state.json") if (directory / name).exists()]
-    if there and there[0] != "recipe.json":
-        raise ItmlabError(f"{there[0]} lies here, and no recipe.json of its run", where=str(directory), remedy=ANOTHER)
+    existing = [name for name in (*RUN_FILES, CHECKPOINT_FILE) if (directory / name).exists()]
+    if existing and existing[0] != "recipe.json":
+        raise ItmlabError(f"contains {existing[0]} but not recipe.json", where=str(directory), remedy=REMEDY)
     if not is_begun(directory):
         return
     if not resume:
-        raise ItmlabError("there is a run here already", where=str(directory), remedy=f"resume it, or {ANOTHER}")
+        raise ItmlabError("contains a run already", where=str(directory), remedy=f"resume it, or {REMEDY}")
     for name, here in origin.items():
-        what, path = name.removesuffix("s.json").removesuffix(".json"), directory / name
-        there = read_json(path, remedy=ANOTHER) if path.exists() else here
-        if what == "data" and isinstance(there, dict):
-            here = {field: value for field, value in here.items() if field in there}  # what runs of before did not say
-        difference = first_difference(there, here)
+        path = directory / name
+        if not path.exists():
+            continue
+        difference = first_difference(read_json(path, remedy=REMEDY), here)
         if difference:
-            raise ItmlabError(f"this run has another {what}: {difference}", where=str(directory), remedy=ANOTHER)
+            what = f"contains a run with another {path.stem}: {difference}"
+            raise ItmlabError(what, where=str(directory), remedy=REMEDY)
 
 
 def is_begun(directory: Path) -> bool:
-    """Whether a run has kept anything here that training goes on from."""
-    return any((directory / name).exists() for name in (WEIGHTS_FILE, "resume/state.json"))
+    """Whether a run has saved anything here that training can continue from."""
+    return any((directory / name).exists() for name in (WEIGHTS_FILE, CHECKPOINT_FILE))
 
 
 def begin(directory: Path, origin: dict[str, Any]) -> None:
-    """Say of which `origin` the run here is; under the lock, as it replaces what one left that never began."""
-    new = not is_begun(directory)
-    for folder in (directory, directory / "resume"):
-        for left in (left for name in (*RUN_FILES, "state.json") for left in folder.glob(f".{name}.*.tmp")):
-            left.unlink(missing_ok=True)  # of a process killed while writing
-    for name in ("recipe.json", "data.json", "inputs.json"):
-        if name in origin and (new or not (directory / name).exists()):
-            write_json(directory / name, origin[name])
-        elif new:
-            (directory / name).unlink(missing_ok=True)
+    """Write where the run in `directory` comes from, over what a run without a checkpoint left there."""
+    for leftover in directory.glob(".*.tmp"):  # of a process that was killed while writing
+        leftover.unlink(missing_ok=True)
+    if not is_begun(directory):
+        for name, content in origin.items():
+            write_json(directory / name, content)
 
 
-def first_difference(there: Any, here: Any, field: str = "") -> str | None:
-    """In words, the first field in which two JSON values differ."""
-    if isinstance(there, dict) and isinstance(here, dict):
-        paths = {name: join(field, name) for name in here | there}
-        found = (first_difference(there.get(name), here.get(name), path) for name, path in paths.items())
-        return next(filter(None, found), None)
-    return None if there == here else f"{field} is {shown(there)} there and {shown(here)} here"
+def first_difference(saved: Any, here: Any, field: str = "") -> str | None:
+    """Describe the first field in which two JSON values differ."""
+    if isinstance(saved, dict) and isinstance(here, dict):
+        paths = {name: join(field, name) for name in here | saved}
+        differences = (first_difference(saved.get(name), here.get(name), path) for name, path in paths.items())
+        return next(filter(None, differences), None)
+    return None if saved == here else f"{field} is {shown(saved)} there and {shown(here)} here"

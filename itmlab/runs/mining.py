@@ -99,7 +99,6 @@ def mine(
     encoder: Run | nn.Module | tuple[Tensor, Tensor],
     data: CaptionSet,
     *,
-    backend: Literal["auto", "exact", "faiss"] = "auto",
     truth: bool = True,
     **filters: Any,
 ) -> "Mined":
@@ -129,7 +128,7 @@ def mine(
     if not len(data.captions):
         raise ItmlabError("there are no captions to mine", where=data.name)
     identities = Identities.of(data)
-    scores = _scores(encoder, data, backend)
+    scores = _scores(encoder, data)
     statistics = None if chosen.probability is None else _statistics(scores, data, identities, chosen)
     own = scores.pairs(data.image_of_caption, torch.arange(len(data.captions)))
     lowest = torch.full((len(data),), torch.inf).scatter_reduce(0, data.image_of_caption, own, "amin")
@@ -197,11 +196,10 @@ def _contents(data: CaptionSet) -> list[bytes]:
 
 @dataclass
 class ByFeatures:
-    """Cosines of features; the nearest by `Index`, the same with faiss as without."""
+    """Cosines of features; the nearest by `Index`."""
 
     images: Float[Tensor, "image dimension"]
     captions: Float[Tensor, "caption dimension"]
-    backend: str
 
     def pairs(self, images: Pairs, captions: Pairs) -> Float[Tensor, "pair"]:
         """The score of each pair, to the last digit as `nearest` has it."""
@@ -211,9 +209,7 @@ class ByFeatures:
         """Scores and numbers of so many candidates of each anchor, the best first, and as many more as it may own."""
         queries, other = (self.images, "captions") if anchors == "images" else (self.captions, "images")
         first = identities.first(other)
-        scores, places = Index(getattr(self, other)[first], backend=self.backend).search(
-            queries, last + identities.most(anchors)
-        )
+        scores, places = Index(getattr(self, other)[first]).search(queries, last + identities.most(anchors))
         return scores, first[places]
 
 
@@ -234,7 +230,7 @@ class ByMatrix:
         return scores[:, :most], first[places[:, :most]]
 
 
-def _scores(encoder: Run | nn.Module | tuple[Tensor, Tensor], data: CaptionSet, backend: str) -> ByFeatures | ByMatrix:
+def _scores(encoder: Run | nn.Module | tuple[Tensor, Tensor], data: CaptionSet) -> ByFeatures | ByMatrix:
     if isinstance(encoder, tuple | list):
         features = [torch.as_tensor(side).detach().float().cpu() for side in encoder]
         shapes = [tuple(side.shape) for side in features]
@@ -243,11 +239,11 @@ def _scores(encoder: Run | nn.Module | tuple[Tensor, Tensor], data: CaptionSet, 
             named = " and ".join(map(str, shapes))
             what = f"features {named} for {len(data)} images and {len(data.captions)} captions"
             raise ItmlabError(what, where="mine", remedy="give (image, dimension) and (caption, dimension)")
-        return ByFeatures(*(normalize(side, dim=1) for side in features), backend)
+        return ByFeatures(*(normalize(side, dim=1) for side in features))
     model = encoder.model if isinstance(encoder, Run) else encoder
     with evaluating(model):
         if hasattr(model, "encode_images") and not compares_parts(model):
-            return ByFeatures(*(normalize(side, dim=1) for side in embed(model, data)), backend)
+            return ByFeatures(*(normalize(side, dim=1) for side in embed(model, data)))
         return ByMatrix(similarity(model, data).float())
 
 
@@ -354,30 +350,21 @@ class Mined:
             row["with fewer than wanted"] = int((there.sum(1) < self.filters.number).sum())
             for kind, scores in (("positive", found.positive_scores), ("negative", found.scores[there])):
                 values = scores[scores.isfinite()].double()
-                parts = (
-                    torch.quantile(values, torch.tensor([0.25, 0.5, 0.75]).double()) if len(values) else [torch.nan] * 3
-                )
-                row |= {
-                    f"{kind} {part}": float(value)
-                    for part, value in zip(("25 %", "median", "75 %"), parts, strict=True)
-                }
+                for part, share in {"25 %": 0.25, "median": 0.5, "75 %": 0.75}.items():
+                    row[f"{kind} {part}"] = torch.quantile(values, share).item() if len(values) else torch.nan
             row |= {f"left out: {why}" if why != "looked at" else why: count for why, count in found.left_out.items()}
             if found.truth is not None:
                 labels = found.truth[there]
-                row |= {
-                    said: int((labels == label).sum()) for said, label in (("true", 1), ("false", 0), ("undecided", -1))
-                }
+                for word, label in {"true": 1, "false": 0, "undecided": -1}.items():
+                    row[word] = int((labels == label).sum())
             rows.append(row)
         return rows
 
     def __str__(self) -> str:
-        first, second = (
-            {key: f"{value:.3f}" if isinstance(value, float) else str(value) for key, value in row.items()}
-            for row in self.statistics()
-        )
-        widths = [max(map(len, column)) for column in (first, first.values(), second.values())]
-        lines = (f"{key:{widths[0]}}  {first[key]:>{widths[1]}}  {second[key]:>{widths[2]}}" for key in first)
-        return "\n".join(lines)
+        import pandas
+
+        table = pandas.DataFrame(self.statistics(), dtype=object).set_index("mined").T
+        return table.to_string(float_format="{:.3f}".format)
 
     def negatives(self) -> Iterator[Negative]:
         """The captions mined for the image of each caption, as negatives of that caption with scores and labels."""

@@ -14,14 +14,14 @@ from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
 from ..data.pictures import read_image
-from ..errors import ItmlabError, MissingPart
+from ..errors import ItmlabError
 from ..metrics.ranking import FewCandidates
 from ..models import CrossEncoder
 from ..models.pairs import compares_parts, looked_at, takes_pictures
 from ..recipes.recipe import Recipe
 from ..storage import read_json, usable, write_bytes
-from .checkpoint import Checkpoints, read_json_lines, shipped_directory, shipped_names
-from .directory import MODEL_FILES, RUN_FILES, TIMINGS_FILE, held, kind_of
+from .checkpoint import CHECKPOINT_FILE, REMEDY, locked, read_json_lines, shipped_directory, shipped_names
+from .directory import RUN_FILES, TIMINGS_FILE, kind_of
 from .scores import CUTOFFS, check_pools, embed_captions, embed_images, evaluate, similarity, tables
 from .search import Hits, Index, PairSearch
 
@@ -85,8 +85,10 @@ class Run:
     @property
     def finished(self) -> bool:
         """Whether it was trained to the end of its recipe."""
-        pointer = Checkpoints(self.directory / "resume").read_pointer()
-        return bool(pointer) and pointer["position"].get("finished") is True
+        if (self.directory / CHECKPOINT_FILE).exists() or not self.epochs:
+            return False
+        settings, last = self.recipe.data, self.epochs[-1]
+        return last["step"] >= settings.steps if settings.steps else last["epoch"] >= settings.epochs
 
     @cached_property
     def model(self) -> nn.Module:
@@ -111,7 +113,6 @@ class Run:
         split: str | None = "test",
         folds: int = 1,
         relevance: Literal["cider", "spice"] | None = None,
-        resume: str | Path | None = None,
         ks: Sequence[int] = CUTOFFS,
         truth: bool = False,
     ) -> dict[str, Any]:
@@ -121,15 +122,15 @@ class Run:
         A split with fewer images or captions than a k is an ItmlabError: ask for `ks=(1, 5)`, or a larger split.
         `relevance` adds "semantic", the table of `metrics.semantic_retrieval`: R, SR, NCS and their sums. `truth` adds
         "truth", that of `metrics.truth_retrieval`: mAP@R and R-Precision against all that is true, and recall beside
-        an oracle's; for data with a world. A cross-encoder reads every pair: it shows its progress where there are
-        many, and keeps what it has scored in the file `resume`, if that is given, to go on from.
+        an oracle's; for data with a world. A cross-encoder reads every pair, and shows its progress where there
+        are many.
         """
         self.require_regions(data)
         part = data if split is None else data.split(split)
         shown = len(part) * len(part.captions) > MANY_PAIRS
         options = {"folds": folds, "ks": ks, "relevance": relevance, "truth": truth}
         with cutoffs_told(in_python):
-            return evaluate(self.model, part, **options, progress=shown, resume=resume)
+            return evaluate(self.model, part, **options, progress=shown)
 
     def search(
         self,
@@ -182,7 +183,7 @@ class Run:
         return scores, indices
 
     def export(self, directory: str | Path, dtype: Literal["float16", "float32"] = "float16") -> "Run":
-        """Write what using the run takes (recipe, data's description, record, weights) without what resuming takes.
+        """Write what using the run needs (recipe, data's description, history, weights), not what resuming needs.
 
         An earlier export is replaced; a run that was trained there, or other files of these names, are an ItmlabError.
         """
@@ -190,20 +191,16 @@ class Run:
         if directory.resolve() == self.directory.resolve():
             what, remedy = "a run cannot be exported onto itself", "name another directory"
             raise ItmlabError(what, where=str(directory), remedy=remedy)
-        with usable(), held(directory / "resume"):
-            state = Checkpoints(directory / "resume")
-            there = next((name for name in RUN_FILES if (directory / name).exists()), None)
-            exported = (state.read_pointer() or {"tensors": ""})["tensors"] is None
-            if there and (not exported or (directory / TIMINGS_FILE).exists()):
-                what, remedy = f"{there} lies here, and it is no export", "name another directory, or delete this one"
-                raise ItmlabError(what, where=str(directory), remedy=remedy)
-            position = Checkpoints(self.directory / "resume").read_pointer().get("position", {})
-            state.finish({**position, "finished": False})  # first, so that an export that was killed is known as one
-            self.model.save(directory, dtype=dtype)
-            for name in RUN_FILES:
-                if name not in (TIMINGS_FILE, *MODEL_FILES) and (self.directory / name).is_file():
+        with usable(), locked(directory):
+            existing = [name for name in (*RUN_FILES, CHECKPOINT_FILE) if (directory / name).exists()]
+            exported = existing[:1] == ["recipe.json"] and not {TIMINGS_FILE, CHECKPOINT_FILE} & {*existing}
+            if existing and not exported:
+                what = f"contains {existing[0]}, which is not of an export"
+                raise ItmlabError(what, where=str(directory), remedy=REMEDY)
+            for name in ("recipe.json", "data.json", "history.jsonl"):
+                if (self.directory / name).is_file():
                     write_bytes(directory / name, (self.directory / name).read_bytes())
-            state.finish({**position, "finished": True})
+            self.model.save(directory, dtype=dtype)
         return Run(directory)
 
 
@@ -277,39 +274,3 @@ class Ensemble:
 def ensemble(runs: Sequence[Run]) -> Ensemble:
     """The ensemble of `runs`; the papers' tables take two seeds of one recipe."""
     return Ensemble(runs)
-
-
-@contextmanager
-def tracked(project: str, recipe: Recipe, directory: str | Path) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """What to hand to `train(on_record=…)`: each record goes to the trackio project, under the run directory's name.
-
-    So curves of many runs are on one local page, which `trackio show` opens; everything stays on this machine. Without
-    trackio (extra: track) this is a MissingPart.
-    """
-    try:
-        import trackio
-    except ImportError:
-        remedy = "pip install -c constraints.txt -e '.[track]'"
-        raise MissingPart("trackio", remedy, needed_for="tracking") from None
-    name = Path(directory).resolve().name
-    trackio.init(project, name=name, config=recipe.to_json(), resume="allow", embed=False, auto_log_cpu=False)
-    try:
-        yield lambda record: trackio.log(flat(record), step=record["step"])
-    finally:
-        trackio.finish()
-
-
-def flat(record: dict[str, Any]) -> dict[str, float]:
-    """The numbers of a record under one name each.
-
-    >>> flat({"kind": "epoch", "step": 8, "i2t": {1: 30.0}, "rsum": 200.0})
-    {'epoch/i2t R@1': 30.0, 'epoch/rsum': 200.0}
-    """
-    kind, numbers = record["kind"], {}
-    for name, value in record.items():
-        if isinstance(value, dict):
-            named = {key if isinstance(key, str) else f"R@{key}": number for key, number in value.items()}
-            numbers |= {f"{kind}/{name} {key}": one for key, one in named.items() if isinstance(one, int | float)}
-        elif isinstance(value, int | float) and name != "step":
-            numbers[f"{kind}/{name}"] = value
-    return numbers

@@ -45,7 +45,6 @@ def evaluate(
     truth: bool = False,
     between: Between = nothing,
     progress: bool = False,
-    resume: str | Path | None = None,
 ) -> dict[str, Any]:
     """Recall in percent, both directions, and their sum; `folds` consecutive blocks of images are averaged.
 
@@ -56,7 +55,7 @@ def evaluate(
     """
     check_pools(data, ks, folds=folds, relevance=relevance, truth=truth)
     with evaluating(model):
-        scores = similarity(model, data, between=between, progress=progress, resume=resume)
+        scores = similarity(model, data, between=between, progress=progress)
     return tables(scores, data, folds=folds, ks=ks, relevance=relevance, truth=truth)
 
 
@@ -117,19 +116,18 @@ def similarity(
     *,
     between: Between = nothing,
     progress: bool = False,
-    resume: str | Path | None = None,
 ) -> Float[Tensor, "image caption"]:
     """Every image against every caption: from embeddings if the model encodes apart, else block by block.
 
     `between` is called after every few pictures or captions, so that a long evaluation can be left. A cross-encoder
-    can show its `progress`, and `resume` from the file of rows that it keeps.
+    can show its `progress`.
     """
     if compares_parts(model):
         return parts_similarity(model, data, between=between, progress=progress)
     if hasattr(model, "encode_images") and hasattr(model, "encode_captions"):
         return model.similarity(*embed(model, data, between=between))
     if isinstance(model, CrossEncoder):
-        return cross_encoder_similarity(model, data, between=between, progress=progress, resume=resume)
+        return cross_encoder_similarity(model, data, between=between, progress=progress)
     prepared = [on_device(model, model.prepare_captions(part)) for part in chunks(data.captions)]
     rows = []
     for part in chunks(data.images):
@@ -146,15 +144,14 @@ def cross_encoder_similarity(
     *,
     between: Between = nothing,
     progress: bool = False,
-    resume: str | Path | None = None,
 ) -> Float[Tensor, "image caption"]:
     """The matching logit of every image with every caption, each image embedded once.
 
-    With `progress` or `resume` it is one call of `CrossEncoder.similarity`, else `between` is called every few images.
+    With `progress` it is one call of `CrossEncoder.similarity`, else `between` is called every few images.
     """
     regions, tokens = image_side(model, looked_at(model, data)), model.prepare_captions(data.captions)
-    if progress or resume is not None:
-        return model.similarity(regions, tokens, progress=progress, resume=resume)
+    if progress:
+        return model.similarity(regions, tokens, progress=progress)
     every = torch.arange(len(data)).split(CROSS_ENCODER_IMAGES)
     return torch.cat([model.similarity(regions.take(part), tokens) for part in paused(every, between)])
 

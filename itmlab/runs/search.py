@@ -1,4 +1,4 @@
-"""A search in a data set: the k nearest unit vectors, exactly or by faiss with the very same answer; what it shows.
+"""A search in a data set: the k nearest unit vectors, exactly; what a search shows.
 
 `Index` looks features up, `PairSearch` scores the query with everything there is, `Hits` are what either found.
 """
@@ -8,7 +8,6 @@ import html
 import io
 import math
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Any, Literal
 
 import torch
@@ -18,47 +17,32 @@ from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
 from ..data.faults import one_line
-from ..errors import ItmlabError, MissingPart
+from ..errors import ItmlabError
 from ..models import CrossEncoder
 from ..models.pairs import looked_at, on_device, takes_pictures
 from .scores import encoded, image_side
 
 CHUNK = 16384  # vectors scored at a time
-WORTH_FAISS = 10_000  # vectors; below, one exact product is quicker than any index
 ROUNDING = 1e-4  # more than a score of unit vectors in single precision can be off
 
 
 class Index:
     """Nearest neighbours by dot product over `features`; ties go to the lowest index.
 
-    Single precision (`backend="faiss"`: faiss, "exact": products) proposes candidates; those are scored again in double
-    precision, and more are asked for until no other vector can belong to the answer. So both backends give the same.
-    "auto" takes faiss when it is installed and there are at least 10,000 vectors.
+    Products in single precision propose candidates; those are scored again in double precision, and more are asked for
+    until no other vector can belong to the answer.
 
     >>> Index(torch.eye(3)).search(torch.tensor([[0.0, 1.0, 0.0]]), 2)[1]
     tensor([[1, 0]])
     """
 
-    def __init__(self, features: Float[Tensor, "n dimension"], *, backend: Literal["auto", "exact", "faiss"] = "auto"):
+    def __init__(self, features: Float[Tensor, "n dimension"]):
         if features.ndim != 2 or not len(features):
             raise ItmlabError(f"an index needs vectors (n, dimension), not {tuple(features.shape)}")
         if not features.isfinite().all():
             raise ItmlabError("an index needs finite vectors")
-        if backend not in ("auto", "exact", "faiss"):
-            raise ItmlabError(f"no backend {backend!r} of an index", remedy="auto, exact or faiss")
-        installed = find_spec("faiss") is not None
-        if backend == "auto":
-            backend = "faiss" if installed and len(features) >= WORTH_FAISS else "exact"
-        elif backend == "faiss" and not installed:
-            raise MissingPart("faiss", "pip install 'itmlab[faiss]'", needed_for="this index")
-        self.backend = backend
         self.features = features.detach().float().cpu().contiguous()
         self._longest = float(self.features.norm(dim=1).max())
-        if backend == "faiss":
-            import faiss
-
-            self._faiss = faiss.IndexFlatIP(features.shape[1])
-            self._faiss.add(self.features.numpy())
 
     def __len__(self) -> int:
         return len(self.features)
@@ -91,15 +75,12 @@ class Index:
         """The lowest score, in single precision, among so many of the best of each query, and where they are."""
         if asked == len(self):
             return torch.full((len(queries),), -math.inf), torch.arange(asked).expand(len(queries), -1)
-        if self.backend == "faiss":
-            best, places = map(torch.from_numpy, self._faiss.search(queries.numpy(), asked))
-        else:
-            best, places = torch.empty(len(queries), 0), torch.empty(len(queries), 0, dtype=torch.int64)
-            for start, some in zip(range(0, len(self), CHUNK), self.features.split(CHUNK), strict=True):
-                best = torch.cat([best, queries @ some.T], dim=1)
-                places = torch.cat([places, torch.arange(start, start + len(some)).expand(len(queries), -1)], dim=1)
-                best, kept = best.topk(min(asked, best.shape[1]), dim=1)
-                places = places.gather(1, kept)
+        best, places = torch.empty(len(queries), 0), torch.empty(len(queries), 0, dtype=torch.int64)
+        for start, some in zip(range(0, len(self), CHUNK), self.features.split(CHUNK), strict=True):
+            best = torch.cat([best, queries @ some.T], dim=1)
+            places = torch.cat([places, torch.arange(start, start + len(some)).expand(len(queries), -1)], dim=1)
+            best, kept = best.topk(min(asked, best.shape[1]), dim=1)
+            places = places.gather(1, kept)
         return best[:, -1], places.sort(dim=1).values
 
     def _scores(self, queries: Tensor, indices: Int64[Tensor, "query n"]) -> Float[Tensor, "query n"]:

@@ -2,7 +2,6 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import ClassVar
 
 import torch
@@ -17,6 +16,8 @@ Mask = Bool[Tensor, "anchor candidate"]  # of truth: which candidates are the an
 PerAnchor = Float[Tensor, "anchor"]  # the score of each anchor's positive, s⁺
 Choice = Int64[Tensor, "anchor"]  # a column of the scores, -1 for none
 
+CHECKED_CALLS = 4  # on an accelerator, where every look at a choice waits for the device
+
 
 class Sampler(Component, ABC):
     """Chooses one negative for each anchor from a score matrix and its truth mask.
@@ -28,6 +29,7 @@ class Sampler(Component, ABC):
     """
 
     needs_truth: ClassVar[bool] = False  # whether `choose` reads `context.truth`
+    _calls = 0  # checked so far
 
     def __call__(
         self,
@@ -38,7 +40,20 @@ class Sampler(Component, ABC):
         generator: Generator,
         context: Context | None = None,
     ) -> Choice:
-        """The index of each anchor's negative, -1 where none is allowed; ItmlabError when the shapes do not fit."""
+        """The index of each anchor's negative, -1 where none is allowed.
+
+        The choice itself is checked as well: on a CPU always, on an accelerator in a sampler's first calls.
+
+        Args:
+            scores: similarity of every anchor with every candidate.
+            positives: which candidates are not negatives: the anchor's own, and padding.
+            positive_scores: similarity of every anchor with its match.
+            generator: the random numbers of samplers that draw.
+            context: where training stands, for samplers that ask.
+
+        Raises:
+            ItmlabError: shapes that do not fit, or a choice that is not an index of a negative for each anchor.
+        """
         if scores.ndim != 2 or positives.shape != scores.shape or positive_scores.shape != scores.shape[:1]:
             raise ItmlabError(
                 f"a sampler needs scores (anchor, candidate), positives of the same shape and one positive score an "
@@ -48,7 +63,11 @@ class Sampler(Component, ABC):
             return torch.full_like(positive_scores, -1, dtype=torch.int64)
         more = {"context": context or Context()} if wants_context(type(self).choose) else {}
         with torch.no_grad():
-            return self.choose(scores.detach(), positives, positive_scores.detach(), generator=generator, **more)
+            choice = self.choose(scores.detach(), positives, positive_scores.detach(), generator=generator, **more)
+            if scores.device.type == "cpu" or self._calls < CHECKED_CALLS:
+                self._calls += 1
+                check_choice(choice, positives, type(self).__name__)
+        return choice
 
     @abstractmethod
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
@@ -70,19 +89,23 @@ class Sampler(Component, ABC):
             raise ItmlabError(f"{type(self).__name__} keeps no state, but was given {', '.join(sorted(state))}")
 
 
-class ByFunction(Sampler):
-    """A sampler whose `choose` is a function with its arguments.
+def check_choice(choice: Choice, positives: Mask, name: str) -> None:
+    """Check that a sampler chose one index for each anchor, in range and never a positive.
 
-    >>> farthest = ByFunction(lambda scores, positives, positive_scores, *, generator: best(-scores, ~positives))
-    >>> farthest(torch.tensor([[0.1, 0.9]]), torch.tensor([[False, False]]), torch.ones(1), generator=Generator())
-    tensor([0])
+    Raises:
+        ItmlabError: what is wrong with the choice of the sampler called `name`.
     """
-
-    def __init__(self, function: Callable[..., Choice]):
-        self.choose = function
-
-    def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
-        """The function, which the constructor puts here."""
+    anchors, candidates = positives.shape
+    if not isinstance(choice, Tensor) or choice.shape != (anchors,) or choice.dtype != torch.int64:
+        shown = f"{choice.dtype} {tuple(choice.shape)}" if isinstance(choice, Tensor) else type(choice).__name__
+        raise ItmlabError(f"a choice must be int64 ({anchors},), got {shown}", where=name)
+    if bool(((choice < -1) | (choice >= candidates)).any()):
+        raise ItmlabError(f"a choice must be from -1 (none) to {candidates - 1}, got {choice.tolist()}", where=name)
+    is_positive = positives.gather(1, choice.clamp(min=0)[:, None]).squeeze(1) & (choice >= 0)
+    if bool(is_positive.any()):
+        anchor = int(is_positive.nonzero()[0])
+        message = f"picked a positive: candidate {int(choice[anchor])} for anchor {anchor}"
+        raise ItmlabError(message, where=name, remedy="choose among ~positives only")
 
 
 def usable(scores: Scores, positives: Mask) -> Mask:

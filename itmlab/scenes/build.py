@@ -2,8 +2,6 @@
 
 import io
 import json
-import shutil
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -42,18 +40,17 @@ def load(
 ) -> "CaptionSet":
     """The drawn world: scenes with five captions each, in train, val and test of 10 : 1 : 1.
 
-    Scene number i is the same however many there are.
+    Scene number i is the same however many there are. A higher density of false negatives makes captions more general,
+    and so true of more images that do not have them as annotations. At the default as few pairs are true without
+    annotation as in COCO.
 
     Args:
         images: how many scenes.
         size: width and height of a picture in pixels.
         seed: another seed is another set of scenes.
-        unannotated: 0 to 1, the density of false negatives. More makes captions more general, and so true of more
-            images that do not have them as annotations. At the default as few pairs are true without annotation as in
-            COCO.
+        unannotated: the density of false negatives, 0 to 1.
         cache: the folder that keeps what is drawn (default: the cache folder). Each choice of options is drawn once.
-        regions: add boxes with what a detector sees in them, computed once and stored beside the pictures (True or
-            "detector"), or with pixel features ("pixels").
+        regions: add boxes with what a detector sees in them (True or "detector") or with pixel features ("pixels").
 
     Raises:
         ItmlabError: an option is outside its range.
@@ -112,17 +109,15 @@ def table(*, images: int, size: int, seed: int, unannotated: float, cache: str |
     options = {"size": size, "seed": seed, "unannotated": unannotated}
     key = f"{STREAM}v{VERSION}-{images}x{size}-seed{seed}-unannotated{unannotated:g}"
     directory = (cache_directory() / "scenes" if cache is None else Path(cache)) / key
-    for _ in range(2):
-        path = build_once(directory, lambda work: _draw(work, images, options)) / FILE
-        try:
-            drawn = Dataset.from_file(str(path))
-            if len(drawn) == images:
-                return drawn
-        except Exception:  # pyarrow raises many types for a damaged file
-            pass
-        warnings.warn(f"{path}: damaged, so the scenes are drawn again", stacklevel=2)
-        shutil.rmtree(path.parent, ignore_errors=True)
-    raise ItmlabError("cannot be read as it was written", where=str(path), remedy="name another place with cache=")
+    path = build_once(directory, lambda work: _draw(work, images, options)) / FILE
+    try:
+        drawn = Dataset.from_file(str(path))
+        drawn[images - 1]  # the last row is there
+        return drawn
+    except Exception as error:  # pyarrow raises many types for a damaged file
+        remedy = f"delete the folder {path.parent}, and the scenes are drawn again"
+        what = f"the cached scenes are damaged ({type(error).__name__})"
+        raise ItmlabError(what, where=str(path), remedy=remedy) from None
 
 
 PART = 250  # scenes that a process draws at a time

@@ -5,35 +5,34 @@ list, count). A frame chooses what to say and in which construction; `wording` s
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ..text.graph import SceneGraph
+from ..text.graph import SceneGraph, Span
 from .entail import TRUE, entails
 from .lexicon import attributes, relations
 from .relations import Facts
 from .scene import STREAM
-from .wording import (
-    OTHER_WORDS,
-    PARTICIPLE,
-    PASSIVE,
-    POSES,
-    PROGRESSIVE,
-    RELATIVE,
-    SIMPLE,
-    Chooser,
-    Sentence,
-    be,
-    deeds,
-    neighbours,
-    say_deed,
-    say_place,
-    say_pose,
-    say_relative,
-    say_setting,
-    text,
-)
+from .wording import Chooser, Sentence, text
+
+# constructions of a clause
+PROGRESSIVE, PARTICIPLE, SIMPLE, RELATIVE = "is riding", "riding", "rides", "who is riding"
+POSES = ("stand", "sit", "lie", "walk", "run", "jump", "fly", "swim")
+_DONE = ("push", "pull", "eat", "feed", "pet", "hug", "photograph", "throw", "use", "climb", "drive")
+PASSIVE = ("ride", "hold", "chase", "kick", "fly", "play", "walk", "lead", *_DONE)
+_SAID = (*_DONE, "lean against", "look through", "sweep with", "slide down", "ride", "hold", "chase", "kick", "fly",
+         "read", "play", "walk", "lead", "in", "on", "under", "over")  # fmt: skip
+_NEXT = ("next to", "in front of", "behind", "under", "near", "above")
+OTHER_WORDS = {
+    "next to": ("next to", "next to", "beside"),
+    "near": ("near", "close to", "by"),
+    "lead": ("lead", "walk"),
+    "over": ("jump over", "jump over", "leap over"),
+    "pet": ("pet", "pet", "stroke"),
+    "pull": ("pull", "pull", "drag"),
+    "lean against": ("lean against", "lean against", "lean on"),
+}
 
 
 class Caption(NamedTuple):
@@ -97,10 +96,10 @@ def fragment(chooser: Chooser, sentence: Sentence) -> None:
     subject = chooser.say(sentence, at, bare=chooser.chance(0.45))
     if chooser.chance(0.5):
         _clothes(chooser, sentence, subject, at)
-    said = _deed(chooser, sentence, subject, at, PARTICIPLE)
+    acts = _deed(chooser, sentence, subject, at, PARTICIPLE)
     if chooser.chance(chooser.between(0.6, 0.25)):
         say_setting(chooser, sentence, subject, at)
-    elif said and chooser.chance(chooser.between(0.3, 0.05)):
+    elif acts and chooser.chance(chooser.between(0.3, 0.05)):
         _while(chooser, sentence)
 
 
@@ -145,12 +144,12 @@ def listed(chooser: Chooser, sentence: Sentence) -> None:
     """As in “A blond boy, a gray cat and a yellow bucket in the kitchen”"""
     firsts = list({chooser.entities[at].kind: at for at in chooser.mains}.values())
     count = min(len(firsts), chooser.dice.choice((2, 3, 3, 4) if chooser.generic < 0.5 else (1, 2, 2, 3)))
-    told = chooser.dice.sample(firsts, count)
-    for step, at in enumerate(told):
+    mentioned = chooser.dice.sample(firsts, count)
+    for step, at in enumerate(mentioned):
         if step:
             sentence.say("and" if step == count - 1 else ",")
         subject = chooser.say(sentence, at)
-    alike = len({chooser.facts.ground(number) for number in told}) == 1
+    alike = len({chooser.facts.ground(number) for number in mentioned}) == 1
     if alike and chooser.chance(chooser.between(0.85, 0.1)):
         say_setting(chooser, sentence, subject, at)
 
@@ -173,8 +172,8 @@ def _outfit(chooser: Chooser, sentence: Sentence, subject: int, at: int, share: 
     if not worn or not chooser.chance(chooser.between(share, 0.04)):
         return
     covered = {"hat", "helmet"} & {chooser.entities[number].kind for number in worn}
-    said = {attribute.lemma for attribute in sentence.objects[subject].attributes}
-    if not covered and "blond" not in said and chooser.chance(0.3):
+    adjectives = {attribute.lemma for attribute in sentence.objects[subject].attributes}
+    if not covered and "blond" not in adjectives and chooser.chance(0.3):
         sentence.say("with")
         sentence.attribute(subject, f"{entity.hair}-haired", f"{entity.hair} hair")
         if chooser.chance(0.4):
@@ -192,8 +191,8 @@ def _outfit(chooser: Chooser, sentence: Sentence, subject: int, at: int, share: 
 
 def _rest(chooser: Chooser, sentence: Sentence, subject: int, at: int, placed: bool) -> None:
     """What the subject is near, where that is, and what another one does meanwhile."""
-    told = _told(sentence)
-    near = [place for place in neighbours(chooser, at) if place[1] not in told]
+    mentioned = _mentioned(sentence)
+    near = [place for place in neighbours(chooser, at) if place[1] not in mentioned]
     beside = bool(sentence.relations) and near and chooser.chance(chooser.between(0.4, 0.02))
     if beside:
         relation, other = chooser.dice.choice(near)
@@ -207,10 +206,10 @@ def _rest(chooser: Chooser, sentence: Sentence, subject: int, at: int, placed: b
 
 def _meanwhile(chooser: Chooser, sentence: Sentence) -> None:
     """What another one does, or where it is, at the same time."""
-    told = _told(sentence)
-    kinds = {chooser.entities[at].kind for at in told}
+    mentioned = _mentioned(sentence)
+    kinds = {chooser.entities[at].kind for at in mentioned}
     options = [
-        (other, [deed for deed in deeds(chooser, other) if deed[1] not in told])
+        (other, [deed for deed in deeds(chooser, other) if deed[1] not in mentioned])
         for other in chooser.mains
         if chooser.entities[other].kind not in kinds
     ]
@@ -269,9 +268,9 @@ def _is_somewhere(chooser: Chooser, sentence: Sentence, subject: int, at: int, f
 
 def _deed(chooser: Chooser, sentence: Sentence, subject: int, at: int, form: str, *, second: bool = True) -> bool:
     """What the subject does to something that was not spoken of, or beside what it is, or its pose; whether any."""
-    told, pose = _told(sentence), chooser.entities[at].pose
-    done = [deed for deed in deeds(chooser, at) if deed[1] not in told]
-    near = [place for place in neighbours(chooser, at) if place[1] not in told]
+    mentioned, pose = _mentioned(sentence), chooser.entities[at].pose
+    done = [deed for deed in deeds(chooser, at) if deed[1] not in mentioned]
+    near = [place for place in neighbours(chooser, at) if place[1] not in mentioned]
     if done and chooser.chance(0.85):
         chooser.dice.shuffle(done)
         say_deed(chooser, sentence, subject, at, *done[0], form)
@@ -289,15 +288,15 @@ def _deed(chooser: Chooser, sentence: Sentence, subject: int, at: int, form: str
     return True
 
 
-def _told(sentence: Sentence) -> set[int]:
+def _mentioned(sentence: Sentence) -> set[int]:
     """The things that a sentence has spoken of."""
     return {entity for means in sentence.means for entity in means}
 
 
 def _while(chooser: Chooser, sentence: Sentence) -> None:
     """A second subject that does something at the same time."""
-    told = _told(sentence)
-    others = [other for other in chooser.mains if other not in told and chooser.entities[other].pose in POSES]
+    mentioned = _mentioned(sentence)
+    others = [other for other in chooser.mains if other not in mentioned and chooser.entities[other].pose in POSES]
     if others:
         other, joint = chooser.dice.choice(others), chooser.dice.choice(("while", "and", "as"))
         sentence.say(joint)
@@ -334,3 +333,91 @@ def _clothes(chooser: Chooser, sentence: Sentence, subject: int, at: int) -> Non
     lemma = {"wearing": "wear", "carrying": "carry"}.get(words, words)
     span = sentence.say(words)
     sentence.relate(subject, lemma, chooser.say(sentence, garment), span)
+
+
+# Clauses: what a thing is said to do, in each construction.
+
+
+def deeds(chooser: Chooser, at: int) -> list[tuple[str, int]]:
+    """The composed (relation, entity) of which `at` is the subject, apart from clothes and the ground."""
+    return [
+        (fact.relation, fact.object)
+        for fact in chooser.facts.scene.facts
+        if fact.subject == at and fact.relation in _SAID and chooser.entities[fact.object].category != "stuff"
+    ]
+
+
+def neighbours(chooser: Chooser, at: int) -> list[tuple[str, int]]:
+    """(relation, entity) that hold by position; nobody says "a box next to a box"."""
+    entity = chooser.entities[at]
+    return [
+        (name, other)
+        for other in chooser.mains
+        if other != at and not chooser.facts.between(at, other)
+        if chooser.entities[other].kind != entity.kind or entity.category == "person"
+        for name in _NEXT
+        if chooser.facts.holds(at, name, other)
+        and not (name == "under" and chooser.entities[other].category in ("animal", "person"))
+    ]
+
+
+def be(sentence: Sentence, subject: int) -> None:
+    sentence.say("are" if sentence.objects[subject].plural else "is")
+
+
+def _verb(sentence: Sentence, subject: int, form: str, lemma: str, forms: tuple[str, ...]) -> str:
+    """The words of a verb in a construction, still to be said; "is" or "are" before them has been."""
+    third, participle, *_ = forms
+    if form == SIMPLE:
+        return lemma if sentence.objects[subject].plural else third
+    if form != PARTICIPLE:
+        be(sentence, subject)
+    return participle
+
+
+def say_pose(sentence: Sentence, subject: int, form: str, lemma: str) -> None:
+    """A pose said of the subject ("is sitting")."""
+    sentence.attribute(subject, lemma, _verb(sentence, subject, form, lemma, attributes()[lemma].forms))
+
+
+def say_relative(chooser: Chooser, sentence: Sentence, form: str, at: int) -> None:
+    """The pronoun of a relative clause."""
+    if form == RELATIVE:
+        sentence.say("who" if chooser.entities[at].category == "person" else "that")
+
+
+def say_deed(
+    chooser: Chooser, sentence: Sentence, subject: int, at: int, relation: str, entity: int, form: str
+) -> None:
+    """A relation said of the subject, its object's noun phrase included."""
+    say_relative(chooser, sentence, form, at)
+    placed, pose = relation in ("on", "in", *_NEXT), chooser.entities[at].pose
+    if placed:  # with the pose ("sits on a bench") or without ("is on a bench")
+        posed = pose in POSES and pose != "jump"
+        if posed and chooser.chance(chooser.between(0.75, 0.4)):
+            say_pose(sentence, subject, form, pose)
+        elif form != PARTICIPLE:
+            be(sentence, subject)
+    lemma = chooser.dice.choice(OTHER_WORDS.get(relation, (relation,)))
+    if relation == "hold" and chooser.entities[entity].kind in ("bag", "ball", "umbrella") and chooser.chance(0.3):
+        lemma = "carry"
+    if relation == "chase" and chooser.chance(0.3):
+        lemma = "run after"
+    span = sentence.say(lemma if placed else _verb(sentence, subject, form, lemma, relations()[lemma].forms))
+    sentence.relate(subject, lemma, chooser.say(sentence, entity), span)
+
+
+def say_setting(chooser: Chooser, sentence: Sentence, subject: int, at: int) -> None:
+    """Where in the world the subject is, if there is anything to say."""
+    options = chooser.places(at)
+    if options:
+        preposition, span, place = say_place(chooser, sentence, options)
+        sentence.relate(subject, preposition, place, span)
+
+
+def say_place(chooser: Chooser, sentence: Sentence, options: Sequence[tuple[str, str, str]]) -> tuple[str, Span, int]:
+    """One of some places: its preposition, where that is said, the place's number among the objects."""
+    preposition, words, lemma = chooser.dice.choice(options)
+    span, (article, noun) = sentence.say(preposition), words.split()
+    stuff = tuple(number for number, entity in enumerate(chooser.entities) if entity.kind == lemma)
+    return preposition, span, sentence.entity(lemma, noun, stuff or (chooser.facts.scene.place,), before=article)

@@ -4,41 +4,12 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from .entail import SMALL_WORDS
-from .lexicon import PAIRS, Attribute, Noun, Verb, attributes, nouns, relations
+from .lexicon import COMPATIBLE, PAIRS, Attribute, Noun, Verb, attributes, nouns, relations
 from .scene import SETTINGS
 
 _NOT_IN_CAPTIONS = 9  # Noun.general
 _NO_SINGULAR = PAIRS | {"clothes", "furniture", "clothing", "livestock", "cattle", "luggage", "food", "fruit"}
 _VAGUE = frozenset(("have", "with", "at", "near", "by", "close to", "around"))  # true of much that is said otherwise
-_COMPATIBLE = (  # facts of which one thing may have several with another at once
-    frozenset(("on", "in", "across")),
-    frozenset(("hold", "carry", "play", "read", "fly", "play with", "kick")),
-    frozenset(("chase", "follow", "walk")),
-    frozenset(("next to", "left of", "right of")),
-    frozenset(("on", "next to")),
-    frozenset(("over", "above")),
-    frozenset(("leap", "over", "above")),
-    *(  # deeds
-        frozenset((deed, other))
-        for deed, others in (
-            ("touch", "pet, hug, push, pull, ride, climb, hold, carry, wear, use, play, read, eat, on, drive, feed"),
-            ("lean against", "touch, next to, on"),
-            ("hug", "pet, hold, next to"),
-            ("eat", "hold, carry, throw"),
-            ("throw", "hold, carry, play with"),
-            ("use", "hold, carry, play, read, look through, sweep with, photograph"),
-            ("look through", "hold, carry, photograph"),
-            ("sweep with", "hold, carry"),
-            ("feed", "photograph, pet, chase"),
-            ("drive", "ride, on, in"),
-            ("slide down", "ride, climb, on"),
-            ("climb", "on, ride"),
-            ("pull", "walk, lead, hold, carry"),
-            ("push", "walk, hold"),
-        )
-        for other in others.split(", ")
-    ),
-)
 
 
 @cache
@@ -50,19 +21,19 @@ def noun_swaps() -> dict[str, tuple[str, ...]]:
     >>> "cats" in noun_swaps()["dogs"], "puppies" in noun_swaps()["dogs"]
     (True, False)
     """
-    found: dict[str, tuple[str, ...]] = {}
+    swaps: dict[str, tuple[str, ...]] = {}
     for lemma, entries in nouns().items():
         others = [word for word, theirs in nouns().items() if word not in _NO_SINGULAR and _contradict(entries, theirs)]
         if others and lemma not in _NO_SINGULAR:
-            found[entries[0].plural] = tuple(nouns()[other][0].plural for other in others)
-            found[lemma] = tuple(others)  # "sheep" is read as one
-    return found
+            swaps[entries[0].plural] = tuple(nouns()[other][0].plural for other in others)
+            swaps[lemma] = tuple(others)  # "sheep" is read as one
+    return swaps
 
 
 @cache
 def relation_swaps() -> dict[str, tuple[str, ...]]:
     """Each action (in all its forms) and place word with those that cannot be true beside it; vague ones left out."""
-    found: dict[str, tuple[str, ...]] = {}
+    swaps: dict[str, tuple[str, ...]] = {}
     for lemma, verb in relations().items():
         if lemma in _VAGUE:
             continue
@@ -70,8 +41,8 @@ def relation_swaps() -> dict[str, tuple[str, ...]]:
         for form, mine in enumerate((lemma, *verb.forms)):
             words = tuple(word for other in others if (word := (other.lemma, *other.forms)[form]))
             if words and mine:
-                found.setdefault(mine, words)
-    return found
+                swaps.setdefault(mine, words)
+    return swaps
 
 
 @cache
@@ -88,7 +59,7 @@ def implied_words() -> dict[str, frozenset[str]]:
     """
     vague = frozenset(word for lemma in _VAGUE for word in (lemma, *relations()[lemma].forms))
     groups = [({lemma, *(noun.plural for noun in entries)}, _kinds(entries)) for lemma, entries in nouns().items()]
-    found = {
+    implied = {
         word: vague.union(*(others for others, wider in groups if _shown(kinds, wider)))
         for words, kinds in groups
         for word in words
@@ -97,10 +68,10 @@ def implied_words() -> dict[str, frozenset[str]]:
     for mine in entries:
         alike = frozenset(word for theirs in entries if _alike(mine, theirs) for word in (theirs.lemma, *theirs.forms))
         for word in (mine.lemma, *mine.forms):
-            found[word] = found.get(word, frozenset()) | alike
+            implied[word] = implied.get(word, frozenset()) | alike
     # small words that are no relation: what they stand for is seen in the words beside them
     empty = frozenset(SMALL_WORDS).difference(*((lemma, *verb.forms) for lemma, verb in relations().items()))
-    return {word: frozenset(filter(None, others | empty)) - {word} for word, others in found.items() if word}
+    return {word: frozenset(filter(None, others | empty)) - {word} for word, others in implied.items() if word}
 
 
 def _kinds(entries: Iterable[Noun]) -> frozenset[str]:
@@ -131,6 +102,6 @@ def _contradict(mine: Sequence[Noun], theirs: Sequence[Noun]) -> bool:
 
 
 def _differ(mine: Verb, theirs: Verb) -> bool:
-    both = [{*mine.means, one} for one in theirs.means]
-    together = any(pair <= facts for pair in both for facts in _COMPATIBLE) or set(mine.means) & set(theirs.means)
+    both = [{*mine.means, fact} for fact in theirs.means]
+    together = any(pair <= facts for pair in both for facts in COMPATIBLE) or set(mine.means) & set(theirs.means)
     return mine.category == theirs.category and not together

@@ -38,10 +38,10 @@ def candidates(scene: Scene, wanted: SceneObject) -> list[tuple[int, int]]:
     entries = nouns().get(wanted.lemma)
     if entries is None:
         return [(_UNKNOWN, OPEN)]
-    found = [(number, level) for number, entity in enumerate(scene.objects) if (level := suits(wanted, entity))]
+    fits = [(number, level) for number, entity in enumerate(scene.objects) if (level := suits(wanted, entity))]
     if scene.backdrop and any(scene.backdrop & (entry.means | entry.perhaps) for entry in entries):
-        found.append((_SCENERY, OPEN))
-    return sorted(found, key=lambda pair: -pair[1])
+        fits.append((_SCENERY, OPEN))
+    return sorted(fits, key=lambda pair: -pair[1])
 
 
 def is_group(wanted: SceneObject) -> bool:
@@ -58,22 +58,22 @@ class Search:
         singles = [at for at, wanted in enumerate(graph.objects) if not is_group(wanted)]
         self.singles = sorted(singles, key=lambda at: len(choices[at]))
         self.chosen: dict[int, int] = {}
-        self.found, self.steps = FALSE, 0
+        self.reached, self.steps = FALSE, 0
 
     def best(self) -> int:
         """The greatest truth label over all ways to choose."""
         self._choose(0, TRUE)
-        return self.found
+        return self.reached
 
     def _choose(self, depth: int, level: int) -> None:
         self.steps += 1
-        if level <= self.found:
+        if level <= self.reached:
             return
         if self.steps > _PATIENCE:  # dozens of interchangeable objects: not worth more than "cannot say"
-            self.found = max(self.found, OPEN)
+            self.reached = max(self.reached, OPEN)
             return
         if depth == len(self.singles):
-            self.found = max(self.found, min(level, self._groups()))
+            self.reached = max(self.reached, min(level, self._groups()))
             return
         at = self.singles[depth]
         used = self.chosen.values()
@@ -83,7 +83,7 @@ class Search:
             self.chosen[at] = entity
             self._choose(depth + 1, min(level, fit, self._links(at)))
             del self.chosen[at]
-            if self.found == TRUE:
+            if self.reached == TRUE:
                 return
 
     def _links(self, at: int) -> int:
@@ -124,8 +124,10 @@ class Search:
                 continue
             other = link.object if link.subject == at else link.subject
             partners = [self.chosen[other]] if other in self.chosen else [number for number, _ in self.choices[other]]
-            pairs = [(entity, one) if link.subject == at else (one, entity) for one in partners if one != entity]
-            level = min(level, max((self._link(one, link.lemma, two) for one, two in pairs), default=FALSE))
+            pairs = [
+                (entity, first) if link.subject == at else (first, entity) for first in partners if first != entity
+            ]
+            level = min(level, max((self._link(first, link.lemma, second) for first, second in pairs), default=FALSE))
         return level
 
 
@@ -144,8 +146,8 @@ def suits(wanted: SceneObject, entity: Entity) -> int:
     level = named(wanted.lemma, entity)
     if not level:
         return level
-    said = tuple(attribute.lemma for attribute in wanted.attributes)
-    return min([level, *(described(lemma, entity, said) for lemma in said)])
+    adjectives = tuple(attribute.lemma for attribute in wanted.attributes)
+    return min([level, *(described(lemma, entity, adjectives) for lemma in adjectives)])
 
 
 def named(lemma: str, entity: Entity) -> int:
@@ -167,22 +169,22 @@ def described(lemma: str, entity: Entity, others: tuple[str, ...] = ()) -> int:
     entry = attributes().get(lemma)
     if entry is None or entity.category in ("stuff", "place"):
         return OPEN
-    found = []
+    levels = []
     for name in {**entry.means, **entry.perhaps}:
         value = getattr(entity, name)
         if name == "pattern" and not value:
-            found.append(FALSE if KINDS[entity.kind].patterns else OPEN)
+            levels.append(FALSE if KINDS[entity.kind].patterns else OPEN)
         elif not value:
             continue
         elif value in entry.means.get(name, ()):
             return TRUE
         elif value in entry.perhaps.get(name, ()):
-            found.append(OPEN)
+            levels.append(OPEN)
         elif name == "colour" and entity.second in entry.means.get(name, ()):
-            found.append(TRUE if entity.colour in others else OPEN)  # "black and white", or only "black"
+            levels.append(TRUE if entity.colour in others else OPEN)  # "black and white", or only "black"
         else:
-            found.append(FALSE)
-    return max(found, default=OPEN)
+            levels.append(FALSE)
+    return max(levels, default=OPEN)
 
 
 def related(facts: Facts, subject: int, lemma: str, entity: int) -> int:
@@ -247,53 +249,57 @@ def parsed_sentence(sentence: str) -> Parsed:
 
 
 def _parsed(graph: SceneGraph) -> Parsed:
-    said = [token.lower() for token in graph.tokens]
-    if _DENIALS & set(said):
+    words = [token.lower() for token in graph.tokens]
+    if _DENIALS & set(words):
         return Parsed(SceneGraph(tokens=graph.tokens), covered=False)
     objects = tuple(_object(graph, entity) for entity in graph.objects)
     links = tuple(replace(link, lemma=_relation(graph, link)) for link in graph.relations)
     objects, links = _dressed(objects, links)
     parts = (*links, *(part for entity in objects for part in (entity, *entity.attributes)))
     spanned = {at for part in parts if part.span for at in range(part.span.start, part.span.end)}
-    covered = bool(objects) and not any(_meant(word) for at, word in enumerate(said) if at not in spanned)
+    covered = bool(objects) and not any(_meant(word) for at, word in enumerate(words) if at not in spanned)
     return Parsed(SceneGraph(objects, links, graph.tokens), covered)
 
 
 def _dressed(
     objects: tuple[SceneObject, ...], links: tuple[Relation, ...]
 ) -> tuple[tuple[SceneObject, ...], tuple[Relation, ...]]:
-    """Clothes do nothing: what is read as said of a garment is said of its wearer; hair becomes an attribute.
+    """Clothes do nothing: what is said of a garment is said of its wearer; hair becomes an attribute.
 
     A garment is worn by the person it is linked to, or whom the sentence named last before it: parsers take the second
     of two garments for a subject, and in "a kite flown by a man in a hat" the kite for the wearer.
     """
-    people = [at for at, one in enumerate(objects) if _is(one.lemma, "person")]
-    worn = [at for at, one in enumerate(objects) if one.lemma == "hair" or _is(one.lemma, "worn")]
+    people = [at for at, part in enumerate(objects) if _is(part.lemma, "person")]
+    worn = [at for at, part in enumerate(objects) if part.lemma == "hair" or _is(part.lemma, "worn")]
     linked = [link for link in links if link.object in worn and link.lemma in ("in", "wear", "with", "have")]
     wearers = {link.object: link.subject for link in linked if link.subject in people}
     for at in worn:
-        before = [one for one in people if one < at]
+        before = [part for part in people if part < at]
         if at not in wearers and before and any(link.object in (at, at - 1) for link in linked):
             wearers[at] = before[-1]
     if not wearers:
         return objects, links
-    found = list(objects)
+    dressed = list(objects)
     for at, who in wearers.items():
-        poses = tuple(one for one in found[at].attributes if one.lemma in _POSES)
-        hair = tuple(one for one in found[at].attributes if f"{one.lemma}-haired" in attributes())
-        if found[at].lemma == "hair":  # "red hair" is one attribute of whose it is
-            spans = [one.span and found[at].span and Span(one.span.start, found[at].span.end) for one in hair]
+        poses = tuple(part for part in dressed[at].attributes if part.lemma in _POSES)
+        hair = tuple(part for part in dressed[at].attributes if f"{part.lemma}-haired" in attributes())
+        if dressed[at].lemma == "hair":  # "red hair" is an attribute of its wearer
+            spans = [part.span and dressed[at].span and Span(part.span.start, dressed[at].span.end) for part in hair]
             hair = tuple(replace(a, lemma=f"{a.lemma}-haired", span=b) for a, b in zip(hair, spans, strict=True))
         else:
             hair = ()
-        found[at] = replace(found[at], attributes=tuple(one for one in found[at].attributes if one not in poses))
-        found[who] = replace(found[who], attributes=(*found[who].attributes, *poses, *hair))
-    keep = [at for at, one in enumerate(found) if not (one.lemma == "hair" and at in wearers)]
+        dressed[at] = replace(
+            dressed[at], attributes=tuple(part for part in dressed[at].attributes if part not in poses)
+        )
+        dressed[who] = replace(dressed[who], attributes=(*dressed[who].attributes, *poses, *hair))
+    keep = [at for at, part in enumerate(dressed) if not (part.lemma == "hair" and at in wearers)]
     place = {at: number for number, at in enumerate(keep)}
-    said = [replace(link, subject=wearers.get(link.subject, link.subject)) for link in links if link.object in place]
-    said = [link for link in said if wearers.get(link.object, link.subject) == link.subject != link.object]
-    moved = dict.fromkeys(replace(link, subject=place[link.subject], object=place[link.object]) for link in said)
-    return tuple(found[at] for at in keep), tuple(moved)
+    of_wearers = [
+        replace(link, subject=wearers.get(link.subject, link.subject)) for link in links if link.object in place
+    ]
+    of_wearers = [link for link in of_wearers if wearers.get(link.object, link.subject) == link.subject != link.object]
+    moved = dict.fromkeys(replace(link, subject=place[link.subject], object=place[link.object]) for link in of_wearers)
+    return tuple(dressed[at] for at in keep), tuple(moved)
 
 
 _POSES = frozenset(entry.lemma for entry in ATTRIBUTES if entry.category == "pose")
@@ -313,7 +319,11 @@ def _object(graph: SceneGraph, entity: SceneObject) -> SceneObject:
             lemma = _NOUN_OF[words[-1]]
             start = entity.span.start
             more = tuple(Attribute(_ATTRIBUTE_OF[w], Span(start + at, start + at + 1)) for at, w in enumerate(before))
-    described = tuple(_attribute(graph, one) for one in entity.attributes if one.lemma not in ("group of", "pair of"))
+    described = tuple(
+        _attribute(graph, attribute)
+        for attribute in entity.attributes
+        if attribute.lemma not in ("group of", "pair of")
+    )
     plain = replace(entity, lemma=lemma, attributes=more + described)
     if lemma in PAIRS:
         return replace(plain, count=1, plural=False)
@@ -332,10 +342,10 @@ def _relation(graph: SceneGraph, link: Relation) -> str:
     if link.span is None:
         return link.lemma
     words = graph.text(link.span).lower().split()
-    said = " ".join(words)
+    phrase = " ".join(words)
     verb, _, usual = link.lemma.partition(" ")
-    if said in _RELATION_OF and (len(words) > 1 or not usual):
-        return _RELATION_OF[said]
+    if phrase in _RELATION_OF and (len(words) > 1 or not usual):
+        return _RELATION_OF[phrase]
     rest = " ".join(words[1:]) or usual  # the preposition may stand elsewhere: "On the grass a dog stands."
     if not usual or rest not in _RELATION_OF:
         return link.lemma

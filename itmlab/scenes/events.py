@@ -1,25 +1,19 @@
 """What happens in pictures: each event adds a cluster of things around x = 0 and notes the facts.
 
-`EVENTS` of `compose` gives every event its weight and its settings. The order of an event's random draws is part of the
+`EVENTS`, at the end, gives every event its weight and its settings. The order of an event's random draws is part of the
 world's version.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple
 
 from .draw.people import body, hand
-from .scene import KINDS, PEOPLE, Draft
+from .scene import KINDS, PEOPLE, SETTINGS, Draft
 
 INDOORS, WATER = ("room", "kitchen"), ("beach", "lake", "harbor")
-SEATS = {
-    "bench": 0.47,
-    "chair": 0.46,
-    "sofa": 0.46,
-    "box": 0.93,
-    "suitcase": 0.74,
-    "sled": 0.85,
-}  # how high one sits, in heights of the seat
-_BASES = {"lake": (0.9, 0.96), "beach": (0.8, 0.95), "street": (0.8, 0.95), "harbor": (0.84, 0.95),
-          "station": (0.82, 0.95)}  # fmt: skip
+# how high one sits, in heights of the seat
+SEATS = {"bench": 0.47, "chair": 0.46, "sofa": 0.46, "box": 0.93, "suitcase": 0.74, "sled": 0.85}
 _GRASPS = {"balloon": "up", "umbrella": "up", "flower": "front", "book": "front", "cup": "side", "bag": "side",
            "ball": "front"}  # fmt: skip
 MORE_GRASPS = _GRASPS | {"bucket": "side", "camera": "front", "apple": "front", "banana": "front", "cake": "front",
@@ -34,7 +28,7 @@ _DROPS = {"umbrella": 0.15, "flower": 0.3, "book": 0.3, "guitar": 0.36, "cup": 0
 
 def ground(draft: Draft) -> float:
     """A chance place to stand on, as picture height from the top."""
-    return draft.dice.uniform(*_BASES.get(draft.setting, (max(draft.horizon + 0.2, 0.78), 0.95)))
+    return draft.dice.uniform(*(SETTINGS[draft.setting].standing or (max(draft.horizon + 0.2, 0.78), 0.95)))
 
 
 def facing(draft: Draft) -> bool:
@@ -147,33 +141,10 @@ def fly_kite(draft: Draft) -> None:
 
 # One or several of a kind, doing the same.
 
-_HERDS = {
-    "field": ("cow", "sheep", "horse", "rabbit", "dog"),
-    "desert": ("elephant", "zebra", "giraffe", "horse"),
-    "forest": ("rabbit", "dog", "horse", "bird", "elephant"),
-    "lake": ("duck", "duck", "horse", "dog", "giraffe"),
-    "park": ("dog", "duck", "bird", "rabbit", "cat"),
-    "room": ("cat", "dog", "rabbit"),
-    "mountain": ("sheep", "horse", "cow", "dog"),
-    "street": ("dog", "cat", "bird", "horse"),
-    "beach": ("dog", "bird", "horse", "duck"),
-    "winter": ("dog", "rabbit", "horse", "sheep", "cat"),
-}
-_NEWER = {
-    "field": "pig fox owl turtle zebra giraffe elephant", "desert": "lion turtle monkey zebra giraffe",
-    "forest": "fox bear owl monkey pig", "lake": "turtle penguin bear fox zebra",
-    "park": "owl turtle fox monkey giraffe zebra", "room": "turtle monkey owl",
-    "mountain": "bear fox lion owl", "street": "monkey pig fox", "beach": "penguin turtle monkey pig",
-    "winter": "penguin penguin bear fox owl", "kitchen": "cat dog rabbit turtle monkey pig",
-    "garden": "cat dog rabbit turtle owl duck bird fox pig", "playground": "dog cat bird monkey turtle rabbit",
-    "harbor": "bird duck dog cat penguin monkey", "station": "dog cat bird monkey owl",
-}  # fmt: skip
-HERDS = {setting: (*_HERDS.get(setting, ()), *kinds.split()) for setting, kinds in _NEWER.items()}
-
 
 def animals(draft: Draft) -> None:
     """One animal, or up to four of a kind."""
-    _many(draft, draft.dice.choice(HERDS[draft.setting]), draft.dice.choice((1, 1, 1, 2, 2, 3, 4)))
+    _many(draft, draft.dice.choice(SETTINGS[draft.setting].animals.split()), draft.dice.choice((1, 1, 1, 2, 2, 3, 4)))
 
 
 def people(draft: Draft) -> None:
@@ -197,7 +168,7 @@ def _many(draft: Draft, kind: str, count: int) -> None:
     table = KINDS[kind]
     poses = {
         "person": ("stand", "walk", "run", "jump"),
-        "animal": tuple(name for name, _, _ in table.poses if name not in ("fly", "swim", "jump", "climb")),
+        "animal": tuple(name for name in table.poses if name not in ("fly", "swim", "jump", "climb")),
     }
     pose = draft.dice.choice(poses.get(table.category, ("",)))
     hands = {"run": "swing", "walk": "swing", "jump": "cheer"}.get(pose, "") if kind in PEOPLE else ""
@@ -341,7 +312,7 @@ def beside(draft: Draft, more: str = "") -> None:
     if draft.setting not in INDOORS:
         entities += ("horse", "motorcycle", "sheep", "cow", "elephant")
     kind = "snowman" if draft.setting == "winter" and draft.chance(0.5) else draft.dice.choice(entities)
-    poses = [name for name, _, _ in KINDS[kind].poses if name in ("stand", "sit", "lie")]
+    poses = [name for name in KINDS[kind].poses if name in ("stand", "sit", "lie")]
     base -= draft.dice.uniform(0, 0.015)
     pose = draft.dice.choice(poses) if poses else ""
     other = draft.add(kind, base=base, pose=pose, flip=facing(draft))
@@ -371,3 +342,216 @@ def perched(draft: Draft) -> None:
     above = draft.add(kind, it.x + side, base - top * it.height, pose=pose, flip=facing(draft), scale=0.8, size="")
     draft.change(above, layer=base + 0.001)
     draft.fact(above, "on", below)
+
+
+_STILL = ("stand", "sit")
+
+# Most deeds are a person with certain hands, and a thing or an animal before them.
+
+
+def deed(
+    relation: str,
+    kinds: str,
+    hands: str,
+    pose: str = "stand",
+    *,
+    gap: float = 0.0,
+    ahead: bool = True,
+    turned: bool = False,
+    held: str = "",
+) -> Callable[[Draft], None]:
+    """The event that someone in `pose` stands in `relation` to one of `kinds`, `gap` ahead or behind.
+
+    `turned`: it faces back. `held` is what they hold besides: one of several kinds.
+    """
+
+    def make(draft: Draft) -> None:
+        base, flip, kind = ground(draft), facing(draft), draft.dice.choice(kinds.split())
+        person = someone(draft, base=base, pose=pose, hands=hands, flip=flip)
+        poses = [name for name in KINDS[kind].poses if name in (("stand",) if kind in PEOPLE else _STILL)]
+        other = draft.add(kind, base=base - 0.004, pose=draft.dice.choice(poses) if poses else "", flip=flip ^ turned)
+        if kind == "telescope":  # at the height of their eyes
+            who = draft.entities[person]
+            draft.change(other, height=body(who.kind, pose, hands).head[1] * who.height / 0.74)
+        stand_apart(draft, person, other, gap, 1 if flip ^ ahead else -1)
+        draft.fact(person, relation, other)
+        if relation == "hug" and kind in PEOPLE:
+            draft.change(other, hands="hug")
+            draft.fact(other, relation, person)
+        if held:
+            draft.fact(person, "hold", put_in_hand(draft, person, draft.dice.choice(held.split()), size=""))
+
+    return make
+
+
+def throw(draft: Draft) -> None:
+    """Someone has just thrown a ball."""
+    flip = facing(draft)
+    person = someone(draft, base=ground(draft), pose="stand", hands="throw", flip=flip)
+    ball = put_in_hand(draft, person, "ball", size="")
+    it = draft.entities[ball]
+    draft.change(ball, x=it.x + (-0.12 if flip else 0.12), base=it.base - 0.05)
+    draft.fact(person, "throw", ball)
+
+
+def eat(draft: Draft) -> None:
+    """Someone eats, standing or on a seat; or a monkey does."""
+    base, flip, kind = ground(draft), facing(draft), draft.dice.choice(("apple", "banana", "pizza", "cake"))
+    if draft.chance(0.25):
+        eater = draft.add("monkey", base=base, pose="sit", flip=flip, size="")
+        who, kind = draft.entities[eater], draft.dice.choice(("apple", "banana"))
+        food = draft.add(kind, who.x + (-0.25 if flip else 0.25) * who.height, base - 0.44 * who.height, flip=flip)
+        draft.change(food, layer=base + 0.002)
+    else:
+        if draft.chance(0.4):
+            seat = draft.add(draft.dice.choice(("chair", "bench")), base=base, flip=flip)
+            eater = seated(draft, seat, draft.dice.choice(PEOPLE), hands="eat")
+        else:
+            eater = someone(draft, base=base, pose="stand", hands="eat", flip=flip)
+        food = put_in_hand(draft, eater, kind)
+        draft.change(food, layer=base + 0.002)
+    for relation in ("hold", "eat"):
+        draft.fact(eater, relation, food)
+
+
+def sweep(draft: Draft) -> None:
+    """Someone sweeps with a broom."""
+    person = someone(draft, base=ground(draft), pose="stand", hands="sweep", flip=facing(draft))
+    broom = put_in_hand(draft, person, "broom")
+    draft.change(broom, base=draft.entities[person].base + 0.004)
+    for relation in ("hold", "sweep with"):
+        draft.fact(person, relation, broom)
+
+
+def use_laptop(draft: Draft) -> None:
+    """Someone sits with a laptop on their knees."""
+    seats = ("chair", "sofa") if draft.setting in INDOORS else ("bench", "chair", "suitcase")
+    seat = draft.add(draft.dice.choice(seats), base=ground(draft), flip=facing(draft), size="")
+    person = seated(draft, seat, draft.dice.choice(PEOPLE))
+    laptop = put_in_hand(draft, person, "laptop")
+    it, way = draft.entities[laptop], -1 if draft.entities[person].flip else 1
+    draft.change(laptop, x=it.x + way * 0.07, base=it.base + 0.01, layer=draft.entities[seat].base + 0.002)
+    draft.fact(person, "use", laptop)
+
+
+def climb(draft: Draft) -> None:
+    """Someone climbs a ladder, or a monkey a tree."""
+    base, flip = ground(draft), facing(draft)
+    if draft.setting not in INDOORS and draft.chance(0.35):
+        below = draft.add("tree", base=base - 0.02, size="", shade=0.3)
+        it = draft.entities[below]
+        climber = draft.add("monkey", it.x, base - 0.2 * it.height, pose="climb", flip=flip, size="", scale=0.8)
+    else:
+        below = draft.add("ladder", base=base)
+        it, up = draft.entities[below], draft.dice.uniform(0.16, 0.32)
+        climber = someone(draft, base=base, pose="climb", hands="climb", flip=flip, scale=0.85)
+        back = (0.13 if flip else -0.13) * draft.entities[climber].height
+        draft.change(climber, x=it.x + back, base=base - up * it.height)
+        draft.fact(climber, "on", below)
+    draft.change(climber, layer=base + 0.001)
+    draft.fact(climber, "climb", below)
+
+
+def drive(draft: Draft) -> None:
+    """Someone drives a tractor."""
+    base, flip = ground(draft), facing(draft)
+    tractor = draft.add("tractor", base=base, flip=flip)
+    it, way = draft.entities[tractor], -1 if flip else 1
+    person = someone(draft, base=base - 0.58 * it.height, scale=0.78, pose="aboard", hands="grip", flip=flip)
+    draft.change(person, x=it.x - 0.32 * way * it.height, layer=base + 0.001)
+    for relation in ("drive", "on"):
+        draft.fact(person, relation, tractor)
+
+
+def glide(draft: Draft) -> None:
+    """Someone rides a scooter, sits on a sled in the snow or comes down a slide."""
+    kinds = {"winter": ("sled",), "playground": ("slide", "slide", "scooter")}.get(draft.setting, ("scooter",))
+    kind, base, flip = draft.dice.choice(kinds), ground(draft), facing(draft)
+    below, way = draft.add(kind, base=base, flip=flip), -1 if flip else 1
+    it = draft.entities[below]
+    if kind == "sled":
+        rider = seated(draft, below, draft.dice.choice(PEOPLE))
+    elif kind == "slide":
+        child = draft.dice.choice(("boy", "girl"))
+        rider = draft.add(child, base=base, pose="sit", hands="cheer", flip=flip, scale=0.8)
+        who = draft.entities[rider]
+        up = 0.5 * it.height - body(who.kind, "sit", "cheer").hip[1] * who.height
+        draft.change(rider, x=it.x - 0.1 * way * it.height, base=base - up, layer=base + 0.001)
+    else:
+        rider = someone(draft, base=base - 0.02, pose="stand", hands="grip", flip=flip)
+        who = draft.entities[rider]
+        grip = body(who.kind, "stand", "grip").hands[0]
+        draft.change(below, height=(grip[1] * who.height + 0.02) / 0.95)
+        handlebar = 0.24 * draft.entities[below].height
+        draft.change(rider, x=it.x + way * (handlebar - grip[0] * who.height), layer=base + 0.001)
+    draft.fact(rider, "slide down" if kind == "slide" else "ride", below)
+    if (rider, "on", below) not in {(fact.subject, fact.relation, fact.object) for fact in draft.facts}:
+        draft.fact(rider, "on", below)
+
+
+def train(draft: Draft) -> None:
+    """A train on the track."""
+    draft.add("train", base=0.64, flip=facing(draft))
+
+
+# All events: what happens, its weight and its settings.
+
+
+class Event(NamedTuple):
+    """A way to fill a part of a picture: its maker, its weight, where it happens."""
+
+    make: Callable[[Draft], None]
+    weight: float
+    settings: tuple[str, ...] = tuple(SETTINGS)
+
+
+OUTDOORS = tuple(name for name in SETTINGS if name not in INDOORS)
+_OPEN = ("desert", "field", "mountain", "winter", "forest")
+ANYONE, _FODDER = "man woman boy girl", "bucket bucket apple banana"
+_TAME, _WILD = "dog cat horse pig cow sheep rabbit", "fox monkey penguin bear lion turtle zebra giraffe"
+STANDING, _LEANT_ON = "tractor fountain sign lamp bush bush", "car fence lamp tree tractor sign"
+EVENTS: tuple[Event, ...] = (
+    Event(partial(hold, grasps=MORE_GRASPS), 2.0),
+    Event(hold, 1.8),
+    Event(play_guitar, 0.9),
+    Event(ride, 2.0),
+    Event(sail, 2.6, WATER),
+    Event(walk_animal, 1.2),
+    Event(chase, 1.7),
+    Event(kick, 0.9),
+    Event(fly_kite, 0.9, OUTDOORS),
+    Event(sit, 1.8),
+    Event(partial(table, tops="cup flower book cat cake pizza apple laptop"), 1.0),
+    Event(partial(table, tops="cup cake pizza apple banana"), 2.0, ("kitchen",)),
+    Event(jump_over, 0.7),
+    Event(animals, 5.5),
+    Event(people, 0.8),
+    Event(partial(vehicles, kinds="car bus truck motorcycle scooter tractor"), 4.0, ("street",)),
+    Event(partial(vehicles, kinds="tractor tractor truck cart"), 1.8, ("field", "garden")),
+    Event(partial(vehicles, kinds="cart scooter car sled bus motorcycle"), 1.4, _OPEN),
+    Event(partial(toys, kinds="ball balloon box suitcase bucket drum flower"), 1.0),
+    Event(partial(beside, more=f"{_WILD} {STANDING}"), 2.6),
+    Event(beside, 5.0, ("winter",)),
+    Event(under_tree, 0.6, OUTDOORS),
+    Event(deed("push", "cart cart sled", "push", "walk", gap=0.015), 1.1),
+    Event(deed("pull", "cart suitcase suitcase sled", "pull", "walk", gap=0.01, ahead=False, turned=True), 1.2),
+    Event(deed("feed", f"{_TAME} duck elephant {_WILD}", "front", gap=0.03, turned=True, held=_FODDER), 1.8),
+    Event(deed("pet", f"{_TAME} lion", "touch", gap=-0.02, turned=True), 1.3),
+    Event(deed("hug", f"{ANYONE} dog bear", "hug", gap=-0.07, turned=True), 1.0),
+    Event(deed("lean against", _LEANT_ON, "fold", "lean", gap=-0.03, ahead=False), 1.1, OUTDOORS),
+    Event(deed("photograph", f"{ANYONE} {_WILD} dog", "eye", gap=0.09, turned=True, held="camera"), 1.8),
+    Event(deed("look through", "telescope", "eye", gap=-0.02), 0.9),
+    Event(deed("play", "piano", "push", gap=-0.015), 0.6),
+    Event(deed("play", "drum", "sweep", gap=-0.03), 0.6),
+    Event(throw, 1.0),
+    Event(eat, 1.5),
+    Event(sweep, 0.9),
+    Event(sweep, 1.5, INDOORS),
+    Event(use_laptop, 0.9),
+    Event(climb, 1.1),
+    Event(drive, 0.9, ("field", "garden", "street", "desert", "winter")),
+    Event(glide, 0.8),
+    Event(glide, 7.0, ("playground", "winter")),
+    Event(train, 12.0, ("station",)),
+    Event(perched, 0.9),
+)

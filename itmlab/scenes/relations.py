@@ -6,7 +6,7 @@ What was composed is known; what is only a matter of position is decided where i
 from collections.abc import Callable
 from functools import cached_property
 
-from .scene import Scene
+from .scene import SETTINGS, Scene
 
 TruthLabel = bool | None
 MOVING = ("walk", "run", "mount", "cycle")
@@ -18,10 +18,6 @@ _TOUCHED = _TOUCHING - {"under", "over", "in"}
 FOOD = ("apple", "banana", "cake", "pizza")
 _NONE: frozenset[str] = frozenset()
 _GROUNDS = ("grass", "sand", "snow", "road", "floor", "dock", "platform")
-_AT_PLACE = {"park": ("in", "at"), "beach": ("on", "at"), "street": ("on", "in"), "winter": ("in",),
-             "field": ("in", "on"), "forest": ("in",), "desert": ("in",), "room": ("in",),
-             "mountain": ("in", "on", "near"), "kitchen": ("in",), "garden": ("in",), "playground": ("in", "on", "at"),
-             "harbor": ("in", "at"), "station": ("in", "at")}  # fmt: skip
 
 
 class Facts:
@@ -66,9 +62,9 @@ class Facts:
             return self._at_stuff(subject, relation, entity)
         return RULES[relation](Pair(self, subject, entity))
 
-    def between(self, one: int, other: int) -> set[str]:
+    def between(self, first: int, second: int) -> set[str]:
         """The composed relations between two entities, whichever way they go."""
-        return self.linked.get((one, other), set()) | self.linked.get((other, one), set())
+        return self.linked.get((first, second), set()) | self.linked.get((second, first), set())
 
     def root(self, number: int) -> int:
         """What carries a thing in the end: the horse under a rider, the person who wears a hat."""
@@ -94,7 +90,7 @@ class Facts:
             return None
         if relation == "across":
             return True if self.entities[subject].pose in MOVING else None
-        return True if relation in _AT_PLACE[setting] else None
+        return True if relation in SETTINGS[setting].true_of else None
 
     def _at_stuff(self, subject: int, relation: str, entity: int) -> TruthLabel:
         kind, (how, stuff) = self.entities[entity].kind, self.ground(subject)
@@ -111,13 +107,13 @@ class Facts:
 
 
 class Pair:
-    """Two entities of a scene as the rules see them: `a` is the subject, `said` what was composed of `a` and `b`."""
+    """Two entities of a scene as the rules see them: `a` is the subject, `composed` what the composer stated of it."""
 
     def __init__(self, facts: Facts, subject: int, entity: int):
         self.facts, self.subject, self.entity = facts, subject, entity
         self.a, self.b = facts.entities[subject], facts.entities[entity]
-        self.said = facts.linked.get((subject, entity), _NONE)
-        self.said_back = facts.linked.get((entity, subject), _NONE)
+        self.composed = facts.linked.get((subject, entity), _NONE)
+        self.composed_back = facts.linked.get((entity, subject), _NONE)
 
     @property
     def turned(self) -> "Pair":
@@ -127,7 +123,7 @@ class Pair:
     @cached_property
     def touching(self) -> set[str]:
         """The composed relations, either way, in which two things touch: beside these "next to" says nothing."""
-        return (self.said | self.said_back) & _TOUCHING
+        return (self.composed | self.composed_back) & _TOUCHING
 
     @cached_property
     def gap(self) -> float:
@@ -158,9 +154,9 @@ class Pair:
 
 
 def _hold(p: Pair) -> TruthLabel:
-    if p.said & {"hold", "read"} or ("play" in p.said and p.b.kind not in ("piano", "drum")):
+    if p.composed & {"hold", "read"} or ("play" in p.composed and p.b.kind not in ("piano", "drum")):
         return True
-    if p.said & {"fly", "wear", "push", "pull", "use", "throw"}:
+    if p.composed & {"fly", "wear", "push", "pull", "use", "throw"}:
         return None
     if p.a.category != "person" or p.b.category in ("person", "worn"):
         return None if p.a.category == "person" and p.b.category == "worn" and p.b.wearer == p.subject else False
@@ -170,7 +166,7 @@ def _hold(p: Pair) -> TruthLabel:
 def _composed(names: str, border: Callable[[Pair], bool] = lambda p: False) -> Callable[[Pair], TruthLabel]:
     """The rule of an action: true if composed by one of `names`, open where `border` lets it look so."""
     known = frozenset(names.split(", "))
-    return lambda p: True if p.said & known else None if border(p) else False
+    return lambda p: True if p.composed & known else None if border(p) else False
 
 
 _chase = _composed(
@@ -190,15 +186,15 @@ def _follow(p: Pair) -> TruthLabel:
 
 
 def _on(p: Pair) -> TruthLabel:
-    if p.said & {"on", "ride"} or "wear" in p.said_back:
+    if p.composed & {"on", "ride"} or "wear" in p.composed_back:
         return True
-    return None if p.said & {"in", "over"} else False
+    return None if p.composed & {"in", "over"} else False
 
 
 def _in(p: Pair) -> TruthLabel:
-    if p.said & {"in", "wear"}:
+    if p.composed & {"in", "wear"}:
         return True
-    if "on" in p.said:
+    if "on" in p.composed:
         return True if p.b.kind == "chair" else None
     return None if p.b.kind == "tree" and p.gap < 0 else False
 
@@ -206,7 +202,7 @@ def _in(p: Pair) -> TruthLabel:
 def _above(p: Pair) -> TruthLabel:
     if p.touching - {"over"}:
         return None
-    if "over" in p.said:
+    if "over" in p.composed:
         return True
     (_, _, _, bottom), (_, top, _, low) = p.a.extent, p.b.extent
     if bottom <= top + 0.02:
@@ -215,8 +211,8 @@ def _above(p: Pair) -> TruthLabel:
 
 
 def _under(p: Pair) -> TruthLabel:
-    if "under" in p.said or "under" in p.said_back:
-        return "under" in p.said
+    if "under" in p.composed or "under" in p.composed_back:
+        return "under" in p.composed
     above = _above(p.turned)
     if above is False and p.b.kind in ("tree", "table", "umbrella", "bench", "chair"):
         return None if p.gap < 0.02 else False
@@ -264,14 +260,14 @@ _play_with = _composed("kick, fly, throw", lambda p: p.gap < 0.2)
 RULES: dict[str, Callable[[Pair], TruthLabel]] = {
     **{name: _composed(name) for name in ("wear", "read", "play", "fly")},
     "leap": _composed("over"),
-    "ride": lambda p: None if p.said & {"in", "drive", "slide down"} else "ride" in p.said,
-    "drive": _composed("drive", lambda p: p.b.category == "vehicle" and bool(p.said & {"ride", "in"})),
+    "ride": lambda p: None if p.composed & {"in", "drive", "slide down"} else "ride" in p.composed,
+    "drive": _composed("drive", lambda p: p.b.category == "vehicle" and bool(p.composed & {"ride", "in"})),
     "push": _composed("push", _close(0.05, "vehicle", "thing")),
-    "pull": _composed("pull", lambda p: bool(p.said & {"walk", "lead", "hold"})),
+    "pull": _composed("pull", lambda p: bool(p.composed & {"walk", "lead", "hold"})),
     "eat": _composed("eat", lambda p: p.b.kind in FOOD and p.gap < 0.05),
     "feed": _composed("feed", _close(0.1, "animal")),
     "pet": _pet,
-    "touch": lambda p: True if p.said & _TOUCHED else None if p.gap < 0.05 else False,
+    "touch": lambda p: True if p.composed & _TOUCHED else None if p.gap < 0.05 else False,
     "hug": _hug,
     "lean against": _composed("lean against", lambda p: p.a.category == "person" and p.gap < 0.02),
     "photograph": _composed("photograph", lambda p: p.a.hands == "eye" and p.towards),
@@ -282,17 +278,17 @@ RULES: dict[str, Callable[[Pair], TruthLabel]] = {
     "climb": _composed("climb", lambda p: p.b.kind in ("ladder", "tree", "slide") and p.gap < 0),
     "slide down": _composed("slide down"),
     "hold": _hold,
-    "carry": lambda p: True if p.b.kind == "backpack" and "wear" in p.said else _hold(p),
+    "carry": lambda p: True if p.b.kind == "backpack" and "wear" in p.composed else _hold(p),
     "chase": _chase,
     "follow": _follow,
     "kick": _composed("kick", lambda p: p.a.pose == "kick" and p.towards and p.gap < 0.08),
-    "play with": lambda p: True if "chase" in p.said and p.b.kind == "ball" else _play_with(p),
+    "play with": lambda p: True if "chase" in p.composed and p.b.kind == "ball" else _play_with(p),
     "walk": _composed("walk, lead", _walk_together),
-    "have": lambda p: True if p.said & {"hold", "wear", "walk", "fly", "pull", "push"} else None,
+    "have": lambda p: True if p.composed & {"hold", "wear", "walk", "fly", "pull", "push"} else None,
     "on": _on,
     "in": _in,
     "under": _under,
-    "over": lambda p: True if "over" in p.said else _above(p),
+    "over": lambda p: True if "over" in p.composed else _above(p),
     "above": _above,
     "behind": lambda p: _in_front_of(p.turned),
     "in front of": _in_front_of,
@@ -300,6 +296,6 @@ RULES: dict[str, Callable[[Pair], TruthLabel]] = {
     "near": _near,
     "left of": _left,
     "right of": lambda p: _left(p.turned),
-    "with": lambda p: True if p.said or p.said_back or _near(p) else None,
+    "with": lambda p: True if p.composed or p.composed_back or _near(p) else None,
     **{name: lambda p: None for name in ("at", "across")},
 }

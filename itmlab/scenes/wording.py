@@ -1,14 +1,13 @@
 """What there is to say about a scene, and in which words: names, adjectives, actions, places."""
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
 from ..text.graph import Attribute, Relation, SceneGraph, SceneObject, Span
-from .lexicon import NOUNS, PAIRS, Noun, attributes, relations
+from .lexicon import NOUNS, PAIRS, Noun
 from .relations import Facts
-from .scene import Entity
+from .scene import SETTINGS, Entity
 
 _ONE_COLOUR = frozenset(("zebra", "giraffe", "elephant", "snowman", "lion", "banana", "bush"))  # seldom said
 _NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")  # from 2 on
@@ -43,8 +42,8 @@ class Sentence:
         if before == "a":
             before = "an" if (*adjectives, surface)[0][0] in "aeiou" else "a"
         self.say(before)
-        said = [Attribute(word, self.say(word)) if word != "and" else self.say(word) for word in adjectives]
-        attributes = tuple(entry for entry in said if isinstance(entry, Attribute))
+        spoken = [Attribute(word, self.say(word)) if word != "and" else self.say(word) for word in adjectives]
+        attributes = tuple(entry for entry in spoken if isinstance(entry, Attribute))
         span = self.say(surface)
         self.objects.append(SceneObject(lemma, attributes, count, count != 1, span))
         self.means.append(means)
@@ -81,23 +80,6 @@ def number_word(count: int) -> str:
     return _NUMBERS[count - 2]
 
 
-PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {  # preposition, words of the place, lemma
-    "park": (("in", "a park", "park"), ("in", "the park", "park"), ("at", "the park", "park")),
-    "beach": (("on", "the beach", "beach"), ("at", "the beach", "beach"), ("on", "a beach", "beach")),
-    "street": (("on", "the street", "street"), ("in", "the street", "street"), ("on", "a street", "street")),
-    "winter": (("in", "the snow", "snow"), ("on", "the snow", "snow")),
-    "field": (("in", "a field", "field"), ("in", "the field", "field"), ("in", "a meadow", "meadow")),
-    "forest": (("in", "the forest", "forest"), ("in", "a forest", "forest")),
-    "desert": (("in", "the desert", "desert"), ("in", "a desert", "desert")),
-    "lake": (("near", "a lake", "lake"), ("by", "the lake", "lake"), ("beside", "a lake", "lake")),
-    "room": (("in", "a room", "room"), ("in", "the room", "room"), ("inside", "a room", "room")),
-    "mountain": (("in", "the mountains", "mountain"), ("near", "the mountains", "mountain")),
-    "kitchen": (("in", "a kitchen", "kitchen"), ("in", "the kitchen", "kitchen")),
-    "garden": (("in", "a garden", "garden"), ("in", "the garden", "garden")),
-    "playground": (("on", "a playground", "playground"), ("at", "the playground", "playground")),
-    "harbor": (("at", "the harbor", "harbor"), ("in", "a harbor", "harbor")),
-    "station": (("at", "a station", "station"), ("at", "the station", "station")),
-}
 AFLOAT = (("on", "the water", "water"), ("in", "the water", "water"))
 GROUNDS = ("grass", "sand", "snow", "road", "floor", "dock", "platform")
 
@@ -188,9 +170,9 @@ class Chooser:
     def groups(self) -> list[tuple[int, ...]]:
         """Sets of two and more main things of one kind, or people of any."""
         kinds = {self.entities[at].kind for at in self.mains}
-        found = {tuple(at for at in self.mains if self.entities[at].kind == kind) for kind in kinds}
-        found.add(tuple(at for at in self.mains if self.entities[at].category == "person"))
-        return sorted(group for group in found if len(group) > 1)
+        alike = {tuple(at for at in self.mains if self.entities[at].kind == kind) for kind in kinds}
+        alike.add(tuple(at for at in self.mains if self.entities[at].category == "person"))
+        return sorted(group for group in alike if len(group) > 1)
 
     def places(self, at: int) -> tuple[tuple[str, str, str], ...]:
         """Ways to say where a thing is in its setting."""
@@ -203,127 +185,4 @@ class Chooser:
             return (("on", "the track", "track"),)
         if stuff in GROUNDS and self.facts.root(at) == at and self.chance(0.3):
             return ((how, f"the {stuff}", stuff),)
-        return PLACES[self.facts.scene.setting]
-
-
-# Clauses: what a thing is said to do, in each construction.
-
-PROGRESSIVE, PARTICIPLE, SIMPLE, RELATIVE = "is riding", "riding", "rides", "who is riding"
-POSES = ("stand", "sit", "lie", "walk", "run", "jump", "fly", "swim")
-_DONE = ("push", "pull", "eat", "feed", "pet", "hug", "photograph", "throw", "use", "climb", "drive")
-PASSIVE = ("ride", "hold", "chase", "kick", "fly", "play", "walk", "lead", *_DONE)
-_SAID = (
-    *_DONE,
-    "lean against",
-    "look through",
-    "sweep with",
-    "slide down",
-    "ride",
-    "hold",
-    "chase",
-    "kick",
-    "fly",
-    "read",
-    "play",
-    "walk",
-    "lead",
-    "in",
-    "on",
-    "under",
-    "over",
-)
-_NEXT = ("next to", "in front of", "behind", "under", "near", "above")
-OTHER_WORDS = {
-    "next to": ("next to", "next to", "beside"),
-    "near": ("near", "close to", "by"),
-    "lead": ("lead", "walk"),
-    "over": ("jump over", "jump over", "leap over"),
-    "pet": ("pet", "pet", "stroke"),
-    "pull": ("pull", "pull", "drag"),
-    "lean against": ("lean against", "lean against", "lean on"),
-}
-
-
-def deeds(chooser: Chooser, at: int) -> list[tuple[str, int]]:
-    """The composed (relation, entity) of which `at` is the subject, apart from clothes and the ground."""
-    return [
-        (fact.relation, fact.object)
-        for fact in chooser.facts.scene.facts
-        if fact.subject == at and fact.relation in _SAID and chooser.entities[fact.object].category != "stuff"
-    ]
-
-
-def neighbours(chooser: Chooser, at: int) -> list[tuple[str, int]]:
-    """(relation, entity) that hold by position; nobody says "a box next to a box"."""
-    entity = chooser.entities[at]
-    return [
-        (name, other)
-        for other in chooser.mains
-        if other != at and not chooser.facts.between(at, other)
-        if chooser.entities[other].kind != entity.kind or entity.category == "person"
-        for name in _NEXT
-        if chooser.facts.holds(at, name, other)
-        and not (name == "under" and chooser.entities[other].category in ("animal", "person"))
-    ]
-
-
-def be(sentence: Sentence, subject: int) -> None:
-    sentence.say("are" if sentence.objects[subject].plural else "is")
-
-
-def _verb(sentence: Sentence, subject: int, form: str, lemma: str, forms: tuple[str, ...]) -> str:
-    """The words of a verb in a construction, still to be said; "is" or "are" before them has been."""
-    third, participle, *_ = forms
-    if form == SIMPLE:
-        return lemma if sentence.objects[subject].plural else third
-    if form != PARTICIPLE:
-        be(sentence, subject)
-    return participle
-
-
-def say_pose(sentence: Sentence, subject: int, form: str, lemma: str) -> None:
-    """A pose said of the subject ("is sitting")."""
-    sentence.attribute(subject, lemma, _verb(sentence, subject, form, lemma, attributes()[lemma].forms))
-
-
-def say_relative(chooser: Chooser, sentence: Sentence, form: str, at: int) -> None:
-    """The pronoun of a relative clause."""
-    if form == RELATIVE:
-        sentence.say("who" if chooser.entities[at].category == "person" else "that")
-
-
-def say_deed(
-    chooser: Chooser, sentence: Sentence, subject: int, at: int, relation: str, entity: int, form: str
-) -> None:
-    """A relation said of the subject, its object's noun phrase included."""
-    say_relative(chooser, sentence, form, at)
-    placed, pose = relation in ("on", "in", *_NEXT), chooser.entities[at].pose
-    if placed:  # with the pose ("sits on a bench") or without ("is on a bench")
-        posed = pose in POSES and pose != "jump"
-        if posed and chooser.chance(chooser.between(0.75, 0.4)):
-            say_pose(sentence, subject, form, pose)
-        elif form != PARTICIPLE:
-            be(sentence, subject)
-    lemma = chooser.dice.choice(OTHER_WORDS.get(relation, (relation,)))
-    if relation == "hold" and chooser.entities[entity].kind in ("bag", "ball", "umbrella") and chooser.chance(0.3):
-        lemma = "carry"
-    if relation == "chase" and chooser.chance(0.3):
-        lemma = "run after"
-    span = sentence.say(lemma if placed else _verb(sentence, subject, form, lemma, relations()[lemma].forms))
-    sentence.relate(subject, lemma, chooser.say(sentence, entity), span)
-
-
-def say_setting(chooser: Chooser, sentence: Sentence, subject: int, at: int) -> None:
-    """Where in the world the subject is, if there is anything to say."""
-    options = chooser.places(at)
-    if options:
-        preposition, span, place = say_place(chooser, sentence, options)
-        sentence.relate(subject, preposition, place, span)
-
-
-def say_place(chooser: Chooser, sentence: Sentence, options: Sequence[tuple[str, str, str]]) -> tuple[str, Span, int]:
-    """One of some places: its preposition, where that is said, the place's number among the objects."""
-    preposition, words, lemma = chooser.dice.choice(options)
-    span, (article, noun) = sentence.say(preposition), words.split()
-    stuff = tuple(number for number, entity in enumerate(chooser.entities) if entity.kind == lemma)
-    return preposition, span, sentence.entity(lemma, noun, stuff or (chooser.facts.scene.place,), before=article)
+        return SETTINGS[self.facts.scene.setting].phrases

@@ -64,6 +64,10 @@ class World:
         self._pixels = _cells(table, "marks", lambda png: np.asarray(Image.open(io.BytesIO(png))))
         self._number()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process opens the table itself: what reads it cannot be sent."""
+        return World, (self._table, self._images, self._captions)
+
     def _number(self) -> None:
         self.scenes: Sequence[Scene] = _Mapped(self._images, lambda row: self._facts(row).scene)
         self.graphs: Sequence[SceneGraph] = _Mapped(self._captions, lambda at: self._graphs(at[0])[at[1]][0])
@@ -73,7 +77,8 @@ class World:
 
     def select(self, image_indices: Sequence[int] | Tensor, caption_indices: Sequence[int] | Tensor) -> "World":
         """The world of these images and captions, renumbered in this order; what was read stays read."""
-        other = copy(self)
+        other = World.__new__(World)
+        vars(other).update(vars(self))  # with what was read already, which `copy` leaves out
         other._images = [self._images[int(at)] for at in image_indices]
         other._captions = [self._captions[int(at)] for at in caption_indices]
         other._number()
@@ -93,8 +98,8 @@ class World:
         A string is parsed by `text.parse` with the shipped pipeline; what names nothing that can be seen is None.
         """
         facts = self._facts(self._images[image])
-        said = Parsed(sentence, covered=True) if isinstance(sentence, SceneGraph) else parsed_sentence(sentence)
-        return _TRUTH_LABEL[said.truth_label(entails(facts, said.graph))]
+        reading = Parsed(sentence, covered=True) if isinstance(sentence, SceneGraph) else parsed_sentence(sentence)
+        return _TRUTH_LABEL[reading.truth_label(entails(facts, reading.graph))]
 
     def truth(
         self,
@@ -107,22 +112,25 @@ class World:
         """
         rows = self._images if images is None else [self._images[int(at)] for at in images]
         labels = TruthLabels([self._facts(row) for row in rows])
-        said = self._said(captions)
-        found = np.zeros((len(rows), len(said)), dtype=np.int8)
-        for column, one in enumerate(said):
-            found[:, column] = [one.truth_label(level) for level in labels.column(one.graph)]
-        return torch.from_numpy(np.array([0, -1, 1], dtype=np.int8)[found])
+        readings = self._readings(captions)
+        levels = np.zeros((len(rows), len(readings)), dtype=np.int8)
+        for column, reading in enumerate(readings):
+            levels[:, column] = [reading.truth_label(level) for level in labels.column(reading.graph)]
+        return torch.from_numpy(np.array([0, -1, 1], dtype=np.int8)[levels])
 
-    def _said(self, captions: Int64[Tensor, "caption"] | Sequence[str | SceneGraph] | None) -> list[Parsed]:
+    def _readings(self, captions: Int64[Tensor, "caption"] | Sequence[str | SceneGraph] | None) -> list[Parsed]:
         """What captions say; graphs, and the world's own captions, are taken at their word."""
         if captions is None:
             captions = range(len(self._captions))
         if isinstance(captions, str):
             raise ItmlabError("captions is one string, not a list", remedy="write truth(images, [caption])")
-        strings = [one for one in captions if isinstance(one, str)]
+        strings = [sentence for sentence in captions if isinstance(sentence, str)]
         readings = iter(parsed(strings) if strings else ())
-        graphs = ((one if isinstance(one, (str, SceneGraph)) else self.graphs[int(one)]) for one in captions)
-        return [next(readings) if isinstance(one, str) else Parsed(one, covered=True) for one in graphs]
+        graphs = (
+            (sentence if isinstance(sentence, (str, SceneGraph)) else self.graphs[int(sentence)])
+            for sentence in captions
+        )
+        return [next(readings) if isinstance(sentence, str) else Parsed(sentence, covered=True) for sentence in graphs]
 
     def unannotated(
         self, images: Int64[Tensor, "image"] | None = None, captions: Int64[Tensor, "caption"] | None = None
@@ -130,10 +138,10 @@ class World:
         """How many pairs are true although nobody annotated them, on these images and captions (default: all)."""
         rows = torch.tensor(self._images if images is None else [self._images[int(at)] for at in images])
         chosen = range(len(self._captions)) if captions is None else [int(at) for at in captions]
-        own = torch.tensor([self._captions[at][0] for at in chosen])
+        source = torch.tensor([self._captions[at][0] for at in chosen])
         labels = self.truth(images, captions)
         true, count = labels == 1, max(len(chosen), 1)
-        more = int((true & (rows[:, None] != own[None, :])).sum())
+        more = int((true & (rows[:, None] != source[None, :])).sum())
         undecided, sure = int((labels == -1).sum()), max(int(true.sum()), 1)
         return Unannotated(more / count, more / max(true.numel(), 1), undecided / count, more / sure)
 
@@ -168,11 +176,11 @@ class World:
 
     def boxes(self, image: int) -> Int64[Tensor, "object 4"]:
         """The smallest box (left, top, right, bottom in pixels, ends excluded) around each object's visible pixels."""
-        found = []
+        corners = []
         for mask in self.masks(image):
             places = mask.nonzero().flip(1)  # (x, y)
-            found.append(torch.cat([places.amin(0), places.amax(0) + 1]) if len(places) else torch.zeros(4).long())
-        return torch.stack(found)
+            corners.append(torch.cat([places.amin(0), places.amax(0) + 1]) if len(places) else torch.zeros(4).long())
+        return torch.stack(corners)
 
     def object_of_word(self, caption: int, token_index: int) -> list[int]:
         """The objects of the caption's own image that a word of it means; none for articles, relations and the like.
@@ -197,7 +205,7 @@ def questions() -> dict[str, tuple[str, ...]]:
     >>> len(questions()["kind"]) > 50, questions()["pattern"]
     (True, ('none', 'checked', 'spotted', 'striped'))
     """
-    poses = {name for kind in KINDS.values() for name, *_ in kind.poses}
+    poses = {name for kind in KINDS.values() for name in kind.poses}
     patterns = {name for kind in KINDS.values() for name in kind.patterns}
     worn = [name for name, kind in KINDS.items() if kind.category == "worn"]
     return {
@@ -298,9 +306,9 @@ class TruthLabels:
         if wanted not in self.objects:
             levels, chosen = np.zeros(len(self.facts), dtype=np.int8), {}
             for at in np.flatnonzero(self._shown(wanted.lemma)):
-                found = candidates(self.facts[at].scene, wanted)
-                if found:
-                    chosen[int(at)], levels[at] = found, found[0][1]
+                fits = candidates(self.facts[at].scene, wanted)
+                if fits:
+                    chosen[int(at)], levels[at] = fits, fits[0][1]
             if wanted.count == 0:
                 levels[:] = TRUE
             self.objects[wanted] = (levels, chosen)

@@ -11,11 +11,11 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 from numpy import ndarray
 from PIL import Image
-from plotly.subplots import make_subplots
 
 from .kit import theme
+from .kit.bars import Line, draw_bars, draw_curves
 from .kit.canvas import Box, Canvas, chip, chip_size, data_uri, enlarged, fill, outlined, tinted
-from .kit.theme import colour, label, shortened, styled, text_width, translucent
+from .kit.theme import colour, label, shortened, text_width, translucent
 
 if TYPE_CHECKING:
     from ..text.graph import SceneGraph, SceneObject
@@ -30,6 +30,7 @@ KIND_COLOURS = {"object": theme.BLUE, "attribute": theme.GREEN, "relation": them
 NAME, SAID, LINK = 17, 13, 14  # sizes of letters: objects, attributes, relations
 TOP, FARTHEST = 34, 340  # pixels: the legend's, and from column to column
 MOST_NODES = 24  # objects
+LOOSE = 6  # objects without relations per column
 ROW = 40  # pixels between two things in a column, beside what they take themselves
 LINK_PAPER = "#FBEFD5"  # the relation's orange, pale enough to read on
 
@@ -55,7 +56,6 @@ def draw_scene_graph(graph: "SceneGraph", *, title: str, subtitle: str = "") -> 
         for number in column:
             places[number] = _node(canvas, graph.objects[number], x, top)
             top += sizes[number][1] + ROW + room
-    bottom = _loose(canvas, graph, sizes, TOP + tallest)
     said: dict[tuple[int, int], dict[str, None]] = defaultdict(dict)  # an arrow for each ordered pair, all words on it
     for link in graph.relations:
         said[link.subject, link.object][link.lemma] = None
@@ -69,31 +69,11 @@ def draw_scene_graph(graph: "SceneGraph", *, title: str, subtitle: str = "") -> 
     there = {"object": graph.objects, "attribute": any(entity.attributes for entity in graph.objects)}
     kinds = [kind for kind, any_of in {**there, "relation": graph.relations}.items() if any_of]
     _legend(canvas, kinds, 16.0, 10, (12, 13, 22), {"width": 1, "color": theme.PAPER})
-    return canvas.figure(title, subtitle, height=max(bottom, 120) + 10)
-
-
-def _loose(canvas: Canvas, graph: "SceneGraph", sizes: Sequence[tuple[float, float]], top: float) -> float:
-    """Things in no relation, in rows below the others; gives where they end."""
-    linked = {number for link in graph.relations for number in (link.subject, link.object)}
-    rows: list[list[int]] = []
-    for number in range(len(graph.objects)):
-        if number in linked:
-            continue
-        taken = sum(sizes[other][0] + ROW for other in rows[-1]) if rows else 0
-        if not rows or taken + sizes[number][0] > theme.WIDTH - 60:
-            rows.append([])
-        rows[-1].append(number)
-    for row in rows:
-        left = (theme.WIDTH - sum(sizes[number][0] + ROW for number in row) + ROW) / 2
-        for number in row:
-            _node(canvas, graph.objects[number], left + sizes[number][0] / 2, top + ROW / 2)
-            left += sizes[number][0] + ROW
-        top += max(sizes[number][1] for number in row) + ROW
-    return top
+    return canvas.figure(title, subtitle, height=max(TOP + tallest, 120) + 10)
 
 
 def _columns(graph: "SceneGraph") -> list[list[int]]:
-    """Objects in relations, by how many arrows lead to them from one that none leads to, in the order of the arrows."""
+    """Return the objects by column: subjects left of their objects, objects without relations in the last columns."""
     followers: dict[int, list[int]] = {}
     for link in graph.relations:
         followers.setdefault(link.subject, []).append(link.object)
@@ -111,7 +91,8 @@ def _columns(graph: "SceneGraph") -> list[list[int]]:
     columns: list[list[int]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
     for number in depth:
         columns[depth[number]].append(number)
-    return columns
+    loose = [number for number in range(len(graph.objects)) if number not in depth]
+    return columns + [loose[start : start + LOOSE] for start in range(0, len(loose), LOOSE)]
 
 
 def _size(entity: "SceneObject") -> tuple[float, float]:
@@ -184,7 +165,9 @@ LINES = 8  # a longer sentence is cut
 CLOSE_BEFORE = (".", ",", ";", ":", "!", "?", ")", "'", "’", "n't", "n’t", "%")
 
 
-class _Word(NamedTuple):
+class Placed(NamedTuple):
+    """A text, its left and right end in pixels, and the number of its line."""
+
     text: str
     left: float
     right: float
@@ -213,7 +196,8 @@ def draw_caption_spans(
             name = label(shortened(names[row], 13, theme.WIDTH - 2 * SIDE))
             canvas.words(name, SIDE, top, size=13, colour=theme.MUTED)
             top += 20
-        words = _lay_out(graph.tokens)
+        spaced = [(token, not token.startswith(CLOSE_BEFORE)) for token in graph.tokens]
+        words = lay_out(spaced, SIDE, theme.WIDTH - SIDE, SIZE, LINES)
         blotted: set[int] = set()
         for phrase in phrases(graph) if gone is None else gone:
             kinds.add(phrase.kind)
@@ -230,27 +214,34 @@ def draw_caption_spans(
     return canvas.figure(title, subtitle, height=top)
 
 
-def _lay_out(tokens: Sequence[str]) -> list[_Word]:
-    """Each token's place, punctuation close to the word before it; what is beyond the last line is left out."""
-    words: list[_Word] = []
-    at, line, blank = float(SIDE), 0, text_width(" ", SIZE) + 4
-    for token in tokens:
-        text = shortened(token, SIZE, theme.WIDTH - 2 * SIDE)
-        width = text_width(text, SIZE)
-        if words:
-            at += 4 if token.startswith(CLOSE_BEFORE) else blank
-        if words and at + width > theme.WIDTH - SIDE:
-            at, line = float(SIDE), line + 1
-        if line == LINES:
-            last = words.pop()
-            words.append(_Word("…", last.left, last.left + text_width("…", SIZE), last.line))
+def lay_out(texts: Sequence[tuple[str, bool]], left: float, right: float, size: float, lines: int) -> list[Placed]:
+    """Return the place of each text, broken into lines.
+
+    Args:
+        texts: each text, and whether a space stands before it.
+        left: where lines begin, in pixels.
+        right: where they end.
+        size: height of the letters.
+        lines: a longer sentence ends with "…"; the rest has no place.
+    """
+    places: list[Placed] = []
+    at, line = left, 0
+    for index, (text, spaced) in enumerate(texts):
+        shown = shortened(text, size, right - left)
+        width = text_width(shown, size)
+        if index:
+            at += text_width(" ", size) + 4 if spaced else 4
+        if index and at + width > right:
+            at, line = left, line + 1
+        if line == lines:
+            places[-1] = places[-1]._replace(text="…", right=places[-1].left + text_width("…", size))
             break
-        words.append(_Word(text, at, at + width, line))
+        places.append(Placed(shown, at, at + width, line))
         at += width
-    return words
+    return places
 
 
-def _paint(canvas: Canvas, words: Sequence[_Word], top: float, colour: str, *, solid: bool) -> None:
+def _paint(canvas: Canvas, words: Sequence[Placed], top: float, colour: str, *, solid: bool) -> None:
     """One rounded box a line behind (or, solid, instead of) the words; a soft one is underlined in full colour."""
     for line in sorted({word.line for word in words}):
         own = [word for word in words if word.line == line]
@@ -261,31 +252,17 @@ def _paint(canvas: Canvas, words: Sequence[_Word], top: float, colour: str, *, s
             canvas.rectangle(left + 5, lower - 3, right - left - 10, 3, fillcolor=colour, line={"width": 0})
 
 
-# What maskings hide: kinds of phrases in captions, and the share of words hidden.
+# Kinds of phrases in captions, and the share of words that maskings hide.
 
-WAYS = (theme.PURPLE, KIND_COLOURS["word"])  # of phrases and words
-STEP, MOST_WORDS = 5, 60  # percent: the width of a bar of shares, and where the last one begins
+STEP, MOST_WORDS = 5, 60  # percent: the width of a bin of shares, and where the last one begins
 
 
 def draw_phrase_kinds(counts: Mapping[str, Mapping[str, float]], *, title: str, subtitle: str = "") -> go.Figure:
-    """Phrases per caption, by kind, on each named set of captions."""
-    figure = go.Figure()
-    for name, by_kind in counts.items():
-        shades = [KIND_COLOURS[kind] for kind in by_kind]
-        paler = [translucent(shade, 1.0 - 0.55 * (len(figure.data) % 2)) for shade in shades]  # every second set
-        figure.add_bar(
-            x=[label(f"{kind}s") for kind in by_kind],
-            y=list(by_kind.values()),
-            name=label(name),
-            marker={"color": paler, "line": {"color": shades, "width": 2}},
-            text=[f"{label(name)}<br><b>{value:.2f}</b>" for value in by_kind.values()],
-            textposition="outside",
-            cliponaxis=False,
-            hovertemplate="%{x}: %{y:.2f} a caption<extra></extra>",
-        )
-    top = max(value for by_kind in counts.values() for value in by_kind.values())
-    figure.update_yaxes(title="phrases per caption", range=[0, 1.25 * top], showgrid=False)
-    return styled(figure, title, subtitle, height=430, legend=False)
+    """Draw phrases per caption, by kind, on each named set of captions."""
+    bars = {f"{kind}s, {name}": value for name, by_kind in counts.items() for kind, value in by_kind.items()}
+    shades = [KIND_COLOURS[kind] for by_kind in counts.values() for kind in by_kind]
+    texts = [f"{value:.2f}" for value in bars.values()]
+    return draw_bars(bars, title=title, subtitle=subtitle, axis="phrases per caption", shades=shades, texts=texts)
 
 
 def draw_masked_shares(
@@ -295,40 +272,24 @@ def draw_masked_shares(
     title: str,
     subtitle: str = "",
 ) -> go.Figure:
-    """Of many maskings, how many hide which share of the words: a panel for each set, bars for each way of masking.
+    """Draw how many maskings hide which share of the words: a panel per set, a curve per kind of masking.
 
-    `shares` and `expected` (the dashed lines: means by calculation) are between 0 and 1, by set, then by way. All
-    shares from 60 % are in the last bar.
+    Args:
+        shares: the hidden share of words of each masking (0 to 1), by set, then by kind; the last bin is open above.
+        expected: the calculated means, in the same form, written beside the names.
     """
-    figure = make_subplots(1, len(shares), subplot_titles=[label(name) for name in shares], horizontal_spacing=0.09)
-    edges, tallest = np.arange(0, MOST_WORDS + 2 * STEP, STEP), 0.0
-    for panel, ways in enumerate(shares.values(), start=1):
-        for index, (way, values) in enumerate(ways.items()):
+    edges = np.arange(0, MOST_WORDS + 2 * STEP, STEP)
+    panels: dict[str, dict[str, Line]] = {}
+    for name, kinds in shares.items():
+        means = ", ".join(f"{kind} {100 * share:.1f} %" for kind, share in expected[name].items())
+        curves = panels[f"{name}; means: {means}"] = {}
+        for kind, values in kinds.items():
             percent = np.minimum(100 * np.asarray(values), MOST_WORDS + STEP / 2)
-            found = 100 * np.histogram(percent, edges)[0] / max(len(values), 1)
-            tallest = max(tallest, float(found.max()))
-            bars = {"marker_color": WAYS[index % len(WAYS)], "legendgroup": way, "showlegend": panel == 1}
-            hover = f"%{{y:.1f}} % of maskings hide {STEP} % of words about %{{x}} %<extra></extra>"
-            bars |= {"name": label(way), "hovertemplate": hover}
-            figure.add_bar(x=edges[:-1] + STEP / 2, y=found, **bars, row=1, col=panel)
-    ticks = {"tickvals": [0, 20, 40, MOST_WORDS + STEP / 2], "ticktext": ["0", "20", "40", f"≥ {MOST_WORDS}"]}
-    for panel, name in enumerate(shares, start=1):
-        place = {"row": 1, "col": panel}
-        lines = sorted((100 * share, index) for index, share in enumerate(expected[name].values()))
-        for number, (share, index) in enumerate(lines):
-            line = {"color": WAYS[index % len(WAYS)], "width": 2, "dash": "dash"}
-            top = (1.16 - 0.09 * number) * tallest  # each lower than the one before, so that no words meet
-            figure.add_shape(type="line", x0=share, x1=share, y0=0, y1=top, line=line, **place)
-            words = {"text": f"mean {share:.1f} %", "font": {"color": theme.INK, "size": 13}, "showarrow": False}
-            figure.add_annotation(x=share, y=top, xanchor="left", xshift=5, yanchor="middle", **words, **place)
-        figure.update_xaxes(title="share of words hidden, %", range=[0, MOST_WORDS + STEP], **ticks, **place)
-        figure.update_yaxes(range=[0, 1.24 * tallest], **place)
-    figure.update_yaxes(title="maskings, %", row=1, col=1)
-    figure.update_layout(barmode="group", bargap=0.12)
-    figure.update_annotations(selector={"xref": "paper"}, font={"size": 15, "color": theme.MUTED})
-    styled(figure, title, subtitle, height=460)
-    # the panels' names stand between legend and panels
-    return figure.update_layout(legend={"y": 1.1}, margin={"t": figure.layout.margin.t + 26})
+            counts = 100 * np.histogram(percent, edges)[0] / max(len(values), 1)
+            curves[kind] = Line(counts, (edges[:-1] + STEP / 2).tolist(), markers=True, fill=True)
+    axis = f"share of words hidden, % (last point: {MOST_WORDS} % or more)"
+    figure = draw_curves(panels, title=title, subtitle=subtitle, axis=axis)
+    return figure.update_yaxes(title="maskings, %", col=1)
 
 
 # One drawn scene beside what the world knows of it: each object's box, visible pixels and name.
@@ -361,21 +322,13 @@ def draw_scene(
     canvas.picture(data_uri(large, largest=512, photographic=True), left, top, cell, cell)
     left += (cell - picture.width * scale) / 2  # plotly centres a picture that is not square
     top += (cell - picture.height * scale) / 2
-    named: list[tuple[float, float, float]] = []  # left and bottom of each name, and its width: none covers another
     for index, (name, box) in enumerate(zip(names, boxes, strict=True)):
         x0, y0, x1, y1 = (float(value) * scale for value in box)
         dotted = {"color": colour(index), "width": 2, "dash": "dot"}
         canvas.rectangle(left + x0, top + y0, x1 - x0, y1 - y0, line=dotted)
         background = {"bgcolor": translucent(colour(index), 0.92), "borderpad": 2}
-        wide = text_width(name, 12) * 1.07 + 4
-        x, y = min(left + x0, side + cell + gap + cell - wide), max(top + y0, 22)
-        free = (
-            at
-            for at in (y, y - 21, y + 21, y - 42, y + 42)
-            if at >= 22 and all(abs(at - b) > 20 or x + wide <= a or a + w <= x for a, b, w in named)
-        )
-        named.append((x, next(free, y), wide))
-        canvas.words(f"<b>{label(name)}</b>", *named[-1][:2], size=12, colour=theme.PAPER, down="bottom", **background)
+        x, y = min(left + x0, theme.WIDTH - side - text_width(name, 12) - 8), max(top + y0, 22)
+        canvas.words(f"<b>{label(name)}</b>", x, y, size=12, colour=theme.PAPER, down="bottom", **background)
     below = cell + 16
     for text in (label(caption, width=125, lines=2) for caption in captions):
         canvas.words(text, side, below)

@@ -5,99 +5,43 @@ two things (METHODS 3.8). Is the new word false? It is another kind of the same 
 caption of the image says or implies it, and captions of one image never say both of the same scene. Does it read well?
 `Usage` has counted, in all captions given, that it stands in this number, with such an article, in the same relations.
 
-The tables come first: nouns, persons, relations, numbers; then `Kinds` (WordNet), `Usage` (captions), `CaptionSwaps`.
+`caption_swaps.toml` holds the tables of words. `Kinds` reads WordNet, `Usage` counts captions, `CaptionSwaps` swaps.
 """
 
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 from ..metrics.wordnet import Nouns
-from ..text import SceneGraph, SceneObject, Span
+from ..text import Relation, SceneGraph, SceneObject, Span
 from ..text.graph import tokenise
 from ..text.rules.lexicon import noun_lemma, verb_lemma, word_set
 from .negative import Captions, Change
 from .rules import Fluency, RuleSwaps, with_article
 
-# Nouns: kinds that exclude each other in one place, as WordNet's senses ("vehicle.1" is the first of "vehicle").
-
-KINDS = (
-    "animal.1 wheeled_vehicle.1 self-propelled_vehicle.1 vessel.2 aircraft.1 public_transport.1 musical_instrument.1 "
-    "furniture.1 garment.1 headdress.1 footwear.1 building.1 room.1 athletic_game.1 edible_fruit.1 vegetable.1 dish.2 "
-    "baked_goods.1 beverage.1 vessel.3 bag.1 sports_equipment.1 plaything.1 publication.1 press.2"
-)
+TABLES = tomllib.loads((Path(__file__).parent / "caption_swaps.toml").read_text("utf-8"))  # words by what they mean
+KINDS = TABLES["words"]["kinds"]
 SENSE = 0.6  # of what a word was met for in any of the kinds, the least share of the one sense that it is taken for
 RARE = 0.2  # of all that it was met for, the least share
 OFTEN = 2  # times that a noun must have stood behind a verb or a word of place to stand there again
 USUAL = 0.2  # the least share of a noun's uses that have an article for it to be usual
 IMAGES = 3  # in the captions of so many images a word must stand to take another's place
 TOGETHER, LIFT = 0.04, 3.0  # two words said of one image in different captions this often may mean the same
-VAGUE = word_set(  # too wide, of more than one meaning in captions, or the same in the plural
-    "adult animal female male thing object other one seat beast pet toy glass bat bra suit top tank cart box counter "
-    "grill calf sheep deer fish"
-)
-BESIDE = word_set("shirt t-shirt undershirt sock underwear scarf shawl tie apron")  # worn with others: never put in
-
-# Persons: a man may be an adult, a worker and a guy, but he is no woman.
-
-PERSONS = {
-    "man": "woman", "woman": "man", "men": "women", "women": "men", "boy": "girl", "girl": "boy", "boys": "girls",
-    "girls": "boys", "male": "female", "female": "male", "males": "females", "females": "males", "lady": "man",
-    "ladies": "men", "gentleman": "lady", "gentlemen": "ladies", "guy": "woman", "guys": "women", "mother": "father",
-    "father": "mother", "mom": "dad", "dad": "mom", "son": "daughter", "daughter": "son", "brother": "sister",
-    "sister": "brother", "sons": "daughters", "daughters": "sons", "brothers": "sisters", "sisters": "brothers",
-    "policeman": "policewoman", "policewoman": "policeman", "waiter": "waitress", "waitress": "waiter",
-    "businessman": "businesswoman", "businesswoman": "businessman", "grandmother": "grandfather",
-    "grandfather": "grandmother",
-}  # fmt: skip
-FEMALE = word_set(
-    "woman lady girl female mother mom daughter sister wife bride grandmother waitress actress she her hers herself "
-    "policewoman businesswoman aunt queen princess ballerina girlfriend gal"
-)
-MALE = word_set(
-    "man guy boy male gentleman father dad son brother husband groom grandfather waiter actor he his him himself "
-    "policeman businessman uncle king prince boyfriend fisherman fireman cowboy"
-)
-PRONOUNS = {"he": "she", "she": "he", "his": "her", "him": "her", "himself": "herself", "herself": "himself"}
-TIED = word_set(  # said of one sex, or of what mostly one wears
-    "beard bearded mustache moustache goatee bald balding shirtless pregnant dress dresses skirt skirts bikini bikinis "
-    "bra blouse gown gowns heels tutu breast makeup lipstick purse ponytail pigtails sari veil turban bridal wedding "
-    "tuxedo monk nun football rugby sumo stubble kilt topless cheerleader cheerleaders sundress hijab headscarf no "
-    "pretty trunks"
-)
-
-# Relations: each place with one that contradicts it; `CaptionSwaps._place_fits` says where.
-
-UNDER = ("under", "underneath", "beneath", "below")
-PLACES = {
-    "in front of": "behind", "behind": "in front of", "on": "under", "on top of": "underneath", "atop": "underneath",
-    **dict.fromkeys(UNDER, "on"), "over": "under", "above": "below", "inside": "outside", "outside": "inside",
-    "next to": "far from", "beside": "far from",
-}  # fmt: skip
-ALIKE = {**dict.fromkeys(UNDER, "under"), "atop": "on", "on top of": "on"}  # places counted as one
-RESTING = word_set("sit stand lay sleep rest crouch kneel nap relax lean wait play read eat talk")
-
-# Numbers: only greater ones, since where three are there are two.
-
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-MORE = 3  # a number grows by at most
-SOME = word_set(
-    "several many few group groups crowd bunch multiple numerous dozen lots team family both pair couple other others "
-    "another each one second third fourth trio duo various different"
-)
+MORE = 3  # a number grows by at most; only greater ones are put in, since where three are there are two
 
-OBJECTIVE = word_set("them it him her me us you each")
-COLOURS = word_set("red blue green yellow white black orange purple brown pink gray grey")
-DETERMINERS = {
-    **dict.fromkeys(word_set("the his her their its my your our this that these those"), "the"), "a": "a", "an": "a",
-}  # fmt: skip
-SMALL = word_set(
-    "a an the and or but of in on at by with without to from into onto over under for while as is are was were be "
-    "being has have who that which near next behind beside between through across around along during against up "
-    "down off out outside inside above below toward towards"
-)
+WORDS = {name: word_set(words) for name, words in TABLES["words"].items()}
+VAGUE, BESIDE, FEMALE, MALE, TIED = (WORDS[name] for name in ("vague", "beside", "female", "male", "tied"))
+RESTING, MOVING, BODY = (WORDS[name] for name in ("resting", "moving", "body"))
+ENTERED, SLOPES, SOME = (WORDS[name] for name in ("entered", "slopes", "some"))
+OBJECTIVE, COLOURS, SMALL = (WORDS[name] for name in ("objective", "colours", "small"))
+PERSONS, PRONOUNS, PLACES = TABLES["persons"], TABLES["pronouns"], TABLES["places"]
+ALIKE, VERBS, FORMS = TABLES["alike"], TABLES["verbs"], TABLES["forms"]
+DETERMINERS = {**dict.fromkeys(WORDS["definite"], "the"), "a": "a", "an": "a"}
 
 
 class Kinds:
@@ -320,7 +264,7 @@ class CaptionSwaps(RuleSwaps):
                 yield from self._persons(words, mention, said)
             elif mention.article or mention.at - 1 not in heads:  # else it is a verb: "a man bowls"
                 yield from self._nouns(graph, words, at, mention, said)
-        yield from self._relations(graph, words, mentioned)
+        yield from self._relations(graph, words, mentioned, said)
         yield from self._numbers(graph, words, said)
 
     def _persons(self, words: list[str], mention: Mention, said: set[str]) -> Iterator[Sequence[Change]]:
@@ -366,24 +310,54 @@ class CaptionSwaps(RuleSwaps):
                 yield [with_article(words, Span(mention.at, mention.at + 1), word, "object")]
 
     def _relations(
-        self, graph: SceneGraph, words: list[str], mentioned: list[Mention | None]
+        self, graph: SceneGraph, words: list[str], mentioned: list[Mention | None], said: set[str]
     ) -> Iterator[Sequence[Change]]:
-        """The opposite place, where captions have put such a thing; never where something is worn."""
+        """The opposite place or posture, where captions have put such a thing; never where something is worn."""
         for relation in {relation.span: relation for relation in graph.relations if relation.span}.values():
-            span, thing = relation.span, mentioned[relation.object]
+            span, subject, thing = relation.span, mentioned[relation.subject], mentioned[relation.object]
             following = words[min(span.end, len(words) - 1)]
-            place, start = _place(words, span)
-            if relation.lemma == "wear" or thing is None or not place or following in OBJECTIVE:
+            if relation.lemma == "wear" or subject is None or thing is None or following in OBJECTIVE:
                 continue
-            verb = verb_lemma(words[span.start]) if start > span.start else ""
-            if mentioned[relation.subject] is not None and self._place_fits(place, verb, thing.noun):
+            place, start = _place(words, span)
+            verb = verb_lemma(words[span.start])
+            if place == "with":
+                fits = self._without_fits(words, span, subject, thing)
+            else:
+                fits = bool(place) and self._place_fits(place, verb if start > span.start else "", thing.noun)
+            if fits:
                 yield [Change(Span(start, span.end), PLACES[place], "relation")]
+            yield from self._verbs(words, relation, verb, subject, thing, said)
+
+    def _verbs(
+        self, words: list[str], relation: Relation, verb: str, subject: Mention, thing: Mention, said: set[str]
+    ) -> Iterator[Sequence[Change]]:
+        """Standing for sitting, pulling for pushing."""
+        other, first = VERBS.get(verb), relation.span.start
+        if other is None or other in said or words[first] not in FORMS[verb]:
+            return
+        seen = self.usage.roles[thing.noun, ("of", " ".join([other, *relation.lemma.split()[1:]]))]
+        if seen and (self.kinds.alive(subject.noun) if verb in RESTING else relation.lemma == verb):
+            form = FORMS[other][FORMS[verb].index(words[first])]
+            yield [Change(Span(first, first + 1), form, "relation")]
+
+    def _without_fits(self, words: list[str], span: Span, subject: Mention, thing: Mention) -> bool:
+        """Whether "with" names what somebody has, and no more: "a man with a beard"."""
+        following = words[thing.at + 1] if thing.at + 1 < len(words) else "."
+        alone = following in SMALL - {"and", "or", "that", "who", "which"} or following in (".", ",")
+        beside = span == (subject.at + 1, subject.at + 2) and words[span.end : thing.at] in ([], ["a"], ["an"])
+        return beside and alone and thing.noun not in BODY
 
     def _place_fits(self, place: str, verb: str, noun: str) -> bool:
-        """Whether something may be in the opposite of a place beside a noun."""
+        """Whether something can be, or go, to the opposite of a place beside a noun."""
+        other, places = PLACES[place], self.usage.places
+        if other in ("up", "down"):
+            return verb in MOVING and noun in SLOPES
+        if other in ("into", "out of"):
+            return verb in MOVING and noun in ENTERED
+        if other in ("towards", "away from"):
+            return verb in MOVING
         if verb not in RESTING | {""}:
             return False
-        other, places = PLACES[place], self.usage.places
         if other == "far from":
             return True
         name = ALIKE.get(other, other)

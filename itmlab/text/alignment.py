@@ -179,16 +179,12 @@ def token_characters(caption: str, tokens: Sequence[str]) -> list[tuple[int, int
 
 @dataclass(frozen=True)
 class MaskedPieces:
-    """Captions with hidden pieces. `labels` are the pieces that were there, -100 where nothing is to be predicted.
-
-    `lost` is how many phrases of a row have no piece at all (they lay behind the cut).
-    """
+    """Captions with hidden pieces. `labels` are the pieces that were there, -100 where nothing is to be predicted."""
 
     input_ids: Int[Tensor, "row piece"]
     attention_mask: Int[Tensor, "row piece"]
     labels: Int[Tensor, "row piece"]
     word_mask: Bool[Tensor, "row piece"]
-    lost: Int[Tensor, "row"]
 
     @property
     def hidden(self) -> Bool[Tensor, "row piece"]:
@@ -242,9 +238,5 @@ def mask_pieces(
         ids[under] = torch.where(chance < MASKED, ids[under], otherwise)
     elif replacement != "mask":
         raise ItmlabError(f"no replacement {replacement!r}", remedy="use mask or bert")
-    lost = [
-        sum(not bool(pieces.under([[one]], [row]).any()) for one in phrases) if bool(pieces.cut[row]) else 0
-        for row, phrases in zip(rows.tolist(), hidden, strict=True)
-    ]
     labels = torch.where(under, original, UNLABELLED)
-    return MaskedPieces(ids, pieces.attention_mask[rows], labels, pieces.word_mask[rows], torch.tensor(lost).long())
+    return MaskedPieces(ids, pieces.attention_mask[rows], labels, pieces.word_mask[rows])

@@ -4,7 +4,7 @@ TAGS: Fan et al., 2022, Sec. 2.1.1 and A.1, read as METHODS 3.1 says. Words: UNI
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, compress
 from typing import Literal
@@ -128,19 +128,12 @@ class WordMasking(Masking):
         return _within(words(graph), length)
 
 
-def hidden_tokens(graph: SceneGraph, hidden: Iterable[Phrase | Span]) -> list[bool]:
-    """For each token of the sentence, whether a hidden phrase covers it."""
-    covered = [False] * len(graph.tokens)
-    for one in hidden:
-        span = one.span if isinstance(one, Phrase) else one
-        covered[span.start : span.end] = [True] * (span.end - span.start)
-    return covered
-
-
 def realised_share(graph: SceneGraph, hidden: Sequence[Phrase | Span]) -> float:
-    """The share of the sentence's words that these phrases hide; 0 for a sentence without tokens."""
-    counted, covered = words(graph), hidden_tokens(graph, hidden)
-    return sum(covered[word.span.start] for word in counted) / len(counted) if counted else 0.0
+    """Return the share of the sentence's words that these phrases hide; 0 for a sentence without tokens."""
+    counted = words(graph)
+    spans = [phrase.span if isinstance(phrase, Phrase) else phrase for phrase in hidden]
+    covered = {token for span in spans for token in range(span.start, span.end)}
+    return sum(word.span.start in covered for word in counted) / len(counted) if counted else 0.0
 
 
 def _within(found: list[Phrase], length: int | None) -> list[Phrase]:

@@ -3,9 +3,9 @@
 import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
-    "comparison": "Comparison compare compare_data_fractions compare_runs trained",
+    "comparison": "Comparison compare compare_runs trained",
+    "interruption": "Interrupted",
     "loop": "train",
-    "progress": "Interrupted",
     "relevance": "CaptionRelevance",
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

@@ -1,45 +1,46 @@
 """Recipes compared over several seeds: one table, paired differences, bootstrap intervals.
 
 `compare` trains and gathers, `compare_runs` gathers what is trained, `runs.comparison.Comparison` says what was found,
-`compare_data_fractions` does all on fractions of the training split (SAM, Sec. 5.2 and Table 2).
 """
 
-import ast
 import hashlib
 import json
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from functools import cache
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from pickle import PicklingError
 from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int8, Int64
+from joblib import Parallel, delayed, parallel_config
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from numpy import ndarray
 from torch import Tensor
+from tqdm.auto import tqdm
 
 from ..data.captionset import CaptionSet
-from ..data.loading import changed_from
 from ..errors import ItmlabError
-from ..fields import did_you_mean
+from ..fields import check
 from ..metrics.eccv import ORACLES, PLACES, first_of_each, oracle_scores, true_at_r
 from ..metrics.ranking import blocks, expected_recalls_of_each, ranks
 from ..metrics.semantic import SemanticRanking
 from ..recipes.recipe import Recipe
 from ..runs.comparison import KINDS, RECALLS, SEMANTICS, TRUTHS, Comparison, one_of, queries_of
-from ..runs.directory import is_begun
 from ..runs.run import Ensemble, Run
 from ..runs.scores import CUTOFFS, Kind, check_pools, relevance_matrix, similarity
-from ..storage import read_json, write_json
-from .loop import train
-from .parallel import train_all
+from ..storage import cores
+from .interruption import Interrupted
+from .loop import is_done, train
 from .relevance import CaptionTruth
 
 Metric = Callable[[Run, CaptionSet], Float[ndarray, "image"]]
 Metrics = Mapping[str, Metric]
-CODE_FILE = "code.json"  # in a run's directory: by which code it was begun
 
 
 def compare(
@@ -60,9 +61,9 @@ def compare(
     """Train each recipe with each seed and compare them on a split, paired, against `baseline` (the first).
 
     Recipes go by their names, or by the keys of a mapping; `seeds=3` means 0, 1, 2. Runs lie under `run_root` by label,
-    a digest of recipe and data, and seed; those that are there are not trained again, with a warning that names what
-    has changed of itmlab's code or of torch since. `jobs` of the others are trained at a time, each with its share of
-    the cores (`training.parallel`; None: as many as there are cores). After an interruption the same call goes on.
+    a digest of recipe and data, and seed; finished ones are not trained again. `jobs` of the others are trained at a
+    time, each with its share of the cores (None: as many as there are cores). After an interruption the same call
+    resumes.
 
     `relevance` ("cider" or "spice") adds NCS to the measures, `truth` mAP@R, R-Precision and what else is measured
     against all that is true, `metrics` own ones by name: functions of a Run and the split that give a number a picture,
@@ -97,9 +98,8 @@ def trained(
         for label, recipe in labelled.items()
     }
     every = {directory: each for group in seeded.values() for directory, each in group.items()}
-    with code_noted(every):
-        train_all(every, data, jobs=jobs, progress=progress)
-    # all of them are trained: this says so, or that another run lies there
+    train_all(every, data, jobs=jobs, progress=progress)
+    # all of them are trained: this opens them, and refuses a directory with another run
     return {
         label: [train(each, data, at, progress=False) for at, each in group.items()] for label, group in seeded.items()
     }
@@ -121,56 +121,83 @@ def _chosen(seeds: int | Sequence[int]) -> list[int]:
     return chosen
 
 
-# The code that decides what a run becomes: these rooms and files, as syntax, so that a comment changes nothing.
-CODE = ("losses", "models", "samplers", "synthesis", "text", "training", "runs/directory.py", "runs/scores.py")
-CODE += ("data/batches.py", "data/pictures.py", "data/regions.py")
-WITHOUT = ("__init__.py", "comparison.py", "parallel.py", "progress.py", "negative_files.py")
+def train_all(runs: Mapping[Path, Recipe], data: CaptionSet, *, jobs: int | None = None, progress: bool = True) -> None:
+    """Train every recipe that is not finished, each in its directory, `jobs` at a time.
+
+    Each run gets an equal share of the cores, however few are left to do, so that its weights do not depend on that.
+    On a GPU, under `accelerate launch` and with one job, runs are trained one after the other in this process.
+
+    Raises:
+        ItmlabError: as `train`, or a worker process that died.
+        Interrupted: after Ctrl-C or SIGTERM; the next call resumes.
+    """
+    check(jobs is None or jobs >= 1, "jobs", jobs, "1 or more, or None for as many as there are cores")
+    missing = {directory: recipe for directory, recipe in runs.items() if not is_done(directory)}
+    alone = torch.cuda.is_available() or int(os.environ.get("WORLD_SIZE", "1")) > 1
+    jobs = jobs or (1 if alone else cores())
+    threads = max(1, cores() // jobs) if jobs > 1 else torch.get_num_threads()
+    if jobs == 1 or len(missing) <= 1:
+        before = torch.get_num_threads()
+        torch.set_num_threads(threads)
+        try:
+            for directory, recipe in missing.items():
+                train(recipe, data, directory, progress=progress)
+        finally:
+            torch.set_num_threads(before)
+        return
+    tasks = []
+    for directory, recipe in missing.items():
+        # sent along, because a recipe holds the names of custom components and a worker has not imported them
+        components = [custom.definition() for custom in recipe.custom_parts().values()]
+        tasks.append(delayed(_train_in_worker)(recipe, data, directory, threads, components, os.getpid()))
+    try:
+        with (
+            sigterm_as_interrupt(),
+            parallel_config("loky", inner_max_num_threads=threads),
+            tqdm(total=len(missing), desc="runs", disable=not progress) as bar,
+        ):
+            for error in Parallel(min(jobs, len(missing)), return_as="generator", pre_dispatch="n_jobs")(tasks):
+                if error is not None:
+                    raise ItmlabError(error)
+                bar.update()
+    except KeyboardInterrupt:
+        raise Interrupted(signal.SIGINT, "stopped; compare again to resume") from None
+    except (TerminatedWorkerError, PicklingError) as error:
+        what = "a worker process died" if isinstance(error, TerminatedWorkerError) else "cannot be sent to a worker"
+        reason = " ".join(str(error.__cause__ or error).split())[:200]
+        raise ItmlabError(f"{what}: {reason}", remedy="compare again, or with jobs=1") from None
 
 
-@cache
-def code_digests() -> dict[str, str]:
-    """Of each file that decides what a run becomes, digits of its syntax without docstrings; and torch's version."""
-    package = Path(__file__).parents[1]
-    files = [file for name in CODE for file in (sorted((package / name).rglob("*.py")) or [package / name])]
-    found = {"torch": torch.__version__}
-    for file in (file for file in files if file.name not in WITHOUT):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False):
-                del node.body[0]
-        found[str(file.relative_to(package))] = hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:8]
-    return found
+def _train_in_worker(
+    recipe: Recipe, data: CaptionSet, directory: Path, threads: int, components: list[Any], parent: int
+) -> str | None:
+    """Train one run in a worker process and return the message of an error; stop when the parent has died."""
+
+    def stop_without_parent(_: dict[str, Any]) -> None:
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGTERM)  # finishes the step and saves
+
+    for component in components:  # those of a notebook or script are not in the worker's main module
+        vars(sys.modules[component.__module__]).setdefault(component.__qualname__, component)
+    torch.set_num_threads(threads)
+    try:
+        train(recipe, data, directory, progress=False, on_record=stop_without_parent)
+    except (ItmlabError, Interrupted) as error:
+        if os.getppid() != parent:
+            os._exit(1)  # nobody takes the result, and the worker would wait for its next task
+        return str(error)
 
 
 @contextmanager
-def code_noted(runs: Iterable[Path]) -> Iterator[None]:
-    """Keep by which code each run is begun inside, and warn of those that were begun by another."""
-    now, others = code_digests(), {}
-    new = [directory for directory in runs if not is_begun(directory)]
-    for directory in runs:
-        path = directory / CODE_FILE
-        if directory in new:
-            write_json(path, now)
-        elif path.is_file():
-            then = read_json(path)
-            if changed := [name for name in {**then, **now} if then.get(name) != now.get(name)]:
-                others[directory] = changed
-    if others:
-        changed = ", ".join(dict.fromkeys(name for names in others.values() for name in names))
-        what = f"{len(others)} runs were begun by other code and are taken as they are; changed since: {changed}"
-        warnings.warn(f"{what}; to train them anew delete {', '.join(map(str, others))}", OtherCode, stacklevel=5)
+def sigterm_as_interrupt() -> Iterator[None]:
+    """Let SIGTERM raise KeyboardInterrupt, as Ctrl-C does, so that worker processes are stopped."""
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if main else None
     try:
         yield
     finally:
-        for directory in (directory for directory in new if not is_begun(directory)):
-            (directory / CODE_FILE).unlink(missing_ok=True)
-            for folder in (directory, directory.parent):
-                with suppress(OSError):  # not empty
-                    folder.rmdir()
-
-
-class OtherCode(UserWarning):
-    """A run that is taken as it is, though itmlab's code has changed since it was begun."""
+        if main:
+            signal.signal(signal.SIGTERM, before)
 
 
 def compare_runs(
@@ -352,57 +379,3 @@ def by_image(each: Float[Tensor, "query"], owner: Int64[Tensor, "query"], images
     total[0].index_add_(0, owner, each.double().nan_to_num(0))
     total[1].index_add_(0, owner, (~each.isnan()).double())
     return total.numpy()
-
-
-def compare_data_fractions(
-    recipes: Mapping[str, Recipe],
-    baselines: Mapping[str, str],
-    data: CaptionSet,
-    epochs: Mapping[float, int],
-    *,
-    seeds: int | Sequence[int] = 3,
-    run_root: str | Path,
-    relevance: Kind | None = "cider",
-    truth: bool = False,
-    split: str = "test",
-    jobs: int | None = None,
-    progress: bool = True,
-) -> dict[str, list[dict[str, Any]]]:
-    """Train every recipe on each share of the training split (the keys of `epochs`) and compare it with its baseline.
-
-    `baselines[label]` is the label of the recipe that `label` is compared with. All are trained for `epochs[share]`
-    epochs, of which warm-up has the same part as in the recipe. "rows" has a dictionary a share, recipe and seed with
-    all measures and sums; "differences" one a share, compared pair and measure, with the ends of its paired interval.
-    Runs that lie in `run_root` are not trained again.
-    """
-    for label in {*baselines, *baselines.values()}:
-        if label not in recipes:
-            raise ItmlabError(f"no recipe {label!r} to compare", remedy=did_you_mean(label, recipes))
-    parts = {share: data.reduced(share) for share in epochs}
-    for share, part in parts.items():
-        if share != 1 or part.fingerprint == data.fingerprint:  # captions may have come in another order
-            changed_from(data, part, train_share=share, share_seed=0)
-    for part in parts.values():
-        check_split(part.split(split), split, relevance, truth)
-    rows: list[dict[str, Any]] = []
-    differences: list[dict[str, Any]] = []
-    for share, count in epochs.items():
-        part = parts[share]
-        scheduled = {label: with_epochs(recipe, count) for label, recipe in recipes.items()}
-        seen = set()
-        for label, baseline in baselines.items():
-            pair = {baseline: scheduled[baseline], label: scheduled[label]}
-            settings = {"relevance": relevance, "truth": truth, "split": split, "jobs": jobs, "progress": progress}
-            found = compare(pair, part, seeds=seeds, run_root=run_root, **settings)
-            rows += [{"share": share, **row} for row in found.by_seed() if row["recipe"] not in seen]
-            seen |= {baseline, label}
-            for measure, ends in found.difference(label).items():
-                said = {"share": share, "recipe": label, "baseline": baseline, "measure": measure}
-                differences.append({**said, **dict(zip(("difference", "lower", "upper"), ends, strict=True))})
-    return {"rows": rows, "differences": differences}
-
-
-def with_epochs(recipe: Recipe, epochs: int) -> Recipe:
-    """The recipe over so many epochs, with the same part of them warm-up."""
-    warm_up = round(recipe.data.warm_up_epochs * epochs / recipe.data.epochs)
-    return recipe.replace(data__epochs=epochs, data__warm_up_epochs=warm_up)

@@ -24,7 +24,6 @@ from ..models.dual_encoder import Momentum
 from ..models.pairs import compares_parts, on_device, pieces_read, reads
 from ..recipes.recipe import Recipe
 from ..recipes.settings import ExtraNegatives
-from ..runs.checkpoint import Tensors
 from ..samplers import MomentumQueue
 from ..synthesis import Negative
 from ..synthesis.files import read_negatives
@@ -87,12 +86,11 @@ class DualEncoderTask(Task):
         sides = (images, captions, *(slow or ()))  # before any of them is kept in the memory
         suspects = ~torch.stack([side.isfinite().all(dim=1) for side in sides]).all(dim=0).cpu()
         if suspects.any():
-            return BatchLoss(images.new_tensor(torch.nan), None, batch.image_indices[suspects])
+            return BatchLoss(images.new_tensor(torch.nan), batch.image_indices[suspects])
         per_anchor: PerAnchor = (extra, None)
         if self.synthesis is not None and epoch >= self.recipe.data.warm_up_epochs:
             with self.clock.measured("synthesis"):
                 per_anchor = self._with_synthetic(per_anchor, different, captions, rows, image_ids, caption_ids)
-        chosen = None
         loss = self.objective(images, captions, image_ids, caption_ids, slow, epoch, per_anchor, matrix)
         losses = {}
         if self.recipe.writing:
@@ -101,7 +99,7 @@ class DualEncoderTask(Task):
             loss = loss + self.recipe.writing * writing
         cosines = normalize(images.detach(), dim=1) @ normalize(captions.detach(), dim=1).T
         known = cosines, image_ids[:, None] == image_ids
-        return BatchLoss(loss, chosen, batch.image_indices[:0], losses, cosines=known)
+        return BatchLoss(loss, batch.image_indices[:0], losses, cosines=known)
 
     def _written(self, seen: Encoded, tokens: dict[str, Tensor], rows: Pairs) -> Float[Tensor, ""]:
         """Mean nats that it costs to write a caption of the whole batch, each from its own image."""
@@ -153,19 +151,19 @@ class DualEncoderTask(Task):
         if self.momentum is not None:
             self.momentum.update(self.model)
 
-    def _kept(self) -> dict[str, Any]:
-        """What of it has a state, by part of a checkpoint."""
+    def _stateful(self) -> dict[str, Any]:
+        """The parts that have a state, by their name in a checkpoint."""
         parts = {"momentum": self.momentum, "memory": self.objective.memory, "sampler": self.objective.sampler}
         parts |= {"sampler of features": self.objective.feature_sampler, "loss": self.heads}
         return {name: part for name, part in parts.items() if part is not None}
 
-    def tensors(self) -> Tensors:
-        return {name: part.state_dict() for name, part in self._kept().items()}
+    def state_dict(self) -> dict[str, Any]:
+        return {name: part.state_dict() for name, part in self._stateful().items()}
 
-    def restore(self, tensors: Tensors, epoch: int) -> None:
-        self.objective.start_epoch(epoch)  # first, as it clears what the sampler is given next
-        for name, part in self._kept().items():
-            part.load_state_dict(tensors[name])
+    def load_state_dict(self, state: dict[str, Any], epoch: int) -> None:
+        self.objective.start_epoch(epoch)  # first, as it clears the sampler's statistics
+        for name, part in self._stateful().items():
+            part.load_state_dict(state[name])
 
     def preparation(self) -> dict[str, Any]:
         return preparation(self.model, self.accelerator, self.recipe)

@@ -1,17 +1,14 @@
-"""The training loop, from a recipe and a data set to a run directory that can be left and taken up to the bit.
+"""The training loop, from a recipe and a data set to a run directory; interrupted runs resume exactly.
 
-Read `train`, then `Loop.run`, `Loop.train_epoch` and `learn`; below them stands what they ask. Whatever decides the
-weights is in `State` (weights, optimiser, random numbers, the task's own) and `Position` (epoch, batch, step); both are
-saved together, so that a resumed run repeats nothing and leaves nothing out.
+Read `train`, then `Loop.run`, `Loop.train_epoch` and `learn`. Whatever decides the weights is in `State`, which
+is saved as one checkpoint, so that a resumed run repeats nothing and leaves nothing out.
 """
 
-import hashlib
 import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,23 +18,24 @@ import torch
 from accelerate import Accelerator
 from jaxtyping import Int64
 from torch import Tensor, nn
+from tqdm.auto import tqdm
 
 from ..data.batches import Batch, PairBatches
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError, named
+from ..errors import ItmlabError
 from ..fields import check
 from ..models import CrossEncoderConfig
 from ..models.base import WEIGHTS_FILE
 from ..models.photographs import as_seen_by
 from ..recipes.recipe import Recipe
 from ..recipes.settings import OptimiserSettings
-from ..runs.checkpoint import ANEW, Checkpoints, JsonLines
-from ..runs.directory import TIMINGS_FILE, begin, described, held, refuse_another
-from ..runs.run import Run, keeps, tracked
+from ..runs.checkpoint import CHECKPOINT_FILE, REMEDY, JsonLines, load_checkpoint, locked, save_checkpoint
+from ..runs.directory import TIMINGS_FILE, begin, described, refuse_another
+from ..runs.run import Run, keeps
 from ..runs.scores import CUTOFFS, evaluate
 from ..storage import usable
-from .progress import Interrupted, Interruption, Progress
-from .state import BatchLoss, Position, State, Task, add_up_gradients
+from .interruption import Interrupted, Interruption
+from .state import BatchLoss, State, Task, add_up_gradients
 
 RECORD_EVERY = 10  # steps between two lines of the history
 OnRecord = Callable[[dict[str, Any]], None]
@@ -53,75 +51,69 @@ def train(
     checkpoint_every: int = 200,
     progress: bool = True,
     on_record: OnRecord | None = None,
-    track: str | None = None,
     accelerator: Accelerator | None = None,
 ) -> Run:
-    """Train `recipe` on the split "train" of `data` (all of it if it has none), evaluating on "val" each epoch.
+    """Train `recipe` on the split "train" of `data` (all of it if it has no splits), evaluating on "val" each epoch.
 
-    What is in `run_dir` is taken up where it was left, bit for bit; `max_steps` stops after so many steps in all. The
-    weights kept are those of the best validation RSum after the warm-up, or the last where nothing is held out. The
-    state is saved every `checkpoint_every` steps and after each epoch. Ctrl-C or SIGTERM finishes the step, saves and
-    raises `Interrupted` (a KeyboardInterrupt). `on_record` is given each line of the history as it is made; `track`
-    names the trackio project that each goes to as well. A loss that is not finite, splits without "train", or a
-    directory of another recipe or data set, is an ItmlabError.
+    An interrupted run in `run_dir` is resumed exactly. The saved weights are those of the best validation RSum after
+    the warm-up, or the last ones where nothing is held out. Ctrl-C or SIGTERM finishes the step, saves a checkpoint
+    and raises `Interrupted` (a KeyboardInterrupt).
+
+    Args:
+        recipe: what to train.
+        data: the data set.
+        run_dir: the run directory.
+        resume: continue a run that exists; False refuses it.
+        max_steps: stop after this number of steps in all.
+        checkpoint_every: steps between two checkpoints; there is one after each epoch, too.
+        progress: show a progress bar.
+        on_record: called with each line of the history.
+        accelerator: as set up by the caller, for several processes.
+
+    Raises:
+        ItmlabError: a loss that is not finite, splits without "train", a directory of another recipe or data set.
     """
-    if track is not None:
-        with tracked(track, recipe, run_dir) as log:
-            told = log if on_record is None else lambda record: (on_record(record), log(record))
-            options = {"resume": resume, "max_steps": max_steps, "checkpoint_every": checkpoint_every}
-            options |= {"progress": progress, "accelerator": accelerator}
-            return train(recipe, data, run_dir, **options, on_record=told)
     check(max_steps is None or max_steps > 0, "max_steps", max_steps, "1 or more")
     accelerator, directory = accelerator or Accelerator(), Path(run_dir)
-    checkpoints, origin = Checkpoints(directory / "resume"), described(recipe, data)
+    origin = described(recipe, data)
     refuse_another(directory, origin, resume=resume)
-    done = is_done(checkpoints, max_steps) and not checkpoints.others()
-    accelerator.wait_for_everyone()  # before anything is written all have seen the same
+    done = is_done(directory, max_steps)
+    accelerator.wait_for_everyone()  # no process writes before all have looked
     if done:
         return Run(directory)
     first = accelerator.is_main_process
     with (
         usable(kept=directory),
-        held(checkpoints.directory) if first else nullcontext(),
+        locked(directory) if first else nullcontext(),
         repeatable(accelerator),
         Interruption() as interruption,
     ):
-        refuse_another(directory, origin, resume=resume)  # again, as another process may have been before the lock
-        if first:
-            checkpoints.forget_others()
-        if is_done(checkpoints, max_steps):
+        refuse_another(directory, origin, resume=resume)  # another process may have trained before the lock
+        if is_done(directory, max_steps):
             return Run(directory)
         data = as_seen_by(recipe.model, data, progress=progress)
-        loop = Loop(recipe, data, directory, accelerator, checkpoints, interruption)
-        loop.take_up()
-        if first:  # from here on it writes: what is refused is refused before
+        loop = Loop(recipe, data, directory, accelerator, interruption, checkpoint_every, on_record)
+        loop.restore()
+        if first:
             begin(directory, origin)
-        loop.checkpoint_every, loop.on_record = checkpoint_every, on_record
-        with (
-            closing(JsonLines(directory / "history.jsonl", write=first)) as loop.history,
-            closing(JsonLines(directory / TIMINGS_FILE, write=first)) as loop.timings,
-        ):
-            loop.run(max_steps, shown=progress and first)
+        accelerator.wait_for_everyone()
+        loop.run(max_steps, shown=progress and first)
     accelerator.wait_for_everyone()
     return Run(directory)
 
 
-def is_done(checkpoints: Checkpoints, max_steps: int | None) -> bool:
-    """Whether the run has been trained so far."""
-    pointer = checkpoints.read_pointer()
-    if not pointer:
+def is_done(directory: Path, max_steps: int | None = None) -> bool:
+    """Whether the run in `directory` is finished, or has its weights after at least `max_steps` steps."""
+    if not (directory / "recipe.json").exists() or not (directory / WEIGHTS_FILE).exists():
         return False
-    position = Position.read(pointer["position"], checkpoints.pointer)
-    enough = max_steps is not None and position.step >= max_steps
-    return position.finished or (enough and (checkpoints.directory.parent / WEIGHTS_FILE).exists())
+    if Run(directory).finished:
+        return True
+    path = directory / CHECKPOINT_FILE
+    return max_steps is not None and path.exists() and load_checkpoint(path)["position"]["step"] >= max_steps
 
 
 class Loop:
-    """A run while it trains: its state, where batches come from, and where its record and checkpoints go."""
-
-    checkpoint_every, on_record = 200, None
-    history: JsonLines  # given before `run`
-    timings: JsonLines
+    """A run while it trains: its state, where batches come from, and where records and checkpoints go."""
 
     def __init__(
         self,
@@ -129,12 +121,15 @@ class Loop:
         data: CaptionSet,
         directory: Path,
         accelerator: Accelerator,
-        checkpoints: Checkpoints,
         interruption: Interruption,
+        checkpoint_every: int,
+        on_record: OnRecord | None,
     ):
-        self.recipe, self.directory, self.accelerator = recipe, directory, accelerator
-        self.checkpoints, self.interruption = checkpoints, interruption
-        self.first = accelerator.is_main_process  # it alone writes
+        self.recipe, self.directory = recipe, directory
+        self.accelerator, self.interruption = accelerator, interruption
+        self.checkpoint_every, self.on_record = checkpoint_every, on_record
+        self.first = accelerator.is_main_process  # only this process writes
+        self.checkpoint = directory / CHECKPOINT_FILE
         self.data, self.validation = parts(data, recipe.data.validation)
         self.state = State(recipe, self.data, accelerator, task_of(recipe))
         self.batches = PairBatches(
@@ -145,76 +140,75 @@ class Loop:
             workers=max(1, min(8, (os.cpu_count() or 2) // (2 * accelerator.num_processes))),
             **self.state.task.preparation(),
         )
-        self.steps_an_epoch, self.total = steps_of(recipe, self.batches)
-        self.epochs = -(-self.total // self.steps_an_epoch)
+        self.steps_per_epoch, self.total = steps_of(recipe, self.batches)
+        self.epochs = -(-self.total // self.steps_per_epoch)
 
-    def take_up(self) -> None:
-        """Go on from the checkpoint that is there; one that is not of this run is an ItmlabError."""
-        found = self.checkpoints.load()
-        if found is None:
+    def restore(self) -> None:
+        """Continue from the checkpoint, if there is one; one that does not fit this run is an ItmlabError."""
+        self.saved = self.checkpoint.exists()
+        if not self.saved:
             return
-        tensors, position = found
         try:
-            with named(self.checkpoints.pointer):
-                self.state.restore(tensors, Position.read(position, self.checkpoints.pointer))
+            self.state.load_state_dict(load_checkpoint(self.checkpoint))
         except ItmlabError:
             raise
-        except Exception as error:  # as torch has one of its own for each way in which a tensor can be another
-            what = f"the resume state is not of this run: {type(error).__name__}, {' '.join(str(error).split())[:200]}"
-            raise ItmlabError(what, where=str(self.checkpoints.pointer), remedy=ANEW) from None
+        except Exception as error:  # torch raises many types for tensors that do not fit
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            what = f"the checkpoint does not fit this run: {reason}"
+            raise ItmlabError(what, where=str(self.checkpoint), remedy=REMEDY) from None
 
     def run(self, max_steps: int | None, *, shown: bool) -> None:
-        """All epochs from the position on, up to `max_steps` in all."""
+        """Train all epochs from the position on, up to `max_steps` in all."""
         state, position = self.state, self.state.position
-        self.history.cut(position.history_bytes)  # what was written after the checkpoint will be written again
-        self.timings.cut(None if position.step else 0)
         self.steps = min(max_steps or self.total, self.total)
         state.task.prepare(shown=shown)
-        self.shown = Progress(self.recipe.name, self.steps, position.step, shown=shown, curves=True)
-        for epoch in range(position.epoch, self.epochs):
-            # a run left between its last step and its last evaluation has an epoch to end, but nothing to train
-            if position.step >= self.steps and not self.epoch_is_over():
-                break
-            self.began, self.waited = time.monotonic(), self.batches.waited_seconds
-            self.before = state.task.clock.seconds.copy()
-            self.train_epoch(epoch)
-            if not self.epoch_is_over():
-                break
-            self.end_epoch(epoch)
-        if position.best is None and self.first:  # stopped early, or nothing held out: these weights are all there is
-            state.model.save(self.directory)
-        if position.epoch == self.epochs:
-            position.finished = True
-            self.history.synchronise()
-            if self.first:
-                self.checkpoints.finish(asdict(position))
-        self.shown.close()
+        history, timings = self.directory / "history.jsonl", self.directory / TIMINGS_FILE
+        timed = timings.stat().st_size if position.step and timings.exists() else 0
+        with (
+            closing(JsonLines(history, length=position.history_bytes, write=self.first)) as self.history,
+            closing(JsonLines(timings, length=timed, write=self.first)) as self.timings,
+            tqdm(total=self.steps, initial=position.step, desc=self.recipe.name, disable=not shown) as self.bar,
+        ):
+            for epoch in range(position.epoch, self.epochs):
+                # a run that stopped between its last step and its last evaluation has only the evaluation left
+                if position.step >= self.steps and not self.epoch_is_over():
+                    break
+                self.began, self.waited = time.monotonic(), self.batches.waited_seconds
+                self.before = state.task.clock.seconds.copy()
+                self.train_epoch(epoch)
+                if not self.epoch_is_over():
+                    break
+                self.end_epoch(epoch)
+            if position.best is None and self.first:  # stopped early, or nothing is held out
+                state.model.save(self.directory)
+        if position.epoch == self.epochs and self.first:
+            self.checkpoint.unlink(missing_ok=True)
 
     def epoch_is_over(self) -> bool:
-        """Whether all of this epoch's batches, or of the run's steps, are done."""
+        """Whether all batches of this epoch, or all steps of the run, are done."""
         position = self.state.position
         return position.batch >= len(self.batches) or position.step >= self.total
 
     def train_epoch(self, epoch: int) -> None:
-        """The steps that are left of an epoch."""
+        """Take the remaining steps of an epoch."""
         recipe, state, position = self.recipe, self.state, self.state.position
-        if position.batch == 0:  # an epoch taken up in its middle has begun already: `restore` says so to the task
+        if position.batch == 0:  # otherwise the epoch is resumed, and `load_state_dict` has started it
             state.task.start_epoch(epoch)
-        left = () if self.epoch_is_over() else self.batches.epoch(epoch, start_batch=position.batch)
-        for group in grouped(left, recipe.data.accumulate):
-            epochs = self.total / self.steps_an_epoch
-            rate = learning_rate_at(recipe.optimiser, position.step, self.steps_an_epoch, epochs)
+        remaining = () if self.epoch_is_over() else self.batches.epoch(epoch, start_batch=position.batch)
+        for group in grouped(remaining, recipe.data.accumulate):
+            epochs = self.total / self.steps_per_epoch
+            rate = learning_rate_at(recipe.optimiser, position.step, self.steps_per_epoch, epochs)
             state.task.done = position.step / self.total
             loss, norm, more = learn(state, recipe, self.data, group, rate, self.directory)
             position.batch += len(group)
             position.step += 1
             position.loss_sum += loss
             position.loss_count += 1
-            spent = state.task.clock.since(self.before).get("synthesis", 0.0) / (time.monotonic() - self.began)
-            self.shown.step(loss, f", synthesis {spent:.0%}" if spent else "")
+            self.bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
+            self.bar.update()
             if position.step % RECORD_EVERY == 0:
                 values = {"step": position.step, "loss": loss, "learning_rate": rate, "gradient_norm": norm}
-                self.note({"kind": "step", "epoch": epoch + 1, **values, "choices": position.choices, **more})
+                self.note({"kind": "step", "epoch": epoch + 1, **values, **more})
             self.stop_if_asked()
             last = position.step == self.steps
             # after an epoch's last step `end_epoch` saves, once it has evaluated
@@ -224,18 +218,19 @@ class Loop:
                 break
 
     def end_epoch(self, epoch: int) -> None:
-        """Evaluate, record, keep the weights if they are the best, save."""
+        """Evaluate, record, save the weights if they are the best, save a checkpoint."""
         settings, position = self.recipe.data, self.state.position
+        if not self.saved:  # weights without a checkpoint could not be resumed after a kill
+            self.save()
         trained = time.monotonic()
-        looked_at = self.validation and ((epoch + 1) % settings.validate_every == 0 or epoch + 1 == self.epochs)
+        validates = self.validation and ((epoch + 1) % settings.validate_every == 0 or epoch + 1 == self.epochs)
         scores = {}
-        if looked_at:  # a few images are enough to choose by, at those cut-offs that they have
+        if validates:  # a few images are enough to choose by, at the cut-offs that they allow
             ks = [k for k in CUTOFFS if k <= max(len(self.validation), 1)]
             scores = evaluate(self.state.model, self.validation, ks=ks, between=self.stop_if_asked)
         loss = position.loss_sum / position.loss_count
-        values = {"step": position.step, "loss": loss, **scores, "choices": position.choices}
-        self.note({"kind": "epoch", "epoch": epoch + 1, **values})
-        # the clock has a file of its own: the history of two equal runs is equal to the byte
+        self.note({"kind": "epoch", "epoch": epoch + 1, "step": position.step, "loss": loss, **scores})
+        # times have a file of their own: the histories of two equal runs are equal to the byte
         self.timings.append(
             {
                 "epoch": epoch + 1,
@@ -245,9 +240,8 @@ class Loop:
                 **{f"{name}_seconds": spent for name, spent in self.state.task.clock.since(self.before).items()},
             }
         )
-        self.shown.epoch(epoch + 1, self.epochs, loss, (scores["i2t"][1] + scores["t2i"][1]) / 2 if scores else None)
         better = keeps(scores.get("rsum"), position.best, epoch + 1, settings.warm_up_epochs)
-        if better and (looked_at or not self.validation):
+        if better and (validates or not self.validation):
             position.best = scores.get("rsum")
             if self.first:
                 self.state.model.save(self.directory)
@@ -255,69 +249,65 @@ class Loop:
         self.save()
         self.stop_if_asked()
 
-    def note(self, entry: dict[str, Any]) -> None:
+    def note(self, record: dict[str, Any]) -> None:
         """Add a line to the history."""
-        self.history.append(entry)
+        self.history.append(record)
         if self.on_record and self.first:
-            self.on_record(entry)
+            self.on_record(record)
 
     def save(self) -> None:
-        """Put state and position on the disk; every process takes part in gathering, the first one writes."""
-        tensors = self.state.tensors()
-        self.state.position.history_bytes = self.history.synchronise()  # first: a checkpoint's history is on the disk
+        """Save a checkpoint; all processes take part in gathering, the first one writes."""
+        self.state.position.history_bytes = self.history.synchronise()  # before the checkpoint that counts on it
+        state = self.state.state_dict()
+        self.saved = True
         if self.first:
-            self.checkpoints.save(tensors, asdict(self.state.position))
+            save_checkpoint(self.checkpoint, state)
 
     def stop_if_asked(self) -> None:
-        """After a signal, save and raise `Interrupted`; nothing was half done, as this is asked between steps."""
+        """After a signal, save and raise `Interrupted`. Called between steps only."""
         signal_number = self.interruption.anywhere(self.accelerator)
         if signal_number:
             self.save()
-            self.shown.close()
             step = self.state.position.step
-            raise Interrupted(
-                signal_number, f"{self.directory}: stopped after step {step}; train it again to go on from there"
-            )
+            raise Interrupted(signal_number, f"{self.directory}: stopped after step {step}; train again to resume")
 
 
 def learn(
     state: State, recipe: Recipe, data: CaptionSet, group: list[Batch], rate: float, directory: Path
 ) -> tuple[float, float, dict[str, Any]]:
-    """One step of the optimiser on a group of batches (one, unless accumulating): its loss, its gradient's norm, more.
+    """Take one step of the optimiser on a group of batches (one batch, unless accumulating).
 
-    More are, for the record, the mean of each loss and the sum of each histogram over the group, as far as there are;
-    and of a step that is recorded, histograms of the gradient and of the batches' cosines.
+    Returns:
+        The loss, the norm of the gradient, and further entries for the record: the mean of each term of the loss, the
+        sum of each histogram, and every `RECORD_EVERY` steps histograms of the gradient and of the cosines.
     """
     model, task, position = state.model, state.task, state.position
     model.train()
-    total, found = 0.0, []
+    total, results = 0.0, []
     for batch in group:
-        made = task(batch, position.epoch)
-        if not torch.isfinite(made.loss):
-            blamed = made.blamed if len(made.blamed) else batch.image_indices
-            stop_not_finite("the loss", made.loss, blamed, state, data, directory)
-        (made.loss / len(group)).backward()
-        total += made.loss.item() / len(group)
-        found.append(made)
-        if made.chosen is not None:  # a chain: equal digests say that all negatives so far were the same
-            digest = hashlib.sha256(position.choices.encode() + made.chosen.cpu().numpy().tobytes())
-            position.choices = digest.hexdigest()[:16]
+        result = task(batch, position.epoch)
+        if not torch.isfinite(result.loss):
+            blamed = result.blamed if len(result.blamed) else batch.image_indices
+            stop_not_finite("the loss", result.loss, blamed, state, data, directory)
+        (result.loss / len(group)).backward()
+        total += result.loss.item() / len(group)
+        results.append(result)
     add_up_gradients(state.learnt, state.accelerator)
     norm = torch.nn.utils.clip_grad_norm_(state.learnt.parameters(), recipe.optimiser.clip)
     if not torch.isfinite(norm):
-        everybody = torch.cat([batch.image_indices for batch in group])
-        stop_not_finite("the gradient", norm, everybody, state, data, directory)
+        images = torch.cat([batch.image_indices for batch in group])
+        stop_not_finite("the gradient", norm, images, state, data, directory)
     for settings in state.optimiser.param_groups:
         settings["lr"] = rate
     recorded = (position.step + 1) % RECORD_EVERY == 0
-    histograms = {"gradients": exponents(state.learnt), **cosines(found)} if recorded else {}
+    histograms = {"gradients": exponents(state.learnt), **cosines(results)} if recorded else {}
     state.optimiser.step()
     state.optimiser.zero_grad()
     task.after_step()
-    losses = {name: sum(one.losses[name] for one in found) / len(found) for name in found[0].losses}
-    counts = {name: np.sum([one.counts[name] for one in found], axis=0).tolist() for name in found[0].counts}
+    losses = {name: sum(result.losses[name] for result in results) / len(results) for name in results[0].losses}
+    counts = {name: np.sum([result.counts[name] for result in results], axis=0).tolist() for name in results[0].counts}
     more = {"losses": losses, "difficulty": counts, **histograms}
-    return total, norm.item(), {what: each for what, each in more.items() if each}
+    return total, norm.item(), {name: entry for name, entry in more.items() if entry}
 
 
 SMALLEST, LARGEST = -32, 3  # exponents of two between which a gradient's numbers are told apart

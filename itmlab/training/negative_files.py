@@ -13,7 +13,7 @@ from ..fields import did_you_mean, typed
 from ..models import CrossEncoder, CrossEncoderConfig
 from ..models.pairs import pieces_read
 from ..runs.directory import file_hash, start_directory
-from ..storage import read_json
+from ..storage import read_json, refuse_foreign
 from ..synthesis import files
 from ..synthesis.generate import Fluency, generate_negatives
 from ..synthesis.negative import Readable, SentenceGenerator
@@ -53,6 +53,7 @@ def write_negatives(
     Returns:
         The file's content, as `read_negatives` gives it.
     """
+    refuse_foreign(out, files.MARK, force=force)  # before the negatives are made
     custom = generator if isinstance(generator, SentenceGenerator) else None
     if custom is not None:
         generator, options = custom.class_name(), dict(parameters(custom))

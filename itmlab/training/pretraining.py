@@ -16,7 +16,6 @@ from torch.nn.functional import cross_entropy
 from ..data.batches import Batch
 from ..errors import ItmlabError
 from ..models.pairs import on_device
-from ..runs.checkpoint import Tensors
 from .dual_encoder import preparation
 from .state import BatchLoss, Task
 
@@ -66,18 +65,18 @@ class TowerTask(Task):
             "words": cross_entropy(words.float(), labels[chosen]),
         }
         loss = terms["patches"] + terms["words"]
-        return BatchLoss(loss, None, batch.image_indices[:0], {name: one.item() for name, one in terms.items()})
+        return BatchLoss(loss, batch.image_indices[:0], {name: one.item() for name, one in terms.items()})
 
     def _asked(self, image: int) -> Int64[Tensor, "patch question"]:
         if image not in self.answers:
             self.answers[image] = self.data.world.patch_answers(image, *self.model.patch_grid).short()
         return self.answers[image].long().unflatten(0, self.model.patch_grid)
 
-    def tensors(self) -> Tensors:
+    def state_dict(self) -> dict[str, Any]:
         return {"heads": self.heads.state_dict()}
 
-    def restore(self, tensors: Tensors, epoch: int) -> None:
-        self.heads.load_state_dict(tensors["heads"])
+    def load_state_dict(self, state: dict[str, Any], epoch: int) -> None:
+        self.heads.load_state_dict(state["heads"])
 
     def preparation(self) -> dict[str, Any]:
         return preparation(self.model, self.accelerator, self.recipe)

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int8, Int64
 from torch import Tensor
+from tqdm.auto import tqdm
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
@@ -18,7 +19,6 @@ from ..metrics.ngrams import SentenceVectors, pair_scores
 from ..metrics.ptb import Tokenise
 from ..metrics.spice import Spice
 from ..storage import cache_directory, keep
-from .progress import counted
 
 IMAGES_PER_BLOCK = 100  # whose truth is asked together, three seconds: bounds memory, and how long nothing is shown
 FORMAT = 1  # of what is cached: raised when numbers or layout change
@@ -30,9 +30,8 @@ class CaptionRelevance:
     """φ of pairs of a caption and an image of `data` (SAM, Eq. 7): CIDEr-D, SPICE, or what its world calls true.
 
     A whole φ matrix of COCO would take 250 GB, so what is computed once are the vectors of its captions, with the
-    document frequencies of `data`; they are kept in the cache folder under a name that captions, images and
-    tokenisation decide. A pair is a sparse inner product with each of the image's captions, in SPICE with the tuples
-    of all. Captions that φ cannot tell apart are an ItmlabError, and so is truth without a world.
+    document frequencies of `data`. A pair is a sparse inner product with each of the image's captions, in SPICE with
+    the tuples of all. Captions that φ cannot tell apart are an ItmlabError, and so is truth without a world.
     """
 
     def __init__(
@@ -70,8 +69,8 @@ class CaptionRelevance:
         return torch.from_numpy(self._of(caption, image)).to(captions.device)
 
     def _by_cider(self, _: CaptionSet, references: list[list[str]], tokenise: Tokenise) -> tuple[PairScores, bool]:
-        arrays = vectors(references, tokenise)
-        captions, images = (unpacked(arrays, part) for part in ("captions", "references"))
+        cider = Cider(references, tokenise=tokenise)
+        captions, images = _single(cider.captions), _single(cider.references)
         return (
             lambda caption, image: pair_scores(captions[caption], images, self._first[image], self._held[image]),
             not captions.weights.nnz,
@@ -119,9 +118,8 @@ class CaptionTruth:
         names, found = ("data", "indices", "indptr"), read(path)
         if found is None:
             parts = torch.arange(len(data)).split(IMAGES_PER_BLOCK)
-            said = f"{data.name}: which caption is true of which image, judged once and then cached"
-            shown = counted(parts, said, shown=progress)
-            judged = vstack([csr_array(data.world.truth(images).numpy()) for images in shown], format="csr")
+            bar = tqdm(parts, desc=f"{data.name}: truth of all pairs (cached)", disable=not progress)
+            judged = vstack([csr_array(data.world.truth(images).numpy()) for images in bar], format="csr")
             found = {name: getattr(judged, name) for name in names}
             keep(path, lambda file: np.savez(file, **found))
         shape = len(data), len(data.captions)
@@ -142,23 +140,6 @@ class CaptionTruth:
         return torch.from_numpy(found.toarray()).to(captions.device)
 
 
-def vectors(references: list[list[str]], tokenise: Tokenise) -> Arrays:
-    """The vectors of all captions as plain arrays, from the cache if they were computed before."""
-    digest = hashlib.sha256(f"{FORMAT} {tokenise}".encode())
-    for own in references:
-        digest.update(len(own).to_bytes(8, "little"))
-        for text in own:
-            encoded = text.encode("utf-8", errors="surrogatepass")
-            digest.update(len(encoded).to_bytes(8, "little") + encoded)
-    path = cache_directory() / "relevance" / f"{digest.hexdigest()[:32]}.npz"
-    found = read(path)
-    if found is None:
-        cider = Cider(references, tokenise=tokenise)
-        found = {**packed(cider.captions, "captions"), **packed(cider.references, "references")}
-        keep(path, lambda file: np.savez(file, **found))
-    return found
-
-
 def read(path: Path) -> Arrays | None:
     """The arrays of a cached file, or None where there is none or it is damaged."""
     try:
@@ -168,23 +149,6 @@ def read(path: Path) -> Arrays | None:
         return None
 
 
-def packed(sentences: SentenceVectors, part: str) -> Arrays:
-    """A sparse matrix as arrays that `numpy.load` reads without pickle."""
-    weights = sentences.weights
-    return {
-        f"{part}.data": weights.data.astype(np.float32),
-        f"{part}.indices": weights.indices.astype(np.int32),
-        f"{part}.indptr": weights.indptr,
-        f"{part}.shape": np.array(weights.shape),
-        f"{part}.lengths": sentences.lengths,
-    }
-
-
-def unpacked(arrays: Arrays, part: str) -> SentenceVectors:
-    """The inverse of `packed`."""
-    from scipy.sparse import csr_array
-
-    data, indices, indptr, shape, lengths = (
-        arrays[f"{part}.{name}"] for name in ("data", "indices", "indptr", "shape", "lengths")
-    )
-    return SentenceVectors(csr_array((data, indices, indptr), shape=tuple(shape)), lengths)
+def _single(sentences: SentenceVectors) -> SentenceVectors:
+    """The same vectors in single precision, which is enough for a margin and half the memory."""
+    return SentenceVectors(sentences.weights.astype(np.float32), sentences.lengths)

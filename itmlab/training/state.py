@@ -1,10 +1,12 @@
-"""Everything that changes while a run trains, as named tensors and a position, so that it can be left and taken up."""
+"""Everything that changes during training, as one dictionary for a checkpoint; and the base class of tasks."""
 
+import time
 from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Self
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -13,48 +15,35 @@ from torch import Tensor, nn
 
 from ..data.batches import Batch
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError, named
-from ..fields import FROM_0, check, check_ranges, from_plain
+from ..errors import ItmlabError
 from ..recipes.recipe import Recipe
 from ..recipes.settings import OptimiserSettings
-from ..runs.checkpoint import Tensors
 from ..runs.directory import first_model
-from .progress import Stopwatch
 
 
 @dataclass
 class Position:
-    """Where a run stands: what is next (`epoch`, `batch`), how many steps are done, and what its record needs."""
+    """Where a run stands: the next `epoch` and `batch`, the number of steps done, and what its record needs."""
 
     epoch: int = 0
     batch: int = 0
     step: int = 0
     loss_sum: float = 0.0  # of the epoch's steps so far
     loss_count: int = 0
-    choices: str = ""  # digest of every negative taken so far
-    best: float | None = None  # validation RSum of the weights kept
+    best: float | None = None  # validation RSum of the saved weights
     history_bytes: int = 0
-    finished: bool = False
-
-    @classmethod
-    def read(cls, plain: dict[str, Any], where: Path) -> Self:
-        """The position that the file `where` holds; one that is nowhere is an ItmlabError."""
-        with named(where):
-            position = from_plain(cls, plain, "position")
-            counts = ("epoch", "batch", "step", "loss_count", "history_bytes")
-            check_ranges(position, "position", **dict.fromkeys(counts, FROM_0))
-            check(position.loss_count > 0 or not position.batch, "position.loss_count", 0, "1 or more within an epoch")
-        return position
 
     def next_epoch(self) -> None:
-        """Stand before the first batch of the epoch that follows."""
-        self.epoch, self.batch, self.loss_sum, self.loss_count = self.epoch + 1, 0, 0.0, 0
+        """Move to the first batch of the next epoch."""
+        self.epoch += 1
+        self.batch = 0
+        self.loss_sum, self.loss_count = 0.0, 0
 
 
 class State:
     """Model, optimiser, task and random numbers of a run, made from recipe, seed and data.
 
-    Call it inside `torch.random.fork_rng`: it seeds torch's own random numbers, which dropout draws from.
+    Create it inside `torch.random.fork_rng`: it seeds torch's own random numbers, which dropout draws from.
     """
 
     def __init__(self, recipe: Recipe, data: CaptionSet, accelerator: Accelerator, task: "type[Task]"):
@@ -67,40 +56,38 @@ class State:
         heads = self.task.heads
         self.learnt = self.model if heads is None else nn.ModuleDict({"model": self.model, "heads": heads})
         self.optimiser = build_optimiser(self.learnt, recipe.optimiser)
-        # after the model and the task, whose making takes from torch's numbers as well
-        torch.manual_seed(recipe.seed * 1000 + 1 + accelerator.process_index)  # dropout of its own in every process
+        # after the model and the task, which draw from torch's numbers as well
+        torch.manual_seed(recipe.seed * 1000 + 1 + accelerator.process_index)  # different dropout in every process
 
-    def tensors(self) -> Tensors:
-        """All of it by part; every process takes part, as each has random numbers of its own."""
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that a resume needs, for `save_checkpoint`; all processes take part, each with its own numbers."""
+        random = {"processor": torch.get_rng_state()}
+        device = self.accelerator.device
+        if device.type == "cuda":
+            random["device"] = torch.cuda.get_rng_state(device)
         return {
+            "position": asdict(self.position),
             "model": self.model.state_dict(),
-            "optimiser": optimiser_tensors(self.learnt, self.optimiser),
-            "random": self._random_numbers(),
-            **self.task.tensors(),
+            "optimiser": self.optimiser.state_dict(),
+            "task": self.task.state_dict(),
+            "sampler": self.generator.get_state(),
+            "random": {name: self.accelerator.gather(state[None].to(device)) for name, state in random.items()},
         }
 
-    def restore(self, tensors: Tensors, position: Position) -> None:
-        """Take up what `tensors` and `position` left."""
-        self.position = position
-        self.model.load_state_dict(tensors["model"])
-        load_optimiser(self.learnt, self.optimiser, tensors["optimiser"])
-        self.task.restore(tensors, self.position.epoch)
-        # last, as whatever is built or restored before may have drawn
-        random, process = tensors["random"], self.accelerator.process_index
-        self.generator.set_state(random["sampler"])
-        # cloned, as torch reads a row from the beginning of what it is a row of
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore what `state_dict` returned."""
+        self.position = Position(**state["position"])
+        self.model.load_state_dict(state["model"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.task.load_state_dict(state["task"], self.position.epoch)
+        # last, because building and restoring draw random numbers
+        self.generator.set_state(state["sampler"])
+        random, process = state["random"], self.accelerator.process_index
+        # cloned, as torch reads from the beginning of the storage
         torch.set_rng_state(random["processor"][process % len(random["processor"])].clone())
         if "device" in random and self.accelerator.device.type == "cuda":
-            state = random["device"][process % len(random["device"])].clone()
-            torch.cuda.set_rng_state(state, self.accelerator.device)
-
-    def _random_numbers(self) -> dict[str, Tensor]:
-        accelerator = self.accelerator
-        states = {"processor": torch.get_rng_state()}
-        if accelerator.device.type == "cuda":
-            states["device"] = torch.cuda.get_rng_state(accelerator.device)
-        gathered = {name: accelerator.gather(state[None].to(accelerator.device)) for name, state in states.items()}
-        return {**gathered, "sampler": self.generator.get_state()}
+            numbers = random["device"][process % len(random["device"])].clone()
+            torch.cuda.set_rng_state(numbers, self.accelerator.device)
 
 
 def build_optimiser(model: nn.Module, settings: OptimiserSettings) -> torch.optim.Optimizer:
@@ -112,37 +99,39 @@ def build_optimiser(model: nn.Module, settings: OptimiserSettings) -> torch.opti
     return kind(groups, lr=settings.learning_rate, betas=settings.betas, eps=settings.epsilon)
 
 
-def optimiser_tensors(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The optimiser's state by weight name and kind, as in "image.proj.weight/exp_avg"."""
-    names = {weight: name for name, weight in model.named_parameters()}
-    return {f"{names[w]}/{kind}": value for w, kept in optimiser.state.items() for kind, value in kept.items()}
+class Stopwatch:
+    """Adds up the `seconds` that named parts of the work take."""
 
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
 
-def load_optimiser(model: nn.Module, optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """The inverse of `optimiser_tensors`."""
-    weights = dict(model.named_parameters())
-    optimiser.state.clear()
-    for key, value in tensors.items():
-        name, _, kind = key.rpartition("/")
-        lacking = [f"{name}/{one}" for one in ("step", "exp_avg", "exp_avg_sq") if f"{name}/{one}" not in tensors]
-        if lacking:
-            raise ValueError(f"optimiser lacks {lacking[0]}")
-        if value.shape != (() if kind == "step" else weights[name].shape) or not value.is_floating_point():
-            raise ValueError(f"optimiser's {key} is {value.dtype} {tuple(value.shape)}")
-        # Adam counts its steps on the processor, wherever the weights are
-        optimiser.state[weights[name]][kind] = value if kind == "step" else value.to(weights[name].device)
+    @contextmanager
+    def measured(self, name: str) -> Iterator[None]:
+        """Count the time of the block as `name`."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] += time.perf_counter() - began
+
+    def since(self, before: Counter[str]) -> dict[str, float]:
+        """Seconds by name since `before`, a copy of `seconds`."""
+        return {name: seconds - before[name] for name, seconds in self.seconds.items()}
 
 
 @dataclass
 class BatchLoss:
-    """The loss of a batch, the negatives taken (for a digest), and which images are to blame if it is not finite.
+    """The loss of a batch, and what is recorded with it.
 
-    `blamed` are those whose own numbers are not finite; where there are none, nobody knows. `losses` are the terms by
-    name and `counts` histograms by name, for the record; `cosines` are the pairs' and whether they are positives.
+    Attributes:
+        loss: the loss, with its gradient's graph.
+        blamed: images whose own features are not finite; empty where unknown.
+        losses: the terms of the loss by name.
+        counts: histograms by name.
+        cosines: of all images with all captions of the batch, and which of them are positives.
     """
 
     loss: Float[Tensor, ""]
-    chosen: Int64[Tensor, "anchor"] | None
     blamed: Int64[Tensor, "image"]
     losses: dict[str, float] = field(default_factory=dict)
     counts: dict[str, list[int]] = field(default_factory=dict)
@@ -150,11 +139,11 @@ class BatchLoss:
 
 
 class Task(ABC):
-    """Makes losses of batches with all that changes meanwhile but the model itself.
+    """Computes the loss of batches and holds everything that changes with training except the model.
 
-    Whatever is drawn at random comes from `generator` or from torch's own numbers, which checkpoints hold; other state
-    goes through `tensors` and `restore`. `clock` adds up the seconds that parts of a step take; `done` is the share of
-    the run's steps that is behind. `heads` are what else is learnt and not kept with the model.
+    Random numbers come from `generator` or from torch's own, which checkpoints hold; other state goes through
+    `state_dict` and `load_state_dict`. `clock` adds up the seconds that parts of a step take; `done` is the share of
+    the run's steps that are done. `heads` is a further module that is trained but not saved with the model.
     """
 
     heads: nn.Module | None = None
@@ -171,28 +160,28 @@ class Task(ABC):
         """The loss of a batch, with its gradient's graph."""
 
     def prepare(self, *, shown: bool) -> None:  # noqa: B027
-        """Do what is done once before the first step, and show how far it is."""
+        """Called once before the first step; `shown` asks for a progress bar."""
 
     def start_epoch(self, epoch: int) -> None:  # noqa: B027
-        """Says that an epoch begins."""
+        """Called at the beginning of an epoch."""
 
     def after_step(self) -> None:  # noqa: B027
-        """Says that the optimiser has moved the weights."""
+        """Called after each step of the optimiser."""
 
-    def tensors(self) -> Tensors:
-        """What a checkpoint holds of it, by part."""
+    def state_dict(self) -> dict[str, Any]:
+        """The task's part of a checkpoint."""
         return {}
 
-    def restore(self, tensors: Tensors, epoch: int) -> None:
-        """Take up what `tensors` gave, in that epoch."""
+    def load_state_dict(self, state: dict[str, Any], epoch: int) -> None:
+        """Restore what `state_dict` returned, within `epoch`."""
         self.start_epoch(epoch)
 
     def preparation(self) -> dict[str, Any]:
-        """What `PairBatches` brings of images, and how it prepares images and captions in the background."""
+        """Arguments for `PairBatches`: which images it loads, and how it prepares images and captions."""
         return {"images": None}
 
     def precision(self) -> AbstractContextManager:
-        """Within it, what can be computed in bfloat16 is, if the recipe says so ("auto": on a GPU)."""
+        """A context in which bfloat16 is used where possible, if the recipe asks for it ("auto": on a GPU)."""
         wanted, device = self.recipe.optimiser.precision, self.accelerator.device
         low = wanted == "bfloat16" or (wanted == "auto" and device.type == "cuda")
         return torch.autocast(device.type, torch.bfloat16, enabled=low)

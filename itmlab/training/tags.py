@@ -21,7 +21,6 @@ from ..models.encoded import evaluating
 from ..models.oscar import captions_apart, images_apart
 from ..models.pairs import PAIR_BATCH_SIZE, ImageInputs, Tokens, all_captions, pair_logits
 from ..recipes.settings import TagsSettings
-from ..runs.checkpoint import Tensors
 from ..synthesis import Negative
 from ..text.alignment import MaskedPieces
 from .mining import Mining, embedded, negatives_in_batch
@@ -69,7 +68,7 @@ class CrossEncoderTask(Task):
             blamed = self._not_finite(batch)
             if not len(blamed):
                 raise
-            return BatchLoss(torch.tensor(torch.nan), None, blamed)
+            return BatchLoss(torch.tensor(torch.nan), blamed)
 
     def _loss(self, batch: Batch) -> BatchLoss:
         settings, weights, model = self.settings, self.settings.weights, self.model
@@ -122,12 +121,11 @@ class CrossEncoderTask(Task):
         if settings.alignment:
             terms["alignment"] = aligned
             loss = loss + settings.alignment * aligned
-        chosen = None if mined is None else torch.cat([self._gathered(each.to(own.device)).flatten() for each in mined])
         blamed = images[:0]
         if not loss.isfinite():
             spoilt = ~regions.values.isfinite().all(dim=2).all(dim=1).cpu()
             blamed = torch.cat([self._not_finite(batch), different[spoilt]])
-        return BatchLoss(loss, chosen, blamed, {name: one.item() for name, one in terms.items()}, counts)
+        return BatchLoss(loss, blamed, {name: one.item() for name, one in terms.items()}, counts)
 
     def _augmented(self, seed: int) -> Callable[[Sequence[int]], dict[str, Tensor]]:
         """The images of a step as they are learnt from, each changed as `seed` says where the recipe augments."""
@@ -201,12 +199,12 @@ class CrossEncoderTask(Task):
         synthetic = losses.synthetic_matching(*scored, self.settings.margin, self.settings.matching)
         return {**words, "synthetic": synthetic}, difficulty(*scored)
 
-    def tensors(self) -> Tensors:
+    def state_dict(self) -> dict[str, Any]:
         return {} if self.frozen is None else {"generator": self.frozen.state_dict()}
 
-    def restore(self, tensors: Tensors, epoch: int) -> None:
+    def load_state_dict(self, state: dict[str, Any], epoch: int) -> None:
         if self.frozen is not None:
-            self.frozen.load_state_dict(tensors["generator"])
+            self.frozen.load_state_dict(state["generator"])
 
 
 # The terms that need a forward pass of their own.

@@ -104,7 +104,8 @@ def test_a_step_at_base_size(name, tmp_path, capsys, data):
         pairs = recipe.data.batch_size * recipe.data.accumulate
         print(
             f"\n{name}, {pairs} pairs a step: {1000 * taken:.0f} ms "
-            f"({1000 * computed:.0f} of its own thread; {1000 * waited:.0f} waited for batches, the first of all included); {peak:.2f} GB",
+            f"({1000 * computed:.0f} of its own thread; "
+            f"{1000 * waited:.0f} waited for batches, the first of all included); {peak:.2f} GB",
             flush=True,
         )
 

@@ -34,7 +34,9 @@ pytestmark = [
 ]
 
 FIGURES = ".jp-OutputArea-output .widget-vbox [role=figure]"
-MARKS = ".point, path.js-line, .annotation-text, image, .shapelayer path"  # what is drawn of data; axes are not
+MARKS = (
+    ".point, path.js-line, .annotation-text, image, .shapelayer path, .cell-text"  # what is drawn of data; axes are not
+)
 WHAT_IS_DRAWN = f"""figure => Array.from(figure.querySelectorAll('{MARKS}, .gtitle'), mark =>
     ['d', 'transform', 'href'].map(name => mark.getAttribute(name)).join() + mark.textContent).join('\\n')"""
 # Of each notebook how many figures its explorer has, and in turn how far a slider is moved, which option is taken or
@@ -93,7 +95,13 @@ def run_all(page, lab: Lab, number: str, throttled: int = 1) -> None:
 
 
 def drawn(page, figures: int) -> list[str]:
-    """Scroll down from the top by the wheel until the explorer's figures are there; what each of them shows."""
+    """Scroll down from the top until the explorer's figures are there; what each of them shows."""
+    scroll_to_figures(page, figures)
+    return in_view(page, figures)
+
+
+def scroll_to_figures(page, figures: int) -> bool:
+    """Scroll down from the top by the wheel until the explorer's figures are there; whether they came."""
     panel = page.locator(".jp-WindowedPanel-outer").first
     panel.evaluate("panel => { panel.scrollTop = 0; }")
     box = panel.bounding_box()
@@ -102,10 +110,10 @@ def drawn(page, figures: int) -> list[str]:
     for _ in range(300):
         place = found.first.bounding_box() if found.count() == figures else None
         if place and place["y"] < box["y"] + 0.7 * box["height"]:
-            break
+            return True
         page.mouse.wheel(0, 500)
         page.wait_for_timeout(60)
-    return in_view(page, figures)
+    return False
 
 
 def in_view(page, figures: int) -> list[str]:
@@ -231,7 +239,7 @@ def test_run_all_draws_the_explorer_and_a_slider_moves_it(page, lab: Lab) -> Non
     screenshot(page, "notebook_05_dark")
 
 
-def test_on_a_slow_machine_it_follows_too_after_a_reload_and_run_again_it_stands_where_it_was_left(page, lab) -> None:
+def test_on_a_slow_machine_it_follows_and_after_a_reload_it_stands_where_it_was_left(page, lab) -> None:
     page.set_viewport_size({"width": 1300, "height": 900})
     run_all(page, lab, "02", throttled=6)
     graph, hidden = moved(page, "seed", drawn(page, 2), others=1)
@@ -242,18 +250,13 @@ def test_on_a_slow_machine_it_follows_too_after_a_reload_and_run_again_it_stands
     while "widget-view+json" not in saved.read_text() or page.locator(".lm-TabBar-tab.jp-mod-dirty").count():
         assert time.monotonic() < until, "the notebook is not saved"
         time.sleep(0.2)
-    throttle(page, 1)  # JupyterLab's own start is not what is tested: to restore, ipywidgets waits 4 s for the kernel
-    page.goto(page.url.partition("?")[0])
-    page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for(timeout=PATIENCE)
-    assert drawn(page, 2) == [graph, hidden]
+    throttle(page, 1)  # JupyterLab's own start is not what is tested
+    for _ in range(4):  # ipywidgets restores nothing where the kernel takes longer than 4 s to answer
+        page.goto(page.url.partition("?")[0])
+        page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for(timeout=PATIENCE)
+        if scroll_to_figures(page, 2):
+            break
+    assert in_view(page, 2) == [graph, hidden]
     throttle(page, 6)
-    after = moved(page, "seed", [graph, hidden], others=1)
+    moved(page, "seed", [graph, hidden], others=1)
     screenshot(page, "notebook_02_reloaded")
-
-    page.locator(".jp-CodeCell .jp-InputArea-editor").last.click()
-    old = page.locator(FIGURES).first.element_handle()
-    page.keyboard.press("Control+Enter")
-    page.wait_for_function("old => !old.isConnected", arg=old, timeout=PATIENCE)
-    assert in_view(page, 2) == after
-    moved(page, "seed", after, others=1)
-    screenshot(page, "notebook_02_run_again")

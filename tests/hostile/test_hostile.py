@@ -206,6 +206,10 @@ def test_pickles_in_arrays_and_checkpoints_are_refused_unopened(tmp_path):
     with watched():
         with pytest.raises(ItmlabError, match="Python objects"):
             load("regions", tmp_path)
+        write_array(tmp_path)
+        (tmp_path / "train_ims.npy").write_bytes(object_array())
+        with pytest.raises(ItmlabError, match="Python objects"):
+            load("regions", tmp_path)
         for content in ({"model": Villain()}, [Villain()], {"model": [{"a": Villain()}], "opt": Villain()}):
             torch.save(content, checkpoint)
             refused("model.pth.tar", load_matcher, checkpoint, tokenizer)

@@ -1,5 +1,6 @@
 """Perplexity against the chain rule written out, and that neither a batch nor its padding has a say."""
 
+import json
 import math
 
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import strategies as st
 
 from itmlab.errors import ItmlabError
 from itmlab.metrics import CausalModel, NgramModel, causal_model, fluency
+from itmlab.metrics.perplexity import SHIPPED
+from itmlab.scenes import load
 from itmlab.text.graph import tokenise
 
 SENTENCES = ["a dog runs", "dog", "the old man rides a horse by the sea", "", "sea dog a", "a man and a dog and a man"]
@@ -194,3 +197,17 @@ def test_an_n_gram_model_needs_words_an_order_and_a_discount() -> None:
     for words, options in [(["", " "], {}), (["a dog"], {"order": 0}), (["a dog"], {"discount": 1.0})]:
         with pytest.raises(ItmlabError):
             NgramModel(words, **options)
+
+
+def test_the_shipped_model_knows_captions_of_scenes_from_scrambled_ones(tmp_path):
+    assert sum(path.stat().st_size for path in (SHIPPED / "scenes").iterdir()) <= 350_000
+    assert causal_model("scenes").longest == 64
+    captions = load(images=12, seed=987, cache=tmp_path).captions
+    order = torch.Generator().manual_seed(0)
+    scrambled = []
+    for words in (caption.split() for caption in captions):
+        scrambled.append(" ".join(words[at] for at in torch.randperm(len(words), generator=order)))
+    made = json.loads((SHIPPED / "scenes" / "made.json").read_text())
+    unseen = fluency(captions, "scenes")
+    assert unseen.corpus == pytest.approx(made["perplexity_of_test_captions"]["corpus"], rel=0.4)
+    assert unseen.corpus < 0.2 * fluency(scrambled, "scenes").corpus

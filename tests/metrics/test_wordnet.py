@@ -68,10 +68,10 @@ def test_without_one_auto_is_none_and_wordnet_names_the_command(monkeypatch):
 
 
 def test_what_cannot_be_used_is_said(folder, monkeypatch, tmp_path):
-    with pytest.raises(ItmlabError, match="synonyms='all' is no choice"):
+    with pytest.raises(ItmlabError, match="synonyms='all'"):
         wordnet("all")
     monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
-    with pytest.raises(ItmlabError, match=r"no WordNet .* mend WNSEARCHDIR"):
+    with pytest.raises(ItmlabError, match="WNSEARCHDIR"):
         wordnet("auto")
 
 

@@ -21,7 +21,6 @@ from itmlab.models.photographs import (
     PhotoEncoder,
     are_photographs,
     as_seen_by,
-    grid_boxes,
     photo_encoder,
     pooled_region,
     with_photo_features,
@@ -95,13 +94,6 @@ def test_it_computes_what_the_published_network_does() -> None:
     found = encoder.regions(image)
     torch.testing.assert_close(found.features.float(), wanted, rtol=2e-3, atol=2e-3)  # half precision
     torch.testing.assert_close(pooled_region(found).features[0], wanted.mean(dim=0), rtol=2e-3, atol=1e-3)
-
-
-def test_the_boxes_tile_the_picture_in_rows_from_the_top() -> None:
-    boxes = photo_encoder().regions(picture(0)).boxes
-    assert torch.equal(boxes, grid_boxes(7, 7)) and float(boxes[:, 6].sum()) == pytest.approx(1)
-    assert boxes[1].tolist()[:4] == pytest.approx([1 / 7, 0, 2 / 7, 1 / 7])
-    assert boxes[7].tolist()[:4] == pytest.approx([0, 1 / 7, 1 / 7, 2 / 7])
 
 
 def test_each_picture_is_computed_once_and_read_back_to_the_bit(cache, data, counted) -> None:
@@ -196,17 +188,6 @@ def test_what_compares_regions_with_words_is_given_all_49(kind, cache, data) -> 
         captions = model.encode_captions(model.prepare_captions(CAPTIONS))
         scores = model.similarity(images, captions)
     assert images.local.shape[:2] == (4, 49) and scores.shape == (4, 4) and scores.isfinite().all()
-
-
-def test_data_are_seen_by_who_asks_for_it_and_once(cache, data) -> None:
-    seen = as_seen_by(small(), data, progress=False)
-    assert data.regions is None and len(seen.regions) == 4 and as_seen_by(small(), seen) is seen
-    assert as_seen_by(LateInteractionConfig(), data) is data
-
-
-def test_features_of_another_width_than_the_model_reads_are_one_line(cache, data) -> None:
-    model = small(region_dimension=64)
-    refused("features of shape .*the model reads 64", model.prepare_images, [data.images[0]])
 
 
 def test_photographs_are_told_from_drawings(tmp_path) -> None:

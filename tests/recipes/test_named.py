@@ -1,14 +1,13 @@
 """The named recipes carry the papers' values, and differ from each other in what their names say."""
 
 import json
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import reduce
 
 import pytest
 
 from itmlab import recipes
 from itmlab.losses import LossWeights
-from itmlab.models import LateInteractionConfig
 from itmlab.recipes.recipe import Recipe
 from itmlab.recipes.settings import SynthesisSettings
 from itmlab.runs.checkpoint import shipped_directory, shipped_names
@@ -83,7 +82,6 @@ def test_every_recipe_comes_in_every_size_and_survives_json():
     for name in recipes.names():
         for size in recipes.SIZES:
             recipe = recipes.get(name, size)
-            assert recipes.get(name).sized(size) == recipe and recipe.sized("tiny") == recipes.get(name)
             assert Recipe.from_json(json.loads(json.dumps(recipe.to_json()))) == recipe
     for named in recipes.RELEASED:
         released = recipes.get(*named, preset="released")
@@ -143,18 +141,9 @@ def test_shipped_files_are_read_and_written_unchanged(name):
     assert recipe.to_json() == stored and type(recipe.model).from_dict(config).to_dict() == config
 
 
-def test_a_size_keeps_what_was_changed():
-    assert recipes.fne.replace(sampler__prior=0.5).sized("base").sampler.options["prior"] == 0.5
-    assert recipes.tags.replace(name="mine", tags__temperature=1.0).sized("base").tags.temperature == 1.0
-    mine = recipes.scan.replace(name="mine", model__kind="scan_i2t", model__aggregation="mean").sized("base")
-    assert mine.model == LateInteractionConfig.base("scan_i2t", aggregation="mean")  # with its own λ: 4 and 5
-    sgraf = recipes.get("sgraf").replace(model__graph_layers=2)
-    assert sgraf.sized("base").model == replace(recipes.get("sgraf", "base").model, graph_layers=2)
-
-
 def test_an_unknown_name_size_or_preset_is_refused():
     refused(r"did you mean fne\?", recipes.get, "fnee")
-    refused(r"did you mean base\?", recipes.fne.sized, "bass")
+    refused(r"did you mean base\?", recipes.get, "fne", "bass")
     refused("no preset 'released' of triplet", recipes.get, "triplet", "base", preset="released")
     with pytest.raises(AttributeError, match="no recipe 'tripled'"):
         _ = recipes.tripled

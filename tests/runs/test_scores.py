@@ -133,13 +133,6 @@ def test_embeddings_are_written_with_their_ids(finished, data, tmp_path):
     assert tensors["image_of_caption"].equal(test.image_of_caption)
 
 
-def test_names_that_differ_behind_a_dot_have_ids_of_their_own(finished, data, tmp_path):
-    for split in ("val", "test"):
-        write_embeddings(finished, data.split(split), tmp_path / f"features.{split}")
-    found = [read_json(tmp_path / f"features.{split}.ids.json")["images"] for split in ("val", "test")]
-    assert found == [data.split("val").image_ids, data.split("test").image_ids]
-
-
 def test_what_sgraf_makes_of_one_item_alone_is_made_once(tmp_path, monkeypatch):
     data = load(images=120, cache=tmp_path, regions=True)
     model = build_late_interaction(LateInteractionConfig.tiny("saf"), data.captions, seed=0).eval()

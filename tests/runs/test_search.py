@@ -1,12 +1,10 @@
-"""The nearest of many vectors: by faiss exactly what comparing with each of them gives."""
+"""The nearest of many vectors, against a plain sort."""
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import normalize
 
-from itmlab.errors import MissingPart
 from itmlab.runs import search
 from itmlab.runs.search import Index
 from tests.refusals import refused
@@ -27,7 +25,7 @@ def obvious(features, query, k):
 def test_it_is_a_sort_with_ties_by_index(count, copies, k, seed):
     features = unit_vectors(count, 8, seed).repeat(copies, 1)
     queries = torch.cat([unit_vectors(2, 8, seed + 1), features[:1]])
-    scores, indices = Index(features, backend="exact").search(queries, k)
+    scores, indices = Index(features).search(queries, k)
     assert indices.shape == (3, min(k, len(features)))
     for query, row, found in zip(queries, indices.tolist(), scores.tolist(), strict=True):
         assert row == obvious(features, query, k)
@@ -36,37 +34,10 @@ def test_it_is_a_sort_with_ties_by_index(count, copies, k, seed):
 
 def test_chunks_do_not_show(monkeypatch):
     features = unit_vectors(100, 8, 0).repeat(3, 1)
-    whole = Index(features, backend="exact").search(features[:5], 17)
+    whole = Index(features).search(features[:5], 17)
     monkeypatch.setattr(search, "CHUNK", 7)
-    parts = Index(features, backend="exact").search(features[:5], 17)
+    parts = Index(features).search(features[:5], 17)
     assert all(one.equal(other) for one, other in zip(whole, parts, strict=True))
-
-
-@pytest.mark.parametrize("k", [1, 10, 100])
-@pytest.mark.parametrize("kind", ["spread", "many equal", "nearly equal", "all equal"])
-def test_faiss_gives_the_same(kind, k):
-    pytest.importorskip("faiss", reason="faiss is not installed: pip install 'itmlab[faiss]'")
-    features = {
-        "spread": unit_vectors(12000, 32, 0),
-        "many equal": unit_vectors(40, 32, 0).repeat(50, 1),
-        "nearly equal": normalize(unit_vectors(1, 32, 0) + 1e-5 * unit_vectors(2000, 32, 1), dim=1),
-        "all equal": unit_vectors(1, 32, 0).repeat(500, 1),
-    }[kind]
-    queries = torch.cat([features[:3], unit_vectors(3, 32, 5)])
-    by_faiss, exact = Index(features, backend="faiss"), Index(features, backend="exact")
-    for one, other in zip(by_faiss.search(queries, k), exact.search(queries, k), strict=True):
-        assert one.equal(other)
-
-
-def test_faiss_is_taken_when_it_is_there_and_worth_it(monkeypatch):
-    few, many = unit_vectors(10, 4, 0), unit_vectors(search.WORTH_FAISS, 4, 0)
-    monkeypatch.setattr(search, "find_spec", lambda name: None)
-    assert Index(many).backend == "exact"
-    with pytest.raises(MissingPart, match=r"pip install 'itmlab\[faiss\]'"):
-        Index(few, backend="faiss")
-    monkeypatch.undo()
-    pytest.importorskip("faiss", reason="faiss is not installed: pip install 'itmlab[faiss]'")
-    assert Index(few).backend == "exact" and Index(many).backend == "faiss"
 
 
 def test_what_cannot_be_searched_is_said():

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
+from itmlab.errors import ItmlabError
 from itmlab.samplers import FalseNegativeEliminating, Hardest, Random, Retrieved, SemiHard, Softest
-from itmlab.samplers.base import draw
+from itmlab.samplers.base import Sampler, draw
 from tests.refusals import refused
 
 DETERMINISTIC = {"hardest": Hardest, "softest": Softest, "semi_hard": SemiHard}
@@ -160,6 +161,28 @@ def test_samplers_without_statistics_learn_nothing_and_refuse_state(name):
 )
 def test_shapes_that_do_not_fit_are_said(positives, positive_scores):
     refused(r"\(3, 4\)", Hardest(), torch.zeros(3, 4), positives.bool(), positive_scores, generator=generator())
+
+
+@pytest.mark.parametrize(
+    ("choice", "fault"),
+    [
+        ([1, 0, 2], "picked a positive"),
+        ([1, 4, -1], "from -1"),
+        ([1, 2], "int64"),
+        ([1.0, 2.0, 3.0], "int64"),
+        (None, "NoneType"),
+    ],
+)
+def test_a_choice_that_is_not_a_negative_for_each_anchor_is_one_clear_error(choice, fault):
+    made = None if choice is None else torch.tensor(choice)
+
+    class Given(Sampler):
+        def choose(self, *_, generator):
+            return made
+
+    positives = torch.tensor([[True, False, False, False]]).expand(3, 4)
+    with pytest.raises(ItmlabError, match=fault):
+        Given()(torch.zeros(3, 4), positives, torch.zeros(3), generator=generator())
 
 
 def test_a_draw_never_takes_a_weight_of_zero_nor_runs_past_the_end():

@@ -17,12 +17,10 @@ NOUNS, RELATIONS, IMPLIED = noun_swaps(), relation_swaps(), implied_words()
         (NOUNS, "boy", "woman", "child"),
         # relations keep their form and never become what is true beside them
         (RELATIONS, "riding", "chasing holding", ""),
-        (RELATIONS, "rides", "chases", ""),
         (RELATIONS, "on", "under", "in atop near with"),
         (RELATIONS, "holding", "", "carrying having"),
         # words imply wider ones and not the other way round, places what they are made of, and all what says nothing
         (IMPLIED, "boy", "child person people kids", ""),
-        (IMPLIED, "person", "", "boy"),
         (IMPLIED, "blue", "", "red"),
         (IMPLIED, "grey", "gray dark", ""),
         (IMPLIED, "holding", "carrying", ""),
@@ -30,8 +28,6 @@ NOUNS, RELATIONS, IMPLIED = noun_swaps(), relation_swaps(), implied_words()
         (IMPLIED, "beach", "sand water", "grass"),
         (IMPLIED, "grass", "", "park"),
         (IMPLIED, "dog", "near with and some being who", "under behind three grass"),
-        (IMPLIED, "red", "and some being who", ""),
-        (IMPLIED, "riding", "and some being who", ""),
     ],
 )
 def test_what_a_word_is_swapped_for_or_implies(table, word, held, absent):

@@ -56,16 +56,11 @@ def test_an_unknown_exercise_is_one_line() -> None:
     ("name", "answer", "wanted"),
     [
         ("01.1", "a dog", "a whole number"),
-        ("01.1", True, "a whole number"),
         ("02.1", 7, "a sentence in quotation marks"),
-        ("02.2", float("nan"), "a number"),
-        ("02.3", "0.3", "a number"),
         ("00.1", (1, 2, 3), "(a whole number, a whole number)"),
         ("03.1", [1], "a function"),
-        ("04.1", "hardest", "a list, each part a sentence in quotation marks"),
         ("04.2", {"memory": None}, "a recipe"),
         ("06.1", 0.1, "a dictionary of settings"),
-        ("09.1", ((1, 2), 3), "((a whole number, a whole number), (a whole number, a whole number))"),
     ],
 )
 def test_an_answer_of_another_kind_is_told_what_is_wanted(name, answer, wanted) -> None:
@@ -92,9 +87,6 @@ def test_the_second_wrong_try_brings_the_hint(monkeypatch) -> None:
         ("04.2", itmlab.recipes.fne.replace(memory=None, sampler__prior=1e-4, seed=1), "seed is 1, and should be 0"),
         ("04.3", (0.15, 0.05), "the maximum MH is too small with 0.05"),
         ("06.2", 0.5, "the probability is too large with 0.5"),
-        ("08.2", 0.5, "the weight of the nearer one is too small with 0.5"),
-        ("09.2", 50, "NCS@3 in percent is too small with 50"),
-        ("09.3", (0.18, 0.05), "the loss is too large with 0.05"),
         ("10.3", (55, 50), "the balanced accuracy in percent is too small with 50"),
     ],
 )
@@ -109,21 +101,6 @@ def test_the_world_says_what_is_wrong_with_a_pair() -> None:
     assert "was written for picture 3, so this pair is annotated" in check("00.1", (3, own)).says
     assert "the world calls" in check("00.1", false).says and "false of picture" in check("00.1", false).says
     assert check("00.1", (3, 99_999)).says.startswith("there is no caption 99999, only 0 to 2499")
-
-
-def test_a_refilled_sentence_is_held_to_its_hole_and_to_the_truth() -> None:
-    data = scenes()
-    caption = data.captions[int(data.captions_of_image[5][3])]
-    assert "those are the words that were hidden" in check("02.1", caption).says
-    assert "all but the hidden words should stay: " in check("02.1", "Something else").says
-
-
-def test_the_lecture_says_how_long_as_the_notebooks_do() -> None:
-    page = (PAGES / "lecturing.md").read_text(encoding="utf-8")
-    for path in NOTEBOOKS:
-        opening = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
-        told = re.search(r"How long it takes.\*\* (?:About )?(.+?)( on|,| \()", opening)
-        assert f"| {path.stem} | {told[1]} |" in page, path.stem
 
 
 ITS_CAPTION = "A brown monkey is holding a yellow apple."  # of picture 7, in which a word is to change
@@ -143,10 +120,8 @@ def two_tries(name, answer) -> tuple[str, str]:
         ("06.1", {"prior": 0.01}, "the settings should say which picture, besides prior, threshold, sharpness, margin"),
         ("06.1", {"picture": 0, "margins": 0.1}, "there is no setting 'margins': did you mean margin?"),
         ("06.1", {"picture": 99_999}, "there is no picture 99999, only 0 to 499"),
-        ("07.2", (99_999, "dog"), "there is no caption 99999, only 0 to 2499"),
         ("07.2", (0, "unicorn"), "“unicorn” means nothing visible in “"),
         ("10.1", ITS_CAPTION, f"exactly one word should change, not 0 words; the caption is “{ITS_CAPTION}”"),
-        ("10.1", ITS_CAPTION.replace("yellow", "big yellow"), "exactly one word should change, not +1 words"),
         ("10.1", ITS_CAPTION.replace("apple", "fruit"), "fruit.” is true of picture 7: that would be a false negative"),
         ("10.2", ITS_CAPTION, "exactly one word should change, not 0 words"),
         ("10.2", ITS_CAPTION.replace("holding", "kicking"), "apple.” is false, so an objection would be fair"),
@@ -171,20 +146,3 @@ def test_few_false_negatives_are_a_trade_with_hardness() -> None:
     few = given | {"picture": int(true.argmin()), "margin": 0.25}
     assert "eight hardest captions only" in two_tries("06.1", few)[0]
     assert "cannot be computed with" in two_tries("06.1", given | {"prior": "much"})[0]
-
-
-def test_two_maps_that_agree_are_no_disagreement() -> None:
-    """07.2: of the words of a few captions some maps agree and some do not."""
-    from itmlab.studies.maps.attention import caption_maps
-
-    seen = set()
-    for caption in range(0, 100, 5):
-        rows, _ = caption_maps({"fne": itmlab.pretrained("fne")}, scenes(), caption, measure="similarity", named=True)
-        for word in {entry.word for entry in rows["fne"]}:
-            verdict = check("07.2", (caption, word))
-            seen.add(verdict.passed)
-            both = re.match(f"of “{re.escape(word)}” (both (hit|miss)|the (similarity|relevance) hits)", verdict.says)
-            assert both and verdict.passed == (both[3] is not None)
-        if seen == {True, False}:
-            return
-    raise AssertionError(f"all alike: {seen}")

@@ -67,7 +67,7 @@ def test_what_cannot_be_written_leaves_no_file(tmp_path, made):
 
 def test_a_file_of_another_program_is_overwritten_only_when_forced(tmp_path):
     path, data = written(tmp_path, {"image": "a.png", "caption": "a dog"}), caption_set(["a dog"], [0])
-    with pytest.raises(ItmlabError, match="did not write"):
+    with pytest.raises(ItmlabError, match="not written"):
         write_negatives(path, data, [Negative("a cow", 0, 0)])
     for force in (True, False):  # itmlab's own file needs no force
         write_negatives(path, data, [Negative("a cow", 0, 0)], force=force)

@@ -13,14 +13,14 @@ CORPUS = [
     "A well-worn café table next to a girl's skateboard",
     "Three people stand in front of a très grand building ; one holds an umbrella",
 ] * 5
-KINDS = ("ours", "cased wordpiece", "gpt2", "roberta", "roberta untrimmed", "clip", "unigram", "t5")
+KINDS = ("ours", "cased wordpiece", "gpt2", "roberta", "roberta untrimmed", "clip")
 
 
 @cache
 def tokenizer(kind: str) -> PreTrainedTokenizerFast:
     if kind == "ours":
         return train_wordpiece(CORPUS, 150)
-    made = {"cased wordpiece": _wordpiece, "clip": _clip, "unigram": _unigram, "t5": _unigram}.get(kind, _byte_level)
+    made = {"cased wordpiece": _wordpiece, "clip": _clip}.get(kind, _byte_level)
     built = made(kind)
     names = {"mask_token": "<mask>", "pad_token": "<pad>"}
     built.add_special_tokens(list(names.values()))
@@ -65,16 +65,4 @@ def _clip(kind: str) -> Tokenizer:
         CORPUS, trainers.BpeTrainer(vocab_size=200, end_of_word_suffix="</w>", special_tokens=special)
     )
     built.post_processor = processors.RobertaProcessing((special[1], 1), (special[0], 0), False, False)
-    return built
-
-
-def _unigram(kind: str) -> Tokenizer:
-    built = Tokenizer(models.Unigram())
-    built.normalizer = normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC()])
-    built.pre_tokenizer, built.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
-    special = ["<unk>", "</s>"]
-    trainer = trainers.UnigramTrainer(vocab_size=120, special_tokens=special, unk_token="<unk>", show_progress=False)
-    built.train_from_iterator(CORPUS, trainer)
-    if kind == "t5":  # a closing token only
-        built.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     return built

@@ -26,10 +26,6 @@ def test_tokens_are_words_and_marks():
     assert tokenise("") == ()
 
 
-def test_text_gives_the_words_under_a_span():
-    assert GRAPH.text(Span(1, 3)) == "brown dog"
-
-
 def test_json_and_back_is_the_same_graph():
     assert SceneGraph.from_dict(json.loads(json.dumps(GRAPH.to_dict()))) == GRAPH
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from itmlab.text.graph import Attribute, Relation, SceneGraph, SceneObject, Span, tokenise
-from itmlab.text.masking import Phrase, PhraseMasking, WordMasking, hidden_tokens, phrases, realised_share, words
+from itmlab.text.masking import Phrase, PhraseMasking, WordMasking, phrases, realised_share, words
 from tests.refusals import refused
 
 SENTENCE = "Two brown dogs next to a man , and a cat ."
@@ -54,6 +54,7 @@ def test_punctuation_is_no_phrase_and_no_word():
 
 @pytest.mark.parametrize("span", [Span(1, 3), Span(-1, 1), Span(2, 1)])
 def test_a_phrase_outside_the_sentence_is_one_clear_error(span):
+    refused("between 0 and 1", WordMasking, 1.5)
     refused("outside a sentence of 2", phrases, SceneGraph((SceneObject("dog", span=span),), tokens=("a", "dog")))
 
 
@@ -68,15 +69,6 @@ def test_a_graph_without_phrases_has_its_words_masked():
     for seed in range(20):
         masked = PhraseMasking()(bare, generator=seeded(seed))
         assert masked and {phrase.kind for phrase in masked} == {"word"}
-
-
-def test_a_sentence_of_nothing_but_signs_has_a_sign_masked():
-    assert PhraseMasking()(SceneGraph(tokens=("🐕", "!")), generator=seeded())
-
-
-def test_a_sentence_without_tokens_has_nothing_to_mask():
-    for masking in (PhraseMasking(), WordMasking()):
-        assert masking(SceneGraph(), generator=seeded()) == [] and masking.expected_share(SceneGraph()) == 0
 
 
 @settings(max_examples=150, deadline=None)
@@ -96,12 +88,6 @@ def test_many_maskings_are_the_same_as_one_after_the_other(graph, seed, times):
         together = masking.draw(graph, times, generator=seeded(seed))
         generator = seeded(seed)
         assert together == [masking(graph, generator=generator) for _ in range(times)]
-
-
-def test_the_same_seed_masks_the_same_and_another_seed_something_else():
-    masking = PhraseMasking()
-    draws = [masking.draw(GRAPH, 20, generator=seeded(seed)) for seed in (1, 1, 2)]
-    assert draws[0] == draws[1] != draws[2]
 
 
 @pytest.mark.parametrize("probability", [0.0, 0.15, 0.6, 1.0])
@@ -145,18 +131,6 @@ def test_a_sentence_cut_short_is_masked_before_the_cut():
     assert PhraseMasking()(GRAPH, generator=seeded(), length=0) == []
 
 
-def test_hidden_tokens_are_those_under_a_phrase():
-    hidden = hidden_tokens(GRAPH, [Phrase("relation", Span(3, 5)), Span(2, 4)])
-    assert [at for at, is_hidden in enumerate(hidden) if is_hidden] == [2, 3, 4]
-
-
-def test_a_probability_that_cannot_be_is_refused():
-    refused("between 0 and 1", WordMasking, 1.5)
-
-
-def test_ten_thousand_words_are_masked_in_no_time():
-    long = SceneGraph(tokens=("dog",) * 10_000)
-    for masking in (PhraseMasking(), WordMasking()):
-        masked = masking.draw(long, 3, generator=seeded())
-        assert all(1300 < len(one) < 1700 for one in masked)
-        assert masking.expected_share(long) == pytest.approx(0.15)
+def test_a_token_under_two_phrases_is_counted_once():
+    hidden = [Phrase("relation", Span(3, 5)), Span(2, 4)]
+    assert realised_share(GRAPH, hidden) == pytest.approx(3 / len(words(GRAPH)))

@@ -211,18 +211,6 @@ def test_settings_are_checked_and_survive_json():
             recipes.sam.replace(**changes)
 
 
-def test_a_recipe_without_one_is_written_as_before():
-    assert "adaptive_margin" not in recipes.fne.to_json()
-    assert recipes.sam.to_json()["adaptive_margin"] == {
-        "temperature": 10.0,
-        "negatives": "softest",
-        "with_triplet": True,
-        "ceiling": 1.0,
-        "relevance": "cider",
-        "tokenise": "whitespace",
-    }
-
-
 @pytest.mark.parametrize("changes", [{}, {"memory": {"length": 20, "momentum": 0.9}}])
 def test_a_run_asks_for_its_own_matches_and_for_negatives_that_are_none(changes, data, tmp_path, monkeypatch):
     asked, answer = [], CaptionRelevance.__call__
@@ -236,13 +224,3 @@ def test_a_run_asks_for_its_own_matches_and_for_negatives_that_are_none(changes,
     assert len(asked) == 3 * 2 * 4  # own, from images, from captions; two epochs after the warm-up of 4 steps each
     assert all(own.all() for own in asked[0::3])
     assert not any(own.any() for own in asked[1::3] + asked[2::3])
-
-
-def test_a_larger_temperature_is_a_smaller_loss(data, tmp_path):
-    """All else the same at the first step after warm-up: smaller margins."""
-    losses = []
-    for temperature in (3.0, 10.0):
-        recipe = micro("sam", data__warm_up_epochs=0, adaptive_margin__temperature=temperature)
-        run = train(recipe, data, tmp_path / str(temperature), max_steps=4, progress=False)
-        losses.append(run.epochs[0]["loss"])
-    assert losses[0] > losses[1]

@@ -5,10 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from itmlab import recipes
 from itmlab.training import tags
 from itmlab.training.mining import negatives_in_batch
-from tests.refusals import refused
 from tests.training.test_tags import Slow, first_batch, task_of
 from tests.training.towers import tower
 
@@ -35,10 +33,6 @@ def test_each_is_drawn_in_proportion_to_how_near_it_comes() -> None:
     of_columns = torch.stack([negatives_in_batch(near, images, 1, generator=generator)[1][1, 0] for _ in range(600)])
     shares = torch.bincount(of_columns, minlength=4) / 600  # a column holds one number: all alike
     torch.testing.assert_close(shares[[0, 2, 3]], torch.full((3,), 1 / 3), atol=0.06, rtol=0)
-
-
-def test_without_an_alignment_nothing_says_how_near_they_come() -> None:
-    refused("tags.mining", recipes.uniter.replace, tags__mining="batch", tags__alignment=0.0)
 
 
 @pytest.mark.parametrize("top_k", [1, 2])
@@ -69,7 +63,3 @@ def test_the_matching_of_a_step_is_with_those_drawn(top_k, data, monkeypatch) ->
             wrong = sum(torch.nn.functional.softplus(one) for one in way) / top_k
             total = total + (torch.nn.functional.softplus(-match) + wrong) / 2 / len(said)
     assert found.losses["retrieved"] == pytest.approx(total.item(), rel=1e-4)
-    assert found.chosen.tolist() == [
-        *batch.caption_indices[captions].flatten().tolist(),
-        *batch.image_indices[images].flatten().tolist(),
-    ]

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from itmlab import recipes
 from itmlab.data import load
 from itmlab.data.batches import PairBatches
-from itmlab.runs.checkpoint import Checkpoints
+from itmlab.runs.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from itmlab.training.dual_encoder import DualEncoderTask
 from itmlab.training.loop import train
 from itmlab.training.pretraining import KEPT, UNASKED, TowerTask, masked_words, patch_loss
@@ -106,12 +105,14 @@ def test_no_tower_hears_which_caption_belongs_to_which_picture(data) -> None:
 
 
 def test_both_losses_fall_and_a_stopped_run_ends_the_same(data, tmp_path) -> None:
-    recipe = towers(data__epochs=10)
+    recipe = towers(data__epochs=20)
     run = train(recipe, data, tmp_path / "once", progress=False)
     steps = [line["losses"] for line in run.history if line["kind"] == "step"]
-    assert all(steps[-1][name] < steps[0][name] for name in ("patches", "words"))
+    for name in ("patches", "words"):
+        last = [losses[name] for losses in steps[-3:]]  # one batch alone is noisy: it hides other words each time
+        assert sum(last) / len(last) < 0.95 * steps[0][name], name
     stopped = train(recipe, data, tmp_path / "twice", progress=False, max_steps=14)
-    heads = Checkpoints(stopped.directory / "resume").load()[0]["heads"]
+    heads = load_checkpoint(stopped.directory / CHECKPOINT_FILE)["task"]["heads"]
     assert {name.split(".")[0] for name in heads} == {"patches", "words"}
     again = train(recipe, data, tmp_path / "twice", progress=False)
     for name in ("model.safetensors", "history.jsonl"):
@@ -124,21 +125,6 @@ def test_a_dual_encoder_begins_with_both_towers(data, tmp_path) -> None:
     state = State(recipe, data, Accelerator(cpu=True), DualEncoderTask)
     learnt = run.model.state_dict()
     assert all(torch.equal(value, learnt[name]) for name, value in state.model.state_dict().items())
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"loss": {"kind": "info_nce"}}, "as nothing is matched yet"),
-        ({"memory": {"length": 8}}, "as nothing is matched yet"),
-        ({"data__flip": 0.5}, "no augmentation"),
-        ({"data__validation": 5}, "data.validation"),
-        ({"towers__masked": 0.0}, "towers.masked"),
-        ({"model": recipes.get("uniter").model, "tags": recipes.get("uniter").tags}, "towers"),
-    ],
-)
-def test_what_does_not_go_with_towers_is_refused(changes, words) -> None:
-    refused(words, recipes.get("towers").replace, **changes)
 
 
 def test_pictures_of_which_no_world_knows_are_refused(data, tmp_path) -> None:

@@ -5,15 +5,13 @@ import dataclasses
 import pytest
 import torch
 
-from itmlab.errors import ItmlabError
 from itmlab.models import build_cross_encoder
 from itmlab.models.pairs import ImageInputs, Tokens, all_captions, by_length, pair_logits
 from itmlab.runs.scores import image_side
 from itmlab.scenes import load
 from itmlab.text.alignment import Pieces, align
-from itmlab.training.progress import Stopwatch
 from itmlab.training.sentences import CachedPieces, caption_graphs
-from itmlab.training.tags import difficulty, word_tokens
+from itmlab.training.tags import word_tokens
 from tests.training.towers import MICRO_TOWER
 
 
@@ -108,33 +106,6 @@ def test_words_are_compared_where_both_sentences_have_as_many_pieces(model):
             assert counted == (there and not pieces & special)
             assert not there or original[row, at] == captions.ids[caption, at]
     assert counts.any(dim=1).tolist() == [True, False, True, False]
-
-
-def test_difficulty_counts_gaps_between_scores():
-    positives, negatives = torch.tensor([0.0, 4.0]), torch.tensor([[0.0, 9.0], [-9.0, 7.0]])
-    allowed = torch.tensor([[True, True], [True, False]])
-    counts = difficulty(positives, negatives, allowed)
-    expected = [0] * 40
-    for gap in (0.0, 0.4999, 0.0001 - 0.982):
-        expected[int((gap + 1) / 2 * 40)] += 1
-    assert counts == expected
-
-
-def test_graphs_are_the_worlds_or_parsed(data, tmp_path_factory):
-    scenes = load(images=3, cache=tmp_path_factory.mktemp("scenes"))
-    assert [*caption_graphs(scenes)] == [*scenes.world.graphs]
-    assert [graph.objects[0].lemma for graph in caption_graphs(data.select([0]))] == ["field", "shade"]
-
-
-def test_a_stopwatch_adds_up_whatever_happens():
-    watch = Stopwatch()
-    with pytest.raises(ItmlabError), watch.measured("a"):
-        raise ItmlabError("no")
-    before = watch.seconds.copy()
-    with watch.measured("a"), watch.measured("b"):
-        pass
-    passed = watch.since(before)
-    assert set(passed) == {"a", "b"} and passed["a"] >= passed["b"] > 0 and watch.seconds["a"] > passed["a"]
 
 
 def test_pieces_are_those_of_align_however_they_were_asked_for(model, data):

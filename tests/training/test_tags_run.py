@@ -5,13 +5,11 @@ import json
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from itmlab import recipes
 from itmlab.errors import ItmlabError
 from itmlab.models import CrossEncoder, CrossEncoderConfig, OscarDualEncoderConfig
 from itmlab.runs import checkpoint
-from itmlab.runs.checkpoint import Checkpoints
 from itmlab.runs.run import Run
 from itmlab.runs.scores import similarity
 from itmlab.scenes import load
@@ -55,15 +53,6 @@ def test_the_record_names_losses_and_counts_difficulties(data, tmp_path):
     assert all(0 < one["synthesis_seconds"] + one["mining_seconds"] < one["training_seconds"] for one in timings)
 
 
-def test_the_progress_line_says_how_much_of_the_time_made_sentences(data, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("itmlab.training.progress.SECONDS_BETWEEN_LINES", -1.0)
-    train(tower(data__steps=2), data, tmp_path / "tags")
-    train(tower("uniter", data__steps=2), data, tmp_path / "uniter")
-    lines = capsys.readouterr().err.splitlines()
-    assert any(line.startswith("tags_dc: step 1/2") and ", synthesis " in line and "%" in line for line in lines)
-    assert not any("synthesis" in line for line in lines if line.startswith("uniter"))
-
-
 def test_a_run_of_steps_ends_in_the_middle_of_an_epoch_with_an_evaluation(run):
     assert [(record["epoch"], record["step"]) for record in run.epochs] == [(1, 5), (2, 9)]
     assert all("rsum" in record for record in run.epochs) and run.finished
@@ -83,17 +72,6 @@ def test_what_is_not_looked_at_keeps_the_last_weights(validation, kept, data, tm
         assert trained.evaluate(looked_at, split=None, ks=(1,))["rsum"] == pytest.approx(best)
 
 
-def test_a_loss_that_is_not_finite_stops_naming_step_and_image(data, tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:
-        spoil(patch, from_step=4)
-        with pytest.raises(ItmlabError, match=r"the loss is nan at step \d+ \(epoch \d\), images picture-5 ") as error:
-            train(tower(), data, tmp_path / "run", checkpoint_every=1, progress=False)
-    assert "\n" not in str(error.value)
-    tensors, _ = Checkpoints(tmp_path / "run" / "resume").load()
-    assert all(weight.isfinite().all() for weight in tensors["model"].values())
-    assert train(tower(), data, tmp_path / "run", progress=False).finished
-
-
 @pytest.mark.parametrize("drawn", [5, 2])  # mined, where what has no score is kept last; and taken as drawn
 def test_a_picture_that_is_not_finite_is_named_wherever_it_comes_in(drawn, data, tmp_path, monkeypatch):
     spoil(monkeypatch, from_step=0)
@@ -109,17 +87,6 @@ def test_it_begins_from_the_weights_and_the_words_of_another_run(run, data, tmp_
     weights = run.model.state_dict()
     for name, value in begun.model.state_dict().items():
         torch.testing.assert_close(value, weights[name], atol=1e-6, rtol=0)
-
-
-def test_a_head_that_nobody_trained_begins_as_the_language_head(data, tmp_path):
-    first = train(tower("tags"), data, tmp_path / "tags", progress=False)
-    steady = {"model__dropout": 0.0, "data__steps": 1, "optimiser__learning_rate": 1e-12}
-    second = train(tower("tags_dc", start=str(first.directory), **steady), data, tmp_path / "dc", progress=False)
-    heads = first.model.heads
-    for name, value in second.model.heads.woc.state_dict().items():
-        torch.testing.assert_close(value, heads.mlm.state_dict()[name], atol=1e-6, rtol=0)
-    third = train(tower("tags_dc", start=str(second.directory), **steady), data, tmp_path / "more", progress=False)
-    torch.testing.assert_close(third.model.heads.woc.bias, second.model.heads.woc.bias, atol=1e-6, rtol=0)
 
 
 def test_it_begins_from_a_shipped_run_by_name_and_from_a_saved_model(run, data, tmp_path, monkeypatch):
@@ -149,7 +116,7 @@ def test_a_start_that_changed_is_not_gone_on_with(run, data, tmp_path):
     other = CrossEncoder.load(tmp_path / "model")
     other.heads.wod.bias.data += 1
     other.save(tmp_path / "model")
-    with pytest.raises(ItmlabError, match="another input: start is"):
+    with pytest.raises(ItmlabError, match="start is"):
         train(recipe, data, tmp_path / "run", progress=False)
 
 
@@ -163,43 +130,6 @@ def test_a_sentence_finds_pictures_and_a_picture_finds_sentences(run, data):
     found = run.search(data.images[7], k=3, data=data)
     assert found.of == "captions" and len(found) == 3 and found.scores == sorted(found.scores, reverse=True)
     assert len(run.search("red", k=10**6, data=data)) == len(data)
-
-
-@pytest.mark.parametrize(
-    ("query", "options", "said"),
-    [
-        ("red", {"of": "captions"}, "cannot compare sentences with sentences"),
-        ("red", {"of": "words"}, "cannot search for 'words'"),
-        (" ", {}, "sentence to search for is empty"),
-        ("red", {"k": 0}, "k is 0"),
-    ],
-)
-def test_what_cannot_be_searched_is_said(query, options, said, run, data):
-    with pytest.raises(ItmlabError, match=said):
-        run.search(query, data=data, **options)
-    with pytest.raises(ItmlabError, match="cannot compare pictures with pictures"):
-        run.search(data.images[0], data=data, of="images")
-
-
-def test_what_needs_features_is_refused_in_one_line(run, finished, data, tmp_path):
-    from itmlab.runs.scores import write_embeddings
-    from itmlab.studies.maps import word_maps
-    from itmlab.studies.tags import explain_words
-
-    with pytest.raises(ItmlabError, match="no features of words and patches"):
-        word_maps(run, data.images[0], "red")
-    with pytest.raises(ItmlabError, match="has no features of either"):
-        write_embeddings(run, data, tmp_path / "x.safetensors")
-    with pytest.raises(ItmlabError, match="no heads that discriminate and correct words"):
-        explain_words(finished, data.images[0], ["red"])
-
-
-def test_an_evaluation_can_be_kept_and_gone_on_with(run, data, tmp_path):
-    kept = {"ks": (1, 5), "resume": tmp_path / "scores.bin"}
-    plain = run.evaluate(data, ks=(1, 5))
-    assert run.evaluate(data, **kept) == plain
-    assert load_file(tmp_path / "scores.bin")["scores"].shape == (8, 16)  # pictures, captions
-    assert run.evaluate(data, **kept) == plain
 
 
 def test_regions_are_looked_at_where_the_model_reads_them(tmp_path, tmp_path_factory):
@@ -236,8 +166,3 @@ def test_the_tags_of_regions_are_trained_and_scored_with_unless_left_out(kind, t
     assert not torch.allclose(*runs[0][1:]) and not torch.allclose(runs[0][1], runs[1][1])
     for run, found, without in runs[1:]:
         assert not run.model.config.object_tags and torch.equal(found, without)
-
-
-def test_low_precision_trains_as_well(data, tmp_path):
-    low = train(tower(optimiser__precision="bfloat16", data__steps=4), data, tmp_path / "run", progress=False)
-    assert low.finished and all(weight.dtype == torch.float32 for weight in low.model.parameters())

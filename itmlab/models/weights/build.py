@@ -13,6 +13,7 @@ from torch import nn
 from ...errors import ItmlabError
 from ...storage import fetched, read_json
 from ...text.tokens import cleaned, train_wordpiece
+from ..base import listed
 from ..config import (
     CLIP_MEAN,
     CLIP_STD,
@@ -199,7 +200,7 @@ def _weights(kind: "type[PreTrainedModel]", name: str, config: DualEncoderConfig
     model, report = fetched(name, lambda: kind.from_pretrained(name, **options))
     lacking = sorted(report["missing_keys"])
     if lacking:  # transformers would fill them with noise and a warning
-        what = f"the checkpoint lacks {', '.join(lacking[:4])}{' and more' if len(lacking) > 4 else ''}"
+        what = f"the checkpoint lacks {listed(lacking, most=4)}"
         raise ItmlabError(what, where=name, remedy=f"use a checkpoint that {kind.__name__} was saved to")
     return model.float()
 

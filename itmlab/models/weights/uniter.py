@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ...errors import ItmlabError
 from ...storage import read_json
-from ..base import CONFIG_FILE, fill, listed, read_pickled, read_weights, refuse_misfit
+from ..base import CONFIG_FILE, build_filled, listed, read_pickled, read_weights
 from ..config import CrossEncoderConfig
 from ..cross_encoder import CrossEncoder
 
@@ -115,21 +115,16 @@ def load_public(
         what = f"unexpected weights: {listed((shown[name] for name in weights), most=20)}"
         remedy = "give a UNITER or OSCAR checkpoint, without the heads of other tasks"
         raise ItmlabError(what, where=str(file), remedy=remedy)
-    given = ours | heads
-    with torch.random.fork_rng(devices=[]):
-        with torch.device("meta"):  # shapes first: no more is made than the file has weights for
-            outline = CrossEncoder(config, tokenizer)
-        refuse_misfit(outline, outline.state_dict() | given, where=str(file))
-        torch.manual_seed(seed)
-        model = CrossEncoder(config, tokenizer)
-    new = [name.split(".") for name in model.state_dict() if name not in given]
-    fresh = sorted({parts[1] if parts[0] == "heads" else parts[0] for parts in new})
-    fill(model, model.state_dict() | given, where=str(file))
-    read = tuple(sorted({name.split(".")[1] for name in heads} - {said.split(" ")[0] for said in derived}))
+    model = build_filled(
+        lambda: CrossEncoder(config, tokenizer), ours | heads, str(file), optional=nn.Module.state_dict, seed=seed
+    )
+    fresh_names = model.state_dict().keys() - ours.keys() - heads.keys()
+    fresh = sorted({name.removeprefix("heads.").split(".")[0] for name in fresh_names})
+    read = tuple(sorted({name.split(".")[1] for name in heads} - {note.split(" ")[0] for note in derived}))
     report = LoadReport(read, derived, tuple(fresh), left_aside + tuple(shown[name] for name in aside))
     if report.fresh or report.derived:
         warnings.warn(f"{file.name}: {report}", FreshHeads, stacklevel=2)
-    return model.eval(), report
+    return model, report
 
 
 def plain_names(keys: list[str], where: str | None = None) -> dict[str, str]:
@@ -182,18 +177,18 @@ def _heads(
     # two classes, 0 "replaced" and 1 "kept", in TAGS-DC's code as here
     heads |= {f"heads.wod.{end}": weights.pop(f"disc_output.{end}") for end in _pair(weights, "disc_output", where)}
     for source, match in MATCHING.items():
-        pair = [f"{source}.{end}" for end in _pair(weights, source, where)]
-        if not pair:
+        head = {end: weights.pop(f"{source}.{end}") for end in _pair(weights, source, where)}
+        if not head:
             continue
-        matrix, shift = (weights.pop(name) for name in pair)
         if "heads.itm.weight" in heads:  # never over a better one, as the released code does (METHODS 3, last table)
-            aside += pair
-        elif matrix.shape[1:] == (config.hidden,) and len(matrix) in (1, 2, 3) and shift.shape == matrix.shape[:1]:
-            heads["heads.itm.weight"], heads["heads.itm.bias"] = _log_odds(matrix, match), _log_odds(shift, match)
-            if len(matrix) > 1:
-                derived.append(f"itm (log-odds of {source})")
-        else:
-            raise ItmlabError(f"{source} of shape {tuple(matrix.shape)} is no matching head", where=where)
+            aside += [f"{source}.{end}" for end in head]
+            continue
+        shape = head["weight"].shape
+        if shape[1:] != (config.hidden,) or len(head["weight"]) > 3 or head["bias"].shape != shape[:1]:
+            raise ItmlabError(f"{source} of shape {tuple(shape)} is not a matching head", where=where)
+        heads |= {f"heads.itm.{end}": _log_odds(rows, match) for end, rows in head.items()}
+        if len(head["weight"]) > 1:
+            derived.append(f"itm (log-odds of {source})")
     return heads, tuple(derived), tuple(aside)
 
 

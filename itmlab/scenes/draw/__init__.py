@@ -2,52 +2,22 @@
 
 from PIL import Image
 
-from ..scene import COLOURS, SETTINGS, Entity, Scene
-from .animals import ANIMALS
-from .canvas import Canvas, Colour, Pen
+from ..scene import COLOURS, KINDS, SETTINGS, SHADES, Entity, Scene
+from . import animals, things, vehicles, wildlife
+from .canvas import Canvas, Pen
 from .people import draw_person, hand
 from .settings import paint_setting
-from .things import THINGS
-from .vehicles import VEHICLES
-from .wildlife import WILDLIFE
 
-DRAWERS = {**ANIMALS, **WILDLIFE, **VEHICLES, **THINGS}
-_OWN_SHADES: dict[str, dict[str, Colour]] = {  # where a kind's brown or white is not the world's
-    "sheep": {"white": (250, 248, 240), "black": (62, 58, 66), "gray": (176, 174, 176)},
-    "rabbit": {"white": (250, 248, 246), "brown": (166, 116, 76), "gray": (168, 168, 174)},
-    "duck": {"white": (250, 249, 244), "yellow": (250, 216, 74), "brown": (156, 112, 72)},
-    "table": {"brown": (172, 116, 68)},
-    "box": {"brown": (190, 140, 88)},
-    "guitar": {"brown": (196, 128, 62)},
-    "bear": {"brown": (140, 94, 60), "black": (62, 58, 66), "white": (246, 246, 242)},
-    "pig": {"pink": (248, 180, 190), "white": (246, 236, 232), "black": (74, 68, 76)},
-    "monkey": {"brown": (146, 96, 60), "black": (66, 60, 66)},
-    "owl": {"brown": (150, 104, 66)},
-    "fox": {"orange": (236, 126, 52)},
-    "turtle": {"green": (86, 146, 80), "brown": (150, 104, 62)},
-    "penguin": {"blue": (74, 108, 170), "gray": (128, 134, 146), "black": (50, 50, 62)},
-    "cake": {"brown": (132, 82, 52), "white": (244, 236, 220)},
-    "piano": {"black": (58, 54, 62), "white": (240, 238, 232)},
-    "banana": {"yellow": (250, 216, 70)},
+# the functions `draw_dog`, `draw_cat`, … by kind
+DRAWERS = {
+    kind: getattr(module, f"draw_{kind}")
+    for module in (animals, wildlife, vehicles, things)
+    for kind in KINDS
+    if hasattr(module, f"draw_{kind}")
 }
-_ALOFT = (
-    "kite",
-    "balloon",
-    "umbrella",
-    "cup",
-    "book",
-    "guitar",
-    "bag",
-    "flower",
-    "boat",
-    "camera",
-    "laptop",
-    "pizza",
-    "apple",
-    "banana",
-    "cake",
-    "broom",
-)  # fmt: skip; no shadow under these
+# no shadow under these
+_ALOFT = ("kite", "balloon", "umbrella", "cup", "book", "guitar", "bag", "flower", "boat", "camera", "laptop", "pizza",
+          "apple", "banana", "cake", "broom")  # fmt: skip
 _ENDS = {"fly": 0.34, "walk": 0.7, "lead": 0.8}  # strings and leashes end this high on the other end
 _NECKS = {"dog": 0.33, "horse": 0.36, "cow": 0.42, "elephant": 0.3}
 
@@ -68,8 +38,8 @@ def render(scene: Scene, size: int) -> tuple[Image.Image, Image.Image]:
             _draw(canvas, scene, number, entity)
     for fact in scene.facts:
         if fact.relation in _ENDS:
-            who, what = scene.objects[fact.subject], scene.objects[fact.object]
-            _line(canvas, who, what, _ENDS[fact.relation], fact.subject + 1)
+            who, other = scene.objects[fact.subject], scene.objects[fact.object]
+            _line(canvas, who, other, _ENDS[fact.relation], fact.subject + 1)
     return canvas.finish()
 
 
@@ -82,11 +52,11 @@ def bands(scene: Scene) -> list[tuple[str, float, float]]:
     return [(above, 0.0, horizon), (setting.around[0], horizon, setting.shore), (setting.ground, setting.shore, 1.0)]
 
 
-def _line(canvas: Canvas, who: Entity, what: Entity, up: float, mark: int) -> None:
+def _line(canvas: Canvas, who: Entity, other: Entity, up: float, mark: int) -> None:
     """A string from a person's near hand to the kite or the animal's neck."""
     start = hand(who.kind, who.pose, who.hands, x=who.x, base=who.base, height=who.height, flip=who.flip)
-    neck = _NECKS.get(what.kind, 0.0) * what.height
-    end = (what.x + (-neck if what.flip else neck), what.base - up * what.height)
+    neck = _NECKS.get(other.kind, 0.0) * other.height
+    end = (other.x + (-neck if other.flip else neck), other.base - up * other.height)
     sag = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2 + 0.02)
     path = [(x * canvas.pixels, y * canvas.pixels) for x, y in (start, sag, end)]
     wide = max(round(0.006 * canvas.pixels), 1)
@@ -104,6 +74,6 @@ def _draw(canvas: Canvas, scene: Scene, number: int, entity: Entity) -> None:
         garments = enumerate(scene.objects, 1)
         draw_person(pen, entity, {worn.kind: (mark, worn) for mark, worn in garments if worn.wearer == number})
     else:
-        colour = _OWN_SHADES.get(entity.kind, {}).get(entity.colour) or COLOURS.get(entity.colour, (0, 0, 0))
+        colour = SHADES.get(entity.kind, {}).get(entity.colour) or COLOURS.get(entity.colour, (0, 0, 0))
         DRAWERS[entity.kind](pen, entity, colour)
     pen.done()

@@ -3,8 +3,6 @@
 Coordinates are the pen's: x forward, y up from where the animal stands, 1 is its height.
 """
 
-from collections.abc import Callable
-
 from ..scene import COLOURS, Entity
 from .canvas import Colour, Pen, darker, lighter, mix
 
@@ -41,7 +39,7 @@ def draw_spots(pen: Pen, spots: list[tuple[float, float, float]], colour: Colour
         pen.blob(patch, colour, rim=False)
 
 
-def _dog(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_dog(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A dog with hanging ears and a raised tail."""
     colour = mix(colour, (150, 110, 70), 0.12)
     dark = darker(colour, 0.3) if entity.colour != "black" else (28, 28, 34)
@@ -80,7 +78,7 @@ def _dog(pen: Pen, entity: Entity, colour: Colour) -> None:
         pen.limb([(x - 0.06, y - 0.17), (x + 0.06, y - 0.19)], 0.05, (206, 60, 60))
 
 
-def _cat(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_cat(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A cat with pointed ears, whiskers and a long tail."""
     stripe = COLOURS[entity.second] if entity.pattern else None
     if entity.pose == "lie":
@@ -121,7 +119,7 @@ def _cat(pen: Pen, entity: Entity, colour: Colour) -> None:
             pen.limb([(x + side * 0.09, y - 0.06), (x + side * 0.26, y + lift)], 0.012, lighter(colour, 0.6), rim=False)
 
 
-def _horse(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_horse(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A horse, or a zebra."""
     zebra = entity.kind == "zebra"
     mane = {"brown": (40, 36, 42), "gray": (40, 36, 42), "white": (214, 200, 176)}.get(entity.colour, (24, 22, 28))
@@ -146,7 +144,7 @@ def _horse(pen: Pen, entity: Entity, colour: Colour) -> None:
         pen.limb([(0.44, 0.86), (0.48, 0.74)], 0.025, mane, rim=False)
 
 
-def _cow(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_cow(pen: Pen, entity: Entity, colour: Colour) -> None:
     down = entity.pose == "lie"
     y = 0.26 if down else 0.58
     pen.limb([(-0.46, y + 0.1), (-0.58, y), (-0.57, y - 0.22)], 0.05, colour)
@@ -171,7 +169,7 @@ def _cow(pen: Pen, entity: Entity, colour: Colour) -> None:
         pen.ellipse(hx + side, hy + 0.05, 0.022, 0.028, EYE if entity.colour != "black" else (240, 240, 240), rim=False)
 
 
-def _sheep(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_sheep(pen: Pen, entity: Entity, colour: Colour) -> None:
     face = (84, 76, 80) if entity.colour != "black" else (36, 34, 40)
     y = 0.34 if entity.pose == "lie" else 0.56
     if entity.pose != "lie":
@@ -191,13 +189,12 @@ def _sheep(pen: Pen, entity: Entity, colour: Colour) -> None:
         pen.ellipse(hx + side + 0.006, hy + 0.03, 0.012, 0.018, EYE, rim=False)
 
 
-def _elephant(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_elephant(pen: Pen, entity: Entity, colour: Colour) -> None:
     """An elephant with trunk, tusk and big ear."""
     colour = (150, 154, 166)
     pen.limb([(-0.52, 0.66), (-0.6, 0.4)], 0.04, darker(colour, 0.2))
-    draw_legs(
-        pen, -0.34, 0.2, 0.42, 0.19, colour, entity.pose if entity.pose != "run" else "walk", lighter(colour, 0.2)
-    )
+    pose = "walk" if entity.pose == "run" else entity.pose
+    draw_legs(pen, -0.34, 0.2, 0.42, 0.19, colour, pose, lighter(colour, 0.2))
     pen.ellipse(-0.08, 0.63, 0.46, 0.3, colour)
     pen.limb([(0.42, 0.74), (0.6, 0.6), (0.6, 0.3), (0.68, 0.2)], 0.17, colour, end=0.08)
     pen.ellipse(0.36, 0.76, 0.22, 0.22, colour)
@@ -208,7 +205,7 @@ def _elephant(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.ellipse(0.45, 0.82, 0.026, 0.032, EYE, rim=False)
 
 
-def _giraffe(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_giraffe(pen: Pen, entity: Entity, colour: Colour) -> None:
     colour, patch = (246, 206, 112), (176, 108, 48)
     pen.limb([(-0.27, 0.46), (-0.33, 0.28)], 0.03, colour)
     draw_legs(pen, -0.2, 0.1, 0.38, 0.06, colour, "walk" if entity.pose != "stand" else "stand", (96, 66, 44))
@@ -224,7 +221,7 @@ def _giraffe(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.ellipse(0.225, 0.92, 0.014, 0.018, EYE, rim=False)
 
 
-def _rabbit(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_rabbit(pen: Pen, entity: Entity, colour: Colour) -> None:
     stretch, lift = (0.12, 0.1) if entity.pose == "run" else (0.0, 0.0)
     tail = lighter(colour, 0.5) if entity.colour != "white" else (228, 226, 228)
     pen.ellipse(-0.4 - stretch, 0.26 + lift, 0.1, 0.1, tail)
@@ -245,7 +242,7 @@ def _rabbit(pen: Pen, entity: Entity, colour: Colour) -> None:
 BEAK = (246, 166, 44)
 
 
-def _bird(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_bird(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A small bird, standing or with wings spread."""
     wing = darker(colour, 0.25) if entity.colour != "black" else lighter(colour, 0.18)
     if entity.pose == "fly":
@@ -270,7 +267,7 @@ def _bird(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.ellipse(0.34, 0.8, 0.04, 0.05, EYE if entity.colour != "black" else (245, 245, 245), rim=False)
 
 
-def _duck(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_duck(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A duck, standing or swimming."""
     low = 0.2 if entity.pose == "swim" else 0.0
     if not low:
@@ -291,7 +288,4 @@ def _duck(pen: Pen, entity: Entity, colour: Colour) -> None:
         pen.limb([(-0.5, 0.0), (0.45, 0.0)], 0.05, (214, 236, 246), rim=False)
 
 
-ANIMALS: dict[str, Callable[[Pen, Entity, Colour], None]] = {
-    drawer.__name__[1:]: drawer
-    for drawer in (_dog, _cat, _horse, _cow, _sheep, _elephant, _giraffe, _rabbit, _bird, _duck)
-} | {"zebra": _horse}
+draw_zebra = draw_horse

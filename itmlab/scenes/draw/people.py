@@ -298,16 +298,8 @@ def _helmet(pen: Pen, joints: Body, mark: int, garment: Entity) -> None:
     colour = COLOURS[garment.colour]
     pale = lighter(colour, 0.6) if garment.colour != "white" else (206, 60, 56)
     pen.limb(_on_head(joints, ((-0.5, 0.0), (-0.2, -0.8), (0.3, -0.9))), joints.radius * 0.14, (50, 48, 54), mark=mark)
-    shell = [
-        (-1.18, 0.0),
-        (-1.16, 0.7),
-        (-0.6, 1.3),
-        (0.3, 1.34),
-        (0.98, 0.9),
-        (1.14, 0.36),
-        (-0.3, 0.34),
-        (-0.5, -0.12),
-    ]
+    back, front = [(-1.18, 0.0), (-1.16, 0.7), (-0.6, 1.3)], [(0.3, 1.34), (0.98, 0.9), (1.14, 0.36)]
+    shell = [*back, *front, (-0.3, 0.34), (-0.5, -0.12)]
     pen.polygon(_on_head(joints, shell), colour, mark=mark)
     band = [(-1.1, 0.62), (-0.98, 0.88), (0.98, 0.88), (1.08, 0.62)]
     pen.polygon(_on_head(joints, band), pale, rim=False, mark=mark)

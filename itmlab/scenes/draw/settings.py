@@ -9,26 +9,8 @@ from collections.abc import Callable
 import numpy as np
 from PIL import Image, ImageDraw
 
-from ..scene import Scene
+from ..scene import GROUNDS, SETTINGS, Scene
 from .canvas import Canvas, Colour, darker, lighter, mix
-
-_SKIES: dict[str, tuple[Colour, Colour]] = {  # at the top and at the horizon
-    "park": ((150, 205, 245), (226, 243, 252)), "beach": ((120, 195, 245), (232, 246, 252)),
-    "street": ((176, 206, 232), (236, 240, 244)), "winter": ((186, 204, 226), (238, 243, 250)),
-    "field": ((140, 200, 246), (246, 244, 224)), "forest": ((170, 210, 190), (224, 238, 214)),
-    "desert": ((250, 208, 150), (254, 236, 206)), "lake": ((150, 200, 240), (244, 232, 228)),
-    "room": ((244, 228, 206), (250, 240, 226)), "mountain": ((140, 186, 236), (228, 238, 250)),
-    "kitchen": ((246, 240, 226), (240, 234, 222)), "garden": ((168, 214, 246), (246, 240, 232)),
-    "playground": ((150, 206, 244), (236, 244, 248)), "harbor": ((158, 198, 232), (242, 236, 230)),
-    "station": ((190, 206, 226), (240, 238, 234)),
-}  # fmt: skip
-_GROUNDS: dict[str, tuple[Colour, Colour]] = {  # far and near
-    "grass": ((172, 214, 132), (130, 186, 104)), "sand": ((244, 224, 174), (232, 204, 146)),
-    "snow": ((240, 245, 252), (216, 226, 242)), "road": ((168, 168, 176), (128, 128, 138)),
-    "floor": ((214, 174, 130), (188, 146, 104)), "rock": ((196, 190, 176), (160, 152, 138)),
-    "water": ((128, 196, 226), (84, 158, 208)), "dock": ((186, 150, 112), (160, 122, 86)),
-    "platform": ((206, 202, 196), (182, 178, 174)), "track": ((150, 138, 126), (128, 116, 106)),
-}  # fmt: skip
 
 
 def paint_setting(canvas: Canvas, scene: Scene, marks: dict[str, int], bands: list[tuple[str, float, float]]) -> None:
@@ -36,7 +18,7 @@ def paint_setting(canvas: Canvas, scene: Scene, marks: dict[str, int], bands: li
     pixels = canvas.pixels
     column = np.zeros((pixels, 3), dtype=np.float32)
     for stuff, top, bottom in bands:
-        first, last = _SKIES[scene.setting] if stuff in ("sky", "wall") else _GROUNDS[stuff]
+        first, last = SETTINGS[scene.setting].sky if stuff in ("sky", "wall") else GROUNDS[stuff]
         rows = slice(round(top * pixels), round(bottom * pixels))
         share = np.linspace(0, 1, rows.stop - rows.start, dtype=np.float32)[:, None]
         column[rows] = np.asarray(first, np.float32) * (1 - share) + np.asarray(last, np.float32) * share
@@ -266,9 +248,8 @@ def _kitchen(brush: Brush) -> None:
     brush.box(stove + 0.04, far - 0.09, stove + 0.21, far - 0.02, (90, 96, 106))
     brush.box(0, far - 0.175, 1, far - 0.145, (236, 232, 226))
     for step in range(8):
-        brush.polygon(
-            [(step / 4 - 0.5, 1), (step / 4 - 0.375, 1), (step / 8 + 0.06, far), (step / 8, far)], (255, 250, 240, 70)
-        )
+        tile = [(step / 4 - 0.5, 1), (step / 4 - 0.375, 1), (step / 8 + 0.06, far), (step / 8, far)]
+        brush.polygon(tile, (255, 250, 240, 70))
 
 
 def _garden(brush: Brush) -> None:
@@ -304,9 +285,8 @@ def _playground(brush: Brush) -> None:
     x = dice.uniform(0.08, 0.3) + dice.choice((0.0, 0.4))
     for a in (0.0, 0.24):
         for lean in (-0.035, 0.035):
-            brush.polygon(
-                [(x + a, 0.2), (x + a + 0.01, 0.2), (x + a + lean + 0.012, far), (x + a + lean, far)], (206, 120, 110)
-            )
+            leg = [(x + a, 0.2), (x + a + 0.01, 0.2), (x + a + lean + 0.012, far), (x + a + lean, far)]
+            brush.polygon(leg, (206, 120, 110))
     brush.box(x - 0.01, 0.195, x + 0.26, 0.212, (206, 120, 110))
     for a in (0.06, 0.15):
         for b in (0.0, 0.04):
@@ -331,10 +311,8 @@ def _harbor(brush: Brush) -> None:
     for _ in range(4):
         x = dice.random()
         brush.box(x, far - 0.12, x + 0.006, far + 0.03, (150, 120, 96))
-        brush.polygon(
-            [(x - 0.05, far + 0.025), (x + 0.06, far + 0.025), (x + 0.04, far + 0.05), (x - 0.03, far + 0.05)],
-            dice.choice(((236, 236, 232), (196, 120, 110), (120, 150, 190))),
-        )
+        hull = [(x - 0.05, far + 0.025), (x + 0.06, far + 0.025), (x + 0.04, far + 0.05), (x - 0.03, far + 0.05)]
+        brush.polygon(hull, dice.choice(((236, 236, 232), (196, 120, 110), (120, 150, 190))))
     for _ in range(12):
         brush.ellipse(dice.random(), dice.uniform(far + 0.07, 0.7), 0.06, 0.005, (222, 240, 248, 160))
     brush.box(0, 0.72, 1, 0.74, (120, 92, 68))

@@ -1,21 +1,18 @@
-"""Things, each drawn by a function of its own kind's name: what stands, what is held or flown, eaten or played.
+"""Things, each drawn by `draw_` and its kind's name: what stands, what is held or flown, eaten or played.
 
 Coordinates are the pen's: x to the right, y up from where the thing stands, 1 is the kind's height.
 """
-
-from collections.abc import Callable
 
 from ..scene import Entity
 from .canvas import Colour, Pen, darker, lighter
 from .people import weave
 
-Drawer = Callable[[Pen, Entity, Colour], None]
 _BARK, _TYRE, _STEEL, _LAMP = (124, 86, 56), (46, 46, 54), (90, 92, 100), (255, 240, 170)
 
 # Furniture, trees, houses and the like.
 
 
-def _bench(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_bench(pen: Pen, entity: Entity, colour: Colour) -> None:
     for x in (-0.78, 0.78):
         pen.limb([(x, 0.95), (x, 0.04)], 0.09, darker(colour, 0.35))
     for y in (0.68, 0.88):
@@ -25,7 +22,7 @@ def _bench(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.box(-0.95, 0.4, 0.95, 0.5, lighter(colour, 0.15), round=0.03)
 
 
-def _chair(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_chair(pen: Pen, entity: Entity, colour: Colour) -> None:
     for x in (-0.22, 0.22):
         pen.limb([(x, 0.42), (x, 0.03)], 0.06, darker(colour, 0.3))
     pen.limb([(-0.27, 0.98), (-0.27, 0.03)], 0.07, colour)
@@ -34,7 +31,7 @@ def _chair(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.box(-0.32, 0.39, 0.33, 0.48, lighter(colour, 0.12), round=0.03)
 
 
-def _sofa(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_sofa(pen: Pen, entity: Entity, colour: Colour) -> None:
     for x in (-0.8, 0.8):
         pen.limb([(x, 0.12), (x, 0.03)], 0.08, (84, 60, 44))
     pen.box(-0.88, 0.2, 0.88, 0.98, darker(colour, 0.12), round=0.16)
@@ -45,7 +42,7 @@ def _sofa(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.box(-0.74, 0.1, 0.74, 0.32, colour, round=0.04)
 
 
-def _table(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_table(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A table that one can look under."""
     for x in (-0.56, 0.56):
         pen.limb([(x, 0.86), (x, 0.14)], 0.07, darker(colour, 0.4))
@@ -54,7 +51,7 @@ def _table(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.box(-0.84, 0.84, 0.84, 0.99, colour, round=0.04)
 
 
-def _tree(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_tree(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A tree: a round crown, or a fir."""
     green = (74, 156, 82) if entity.colour == "green" else (232, 138, 46)
     pen.polygon([(-0.055, 0.0), (0.055, 0.0), (0.04, 0.45), (-0.04, 0.45)], _BARK)
@@ -69,7 +66,7 @@ def _tree(pen: Pen, entity: Entity, colour: Colour) -> None:
         pen.ellipse(x, y, 0.07, 0.045, lighter(green, 0.22), rim=False)
 
 
-def _house(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_house(pen: Pen, entity: Entity, colour: Colour) -> None:
     colour = lighter(colour, 0.12)
     roof = (150, 70, 60) if entity.colour not in ("red", "brown") else (92, 92, 104)
     pen.box(0.2, 0.72, 0.32, 0.97, darker(roof, 0.2))
@@ -83,21 +80,21 @@ def _house(pen: Pen, entity: Entity, colour: Colour) -> None:
         pen.limb([(x + 0.075, 0.27), (x + 0.075, 0.44)], 0.016, (250, 250, 246), rim=False)
 
 
-def _tent(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_tent(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.polygon([(0.0, 0.98), (0.42, 0.9), (0.69, 0.02), (0.3, 0.02)], darker(colour, 0.25))
     pen.polygon([(-0.66, 0.02), (0.0, 0.98), (0.34, 0.02)], colour, pattern=weave(entity))
     pen.polygon([(-0.3, 0.02), (-0.06, 0.66), (0.06, 0.02)], (56, 46, 60), rim=False)
     pen.polygon([(-0.3, 0.02), (-0.06, 0.66), (-0.2, 0.02)], lighter(colour, 0.3), rim=False)
 
 
-def _box(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_box(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.polygon([(-0.5, 0.72), (-0.36, 0.97), (0.56, 0.97), (0.46, 0.72)], lighter(colour, 0.3))
     pen.polygon([(0.46, 0.02), (0.46, 0.72), (0.56, 0.97), (0.56, 0.26)], darker(colour, 0.3))
     pen.box(-0.5, 0.02, 0.46, 0.74, colour)
     pen.box(-0.09, 0.02, 0.06, 0.74, lighter(colour, 0.45), rim=False)
 
 
-def _fence(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_fence(pen: Pen, entity: Entity, colour: Colour) -> None:
     for y in (0.3, 0.68):
         pen.box(-1.14, y - 0.05, 1.14, y + 0.06, darker(colour, 0.18))
     for step in range(7):
@@ -105,7 +102,7 @@ def _fence(pen: Pen, entity: Entity, colour: Colour) -> None:
         pen.polygon([(x - 0.1, 0.02), (x + 0.1, 0.02), (x + 0.1, 0.8), (x, 0.97), (x - 0.1, 0.8)], colour)
 
 
-def _snowman(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_snowman(pen: Pen, entity: Entity, colour: Colour) -> None:
     snow = (250, 251, 255)
     for side in (-1, 1):
         pen.limb([(side * 0.16, 0.56), (side * 0.33, 0.7)], 0.025, _BARK)
@@ -122,14 +119,14 @@ def _snowman(pen: Pen, entity: Entity, colour: Colour) -> None:
 # Things that are held, thrown, flown and carried.
 
 
-def _ball(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_ball(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.ellipse(0, 0.5, 0.48, 0.48, colour, pattern=weave(entity))
     if not entity.pattern:
         pen.limb([(-0.42, 0.36), (0.0, 0.26), (0.42, 0.36)], 0.07, darker(colour, 0.2), rim=False)
     pen.ellipse(-0.15, 0.7, 0.13, 0.1, lighter(colour, 0.65), angle=30, rim=False)
 
 
-def _kite(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_kite(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A kite with a tail of bows."""
     pen.limb([(0, 0.34), (0.1, 0.24), (-0.06, 0.12), (0.06, 0.02)], 0.02, (90, 90, 100), rim=False)
     for x, y in ((0.08, 0.23), (-0.04, 0.12)):
@@ -141,14 +138,14 @@ def _kite(pen: Pen, entity: Entity, colour: Colour) -> None:
         pen.polygon([(0, 0.99), (-0.38, 0.72), (0, 0.72)], lighter(colour, 0.35), rim=False)
 
 
-def _balloon(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_balloon(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.limb([(0, 0.42), (0.03, 0.28), (-0.03, 0.14), (0, 0.0)], 0.02, (90, 90, 100), rim=False)
     pen.polygon([(-0.05, 0.38), (0.05, 0.38), (0, 0.45)], darker(colour, 0.15))
     pen.ellipse(0, 0.71, 0.25, 0.29, colour)
     pen.ellipse(-0.09, 0.82, 0.055, 0.085, lighter(colour, 0.65), angle=-25, rim=False)
 
 
-def _umbrella(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_umbrella(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.limb([(0, 0.99), (0, 0.1), (0.04, 0.04), (0.1, 0.08)], 0.035, (96, 70, 52))
     dome = [(-0.54, 0.52), (-0.46, 0.72), (-0.26, 0.88), (0, 0.94), (0.26, 0.88), (0.46, 0.72), (0.54, 0.52)]
     hem = [(0.36, 0.58), (0.18, 0.52), (0, 0.58), (-0.18, 0.52), (-0.36, 0.58)]
@@ -158,7 +155,7 @@ def _umbrella(pen: Pen, entity: Entity, colour: Colour) -> None:
             pen.limb([(x, 0.54), (x * 0.7, 0.8), (0, 0.93)], 0.016, darker(colour, 0.3), rim=False)
 
 
-def _flower(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_flower(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.limb([(0, 0.0), (0, 0.7)], 0.06, (70, 150, 70))
     pen.ellipse(0.11, 0.26, 0.13, 0.06, (88, 170, 84), angle=35)
     pen.ellipse(-0.11, 0.36, 0.12, 0.055, (88, 170, 84), angle=145)
@@ -167,7 +164,7 @@ def _flower(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.ellipse(0, 0.76, 0.085, 0.085, (252, 208, 64) if entity.colour != "yellow" else (170, 100, 40), rim=False)
 
 
-def _book(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_book(pen: Pen, entity: Entity, colour: Colour) -> None:
     """An open book, its cover towards us."""
     pen.polygon([(-0.6, 0.9), (0, 0.78), (0.6, 0.9), (0.6, 0.98), (0, 0.86), (-0.6, 0.98)], (252, 250, 240))
     pen.polygon([(-0.64, 0.06), (0, 0.0), (0.64, 0.06), (0.64, 0.9), (0, 0.8), (-0.64, 0.9)], colour)
@@ -175,7 +172,7 @@ def _book(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.box(0.18, 0.5, 0.48, 0.62, lighter(colour, 0.6), rim=False)
 
 
-def _guitar(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_guitar(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A guitar, its neck up and forward."""
     pen.limb([(0.1, 0.55), (1.05, 0.9)], 0.14, (86, 58, 42))
     pen.limb([(1.04, 0.9), (1.16, 0.95)], 0.22, (60, 42, 34))
@@ -186,14 +183,14 @@ def _guitar(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.limb([(-0.76, 0.33), (1.05, 0.9)], 0.03, (240, 236, 220), rim=False)
 
 
-def _cup(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_cup(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.limb([(0.3, 0.68), (0.5, 0.62), (0.48, 0.36), (0.26, 0.26)], 0.1, darker(colour, 0.12))
     pen.polygon([(-0.42, 0.86), (0.36, 0.86), (0.27, 0.06), (-0.33, 0.06)], colour, pattern=weave(entity))
     pen.ellipse(-0.03, 0.86, 0.39, 0.11, lighter(colour, 0.4))
     pen.ellipse(-0.03, 0.85, 0.31, 0.07, (104, 66, 44), rim=False)
 
 
-def _bag(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_bag(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.limb([(-0.2, 0.62), (-0.16, 0.9), (0.16, 0.9), (0.2, 0.62)], 0.07, darker(colour, 0.35))
     pen.polygon([(-0.36, 0.66), (0.36, 0.66), (0.44, 0.03), (-0.44, 0.03)], colour)
     pen.box(-0.38, 0.52, 0.38, 0.6, darker(colour, 0.25), rim=False)
@@ -203,7 +200,7 @@ def _bag(pen: Pen, entity: Entity, colour: Colour) -> None:
 # Food, instruments and tools; what stands in gardens, playgrounds and stations.
 
 
-def _apple(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_apple(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.limb([(0, 0.7), (0.06, 0.98)], 0.1, _BARK)
     pen.ellipse(0.2, 0.9, 0.18, 0.09, (84, 160, 76), angle=20)
     for x in (-0.17, 0.17):
@@ -211,13 +208,13 @@ def _apple(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.ellipse(-0.22, 0.54, 0.1, 0.12, lighter(colour, 0.6), rim=False)
 
 
-def _banana(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_banana(pen: Pen, entity: Entity, colour: Colour) -> None:
     curve = [(-0.5, 0.86), (-0.46, 0.46), (-0.2, 0.16), (0.2, 0.14), (0.5, 0.36)]
     pen.limb(curve, 0.3, (250, 216, 70), end=0.14)
     pen.limb([(-0.5, 0.84), (-0.5, 0.98)], 0.12, (130, 100, 50))
 
 
-def _pizza(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_pizza(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A whole pizza, tilted towards us."""
     pen.ellipse(0, 0.5, 0.64, 0.48, (214, 156, 84))
     pen.ellipse(0, 0.52, 0.54, 0.39, (250, 206, 96), rim=False)
@@ -225,7 +222,7 @@ def _pizza(pen: Pen, entity: Entity, colour: Colour) -> None:
         pen.ellipse(x, y, 0.12, 0.1, (206, 56, 44), rim=False)
 
 
-def _cake(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_cake(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A round cake with icing, a cherry and candles."""
     for x in (-0.3, 0.3):
         pen.limb([(x, 0.66), (x, 0.9)], 0.07, (110, 170, 220), rim=False)
@@ -239,14 +236,14 @@ def _cake(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.ellipse(0, 0.06, 0.6, 0.06, (236, 238, 242))
 
 
-def _bucket(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_bucket(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.limb([(-0.4, 0.72), (-0.28, 0.96), (0.28, 0.96), (0.4, 0.72)], 0.045, (110, 112, 120))
     pen.polygon([(-0.43, 0.76), (0.43, 0.76), (0.32, 0.03), (-0.32, 0.03)], colour, pattern=weave(entity))
     pen.ellipse(0, 0.76, 0.43, 0.1, darker(colour, 0.35))
     pen.box(-0.42, 0.6, 0.42, 0.66, darker(colour, 0.2), rim=False)
 
 
-def _broom(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_broom(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A broom, its brush forward on the ground."""
     pen.limb([(-0.16, 0.98), (0.1, 0.26)], 0.045, (178, 128, 78))
     pen.polygon([(0.02, 0.3), (0.18, 0.28), (0.34, 0.0), (-0.02, 0.0)], colour)
@@ -254,7 +251,7 @@ def _broom(pen: Pen, entity: Entity, colour: Colour) -> None:
         pen.limb([(0.1, 0.2), (x, 0.03)], 0.012, darker(colour, 0.35), rim=False)
 
 
-def _camera(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_camera(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.box(-0.3, 0.7, 0.16, 1.0, darker(colour, 0.2))
     pen.box(-0.62, 0.04, 0.62, 0.8, colour, round=0.1)
     pen.ellipse(0.5, 0.42, 0.3, 0.32, (34, 34, 40))
@@ -262,7 +259,7 @@ def _camera(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.ellipse(-0.44, 0.64, 0.08, 0.08, (250, 230, 120), rim=False)
 
 
-def _laptop(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_laptop(pen: Pen, entity: Entity, colour: Colour) -> None:
     """An open laptop, its screen towards us."""
     pen.box(-0.52, 0.22, 0.52, 1.0, darker(colour, 0.2), round=0.06)
     pen.box(-0.44, 0.32, 0.44, 0.92, (140, 204, 244), rim=False)
@@ -270,7 +267,7 @@ def _laptop(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.polygon([(-0.44, 0.2), (0.44, 0.2), (0.5, 0.1), (-0.5, 0.1)], darker(colour, 0.4), rim=False)
 
 
-def _suitcase(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_suitcase(pen: Pen, entity: Entity, colour: Colour) -> None:
     """An upright suitcase on small wheels, its handle pulled out."""
     for x in (-0.22, 0.22):
         pen.ellipse(x, 0.04, 0.05, 0.045, _TYRE)
@@ -282,7 +279,7 @@ def _suitcase(pen: Pen, entity: Entity, colour: Colour) -> None:
         pen.box(x, 0.08, x + 0.04, 0.75, darker(colour, 0.35), rim=False)
 
 
-def _drum(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_drum(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A drum with a light skin and zigzag cords."""
     pen.polygon([(-0.5, 0.84), (0.5, 0.84), (0.5, 0.1), (-0.5, 0.1)], colour, pattern=weave(entity))
     pen.ellipse(0, 0.1, 0.5, 0.09, darker(colour, 0.2), rim=False)
@@ -292,7 +289,7 @@ def _drum(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.ellipse(0, 0.86, 0.53, 0.12, (252, 240, 212))
 
 
-def _piano(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_piano(pen: Pen, entity: Entity, colour: Colour) -> None:
     """An upright piano, its keys to the left."""
     for x in (-0.5, 0.46):
         pen.box(x, 0.0, x + 0.1, 0.2, darker(colour, 0.35))
@@ -306,7 +303,7 @@ def _piano(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.box(-0.08, 0.16, 0.5, 0.4, lighter(colour, 0.1), rim=False)
 
 
-def _telescope(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_telescope(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A telescope on three legs, its eyepiece to the left and its mouth up and forward."""
     for x in (-0.22, 0.04, 0.24):
         pen.limb([(0.0, 0.74), (x, 0.03)], 0.04, (120, 92, 66))
@@ -316,14 +313,14 @@ def _telescope(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.ellipse(0.0, 0.8, 0.05, 0.05, (250, 206, 90))
 
 
-def _ladder(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_ladder(pen: Pen, entity: Entity, colour: Colour) -> None:
     for x in (-0.12, 0.12):
         pen.limb([(x, 0.02), (x * 0.85, 0.98)], 0.045, colour)
     for step in range(7):
         pen.limb([(-0.11, 0.1 + step * 0.135), (0.11, 0.1 + step * 0.135)], 0.035, darker(colour, 0.15))
 
 
-def _slide(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_slide(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A playground slide: steps behind, the chute down in front."""
     for x in (-0.72, -0.46):
         pen.limb([(x, 0.02), (x, 0.98)], 0.055, _STEEL)
@@ -334,7 +331,7 @@ def _slide(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.limb([(-0.42, 0.82), (0.48, 0.18), (0.78, 0.15)], 0.04, lighter(colour, 0.45), rim=False)
 
 
-def _lamp(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_lamp(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A tall lamp: post, lit glass and a coloured hood."""
     pen.box(-0.09, 0.0, 0.09, 0.05, (70, 72, 80), round=0.02)
     pen.limb([(0, 0.03), (0, 0.78)], 0.04, (70, 72, 80))
@@ -342,7 +339,7 @@ def _lamp(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.polygon([(-0.16, 0.86), (0.16, 0.86), (0.06, 1.0), (-0.06, 1.0)], colour)
 
 
-def _sign(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_sign(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A round sign on a post with an arrow on it."""
     pale = (250, 250, 246) if entity.colour not in ("white", "yellow") else (40, 42, 50)
     pen.limb([(0, 0.02), (0, 0.6)], 0.055, _STEEL)
@@ -350,7 +347,7 @@ def _sign(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.box(-0.15, 0.71, 0.15, 0.79, pale, rim=False)
 
 
-def _bush(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_bush(pen: Pen, entity: Entity, colour: Colour) -> None:
     leaves = (66, 142, 78)
     for x, y, r in ((-0.46, 0.34, 0.26), (0.46, 0.34, 0.26), (-0.2, 0.56, 0.32), (0.22, 0.58, 0.33), (0, 0.34, 0.36)):
         pen.ellipse(x, y, r, min(r, y), leaves)
@@ -361,7 +358,7 @@ def _bush(pen: Pen, entity: Entity, colour: Colour) -> None:
             pen.ellipse(x, y, 0.045, 0.045, (226, 70, 80), rim=False)
 
 
-def _fountain(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_fountain(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A fountain: two basins, water falling in arcs."""
     water = (150, 208, 240)
     pen.box(-0.07, 0.2, 0.07, 0.62, darker(colour, 0.12))
@@ -373,14 +370,3 @@ def _fountain(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.ellipse(0, 0.62, 0.3, 0.045, water, rim=False)
     pen.polygon([(-0.58, 0.26), (0.58, 0.26), (0.46, 0.02), (-0.46, 0.02)], colour)
     pen.ellipse(0, 0.26, 0.55, 0.06, water)
-
-
-THINGS: dict[str, Drawer] = {
-    drawer.__name__[1:]: drawer
-    for drawer in (
-        *(_bench, _chair, _sofa, _table, _tree, _house, _tent, _box, _fence, _snowman),
-        *(_ball, _kite, _balloon, _umbrella, _flower, _book, _guitar, _cup, _bag),
-        *(_apple, _banana, _pizza, _cake, _bucket, _broom, _camera, _laptop, _suitcase, _drum, _piano),
-        *(_telescope, _ladder, _slide, _lamp, _sign, _bush, _fountain),
-    )
-}

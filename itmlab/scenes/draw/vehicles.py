@@ -1,14 +1,11 @@
-"""Vehicles, each drawn by a function of its own kind's name: seen from the side, driving to the right.
+"""Vehicles, each drawn by `draw_` and its kind's name: seen from the side, driving to the right.
 
 Coordinates are the pen's: x to the right, y up from where the vehicle stands, 1 is the kind's height.
 """
 
-from collections.abc import Callable
-
 from ..scene import Entity
 from .canvas import CIRCLE, Colour, Pen, darker, lighter
 
-Drawer = Callable[[Pen, Entity, Colour], None]
 _GLASS, _TYRE, _STEEL, _LAMP = (196, 226, 240), (46, 46, 54), (90, 92, 100), (255, 240, 170)
 
 
@@ -18,7 +15,7 @@ def _wheels(pen: Pen, places: tuple[float, ...], r: float) -> None:
         pen.ellipse(x, r, r * 0.5, r * 0.5, (200, 204, 210), rim=False)
 
 
-def _car(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_car(pen: Pen, entity: Entity, colour: Colour) -> None:
     cabin = [(-0.62, 0.55), (-0.44, 0.98), (0.3, 0.98), (0.6, 0.56)]
     pen.polygon(cabin, darker(colour, 0.08))
     pen.polygon([(-0.5, 0.58), (-0.38, 0.9), (-0.1, 0.9), (-0.1, 0.58)], _GLASS, rim=False)
@@ -31,7 +28,7 @@ def _car(pen: Pen, entity: Entity, colour: Colour) -> None:
     _wheels(pen, (-0.58, 0.58), 0.22)
 
 
-def _bus(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_bus(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.box(-0.85, 0.12, 0.85, 0.99, colour, round=0.09)
     pen.box(-0.84, 0.34, 0.84, 0.42, lighter(colour, 0.5) if entity.colour != "white" else (90, 140, 200), rim=False)
     for window in range(5):
@@ -42,7 +39,7 @@ def _bus(pen: Pen, entity: Entity, colour: Colour) -> None:
     _wheels(pen, (-0.5, 0.5), 0.15)
 
 
-def _truck(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_truck(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A truck: cab in front, load behind."""
     pen.box(-0.87, 0.3, 0.3, 0.98, (232, 232, 228) if entity.colour != "white" else (190, 196, 204), round=0.03)
     for x in (-0.6, -0.3, 0.0):
@@ -62,7 +59,7 @@ def _spoked(pen: Pen, x: float, r: float, thick: float) -> None:
         pen.limb([(x, r + thick / 2), (x + r * a, r + thick / 2 + r * b)], thick * 0.25, (170, 172, 180), rim=False)
 
 
-def _bicycle(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_bicycle(pen: Pen, entity: Entity, colour: Colour) -> None:
     for x in (-0.46, 0.46):
         _spoked(pen, x, 0.28, 0.07)
     hub, crank, seat, head = (-0.46, 0.31), (-0.06, 0.3), (-0.18, 0.7), (0.32, 0.72)
@@ -74,7 +71,7 @@ def _bicycle(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.limb([crank, (0.0, 0.16)], 0.045, _STEEL)
 
 
-def _motorcycle(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_motorcycle(pen: Pen, entity: Entity, colour: Colour) -> None:
     for x in (-0.55, 0.57):
         pen.ellipse(x, 0.27, 0.27, 0.27, _TYRE)
         pen.ellipse(x, 0.27, 0.13, 0.13, (190, 194, 202), rim=False)
@@ -88,7 +85,7 @@ def _motorcycle(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.ellipse(0.46, 0.74, 0.075, 0.085, (255, 242, 180))
 
 
-def _boat(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_boat(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.limb([(-0.02, 0.2), (-0.02, 0.98)], 0.032, (120, 84, 56))
     pen.polygon([(0.03, 0.28), (0.03, 0.96), (0.42, 0.3)], (252, 250, 244))
     pen.polygon([(-0.07, 0.3), (-0.07, 0.86), (-0.38, 0.32)], (238, 232, 222))
@@ -99,14 +96,14 @@ def _boat(pen: Pen, entity: Entity, colour: Colour) -> None:
         pen.limb([(x, 0.015), (x + 0.2, 0.015)], 0.022, (222, 240, 248), rim=False)
 
 
-def _skateboard(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_skateboard(pen: Pen, entity: Entity, colour: Colour) -> None:
     for x in (-0.95, 0.95):
         pen.ellipse(x, 0.26, 0.27, 0.26, (240, 232, 210))
         pen.ellipse(x, 0.26, 0.1, 0.1, _TYRE, rim=False)
     pen.limb([(-1.6, 0.92), (-1.2, 0.68), (1.2, 0.68), (1.6, 0.92)], 0.3, colour)
 
 
-def _airplane(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_airplane(pen: Pen, entity: Entity, colour: Colour) -> None:
     """An airplane in the air, one wing towards us."""
     pen.polygon([(-0.02, 0.62), (-0.36, 0.98), (-0.16, 0.98), (0.3, 0.62)], darker(colour, 0.2))
     pen.polygon([(-0.86, 0.52), (-1.12, 1.0), (-0.92, 1.0), (-0.56, 0.64)], darker(colour, 0.1))
@@ -119,7 +116,7 @@ def _airplane(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.polygon([(-0.72, 0.5), (-0.92, 0.5), (-1.12, 0.32), (-0.98, 0.32)], lighter(colour, 0.2))
 
 
-def _helicopter(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_helicopter(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A helicopter in the air, rotor above and at its tail."""
     pen.limb([(-0.1, 0.94), (0.2, 0.94)], 0.07, _STEEL)
     pen.box(-0.72, 0.92, 0.92, 0.97, (60, 62, 70), round=0.02)
@@ -136,7 +133,7 @@ def _helicopter(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.box(-0.08, 0.4, 0.14, 0.66, _GLASS, round=0.04, rim=False)
 
 
-def _train(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_train(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A steam locomotive with one carriage."""
     for x in (-0.98, -0.56):
         pen.ellipse(x, 0.13, 0.13, 0.13, _TYRE)
@@ -159,7 +156,7 @@ def _train(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.limb([(-0.12, 0.17), (0.64, 0.17)], 0.05, (220, 222, 228), rim=False)
 
 
-def _tractor(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_tractor(pen: Pen, entity: Entity, colour: Colour) -> None:
     """An open tractor: a great wheel behind, a small one in front."""
     pen.limb([(0.4, 0.6), (0.4, 0.98)], 0.06, _STEEL)
     pen.box(-0.1, 0.34, 0.64, 0.66, colour, round=0.06)
@@ -177,7 +174,7 @@ def _tractor(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.limb([(-0.68, 0.5), (-0.5, 0.68), (-0.2, 0.7)], 0.07, colour)
 
 
-def _scooter(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_scooter(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A kick scooter with a tall handlebar."""
     for x in (-0.38, 0.36):
         pen.ellipse(x, 0.1, 0.1, 0.1, _TYRE)
@@ -187,7 +184,7 @@ def _scooter(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.limb([(0.14, 0.94), (0.34, 0.96)], 0.07, _TYRE)
 
 
-def _cart(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_cart(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A cart of boards with something green in it; its handle towards whoever pushes or pulls."""
     pen.limb([(-0.36, 0.5), (-0.64, 0.84)], 0.06, (110, 80, 56))
     pen.limb([(-0.68, 0.8), (-0.6, 0.9)], 0.07, (70, 54, 46))
@@ -199,19 +196,10 @@ def _cart(pen: Pen, entity: Entity, colour: Colour) -> None:
     _wheels(pen, (-0.2, 0.34), 0.2)
 
 
-def _sled(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_sled(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A wooden sled on curved runners."""
     pen.limb([(-1.1, 0.08), (0.9, 0.08), (1.2, 0.3), (1.2, 0.62)], 0.13, _STEEL)
     for x in (-0.7, 0.0, 0.7):
         pen.limb([(x, 0.12), (x, 0.6)], 0.12, darker(colour, 0.3))
     pen.limb([(-1.0, 0.72), (1.14, 0.72)], 0.34, colour)
     pen.limb([(-0.9, 0.72), (1.0, 0.72)], 0.06, darker(colour, 0.3), rim=False)
-
-
-VEHICLES: dict[str, Drawer] = {
-    drawer.__name__[1:]: drawer
-    for drawer in (
-        *(_car, _bus, _truck, _bicycle, _motorcycle, _boat, _skateboard),
-        *(_airplane, _helicopter, _train, _tractor, _scooter, _cart, _sled),
-    )
-}

@@ -4,14 +4,13 @@ Coordinates are the pen's: x forward, y up from where the animal stands, 1 is it
 """
 
 import math
-from collections.abc import Callable
 
 from ..scene import COLOURS, Entity
 from .animals import BEAK, EYE, draw_legs, draw_spots
 from .canvas import Colour, Pen, darker, lighter
 
 
-def _pig(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_pig(pen: Pen, entity: Entity, colour: Colour) -> None:
     dark = darker(colour, 0.16) if entity.colour != "black" else lighter(colour, 0.16)
     snout = (238, 150, 160) if entity.colour != "pink" else (226, 112, 150)
     pen.limb([(-0.5, 0.6), (-0.6, 0.68), (-0.56, 0.76), (-0.64, 0.78)], 0.04, dark)
@@ -28,7 +27,7 @@ def _pig(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.ellipse(0.44, 0.72, 0.03, 0.038, EYE if entity.colour != "black" else (240, 240, 240), rim=False)
 
 
-def _fox(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_fox(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A fox: pointed face, white chest, a thick tail with a white end."""
     pale, sock = (250, 246, 238), (66, 48, 44)
     if entity.colour == "white":
@@ -52,23 +51,14 @@ def _fox(pen: Pen, entity: Entity, colour: Colour) -> None:
         pen.polygon([(x + side - 0.07, y + 0.08), (x + side - 0.02, y + 0.3), (x + side + 0.11, y + 0.1)], colour)
         tip = [(x + side - 0.05, y + 0.19), (x + side - 0.02, y + 0.3), (x + side + 0.05, y + 0.19)]
         pen.polygon(tip, sock, rim=False)
-    pen.polygon(
-        [
-            (x - 0.2, y + 0.06),
-            (x - 0.02, y + 0.17),
-            (x + 0.16, y + 0.08),
-            (x + 0.38, y - 0.1),
-            (x + 0.06, y - 0.17),
-            (x - 0.16, y - 0.1),
-        ],
-        colour,
-    )
+    face = [(-0.2, 0.06), (-0.02, 0.17), (0.16, 0.08), (0.38, -0.1), (0.06, -0.17), (-0.16, -0.1)]
+    pen.polygon([(x + a, y + b) for a, b in face], colour)
     pen.polygon([(x - 0.14, y - 0.08), (x + 0.1, y - 0.02), (x + 0.36, y - 0.1), (x + 0.06, y - 0.16)], pale, rim=False)
     pen.ellipse(x + 0.37, y - 0.09, 0.036, 0.032, (30, 26, 30))
     pen.ellipse(x + 0.1, y + 0.05, 0.026, 0.032, EYE, rim=False)
 
 
-def _bear(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_bear(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A heavy bear with round ears and a light muzzle."""
     dark = darker(colour, 0.2) if entity.colour != "black" else lighter(colour, 0.1)
     muzzle = lighter(colour, 0.4) if entity.colour != "white" else (216, 212, 206)
@@ -82,9 +72,8 @@ def _bear(pen: Pen, entity: Entity, colour: Colour) -> None:
         ears, nose, eyes = (-0.19, 0.19), (0.0, -0.05), (-0.09, 0.09)
     else:
         draw_legs(pen, -0.34, 0.22, 0.4, 0.19, colour, entity.pose, dark)
-        pen.blob(
-            [(-0.56, 0.5), (-0.42, 0.8), (-0.04, 0.84), (0.28, 0.88), (0.4, 0.6), (0.26, 0.34), (-0.4, 0.34)], colour
-        )
+        trunk = [(-0.56, 0.5), (-0.42, 0.8), (-0.04, 0.84), (0.28, 0.88), (0.4, 0.6), (0.26, 0.34), (-0.4, 0.34)]
+        pen.blob(trunk, colour)
         pen.ellipse(-0.56, 0.62, 0.06, 0.06, dark)
         x, y = 0.44, 0.76
         ears, nose, eyes = (-0.13, 0.11), (0.17, -0.06), (0.0, 0.14)
@@ -98,7 +87,7 @@ def _bear(pen: Pen, entity: Entity, colour: Colour) -> None:
         pen.ellipse(x + side, y + 0.06, 0.026, 0.03, EYE if entity.colour != "black" else (240, 240, 240), rim=False)
 
 
-def _lion(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_lion(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A lion with a great brown mane and a tufted tail."""
     colour, mane = (236, 186, 96), (164, 92, 40)
     down = entity.pose == "lie"
@@ -125,7 +114,7 @@ def _lion(pen: Pen, entity: Entity, colour: Colour) -> None:
         pen.ellipse(x + side, y + 0.06, 0.025, 0.03, EYE, rim=False)
 
 
-def _monkey(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_monkey(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A monkey with a curled tail, sitting, standing or climbing with its arms up."""
     face = (240, 204, 164)
     low = 0.0 if entity.pose == "sit" else 0.12
@@ -157,16 +146,15 @@ def _monkey(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.limb([(x - 0.03, y - 0.1), (x + 0.09, y - 0.1)], 0.018, (150, 80, 70), rim=False)
 
 
-def _penguin(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_penguin(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A penguin, upright, with a white front."""
     step = 0.05 if entity.pose == "walk" else 0.0
     for x, lift in ((-0.08 - step, 0.0), (0.1 + step, step)):
         pen.ellipse(x + 0.03, 0.03 + lift, 0.11, 0.035, BEAK)
     pen.limb([(-0.2, 0.6), (-0.33, 0.3)], 0.11, darker(colour, 0.2), end=0.06)
     pen.blob([(-0.24, 0.3), (-0.22, 0.66), (0.0, 0.8), (0.2, 0.66), (0.25, 0.3), (0.1, 0.05), (-0.12, 0.05)], colour)
-    pen.blob(
-        [(-0.05, 0.3), (-0.02, 0.58), (0.1, 0.68), (0.2, 0.58), (0.22, 0.3), (0.1, 0.09)], (250, 250, 248), rim=False
-    )
+    front = [(-0.05, 0.3), (-0.02, 0.58), (0.1, 0.68), (0.2, 0.58), (0.22, 0.3), (0.1, 0.09)]
+    pen.blob(front, (250, 250, 248), rim=False)
     pen.polygon([(0.17, 0.86), (0.36, 0.8), (0.17, 0.77)], BEAK)
     pen.ellipse(0.03, 0.83, 0.18, 0.165, colour)
     pen.ellipse(0.1, 0.81, 0.1, 0.1, (250, 250, 248), rim=False)
@@ -174,7 +162,7 @@ def _penguin(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.limb([(0.0, 0.6), (-0.08 if not step else 0.1, 0.34)], 0.1, darker(colour, 0.12), end=0.05)
 
 
-def _owl(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_owl(pen: Pen, entity: Entity, colour: Colour) -> None:
     """An owl that looks at us with round eyes."""
     for x in (-0.1, 0.1):
         pen.ellipse(x, 0.03, 0.08, 0.035, BEAK)
@@ -183,9 +171,8 @@ def _owl(pen: Pen, entity: Entity, colour: Colour) -> None:
     for x, y in ((-0.08, 0.42), (0.08, 0.42), (0, 0.32), (-0.08, 0.22), (0.08, 0.22)):
         pen.ellipse(x, y, 0.035, 0.02, darker(colour, 0.1), rim=False)
     for side in (-1, 1):
-        pen.blob(
-            [(side * 0.24, 0.6), (side * 0.36, 0.4), (side * 0.27, 0.14), (side * 0.18, 0.4)], darker(colour, 0.22)
-        )
+        wing = [(side * 0.24, 0.6), (side * 0.36, 0.4), (side * 0.27, 0.14), (side * 0.18, 0.4)]
+        pen.blob(wing, darker(colour, 0.22))
         pen.polygon([(side * 0.3, 0.8), (side * 0.27, 1.0), (side * 0.08, 0.93)], darker(colour, 0.15))
     pen.ellipse(0, 0.74, 0.31, 0.22, colour)
     for side in (-0.13, 0.13):
@@ -195,7 +182,7 @@ def _owl(pen: Pen, entity: Entity, colour: Colour) -> None:
     pen.polygon([(-0.05, 0.7), (0.05, 0.7), (0, 0.6)], BEAK, rim=False)
 
 
-def _turtle(pen: Pen, entity: Entity, colour: Colour) -> None:
+def draw_turtle(pen: Pen, entity: Entity, colour: Colour) -> None:
     """A turtle: a domed shell with plates, green or brown; its skin is the other."""
     skin = (164, 190, 100) if entity.colour == "brown" else (196, 204, 128)
     step = 0.12 if entity.pose == "walk" else 0.0
@@ -212,8 +199,3 @@ def _turtle(pen: Pen, entity: Entity, colour: Colour) -> None:
         plate = [(x + 0.17 * math.cos(t * math.pi / 3), y + 0.17 * math.sin(t * math.pi / 3)) for t in range(6)]
         pen.polygon(plate, darker(colour, 0.28), rim=False)
     pen.box(-0.72, 0.2, 0.66, 0.3, lighter(colour, 0.3), round=0.045)
-
-
-WILDLIFE: dict[str, Callable[[Pen, Entity, Colour], None]] = {
-    drawer.__name__[1:]: drawer for drawer in (_pig, _fox, _bear, _lion, _monkey, _penguin, _owl, _turtle)
-}

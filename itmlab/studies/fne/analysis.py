@@ -5,26 +5,22 @@ Li et al. (2023), Section 3.2; the sampler itself is `samplers/fne.py`, the read
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int, Int8, Real
+from jaxtyping import Bool, Float, Int, Int8
 from numpy import ndarray
 from torch import Tensor
 
 from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
-from ...fields import did_you_mean
 from ...metrics.statistics import share
 from ...models.encoded import evaluating
 from ...runs.scores import similarity
 from ...samplers import FalseNegativeEliminating, Sampler, Statistics, posterior, sampling_weights
 from ...samplers.fne import trusted_scores
 from ..kit.scoring import Direction, model_of
-
-if TYPE_CHECKING:
-    from ...training.comparison import Comparison
 
 
 @dataclass(frozen=True)
@@ -288,50 +284,3 @@ def posterior_quality(study: Study, *, prior: float = 1e-4, bins: int = 15) -> d
             "calibration": float(sum(gaps) / len(true)),
         }
     return quality
-
-
-# Where elimination helps: the gain over another sampler against how dense false negatives are and how many are seen.
-
-
-class GainByDensity(NamedTuple):
-    """A map of gains: `density` of false negatives in percent of pairs by a second setting, both ascending.
-
-    That is the memory's length, say, or the learning rate. `gain` has, in points, the mean over seeds and its
-    interval's ends; NaN where nothing was compared.
-    """
-
-    density: Float[ndarray, "density"]
-    setting: Real[ndarray, "setting"]
-    gain: Float[ndarray, "density setting 3"]
-
-
-def gain_by_density(
-    comparisons: "Mapping[tuple[float, float], Comparison]",
-    recipe: str,
-    *,
-    baseline: str | None = None,
-    measure: str = "RSum",
-) -> GainByDensity:
-    """What `recipe` has more than `baseline` (that of the comparisons) in a measure, with its paired interval.
-
-    `comparisons[density, setting]` were trained on data of that share of true though unannotated pairs in percent
-    (`100 * data.world.unannotated().share`) with memories of that length, say; not every pair of both need be there. A
-    recipe or measure that was not compared is an ItmlabError.
-    """
-    for (density, setting), comparison in comparisons.items():
-        for name, there in (
-            (recipe, comparison.labels),
-            (baseline or recipe, comparison.labels),
-            (measure, comparison.columns),
-        ):
-            if name not in there:
-                raise ItmlabError(
-                    f"no {name!r} compared",
-                    where=f"density {density:g} %, setting {setting:g}",
-                    remedy=did_you_mean(name, there),
-                )
-    densities, settings = (sorted({key[axis] for key in comparisons}) for axis in (0, 1))
-    gain = np.full((len(densities), len(settings), 3), np.nan)
-    for (density, setting), comparison in comparisons.items():
-        gain[densities.index(density), settings.index(setting)] = comparison.difference(recipe, baseline)[measure]
-    return GainByDensity(np.array(densities), np.array(settings), gain)

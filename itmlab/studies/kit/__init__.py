@@ -1,22 +1,24 @@
-"""What all studies use: the theme, canvas, bars and intervals, saving, and the base of explorers."""
+"""What all studies use: theme, plots, table and gallery, measured results, saving, and the base of explorers."""
 
 import sys
 
 import lazy_loader as lazy
 
-_NAMES = {  # file -> what it is known for, imported when first asked for
+_NAMES = {  # module -> its public names, imported when first used
     "bars": (
-        "Dot draw_calibration draw_comparison draw_curves draw_false_negative_shares draw_gains draw_oracles "
-        "draw_recall_bars draw_roc draw_training_curves interval_rows"
+        "Dot Line densities draw_bars draw_calibration draw_comparison draw_curves draw_gains draw_roc interval_rows"
     ),
-    "canvas": "draw_captioned draw_gallery",
+    "canvas": "draw_captioned draw_gallery draw_table",
+    "drawn": "draw_result record_result",
     "explorer": "Explorer",
     "results": "Result comparison_rows difference_rows list_results load_result save_result",
     "saving": "committed save write_figure write_pages",
     "scoring": "as_score matching",
     "viewer": "view",
 }
-__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__, submod_attrs={module: names.split() for module, names in _NAMES.items()}
+)
 
-if "ipykernel" in sys.modules:  # in a notebook every figure carries a picture for still pages, also where none is saved
+if "ipykernel" in sys.modules:  # in a notebook every figure carries a picture for pages that draw no plotly
     from . import saving  # noqa: F401

@@ -1,4 +1,4 @@
-"""Pictures inside plotly figures: a canvas whose units are pixels, chips of words, galleries, arrays painted over."""
+"""Pictures and words inside plotly figures: a canvas in pixels, gallery, table, arrays painted over pictures."""
 
 import base64
 import io
@@ -144,9 +144,9 @@ def chip(canvas: Canvas, text: str, middle: tuple[float, float], colour: str, si
     return box
 
 
-# Pictures with captions in a grid, each optionally framed and badged: the first look at any data or result.
+# The gallery: pictures with captions in a grid.
 
-LINE = 18  # pixels from one line of caption to the next
+SIDE, LINE = 16, 18  # pixels: margin, and from one line of text to the next
 
 
 def draw_gallery(
@@ -158,40 +158,62 @@ def draw_gallery(
     columns: int = 4,
     frames: Sequence[str | None] | None = None,
     badges: Sequence[str | None] | None = None,
+    headings: Mapping[int, str] | None = None,
 ) -> go.Figure:
-    """Pictures in a grid of `columns`, each over its caption or captions.
+    """Draw pictures in a grid, each over its caption or captions.
 
-    `frames` holds a #RRGGBB colour (or None) a picture and `badges` a short text on it, e.g. a rank or a score; a
-    caption longer than four lines is cut.
+    Args:
+        pictures: any sizes; each is fitted into a square.
+        captions: one text or several per picture, cut after four lines.
+        title: the figure's title.
+        subtitle: what is shown.
+        columns: pictures in a row.
+        frames: a #RRGGBB colour per picture, or None.
+        badges: a short text on each picture, for example a rank; or None.
+        headings: texts over the rows that begin with these pictures; each heading begins a new row.
     """
-    gap, side = 20, 16
-    cell = (WIDTH - 2 * side - gap * (columns - 1)) / columns
+    gap = 20
+    cell = (WIDTH - 2 * SIDE - gap * (columns - 1)) / columns
     letters = max(10, int(cell / 6.9))
-    several = ([entry] if isinstance(entry, str) else entry for entry in captions)
-    texts = [[label(caption, width=letters, lines=4) for caption in entry] for entry in several]
+    texts = []
+    for entry in captions:
+        several = [entry] if isinstance(entry, str) else entry
+        texts.append([label(caption, width=letters, lines=4) for caption in several])
+    headings = headings or {}
     canvas, top = Canvas(), 6.0
-    for start in range(0, len(pictures), columns):
-        row = range(start, min(start + columns, len(pictures)))
+    for row in _grid_rows(len(pictures), columns, headings):
+        if row[0] in headings:
+            canvas.words(f"<b>{label(headings[row[0]])}</b>", SIDE, top)
+            top += 28
         for column, item in enumerate(row):
-            left = side + column * (cell + gap)
+            left = SIDE + column * (cell + gap)
             canvas.picture(data_uri(pictures[item]), left, top, cell, cell)
             frame = frames[item] if frames else None
-            out = 2 if frame else 0  # a coloured line stands outside the picture, a thin grey one on its edge
+            outside = 2 if frame else 0  # a coloured frame stands outside the picture
             line = {"color": frame or translucent(GREY, 0.35), "width": 5 if frame else 1}
-            canvas.rectangle(left - out, top - out, cell + 2 * out, cell + 2 * out, line=line)
+            canvas.rectangle(left - outside, top - outside, cell + 2 * outside, cell + 2 * outside, line=line)
             if badges and badges[item]:
                 background = {"bgcolor": translucent(frame or INK, 0.92), "borderpad": 4}
                 canvas.words(f"<b>{label(badges[item])}</b>", left + 6, top + 6, size=13, colour=PAPER, **background)
             below = top + cell + 8
             for text in texts[item]:
                 canvas.words(text, left, below, size=13)
-                below += _height([text])
-        top += cell + 26 + max(_height(texts[item]) for item in row)
+                below += _height(text)
+        top += cell + 26 + max(sum(map(_height, texts[item])) for item in row)
     return canvas.figure(title, subtitle, height=top + 8)
 
 
-def _height(texts: Sequence[str]) -> float:
-    return sum(LINE * (text.count("<br>") + 1) + 5 for text in texts)
+def _grid_rows(count: int, columns: int, headings: Mapping[int, str]) -> list[list[int]]:
+    rows: list[list[int]] = []
+    for item in range(count):
+        if not rows or len(rows[-1]) == columns or item in headings:
+            rows.append([])
+        rows[-1].append(item)
+    return rows
+
+
+def _height(text: str) -> float:
+    return LINE * (text.count("<br>") + 1) + 5
 
 
 # Arrays painted over a picture: heat from a map of weights, outlines and tints from masks of pixels.
@@ -256,9 +278,70 @@ def _ramp(level: Float[ndarray, "height width"]) -> Float[ndarray, "height width
     return np.stack([np.interp(level, stops, colours[:, channel]) for channel in range(3)], axis=-1)
 
 
-# One picture beside its captions, each with its score by several models.
+# The table: rows of text in named columns, optionally beside a picture with its own captions.
 
-SIDE, PICTURE, ROW, NUMBER = 16, 220, 44, 118  # pixels
+PICTURE = 220  # pixels
+
+
+def draw_table(
+    columns: Mapping[str, Sequence[str]],
+    *,
+    title: str,
+    subtitle: str = "",
+    widths: Sequence[float] = (),
+    inks: Mapping[str, Sequence[str]] | None = None,
+    fills: Sequence[str] | Mapping[str, Sequence[str]] = (),
+    picture: Image.Image | None = None,
+    beside: Sequence[str] = (),
+) -> go.Figure:
+    """Draw a table. All texts are escaped and wrapped.
+
+    Args:
+        columns: the texts of each named column.
+        title: the figure's title.
+        subtitle: what is shown.
+        widths: relative widths of the columns; default: equal.
+        inks: text colours of a column, one per row.
+        fills: background colours, one per row, or one per row of each named column.
+        picture: shown to the left of the table.
+        beside: captions below the picture.
+    """
+    left = PICTURE + 28 if picture is not None else 0
+    room = WIDTH - 2 * SIDE - left
+    widths = widths or [1.0] * len(columns)
+    letters = [max(int(room * width / sum(widths) / 7.2), 4) for width in widths]
+    cells = [[label(text, width=wide) for text in texts] for texts, wide in zip(columns.values(), letters, strict=True)]
+    count = max(map(len, cells), default=0)
+    lines = [max(column[row].count("<br>") + 1 for column in cells) for row in range(count)]
+    if isinstance(fills, Mapping):
+        background = [list(fills.get(name, [PAPER] * count)) for name in columns]
+    else:
+        background = [list(fills) or [PAPER] * count] * len(columns)
+    colours = [list((inks or {}).get(name, [INK] * count)) for name in columns]
+    look = {"align": "left", "line": {"color": RULE}}
+    head = {"values": [f"<b>{label(name)}</b>" for name in columns], "font": {"size": 13, "color": MUTED}, "height": 30}
+    body = {"values": cells, "font": {"size": 13, "color": colours}, "height": 26, "fill": {"color": background}}
+    figure = go.Figure()
+    height = 30.0 + sum(26 + 17 * (line - 1) for line in lines)
+    below = PICTURE + 12.0
+    notes = [label(caption, width=33, lines=3) for caption in beside]
+    height = max(height, PICTURE + 12 + sum(map(_height, notes)) if picture is not None else 60) + 12
+    figure.add_table(
+        header={**head, **look, "fill": {"color": PANEL}},
+        cells={**body, **look},
+        columnwidth=list(widths),
+        domain={"x": [left / (WIDTH - 2 * SIDE), 1.0]},
+    )
+    figure = styled(figure, title, subtitle, height=round(height) + 100, legend=False)
+    if picture is not None:
+        size = {"sizex": PICTURE / (WIDTH - 2 * SIDE), "sizey": PICTURE / height}
+        place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1}
+        figure.add_layout_image(source=data_uri(picture), **place, **size)
+        for note in notes:
+            corner = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top", "align": "left"}
+            figure.add_annotation(text=note, x=0, y=1 - below / height, **corner, showarrow=False, font_size=13)
+            below += _height(note)
+    return figure.update_layout(width=WIDTH, margin={"l": SIDE, "r": SIDE, "t": 90, "b": 10})
 
 
 def draw_captioned(
@@ -270,20 +353,9 @@ def draw_captioned(
     subtitle: str = "",
     chosen: int | None = None,
 ) -> go.Figure:
-    """The picture, its captions below each other, and a column of scores a model; `chosen` is set off from the rest."""
-    canvas = Canvas()
-    canvas.picture(data_uri(picture), SIDE, 0, PICTURE, PICTURE)
-    left, right = SIDE + PICTURE + 28, WIDTH - SIDE
-    columns = [right - 10 - NUMBER * place for place in range(len(scores) - 1, -1, -1)]
-    for name, column in zip(scores, columns, strict=True):
-        canvas.words(label(name, width=18, lines=2), column, 24, size=13, colour=MUTED, across="right", down="bottom")
-    letters = max(20, int((right - left - NUMBER * len(scores) - 20) / 7))
-    for row, caption in enumerate(captions):
-        top = 32 + ROW * row
-        rim = {"color": INK, "width": 2} if row == chosen else {"color": RULE, "width": 1}
-        canvas.rectangle(left, top, right - left, ROW - 6, fillcolor=PANEL, line=rim, layer="below")
-        middle = top + (ROW - 6) / 2
-        canvas.words(label(caption, width=letters, lines=2), left + 10, middle, size=13, down="middle")
-        for values, column in zip(scores.values(), columns, strict=True):
-            canvas.words(f"<b>{values[row]:.2f}</b>", column, middle, size=13, across="right", down="middle")
-    return canvas.figure(title, subtitle, height=max(PICTURE, 32 + ROW * len(captions)) + 12)
+    """Draw a picture beside its captions, with a column of scores per model; the `chosen` row is set off."""
+    columns = {"caption": list(captions)}
+    columns |= {name: [f"{value:.2f}" for value in values] for name, values in scores.items()}
+    fills = [PANEL if row == chosen else PAPER for row in range(len(captions))]
+    widths = [5.0] + [1.4] * len(scores)
+    return draw_table(columns, title=title, subtitle=subtitle, widths=widths, fills=fills, picture=picture)

@@ -1,15 +1,15 @@
-"""What every explorer is: controls above figures that follow them, or the figures alone where no front end listens.
+"""The base of all explorers: controls above figures that follow them, or still figures where no browser listens.
 
-A live figure is not plotly's FigureWidget. That carries plotly.js (5 MB) itself, so that a slow page loads it in more
-than the two seconds after which anywidget gives up all messages to a widget: its figure then stays empty for good. Here
-the script is a few lines, and figure and library are the state of models that the page holds before any view.
+A live figure is not plotly's FigureWidget. That one carries plotly.js (5 MB), and on a slow page anywidget gives up
+before it is loaded; the figure then stays empty. Here the script is short (`live_figure.js`), and figure and library
+are the state of models that the page holds before any view.
 """
 
 import gzip
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import ipywidgets
@@ -21,98 +21,9 @@ from IPython.display import display
 
 from ...data.faults import one_line
 from .saving import carried
-from .theme import FONT, WIDTH
+from .theme import WIDTH
 
-SCRIPT = r"""
-const plotly = (library) => (window.itmlabPlotly ??= (async () => {
-  const packed = new Blob([library.get("script")]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const script = await new Response(packed).text();
-  const whole = `const module = {exports: {}}, exports = module.exports, define = undefined;${script}
-    export default module.exports;`;
-  const address = URL.createObjectURL(new Blob([whole], {type: "text/javascript"}));
-  return (await import(address)).default;
-})().catch((error) => { delete window.itmlabPlotly; throw error; }));
-
-// In JupyterLab's dark theme every colour keeps its hue and is as light as it was dark; pictures stay as they are.
-const dark = () => document.body.dataset.jpThemeLight === "false";
-const atNight = (figure) => figure.replace(/(?<=[":])(#[0-9a-f]{6}\b|rgba?\([\d., ]+\))/gi, (colour) => {
-  const [r, g, b, a = 1] = colour[0] === "#" ? [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16))
-    : colour.match(/[\d.]+/g).map(Number);
-  const lighter = 255 - Math.max(r, g, b) - Math.min(r, g, b);
-  return `rgba(${[r, g, b].map((each) => Math.round(17 + (each + lighter) * 238 / 255))},${a})`;
-});
-
-export default {
-  async render({ model, el, signal }) {
-    const held = (name) => model.widget_manager.get_model(model.get(name).slice("IPY_MODEL_".length));
-    const state = await held("state");
-    const note = document.createElement("div"), figure = document.createElement("div");
-    note.style = "STYLE";
-    note.setAttribute("role", "status");
-    figure.setAttribute("role", "figure");
-    el.replaceChildren(note, figure);
-
-    let Plotly, drawn, drawing = false, seen = false, waiting;
-    const draw = async () => {
-      const wanted = dark() ? atNight(state.get("figure")) : state.get("figure");
-      if (!seen || drawing || drawn === wanted || signal.aborted) return;
-      drawing = true;
-      const first = drawn === undefined;
-      drawn = wanted;
-      try {
-        Plotly ??= await plotly(await held("library"));
-        const { data, layout } = JSON.parse(wanted);
-        await Plotly.react(figure, data, layout, { displaylogo: false });
-        figure.style.minHeight = `${layout.height}px`;
-        figure.setAttribute("aria-label", figure.querySelector(".gtitle")?.textContent ?? "");
-        if (first && state.get("listens")) {
-          const tell = (name, told) => { state.set(name, told); state.save_changes(); };
-          const point = ({ data, customdata }) => ({ kind: data.legendgroup, number: customdata });
-          figure.on("plotly_click", ({ points }) => tell("click", { ...point(points[0]), at: Date.now() }));
-          figure.on("plotly_hover", ({ points }) => tell("hover", point(points[0])));
-          figure.on("plotly_unhover", () => tell("hover", {}));
-          figure.on("plotly_selected", (event) => tell("lasso", (event?.points ?? []).map(point)));
-          figure.on("plotly_deselect", () => tell("lasso", []));
-        }
-      } catch (error) {
-        note.textContent = `This figure cannot be drawn: ${error}`;
-      }
-      drawing = false;
-      draw();  // what came meanwhile; of several figures the last
-    };
-    const tell = () => {
-      clearTimeout(waiting);
-      const shown = (words, opacity) => { note.textContent = words; figure.style.opacity = opacity; };
-      if (state.get("busy")) waiting = setTimeout(shown, 200, "computing …", 0.4);
-      else shown(state.get("note"), 1);
-    };
-    // Plotly measures words, which it can only where they are seen; far up and down nothing is drawn before its time.
-    const watch = new IntersectionObserver((all) => {
-      seen = all.at(-1).isIntersecting;
-      const sliders = el.closest(".widget-vbox")?.querySelectorAll(".widget-slider") ?? [];
-      for (const slider of sliders) {  // which have no name that a screen reader could say
-        const name = slider.querySelector(".widget-label").textContent;
-        slider.querySelector(".noUi-handle").setAttribute("aria-label", name);
-      }
-      draw();
-    });
-    const theme = new MutationObserver(draw);
-    theme.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });
-    figure.style.minHeight = `${JSON.parse(state.get("figure")).layout.height ?? 450}px`;
-    watch.observe(figure);
-    state.on("change:figure", draw);
-    state.on("change:busy change:note", tell);
-    tell();
-    return () => {
-      watch.disconnect();
-      theme.disconnect();
-      state.off("change:figure", draw);
-      state.off("change:busy change:note", tell);
-      Plotly?.purge(figure);
-    };
-  },
-};
-""".replace("STYLE", f"min-height: 18px; font: 13px/18px {FONT}; color: var(--jp-ui-font-color1)")
+SCRIPT = Path(__file__).parent / "live_figure.js"
 
 
 class FigureState(ipywidgets.Widget):
@@ -154,12 +65,10 @@ def plotly_library() -> Library:
 
 
 class Explorer:
-    """Controls and the figures that `draw` makes from their values; shows itself as the last value of a cell.
+    """Controls and the figures that `draw` makes from their values; displays itself as the last value of a cell.
 
-    Where a browser listens, the figures follow when a control moves: first what is `following` that control is called
-    (it may move others), then all is drawn, once. A cell that is run again takes up its controls as they were left, but
-    for those that it now begins elsewhere. In a run without a screen (the tour sets ITMLAB_STATIC) or outside a kernel,
-    the same figures are shown still.
+    When a control moves, the function that is `following` it is called first (it may move other controls), then
+    everything is drawn once. Without a screen (the tour sets ITMLAB_STATIC) or a kernel, still figures are shown.
     """
 
     def __init__(
@@ -174,7 +83,6 @@ class Explorer:
         self._moving = 0
         for control in self.controls:
             control.observe(self._changed, names="value")
-        self._take_up()
 
     def figures(self) -> list[go.Figure]:
         """The figures for the controls as they stand, as plain plotly figures."""
@@ -215,29 +123,11 @@ class Explorer:
         if self.live and not self._moving:  # one that followed another does not draw for itself
             self.show(self.figures)
 
-    def _take_up(self) -> None:
-        cell = getattr(get_ipython(), "get_parent", dict)().get("metadata", {}).get("cellId")
-        if cell is None:
-            return
-        key = (cell, *(control.description for control in self.controls))
-        begun = [control.value for control in self.controls]
-        began, left = _LEFT.get(key, ([], []))
-        values = [control.value for control in left]
-        for control, now, before, value in [*zip(self.controls, begun, began, values, strict=False)] * 2:
-            with suppress(traitlets.TraitError):  # no option any more
-                if now == before:  # twice: one that follows another may have been moved by it
-                    control.value = value
-        _LEFT[key] = begun, self.controls
-
     def _ipython_display_(self) -> None:
         if not front_end_listens():
             return display(*self.figures())
         box = self.widget()
         display({**box._repr_mimebundle_(), **carried(self.shown)}, raw=True)
-
-
-# Of each cell's explorer: where its controls began, and the controls.
-_LEFT: dict[tuple[str, ...], tuple[list[Any], list[ipywidgets.Widget]]] = {}
 
 
 def wide(pixels: int = 330) -> dict[str, Any]:

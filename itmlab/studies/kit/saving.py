@@ -1,8 +1,7 @@
-"""Figures on disk: data with provenance, a picture, an interactive page, and the index of them all.
+"""Figures on disk: data with provenance, a picture, an interactive page, and an index of all figures.
 
-The same figure is the same bytes again, nothing that a figure says takes effect in its page (words are escaped, and a
-Content-Security-Policy lets the page's own scripts run and nothing else), and without a Chrome only the picture is
-missing.
+Saving the same figure again gives the same bytes. Words in a figure cannot run scripts in its page: they are escaped,
+and a Content-Security-Policy allows only the page's own scripts. Without Chrome only the picture is missing.
 """
 
 import asyncio
@@ -43,8 +42,8 @@ from ...storage import (
 )
 from .theme import FONT, INK, MUTED, PANEL, PAPER, RULE, WIDTH, title_and_subtitle
 
-FIGURE = "itmlab_figure"  # in each file that `write_figure` wrote, and may write again
-DIGITS = 6  # significant, of every number in a figure's JSON: enough to draw it, few enough to repeat
+FIGURE = "itmlab_figure"  # written into every file of `write_figure`; only such files are replaced
+DIGITS = 6  # significant digits of numbers in a figure's JSON
 
 
 def save(
@@ -55,35 +54,45 @@ def save(
     directory: str | Path | None = None,
     force: bool = False,
 ) -> list[Path]:
-    """Write NAME.json (data and provenance), NAME.png and NAME.html, and the index anew; returns what was written.
+    """Write NAME.json (data and provenance), NAME.png and NAME.html, and update the index.
 
-    `provenance` says what the figure shows: recipe, seed, command. Versions and profile are added, a date is not, so
-    that the same figure is the same bytes. Without `directory` it goes into `figures`, in the quick profile into
-    `figures/quick`. Without a Chrome there is no PNG, and one line says so. A figure saved before is drawn anew; files
-    of these names that are no figure are an ItmlabError unless `force`.
+    Args:
+        figure: any plotly figure.
+        name: the files' name: letters, digits, _ and -.
+        provenance: what the figure shows, for example recipe, seed and data. Versions and profile are added.
+        directory: default: `figures`, or `figures/quick` in the quick profile.
+        force: replace files that itmlab did not write.
+
+    Returns:
+        The written files. Without Chrome there is no PNG, and one line says so.
+
+    Raises:
+        ItmlabError: the name is not a file name, or a file in the way is not a figure.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
-        raise ItmlabError(f"{name!r} is no name for a figure", remedy="use letters, digits, _ and - only")
+        raise ItmlabError(f"{name!r} is not a name for a figure", remedy="use letters, digits, _ and - only")
     if directory is None:
         directory = figure_directory() / "quick" if profile() == "quick" else figure_directory()
-    path, page, drawn = (Path(directory) / f"{name}.{ending}" for ending in ("json", "html", "png"))
-    origin = {**provenance, "profile": profile(), "versions": _versions()}
-    refuse_foreign_files(path.parent, [path.name, page.name, drawn.name], '"provenance": {', force=force)
+    data, page, picture = (Path(directory) / f"{name}.{ending}" for ending in ("json", "html", "png"))
+    refuse_foreign_files(data.parent, [data.name, page.name, picture.name], '"provenance": {', force=force)
     for other, mark in (("index.html", INDEX), (SCRIPT, "plotly.js")):
-        refuse_foreign(path.parent / other, mark, force=force)
-    write_bytes(path, figure_json(figure, origin))
+        refuse_foreign(data.parent / other, mark, force=force)
+    origin = {**provenance, "profile": profile(), "versions": _versions()}
+    write_bytes(data, figure_json(figure, origin))
     write_page(figure, origin, page)
-    picture = draw(figure)
-    if isinstance(picture, bytes):
-        write_bytes(drawn, smaller(picture))
+    written = [data, page]
+    drawn = draw(figure)
+    if isinstance(drawn, bytes):
+        write_bytes(picture, _smaller(drawn))
+        written.append(picture)
     else:
-        drawn.unlink(missing_ok=True)  # an older picture of other data
-        say_once(f"No PNG, only HTML and JSON: {picture}")
+        picture.unlink(missing_ok=True)  # it would show older data
+        say_once(f"No PNG, only HTML and JSON: {drawn}")
     write_index(Path(directory))
-    if listed := os.environ.get("ITMLAB_FIGURE_LIST"):  # by it the tour counts each notebook's own figures
-        with open(listed, "a", encoding="utf-8") as file:
-            file.write(f"{path}\n")
-    return [path, page, drawn] if isinstance(picture, bytes) else [path, page]
+    if log := os.environ.get("ITMLAB_FIGURE_LIST"):  # the tour counts the figures of each notebook by it
+        with open(log, "a", encoding="utf-8") as file:
+            file.write(f"{data}\n")
+    return written
 
 
 @cache
@@ -92,32 +101,34 @@ def say_once(line: str) -> None:
     print(line)
 
 
-def smaller(picture: bytes) -> bytes:
-    """A PNG in 256 colours, a fifth of its size: these are kept in every clone."""
-    drawn, buffer = Image.open(io.BytesIO(picture)).convert("RGB"), io.BytesIO()
-    drawn.quantize(256, method=Image.Quantize.MEDIANCUT).save(buffer, "PNG", optimize=True)
+def _smaller(picture: bytes) -> bytes:
+    """Reduce a PNG to 256 colours, a fifth of its size."""
+    buffer = io.BytesIO()
+    reduced = Image.open(io.BytesIO(picture)).convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT)
+    reduced.save(buffer, "PNG", optimize=True)
     return buffer.getvalue()
 
 
 def write_figure(figure: go.Figure, path: str | Path, *, force: bool = False) -> Path:
-    """Write one figure to a .html (self-contained), .json or .png file by the ending of `path`, and return the path.
+    """Write one figure to a self-contained .html, a .json or a .png file, and return the path.
 
-    What lies there and is no such figure is an ItmlabError unless `force`.
+    Raises:
+        ItmlabError: another ending, a PNG without Chrome, or a file at `path` that is not a figure (unless `force`).
     """
     path = Path(path)
     refuse_foreign(path, FIGURE, force=force)
     if path.suffix == ".html":
         drawing = figure.to_html(include_plotlyjs=True, full_html=False, div_id="figure", default_width="100%")
-        content: bytes | str = _page(title_and_subtitle(figure)[0] or path.stem, drawing, scripts=drawing)
+        content = _page(title_and_subtitle(figure)[0] or path.stem, drawing, scripts=drawing)
     elif path.suffix == ".json":
         content = figure_json(figure, {FIGURE: 1, "versions": _versions()})
     elif path.suffix == ".png":
-        content = draw(figure)
-        if isinstance(content, str):
-            raise ItmlabError(f"no PNG: {content}", where=str(path), remedy="write .html, which needs no Chrome")
+        drawn = draw(figure)
+        if isinstance(drawn, str):
+            raise ItmlabError(f"no PNG: {drawn}", where=str(path), remedy="write .html, which needs no Chrome")
         buffer, origin = io.BytesIO(), PngInfo()
         origin.add_text("Software", FIGURE)
-        Image.open(io.BytesIO(content)).save(buffer, "PNG", pnginfo=origin)
+        Image.open(io.BytesIO(drawn)).save(buffer, "PNG", pnginfo=origin)
         content = buffer.getvalue()
     else:
         raise ItmlabError("no such kind of figure file", where=str(path), remedy="end it in .html, .json or .png")
@@ -126,27 +137,27 @@ def write_figure(figure: go.Figure, path: str | Path, *, force: bool = False) ->
 
 
 def figure_json(figure: go.Figure, provenance: Mapping[str, Any]) -> bytes:
-    """The figure and its provenance as JSON, arrays as plain lists, numbers to six significant digits.
+    """Return the figure and its provenance as JSON, with arrays as lists and numbers of six significant digits.
 
     >>> saved = json.loads(figure_json(go.Figure(go.Scatter(y=np.array([1 / 3, np.nan]))), {"seed": 0}))
     >>> saved["figure"]["data"][0]["y"], saved["provenance"]
     ([0.333333, None], {'seed': 0})
     """
-    saved = {"provenance": _plain(provenance), "figure": _plain(figure.to_dict())}
-    return (json.dumps(saved, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    content = {"provenance": plain(provenance), "figure": plain(figure.to_dict())}
+    return (json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def _plain(value: Any) -> Any:
-    """Only dictionaries, lists, strings, rounded numbers, truth values and None (which stands for NaN too)."""
+def plain(value: Any) -> Any:
+    """Return `value` as JSON has it: dictionaries, lists, strings, rounded numbers, and None for NaN."""
     if isinstance(value, Mapping):
         if value.keys() >= {"dtype", "bdata"}:  # plotly's packed arrays
             array = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
-            return _plain(array.reshape([int(size) for size in str(value.get("shape", array.size)).split(",")]))
-        return {str(key): _plain(entry) for key, entry in value.items()}
+            return plain(array.reshape([int(size) for size in str(value.get("shape", array.size)).split(",")]))
+        return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
+        return [plain(entry) for entry in value]
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
     return value if value is None or isinstance(value, str | int) else str(value)
@@ -158,50 +169,39 @@ def _versions() -> dict[str, str]:
 
 
 def committed(name: str) -> go.Figure:
-    """The figure NAME of the project's `figures`; an unknown one is an ItmlabError that lists those there."""
-    if (root := shipped_directory()) is None:
+    """Return a figure of the project's `figures` folder.
+
+    Raises:
+        ItmlabError: there is no such figure, or the package was installed without figures.
+    """
+    root = shipped_directory()
+    if root is None:
         remedy = "git clone the project, then pip install -e ."
         raise ItmlabError("the figures are not beside the package", remedy=remedy)
-    there = {path.stem: path for path in sorted((root / "figures").glob("*.json"))}
-    if name not in there:
-        remedy = f"there are: {', '.join(there) or 'none'}"
+    paths = {path.stem: path for path in sorted((root / "figures").glob("*.json"))}
+    if name not in paths:
+        remedy = f"there are: {', '.join(paths) or 'none'}"
         raise ItmlabError(f"no figure {name!r}", where=str(root / "figures"), remedy=remedy)
-    return _read(there[name])[0]
+    return _read(paths[name])[0]
 
 
-# Interactive pages of saved figures around one shared plotly.min.js, and the page that lists them all.
+# Interactive pages around one shared plotly.min.js, and the index.
 
 SCRIPT, INDEX = "plotly.min.js", "itmlab: figures"
 STYLE = f"""
-body {{ margin: 0; background: {PANEL}; color: {INK}; font: 16px/1.5 {FONT}; }}
-main {{ max-width: 1200px; margin: 0 auto; padding: 40px 24px 64px; }}
-h1 {{ font-size: 30px; margin: 0 0 4px; }}
-h2 {{ font-size: 20px; margin: 36px 0 14px; }}
-p {{ color: {MUTED}; margin: 0 0 28px; }}
+body {{ margin: 0 auto; max-width: 1200px; padding: 40px; background: {PANEL}; color: {MUTED}; font: 16px {FONT}; }}
+h1, h2, b {{ color: {INK}; }}
 a {{ color: inherit; text-decoration: none; }}
 .grid {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(320px, 1fr)); gap: 22px; }}
-.card {{ background: white; border: 1px solid {RULE}; border-radius: 12px; overflow: hidden; display: block;
-  transition: box-shadow .15s; }}
-.card:hover {{ box-shadow: 0 8px 28px rgba(31, 41, 51, .13); }}
-.card .picture {{ height: 210px; display: flex; align-items: center; justify-content: center; padding: 12px;
-  border-bottom: 1px solid {RULE}; box-sizing: border-box; color: {MUTED}; }}
-.card img {{ max-width: 100%; max-height: 100%; }}
-.card div.words {{ padding: 12px 16px 14px; }}
-.card b {{ display: block; line-height: 1.3; }}
-.card small {{ color: {MUTED}; }}
-.sheet {{ background: white; border: 1px solid {RULE}; border-radius: 12px; padding: 16px; overflow-x: auto; }}
-table {{ border-collapse: collapse; background: white; }}
-td, th {{ border: 1px solid {RULE}; padding: 5px 12px; text-align: left; font-weight: 400; vertical-align: top; }}
-td a {{ text-decoration: underline; }}
-nav {{ margin-bottom: 16px; color: {MUTED}; }}
-nav a:hover {{ text-decoration: underline; }}
-details {{ margin-top: 20px; color: {MUTED}; }}
+.card, .sheet {{ background: white; border: 1px solid {RULE}; border-radius: 12px; padding: 12px; overflow: auto; }}
+.card img {{ display: block; max-width: 100%; height: 210px; margin: auto; object-fit: contain; }}
+.card b, .card small {{ display: block; }}
 pre {{ white-space: pre-wrap; }}
 """
 
 
 def write_pages(directory: str | Path) -> Path:
-    """Write NAME.html for every NAME.json of saved figures in `directory`, and the index; returns the index's path."""
+    """Write NAME.html for every NAME.json in `directory`, and the index; return the index's path."""
     directory = Path(directory)
     refuse_foreign(directory / "index.html", INDEX)
     for path in sorted(directory.glob("*.json")):
@@ -210,68 +210,47 @@ def write_pages(directory: str | Path) -> Path:
 
 
 def write_page(figure: go.Figure, provenance: Mapping[str, Any], path: Path) -> None:
-    """One figure as an interactive page beside the shared plotly.min.js, which is written if it is not there yet."""
+    """Write one figure as an interactive page beside the shared plotly.min.js."""
     from plotly.offline import get_plotlyjs
 
     script, library = path.parent / SCRIPT, get_plotlyjs().encode()
     if not script.exists() or script.stat().st_size != len(library):
         write_bytes(script, library)
-    config = {"displaylogo": False, "responsive": True, "toImageButtonOptions": {"scale": 2, "filename": path.stem}}
+    config = {"displaylogo": False, "responsive": True}
     page = {"include_plotlyjs": False, "full_html": False, "div_id": "figure", "default_width": "100%"}
     try:
         drawing = figure.to_html(**page, config=config)
-    except (TypeError, ValueError) as error:  # of a file: numbers of more than 64 bits, text that is none
-        raise ItmlabError(f"not a figure that has a page: {_first_line(error)}", where=str(path)) from None
+    except (TypeError, ValueError) as error:  # numbers of more than 64 bits, text that cannot be encoded
+        raise ItmlabError(f"this figure has no page: {_first_line(error)}", where=str(path)) from None
     origin = html.escape(json.dumps(provenance, indent=2, ensure_ascii=False))
-    body = f"""<nav><a href="index.html">← all figures</a></nav>
+    body = f"""<p><a href="index.html">← all figures</a></p>
 <div class="sheet" style="max-width: {WIDTH + 40}px">{drawing}</div>
 <details><summary>Where it comes from</summary><pre>{origin}</pre></details>"""
     write_bytes(path, _page(title_and_subtitle(figure)[0] or path.stem, body, scripts=drawing, library=True))
 
 
 def write_index(directory: Path) -> Path:
-    """The page that lists every saved figure of `directory` with a thumbnail, under the question that it answers.
-
-    Where a figure's provenance has "items" (what the papers print, each with its verdict), they are a table below.
-    """
-    cards, items = {}, ""
+    """Write the page that lists every figure of `directory` with a thumbnail, grouped by question."""
+    cards = {}
     for path in sorted(directory.glob("*.json")):
-        heading, origin = _heading(path, path.lstat().st_mtime_ns)
-        title = heading or path.stem
-        items += _items(origin, directory)
-        address = f"./{quote(path.stem)}"  # a name such as javascript:… would be an address of its own
+        title = _title(path, path.lstat().st_mtime_ns) or path.stem
+        address = f"./{quote(path.stem)}"  # without "./" a name like javascript:… would be an address
         drawn = path.with_suffix(".png").exists()
         picture = f'<img src="{address}.png" alt="" loading="lazy">' if drawn else "no PNG: Chrome was not found"
-        cards[path.stem] = (
-            f'<a class="card" href="{address}.html"><div class="picture">{picture}</div>'
-            f'<div class="words"><b>{html.escape(title)}</b><small>{html.escape(path.stem)}</small></div></a>'
-        )
+        words = f"<b>{html.escape(title)}</b><small>{html.escape(path.stem)}</small>"
+        cards[path.stem] = f'<a class="card" href="{address}.html">{picture}{words}</a>'
     body = f"<h1>itmlab</h1><p>{len(cards)} {'figure' if len(cards) == 1 else 'figures'}, each interactive</p>\n"
     for question, names in {**questions(), "Others": dict.fromkeys(list(cards))}.items():
-        if grouped := "".join(cards.pop(name, "") for name in names):
-            body += f"<h2>{html.escape(question)}</h2><div class='grid'>{grouped}</div>"
+        if group := "".join(cards.pop(name, "") for name in names):
+            body += f"<h2>{html.escape(question)}</h2><div class='grid'>{group}</div>"
     index = directory / "index.html"
-    write_bytes(index, _page(INDEX, body + items))
+    write_bytes(index, _page(INDEX, body))
     return index
-
-
-def _items(origin: Any, directory: Path) -> str:
-    """The items of a figure's provenance as a table: what each is, what became of its claims, what shows it."""
-    rows, given = "", origin.get("items") if isinstance(origin, Mapping) else None
-    for item in given if isinstance(given, list) else ():
-        told = item if isinstance(item, Mapping) else {}
-        said = [html.escape(str(told.get(name, ""))) for name in ("item", "title", "verdict", "why not")]
-        names = map(str, shown if isinstance(shown := told.get("figures"), list) else ())
-        there = [name for name in names if re.fullmatch(r"[\w-]+", name) and (directory / f"{name}.json").exists()]
-        links = ", ".join(f'<a href="./{quote(name)}.html">{html.escape(name)}</a>' for name in there)
-        rows += f"<tr><th>{said[0]}</th><td>{said[1]}</td><td>{said[2]}</td><td>{links or said[3]}</td></tr>"
-    head = "<tr><th>item</th><th>of what</th><th>here its claims are</th><th>shown by, or why not</th></tr>"
-    return f"<h2>What four papers print, item by item</h2><table>{head}{rows}</table>" if rows else ""
 
 
 @cache
 def questions() -> dict[str, dict[str, tuple[str, str]]]:
-    """The project's figures by question: the item of a paper that each shows again ("" for none), and what it shows."""
+    """Return the project's figures by question: the paper's item ("" for none) and what the figure shows."""
     return tomllib.loads((Path(__file__).parent / "figures.toml").read_text(encoding="utf-8"))
 
 
@@ -279,28 +258,30 @@ INLINE = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
 
 
 def _page(title: str, body: str, *, scripts: str = "", library: bool = False) -> bytes:
-    """A page where only the inline `scripts` of `body` run, and the shared plotly; it reaches for nothing elsewhere.
+    """Return a page in which only the inline `scripts` and the shared plotly run, and which loads nothing else.
 
-    The policy names each by its hash. The library is allowed by a nonce, as a page opened from the disk has no origin:
-    a hash of all the words on the page, so that none of these words can hold it.
+    The policy names each inline script by its hash. The library is allowed by a nonce, because a page opened from the
+    disk has no origin. The nonce is a hash of all words on the page, so that none of them can contain it.
     """
     nonce = _hash(title + body)
-    runs = [f"'sha256-{_hash(script)}'" for script in INLINE.findall(scripts)] + [f"'nonce-{nonce}'"] * library
+    allowed = [f"'sha256-{_hash(script)}'" for script in INLINE.findall(scripts)]
+    if library:
+        allowed.append(f"'nonce-{nonce}'")
     policy = {
         "default-src": "'none'",
-        "script-src": " ".join(runs) or "'none'",
+        "script-src": " ".join(allowed) or "'none'",
         "style-src": "'unsafe-inline'",  # plotly's
         "img-src": "'self' data: blob:",
         "base-uri": "'none'",
         "form-action": "'none'",
     }
-    said = "; ".join(map(" ".join, policy.items()))
+    rules = "; ".join(map(" ".join, policy.items()))
     head = f'<script nonce="{nonce}" src="{SCRIPT}"></script>' if library else ""
     return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{said}">
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{rules}">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="generator" content="{FIGURE}">
 <title>{html.escape(title)}</title><style>{STYLE}</style>{head}</head>
-<body><main>{body}</main></body></html>
+<body>{body}</body></html>
 """.encode(errors="replace")
 
 
@@ -308,100 +289,92 @@ def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode(errors="replace")).digest()).decode()
 
 
-def _read(path: Path, *, title_only: bool = False) -> tuple[go.Figure, Mapping[str, Any]]:
-    """The figure and the provenance of a NAME.json; what is none is an ItmlabError."""
-    saved, remedy = read_json(path), "move it out of the figures' folder"
-    if not isinstance(saved, dict) or not {"figure", "provenance"} <= saved.keys():
+def _read(path: Path) -> tuple[go.Figure, Mapping[str, Any]]:
+    """Return the figure and the provenance of a NAME.json."""
+    content, remedy = read_json(path), "move it out of the figures' folder"
+    if not isinstance(content, dict) or not {"figure", "provenance"} <= content.keys():
         raise ItmlabError("not a saved figure", where=str(path), remedy=remedy)
     try:
-        content = saved["figure"]
-        if title_only:
-            content = {"layout": {"title": (content.get("layout") or {}).get("title")}}
-        return go.Figure(content, skip_invalid=title_only), saved["provenance"]
-    except Exception as error:  # plotly refuses in many ways, in many lines
+        return go.Figure(content["figure"]), content["provenance"]
+    except Exception as error:  # plotly raises many kinds, in many lines
         raise ItmlabError(f"not a figure: {_first_line(error)}", where=str(path), remedy=remedy) from None
 
 
 @lru_cache(1000)
-def _heading(path: Path, changed: int) -> tuple[str, Mapping[str, Any]]:
-    """A figure's title and provenance, read once while its file has not `changed`: each save lists all of them."""
-    figure, origin = _read(path, title_only=True)
-    return title_and_subtitle(figure)[0], {"items": origin.get("items")} if isinstance(origin, Mapping) else {}
+def _title(path: Path, changed: int) -> str:
+    """Return a figure's title. Every save lists all figures, so a file is read again only after it `changed`."""
+    return title_and_subtitle(_read(path)[0])[0]
 
 
-# One Chrome for the whole process, started at the first picture: 0.15 s a PNG instead of 2 s.
+# One Chrome for the whole process, started at the first picture: 0.15 s per PNG instead of 2 s.
 
-PATIENCE = 300  # seconds: a Chrome that has not started or drawn a figure by then will not, however busy the machine
+PATIENCE = 300  # seconds until a Chrome that does not answer is given up
 
 
 def draw(figure: go.Figure) -> bytes | str:
-    """`figure` as PNG bytes, or in one line why there is none."""
+    """Return `figure` as PNG bytes, or one line that says why there is no picture."""
     browser = shared_browser()
     if isinstance(browser, str):
         return browser
-    told = json.dumps(json.loads(figure.to_json(validate=False)), sort_keys=True)  # a shown one has another order
     try:
-        picture = _DRAWN.pop(told, None) or browser.png(figure)
-    except Exception as error:  # Chrome was killed, or hangs: the next figure begins with another
+        return browser.png(figure)
+    except Exception as error:  # Chrome was killed or hangs: the next figure starts another
         shared_browser.cache_clear()
         return _no_picture(error, "drew nothing")
-    _DRAWN[told] = picture
-    if len(_DRAWN) > 4:
-        del _DRAWN[next(iter(_DRAWN))]
-    return picture
-
-
-_DRAWN: dict[str, bytes] = {}  # by their JSON the last few, for a notebook shows what it has just saved
 
 
 def carried(figures: Sequence[go.Figure]) -> dict[str, str]:
-    """What a cell's output carries for pages that draw none (GitHub's, nbconvert's): a JPEG of figures in a column.
+    """Return a JPEG of all figures below each other, for pages that draw no plotly, such as GitHub's.
 
-    By its media type, in base64; nothing without a Chrome. Not a PNG: plotly's extension of JupyterLab takes one beside
-    a figure for its own memory of it, and shows that, as wide as it is, until the mouse enters.
+    It is keyed by its media type and in base64; without Chrome nothing is returned. It is not a PNG because
+    JupyterLab's plotly extension would show a PNG in place of the figure.
     """
-    drawn = [Image.open(io.BytesIO(one)) for one in map(draw, figures) if isinstance(one, bytes)]
+    drawn = [Image.open(io.BytesIO(picture)) for picture in map(draw, figures) if isinstance(picture, bytes)]
     if not drawn:
         return {}
-    size = max(one.width for one in drawn), sum(one.height for one in drawn)
-    column, buffer = Image.new("RGB", size, PAPER), io.BytesIO()
-    for number, one in enumerate(drawn):
-        column.paste(one, (0, sum(above.height for above in drawn[:number])))
-    column.save(buffer, "JPEG", progressive=True, optimize=True)  # at twice its size, nothing is seen of the loss
+    size = max(picture.width for picture in drawn), sum(picture.height for picture in drawn)
+    column, buffer, top = Image.new("RGB", size, PAPER), io.BytesIO(), 0
+    for picture in drawn:
+        column.paste(picture, (0, top))
+        top += picture.height
+    column.save(buffer, "JPEG", progressive=True, optimize=True)
     return {"image/jpeg": base64.b64encode(buffer.getvalue()).decode()}
 
 
 class Picture(MimetypeRenderer):
-    """A figure in a notebook is a picture, too."""
+    """Adds a picture to each figure that a notebook shows."""
 
     def to_mimebundle(self, fig_dict: dict[str, Any]) -> dict[str, str]:
-        """`carried` of this figure."""
+        """Return the picture of one figure."""
         return carried([go.Figure(fig_dict, _validate=False)])
 
 
-if plotly.io.renderers.default == "plotly_mimetype":  # a Jupyter kernel's; who has chosen another keeps it
+if plotly.io.renderers.default == "plotly_mimetype":  # in a Jupyter kernel where no other renderer was chosen
     plotly.io.renderers["itmlab_picture"] = Picture()
     plotly.io.renderers.default = "plotly_mimetype+itmlab_picture"
 
 
 @cache
 def shared_browser() -> "Browser | str":
-    """The process's browser, or in one line why there is none."""
+    """Return the process's browser, or one line that says why there is none."""
     try:
         return Browser()
     except Exception as error:  # no Chrome, or one that cannot start: kaleido raises many kinds
         return _no_picture(error, "did not start")
 
 
-def _no_picture(error: Exception, late: str) -> str:
+def _no_picture(error: Exception, problem: str) -> str:
     if isinstance(error, TimeoutError):
-        return f"Chrome {late} in {PATIENCE} seconds"
+        return f"Chrome {problem} in {PATIENCE} seconds"
     missing = type(error).__name__ == "ChromeNotFoundError"
     return "no Chrome was found (apt-get install chromium)" if missing else f"Chrome failed: {_first_line(error)}"
 
 
 class Browser:
-    """A headless Chrome on an event loop of its own thread (a notebook's loop is taken already)."""
+    """A headless Chrome on an event loop in its own thread, because a notebook's loop is in use.
+
+    `kaleido.start_sync_server` does the same, but waits forever where Chrome cannot start.
+    """
 
     def __init__(self) -> None:
         from kaleido import Kaleido
@@ -410,7 +383,7 @@ class Browser:
         threading.Thread(target=self.loop.run_forever, name="figures", daemon=True).start()
 
         async def opened() -> Kaleido:
-            kaleido = Kaleido(n=1, mathjax=False, timeout=None)  # MathJax would be fetched from the network
+            kaleido = Kaleido(n=1, mathjax=False, timeout=None)  # MathJax would come from the network
             await kaleido.open()
             return kaleido
 
@@ -418,11 +391,11 @@ class Browser:
         atexit.register(lambda: self.wait(self.kaleido.close()))
 
     def wait(self, work: Any) -> Any:
-        """Run a coroutine on the browser's loop and wait for what it gives."""
+        """Run a coroutine on the browser's loop and wait for its result."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(PATIENCE)
 
     def png(self, figure: go.Figure) -> bytes:
-        """`figure` as a PNG at twice its size in pixels."""
+        """Return `figure` as a PNG at twice its size in pixels."""
         size = {"width": figure.layout.width or WIDTH, "height": figure.layout.height or 460, "scale": 2}
         return self.wait(self.kaleido.calc_fig(figure.to_dict(), opts={"format": "png", **size}))
 

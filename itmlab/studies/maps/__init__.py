@@ -3,9 +3,7 @@
 import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
-    "attention": (
-        "AttentionMap BoxedObjects Pointing caption_maps pointing relevance word_maps word_masks word_to_patch"
-    ),
+    "attention": ("AttentionMap BoxedObjects Pointing caption_maps pointing relevance word_maps word_masks"),
     "embeddings": (
         "BatchNeighbourhood Embedded SharedWord batch_neighbourhood embedded neighbours_kept project project_together "
         "shared_words untrained"

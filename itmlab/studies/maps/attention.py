@@ -61,14 +61,6 @@ def word_maps(model: Any, picture: Image.Image | Path, caption: str) -> list[Att
     ]
 
 
-def word_to_patch(model: Any, picture: Image.Image, caption: str, word: str, *, occurrence: int = 0) -> AttentionMap:
-    """The map of one word of a caption, whatever its case; `occurrence` 1 is its second, and so on.
-
-    A word that is not in the caption is an ItmlabError that names those that are.
-    """
-    return word_maps(model, picture, caption)[find_word(dual_encoder_of(model), caption, word, occurrence)]
-
-
 def spoken_words(model: DualEncoder, caption: str) -> list[tuple[str, list[int]]]:
     """The caption's words without punctuation, each with the positions of its pieces."""
     return [entry for entry in model.caption_words(caption) if any(character.isalnum() for character in entry[0])]

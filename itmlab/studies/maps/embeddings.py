@@ -1,8 +1,7 @@
 """A split's pictures and captions on one map, by several models: what training did to the common space.
 
-t-SNE (van der Maaten 2014), UMAP (McInnes et al. 2018) and the principal components that both begin from. One thread, a
-seed and a start without chance: the same features give the same map again on the same machine, and a map is kept on the
-disk. Below, the maps of whole models, and of one batch as an anchor sees it (ITContrast, Fig. 2).
+Maps are made by t-SNE (van der Maaten 2014) and UMAP (McInnes et al. 2018). They are kept in the cache. Below are the
+maps of whole models, and of one batch as an anchor sees it (ITContrast, Fig. 2).
 """
 
 import hashlib
@@ -10,11 +9,10 @@ import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -34,16 +32,8 @@ from ..kit.scoring import Direction, model_of
 
 Plane = Float[ndarray, "point 2"]
 Features = Float[Tensor, "point dimension"] | Float[ndarray, "point dimension"]
+COMPILED_AGAIN = ("smooth_knn_dist", "compute_membership_strengths")  # by umap-learn in each process, unless cached
 Method, Metric = Literal["tsne", "umap"], Literal["cosine", "euclidean"]
-ITERATIONS = 750  # of t-SNE, a quarter of them exaggerated; scikit-learn's 1000 gains 2 % in divergence at 5,000 points
-COMPILED_ANEW = ("smooth_knn_dist", "compute_membership_strengths")  # by umap-learn in each process, for seconds
-EPOCHS = 200  # of UMAP, as umap-learn itself takes above 10,000 points
-
-
-# Maps of features: every point on a plane near those that it resembles, computed once and kept.
-
-PACKAGE = {"tsne": "scikit-learn", "umap": "umap-learn"}
-LAYOUT = 1  # of what this module computes: a higher number leaves what was stored before unread
 
 
 def project(
@@ -57,11 +47,21 @@ def project(
     seed: int = 0,
     cache: bool = True,
 ) -> Plane:
-    """The features on a plane by t-SNE (with `perplexity`) or UMAP (with `neighbours` and `minimum_distance`).
+    """Place features on a plane by scikit-learn's t-SNE or by UMAP, both from the principal components.
 
-    By "cosine" they are taken at unit length. The same features, settings and versions give the same coordinates; with
-    `cache` these are kept under `storage.cache_directory()` and read back. Features that are not finite, and settings
-    out of range, are an ItmlabError.
+    Fewer than four points, or points in one place, stay where the principal components have them. The same features,
+    settings and versions give the same coordinates on one machine.
+
+    Args:
+        metric: "cosine" takes the features at unit length.
+        perplexity: of t-SNE; at most a third of the number of points.
+        neighbours: of UMAP.
+        minimum_distance: of UMAP.
+        cache: whether to keep the coordinates under `storage.cache_directory()`.
+
+    Raises:
+        ItmlabError: features are not finite, or a setting is out of range.
+        MissingPart: UMAP is asked for and umap-learn is not installed.
     """
     if method not in get_args(Method) or metric not in get_args(Metric):
         remedy = 'use "tsne" or "umap", by "cosine" or "euclidean"'
@@ -70,19 +70,27 @@ def project(
         what = f"perplexity {perplexity}, {neighbours} neighbours, minimum distance {minimum_distance}"
         raise ItmlabError(what, remedy="perplexity from 1, neighbours from 2, the distance between 0 and 1")
     rows = _rows(features, unit=metric == "cosine")
-    if len(rows) == 0:
-        return np.zeros((0, 2), dtype=np.float32)
-    own = {"tsne": {"perplexity": perplexity}, "umap": {"neighbours": neighbours, "minimum_distance": minimum_distance}}
-    settings = {"seed": seed, **own[method]}
-    if not cache:
-        return _compute(method, rows, settings)
-    return _kept(_place(method, rows, settings), len(rows), lambda: _compute(method, rows, settings))
+    if len(rows) < 4 or np.ptp(rows, axis=0).max() <= 1e-6:
+        return _principal_components(rows)
+    own = [perplexity] if method == "tsne" else [neighbours, minimum_distance]
+    libraries = [version("scikit-learn"), version("umap-learn") if method == "umap" else ""]
+    key = json.dumps([2, method, seed, own, libraries, rows.shape]).encode() + rows.tobytes()
+    path = cache_directory() / "projections" / f"{hashlib.sha256(key).hexdigest()[:32]}.npy"
+    if cache:
+        with suppress(OSError, ValueError, EOFError):  # not there, or not whole
+            plane = np.load(path, allow_pickle=False)
+            if plane.shape == (len(rows), 2) and np.isfinite(plane).all():
+                return plane
+    plane = (_tsne if method == "tsne" else _umap)(rows, *own, seed).astype(np.float32)
+    if cache:
+        keep(path, lambda file: np.save(file, plane, allow_pickle=False))
+    return plane
 
 
 def _rows(features: Any, *, unit: bool) -> Float[ndarray, "point dimension"]:
     rows = _array(features)
     if rows.ndim != 2:
-        raise ItmlabError(f"features of shape {rows.shape} are no (point, dimension)")
+        raise ItmlabError(f"features must have the shape (point, dimension), got {rows.shape}")
     faulty = ~np.isfinite(rows).all(axis=1)
     if faulty.any():
         raise ItmlabError(f"the features of point {int(faulty.argmax())} are not finite")
@@ -97,107 +105,50 @@ def _array(features: Any) -> Float[ndarray, "point dimension"]:
     return np.asarray(features, dtype=np.float32)
 
 
-def _place(method: Method, rows: Float[ndarray, "point dimension"], settings: dict[str, Any]) -> Path:
-    """The file of a map: named after everything that decides its coordinates."""
-    try:
-        package = version(PACKAGE[method])
-    except ModuleNotFoundError:  # what was computed elsewhere is not known to be the same
-        package = "none"
-    said = json.dumps([LAYOUT, method, package, settings, rows.shape], sort_keys=True)
-    name = hashlib.sha256(said.encode() + rows.tobytes()).hexdigest()[:32]
-    return cache_directory() / "projections" / f"{name}.npy"
+def _principal_components(rows: Float[ndarray, "point dimension"]) -> Plane:
+    """Return the first two components, zeros where there are fewer."""
+    from sklearn.decomposition import PCA
 
-
-def _kept(path: Path, points: int, compute: Callable[[], Plane]) -> Plane:
-    """What `path` holds, else what is computed and written there; a spoilt file is written anew."""
-    try:
-        plane = np.load(path, allow_pickle=False)
-        if plane.shape == (points, 2) and plane.dtype == np.float32 and np.isfinite(plane).all():
-            return plane
-    except (OSError, ValueError, EOFError):
-        pass  # not there, or not whole
-    plane = compute()
-    keep(path, lambda file: np.save(file, plane, allow_pickle=False))
+    plane = np.zeros((len(rows), 2), dtype=np.float32)
+    count = min(2, *rows.shape)
+    if len(rows) > 1 and np.ptp(rows, axis=0).max() > 1e-6:
+        plane[:, :count] = PCA(count, svd_solver="full").fit_transform(rows)
     return plane
 
 
-def _compute(method: Method, rows: Float[ndarray, "point dimension"], settings: dict[str, Any]) -> Plane:
+def _tsne(rows: Float[ndarray, "point dimension"], perplexity: float, seed: int) -> Plane:
+    """Barnes-Hut t-SNE (van der Maaten 2014) on one thread, as threads would add up in another order."""
+    from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1):  # threads would add up in another order
-        return {"tsne": tsne, "umap": umap}[method](rows, **settings).astype(np.float32)
+    start = _principal_components(rows)
+    start = (start * (1e-4 / max(start[:, 0].std(), 1e-12))).astype(np.float32)
+    method = TSNE(
+        perplexity=min(perplexity, (len(rows) - 1) / 3), init=start, max_iter=750, random_state=seed, n_jobs=1
+    )
+    with threadpool_limits(1):
+        return method.fit_transform(rows)
 
 
-def principal_components(features: Float[ndarray, "point dimension"]) -> Plane:
-    """The two directions in which the features spread most, each with the sign that makes its largest weight positive.
-
-    A direction in which nothing spreads is 0.
-
-    >>> principal_components(np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0]])).tolist()
-    [[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]
-    """
-    centred = features.astype(np.float64) - features.mean(axis=0, dtype=np.float64)
-    _, values, directions = np.linalg.svd(centred.T @ centred)
-    plane = np.zeros((len(features), 2))
-    for axis, direction in enumerate(directions[:2]):
-        if values[axis] > 1e-9 * max(values[0], 1e-300):
-            plane[:, axis] = centred @ direction * np.sign(direction[np.abs(direction).argmax()])
-    return plane
-
-
-def tsne(features: Float[ndarray, "point dimension"], *, perplexity: float, seed: int) -> Plane:
-    """Barnes-Hut t-SNE (van der Maaten 2014) from the principal components; perplexity is at most a third of the rest.
-
-    Fewer than four points, or points without spread, stay as the principal components have them.
-    """
-    start = principal_components(features)
-    if len(features) < 4 or not start.any():
-        return start
-    from sklearn.manifold import TSNE
-
-    perplexity, init = min(perplexity, (len(features) - 1) / 3), _start(start, 1e-4 / start[:, 0].std(), seed)
-    method = TSNE(perplexity=perplexity, init=init, max_iter=ITERATIONS, random_state=seed, n_jobs=1)
-    return method.fit_transform(features)
-
-
-def umap(features: Float[ndarray, "point dimension"], *, neighbours: int, minimum_distance: float, seed: int) -> Plane:
-    """UMAP (McInnes et al. 2018) over exact neighbours from the principal components.
-
-    Fewer than four points, or points without spread, stay as the principal components have them. Without umap-learn it
-    is a MissingPart.
-    """
-    start = principal_components(features)
-    if len(features) < 4 or not start.any():
-        return start
+def _umap(rows: Float[ndarray, "point dimension"], neighbours: int, minimum_distance: float, seed: int) -> Plane:
+    """UMAP (McInnes et al. 2018); a fixed `random_state` makes it run on one thread."""
+    try:
+        from umap import UMAP, umap_
+    except ImportError:
+        raise MissingPart("umap-learn", "pip install umap-learn", needed_for="UMAP") from None
     from sklearn.neighbors import NearestNeighbors
+    from threadpoolctl import threadpool_limits
 
-    count = min(neighbours, len(features) - 1)
-    distances, nearest = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(features).kneighbors(features)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a seed means one thread, which is what is wanted
-        try:
-            from umap import UMAP, umap_
-        except ImportError:
-            raise MissingPart("umap-learn", "pip install umap-learn", needed_for="UMAP") from None
-        for name in COMPILED_ANEW:
-            with suppress(AttributeError, RuntimeError):  # another version; nowhere to write
-                getattr(umap_, name).enable_caching()
-        method = UMAP(
-            n_neighbors=count,
-            min_dist=minimum_distance,
-            init=_start(start, 10 / np.abs(start).max(), seed),
-            n_epochs=EPOCHS,
-            precomputed_knn=(nearest, distances),
-            random_state=seed,
-            n_jobs=1,
-        )
-        return method.fit_transform(features)
-
-
-def _start(plane: Plane, scale: float, seed: int) -> Plane:
-    """The plane at a scale, stirred a little: from a straight line, or from one place, neither method could move on."""
-    noise = np.random.default_rng(seed).normal(size=plane.shape) * np.abs(plane).max() * 1e-4
-    return ((plane + noise) * scale).astype(np.float32)
+    for name in COMPILED_AGAIN:
+        with suppress(AttributeError, RuntimeError):  # another version, or nowhere to write
+            getattr(umap_, name).enable_caching()
+    count = min(neighbours, len(rows) - 1)
+    # Exact neighbours: umap-learn would compile its approximate search in every process, for a minute.
+    distances, nearest = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(rows).kneighbors(rows)
+    settings = {"n_neighbors": count, "min_dist": minimum_distance, "precomputed_knn": (nearest, distances)}
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a seed means one thread, as wanted
+        return UMAP(**settings, random_state=seed, init="pca", n_epochs=200, n_jobs=1).fit_transform(rows)
 
 
 def project_together(groups: Mapping[str, Features], method: Method = "tsne", **options: Any) -> dict[str, Plane]:
@@ -234,8 +185,6 @@ def neighbours_kept(features: Features, plane: Plane, k: int = 10, *, metric: Me
 
 # The maps of several models over one split.
 
-ROWS = 1024  # of a similarity matrix at once
-
 
 @dataclass(frozen=True, eq=False)
 class Embedded:
@@ -248,17 +197,6 @@ class Embedded:
     def kept(self, k: int = 10) -> float:
         """The share of each point's `k` nearest that are among its nearest on the map too."""
         return neighbours_kept(torch.cat(self.features), np.concatenate([self.images, self.captions]), k)
-
-    def mixed(self) -> float:
-        """The share of pictures and captions whose nearest other feature is of the other kind; 0: they lie apart."""
-        both = torch.cat(self.features)
-        caption = torch.arange(len(both)) >= len(self.features.images)
-        other = []
-        for start in range(0, len(both), ROWS):
-            scores = both[start : start + ROWS] @ both.T
-            scores[:, start : start + ROWS].fill_diagonal_(-torch.inf)
-            other.append(scores.argmax(dim=1))
-        return float((caption[torch.cat(other)] != caption).double().mean())
 
 
 def embedded(
@@ -390,11 +328,9 @@ def _members(
 
 # What some captions have in common that the others have not.
 
-PRIOR = 10  # captions that the prior counts as
-
 
 class SharedWord(NamedTuple):
-    """A word, its share of the chosen captions and of all others, and how far its log-odds are apart (z-score)."""
+    """A word, its share of the chosen captions and of all others, and the z-score of the difference."""
 
     word: str
     share: float
@@ -403,26 +339,24 @@ class SharedWord(NamedTuple):
 
 
 def shared_words(captions: Sequence[str], chosen: Collection[int], *, most: int = 8) -> list[SharedWord]:
-    """The words that stand in more of the `chosen` captions (by number) than in the others, the surest first.
+    """Return the words that occur in more of the `chosen` captions (by number) than in the others, the surest first.
 
-    By the z-score of log-odds under an informative prior (Monroe, Colaresi and Quinn 2008, Sec. 3.3.5), a caption
-    counting a word once, the prior being all captions; listed are those above 1.96.
+    Words are ranked by the z-score of two proportions, each with one caption more that has the word and one that has
+    not; listed are those above 1.96. A caption counts a word once.
 
-    >>> [each.word for each in shared_words(["a red dog"] * 9 + ["a cat"] * 9, range(9))]
+    >>> [shared.word for shared in shared_words(["a red dog"] * 9 + ["a cat"] * 9, range(9))]
     ['dog', 'red']
     """
     chosen = set(chosen)
-    said = [set(re.findall(r"[^\W\d_]+(?:['’][^\W\d_]+)?", caption.lower())) for caption in captions]
-    every = Counter(word for words in said for word in words)
-    inside = Counter(word for index in chosen for word in said[index])
+    words = [set(re.findall(r"[^\W\d_]+(?:['’][^\W\d_]+)?", caption.lower())) for caption in captions]
+    inside = Counter(word for number in chosen for word in words[number])
+    everywhere = Counter(word for caption in words for word in caption)
     count, rest = len(chosen), len(captions) - len(chosen)
-    found = []
+    shared = []
     for word, here in inside.items():
-        there, prior = every[word] - here, PRIOR * (every[word] + 1) / (len(captions) + 2)
-        (yes, no), (yes_there, no_there) = (
-            (one + prior, of - one + PRIOR - prior) for one, of in ((here, count), (there, rest))
-        )
-        apart = np.log(yes / no) - np.log(yes_there / no_there)
-        z = float(apart / np.sqrt(1 / yes + 1 / no + 1 / yes_there + 1 / no_there))
-        found.append(SharedWord(word, here / count, there / max(rest, 1), z))
-    return sorted((each for each in found if each.z > 1.96), key=lambda each: (-each.z, each.word))[:most]
+        there = everywhere[word] - here
+        first, second = (here + 1) / (count + 2), (there + 1) / (rest + 2)
+        deviation = np.sqrt(first * (1 - first) / (count + 2) + second * (1 - second) / (rest + 2))
+        shared.append(SharedWord(word, here / count, there / max(rest, 1), float((first - second) / deviation)))
+    surest = sorted((entry for entry in shared if entry.z > 1.96), key=lambda entry: (-entry.z, entry.word))
+    return surest[:most]

@@ -11,8 +11,9 @@ from PIL import Image
 from plotly.subplots import make_subplots
 
 from ..kit import theme
-from ..kit.canvas import Canvas, data_uri, draw_captioned, enlarged, heat, outlined
-from ..kit.theme import colour, label, styled, translucent, whiskers
+from ..kit.bars import Dot, Line, Row, draw_curves, interval_rows
+from ..kit.canvas import Canvas, data_uri, draw_captioned, draw_table, enlarged, heat, outlined
+from ..kit.theme import colour, label, styled, translucent
 
 if TYPE_CHECKING:
     from .attention import AttentionMap
@@ -112,7 +113,7 @@ def draw_words_on_patch(maps: Mapping[str, "Sequence[AttentionMap]"], patch: int
     )
 
 
-# Does attention land on the object that the word means? Two measures of several checkpoints against chance.
+# Does attention land on the object that the word means?
 
 Interval = tuple[float, float, float]
 PANELS = {"accuracy": "map's peak is on the object", "mass": "mass of the map on the object"}
@@ -121,31 +122,20 @@ PANELS = {"accuracy": "map's peak is on the object", "mass": "mass of the map on
 def draw_pointing_bars(
     measures: Mapping[str, Mapping[str, Interval]], chance: float, *, title: str, subtitle: str = ""
 ) -> go.Figure:
-    """Percentages of `measures[checkpoint]["accuracy" | "mass"]` = (value, lower, upper), all three shares in [0, 1].
+    """Draw how often maps land on what a word means, in percent, with intervals.
 
-    `chance` is the objects' mean share of the picture: what a flat map, or a peak thrown anywhere, reaches.
+    Args:
+        measures: `measures[checkpoint]["accuracy" | "mass"]` = (value, lower, upper), shares from 0 to 1.
+        chance: the objects' mean share of the picture, which a flat map reaches.
     """
-    figure = make_subplots(1, 2, subplot_titles=tuple(PANELS.values()), horizontal_spacing=0.12)
-    names = [label(name) for name in measures]
-    inside = {"textposition": "inside", "insidetextanchor": "start", "textfont": {"color": theme.PAPER, "size": 14}}
-    for column, measure in enumerate(PANELS, start=1):
-        values = [[100 * number for number in measures[name][measure]] for name in measures]
-        figure.add_bar(
-            x=names,
-            y=[value for value, _, _ in values],
-            error_y=whiskers(*zip(*values, strict=True), thickness=1.5, width=6),
-            marker_color=[colour(index) for index in range(len(names))],
-            text=[f"<b>{value:.1f}</b>" for value, _, _ in values],
-            **inside,
-            hovertemplate="%{x}: %{y:.1f} %<extra></extra>",
-            **{"row": 1, "col": column},
-        )
-        note = {"text": f"chance {100 * chance:.1f} %", "font": {"size": 12}, "bgcolor": "rgba(255,255,255,0.85)"}
-        dashed = {"color": theme.INK, "width": 1.5, "dash": "dash"}
-        figure.add_hline(y=100 * chance, line=dashed, annotation=note, row=1, col=column)
-    figure.update_yaxes(rangemode="tozero", ticksuffix=" %")
-    figure = styled(figure, title, subtitle, height=430, legend=False)
-    return figure.update_layout(bargap=0.45, margin_t=figure.layout.margin.t + 28)
+    rows: list[Row] = [("chance", [Dot(100 * chance, shade=theme.GREY, text=f"{100 * chance:.1f} %")] * len(PANELS))]
+    for number, (name, measured) in enumerate(measures.items()):
+        cells = []
+        for measure in PANELS:
+            value, lower, upper = (100 * share for share in measured[measure])
+            cells.append(Dot(value, lower, upper, colour(number), f"{value:.1f} %"))
+        rows.append((name, cells))
+    return interval_rows(rows, axes=[{"title": "%"}] * 2, title=title, subtitle=subtitle, panels=list(PANELS.values()))
 
 
 # Maps of features: several kinds of points in one plane, a panel a model, one picture and its captions picked out.
@@ -254,7 +244,7 @@ def _pick(
     figure.add_scatter(x=spots[:, 0], y=spots[:, 1], mode="markers", marker=shapes | look, **named, **silent)
 
 
-# Words that set some captions apart from all others, beside some pictures that they belong to.
+# Words that set some captions apart from all others, beside a picture that they belong to.
 
 
 def draw_shared_words(
@@ -264,23 +254,13 @@ def draw_shared_words(
     title: str = "What they share",
     subtitle: str = "",
 ) -> go.Figure:
-    """Up to nine pictures, and a row a word: bars of its share of the captions (purple) and of all others (grey)."""
-    canvas, cell, gap, row = Canvas(), 76, 6, 30
-    for number, picture in enumerate(pictures[:9]):
-        down, across = divmod(number, 3)
-        canvas.picture(data_uri(picture), 16 + across * (cell + gap), down * (cell + gap), cell, cell)
-    left, bar, room = 16 + 3 * (cell + gap) + 24, 420, 250
-    canvas.words("share of these captions, and of all others", bar, 0, size=13, colour=theme.MUTED)
-    for number, word in enumerate(shared):
-        middle = 36 + row * number
-        canvas.words(f"<b>{label(theme.shortened(word.word, 15, bar - left - 12))}</b>", left, middle, down="middle")
-        for share, shade, low in ((word.share, theme.PURPLE, -9), (word.elsewhere, theme.GREY, 1)):
-            canvas.rectangle(bar, middle + low, room * share, 8, fillcolor=shade, line={"width": 0})
-        said = f"{100 * word.share:.0f} %, {100 * word.elsewhere:.0f} %"
-        canvas.words(said, bar + room + 10, middle, size=13, down="middle")
-    if not shared:
-        canvas.words("No word stands out.", left, 36, down="middle")
-    return canvas.figure(title, subtitle, height=max(3 * (cell + gap), 36 + row * len(shared)))
+    """Draw a table of words with their shares of these captions and of all others, beside the first picture."""
+    columns = {
+        "word": [entry.word for entry in shared] or ["no word stands out"],
+        "of these captions": [f"{100 * entry.share:.0f} %" for entry in shared],
+        "of all others": [f"{100 * entry.elsewhere:.0f} %" for entry in shared],
+    }
+    return draw_table(columns, title=title, subtitle=subtitle, picture=pictures[0] if pictures else None)
 
 
 # How similar pairs are that belong together and pairs that do not: two distributions, a panel a model.
@@ -296,142 +276,77 @@ def draw_similarities(
     subtitle: str = "",
     quantity: str = "cosine",
 ) -> go.Figure:
-    """Histograms of negatives' and positives' similarity by model, each in percent of its own pairs, on one scale.
-
-    Both are by model under the same names; every bin has the same width in every panel.
-    """
-    both = [values for of in (negatives, positives) for values in of.values() if len(values)]
-    lowest, highest = (min(map(np.min, both)), max(map(np.max, both))) if both else (0.0, 1.0)
-    edges = np.linspace(lowest, max(highest, lowest + 1e-6), BINS + 1)
-    titles, columns = [label(name) for name in negatives], max(len(negatives), 1)
-    figure = make_subplots(1, columns, subplot_titles=titles, horizontal_spacing=0.06, shared_yaxes=True)
-    for column, name in enumerate(negatives, start=1):
-        kinds = (("negatives", negatives[name], theme.MISMATCH), ("positives", positives[name], theme.MATCH))
-        for kind, values, shade in kinds:
-            line = {"color": shade, "width": 2.5, "shape": "hvh"}
-            figure.add_scatter(
-                x=(edges[:-1] + edges[1:]) / 2,
-                y=100 * np.histogram(values, edges)[0] / max(len(values), 1),
-                **{"name": kind, "legendgroup": kind, "showlegend": column == 1},
-                **{"mode": "lines", "line": line, "fill": "tozeroy", "fillcolor": translucent(shade, 0.15)},
-                hovertemplate=f"%{{y:.1f}} % of {kind} near %{{x:.2f}}<extra></extra>",
-                **{"row": 1, "col": column},
-            )
-    figure.update_xaxes(title=label(quantity), range=[edges[0], edges[-1]])
-    figure.update_yaxes(rangemode="tozero")
-    figure.update_yaxes(title="% of its pairs", col=1)
-    figure = styled(figure, title, subtitle, height=430)
-    return figure.update_layout(legend_y=1.1, margin_t=figure.layout.margin.t + 26)
+    """Draw the distributions of negatives' and positives' similarity, a panel per model, in percent of all pairs."""
+    values = np.concatenate([*negatives.values(), *positives.values()])
+    edges = np.linspace(values.min(), values.max() + 1e-6, BINS + 1)
+    panels = {}
+    for name in negatives:
+        curves = panels[name] = {}
+        kinds = {"negatives": (negatives[name], theme.MISMATCH), "positives": (positives[name], theme.MATCH)}
+        for kind, (scores, shade) in kinds.items():
+            percent = 100 * np.histogram(scores, edges)[0] / max(len(scores), 1)
+            curves[kind] = Line(percent, ((edges[:-1] + edges[1:]) / 2).tolist(), shade=shade, fill=True)
+    figure = draw_curves(panels, title=title, subtitle=subtitle, axis=quantity)
+    return figure.update_yaxes(title="% of its pairs", col=1)
 
 
-# A batch around one anchor on a map, and how its negatives' similarities are spread (ITContrast, Fig. 2).
+# A batch around one anchor on a map, and the similarities of its negatives (ITContrast, Fig. 2).
 
 BIN = 0.05  # of cosine
 LOOKS = {
     "easy negatives": {"color": translucent(theme.GREY, 0.55), "size": 7},
     "hard negatives": {"color": theme.VERMILION, "size": 9},
     "positives": {"color": theme.BLUE, "size": 11, "symbol": "square"},
+    "synthesised": {"color": theme.PURPLE, "size": 13, "symbol": "diamond-open"},
 }
-ORDER = ("anchor", "positives", "hard negatives", "easy negatives", "synthesised")  # of the legend
 
 
 def draw_batch_neighbourhood(
     batch: "BatchNeighbourhood", *, title: str, subtitle: str = "", ids: Sequence[str] | None = None
 ) -> go.Figure:
-    """Left, the map: anchor, positives, hard, easy and synthesised negatives; right, the negatives by similarity.
+    """Draw the candidates of one anchor on a map (left), and how many have which similarity with it (right).
 
-    Hard are those right of the dashed line, which a triplet loss learns from. A green rim marks a negative that the
-    world calls true. `ids` are names by the candidates' number in the data; a point's `customdata` is that number.
+    Hard negatives lie right of the dashed line: a triplet loss learns from them. A green rim marks a negative that the
+    world calls true.
+
+    Args:
+        ids: names of the candidates by their number in the data. A point's `customdata` is that number.
     """
-    rooms = {"column_widths": [0.53, 0.47], "row_heights": [0.8, 0.2], "specs": [[{"rowspan": 2}, {}], [None, {}]]}
-    figure = make_subplots(2, 2, **rooms, horizontal_spacing=0.1, vertical_spacing=0.03, shared_xaxes=True)
-    scores, places = batch.scores.numpy(), batch.places
+    figure = make_subplots(1, 2, column_widths=[0.55, 0.45], horizontal_spacing=0.1)
+    scores, index = batch.scores.numpy(), batch.index.numpy()
     easy = ~(batch.positives | batch.hard)
     kinds = {"easy negatives": easy.numpy(), "hard negatives": batch.hard.numpy(), "positives": batch.positives.numpy()}
-    shown = {"mode": "markers", "row": 1, "col": 1}
-    for kind, chosen in kinds.items():
-        numbers = batch.index.numpy()[chosen]
-        names = numbers.tolist() if ids is None else [label(ids[number]) for number in numbers.tolist()]
-        true = batch.true.numpy()[chosen] if batch.true is not None else np.zeros(len(numbers))
-        rims = {"color": np.where(true, theme.GREEN, theme.PAPER).tolist(), "width": np.where(true, 2.5, 0.8).tolist()}
+    true = np.zeros(len(index), dtype=bool) if batch.true is None else batch.true.numpy()
+    groups = {kind: (batch.places[chosen], scores[chosen], index[chosen]) for kind, chosen in kinds.items()}
+    made = batch.synthetic_scores.numpy()
+    if len(made):
+        groups["synthesised"] = batch.synthetic_places, made, np.full(len(made), -1)
+    for kind, (places, similarity, numbers) in groups.items():
+        names = [f"candidate {number}" if ids is None or number < 0 else label(ids[number]) for number in numbers]
+        is_true = true[kinds[kind]] if kind in kinds else np.zeros(len(numbers), dtype=bool)
+        rims = np.where(is_true, theme.GREEN, theme.PAPER).tolist()
         figure.add_scatter(
-            x=places[chosen, 0],
-            y=places[chosen, 1],
-            name=f"{kind} ({chosen.sum()})",
-            legendrank=ORDER.index(kind),
-            marker={"line": rims, **LOOKS[kind]},
-            customdata=numbers,
-            text=[f"{name}: {score:.2f}" for name, score in zip(names, scores[chosen].tolist(), strict=True)],
-            hovertemplate=f"%{{text}}<extra>{kind}</extra>",
-            **shown,
-        )
-    if len(batch.synthetic_scores):
-        made, look = batch.synthetic_places, {"color": theme.PURPLE, "size": 13, "symbol": "diamond-open"}
-        x, y = made.T
-        figure.add_scatter(
-            **{"x": x, "y": y, "name": f"synthesised ({len(made)})", "legendrank": ORDER.index("synthesised")},
-            marker={**look, "line": {"width": 2.5}},
-            text=[f"synthesised {n + 1}: {s:.2f}" for n, s in enumerate(batch.synthetic_scores.tolist())],
-            hovertemplate="%{text}<extra></extra>",
-            **shown,
-        )
-    x, y = batch.anchor_place.T
-    star = {"color": theme.INK, "size": 17, "symbol": "star", "line": {"color": theme.PAPER, "width": 1.5}}
-    named = {"name": "anchor", "legendrank": ORDER.index("anchor"), "hovertemplate": "the anchor<extra></extra>"}
-    figure.add_scatter(x=x, y=y, marker=star, **named, **shown)
-    if batch.true is not None and batch.true.any():
-        rim = {"color": theme.PAPER, "size": 9, "line": {"color": theme.GREEN, "width": 2.5}}
-        said = {"name": "true, not annotated", "legendrank": len(ORDER)}
-        figure.add_scatter(x=[None], y=[None], marker=rim, **said, **shown)
-    frame(figure, [places, batch.anchor_place, batch.synthetic_places], {"row": 1, "col": 1})
-    _similarities(figure, batch, {kind: scores[chosen] for kind, chosen in kinds.items()})
-    figure = styled(figure, title, subtitle, height=560 + theme.LEGEND_LINE)
-    # in a notebook's width the legend takes a second line
-    margin = {"l": 30, "r": 30, "t": figure.layout.margin.t + theme.LEGEND_LINE, "b": 56}
-    return figure.update_layout(margin=margin, barmode="stack", legend_traceorder="normal")
-
-
-def _similarities(figure: go.Figure, batch: "BatchNeighbourhood", scores: dict[str, np.ndarray]) -> None:
-    """The negatives as bars over their similarity, and below them every positive and every synthesised one."""
-    everything = np.concatenate([*scores.values(), batch.synthetic_scores.numpy()]) - batch.threshold
-    edges = batch.threshold + BIN * np.arange(np.floor(everything.min() / BIN), np.ceil(everything.max() / BIN) + 1)
-    for kind, shade in (("easy negatives", translucent(theme.GREY, 0.7)), ("hard negatives", theme.VERMILION)):
-        figure.add_bar(
-            x=(edges[:-1] + edges[1:]) / 2,
-            y=np.histogram(scores[kind], edges)[0],
-            width=BIN,
-            marker={"color": shade, "line": {"width": 0}},
-            showlegend=False,
-            hovertemplate=f"%{{y}} {kind} near %{{x:.2f}}<extra></extra>",
-            row=1,
-            col=2,
-        )
-    rows = [("positives", scores["positives"], {"color": translucent(theme.BLUE, 0.8), "symbol": "square"})]
-    if len(batch.synthetic_scores):
-        look = {"color": translucent(theme.PURPLE, 0.8), "symbol": "diamond-open"}
-        rows.insert(0, ("synthesised", batch.synthetic_scores.numpy(), look))
-    for height, (kind, values, look) in enumerate(rows):
-        figure.add_scatter(
-            x=values,
-            y=np.full(len(values), height),
+            x=places[:, 0],
+            y=places[:, 1],
             mode="markers",
-            marker={"size": 10, "line": {"width": 2 if kind == "synthesised" else 0}, **look},
-            showlegend=False,
-            hovertemplate=f"{label(kind)}: %{{x:.3f}}<extra></extra>",
-            row=2,
-            col=2,
+            name=f"{kind} ({len(places)})",
+            marker={**LOOKS[kind], "line": {"color": rims, "width": 2}},
+            customdata=numbers,
+            text=[f"{name}: {score:.2f}" for name, score in zip(names, similarity, strict=True)],
+            hovertemplate=f"%{{text}}<extra>{kind}</extra>",
+            row=1,
+            col=1,
         )
-    ticks = {"tickvals": list(range(len(rows))), "ticktext": [kind for kind, *_ in rows]}
-    figure.update_yaxes(range=[-0.7, len(rows) - 0.3], showgrid=False, **ticks, row=2, col=2)
-    figure.update_yaxes(title="negatives", row=1, col=2)
-    figure.update_xaxes(title="cosine with the anchor", row=2, col=2)
-    figure.update_xaxes(ticks="", showline=True, row=1, col=2)
-    most = max(np.histogram(scores[kind], edges)[0].max() for kind in ("easy negatives", "hard negatives"))
-    figure.update_yaxes(range=[0, 1.14 * max(most, 1)], row=1, col=2)
-    at, axes = batch.threshold, {"xref": "x2", "yref": "paper"}
-    dashed = {"color": theme.INK, "width": 1.5, "dash": "dash"}
-    figure.add_shape(type="line", x0=at, x1=at, y0=0, y1=1, **axes, line=dashed)
-    right = at > edges.mean()  # the words stand where there is room
-    side = {"xanchor": "right" if right else "left", "xshift": -5 if right else 5, "yanchor": "top"}
-    said = {"text": "mean positive − margin", "font": {"size": 13, "color": theme.MUTED}, "showarrow": False}
-    figure.add_annotation(x=at, y=1, **axes, **side, **said)
+        bins = {"start": -1, "end": 1.001, "size": BIN}
+        shade = LOOKS[kind]["color"]
+        figure.add_histogram(x=similarity, xbins=bins, marker_color=shade, name=kind, showlegend=False, row=1, col=2)
+    star = {"color": theme.INK, "size": 17, "symbol": "star"}
+    figure.add_scatter(
+        x=batch.anchor_place[:, 0], y=batch.anchor_place[:, 1], mode="markers", marker=star, name="anchor", row=1, col=1
+    )
+    frame(figure, [batch.places, batch.anchor_place, batch.synthetic_places], {"row": 1, "col": 1})
+    figure.add_vline(x=batch.threshold, line={"color": theme.INK, "width": 1.5, "dash": "dash"}, row=1, col=2)
+    figure.update_xaxes(title="cosine with the anchor", row=1, col=2)
+    figure.update_yaxes(title="candidates", row=1, col=2)
+    figure = styled(figure, title, subtitle, height=560)
+    return figure.update_layout(barmode="stack", margin_t=figure.layout.margin.t + 26)

@@ -69,11 +69,6 @@ def _word(token) -> Word:
     return Word(token.text, lemma, token.pos_, token.tag_, features, token.head.i, token.dep_, space)
 
 
-def text_of(sentence: Sentence) -> str:
-    """Return the sentence as it was written."""
-    return "".join(word.form + " " * word.space for word in sentence).strip()
-
-
 def doc_of(vocab: "Vocab", sentences: Sequence[Sentence]) -> "Doc":
     """Return one spaCy document with the words, tags, heads and lemmas of consecutive sentences."""
     from spacy.tokens import Doc

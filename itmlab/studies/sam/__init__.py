@@ -1,15 +1,17 @@
-"""Semantic recall, NCS and SAM (Biten et al. 2022): rankings, people's ratings, margins, and their figures."""
+"""Semantic recall, NCS and SAM (Biten et al., 2022): rankings, people's ratings, margins, and their figures."""
 
 import lazy_loader as lazy
 
-_NAMES = {  # file -> what it is known for, imported when first asked for
+_NAMES = {  # module -> its public names, imported when first used
     "explorer": "explore_retrieval",
     "figures": (
-        "draw_measures_by_model draw_ranked_captions draw_ranked_pictures draw_relevance_by_truth "
+        "draw_measures_by_model draw_ranked_captions draw_ranked_pictures "
         "draw_semantic_recall_by_m draw_truth_among_relevant"
     ),
-    "human": "draw_human_judgement human_correlation",
-    "margins": "draw_adaptive_margins draw_reduced_data",
+    "human": "correlation_rows human_correlation",
+    "margins": "draw_adaptive_margins",
     "rankings": "Measured Ranking Retrievals measured rank retrievals semantic_recalls truth_among_relevant",
 }
-__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__, submod_attrs={module: names.split() for module, names in _NAMES.items()}
+)

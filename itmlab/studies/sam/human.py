@@ -11,10 +11,8 @@ from math import isnan
 from pathlib import Path
 from typing import Any, Literal
 
-import plotly.graph_objects as go
 import torch
 from jaxtyping import Bool, Float, Int64
-from plotly.subplots import make_subplots
 from torch import Tensor
 
 from ...data.captionset import CaptionSet
@@ -22,9 +20,7 @@ from ...data.faults import Fault, Faults, one_line
 from ...data.tables import read_rows
 from ...errors import ItmlabError
 from ...metrics import Cider, Spice, human_judgement
-from ...metrics.statistics import PAIRS, Correlation
-from ..kit.bars import PRINTED
-from ..kit.theme import MUTED, colour, label, styled, whiskers
+from ...metrics.statistics import Correlation
 
 # Crisscrossed Captions: reading the release.
 
@@ -94,7 +90,7 @@ def crisscrossed(
     for number, row in read_rows(path, faults):
         try:
             caption, image, score = _rating(row, f"{path}:{number}")
-        except _Fault as fault:
+        except ValueError as fault:
             faults.add(path, number, str(fault))
             continue
         if caption not in caption_of or image not in image_of:
@@ -113,11 +109,8 @@ def crisscrossed(
     return Ratings(captions, images, torch.tensor([score for score, _ in found.values()], dtype=torch.float64), skipped)
 
 
-class _Fault(Exception):
-    """What is wrong with a row."""
-
-
 def _rating(row: dict[str, Any], where: str) -> tuple[str, str, float]:
+    """Return caption id, image id and score of a row; what is wrong with it is a ValueError."""
     cells = []
     for columns in COLUMNS:
         column = next((name for name in columns if name in row), None)
@@ -126,15 +119,15 @@ def _rating(row: dict[str, Any], where: str) -> tuple[str, str, float]:
             raise ItmlabError(f"there is no column {wanted}; the columns are {names}", where=where)
         cells.append(row[column])
     caption, image, score = cells
-    for what, cell in (("caption", caption), ("image", image)):
+    for name, cell in (("caption", caption), ("image", image)):
         if isinstance(cell, bool) or not isinstance(cell, str | int) or not str(cell).strip():
-            raise _Fault(f"the {what} id is {one_line(repr(cell), 60)}")
+            raise ValueError(f"the {name} id is {one_line(repr(cell), 60)}")
     try:
         value = float("nan" if isinstance(score, bool) else score)
     except (TypeError, ValueError):
         value = float("nan")
     if not 0 <= value <= LARGEST:  # NaN neither
-        raise _Fault(f"the score is {one_line(repr(score), 60)}, not a number from 0 to {LARGEST:g}")
+        raise ValueError(f"the score is {one_line(repr(score), 60)}, not a number from 0 to {LARGEST:g}")
     return _bare(SENTENCE, str(caption).strip()), _bare(PICTURE, str(image).strip()), value
 
 
@@ -172,71 +165,32 @@ def human_correlation(data: CaptionSet, ratings: Ratings, *, parser: str = "engl
     return {**tables, LEFT_OUT: human_judgement(left_out, *rated)}
 
 
-# Table 1 as a figure: how well each measure of a pair agrees with people, with intervals, beside the paper.
+# Table 1 of the paper, and our correlations as rows of a result.
 
-Printed = Mapping[str, Mapping[str, float]]
-TABLE_1: Printed = {  # Biten et al., Table 1: the CxC test split, 44 thousand pairs
+TABLE_1: Mapping[str, Mapping[str, float]] = {  # Biten et al., Table 1: the CxC test split, 44 thousand pairs
     "binary relevance": {"all": 0.711, "non-ground-truth": 0.0},
     "NCS with SPICE": {"all": 0.729, "non-ground-truth": 0.536},
     "NCS with CIDEr": {"all": 0.734, "non-ground-truth": 0.453},
 }
-PANELS = {"all": "all {pairs:,} rated pairs", "non-ground-truth": "the {pairs:,} that are no ground truth"}
-LINE = 27  # pixels
-Line = tuple[int, str, Mapping[str, Correlation | float]]  # number of the measure, name, values
+PAIRS = {"all": "r, all pairs", "non-ground-truth": "r, without ground truth"}
 
 
-def draw_human_judgement(
-    readings: Readings, *, title: str, subtitle: str = "", paper: Printed | None = None, paper_name: str = "the paper"
-) -> go.Figure:
-    """Pearson's r with people's ratings: a panel for all pairs and one without ground truth, a block a measure.
+def correlation_rows(readings: Readings) -> list[dict[str, Any]]:
+    """Return the correlations as rows of a result, grouped by measure, one row per reading.
 
-    `readings[reading][measure]["all" or "non-ground-truth"]` is a Correlation: a reading is a way to take the measure
-    (one table of `metrics.human_judgement`); a measure that is the same in every reading has one line. `paper` holds
-    printed numbers by measure, drawn as diamonds.
+    A measure that is the same in every reading has one row.
     """
-    lines = _lines(readings, paper or {}, paper_name)
-    first = next(table[measure] for table in readings.values() for measure in table)
-    titles = [PANELS[which].format(pairs=first[which].pairs) for which in PAIRS]
-    figure = make_subplots(1, 2, shared_yaxes=True, horizontal_spacing=0.05, subplot_titles=titles)
-    for column, which in enumerate(PAIRS, start=1):
-        for place, (index, name, found) in enumerate(lines):
-            if which in found:
-                _point(figure, found[which], label(name), colour(index), place, column)
-    figure.add_vline(0, line={"color": MUTED, "width": 1})
-    names = [label(name) if found else f"<b>{label(name)}</b>" for _, name, found in lines]
-    axis = {"range": [len(lines) - 0.4, -0.6], "showgrid": False, "zeroline": False}
-    figure.update_yaxes(tickvals=list(range(len(lines))), ticktext=names, **axis)
-    figure.update_xaxes(title="Pearson's r with people's ratings", range=[-0.05, 1.0], showgrid=True)
-    figure = styled(figure, title, subtitle, height=196 + LINE * len(lines), legend=False)
-    return figure.update_layout(margin_t=figure.layout.margin.t + 26)  # for the panels' titles
-
-
-def _lines(readings: Readings, paper: Printed, name: str) -> list[Line]:
-    """Colour, name and values of each line: a heading without values, the readings of a measure, the paper's number."""
-    lines: list[Line] = []
-    measures = dict.fromkeys(measure for table in readings.values() for measure in table)
-    for index, measure in enumerate(measures):
-        own = {reading: table[measure] for reading, table in readings.items() if measure in table}
-        first, *others = own.values()
-        if others and all(found == first for found in others):
-            own = {"in every reading": first}
-        lines += [(index, measure, {}), *((index, reading, found) for reading, found in own.items())]
-        if measure in paper:
-            lines.append((index, name, paper[measure]))
-    return lines
-
-
-def _point(figure: go.Figure, found: Correlation | float, name: str, shade: str, place: int, column: int) -> None:
-    """A correlation with its interval, or a printed number as a diamond, and the number behind it."""
-    value, end, marker, error, said = found, found, PRINTED, None, ""
-    if isinstance(found, Correlation):
-        value, end, marker = found.value, found.upper, {"color": shade, "size": 11}
-        error = whiskers([value], [found.lower], [found.upper], shade, thickness=2, width=4)
-        said = f" ({found.lower:.3f} … {found.upper:.3f})"
-    if isnan(value):  # a measure that is the same for all pairs
-        end, text = 0, "the same for all: no correlation"
-    else:
-        text, look = f"{value:.3f}", {"mode": "markers", "marker": marker, "error_x": error, "row": 1, "col": column}
-        figure.add_scatter(x=[value], y=[place], hovertemplate=f"{name}: %{{x:.3f}}{said}<extra></extra>", **look)
-    look = {"showarrow": False, "xanchor": "left", "xshift": 9, "font_size": 13, "row": 1, "col": column}
-    figure.add_annotation(x=end, y=place, text=text, **look)
+    rows = []
+    for measure in dict.fromkeys(measure for table in readings.values() for measure in table):
+        tables = {reading: table[measure] for reading, table in readings.items() if measure in table}
+        first, *others = tables.values()
+        if others and all(table == first for table in others):
+            tables = {"in every reading": first}
+        for reading, table in tables.items():
+            for pairs, correlation in table.items():
+                if isnan(correlation.value):  # a measure that is the same for all pairs
+                    continue
+                ends = {"value": correlation.value, "lower": correlation.lower, "upper": correlation.upper}
+                cell = {"group": measure, "row": reading, "measure": PAIRS[pairs], "pairs": correlation.pairs}
+                rows.append({**cell, **ends})
+    return rows

@@ -4,14 +4,11 @@ import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
     "explorers": "explore_masking explore_negatives explore_words",
-    "negative_figures": ("Example Pairs draw_difficulty draw_negative_list draw_score_scatter draw_synthetic_examples"),
+    "negative_figures": ("Example Pairs draw_negative_list draw_score_scatter draw_synthetic_examples"),
     "negatives": (
         "DifficultyHistory GENERATORS SyntheticNegatives difficulty_gap difficulty_history synthetic_negatives"
     ),
-    "tables": (
-        "Perplexity Setting discriminated draw_discrimination_table draw_perplexities draw_synthesis_sweep "
-        "draw_true_negative_rates fluency_table synthesis_sweep truth_by_filter"
-    ),
+    "tables": "Perplexity draw_perplexities draw_true_negative_rates fluency_table truth_by_filter",
     "word_accuracy": "WordStudy WordTruth on_next_picture picture_worth word_study word_truth",
     "word_figures": "draw_algorithm_1 draw_explained_words draw_word_accuracy draw_word_truth",
     "wrong_picture": "BothPictures draw_both_pictures masked_words replaced_phrases sentences_told wrong_pictures",

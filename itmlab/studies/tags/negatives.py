@@ -293,21 +293,15 @@ class DifficultyHistory:
         return (self.edges[:-1] + self.edges[1:]) / 2
 
     def quantile(self, share: float) -> Float[ndarray, "step"]:
-        """The difficulty below which this share of a step's negatives lies, even within a bin; NaN for none."""
-        totals = self.counts.sum(axis=1)
-        found = np.full(len(totals), np.nan)
-        for row in totals.nonzero()[0]:
-            below = np.concatenate([[0], np.cumsum(self.counts[row])]) / totals[row]
-            bin_of = max(int(np.searchsorted(below, share)) - 1, 0)
-            within = (share - below[bin_of]) / max(below[bin_of + 1] - below[bin_of], 1e-12)
-            found[row] = self.edges[bin_of] + within * (self.edges[bin_of + 1] - self.edges[bin_of])
-        return found
+        """Return the difficulty below which this share of a step's negatives lies; NaN for a step without any.
 
-    def grouped(self, groups: int) -> "DifficultyHistory":
-        """At most so many columns: neighbouring steps added up, each group at its mean step."""
-        parts = np.array_split(np.arange(len(self.steps)), min(groups, len(self.steps)))
-        steps = np.array([self.steps[part].mean() for part in parts])
-        return DifficultyHistory(steps, np.stack([self.counts[part].sum(axis=0) for part in parts]))
+        Negatives count as spread evenly within their bin.
+        """
+        quantiles = np.full(len(self.counts), np.nan)
+        for row in self.counts.sum(axis=1).nonzero()[0]:
+            below = np.concatenate([[0], np.cumsum(self.counts[row])]) / self.counts[row].sum()
+            quantiles[row] = np.interp(share, below, self.edges)
+        return quantiles
 
 
 def difficulty_history(run: Any, negatives: str = "synthetic") -> DifficultyHistory:

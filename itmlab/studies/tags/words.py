@@ -6,9 +6,8 @@ replaced (Eq. 8), H_WoC the piece that belongs there (Eq. 9). A word's mismatch 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -234,16 +233,18 @@ def _words(
 
 @dataclass(frozen=True)
 class Part:
-    """Some letters without a blank in them; `blank` stands before them. Of a word, its mismatch or its `mark`.
+    """A piece of a sentence without spaces in it.
 
-    "restored": rewritten to the caption's word; "other": rewritten to another; "missed": left, though not the
-    caption's; "rewritten": the caption is not known.
+    Args:
+        blank: whether a space stands before it.
+        mismatch: of a word that the model read, the probability that it does not fit.
+        rewritten: whether the model wrote it.
     """
 
     text: str
     blank: bool
     mismatch: float | None = None
-    mark: Literal["restored", "other", "missed", "rewritten"] | None = None
+    rewritten: bool = False
 
 
 @dataclass(frozen=True)
@@ -294,13 +295,12 @@ def word_example(
         return [replace(one, scores=some | one.scores) for one, some in zip(answers, before, strict=True)]
 
     first = told([sentence] if caption is None else [sentence, caption])
-    own = None if caption is None else [word.text.casefold() for word in first[1].words]
     better = first[0].corrected(above)
     last = told([better])[0] if better.strip() else ExplainedSentence(better, ())
     rows = [] if caption is None else [WordRow("caption", tuple(_plain([(caption, False)])), first[1].scores)]
     rows += [
         WordRow("sentence" if caption is None else "made wrong", tuple(coloured(first[0])), first[0].scores),
-        WordRow("corrected", tuple(_marked(_plain(first[0].parts(above)), own)), last.scores),
+        WordRow("corrected", tuple(_plain(first[0].parts(above))), last.scores),
     ]
     if data.world is not None:
         said = ([] if caption is None else [caption]) + [sentence, better]
@@ -326,26 +326,9 @@ def _plain(parts: Iterable[tuple[str, bool]]) -> Iterable[Part]:
     for text, rewritten in parts:
         blank |= text[:1].isspace()
         for piece in text.split():
-            yield Part(piece, blank, mark="rewritten" if rewritten else None)
+            yield Part(piece, blank, rewritten=rewritten)
             blank = True
         blank = text[-1:].isspace() or (blank and not text.strip())
-
-
-def _marked(parts: Iterable[Part], caption: Sequence[str] | None) -> Iterable[Part]:
-    """With the marks that comparing with the caption's words gives."""
-    parts = list(parts)
-    if caption is None:
-        yield from parts
-        return
-    said = [part.text.casefold() for part in parts]
-    if len(said) == len(caption):
-        kept = {at for at, (one, other) in enumerate(zip(said, caption, strict=True)) if one == other}
-    else:
-        blocks = SequenceMatcher(None, said, caption, autojunk=False).get_matching_blocks()
-        kept = {block.a + at for block in blocks for at in range(block.size)}
-    marks = {(True, True): "restored", (True, False): "other", (False, True): None, (False, False): "missed"}
-    for number, part in enumerate(parts):
-        yield replace(part, mark=marks[part.mark is not None, number in kept])
 
 
 # One caption through Algorithm 1 (Figure 2): its maskings, what each is refilled with, what is kept, the words' heads.

@@ -12,13 +12,11 @@ from itmlab.samplers import FalseNegativeEliminating, Hardest, Softest, Statisti
 from itmlab.studies.fne.analysis import (
     Study,
     curves,
-    gain_by_density,
     judge,
     negatives_taken,
     posterior_quality,
     study,
 )
-from itmlab.training.comparison import Comparison
 from tests.refusals import refused
 from tests.studies.small_world import small_set
 from tests.studies.synthetic import synthetic_study
@@ -178,40 +176,6 @@ def test_what_cannot_be_counted_is_said() -> None:
     refused("no world", negatives_taken, made_up(None), {"hardest": Hardest()})
     undecided = torch.full((3, 3), -1, dtype=torch.int8)
     refused("decided", negatives_taken, made_up(undecided), {"hardest": Hardest()})
-
-
-def compared(gain: float, seeds: int = 3, images: int = 40) -> Comparison:
-    """Two recipes of which "fne" finds every query `gain` more often, alike for all seeds and images."""
-    source = np.random.default_rng(round(100 + 100 * gain))
-    base = np.concatenate([source.random((seeds, 3, images)) / 2, 5 * source.random((seeds, 3, images)) / 2], axis=1)
-    more = gain * np.array([1, 1, 1, 5, 5, 5])[:, None]
-    found = {"hardest": base, "fne": base + more, "same": base}
-    return Comparison(list(found), "hardest", list(range(seeds)), found, np.full(images, 5), {})
-
-
-def test_the_map_has_each_comparisons_paired_difference_at_its_density_and_setting() -> None:
-    gains = {(0.6, 256): 0.02, (2.5, 256): -0.03, (0.6, 8192): 0.1, (0.17, 2048): 0.0}
-    comparisons = {where: compared(gain) for where, gain in gains.items()}
-    for measure, sum_of in (("RSum", 6), ("t2i R@1", 1)):
-        density, setting, gain = gain_by_density(comparisons, "fne", measure=measure)
-        assert density.tolist() == [0.17, 0.6, 2.5] and setting.tolist() == [256, 2048, 8192]
-        for row, percent in enumerate(density):
-            for column, pairs in enumerate(setting):
-                if (where := (percent, pairs)) in gains:
-                    # the same in every draw: the interval has no width
-                    assert gain[row, column] == pytest.approx([100 * sum_of * gains[where]] * 3)
-                    assert gain[row, column].tolist() == list(comparisons[where].difference("fne")[measure])
-                else:
-                    assert np.isnan(gain[row, column]).all()
-    against_itself = gain_by_density(comparisons, "fne", baseline="fne").gain
-    assert np.nanmax(np.abs(against_itself)) == 0
-
-
-def test_a_map_of_what_was_not_compared_is_refused() -> None:
-    comparisons = {(0.6, 256): compared(0.02)}
-    refused("density 0.6 %, setting 256: no 'fen' compared", gain_by_density, comparisons, "fen")
-    refused("no 'triplet' compared", gain_by_density, comparisons, "fne", baseline="triplet")
-    refused("no 't2i mAP@R' compared", gain_by_density, comparisons, "fne", measure="t2i mAP@R")
 
 
 def test_posterior_and_similarity_are_measured_as_rankings_and_as_probabilities():

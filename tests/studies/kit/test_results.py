@@ -2,11 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from itmlab.errors import ItmlabError
 from itmlab.metrics.statistics import Interval
-from itmlab.studies.kit import Result, list_results, load_result, save_result
+from itmlab.studies.kit import Result, committed, list_results, load_result, save_result
 
 ROWS = [
     {"group": "rate 1e-4", "row": "fne", "measure": "RSum", "value": 2.0, "lower": 1.0, "upper": 3.0},
@@ -51,3 +52,27 @@ def test_committed_results_say_how_they_were_measured(name):
         assert row["lower"] is None or row["lower"] - 1e-9 <= row["value"] <= row["upper"] + 1e-9, row
     keys = [tuple(str(row.get(key)) for key in ("group", "row", "measure", "minus", "x")) for row in result.rows]
     assert len(set(keys)) == len(keys)
+
+
+# Results of shipped models, which notebooks compute and draw without `draw_result`.
+COMPUTED = [
+    *("calibration", "discrimination_seeing", "fluency", "memory_over_clusters", "negatives_taken"),
+    *("pointing", "semantic_recall", "synthetic_scores", "true_negatives", "word_accuracy"),
+]
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_the_committed_figure_of_a_shipped_model_shows_its_result(name):
+    figure = committed(name)
+    numbers = [
+        float(number)
+        for trace in figure.data
+        for values in (trace.x, trace.y, trace.customdata if name == "calibration" else ())
+        for number in np.ravel(values if values is not None else ())
+        if isinstance(number, float | int)
+    ]
+    words = " ".join(annotation.text or "" for annotation in figure.layout.annotations)
+    for row in load_result(name).rows:
+        if row["measure"] != "true − claimed" and row["group"] != "balanced":  # not drawn
+            shares = np.isclose(numbers, row["value"]) | np.isclose(numbers, row["value"] / 100)
+            assert shares.any() or f"{row['value']:.0f} %" in words, row

@@ -37,40 +37,6 @@ def test_figures_are_drawn_at_twice_their_size_by_one_browser():
     assert first == second
 
 
-def test_cells_carry_their_figures_as_one_picture_drawn_once(monkeypatch):
-    def png(figure):
-        drawn.append(figure)
-        Image.new("RGB", (figure.layout.width, 10)).save(buffer := io.BytesIO(), "PNG")
-        return buffer.getvalue()
-
-    drawn: list[go.Figure] = []
-    monkeypatch.setattr(saving, "_DRAWN", {})
-    monkeypatch.setattr(saving, "shared_browser", lambda: SimpleNamespace(png=png))
-    figures = [go.Figure(layout={"width": 20}), go.Figure(layout={"width": 30})]
-    picture = saving.carried(figures)
-    assert saving.carried(figures) == picture
-    assert Image.open(io.BytesIO(base64.b64decode(picture["image/jpeg"]))).size == (30, 20) and len(drawn) == 2
-    assert saving.Picture().to_mimebundle(figures[0].to_dict()).keys() == {"image/jpeg"} and len(drawn) == 2
-    monkeypatch.setattr(saving, "shared_browser", lambda: "no Chrome was found")
-    assert saving.carried(figures) == {}
-
-
-def test_the_index_groups_figures_by_question(tmp_path, monkeypatch):
-    monkeypatch.setattr(saving, "shared_browser", lambda: "no Chrome was found")
-    for name in ("mine", "roc", "search"):
-        save(go.Figure(), name, {}, directory=tmp_path)
-    index = (tmp_path / "index.html").read_text()
-    order = [
-        "What is a false negative",
-        "./search.html",
-        "which negatives are false?",
-        "./roc.html",
-        "Others",
-        "./mine.html",
-    ]
-    assert sorted(order, key=index.index) == order and "Which negative should a loss" not in index
-
-
 def test_a_chrome_that_does_not_start_is_a_line_not_an_error(fresh, monkeypatch):
     monkeypatch.setenv("BROWSER_PATH", "/nowhere/chrome")
     reason = saving.draw(go.Figure())
@@ -101,22 +67,6 @@ def test_a_committed_figure_is_read_back(tmp_path, monkeypatch) -> None:
     refused("there are: bars", committed, "lines")
 
 
-def test_an_installed_copy_has_none(monkeypatch) -> None:
-    monkeypatch.setattr(saving, "shipped_directory", lambda: None)
-    refused("git clone", committed, "bars")
-
-
-def test_items_of_the_papers_are_a_table_of_the_index_with_their_verdicts(tmp_path, no_chrome):
-    item = {"item": "FNE, Table <9>", "title": "made up", "verdict": "2 held", "figures": ["one", "gone"]}
-    bare = {"item": "SAM, Table 9", "title": "another", "verdict": "1 not run", "why not": "needs a GPU", "figures": []}
-    save(go.Figure(), "one", {"items": [item, bare, "odd", {"figures": 3}]}, directory=tmp_path)
-    index = (tmp_path / "index.html").read_text()
-    assert "<th>FNE, Table &lt;9&gt;</th><td>made up</td><td>2 held</td>" in index
-    assert '<a href="./one.html">one</a>' in index and "gone" not in index and "needs a GPU" in index
-    save(go.Figure(), "one", {"items": "none"}, directory=tmp_path)
-    assert "item by item" not in (tmp_path / "index.html").read_text()
-
-
 def test_every_page_and_the_index_can_be_made_from_the_json_alone(tmp_path, monkeypatch, pictures):
     monkeypatch.setattr(saving, "shared_browser", lambda: "no Chrome was found")
     save(draw_gallery(pictures, ["a <b>"] * 6, title="Six & more"), "six", {"seed": 0}, directory=tmp_path)
@@ -133,10 +83,6 @@ def test_every_page_and_the_index_can_be_made_from_the_json_alone(tmp_path, monk
 def test_json_that_is_no_figure_is_named(tmp_path):
     (tmp_path / "other.json").write_text("[1]")
     refused(r"other\.json: not a saved figure", write_pages, tmp_path)
-
-
-def test_a_folder_without_figures_has_an_index_that_says_so(tmp_path):
-    assert "0 figures" in write_pages(tmp_path).read_text()
 
 
 HOSTILE = "</script><script>alert(1)</script>"
@@ -161,13 +107,6 @@ def test_the_json_is_the_figure_and_where_it_comes_from(tmp_path, no_chrome):
     assert list(again.data[0].x) == [0, 1, 2] and list(again.data[0].y) == [0.1, None, 0.333333]
     assert saved["provenance"]["recipe"] == {"name": "fne", "prior": 1e-4} and saved["provenance"]["seed"] == 3
     assert saved["provenance"]["versions"].keys() >= {"itmlab", "torch", "plotly", "python"}
-
-
-def test_the_same_figure_is_the_same_bytes(tmp_path, no_chrome):
-    for folder in ("one", "two"):
-        save(figure(), "name", PROVENANCE, directory=tmp_path / folder)
-    one, two = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "two"))
-    assert one == two
 
 
 def test_nothing_said_in_a_figure_is_obeyed_by_its_pages(tmp_path, no_chrome):
@@ -202,16 +141,6 @@ def test_the_index_leads_to_files_whatever_they_are_called(tmp_path, no_chrome):
 def test_json_that_plotly_does_not_draw_is_refused_in_a_line(tmp_path, no_chrome):
     (tmp_path / "name.json").write_text(json.dumps({"figure": {"data": [{"type": "bar", "x": 3}]}, "provenance": {}}))
     refused(r"name\.json: not a figure: ", write_pages, tmp_path)
-
-
-def test_pages_share_one_plotly(tmp_path, no_chrome):
-    save(figure(), "a", PROVENANCE, directory=tmp_path)
-    script = tmp_path / "plotly.min.js"
-    before = script.stat().st_mtime_ns
-    save(figure(), "b", PROVENANCE, directory=tmp_path)
-    assert script.stat().st_mtime_ns == before
-    assert (tmp_path / "a.html").stat().st_size < 60_000
-    assert all(f'href="./{name}.html"' in (tmp_path / "index.html").read_text() for name in "ab")
 
 
 def test_without_chrome_one_line_says_so_once(tmp_path, no_chrome, capsys):

@@ -1,36 +1,19 @@
 """Words that take no effect, titles that never overlap, colours that stand out, error bars of shares."""
 
 import html
-from itertools import combinations
 
-import numpy as np
 import plotly.graph_objects as go
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plotly.colors import hex_to_rgb
 
-from itmlab.metrics.statistics import share
 from itmlab.studies.kit.theme import (
     PALETTE,
     TRUTH_LABELS,
-    colour,
-    error_bars,
     label,
     styled,
     title_and_subtitle,
-    translucent,
 )
-from itmlab.studies.sam.figures import GREENS
-from itmlab.studies.tags.word_figures import FITS, MISFITS
-
-
-def test_bars_reach_from_the_lower_to_the_upper_end():
-    shares = [share(torch.tensor([True, False, True])), share(torch.zeros(0).bool())]
-    bars = error_bars(shares, "#123456")
-    assert bars["array"] == [pytest.approx(shares[0].upper - shares[0].percent), 0]
-    assert bars["arrayminus"] == [pytest.approx(shares[0].percent - shares[0].lower), 0] and bars["color"] == "#123456"
 
 
 @pytest.mark.parametrize(
@@ -57,10 +40,6 @@ def test_what_is_shown_is_what_was_said(text: str, width: int):
     assert html.unescape(shown.replace("<br>", "")).replace(" ", "") == "".join(said.split())
 
 
-def test_the_palette_starts_again_after_its_last_colour():
-    assert colour(0) == colour(len(PALETTE))
-
-
 def test_titles_are_escaped():
     figure = styled(go.Figure(), "<b>x</b>", "a </span> $b$", height=300)
     shown = figure.layout.title.text
@@ -73,25 +52,9 @@ def test_title_and_subtitle_can_be_read_back(title: str, subtitle: str):
     assert title_and_subtitle(styled(go.Figure(), title, subtitle, height=300)) == (title, subtitle)
 
 
-def test_the_subtitle_is_a_line_of_the_title():
-    """Plotly's own is put where the title ends as measured, which is nowhere before the figure is in the page."""
-    assert styled(go.Figure(), "t", "s", height=300).layout.title.subtitle.text is None
-
-
 def test_a_figure_of_another_style_has_a_title_too():
     assert title_and_subtitle(go.Figure(layout={"title": {"text": "a &lt; b"}})) == ("a < b", "")
     assert title_and_subtitle(go.Figure()) == ("", "")
-
-
-def test_longer_subtitles_and_legends_push_the_plot_down():
-    one, two = (styled(go.Figure(), "t", "word " * count, height=300) for count in (5, 60))
-    three = styled(go.Figure(), "word " * 30, "word " * 60, height=300)
-    assert three.layout.margin.t > two.layout.margin.t > one.layout.margin.t
-    assert one.layout.margin.t > styled(go.Figure(), "t", "word", height=300, legend=False).layout.margin.t
-
-
-def test_colours_can_be_made_translucent():
-    assert translucent("#FF8000", 0.25) == "rgba(255,128,0,0.25)"
 
 
 def luminance(shade: str) -> float:
@@ -104,37 +67,3 @@ def luminance(shade: str) -> float:
 @pytest.mark.parametrize("shade", [*PALETTE, *(shade for shade, _ in TRUTH_LABELS.values())])
 def test_every_colour_stands_out_from_white(shade: str):
     assert 1.05 / (luminance(shade) + 0.05) > 1.7
-
-
-def test_truth_labels_differ_by_sign_as_well_as_by_colour():
-    signs = [words[0] for _, words in TRUTH_LABELS.values()]
-    assert len(set(signs)) == 3
-
-
-# How colour-blind eyes see linear RGB (Machado, Oliveira and Fernandes 2009, Table 1, severity 1).
-EYES = {
-    "all cones": np.eye(3),
-    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
-    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
-}
-XYZ = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.072175], [0.0193339, 0.119192, 0.9503041]])
-
-
-def seen(shade: str, eyes: str) -> np.ndarray:
-    """A #RRGGBB colour as CIE L*a*b* (D65), for these eyes."""
-    values = np.array(hex_to_rgb(shade)) / 255
-    linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
-    x, y, z = np.cbrt(XYZ @ np.clip(EYES[eyes] @ linear, 1e-3, 1) / [0.95047, 1, 1.08883])
-    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
-
-
-@pytest.mark.parametrize("eyes", EYES)
-@pytest.mark.parametrize(
-    ("together", "least"),
-    [([shade for shade, _ in TRUTH_LABELS.values()], 15), ((FITS, MISFITS), 40), (PALETTE, 7), (GREENS, 7)],
-    ids=["truth labels", "words", "series", "meaning"],
-)
-def test_colours_that_stand_together_differ_for_every_kind_of_eyes(together, least, eyes):
-    for one, other in combinations(together, 2):
-        assert np.linalg.norm(seen(one, eyes) - seen(other, eyes)) > least, (one, other)

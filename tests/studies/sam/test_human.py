@@ -11,9 +11,8 @@ from itmlab.data.faults import FaultyData
 from itmlab.errors import ItmlabError
 from itmlab.metrics import cider_matrix, pearson
 from itmlab.metrics.statistics import Correlation
-from itmlab.studies.sam.human import TABLE_1, Ratings, crisscrossed, draw_human_judgement, human_correlation
+from itmlab.studies.sam.human import Ratings, correlation_rows, crisscrossed, human_correlation
 from tests.refusals import refused
-from tests.studies.reading import words
 from tests.studies.small_world import small_set
 
 CAPTIONS, IMAGES = ["770337", "771687", "152106"], ["391895", "60623"]
@@ -161,39 +160,13 @@ def table(value: float) -> dict:
 READINGS = {"φ itself": table(0.6), "φ / best of the <caption>": table(0.8)}
 
 
-def drawn(figure, panel: str) -> list[tuple[float, float]]:
-    return [(trace.x[0], trace.y[0]) for trace in figure.data if trace.xaxis == panel]
-
-
-def test_each_reading_of_a_measure_has_its_line_with_its_interval():
-    figure = draw_human_judgement(READINGS, title="t")
-    names = list(figure.layout.yaxis.ticktext)
+def test_a_reading_becomes_rows_and_a_measure_without_correlation_none() -> None:
+    rows = correlation_rows(READINGS)
+    names = [(row["group"], row["row"], row["value"]) for row in rows if row["measure"] == "r, all pairs"]
+    cider = "NCS with CIDEr"
     assert names == [
-        "<b>binary relevance</b>",
-        "in every reading",
-        "<b>NCS with CIDEr</b>",
-        "φ itself",
-        "φ / best of the &lt;caption&gt;",
+        ("binary relevance", "in every reading", 0.7),
+        (cider, "φ itself", 0.6),
+        (cider, "φ / best of the <caption>", 0.8),
     ]
-    assert drawn(figure, "x") == [(0.7, 1), (0.6, 3), (0.8, 4)]
-    whisker = figure.data[0].error_x
-    assert math.isclose(whisker.array[0], 0.03) and math.isclose(whisker.arrayminus[0], 0.02)
-
-
-def test_what_has_no_correlation_is_said_in_words():
-    figure = draw_human_judgement(READINGS, title="t")
-    assert drawn(figure, "x2") == [(0.3, 3), (0.4, 4)]
-    assert "the same for all: no correlation" in words(figure)
-
-
-def test_the_papers_numbers_stand_below_their_measure():
-    figure = draw_human_judgement(READINGS, title="t", paper=TABLE_1, paper_name="SAM, Table 1")
-    names = list(figure.layout.yaxis.ticktext)
-    assert names[2] == names[6] == "SAM, Table 1" and len(names) == 7
-    diamonds = [trace for trace in figure.data if trace.marker.symbol == "diamond"]
-    assert [(mark.x[0], mark.y[0]) for mark in diamonds] == [(0.711, 2), (0.734, 6), (0.0, 2), (0.453, 6)]
-
-
-def test_the_panels_say_how_many_pairs_they_show():
-    titles = [note.text for note in draw_human_judgement(READINGS, title="t").layout.annotations[:2]]
-    assert titles == ["all 5,785 rated pairs", "the 785 that are no ground truth"]
+    assert len(rows) == 5 and rows[0]["upper"] == pytest.approx(0.73)

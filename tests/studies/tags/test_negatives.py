@@ -5,29 +5,22 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.stats
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from itmlab.errors import ItmlabError
-from itmlab.metrics import fluency
-from itmlab.models import DualEncoderConfig, build_model
 from itmlab.scenes import load
-from itmlab.studies.kit.scoring import matching
 from itmlab.studies.tags.negatives import (
     GENERATORS,
     DifficultyHistory,
-    SyntheticNegatives,
     difficulty_gap,
     difficulty_history,
     synthetic_negatives,
 )
 from itmlab.synthesis import Negative
-from itmlab.text.graph import tokenise
 from tests.refusals import refused
 from tests.studies.small_cross_encoder import small_cross_encoder
-from tests.synthesis.negatives_data import caption_set
 
 FEW = {"maskings": 3, "samples": 4, "drawn": 9}
 
@@ -65,66 +58,6 @@ def test_negatives_are_numbered_scored_and_judged(data, model, made, way):
             assert negative.truth == data.world.entails(image, negative.sentence)
 
 
-def test_changed_places_name_the_words_that_were_put_in(made):
-    for way in ("tags", "wm", "vse_c"):
-        for negative in made[way].all():
-            words = tokenise(negative.sentence)
-            for span, words_in in zip(negative.spans, negative.replacement, strict=True):
-                assert " ".join(words[span.start : span.end]) == " ".join(tokenise(words_in))
-    assert all(negative.spans == () for negative in made["whole_set"].all())
-    assert {kind for negative in made["wm"].all() for kind in negative.kind} == {"word"}
-
-
-def test_fluency_is_the_perplexity_of_the_sentence(made):
-    some = made["vse_c"].all()[:5]
-    expected = fluency([negative.sentence for negative in some], "scenes").perplexity.tolist()
-    assert [negative.fluency for negative in some] == pytest.approx(expected, rel=1e-5)
-
-
-def test_retrieved_ones_come_from_the_batch_or_the_set_and_never_from_the_own_picture(data, made):
-    batch = {data.captions[caption] for caption in made["in_batch"].captions}
-    for way, pool in (("in_batch", batch), ("whole_set", set(data.captions))):
-        for caption, row in zip(made[way].captions, made[way].negatives, strict=True):
-            own = data.captions_of_image[int(data.image_of_caption[caption])].tolist()
-            sentences = {negative.sentence for negative in row}
-            assert sentences <= pool and not sentences & {data.captions[other] for other in own}
-    assert max(map(len, made["whole_set"].negatives)) == FEW["drawn"]
-
-
-def test_a_batch_holds_no_more_than_it_should(data, model):
-    made = synthetic_negatives(data, range(0, 30, 5), "in_batch", run=model, batch=2, truth=False)
-    assert [len(row) for row in made.negatives] == [1] * 6  # the other one of each pair
-
-
-def test_scores_and_difficulty_are_on_the_papers_scale(made):
-    one = made["tags"]
-    positive, negative = one.scores
-    owners = [at for at, row in enumerate(one.negatives) for _ in row]
-    torch.testing.assert_close(positive, one.positive[owners].sigmoid())
-    torch.testing.assert_close(one.matched[1].sigmoid(), negative)
-    torch.testing.assert_close(one.difficulty, negative - positive)
-    assert bool(((negative > 0) & (negative < 1)).all())
-
-
-def test_the_hardest_alone_and_one_caption_alone(made):
-    one = made["tags"]
-    assert [row[0] for row in one.negatives if row] == one.first().all()
-    only = one.only(2)
-    assert only.captions == one.captions[2:3] and only.all() == one.negatives[2]
-    torch.testing.assert_close(only.scores[1], one.scores[1][sum(map(len, one.negatives[:2])) :][: len(only)])
-
-
-def test_some_at_random_are_of_their_caption_and_any_may_come(made):
-    one = made["tags"]
-    for number in (1, 2):
-        found = one.at_random(number, seed=3)
-        for few, row in zip(found.negatives, one.negatives, strict=True):
-            assert few == [each for each in row if each in few] and len(few) == min(number, len(row))
-        assert found.negatives == one.at_random(number, seed=3).negatives and found.captions == one.captions
-    places = {one.negatives[0].index(one.at_random(seed=seed).negatives[0][0]) for seed in range(200)}
-    assert places == set(range(len(one.negatives[0])))
-
-
 def test_the_same_seed_makes_the_same_and_another_does_not(data, model):
     captions = [3, 8, 12]
     first, again, other = (
@@ -152,32 +85,11 @@ def test_what_said_words_imply_counts_as_said_unless_not_asked(data, model):
     assert wider.truth.share.percent > paper.truth.share.percent
 
 
-def test_another_model_scores_what_the_cross_encoder_made(data, model):
-    pair = build_model(DualEncoderConfig.tiny(), data.captions, seed=0).eval()
-    made = synthetic_negatives(data, [0, 7], "tags", run=model, scorer=pair, truth=False, **FEW)
-    own = synthetic_negatives(data, [0, 7], "tags", run=model, truth=False, **FEW)
-    assert {one.sentence for one in made.all()} == {one.sentence for one in own.all()}
-    negative = made.negatives[1][0]
-    pixels = pair.encode_images(pair.prepare_images([data.images[negative.image]])).pooled
-    said = pair.encode_captions(pair.prepare_captions([negative.sentence])).pooled
-    assert negative.score == pytest.approx((pixels @ said.T).item(), abs=1e-5)
-    torch.testing.assert_close(made.scores[0][:1], made.positive[:1])  # cosines as they are
-    assert matching(pair, data)([], []).shape == (0,)
-
-
 def test_without_a_model_rules_still_work_and_nothing_is_scored(data):
     made = synthetic_negatives(data, [0, 1], "vse_c", keep=4)
     assert made.positive is None and all(one.score is None for one in made.all()) and max(map(len, made.negatives)) <= 4
     with pytest.raises(ItmlabError, match="have no scores"):
         _ = made.difficulty
-
-
-def test_captions_without_a_world_are_parsed_and_not_judged(model):
-    data = caption_set(["a dog next to a tree", "two men ride horses"], [0, 1])
-    made = synthetic_negatives(data, [0, 1], "in_batch")
-    assert [row[0].sentence for row in made.negatives] == [data.captions[1], data.captions[0]]
-    assert isinstance(made, SyntheticNegatives) and all(one.truth is None for one in made.all())
-    assert made.truth_labels.tolist() == [-1, -1]
 
 
 @pytest.mark.parametrize(
@@ -206,16 +118,6 @@ def test_a_function_of_ones_own_is_a_generator_too(data, model):
     assert [len(row) for row in made.negatives] == [1, 1] and made.negatives[1][0].score is not None
 
 
-def test_a_cross_encoder_of_regions_looks_at_regions(tmp_path):
-    data = load(images=3, regions=True, cache=tmp_path)
-    model = small_cross_encoder(data.captions, visual="regions", region_dimension=data.regions[0].features.shape[1])
-    made = synthetic_negatives(data, [1, 6, 11], "tags", run=model, truth=False, **FEW)
-    for row, caption in zip(made.negatives, made.captions, strict=True):
-        regions = model.prepare_images([data.regions[int(data.image_of_caption[caption])]])
-        said = model.prepare_captions([negative.sentence for negative in row])
-        assert [one.score for one in row] == pytest.approx(model.similarity(regions, said)[0].tolist(), abs=1e-4)
-
-
 def recorded(*counts: list[int]) -> SimpleNamespace:
     """A run that recorded these every tenth step, among other records."""
     history = [{"kind": "epoch", "epoch": 1, "step": 5}]
@@ -224,19 +126,6 @@ def recorded(*counts: list[int]) -> SimpleNamespace:
         for row, mine in enumerate(counts)
     ]
     return SimpleNamespace(history=history, directory="runs/one")
-
-
-def test_the_record_is_read_as_it_stands():
-    history = difficulty_history(recorded([1, 0, 2, 0], [0, 3, 0, 0]))
-    assert history.steps.tolist() == [10, 20] and history.counts.tolist() == [[1, 0, 2, 0], [0, 3, 0, 0]]
-    assert history.edges.tolist() == [-1, -0.5, 0, 0.5, 1]
-    assert difficulty_history(recorded([1, 0, 2, 0]), "retrieved").counts.tolist() == [[0, 2, 0, 1]]
-
-
-def test_quantiles_of_one_bin_are_even_within_it():
-    history = difficulty_history(recorded([0, 0, 8, 0], [0, 0, 0, 0]))
-    assert history.quantile(0.25)[0] == pytest.approx(0.125) and np.isnan(history.quantile(0.5)[1])
-    assert history.quantile(1.0)[0] == pytest.approx(0.5)
 
 
 @given(arrays(np.int64, (3, 8), elements=st.integers(0, 9)), st.floats(0.01, 0.99))
@@ -252,14 +141,6 @@ def test_quantiles_are_those_of_points_spread_evenly_in_their_bins(counts, share
             min(max((found - low) / 0.25, 0), 1) * n for low, n in zip(history.edges, counts[row], strict=False)
         )
         assert below == pytest.approx(share * total, abs=1e-6)
-
-
-def test_neighbouring_steps_are_added_up_and_nothing_is_lost():
-    history = DifficultyHistory(np.arange(10, 80, 10), np.arange(28).reshape(7, 4))
-    grouped = history.grouped(3)
-    assert grouped.steps.tolist() == [20, 45, 65] and grouped.counts.shape == (3, 4)
-    assert grouped.counts.sum(axis=0).tolist() == history.counts.sum(axis=0).tolist()
-    assert history.grouped(100).counts.tolist() == history.counts.tolist()
 
 
 def test_a_run_without_such_negatives_is_refused_in_one_line():

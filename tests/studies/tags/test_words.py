@@ -5,8 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from itmlab.models import CrossEncoder, DualEncoder, LateInteractionConfig, build_late_interaction
 from itmlab.runs.scores import similarity
@@ -17,7 +15,6 @@ from itmlab.studies.tags.words import (
     ExplainedSentence,
     Word,
     algorithm_1,
-    corrections,
     cross_encoder_of,
     explain_words,
     explained,
@@ -65,26 +62,6 @@ def test_corrected_words_stand_where_the_words_stood(sentence, corrections, abov
     assert [text for text, is_new in found.parts(above) if is_new] == new
 
 
-def test_it_reads_as_scores_and_words_in_doubt():
-    found = rewritten("A dog\n on a sofa.", dog="cat")
-    assert str(found) == "“A dog\\n on a sofa.” one 50.0 %, other 93.4 %\n  dog: 75 %, rather cat"
-    assert str(ExplainedSentence("a dog", ())) == "“a dog”"
-
-
-@settings(max_examples=60, deadline=None)
-@given(sentence=st.text(alphabet="ab .,\n'", min_size=1, max_size=30), above=st.sampled_from([0.0, 0.5, 1.0]))
-def test_the_parts_make_up_the_corrected_sentence(sentence, above):
-    found = rewritten(sentence, a="bab", b="##a")
-    assert "".join(text for text, _ in found.parts(above)) == found.corrected(above)
-    if above == 1.0:
-        assert found.corrected(above) == sentence
-
-
-@pytest.mark.parametrize("word", ["dog", "Dog"])
-def test_a_word_is_rewritten_if_it_reads_otherwise(word):
-    assert Word("dog", 0, 3, 0.2, word).rewritten == (word != "dog")
-
-
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     return load(images=20, cache=tmp_path_factory.mktemp("scenes"), regions=True).select(range(6))
@@ -127,52 +104,12 @@ def test_a_sentence_made_wrong_stands_between_its_caption_and_its_correction(squ
     assert [text(row) for row in example.rows] == ["A red square.", "A white square.", "A red square."]
     mismatch = [part.mismatch for part in example.rows[1].parts]
     assert mismatch == pytest.approx([SURE[False], SURE[True], SURE[False], SURE[False]])
-    assert [(part.text, part.mark) for part in example.rows[2].parts if part.mark] == [("red", "restored")]
+    assert [part.text for part in example.rows[2].parts if part.rewritten] == ["red"]
     right, wrong, better = (row.scores["cross-encoder"] for row in example.rows)
     assert wrong < 0.1 < 0.8 < right == better
     cosine = matching(tiny, squares)([0], ["A white square."]).item()
     assert example.rows[1].scores["tiny"] == pytest.approx(cosine, abs=1e-5)
     assert list(example.rows[0].scores) == ["tiny", "cross-encoder"] and example.picture.size == (48, 48)
-
-
-@pytest.mark.parametrize(
-    ("sentence", "caption", "marks"),
-    [
-        ("A white ones.", "A red square.", [None, "restored", "missed", None]),  # missed: not the caption's, but left
-        ("A white square.", "A big square.", [None, "other", None, None]),  # other: rewritten, not to the caption's
-        ("A big ones white square", "A red square", [None, "missed", "missed", "restored", None]),  # in order
-    ],
-)
-def test_words_of_the_correction_are_marked_by_the_captions(squares, model, sentence, caption, marks):
-    example = word_example({"cross-encoder": model}, squares, 0, sentence, caption=caption)
-    assert [part.mark for part in example.rows[2].parts] == marks
-
-
-def test_of_a_typed_sentence_only_the_rewriting_is_known(squares, model):
-    example = word_example({"cross-encoder": model}, squares, 0, " A blue  square.")
-    assert [row.name for row in example.rows] == ["sentence", "corrected"]
-    assert [(part.text, part.blank, part.mark) for part in example.rows[1].parts] == [
-        ("A", True, None), ("red", True, "rewritten"), ("square", True, None), (".", False, None)
-    ]  # fmt: skip
-    kept = word_example({"cross-encoder": model}, squares, 0, "A blue square.", above=0.96)
-    assert text(kept.rows[1]) == "A blue square."
-
-
-def test_without_a_world_there_is_no_truth_label(model):
-    data = judging_set()
-    data.world = None
-    example = word_example({"cross-encoder": model}, data, 0, "a square")
-    assert [row.truth_label for row in example.rows] == [None, None]
-
-
-def test_what_the_cross_encoder_does_not_read_has_no_mismatch(squares, model):
-    with pytest.warns(UserWarning, match="cut to 30"):
-        row = word_example({"cross-encoder": model}, squares, 0, "square " * 40).rows[0]
-    assert sum(part.mismatch is not None for part in row.parts) == 28 and len(row.parts) == 40
-
-
-def test_there_must_be_a_model(squares):
-    refused("no model to explain words", word_example, {}, squares, 0, "a square")
 
 
 SENTENCES = ["A red square.", "there is a square that is blue", "square", "A green and white square, a red one."]
@@ -194,20 +131,6 @@ def test_a_wrong_colour_does_not_fit_and_is_rewritten_to_the_right_one(squares, 
     assert blue.corrected() == "there is a square that is red"
     assert red.scores == {"cross-encoder": pytest.approx(1 / (1 + math.exp(-2)))}
     assert blue.scores == {"cross-encoder": pytest.approx(1 / (1 + math.exp(3)))}
-
-
-def test_sentences_of_a_set_are_corrected_on_their_own_images(squares, model):
-    made = corrections(model, squares, [1, 0, 1], ["A red square.", "A red square.", "Red & WHITE square"])
-    assert made == ["A blue square.", "A red square.", "Blue & Blue square"]
-    run = SimpleNamespace(model=model)
-    assert corrections(run, squares, [1], ["Red square"], above=0.96) == ["Red square"]
-
-
-def test_letters_positions_and_capitals_are_the_sentences(model, squares):
-    sentence = "  A <b>RED</b>  squäre — and GREEN"
-    (found,) = explain_words(model, squares.images[3], [sentence])
-    assert all(sentence[word.start : word.end] == word.text for word in found.words)
-    assert found.corrected() == "  A <b>White</b>  squäre — and White"
 
 
 def test_answers_are_the_heads_of_the_cross_encoder_asked_for_one_sentence_at_a_time(learnt_nothing):
@@ -233,40 +156,6 @@ def test_answers_are_the_heads_of_the_cross_encoder_asked_for_one_sentence_at_a_
             )
             assert answers.written[row, at] == best
         assert answers.word_mask[row].sum() == length - 2
-
-
-def test_a_word_of_several_pieces_has_the_largest_mismatch_of_them(learnt_nothing):
-    model, data = learnt_nothing, small_set()
-    sentence = "a horseless redsquare"
-    (found,) = explain_words(model, data.images[0], [sentence])
-    answers = word_answers(model, [data.images[0]], [sentence])
-    encoding = model.tokenizer.backend_tokenizer.encode(sentence)
-    assert len(found.words) == 3 and len(encoding.ids) > 2 + 2 * 3
-    for number, word in enumerate(found.words):
-        own = [answers.mismatch[0, at].item() for at, of in enumerate(encoding.word_ids) if of == number]
-        assert word.mismatch == pytest.approx(max(own))
-
-
-def test_a_sentence_longer_than_the_model_reads_keeps_its_end(learnt_nothing):
-    long = "square " * 60
-    with pytest.warns(UserWarning, match="cut to 30 tokens"):
-        (found,) = explain_words(learnt_nothing, small_set().images[0], [long])
-    assert len(found.words) == 28 and found.corrected().endswith(" square" * 32 + " ")
-
-
-def test_evaluation_mode_is_used_and_left_as_it_was(learnt_nothing):
-    learnt_nothing.train()
-    explain_words(learnt_nothing, small_set().images[0], ["a square"])
-    assert learnt_nothing.training
-    learnt_nothing.eval()
-
-
-def test_a_run_explains_a_sentence_on_a_picture_or_its_file(squares, model, tmp_path):
-    run = SimpleNamespace(model=model, recipe=SimpleNamespace(name="tags_dc"))
-    squares.images[1].save(tmp_path / "blue.png")
-    for picture in (squares.images[1], tmp_path / "blue.png"):
-        (found,) = explain_words(run, picture, ["a green square"])
-        assert found.corrected() == "a blue square" and list(found.scores) == ["tags_dc"]
 
 
 def test_a_model_of_regions_explains_records_of_regions():

@@ -12,24 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from itmlab.metrics.statistics import Share
 from itmlab.scenes import load
 from itmlab.studies.kit.scoring import matching
 from itmlab.studies.tags import (
-    BothPictures,
     SyntheticNegatives,
-    draw_both_pictures,
     masked_words,
     replaced_phrases,
     sentences_told,
-    synthetic_negatives,
-    wrong_picture,
     wrong_pictures,
 )
 from itmlab.studies.tags.word_accuracy import KINDS
 from itmlab.text import WordMasking
 from itmlab.text.alignment import token_characters
-from tests.refusals import refused
 from tests.studies.colour_cross_encoder import NAMES, ColourCrossEncoder, judging_set
 from tests.studies.small_cross_encoder import small_cross_encoder
 from tests.studies.tags.test_word_accuracy import recoloured, shortest_kind
@@ -40,10 +34,6 @@ def test_every_picture_has_another_and_is_another_once(count, seed) -> None:
     found = wrong_pictures(count, seed)
     assert sorted(found.tolist()) == list(range(count)) and not (found == torch.arange(count)).any()
     assert found.equal(wrong_pictures(count, seed))
-
-
-def test_one_picture_alone_is_refused() -> None:
-    refused("1 pictures have no other", wrong_pictures, 1)
 
 
 # A model that knows the picture's colour and nothing else.
@@ -122,17 +112,6 @@ def test_what_is_told_is_a_mean_over_a_pictures_false_sentences(squares, seed) -
     assert np.allclose(told["gap"], told["right"] - told["wrong"], equal_nan=True) and math.isnan(told["right"][7])
 
 
-def test_a_run_of_another_seed_has_no_sentences(squares) -> None:
-    run = SimpleNamespace(recipe=SimpleNamespace(seed=3))
-    refused("no sentences for a run of seed 3 — there are 0, 1", sentences_told({0: None, 1: None}), run, None)
-
-
-def test_without_a_world_nothing_is_known_to_be_false(squares) -> None:
-    data, model = squares
-    made = SyntheticNegatives(data, "recoloured", (0,), [[recoloured(data, 0, "blue")]], None)
-    refused("no sentence is known to be false", replaced_phrases, model, data, made)
-
-
 # A model with weights of its own, asked for one sentence at a time.
 
 
@@ -174,41 +153,3 @@ def test_masked_words_are_those_of_asking_one_by_one(scenes) -> None:
     found = masked_words(model, data, chosen, probability=0.5, seed=4)
     assert {kind: [one.right.of, one.right.count, one.wrong.count] for kind, one in found.items()} == counts
     assert counts["all"][0] > 10
-
-
-def test_replaced_phrases_are_rules_that_the_world_calls_false(scenes, monkeypatch) -> None:
-    data, model = scenes
-    asked = []
-
-    def match(images, sentences):
-        asked.append((images, sentences))
-        return torch.zeros(len(images))
-
-    monkeypatch.setattr(wrong_picture, "matching", lambda run, data: match)
-    found = replaced_phrases(model, data, seed=2)
-    (right, captions), (again, made), (wrong, _), _ = asked
-    assert right == again and 10 < len(made) <= 25 and found.right.of == found.wrong.of == len(made)
-    assert all(caption in data.captions and caption != one for caption, one in zip(captions, made, strict=True))
-    assert all(data.world.entails(image, one) is False for image, one in zip(right, made, strict=True))
-    assert all(wrong_pictures(5, 2)[image] == one for image, one in zip(right, wrong, strict=True))
-    assert found.right.count == 0  # ties count against the model
-
-
-def test_several_models_count_together_each_by_its_own_sentences(scenes) -> None:
-    data, one = scenes
-    another = small_cross_encoder(data.captions, seed=3)
-    made = [synthetic_negatives(data, some, "vse_c", keep=3) for some in (range(0, 12), range(12, 25))]
-    alone = [replaced_phrases(model, data, mine) for model, mine in zip((one, another), made, strict=True)]
-    both = replaced_phrases([one, another], data, made)
-    for kind in ("right", "wrong"):
-        shares = [getattr(found, kind) for found in (*alone, both)]
-        assert shares[2].of == shares[0].of + shares[1].of and shares[2].count == shares[0].count + shares[1].count
-
-
-def test_both_pictures_stand_in_a_row_with_what_a_paper_printed() -> None:
-    both = BothPictures(Share(90.0, 85.0, 94.0, 90, 100), Share(50.0, 40.0, 60.0, 50, 100))
-    figure = draw_both_pictures({"at random": {"tags": both}}, title="t", printed={"at random": {"tags": 98.7}})
-    assert list(figure.layout.yaxis.ticktext) == ["<b>at random</b>", "tags"]
-    assert [one.x[0] for one in figure.data[::2]] == [98.7, 50, 90] and "90.0 %" in [
-        one.text[0] for one in figure.data[1::2]
-    ]

@@ -1,0 +1,191 @@
+"""Every figure is drawn once, with hostile words in it; committed measured figures show their results."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from itmlab.studies import fne, itcontrast, kit, sam
+from itmlab.studies.kit.bars import Calibration
+from itmlab.studies.kit.drawn import drawings
+from itmlab.studies.kit.saving import figure_json
+from itmlab.studies.sam.rankings import Ranking
+from itmlab.synthesis import SynHNC
+from tests.refusals import refused
+from tests.studies.conftest import ColourModel
+from tests.studies.synthesis_batches import small_batch
+from tests.studies.synthetic import synthetic_study
+
+FIGURES = Path(__file__).resolve().parents[2] / "figures"
+HOSTILE = "<img src=x onerror=alert(1)> $x$"
+TITLES = {"title": HOSTILE, "subtitle": HOSTILE}
+GENERATOR = np.random.default_rng(0)
+POSTERIOR = GENERATOR.uniform(0, 1, 400)
+TRUTH = GENERATOR.random(400) < POSTERIOR
+ENDS = (2.0, 1.0, 3.0)
+CURVE = np.array([30.0, 20.0, 10.0])
+
+
+def ranking() -> Ranking:
+    annotated, truth_labels = np.array([False, True, False]), np.array([1, 0, -1])
+    return Ranking(np.array([2, 0, 1]), np.array([2.0, 0.0, 1.0]), 4.0, annotated, truth_labels, {"R@3": 100.0})
+
+
+def false_negative_probability():
+    studied = synthetic_study(16)
+    judged = fne.judge(studied, 3)
+    curves = fne.curves(studied.sampler.statistics, judged.positive_score)
+    options = {"scores": judged.score, "weights": judged.weight, "truth_labels": judged.truth_label, "drawn": [0, 2]}
+    observed = (studied.positive_scores, studied.negative_scores)
+    return fne.draw_false_negative_probability(curves, *observed, **TITLES, **options)
+
+
+def prototypes(direction):
+    batch = small_batch(direction=direction)
+    read_out = itcontrast.read_out(batch, 4, clusters=3, sigma=0.3)
+    candidates = [HOSTILE] * 16 if direction == "image" else batch.data.images
+    return itcontrast.draw_prototypes(itcontrast.attribution(batch, read_out), candidates, match=0.1, **TITLES)
+
+
+def kernel_memory(anchor):
+    read_out = itcontrast.read_out(small_batch(), 4, clusters=16, sigma=0.3)
+    return itcontrast.draw_kernel_memory(read_out, [HOSTILE] * 16, match=4, anchor=anchor, **TITLES)
+
+
+def info_cmr_terms():
+    batch = small_batch()
+    terms = itcontrast.terms(batch, 3, SynHNC(3), noise=5)
+    return itcontrast.draw_info_cmr_terms(terms, itcontrast.term_names(batch, terms), **TITLES)
+
+
+TRUTH_LABELS = {"weights": CURVE / 40, "truth_labels": np.array([1, 0, -1]), "drawn": np.array([0, 2, 0])}
+SWEEPS = {name: itcontrast.memory_sweep(small_batch(), name, [2, 3], sigma=0.3) for name in ("sigma", "clusters")}
+RECALLS = {HOSTILE: {way: {"any": CURVE, "share": CURVE} for way in ("t2i", "i2t")}}
+MEASURES = {HOSTILE: {f"{HOSTILE} {number}": ENDS for number in range(9)}}
+DRAWINGS = {
+    "forest": lambda pictures: kit.interval_rows([(HOSTILE, []), (HOSTILE, [kit.Dot(1.0)])], axes=[{}], **TITLES),
+    "gains": lambda pictures: kit.draw_gains(
+        {HOSTILE: {HOSTILE: {"RSum": ENDS}}}, {"RSum": HOSTILE}, printed={HOSTILE: {"RSum": 4.0}}, **TITLES
+    ),
+    "bars": lambda pictures: kit.draw_bars({HOSTILE: ENDS, "b": 4.0}, axis=HOSTILE, **TITLES),
+    "no bars": lambda pictures: kit.draw_bars({}, **TITLES),
+    "curves": lambda pictures: kit.draw_curves({HOSTILE: {HOSTILE: np.ones((2, 3)), "b": np.ones(3)}}, **TITLES),
+    "densities": lambda pictures: kit.draw_curves({"": kit.densities({HOSTILE: CURVE, "none": CURVE[:0]})}, **TITLES),
+    "roc": lambda pictures: kit.draw_roc({HOSTILE: POSTERIOR}, TRUTH, **TITLES),
+    "roc of one answer": lambda pictures: kit.draw_roc({HOSTILE: POSTERIOR}, TRUTH | True, **TITLES),
+    "calibration": lambda pictures: kit.draw_calibration(POSTERIOR, TRUTH, **TITLES),
+    "gallery": lambda pictures: kit.draw_gallery(
+        pictures, [HOSTILE] * 6, frames=["#009E73"] * 6, badges=[HOSTILE] * 6, headings={0: HOSTILE, 4: "b"}, **TITLES
+    ),
+    "empty gallery": lambda pictures: kit.draw_gallery([], [], **TITLES),
+    "table": lambda pictures: kit.draw_table(
+        {HOSTILE: [HOSTILE] * 2}, picture=pictures[0], beside=[HOSTILE], fills=["#FFFFFF"] * 2, **TITLES
+    ),
+    "captioned": lambda pictures: kit.draw_captioned(pictures[0], [HOSTILE], {HOSTILE: np.ones(1)}, chosen=0, **TITLES),
+    "false negative probability": lambda pictures: false_negative_probability(),
+    "negative captions": lambda pictures: fne.draw_negative_captions(
+        pictures[0], [HOSTILE], [HOSTILE] * 3, CURVE / 40, **TRUTH_LABELS, **TITLES
+    ),
+    "negative pictures": lambda pictures: fne.draw_negative_pictures(
+        HOSTILE, pictures[:3], CURVE / 40, title=HOSTILE, **TRUTH_LABELS
+    ),
+    "true images": lambda pictures: fne.draw_true_images(np.array([1, 2, 7, 500]), **TITLES),
+    "ranked pictures": lambda pictures: sam.draw_ranked_pictures(
+        HOSTILE, pictures, {HOSTILE: ranking(), "b": ranking()}, captions=[HOSTILE] * 6, title=HOSTILE
+    ),
+    "ranked captions": lambda pictures: sam.draw_ranked_captions(
+        pictures[0], [HOSTILE] * 3, {HOSTILE: ranking()}, own_captions=[HOSTILE], **TITLES
+    ),
+    "measures": lambda pictures: sam.draw_measures_by_model(MEASURES, **TITLES),
+    "semantic recall": lambda pictures: sam.draw_semantic_recall_by_m([1, 5, 20], RECALLS, k=5, **TITLES),
+    "truth among relevant": lambda pictures: sam.draw_truth_among_relevant(
+        [1, 5, 20], {HOSTILE: {"t2i": CURVE}}, {"t2i": CURVE}, **TITLES
+    ),
+    "adaptive margins": lambda pictures: sam.draw_adaptive_margins([HOSTILE] * 3, CURVE, CURVE / 100, **TITLES),
+    "kernel memory": lambda pictures: kernel_memory(None),
+    "kernel memory of a picture": lambda pictures: kernel_memory(pictures[0]),
+    "prototypes": lambda pictures: prototypes("image"),
+    "prototypes of a caption": lambda pictures: prototypes("caption"),
+    "sweep over sigma": lambda pictures: itcontrast.draw_memory_sweep(SWEEPS["sigma"], paper=0.1, **TITLES),
+    "sweep over clusters": lambda pictures: itcontrast.draw_memory_sweep(SWEEPS["clusters"], **TITLES),
+    "terms": lambda pictures: info_cmr_terms(),
+    "denominator": lambda pictures: itcontrast.draw_denominator_shares(
+        [0.01, 0.05, 1], itcontrast.shares_by_temperature(small_batch(), [0.01, 0.05, 1], noise=4), **TITLES
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_it_is_drawn_and_no_word_in_it_takes_effect(name, pictures) -> None:
+    figure = DRAWINGS[name](pictures)
+    drawn = figure_json(figure, {}).decode()
+    assert "<img" not in drawn and "$x$" not in drawn and figure.layout.height > 100
+
+
+@pytest.mark.parametrize("name", drawings())
+def test_a_committed_figure_shows_its_result(name) -> None:
+    committed = json.loads((FIGURES / f"{name}.json").read_text(encoding="utf-8"))["figure"]
+    now = json.loads(figure_json(kit.draw_result(name), {}))["figure"]
+    assert committed["data"] == now["data"]
+
+
+def test_a_result_without_a_drawing_is_refused() -> None:
+    refused("no drawing of a result 'fne_contrast' .*fne_contrasts", kit.draw_result, "fne_contrast")
+
+
+def test_gains_are_drawn_as_they_are_with_their_intervals() -> None:
+    figure = kit.draw_gains({"": {"fne": {"RSum": (-9.0, -12.0, -6.0)}}}, {"RSum": "RSum"}, title="t")
+    (dot,) = (trace for trace in figure.data if trace.error_x.arrayminus)
+    assert list(dot.x) == [-9.0] and dot.error_x.array[0] == 3.0 and dot.error_x.arrayminus[0] == 3.0
+
+
+def test_a_calibrated_posterior_is_as_often_true_as_it_claims() -> None:
+    posterior = GENERATOR.uniform(0.02, 0.98, 200_000)
+    measured = Calibration(posterior, GENERATOR.random(200_000) < posterior)
+    assert np.allclose(measured.claimed, measured.share, atol=0.02) and measured.count.sum() == 200_000
+    certain = Calibration(np.array([0.0, 0.0, 1.0, 1.0]), np.array([False, False, True, True]))
+    assert certain.share.tolist() == [0, 1] and certain.count.sum() == 4
+
+
+def test_the_area_is_the_chance_that_a_hidden_positive_outscores_a_true_negative() -> None:
+    scores = GENERATOR.integers(0, 7, 60).astype(float)
+    truth = GENERATOR.random(60) < 0.4
+    figure = kit.draw_roc({"s": scores}, truth, title="t")
+    differences = scores[truth][:, None] - scores[~truth]
+    area = float(re.search(r"area ([\d.]+)", figure.data[1].name)[1])
+    assert area == pytest.approx(np.mean((differences > 0) + 0.5 * (differences == 0)), abs=6e-4)
+
+
+def test_the_explorers_follow_their_controls() -> None:
+    from tests.studies.reading import controls, opened
+    from tests.studies.small_retrievals import small_retrievals
+    from tests.studies.small_world import small_set
+
+    def words(explorer):
+        return "".join(str(figure.to_plotly_json()) for figure in explorer.shown)
+
+    def moved(explorer, **values):
+        """Set every control in turn; the figures that are then shown, as text."""
+        opened(explorer)
+        for name, value in values.items():
+            controls(explorer)[name.replace("_", " ")].value = value
+        return words(explorer)
+
+    shown = moved(fne.explore_false_negatives(synthetic_study(24)), preset="released", prior_p=0.1, number=20)
+    assert "p = 0.1, λ = 0.001" in shown and "image 20" in shown
+    assert "caption 47" in moved(fne.explore_false_negatives(synthetic_study(24)), anchor="caption", number=47)
+
+    rankings = sam.explore_retrieval(small_retrievals(), sentence="a red square", k=3)
+    assert "a red square" in moved(rankings) and "image 15" in moved(rankings, number=31, query="picture")
+    assert "caption 31" in moved(rankings, query="caption", number=31)
+    assert "Nothing to show" in moved(rankings, sentence=" ")
+    assert "<script" not in moved(rankings, sentence="<script>alert(1)</script>")
+
+    memories = itcontrast.explore_kernel_memory(ColourModel(), small_set(16), anchor=3, pairs=12)
+    before = moved(memories)
+    controls(memories)["width σ"].value = 1.0
+    after = words(memories)
+    assert before != after and "σ = 1, m = 8" in after
+    assert "caption “" in moved(memories, anchor="caption", weights="identity")
