@@ -109,3 +109,11 @@ def _components_of(package: ModuleType, kind: type[T]) -> list[type[T]]:
 def parameters(component: Component) -> Mapping[str, Any]:
     """The fields of a component by name."""
     return {item.name: getattr(component, item.name) for item in dataclasses.fields(component)}
+
+
+def classes_in(settings: Any) -> list[type[Component]]:
+    """The classes of all components in a dataclass, such as a recipe, also of those within others."""
+    if not dataclasses.is_dataclass(settings):
+        return []
+    own = [type(settings)] if isinstance(settings, Component) else []
+    return own + [cls for item in dataclasses.fields(settings) for cls in classes_in(getattr(settings, item.name))]

@@ -331,8 +331,8 @@ def _recipes() -> Iterator[str]:
     rows: list[Sequence[str]] = [("name", "model", "sampler", "loss")]
     for name in recipes.names():
         recipe = recipes.get(name)
-        kinds = (getattr(part, "kind", "") for part in (recipe.sampler, recipe.loss))
-        rows.append((name, type(recipe.model).__name__.removesuffix("Config"), *kinds))
+        classes = ("" if part is None else part.class_name() for part in (recipe.sampler, recipe.loss))
+        rows.append((name, type(recipe.model).__name__.removesuffix("Config"), *classes))
     for row in rows:
         yield from (f"   {' ' if place else '*'} - {cell}" for place, cell in enumerate(row))
 

@@ -12,9 +12,9 @@ reads what a detector saw. "+scratch" are the same from random weights.
 from dataclasses import replace
 from typing import Any
 
+from ..components import Component
 from ..errors import ItmlabError
 from ..fields import did_you_mean
-from ..components import Component
 from ..losses import InfoCMR, InfoNCE, SemanticAdaptiveMargin, TripletLoss
 from ..losses.tags import PAPER_WEIGHTS, LossWeights
 from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig

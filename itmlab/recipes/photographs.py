@@ -12,9 +12,9 @@ from typing import Any
 from ..losses import InfoCMR, InfoNCE, TripletLoss
 from ..losses.tags import LossWeights
 from ..models import CrossEncoderConfig, LateInteractionConfig
-from .recipe import Recipe
 from ..samplers import FalseNegativeEliminating
 from ..synthesis import SynHNC
+from .recipe import Recipe
 from .settings import DataSettings, OptimiserSettings, TagsSettings
 
 DUAL = ("triplet", "hardest", "semi_hard", "hardest_memory", "fne_without_memory", "fne", "sam", "info_nce")

@@ -1,12 +1,13 @@
 """The settings that a recipe is made of: frozen dataclasses that check their ranges, with the papers' defaults."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from ..data.batches import Augmentation
 from ..fields import ABOVE_0, BELOW_1, FROM_0, FROM_1, check, check_ranges
 from ..losses.tags import LossWeights
 from ..synthesis.negative import SentenceGenerator
+
 
 @dataclass(frozen=True)
 class MemorySettings:

@@ -73,10 +73,10 @@ class Sampler(Component, ABC):
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
         """What a sampler is: the choice, for inputs whose shapes have been checked (at least one candidate)."""
 
-    def observe(self, scores: Scores, positives: Mask) -> None:  # noqa: B027
+    def observe(self, scores: Scores, positives: Mask) -> None:
         """Learns from one batch's own scores, (pair, pair); only samplers that keep statistics do anything here."""
 
-    def start_epoch(self, epoch: int) -> None:  # noqa: B027
+    def start_epoch(self, epoch: int) -> None:
         """Says that epoch number `epoch` begins."""
 
     def state_dict(self) -> dict[str, Tensor]:

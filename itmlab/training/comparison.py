@@ -1,6 +1,6 @@
 """Recipes compared over several seeds: one table, paired differences, bootstrap intervals.
 
-`compare` trains and gathers, `compare_runs` gathers what is trained, `runs.comparison.Comparison` says what was found,
+`compare` trains and evaluates, `compare_runs` evaluates runs that exist; both return a `runs.comparison.Comparison`.
 """
 
 import hashlib
@@ -24,12 +24,14 @@ from numpy import ndarray
 from torch import Tensor
 from tqdm.auto import tqdm
 
+from ..components import classes_in
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import check
 from ..metrics.eccv import ORACLES, PLACES, first_of_each, oracle_scores, true_at_r
 from ..metrics.ranking import blocks, expected_recalls_of_each, ranks
 from ..metrics.semantic import SemanticRanking
+from ..recipes.custom import encoder_class
 from ..recipes.recipe import Recipe
 from ..runs.comparison import KINDS, RECALLS, SEMANTICS, TRUTHS, Comparison, one_of, queries_of
 from ..runs.run import Ensemble, Run
@@ -147,9 +149,11 @@ def train_all(runs: Mapping[Path, Recipe], data: CaptionSet, *, jobs: int | None
         return
     tasks = []
     for directory, recipe in missing.items():
-        # sent along, because a recipe holds the names of custom components and a worker has not imported them
-        components = [custom.definition() for custom in recipe.custom_parts().values()]
-        tasks.append(delayed(_train_in_worker)(recipe, data, directory, threads, components, os.getpid()))
+        # sent along, because a recipe's file names classes that a worker has not imported
+        classes: list[type] = [*classes_in(recipe)]
+        if recipe.encoder is not None:
+            classes.append(encoder_class(recipe.encoder, recipe.model))
+        tasks.append(delayed(_train_in_worker)(recipe, data, directory, threads, classes, os.getpid()))
     try:
         with (
             sigterm_as_interrupt(),
@@ -169,7 +173,7 @@ def train_all(runs: Mapping[Path, Recipe], data: CaptionSet, *, jobs: int | None
 
 
 def _train_in_worker(
-    recipe: Recipe, data: CaptionSet, directory: Path, threads: int, components: list[Any], parent: int
+    recipe: Recipe, data: CaptionSet, directory: Path, threads: int, classes: list[type], parent: int
 ) -> str | None:
     """Train one run in a worker process and return the message of an error; stop when the parent has died."""
 
@@ -177,8 +181,8 @@ def _train_in_worker(
         if os.getppid() != parent:
             os.kill(os.getpid(), signal.SIGTERM)  # finishes the step and saves
 
-    for component in components:  # those of a notebook or script are not in the worker's main module
-        vars(sys.modules[component.__module__]).setdefault(component.__qualname__, component)
+    for cls in classes:  # those of a notebook or script are not in the worker's main module
+        vars(sys.modules[cls.__module__]).setdefault(cls.__qualname__, cls)
     torch.set_num_threads(threads)
     try:
         train(recipe, data, directory, progress=False, on_record=stop_without_parent)

@@ -91,6 +91,7 @@ class DualEncoderTask(Task):
         if self.synthesis is not None and epoch >= self.recipe.data.warm_up_epochs:
             with self.clock.measured("synthesis"):
                 per_anchor = self._with_synthetic(per_anchor, different, captions, rows, image_ids, caption_ids)
+        self.objective.step, self.objective.total_steps = self.step, self.total_steps
         loss = self.objective(images, captions, image_ids, caption_ids, slow, epoch, per_anchor, matrix)
         losses = {}
         if self.recipe.writing:
@@ -154,7 +155,7 @@ class DualEncoderTask(Task):
     def _stateful(self) -> dict[str, Any]:
         """The parts that have a state, by their name in a checkpoint."""
         parts = {"momentum": self.momentum, "memory": self.objective.memory, "sampler": self.objective.sampler}
-        parts |= {"sampler of features": self.objective.feature_sampler, "loss": self.heads}
+        parts |= {"sampler of features": self.objective.feature_sampler, "loss": self.objective.loss}
         return {name: part for name, part in parts.items() if part is not None}
 
     def state_dict(self) -> dict[str, Any]:

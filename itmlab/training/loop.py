@@ -198,7 +198,7 @@ class Loop:
         for group in grouped(remaining, recipe.data.accumulate):
             epochs = self.total / self.steps_per_epoch
             rate = learning_rate_at(recipe.optimiser, position.step, self.steps_per_epoch, epochs)
-            state.task.done = position.step / self.total
+            state.task.step, state.task.total_steps = position.step, self.total
             loss, norm, more = learn(state, recipe, self.data, group, rate, self.directory)
             position.batch += len(group)
             position.step += 1

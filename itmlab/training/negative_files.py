@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..data.captionset import CaptionSet
 from ..components import parameters
+from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import did_you_mean, typed
 from ..models import CrossEncoder, CrossEncoderConfig

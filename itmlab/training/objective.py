@@ -115,7 +115,6 @@ class Objective:
         memory: the queue of momentum features, if the recipe has a memory.
         generator: the random numbers of samplers and noise.
         captions: the captions of the training data.
-        total_steps: how many steps the run has.
         relevance: φ of captions and images, for a recipe with an adaptive margin.
         truth: what the world calls true, for components that need it.
     """
@@ -127,15 +126,13 @@ class Objective:
         generator: torch.Generator,
         *,
         captions: Sequence[str] = (),
-        total_steps: int = 1,
         relevance: Relevance | None = None,
         truth: Truth | None = None,
     ):
         self.recipe = recipe
         self.memory, self.generator = memory, generator
-        self.captions, self.total_steps = captions, total_steps
-        self.relevance, self.truth = relevance, truth
-        self.step = 0
+        self.captions, self.relevance, self.truth = captions, relevance, truth
+        self.step, self.total_steps = 0, 1  # the task sets them before each batch
         self.loss: Loss = copy.deepcopy(recipe.loss)
         self.sampler: Sampler | None = copy.deepcopy(recipe.sampler)
         # a model that compares parts may learn by features as well, whose scores have other statistics
@@ -149,17 +146,6 @@ class Objective:
         for component in (self.sampler, self.feature_sampler, self.loss):
             if component is not None:
                 component.start_epoch(epoch - self.recipe.data.warm_up_epochs)
-
-    def state_dict(self) -> dict[str, dict[str, Tensor]]:
-        """The state of everything that has one, by name."""
-        parts = {"memory": self.memory, "sampler": self.sampler, "feature_sampler": self.feature_sampler}
-        parts["loss"] = self.loss
-        return {name: part.state_dict() for name, part in parts.items() if part is not None}
-
-    def load_state_dict(self, state: dict[str, dict[str, Tensor]]) -> None:
-        """Restore what `state_dict` returned."""
-        for name, values in state.items():
-            getattr(self, name).load_state_dict(values)
 
     def asks_features(self, per_anchor: tuple[PerAnchorNegatives | None, PerAnchorNegatives | None]) -> bool:
         """Whether a model that compares parts also learns by features: always where something has no parts."""

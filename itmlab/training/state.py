@@ -142,8 +142,9 @@ class Task(ABC):
     """Computes the loss of batches and holds everything that changes with training except the model.
 
     Random numbers come from `generator` or from torch's own, which checkpoints hold; other state goes through
-    `state_dict` and `load_state_dict`. `clock` adds up the seconds that parts of a step take; `done` is the share of
-    the run's steps that are done. `heads` is a further module that is trained but not saved with the model.
+    `state_dict` and `load_state_dict`. `clock` adds up the seconds that parts of a step take. The loop sets `step`, the
+    number of steps that are done, and `total_steps`. `heads` is a further module that is trained but not saved with the
+    model.
     """
 
     heads: nn.Module | None = None
@@ -153,7 +154,8 @@ class Task(ABC):
     ):
         self.recipe, self.data, self.model = recipe, data, model
         self.accelerator, self.generator = accelerator, generator
-        self.clock, self.done = Stopwatch(), 0.0
+        self.clock = Stopwatch()
+        self.step, self.total_steps = 0, 1
 
     @abstractmethod
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:

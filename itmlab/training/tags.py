@@ -72,7 +72,7 @@ class CrossEncoderTask(Task):
 
     def _loss(self, batch: Batch) -> BatchLoss:
         settings, weights, model = self.settings, self.settings.weights, self.model
-        if self.done < settings.matching_begins:
+        if self.step / self.total_steps < settings.matching_begins:
             told = 0.0 if model.aligned is not None else weights.masked_language  # apart alone, which takes no time
             weights = losses.LossWeights(0.0, told, 0.0, 0.0, 0.0)
         captions, images, wanted = batch.caption_indices, batch.image_indices, weights.wanted
