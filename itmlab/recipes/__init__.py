@@ -279,7 +279,7 @@ def _on_regions(name: str, size: str) -> Recipe:
     if size == "tiny":
         data = replace(start.data, batch_size=32, captions_per_image=1, epochs=2, steps=300, validation=0)
         start = replace(start, start=start.name, data=data, optimiser=FINE_TUNING)
-    changes = {field: getattr(method, field) for field in ("loss", "sampler", "memory", "adaptive_margin")}
+    changes = {field: getattr(method, field) for field in ("loss", "sampler", "memory", "adaptive_margin", "warm_up")}
     return replace(start, name=name, **changes)
 
 
@@ -293,7 +293,8 @@ def _from_scratch(name: str, size: str) -> Recipe:
     sampler = tuned(method.sampler, **numbers)
     if isinstance(sampler, FalseNegativeEliminating):
         sampler = replace(sampler, prior=0.01)
-    return replace(method, name=name, loss=tuned(method.loss, **numbers), sampler=sampler, **SCRATCH)
+    loss, warm_up = tuned(method.loss, **numbers), tuned(method.warm_up, **numbers)
+    return replace(method, name=name, loss=loss, sampler=sampler, warm_up=warm_up, **SCRATCH)
 
 
 # What sets the methods apart: their loss, their sampler, and whether negatives also come from a momentum memory.
@@ -426,7 +427,8 @@ def get(name: str, size: str = "tiny", preset: str = "paper") -> Recipe:
     numbers = {"margin": TINY_MARGIN, "temperature": TINY_TEMPERATURE}
     is_fne = isinstance(recipe.sampler, FalseNegativeEliminating)
     sampler = TINY_FNE if is_fne else tuned(recipe.sampler, **numbers)
-    return replace(recipe, loss=tuned(recipe.loss, **numbers), sampler=sampler)
+    warm_up = InfoNCE(TINY_TEMPERATURE)
+    return replace(recipe, loss=tuned(recipe.loss, **numbers), sampler=sampler, warm_up=warm_up)
 
 
 def tuned(component: Component | None, **numbers: float) -> Any:

@@ -255,7 +255,8 @@ def alignment_loss(
     Captions of one image are no negatives of each other. (The paper has no such term: a network from scratch needs it.)
     """
     positives = image_ids[:, None] == image_ids
-    return sum(losses.info_nce(way, positives, scores.diagonal(), temperature) for way in (scores, scores.T))
+    loss = losses.InfoNCE(temperature)
+    return sum(loss(way, positives, scores.diagonal()) for way in (scores, scores.T))
 
 
 def sentence_terms(
