@@ -138,6 +138,8 @@ def _component(kind: type[Component], value: Any, field: str) -> Component:
         return value
     if isinstance(value, str):
         value = {"class": value}
+    if isinstance(value, Mapping) and "class" not in value and dataclasses.is_dataclass(kind):
+        value = {"class": kind.class_name(), **value}  # there is one class of this kind
     if not isinstance(value, Mapping) or not isinstance(value.get("class"), str):
         what = f"{field} is {shown(value)}, wanted a {kind.__name__}"
         remedy = f"pass an instance of a dataclass derived from {kind.__name__}, or its name"
@@ -210,9 +212,9 @@ def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
     nested: dict[str, dict[str, Any]] = {}
     plain: dict[str, Any] = {}
     names = [item.name for item in dataclasses.fields(settings)]
-    if changes.get("kind", getattr(settings, "kind", None)) != getattr(settings, "kind", None):
-        if hasattr(settings, "of_kind"):
-            changes = {**settings.of_kind(changes["kind"]), **changes}
+    kind = getattr(settings, "kind", None)
+    if changes.get("kind", kind) != kind and hasattr(settings, "of_kind"):
+        changes = {**settings.of_kind(changes["kind"]), **changes}
     for key, value in changes.items():
         name, _, rest = key.replace("__", ".").partition(".")
         if name not in names:
@@ -232,4 +234,7 @@ def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
             raise ItmlabError(what, where="recipe")
     hints = hints_of(type(settings))
     checked = {name: typed(hints[name], value, join(field, name)) for name, value in plain.items()}
-    return dataclasses.replace(settings, **checked)
+    try:
+        return dataclasses.replace(settings, **checked)
+    except ItmlabError as error:
+        raise error if error.where == "recipe" else ItmlabError(f"{field}: {error}", where="recipe") from None

@@ -60,10 +60,10 @@ def test_a_value_that_does_not_fit_is_refused(hint, value, words):
     refused(words, fields.typed, hint, value, "x")
 
 
-def test_an_unknown_name_is_an_option_and_a_new_kind_starts_without_options():
-    changed = fields.replaced(Outer(), {"prior": 0.5, "inner.std": 3})
+def test_a_replacement_reaches_into_fields_and_options():
+    changed = fields.replaced(Outer(), {"options.prior": 0.5, "inner.std": 3})
     assert (changed.options, changed.inner.std) == ({"prior": 0.5}, 3)
-    assert fields.replaced(changed, {"kind": "two"}).options == {}
+    refused("unknown field prior", fields.replaced, Outer(), {"prior": 0.5})
     assert fields.from_plain(Outer, fields.to_plain(changed), "") == changed
 
 
@@ -78,4 +78,4 @@ def test_every_number_of_a_model_is_checked(kind):
 def test_fields_stand_below_all_rooms():
     program = "import sys, itmlab.fields; print([m for m in sys.modules if m.startswith('itmlab.') or m == 'torch'])"
     modules = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert set(eval(modules)) == {"itmlab.fields", "itmlab.errors"}
+    assert set(eval(modules)) == {"itmlab.components", "itmlab.fields", "itmlab.errors"}

@@ -1,12 +1,11 @@
 """What all losses of score matrices share: shapes, precision, and the mean over anchors."""
 
-from dataclasses import dataclass
-
 import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
-from ..components import Component, Context, wants_context
+from ..components import Component
+from ..context import Context, wants_context
 from ..errors import ItmlabError
 
 Scores = Float[Tensor, "anchor candidate"]
@@ -15,11 +14,11 @@ PerAnchor = Float[Tensor, "anchor"]
 Scalar = Float[Tensor, ""]
 
 
-@dataclass
 class Loss(Component):
     """A loss of one direction: scores of anchors with candidates in, one number out. Training adds both directions.
 
-    A subclass implements `forward`. Its fields are its parameters.
+    A subclass is a dataclass and implements `forward`. Its fields are its parameters. One that is also a
+    `torch.nn.Module` learns: it calls `torch.nn.Module.__init__` in `__post_init__`, and is a `dataclass(eq=False)`.
     """
 
     def __call__(
@@ -61,7 +60,7 @@ class Loss(Component):
         """Note that an epoch begins."""
 
     def state_dict(self) -> dict[str, Tensor]:
-        """What a checkpoint must hold for an exact resume: plain tensors, such as the weights of a `torch.nn.Module`."""
+        """What a checkpoint must hold for an exact resume: plain tensors, such as weights."""
         parent = getattr(super(), "state_dict", dict)
         return parent()
 

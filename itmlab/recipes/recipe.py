@@ -55,20 +55,20 @@ class Recipe:
     name: str
     size: Literal["tiny", "base", "large"]
     model: DualEncoderConfig | CrossEncoderConfig | OscarDualEncoderConfig | LateInteractionConfig
-    sampler: Sampler | None = None
-    loss: Loss | None = field(default_factory=TripletLoss)
+    sampler: Sampler | None = field(default=None, hash=False)
+    loss: Loss | None = field(default_factory=TripletLoss, hash=False)
     memory: settings.MemorySettings | None = None
     optimiser: settings.OptimiserSettings = field(default=settings.OptimiserSettings())
     data: settings.DataSettings = field(default=settings.DataSettings())
     seed: int = 0
-    adaptive_margin: SemanticAdaptiveMargin | None = None
+    adaptive_margin: SemanticAdaptiveMargin | None = field(default=None, hash=False)
     tags: settings.TagsSettings | None = None
     start: str | None = None
     extra_negatives: settings.ExtraNegatives | None = None
-    synthesis: Synthesiser | None = None
+    synthesis: Synthesiser | None = field(default=None, hash=False)
     towers: settings.TowerSettings | None = None
     encoder: str | None = None
-    warm_up: Loss = field(default_factory=InfoNCE)
+    warm_up: Loss = field(default_factory=InfoNCE, hash=False)
     global_features: bool = False
     writing: float = 0.0
 
@@ -104,6 +104,8 @@ class Recipe:
         writes = getattr(self.model, "kind", None) == "vsrn"
         check(0 <= self.writing < math.inf, "writing", self.writing, "0 or more")
         check(writes or not self.writing, "writing", self.writing, "0, as only VSRN writes captions")
+        if getattr(self.loss, "noise", 0) > 0:
+            self._refuse("sampler", why="as the noise of the loss is a negative of every anchor")
         if getattr(self.model, "compares_parts", False):
             self._refuse("memory", why="as the model compares parts, and a memory keeps one feature of an item")
         else:

@@ -166,7 +166,7 @@ class TagsSettings:
     masking: Literal["phrase", "word"] = "phrase"
     probability: float = 0.15
     trained_maskings: int = 1
-    generator: Literal["dynamic", "static", "vse_c", "file"] | SentenceGenerator = "dynamic"
+    generator: Literal["dynamic", "static", "vse_c", "file"] | SentenceGenerator = field(default="dynamic", hash=False)
     maskings: int = 20
     samples: int = 20
     temperature: float = 1.5

@@ -8,7 +8,8 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Generator, Tensor
 
-from ..components import Component, Context, wants_context
+from ..components import Component
+from ..context import Context, wants_context
 from ..errors import ItmlabError
 
 Scores = Float[Tensor, "anchor candidate"]

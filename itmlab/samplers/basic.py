@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Generator
 
-from ..components import Context
+from ..context import Context
 from ..errors import ItmlabError
 from .base import Choice, Mask, PerAnchor, Sampler, Scores, best, draw, usable
 

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int8, Int64
 from torch import Tensor
 from torch.nn.functional import pad
 
-from ..components import Context
+from ..context import Context
 from ..losses import Loss, adaptive_margin
 from ..losses.base import mean_of
 from ..recipes.recipe import Recipe

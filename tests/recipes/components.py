@@ -6,45 +6,75 @@ import torch
 from torch import nn
 from torch.nn.functional import normalize, softplus
 
+from itmlab.losses import Loss
 from itmlab.models import DualEncoder, Encoded
 from itmlab.models.encoded import masked_mean, unit
 from itmlab.samplers import Sampler
 from itmlab.samplers.base import best, usable
-from itmlab.synthesis import FeatureNegatives, Negative
+from itmlab.synthesis import FeatureNegatives, Negative, SentenceGenerator, Synthesiser
 
 RANK = 4
 COLOURS = {"red": "green", "green": "blue", "blue": "yellow", "yellow": "red"}
 
 
+@dataclass
 class FifthHardest(Sampler):
-    def __init__(self, rank: int = RANK):
-        self.rank = rank
+    rank: int = RANK
 
     def choose(self, scores, positives, positive_scores, *, generator):
         return best(scores, usable(scores, positives), self.rank)
 
 
-def soft_hinges(scores, positives, positive_scores, margin=0.2):
-    gaps = (scores - positive_scores[:, None] + margin).masked_fill(positives, -9)
-    return softplus(10 * gaps).mean() / 10
+@dataclass
+class NoSharedNoun(Sampler):
+    """The hardest negative whose caption has no word of four letters or more in common with the anchor's."""
+
+    def choose(self, scores, positives, positive_scores, *, generator, context):
+        anchors, candidates = context.anchor_captions.tolist(), context.candidate_captions.tolist()
+        words = {number: set(context.captions[number].split()) for number in anchors + candidates}
+        shared = [[any(len(word) > 3 for word in words[a] & words[c]) for c in candidates] for a in anchors]
+        return best(scores, usable(scores, positives | torch.tensor(shared)))
 
 
-class LearntTemperature(nn.Module):
+@dataclass
+class SoftHinges(Loss):
+    margin: float = 0.2
+
+    def forward(self, scores, positives, positive_scores):
+        gaps = (scores - positive_scores[:, None] + self.margin).masked_fill(positives, -9)
+        return softplus(10 * gaps).mean(dim=1) / 10
+
+
+@dataclass
+class GrowingMargin(Loss):
+    """A triplet loss whose margin grows during training."""
+
+    margin: float = 0.2
+
+    def forward(self, scores, positives, positive_scores, context):
+        margin = self.margin * (context.step + 1) / context.total_steps
+        hinges = (scores - positive_scores[:, None] + margin).relu()
+        return hinges.masked_fill(positives, 0).amax(dim=1)
+
+
+@dataclass(eq=False)
+class LearntTemperature(Loss, nn.Module):
     """InfoNCE whose temperature is learnt."""
 
-    def __init__(self, temperature: float = 0.05):
-        super().__init__()
-        self.temperature = temperature
-        self.log_scale = nn.Parameter(torch.tensor(1 / temperature).log())
+    temperature: float = 0.05
+
+    def __post_init__(self):
+        nn.Module.__init__(self)
+        self.log_scale = nn.Parameter(torch.tensor(1 / self.temperature).log())
 
     def forward(self, scores, positives, positive_scores):
         own = positive_scores[:, None]
         logits = torch.cat([own, scores.masked_fill(positives, -9)], dim=1) * self.log_scale.exp()
-        return (logits.logsumexp(1) - logits[:, 0]).mean()
+        return logits.logsumexp(1) - logits[:, 0]
 
 
 @dataclass
-class Between:
+class Between(Synthesiser):
     """A negative between the anchor and its hardest one."""
 
     share: float = 0.5
@@ -55,15 +85,17 @@ class Between:
         return FeatureNegatives(mixed[:, None], ~positives.all(dim=1, keepdim=True))
 
 
-def other_colour(captions, graphs, image_captions, *, generator):
-    return [
-        [
-            Negative(caption.replace(colour, other), replacement=(other,))
-            for colour, other in COLOURS.items()
-            if colour in caption
+@dataclass
+class OtherColour(SentenceGenerator):
+    def __call__(self, captions, graphs, image_captions, *, generator):
+        return [
+            [
+                Negative(caption.replace(colour, other), replacement=(other,))
+                for colour, other in COLOURS.items()
+                if colour in caption
+            ]
+            for caption in captions
         ]
-        for caption in captions
-    ]
 
 
 class MeanOfPieces(DualEncoder):

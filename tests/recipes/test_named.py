@@ -9,8 +9,8 @@ import pytest
 from itmlab import recipes
 from itmlab.losses import LossWeights
 from itmlab.recipes.recipe import Recipe
-from itmlab.recipes.settings import SynthesisSettings
 from itmlab.runs.checkpoint import shipped_directory, shipped_names
+from itmlab.synthesis import SynHNC
 from tests.refusals import refused
 
 MATCHER = {"data.batch_size": 128, "loss.margin": 0.2, "optimiser.kind": "adam", "optimiser.learning_rate": 2e-4}
@@ -37,11 +37,11 @@ PAPERS = {
     ("fne", "base", "paper"): {  # Li et al. (2023), Sec. 3 and appendix A.2
         **{"data.batch_size": 32, "data.epochs": 25, "memory.length": 8192, "memory.momentum": 0.995},
         **{"optimiser.kind": "adam", "optimiser.learning_rate": 2e-5, "optimiser.milestones": (5, 15)},
-        **{"optimiser.clip": 2, "loss.margin": 0.2, "sampler.options": {}},
+        **{"optimiser.clip": 2, "loss.margin": 0.2, "sampler.preset": "paper", "sampler.prior": 1e-4},
     },
     ("fne", "base", "released"): {  # Train.py, data.py and model.py of LuminosityX/FNE
         **{"data.crop": (0.5, 1.0), "data.flip": 0.5, "data.randaugment": (2, 7), "memory.length": 257 * 32},
-        **{"optimiser.precision": "float32", "sampler.options": {"preset": "released"}},
+        **{"optimiser.precision": "float32", "sampler.preset": "released"},
     },
     ("sam", "base", "paper"): {  # Biten et al. (2022), Sec. 5.4
         **{"adaptive_margin.temperature": 10, "adaptive_margin.negatives": "softest"},
@@ -50,7 +50,7 @@ PAPERS = {
     ("sam", "tiny", "released"): {"adaptive_margin.preset": "released", "adaptive_margin.weight": 5.0},
     ("itcontrast", "base", "paper"): {  # Wu et al. (2023), Sec. 4.1
         **{"data.epochs": 20, "data.batch_size": 128, "optimiser.learning_rate": 2e-5, "synthesis.sigma": 0.1},
-        **{"loss.kind": "info_cmr", "loss.temperature": 0.05, "loss.noise": 128, "model.form": "oscar"},
+        **{"loss.temperature": 0.05, "loss.noise": 128, "model.form": "oscar"},
     },
     ("tags", "base", "released"): {  # LibertFan/TAGS, train_pnsgd_base_flickr.sh
         **{"tags.temperature": 2.0, "tags.weights": LossWeights(1.0, 0.05, 5e-4, 0.0, 0.0), "tags.filtered": False},
@@ -106,7 +106,7 @@ def differing(name: str, other: str, size: str) -> set[str]:
         ("itcontrast", "oscar+syn+info", set()),
         *((f"{encoder}+syn", encoder, {"synthesis"}) for encoder in recipes.ENCODERS),
         *((f"{encoder}+info", encoder, {"loss"}) for encoder in recipes.ENCODERS),
-        ("scan+features", "scan", {"loss"}),
+        ("scan+features", "scan", {"global_features"}),
     ],
 )
 def test_a_variation_differs_in_one_part(name, other, parts, size):
@@ -114,7 +114,7 @@ def test_a_variation_differs_in_one_part(name, other, parts, size):
 
 
 def test_synthesis_of_itcontrast_passes_gradients():
-    assert recipes.get("scan+syn").synthesis == SynthesisSettings(detach=False)
+    assert recipes.get("scan+syn").synthesis == SynHNC(detach=False)
 
 
 def test_tiny_recipes_start_from_the_stage_before():

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from itmlab import recipes
+from itmlab.losses import InfoCMR
 from itmlab.recipes.recipe import Recipe
-from itmlab.recipes.settings import MemorySettings, SamplerSettings
+from itmlab.recipes.settings import MemorySettings
+from itmlab.samplers import Hardest, Softest
 from tests.refusals import refused
 
 
@@ -22,7 +24,7 @@ def test_variations_keep_everything_else(prior, epochs, milestones, seed):
     fne = recipes.fne
     varied = fne.replace(sampler__prior=prior, data__epochs=epochs, optimiser__milestones=milestones, seed=seed)
     assert Recipe.from_json(json.loads(json.dumps(varied.to_json()))) == varied
-    assert varied.sampler.build().options["prior"] == prior and varied.optimiser.milestones == tuple(milestones)
+    assert varied.sampler.prior == prior and varied.optimiser.milestones == tuple(milestones)
     back = varied.replace(sampler=fne.sampler, data__epochs=fne.data.epochs, optimiser=fne.optimiser, seed=fne.seed)
     assert back == fne and len({back, fne, varied}) == 1 + (varied != fne)
 
@@ -30,32 +32,24 @@ def test_variations_keep_everything_else(prior, epochs, milestones, seed):
 def test_variations_are_spelled_with_dots_by_name_or_whole():
     assert recipes.fne.replace(**{"sampler.prior": 0.1}) == recipes.fne.replace(sampler__prior=0.1)
     assert recipes.hardest.replace(memory={"length": 64}).memory == MemorySettings(length=64)
-    assert recipes.fne.replace(sampler="softest").sampler == SamplerSettings("softest"), "without FNE's options"
-    assert recipes.fne.replace(sampler__kind="semi_hard", sampler__margin=0.1).sampler.options == {"margin": 0.1}
-    assert recipes.info_nce.replace(loss="info_cmr").loss.kind == "info_cmr"
-
-
-def test_the_sampler_takes_the_margin_of_the_loss_unless_it_has_its_own():
-    released = recipes.fne.replace(sampler__preset="released", loss__margin=0.4)
-    margins = [
-        recipe.sampler.build(margin=recipe.loss.margin).options["margin"]
-        for recipe in (recipes.fne, released, released.replace(sampler__margin=0.5))
-    ]
-    assert margins == [0.3, 0.4, 0.5]
+    assert recipes.fne.replace(sampler="Softest").sampler == Softest()
+    assert recipes.fne.replace(sampler={"class": "Hardest", "rank": 2}).sampler == Hardest(rank=2)
+    assert recipes.info_nce.replace(loss="InfoCMR").loss == InfoCMR()
 
 
 WRONG = [
     ("fne", {"data.epoch": 3}, "did you mean epochs"),
     ("fne", {"sampler.prior": "low"}, "sampler.prior is 'low'"),
     ("fne", {"sampler.prior": 2.0}, "prior"),
-    ("fne", {"sampler.kind": "hardes"}, "did you mean hardest"),
+    ("fne", {"sampler": "Hardes"}, "Hardest"),
     ("fne", {"data.epochs": 0}, "data.epochs is 0, wanted 1 or more"),
     ("fne", {"data.epochs": True}, "wanted a whole number"),
     ("fne", {"optimiser.learning_rate": float("inf")}, "a finite number"),
     ("fne", {"optimiser.milestones": [5, "x"]}, r"optimiser.milestones\[1\] is 'x'"),
     ("fne", {"memory.momentum": 1.0}, "wanted 0 to below 1"),
     ("fne", {"loss.margin": float("nan")}, "a finite number"),
-    ("fne", {"sampler": None}, "loss.kind is 'sampled_triplet'"),
+    ("fne", {"loss": None}, "wanted a loss"),
+    ("itcontrast", {"sampler": "Hardest"}, "sampler"),
     ("fne", {"seed": -1}, "seed is -1"),
     ("fne", {"data.crop": [0.5, 1.5]}, "two shares"),
     ("fne", {"data.randaugment": [2, 11]}, "magnitude"),
@@ -66,7 +60,7 @@ WRONG = [
     ("tags", {"start": ""}, "start"),
     ("tags", {"optimiser.warm_up": 1.0}, "warm_up_share"),
     ("tags", {"optimiser.betas": [0.9, 1.0]}, "betas"),
-    ("scan+syn", {"synthesis.sigma": 1e-30}, "synthesis.sigma"),
+    ("scan+syn", {"synthesis.sigma": 1e-30}, "synthesis.*sigma"),
     ("scan+syn", {"synthesis.weight": "identity"}, "did you mean weights"),
     ("scan", {"model.kind": "scan"}, "'scan'"),
 ]
@@ -81,7 +75,7 @@ def test_a_wrong_field_is_named_in_a_variation_and_in_a_file(name, changes, word
         inside = plain
         for parent in parents:
             inside = inside[parent]
-        (inside["options"] if path == "sampler.prior" else inside)[field] = value
+        inside[field] = value
     (tmp_path / "recipe.json").write_text(json.dumps(plain))
     refused(words, Recipe.load, tmp_path / "recipe.json")
 
@@ -109,7 +103,7 @@ def test_a_grid_is_a_recipe_for_each_combination_by_a_label_that_names_it():
     grid = recipes.fne.grid(sampler__prior=[1e-4, 1e-2], memory__length=[256, 2048])
     assert grid["prior=0.01, length=256"] == recipes.fne.replace(sampler__prior=0.01, memory__length=256)
     assert len(grid) == 4
-    kinds = recipes.info_nce.grid(loss__kind=["info_nce", "info_cmr"], optimiser__kind=["adam", "adamw"])
-    assert "loss.kind=info_cmr, optimiser.kind=adam" in kinds, "a last name that two share is written in full"
-    refused("wanted a list", recipes.fne.grid, sampler__kind="hardest")
+    margins = recipes.fne.grid(loss__margin=[0.1, 0.2], sampler__margin=[0.1, 0.2])
+    assert "loss.margin=0.1, sampler.margin=0.2" in margins, "a last name that two share is written in full"
+    refused("wanted a list", recipes.fne.grid, sampler="Hardest")
     refused("prior=2.0, length=5: ", recipes.fne.grid, sampler__prior=[2.0, 0.1], memory__length=[5])

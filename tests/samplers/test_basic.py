@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from itmlab.context import Context
 from itmlab.errors import ItmlabError
 from itmlab.samplers import Hardest, Oracle, Random, Retrieved, SemiHard, Softest
 from tests.refusals import refused
@@ -101,7 +102,7 @@ def test_an_oracle_needs_the_truth_of_every_pair():
     refused("'true_negatives' or 'false_negatives', not 'all'", Oracle, "all")
     refused(r"truth of every pair, \(2, 3\); got none", Oracle(), *given_without, generator=generator())
     wide = torch.zeros(2, 4, dtype=torch.int8)
-    refused(r"\(2, 3\); got \(2, 4\)", Oracle(), *given_without, generator=generator(), truth=wide)
+    refused(r"\(2, 3\); got \(2, 4\)", Oracle(), *given_without, generator=generator(), context=Context(truth=wide))
 
 
 def test_a_margin_must_be_positive():

@@ -407,7 +407,7 @@ def test_until_200_positives_have_been_seen_it_takes_the_hardest():
 
 @pytest.mark.parametrize("statistics", ["hardest", "all"])
 def test_statistics_are_those_of_all_batches_together(statistics):
-    sampler, positives, negatives = FalseNegativeEliminating(statistics=statistics), [], []
+    sampler, positives, negatives = FalseNegativeEliminating(negatives=statistics), [], []
     mask = torch.eye(6).bool()
     for seed in range(5):
         scores = torch.rand(6, 6, generator=generator(seed)) * 0.7 + torch.eye(6) * 0.4
@@ -430,7 +430,7 @@ def test_a_batch_and_its_transpose_say_the_same(statistics):
     scores = torch.tensor([[0.9, 0.1, 0.2], [0.3, 0.8, 0.4], [0.0, 0.1, 0.7]])
     found = []
     for batch in (scores, scores.T):
-        sampler = FalseNegativeEliminating(statistics=statistics)
+        sampler = FalseNegativeEliminating(negatives=statistics)
         sampler.observe(batch, torch.eye(3).bool())
         found.append(list(vars(sampler.statistics).values()))
     assert found[0] == pytest.approx(found[1]) and found[0][0] == pytest.approx(0.8)
@@ -489,7 +489,7 @@ def test_another_samplers_state_is_refused():
         {"threshold": 2.0},
         {"sharpness": -1.0},
         {"preset": "mine"},
-        {"statistics": "some"},
+        {"negatives": "some"},
         {"minimum_positives": 0},
     ],
     ids=str,

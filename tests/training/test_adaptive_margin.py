@@ -8,9 +8,8 @@ from itmlab.errors import ItmlabError
 from itmlab.recipes.recipe import Recipe
 from itmlab.samplers import MomentumQueue
 from itmlab.training.loop import train
-from itmlab.training.objective import Objective
 from itmlab.training.relevance import CaptionRelevance
-from tests.training.test_objective import IDS, ROWS, features
+from tests.training.test_objective import IDS, ROWS, Listened, features
 from tests.training.world import micro
 
 RELEVANCE = torch.rand(100, 100, generator=torch.Generator().manual_seed(7)) * 10  # φ[image, caption], not symmetric
@@ -23,7 +22,7 @@ def relevance(captions, images):
 def objective(name="sam", **changes):
     recipe = micro(name, data__warm_up_epochs=0, **changes)
     memory = MomentumQueue(recipe.memory.length, 8) if recipe.memory else None
-    return Objective(recipe, memory, torch.Generator().manual_seed(0), relevance)
+    return Listened(recipe, memory, torch.Generator().manual_seed(0), relevance=relevance)
 
 
 def by_loops(
@@ -182,8 +181,8 @@ def test_with_a_memory_negatives_and_their_captions_come_from_it():
 def test_warm_up_has_no_adaptive_margin():
     recipe = micro("sam")
     images, captions = features(0)
-    warm = Objective(recipe, None, torch.Generator(), relevance)(images, captions, IDS, ROWS, None, epoch=0)
-    plain = Objective(micro("triplet"), None, torch.Generator())(images, captions, IDS, ROWS, None, epoch=0)
+    warm = Listened(recipe, None, torch.Generator(), relevance=relevance)(images, captions, IDS, ROWS, None, epoch=0)
+    plain = Listened(micro("triplet"), None, torch.Generator())(images, captions, IDS, ROWS, None, epoch=0)
     assert warm.loss.equal(plain.loss) and warm.chosen is None
 
 
@@ -199,12 +198,12 @@ def test_settings_are_checked_and_survive_json():
     assert Recipe.from_json(recipe.to_json()) == recipe
     assert recipes.hardest.replace(adaptive_margin={"temperature": 3}).adaptive_margin.temperature == 3.0
     for changes, said in (
-        ({"adaptive_margin__temperature": 0}, "adaptive_margin.temperature is 0.0, wanted more than 0"),
-        ({"adaptive_margin__ceiling": -1}, "adaptive_margin.ceiling is -1.0, wanted more than 0"),
+        ({"adaptive_margin__temperature": 0}, "temperature of an adaptive margin must be above 0"),
+        ({"adaptive_margin__ceiling": -1}, "ceiling of an adaptive margin must be above 0"),
         ({"adaptive_margin__negatives": "softes"}, "did you mean softest?"),
         ({"adaptive_margin__tau": 3}, "unknown field adaptive_margin.tau"),
-        ({"adaptive_margin__rank": -1}, "adaptive_margin.rank is -1, wanted 0 or more"),
-        ({"adaptive_margin": {"preset": "released", "reading": "printed"}}, "reading is 'printed', wanted 'pairs'"),
+        ({"adaptive_margin__rank": -1}, "rank of a negative counts from 0"),
+        ({"adaptive_margin": {"preset": "released", "reading": "printed"}}, "no reading 'printed'"),
         ({"adaptive_margin": {"preset": "released"}, "memory": {"length": 4}}, "memory is MemorySettings"),
     ):
         with pytest.raises(ItmlabError, match=said.replace("?", r"\?")):

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from itmlab import recipes
-from itmlab.recipes.custom import Custom
+from itmlab.context import Context
+from itmlab.losses import Loss
 from itmlab.recipes.recipe import Recipe
 from itmlab.runs import Run
 from itmlab.samplers import Hardest, Sampler
@@ -19,7 +20,9 @@ from tests.training.world import micro
 
 USES = {
     "sampler": ("hardest_memory", {"sampler": components.FifthHardest(1)}),
-    "loss": ("info_nce", {"loss": components.soft_hinges}),
+    "sampler with context": ("hardest_memory", {"sampler": components.NoSharedNoun()}),
+    "loss": ("info_nce", {"loss": components.SoftHinges()}),
+    "loss with context": ("info_nce", {"loss": components.GrowingMargin()}),
     "learnt": ("info_nce", {"loss": components.LearntTemperature(0.1)}),
     "synthesis": ("info_nce", {"synthesis": components.Between(0.4)}),
     "encoder": ("info_nce", {"encoder": components.MeanOfPieces}),
@@ -30,7 +33,8 @@ USES = {
 def test_it_trains_and_resumes_to_the_bit_and_its_run_opens(name, data, tmp_path):
     base, changes = USES[name]
     recipe = micro(base, **changes, data__epochs=2)
-    assert Recipe.from_json(json.loads(json.dumps(recipe.to_json()))) == recipe
+    plain = recipe.to_json()
+    assert Recipe.from_json(json.loads(json.dumps(plain))).to_json() == plain
     whole = train(recipe, data, tmp_path / "whole", progress=False)
     train(recipe, data, tmp_path / "parts", progress=False, max_steps=3)
     parts = train(recipe, data, tmp_path / "parts", progress=False)
@@ -38,58 +42,57 @@ def test_it_trains_and_resumes_to_the_bit_and_its_run_opens(name, data, tmp_path
     assert all(torch.equal(weights[0][key], other[key]) for key in weights[0] for other in weights[1:])
 
 
-def test_a_file_holds_the_import_path_and_the_options():
+def test_what_a_loss_learns_is_learnt_and_leaves_the_recipe_alone(data, tmp_path):
+    recipe, learnt = micro("info_nce", loss=components.LearntTemperature(0.1), data__epochs=2), []
+    train(recipe, data, tmp_path / "run", progress=False, max_steps=7)
+    state = torch.load(tmp_path / "run" / "checkpoint.pt", weights_only=True)
+    learnt = state["task"]["loss"]["log_scale"]
+    assert learnt.isfinite() and learnt != recipe.loss.log_scale
+
+
+def test_a_file_holds_the_import_path_and_the_parameters():
     plain = recipes.fne.replace(sampler=components.FifthHardest(rank=7)).to_json()["sampler"]
-    assert plain == {"class": "tests.recipes.components:FifthHardest", "options": {"rank": 7}}
-    assert (
-        recipes.fne.replace(sampler=Hardest(2)).sampler
-        == recipes.fne.replace(sampler={"kind": "hardest", "options": {"rank": 2}}).sampler
-    ), "one of ours keeps its name"
+    assert plain == {"class": "tests.recipes.components:FifthHardest", "rank": 7}
+    assert recipes.fne.replace(sampler=Hardest(2)).to_json()["sampler"] == {"class": "Hardest", "rank": 2}
 
 
 def test_a_file_imports_nothing_and_calls_nothing_but_components(tmp_path, monkeypatch):
     for path in ("os:system", "subprocess:Popen", "builtins:exec", "nowhere:Sampler", "sys:modules", "x"):
-        plain = recipes.fne.to_json() | {"sampler": {"class": path, "options": {"args": ["touch", "x"]}}}
-        refused("not known here|not a component", Recipe.from_json(plain).build, "sampler")
+        plain = recipes.fne.to_json() | {"sampler": {"class": path, "args": ["touch", "x"]}}
+        refused("not known here|not a Sampler|no Sampler", Recipe.from_json, plain)
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "not_imported.py").write_text("raise SystemExit")
-    refused("import not_imported first", Custom("not_imported:Mine").build, "sampler")
+    refused("import not_imported", Recipe.from_json, recipes.fne.to_json() | {"sampler": {"class": "not_imported:A"}})
 
 
 class NotASampler:
     pass
 
 
+class NoDataclass(Sampler):
+    def choose(self, scores, positives, positive_scores, *, generator):
+        return scores.argmax(dim=1)
+
+
 @dataclass
-class WithTensor:
-    weights: object
-
-    def __call__(self, anchors, candidates, positives, *, generator): ...
-
-
-def matrix_loss(scores, positives, positive_scores):
-    return scores
-
-
-def infinite_loss(scores, positives, positive_scores):
-    return scores.masked_fill(positives, -torch.inf).amax(1).mean()
+class InfiniteLoss(Loss):
+    def forward(self, scores, positives, positive_scores):
+        return scores.masked_fill(~positives, -torch.inf).amax(1)
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "word"),
     [
-        ({"sampler": NotASampler}, "derived from Sampler"),
-        ({"sampler": components.soft_hinges}, "cannot be used as the sampler"),
+        ({"sampler": NotASampler()}, "Sampler"),
+        ({"sampler": NoDataclass()}, "dataclass"),
+        ({"sampler": components.SoftHinges()}, "Sampler"),
         ({"sampler": components.FifthHardest(), "sampler__rnak": 3}, "rnak"),
-        ({"sampler": type("Local", (Sampler,), {"choose": None})}, "not known here"),
-        ({"loss": matrix_loss, "sampler": None}, "one finite number"),
-        ({"loss": infinite_loss, "sampler": None}, "one finite number"),
-        ({"synthesis": WithTensor(torch.ones(1))}, "not JSON"),
+        ({"loss": InfiniteLoss(), "sampler": None}, "one finite number"),
         ({"encoder": components.LearntTemperature}, "does not encode"),
     ],
 )
-def test_what_cannot_be_used_is_refused_at_once(changes, words):
-    refused(words, recipes.fne.replace, **changes)
+def test_what_cannot_be_used_is_refused_at_once(changes, word):
+    refused(word, recipes.fne.replace, **changes)
 
 
 def test_the_sampler_chooses_and_the_loss_is_asked_in_both_directions():
@@ -100,13 +103,33 @@ def test_the_sampler_chooses_and_the_loss_is_asked_in_both_directions():
     )
     assert torch.equal(ours.chosen, mine.chosen) and torch.equal(ours.loss, mine.loss)
     scores, positives = images @ captions.T, IDS[:, None] == IDS
-    expected = sum(components.soft_hinges(side, positives, scores.diagonal(), 0.3) for side in (scores, scores.T))
-    mine = objective("info_nce", loss=components.soft_hinges, loss__margin=0.3)
-    assert mine(images, captions, IDS, ROWS, None, epoch=1).loss.item() == pytest.approx(expected.item())
+    loss = components.SoftHinges(0.3)
+    expected = sum(loss(side, positives, scores.diagonal()) for side in (scores, scores.T))
+    found = objective("info_nce", loss=loss)(images, captions, IDS, ROWS, None, epoch=1).loss
+    assert found.item() == pytest.approx(expected.item())
 
 
-def test_options_are_the_fields_of_a_dataclass_or_attributes():
-    assert Custom.of(components.Between(0.25)).options == {"share": 0.25}
-    assert (
-        Custom.of(components.FifthHardest).options == {} and Custom.of(components.FifthHardest()).build("x").rank == 4
-    )
+def test_a_margin_can_grow_during_training():
+    (images, captions), losses = features(0), []
+    asked = objective("info_nce", loss=components.GrowingMargin(0.4))
+    for step in (0, 9):
+        asked.step, asked.total_steps = step, 10
+        losses.append(asked(images, captions, IDS, ROWS, None, epoch=1).loss.item())
+    fixed = [
+        objective("hardest", loss__margin=margin)(images, captions, IDS, ROWS, None, epoch=1).loss.item()
+        for margin in (0.04, 0.4)
+    ]
+    assert losses == pytest.approx(fixed) and losses[0] < losses[1]
+
+
+def test_a_sampler_can_read_the_captions_of_anchors_and_candidates():
+    captions = ["a dog runs", "the dogs sleep", "a cat with a toys", "toys here"]
+    numbers, scores = torch.arange(4), torch.tensor([[0.9, 0.5, 0.8, 0.7]]).expand(4, 4)
+    context = Context(
+        anchor_captions=numbers, candidate_captions=numbers, anchor_images=numbers, candidate_images=numbers,
+        captions=captions,
+    )  # fmt: skip
+    generator = torch.Generator()
+    chosen = components.NoSharedNoun()(scores, torch.eye(4).bool(), scores[:, 0], generator=generator, context=context)
+    assert chosen.tolist() == [2, 0, 0, 0]
+    assert Hardest()(scores, torch.eye(4).bool(), scores[:, 0], generator=generator).tolist() == [2, 0, 0, 0]

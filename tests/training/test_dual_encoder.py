@@ -8,11 +8,12 @@ from accelerate import Accelerator
 
 from itmlab import recipes
 from itmlab.errors import ItmlabError
-from itmlab.losses import gaussian_noise
+from itmlab.losses import InfoCMR, gaussian_noise
 from itmlab.models import OscarDualEncoder, build_cross_encoder
 from itmlab.models.pairs import compares_parts
 from itmlab.runs.directory import first_model, kind_of
 from itmlab.runs.scores import evaluate, similarity
+from itmlab.samplers import Hardest
 from itmlab.scenes import load
 from itmlab.synthesis import SynHNC
 from itmlab.training.dual_encoder import DualEncoderTask
@@ -149,10 +150,10 @@ def test_losses_take_the_scores_of_parts_and_beside_them_features_where_somethin
     extra = (extras(5), extras(6)) if with_extra else (None, None)
     noise = None
     if name == "info_cmr":
-        asked = objective("info_nce", loss__kind="info_cmr", loss__noise=7)
+        asked = objective("info_nce", loss=InfoCMR(noise=7))
         noise = gaussian_noise(7, images, generator=torch.Generator().manual_seed(0))
     else:
-        asked = objective(name, **({"sampler__kind": "hardest"} if name == "semi_hard" else {}))
+        asked = objective(name, **({"sampler": Hardest()} if name == "semi_hard" else {}))
     found = asked(images, captions, IDS, ROWS, None, 1, extra, matrix).loss
     expected = slow(name, matrix, images, captions)
     if with_extra or noise is not None:
@@ -169,12 +170,12 @@ def test_losses_take_the_scores_of_parts_and_beside_them_features_where_somethin
 
 def test_info_cmr_of_features_is_its_equation():
     (images, captions), extra = features(0), (extras(5), extras(6))
-    asked = objective("info_nce", loss__kind="info_cmr", loss__noise=5)
+    asked = objective("info_nce", loss=InfoCMR(noise=5))
     noise = gaussian_noise(5, images, generator=torch.Generator().manual_seed(0))
     expected = slow("info_cmr", images @ captions.T, images, captions, extra, noise)
     assert asked(images, captions, IDS, ROWS, None, 1, extra).loss.item() == pytest.approx(expected.item(), rel=1e-5)
     plain = objective("info_nce")(images, captions, IDS, ROWS, None, 1).loss
-    limit = objective("info_nce", loss__kind="info_cmr", loss__noise=0)(images, captions, IDS, ROWS, None, 1).loss
+    limit = objective("info_nce", loss=InfoCMR(noise=0))(images, captions, IDS, ROWS, None, 1).loss
     assert limit.item() == plain.item(), "without synthetic negatives and noise it is InfoNCE"
 
 
@@ -184,14 +185,13 @@ def test_warm_up_is_info_nce_of_parts_and_of_features_too_where_they_will_be_ask
     of_features = slow("info_nce", images @ captions.T, images, captions).item()
     for changes, expected in (
         ({}, of_parts),
-        ({"loss__noise": 3}, of_parts),  # a triplet has none
-        ({"loss__global_features": True}, of_parts + of_features),
-        ({"synthesis": {"clusters": 3}}, of_parts + of_features),
+        ({"global_features": True}, of_parts + of_features),
+        ({"synthesis": SynHNC(clusters=3)}, of_parts + of_features),
         ({"extra_negatives": {"path": "negatives.jsonl"}}, of_parts + of_features),
-        ({"loss__kind": "info_cmr"}, of_parts + of_features),
-        ({"loss__kind": "info_cmr", "loss__noise": 0}, of_parts),
+        ({"loss": InfoCMR()}, of_parts + of_features),
+        ({"loss": InfoCMR(noise=0)}, of_parts),
     ):
-        asked = objective("hardest", **changes)
+        asked = objective("hardest", model=recipes.get("scan").model, **changes)
         found = asked(images, captions, IDS, ROWS, None, 0, (None, None), matrix).loss
         assert found.item() == pytest.approx(expected, rel=1e-5), changes
 
@@ -199,7 +199,7 @@ def test_warm_up_is_info_nce_of_parts_and_of_features_too_where_they_will_be_ask
 def test_a_sampler_of_parts_has_statistics_of_each_scale():
     images, _ = features(0)
     assert objective("fne_without_memory").feature_sampler is None
-    asked = objective("fne_without_memory", model=recipes.get("scan").model, loss__global_features=True)
+    asked = objective("fne_without_memory", model=recipes.get("scan").model, global_features=True)
     asked(images, images, IDS, ROWS, None, 5, (None, None), 4 * torch.eye(6))
     assert asked.feature_sampler.statistics.positive_mean == pytest.approx(1.0), "of features with themselves"
     assert asked.sampler.statistics.positive_mean == pytest.approx(4.0), "of the model's own scores"
@@ -209,7 +209,7 @@ def test_a_sampler_of_parts_has_statistics_of_each_scale():
 def test_negatives_are_synthesised_of_global_features_of_each_picture_once(name, scenes, monkeypatch):
     task, batch = task_and_batch(small(name), scenes.split("train"))
     given = []
-    monkeypatch.setattr(task, "objective", lambda *arguments: given.append(arguments) or (torch.zeros(()), None))
+    monkeypatch.setattr(task, "objective", lambda *arguments: given.append(arguments) or torch.zeros(()))
     calls, call = [], SynHNC.__call__
     monkeypatch.setattr(
         SynHNC, "__call__", lambda self, *sides, **options: calls.append(sides) or call(self, *sides, **options)
@@ -265,7 +265,7 @@ def test_the_matrix_of_a_batch_is_what_the_model_says_of_its_pairs(scenes, monke
     task, batch = task_and_batch(small("sgraf"), scenes.split("train"))
     task.model.eval()
     given = []
-    monkeypatch.setattr(task, "objective", lambda *arguments: given.append(arguments) or (torch.zeros(()), None))
+    monkeypatch.setattr(task, "objective", lambda *arguments: given.append(arguments) or torch.zeros(()))
     task(batch, epoch=0)
     matrix, model = given[0][7], task.model
     for row, column in ((0, 0), (1, 5), (7, 2)):

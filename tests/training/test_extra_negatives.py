@@ -6,6 +6,7 @@ import torch
 from itmlab import recipes
 from itmlab.errors import ItmlabError
 from itmlab.recipes.settings import ExtraNegatives
+from itmlab.samplers import Hardest
 from itmlab.synthesis import Negative, generate_negatives, write_negatives
 from itmlab.training.dual_encoder import ExtraCaptions
 from itmlab.training.loop import train
@@ -66,7 +67,7 @@ def test_losses_over_all_negatives_see_them(name, take, data):
 
 def test_a_sampler_chooses_among_them_and_the_chosen_gets_the_gradient():
     (images, captions), extra = features(0), extras()
-    found = objective("semi_hard", sampler__kind="hardest")(images, captions, IDS, ROWS, None, 1, (extra, None))
+    found = objective("semi_hard", sampler=Hardest())(images, captions, IDS, ROWS, None, 1, (extra, None))
     expected = sum(sum(map(max, side)) / 6 for side in slow_hinges(images, captions, extra))
     assert found.loss.item() == pytest.approx(expected.item(), rel=1e-5)
     assert bool((found.chosen[:6] >= 6).any()) and bool((found.chosen[6:] < 6).all())

@@ -4,28 +4,30 @@ import pytest
 import torch
 
 from itmlab import recipes
+from itmlab.losses import InfoCMR, TripletLoss
+from itmlab.samplers import FalseNegativeEliminating, SemiHard
 from itmlab.scenes import load
-from itmlab.synthesis import Negative, generate_negatives, write_negatives
+from itmlab.synthesis import Negative, SynHNC, generate_negatives, write_negatives
 from itmlab.training.loop import train
 from tests.refusals import refused
 from tests.training.test_dual_encoder import small
 from tests.training.towers import tower
 from tests.training.world import micro
 
-FNE = {"sampler": {"kind": "false_negative_eliminating"}, "loss__kind": "sampled_triplet"}
+FNE = {"sampler": FalseNegativeEliminating(), "loss": TripletLoss()}
 MEMORY = {"memory": {"length": 9, "momentum": 0.9}}
 REGIONS = {"model__visual": "regions", "model__region_dimension": 192}
 MIXTURES = {
     "FNE, memory, SAM, SynHNC, file": lambda file: micro("info_nce", **FNE, **MEMORY, adaptive_margin={}, **file),
     "VSE++, InfoCMR, memory, SAM": lambda file: small("vsepp").replace(
-        loss__kind="info_cmr", **MEMORY, adaptive_margin={"negatives": "hardest"}
+        loss=InfoCMR(), **MEMORY, adaptive_margin={"negatives": "hardest"}
     ),
-    "VSRN, semi-hard, SynHNC": lambda file: small("vsrn").replace(**FNE, sampler__kind="semi_hard", synthesis={}),
+    "VSRN, semi-hard, SynHNC": lambda file: small("vsrn").replace(sampler=SemiHard(), synthesis=SynHNC()),
     "SCAN, FNE, SAM, SynHNC, file": lambda file: small("scan").replace(
-        **FNE, adaptive_margin={}, synthesis={"clusters": 2}, loss__global_features=True, **file
+        **FNE, adaptive_margin={}, synthesis=SynHNC(clusters=2), global_features=True, **file
     ),
     "OSCAR with SGRAF, SAM as released": lambda file: small("oscar_sgraf").replace(
-        loss__kind="sum_of_hinges", adaptive_margin={"preset": "released"}, synthesis={"clusters": 2}
+        loss=TripletLoss(reduce="sum"), adaptive_margin={"preset": "released"}, synthesis=SynHNC(clusters=2)
     ),
     "TAGS over a file, batch mining": lambda file: tower(
         **REGIONS, tags__generator="file", tags__mining="batch", tags__alignment=0.5, tags__matching="contrast", **file
@@ -61,13 +63,13 @@ def test_a_mixture_trains(name, scenes, file, tmp_path):
     ("name", "changes", "field"),
     [
         ("tags", {"memory": {}}, "memory"),
-        ("tags", {"loss": {}}, "loss"),
+        ("tags", {"loss": TripletLoss()}, "loss"),
         ("fne", {"tags": recipes.tags.tags}, "tags"),
-        ("fne", {"loss__writing": 0.1}, "loss.writing"),
+        ("fne", {"writing": 0.1}, "writing"),
         ("fne", {"adaptive_margin": {"preset": "released"}}, "memory"),
         ("scan", {"memory": {}}, "memory"),
-        ("info_nce", {"sampler": {}}, "sampler"),
-        ("sam+regions", {"adaptive_margin__with_triplet": False, "synthesis": {}}, "synthesis"),
+        ("info_nce", {"loss": InfoCMR(), "sampler": SemiHard()}, "sampler"),
+        ("sam+regions", {"adaptive_margin__with_triplet": False, "synthesis": SynHNC()}, "synthesis"),
     ],
 )
 def test_what_cannot_be_combined_is_refused(name, changes, field):

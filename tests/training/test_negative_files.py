@@ -21,7 +21,7 @@ from itmlab.text import parse
 from itmlab.text.tokens import train_wordpiece
 from itmlab.training.negative_files import write_negatives
 from itmlab.training.sentences import Sentences
-from tests.recipes.components import COLOURS, other_colour
+from tests.recipes.components import COLOURS, OtherColour
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +53,9 @@ def test_tags_by_name(tmp_path, data, folder):
 
 def test_an_own_generator_by_hand_and_by_where_it_is(tmp_path) -> None:
     data = load(images=12, cache=tmp_path / "scenes")
-    done = write_negatives(data, tmp_path / "by_hand.jsonl", other_colour)
+    done = write_negatives(data, tmp_path / "by_hand.jsonl", OtherColour())
     found = read_negatives(done.path)
-    assert "generator=tests.recipes.components:other_colour" in done.path.read_text()
+    assert "generator=tests.recipes.components:OtherColour" in done.path.read_text()
     rows = found.of(data)
     coloured = [any(colour in caption for colour in COLOURS) for caption in data.captions]
     assert sum(map(bool, rows)) > 5 and all(bool(row) <= has for row, has in zip(rows, coloured, strict=True))

@@ -1,11 +1,14 @@
 """The loss of a batch against slow loops written from the paper's equations, and which candidates it sees when."""
 
+from typing import NamedTuple
+
 import pytest
 import torch
 from torch.nn.functional import normalize
 
-from itmlab.samplers import MomentumQueue
+from itmlab.samplers import Hardest, MomentumQueue, Oracle, Sampler
 from itmlab.scenes import load
+from itmlab.training import dual_encoder
 from itmlab.training.loop import train
 from itmlab.training.objective import Objective, PerAnchorNegatives
 from tests.refusals import refused
@@ -21,10 +24,33 @@ IDS = torch.tensor([3, 1, 4, 1, 5, 9])  # rows 1 and 3 are of the same image
 ROWS = torch.tensor([30, 10, 40, 11, 50, 90])  # their captions
 
 
+class Outcome(NamedTuple):
+    """The loss, and what samplers chose in the order in which they were asked; None where none was asked."""
+
+    loss: torch.Tensor
+    chosen: torch.Tensor | None
+
+
+class Listened(Objective):
+    """An objective that also returns the choices of samplers."""
+
+    def __call__(self, *arguments, **named):
+        chosen, choose = [], Sampler.__call__
+
+        def listened(sampler, *given, **more):
+            chosen.append(choose(sampler, *given, **more))
+            return chosen[-1]
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Sampler, "__call__", listened)
+            loss = super().__call__(*arguments, **named)
+        return Outcome(loss, torch.cat(chosen) if chosen else None)
+
+
 def objective(name, **changes):
     recipe = micro(name, **changes)
     memory = MomentumQueue(recipe.memory.length, 8) if recipe.memory else None
-    return Objective(recipe, memory, torch.Generator().manual_seed(0))
+    return Listened(recipe, memory, torch.Generator().manual_seed(0))
 
 
 def hinges(anchors, positives, candidates, anchor_ids, candidate_ids, margin=0.2):
@@ -69,7 +95,7 @@ def test_hardest_is_the_largest_hinge_by_either_road():
     assert objective("hardest")(images, captions, IDS, ROWS, None, epoch=1).loss.item() == pytest.approx(
         expected.item()
     )
-    sampled = objective("semi_hard", sampler__kind="hardest")(images, captions, IDS, ROWS, None, epoch=1)
+    sampled = objective("semi_hard", sampler=Hardest())(images, captions, IDS, ROWS, None, epoch=1)
     assert sampled.loss.item() == pytest.approx(expected.item())
     for side in (images, captions):
         side.grad = None
@@ -152,7 +178,7 @@ def test_a_batch_of_one_image_has_a_loss_of_zero_with_a_gradient():
 def test_an_oracle_trains_on_what_the_world_calls_false_or_true(name, take, tmp_path, monkeypatch):
     """Every negative of a run against the world's own answer for that pair."""
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
-    data, ask, steps = load(images=48, size=64, unannotated=1.0), Objective.__call__, []
+    data, ask, steps = load(images=48, size=64, unannotated=1.0), Listened.__call__, []
 
     def listened(self, images, captions, image_ids, caption_ids, slow, epoch, *others):
         earlier = self.memory.state_dict() if self.memory and epoch else None
@@ -162,10 +188,11 @@ def test_an_oracle_trains_on_what_the_world_calls_false_or_true(name, take, tmp_
             kept = [[] if earlier is None else earlier[ids][:filled].tolist() for ids in ("image_ids", "caption_ids")]
             own = image_ids.tolist(), caption_ids.tolist()
             steps.append((*own, own[0] + kept[0], own[1] + kept[1], outcome.chosen.tolist()))
-        return outcome
+        return outcome.loss
 
-    monkeypatch.setattr(Objective, "__call__", listened)
-    recipe = micro(name, sampler__kind="oracle", sampler__take=take, data__warm_up_epochs=0, data__epochs=2)
+    monkeypatch.setattr(Listened, "__call__", listened)
+    monkeypatch.setattr(dual_encoder, "Objective", Listened)
+    recipe = micro(name, sampler=Oracle(take), data__warm_up_epochs=0, data__epochs=2)
     train(recipe.replace(data__captions_per_image=2), data, tmp_path / "run", progress=False)
     labels, taken = data.split("train").world.truth(), []
     for images, captions, pool_images, pool_captions, chosen in steps:
@@ -187,10 +214,10 @@ def test_to_an_oracle_an_anchors_own_candidates_are_false_and_without_a_world_th
     everything = lambda captions, images: torch.ones(len(captions), len(images), dtype=torch.int8)  # noqa: E731
     extra, (images, captions) = PerAnchorNegatives(torch.randn(6, 2, 8), torch.ones(6, 2).bool()), features(0)
     for take, own in (("true_negatives", True), ("false_negatives", False)):
-        asked = objective("semi_hard", sampler__kind="oracle", sampler__take=take)
+        asked = objective("semi_hard", sampler=Oracle(take))
         asked.truth = everything
         chosen = asked(images, captions, IDS, ROWS, None, 1, (extra, None)).chosen
         assert all((column >= 6) == own for column in chosen[:6].tolist())
         assert all((column < 0) == own for column in chosen[6:].tolist())
-    without = micro("semi_hard", sampler__kind="oracle"), small_world(), tmp_path / "run"
+    without = micro("semi_hard", sampler=Oracle()), small_world(), tmp_path / "run"
     refused("nobody says what is true of these pictures", train, *without, progress=False)

@@ -7,18 +7,11 @@ import pytest
 import torch
 
 from itmlab import losses
-from itmlab.recipes.settings import LossSettings, TagsSettings
-from itmlab.training.objective import Objective
-from tests.training.test_extra_negatives import extras
-from tests.training.test_objective import IDS, ROWS, features
+from itmlab.recipes.settings import TagsSettings
 from tests.training.test_tags import first_batch, task_of
 from tests.training.towers import tower
-from tests.training.world import micro
 
 FACTOR = 3.0
-SAMPLED = {"sampler": {"kind": "hardest"}}
-OBJECTIVES = {kind: {"loss__kind": kind} | (SAMPLED if kind == "sampled_triplet" else {})
-              for kind in LossSettings.__annotations__["kind"].__args__[0].__args__}  # fmt: skip
 WEIGHTED = {  # name in Eq. 10, the function
     "retrieved": "retrieved_matching",
     "masked_language": "masked_language",
@@ -56,43 +49,6 @@ def grown(before, after, factor=FACTOR):
         torch.testing.assert_close(other, factor * one, rtol=1e-4, atol=1e-6)
 
 
-def objective(epoch, changes):
-    """The loss of a batch of features with negatives of the image anchors' own."""
-    images, captions = features(0)
-
-    def loss():
-        recipe = micro("triplet", **changes)
-        made = Objective(recipe, None, torch.Generator().manual_seed(0), lambda captions, images: images + 0.0)
-        return made(images, captions, IDS, ROWS, None, epoch, (extras() if epoch else None, None)).loss
-
-    return loss, [images, captions]
-
-
-@pytest.mark.parametrize("kind", OBJECTIVES)
-def test_an_objectives_loss_is_the_public_one(kind, monkeypatch):
-    grown(*both(monkeypatch, kind, *objective(1, OBJECTIVES[kind])))
-
-
-def test_so_is_the_warm_ups(monkeypatch):
-    grown(*both(monkeypatch, "info_nce", *objective(0, {})))
-
-
-def test_sams_triplets_and_their_margins_are_the_public_ones(monkeypatch):
-    settings = {"adaptive_margin": {"with_triplet": False, "temperature": 100.0, "negatives": "hardest"}}
-    with monkeypatch.context() as patch:
-        grown(*both(patch, "sampled_triplet", *objective(1, settings)))
-    (loss, _), (moved, _) = both(monkeypatch, "adaptive_margin", *objective(1, settings))
-    assert moved != loss
-
-
-def test_synthetic_negatives_and_noise_reach_info_cmr_by_name(monkeypatch):
-    given = []
-    monkeypatch.setattr(losses, "info_cmr", lambda *_, **named: given.append(named) or torch.zeros(()))
-    objective(1, OBJECTIVES["info_cmr"] | {"loss__noise": 7})[0]()
-    assert given[0]["synthetic_scores"].shape == (6, 3) and given[0]["synthetic_allowed"].equal(extras().allowed)
-    assert given[1]["synthetic_scores"] is None and given[1]["noise_scores"].shape == (6, 7)
-
-
 def term(data, changes, name="tags_dc"):
     """The loss of a cross-encoder batch, the same at each call."""
     training = data.split("train")
@@ -122,11 +78,13 @@ def test_their_sum_is_the_public_one(data, monkeypatch):
     grown(*both(monkeypatch, "weighted_sum", *term(data, {})))
 
 
-def test_alignment_is_the_public_info_nce(data, monkeypatch):
+def test_alignment_is_info_nce(data, monkeypatch):
     build = partial(term, data, name="uniter_pretraining")
     alone = {"tags__mining": "set", "tags__matching_begins": 0.0}
     without, weights = build({"tags__alignment": 0.0, **alone})
     rest = value_and_gradient(without, weights)[0]
-    (before, _), (after, _) = both(monkeypatch, "info_nce", *build({"tags__alignment": 0.5, **alone}))
+    loss, forward = build({"tags__alignment": 0.5, **alone})[0], losses.InfoNCE.forward
+    before = loss().detach()
+    monkeypatch.setattr(losses.InfoNCE, "forward", lambda *given: FACTOR * forward(*given))
     assert before > rest
-    torch.testing.assert_close(after - rest, FACTOR * (before - rest), rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(loss().detach() - rest, FACTOR * (before - rest), rtol=1e-3, atol=1e-5)

@@ -41,8 +41,8 @@ def task_and_batch(scenes, accelerator=None, **changes):
 
 @pytest.mark.parametrize("epoch", [0, 1])
 def test_the_loss_is_matching_and_writing_each_caption_from_its_own_image(scenes, epoch):
-    task, batch = task_and_batch(scenes, loss__writing=0.5)
-    matching = task_and_batch(scenes, loss__writing=0.0)[0](batch, epoch)
+    task, batch = task_and_batch(scenes, writing=0.5)
+    matching = task_and_batch(scenes, writing=0.0)[0](batch, epoch)
     assert matching.losses == {}
     nats = []
     for row, caption in zip(batch.image_rows, batch.captions, strict=True):

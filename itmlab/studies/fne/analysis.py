@@ -98,7 +98,7 @@ def study(
     with evaluating(model):
         scores = similarity(model, data)
     generator = torch.Generator().manual_seed(seed)
-    sampler = FalseNegativeEliminating(statistics=statistics, minimum_positives=1)
+    sampler = FalseNegativeEliminating(negatives=statistics, minimum_positives=1)
     order = torch.randperm(len(data), generator=generator)
     chosen = [own[torch.randint(len(own), (), generator=generator)] for own in data.captions_of_image]
     caption_of = torch.stack(chosen)
