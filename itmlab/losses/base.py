@@ -38,7 +38,7 @@ class Loss(Component):
         check_shapes(scores, positives, positive_scores)
         if scores.shape[1] == 0:
             return positive_scores.sum() * 0
-        more = {"context": context} if wants_context(type(self).forward) else {}
+        more = {"context": context or Context()} if wants_context(type(self).forward) else {}
         values = self.forward(upcast(scores), positives, upcast(positive_scores), **more)
         return mean_of(values, ~positives.all(dim=1))
 

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..context import Context
 from ..errors import ItmlabError
 from ..losses import Loss
 from ..models.encoded import EncodesApart
@@ -46,8 +47,16 @@ def check_loss(loss: Loss) -> None:
     scores = torch.linspace(-1, 1, 12).reshape(3, 4).requires_grad_()
     positives = torch.eye(3, 4).bool()
     positives[2] = True
+    anchors, candidates = torch.arange(3), torch.arange(4)
+    context = Context(
+        anchor_images=anchors,
+        anchor_captions=anchors,
+        candidate_images=candidates,
+        candidate_captions=candidates,
+        captions=("a red bus", "two dogs run", "a cat sleeps", "blue water"),
+    )
     with torch.random.fork_rng(devices=[]):
-        value = copy.deepcopy(loss)(scores, positives, scores.diagonal())
+        value = copy.deepcopy(loss)(scores, positives, scores.diagonal(), context=context)
     if not isinstance(value, Tensor) or value.ndim or not value.isfinite() or not value.requires_grad:
         remedy = "return one finite number per anchor, with a gradient"
         raise ItmlabError(f"the loss of a small case is {value!r}", where=loss.class_name(), remedy=remedy)

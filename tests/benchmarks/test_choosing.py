@@ -13,7 +13,7 @@ import torch
 from scipy.stats import chisquare
 from torch.nn.functional import normalize
 
-from itmlab.losses import sampled_triplet
+from itmlab.losses import TripletLoss
 from itmlab.samplers import FalseNegativeEliminating, Hardest, MomentumQueue
 
 ANCHORS, LENGTH, DIMENSION = 32, 8192, 768
@@ -124,7 +124,7 @@ def training_step(memory_length: int) -> Callable[[], None]:
             scores = (anchors @ candidates.T).detach()
             chosen = sampler(scores, positives, positive_scores.detach(), generator=source)
             negative_scores = (anchors * candidates[chosen]).sum(1)
-            loss = loss + sampled_triplet(positive_scores, negative_scores, chosen >= 0, 0.2)
+            loss = loss + TripletLoss()(negative_scores[:, None], (chosen < 0)[:, None], positive_scores)
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from torch.nn.functional import normalize
 
 from itmlab import recipes
-from itmlab.losses import info_nce
+from itmlab.losses import InfoNCE
 from itmlab.models import build_model
 from itmlab.synthesis import SynHNC
 from tests.benchmarks.test_choosing import best_of
@@ -88,7 +88,7 @@ def tiny_step() -> Callable[[], None]:
     def step() -> None:
         images, texts = model.encode_images(pixels).pooled[owners], model.encode_captions(tokens).pooled
         scores, positives = images @ texts.T, owners[:, None] == owners
-        loss = sum(info_nce(side, positives, (images * texts).sum(1)) for side in (scores, scores.T))
+        loss = sum(InfoNCE()(side, positives, (images * texts).sum(1)) for side in (scores, scores.T))
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()

@@ -11,7 +11,7 @@ from itmlab import recipes
 from itmlab.samplers import FalseNegativeEliminating, MomentumQueue
 from itmlab.samplers.base import best
 from itmlab.samplers.fne import Statistics, posterior, sampling_weights
-from itmlab.training.objective import Objective
+from tests.training.test_objective import Listened
 
 PUBLIC = load_file(Path(__file__).parent / "fne.safetensors")
 FIRST = 3  # steps before the memory is used
@@ -67,10 +67,10 @@ def test_steps_of_training_are_the_public_ones():
     memory = MomentumQueue(16, 8)
     memory.enqueue(PUBLIC["start.image_queue"].T, PUBLIC["start.text_queue"].T, *[torch.full((16,), -100)] * 2)
     changes = {"data__warm_up_epochs": 0, "loss__margin": 0.2}
-    with_memory = Objective(recipes.fne.replace(**changes), memory, torch.Generator())
+    with_memory = Listened(recipes.fne.replace(**changes), memory, torch.Generator())
     with_memory.sampler = sampler = Recorded(preset="released", monotone=False, minimum_positives=1)
     sampler.asked = 0
-    in_batch = Objective(recipes.hardest.replace(**changes), None, torch.Generator())
+    in_batch = Listened(recipes.hardest.replace(**changes), None, torch.Generator())
     optimiser = torch.optim.Adam([weight for model in live for weight in model.parameters()], lr=3e-3)
     for step, ids in enumerate(PUBLIC["steps.ids"]):
         given = PUBLIC["steps.images"][step], PUBLIC["steps.captions"][step]

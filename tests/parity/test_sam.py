@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from itmlab import recipes
 from itmlab.metrics import semantic_retrieval
 from itmlab.samplers import Random
-from itmlab.training.objective import Objective
+from tests.training.test_objective import Listened
 
 PUBLIC = load_file(Path(__file__).parent / "sam.safetensors")
 NAMES = {"soft": "softest", "hard": "hardest", "random": "random"}
@@ -20,7 +20,8 @@ def sam(images, captions, **settings):
     """Loss and choices of SAM's term alone, of the fixture's pairs, of which 2 and 3 have one image."""
     margin = {"preset": "released", "with_triplet": False, **settings}
     recipe = recipes.sam.replace(data__warm_up_epochs=0, adaptive_margin=margin)
-    made = Objective(recipe, None, torch.Generator(), lambda captions, images: PUBLIC["relevance"][images, captions])
+    relevance = lambda captions, images: PUBLIC["relevance"][images, captions]  # noqa: E731
+    made = Listened(recipe, None, torch.Generator(), relevance=relevance)
     return made(images, captions, ROWS, ROWS, None, epoch=1)
 
 

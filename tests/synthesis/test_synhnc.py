@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from torch.nn.functional import normalize
 
 from itmlab.errors import ItmlabError
-from itmlab.losses import info_cmr, info_nce, sampled_triplet
+from itmlab.losses import InfoCMR, InfoNCE, TripletLoss
 from itmlab.synthesis import FeatureNegatives, SynHNC
 from itmlab.synthesis.synhnc import associate, kmeans, lloyd, recall, seeds, squared_distances, synthetic_negative
 from tests.synthesis.memory_by_loops import kernel_weights, synthetic
@@ -472,7 +472,8 @@ def test_features_that_are_no_numbers_reach_the_loss_which_names_them():
     queries, points, positives = batch()
     points[3] = torch.nan
     found = made(SynHNC(4), queries, points, positives)
-    loss = info_nce(queries @ points.T, positives, queries[:, 0], extra_scores=found.scores(queries))
+    scores = torch.cat([queries @ points.T, found.scores(queries)], dim=1)
+    loss = InfoNCE()(scores, torch.cat([positives, ~found.allowed], dim=1), queries[:, 0])
     assert found.features.shape == (10, 4, 16) and not loss.isfinite()
 
 
@@ -483,16 +484,13 @@ def test_it_serves_any_loss_that_takes_extra_negatives():
     positives = torch.eye(8, dtype=torch.bool)
     scores, matches = queries @ points.T, (queries * points).sum(1)
     found = made(SynHNC(3), queries, points, positives)
-    extra = found.scores(queries)
-    losses = [
-        info_nce(scores, positives, matches, extra_scores=extra),
-        info_cmr(scores, positives, matches, synthetic_scores=extra, synthetic_allowed=found.allowed),
-        sampled_triplet(matches, extra.masked_fill(~found.allowed, -1).max(1).values, found.allowed.any(1), 0.2),
-    ]
+    all_scores = torch.cat([scores, found.scores(queries)], dim=1)
+    barred = torch.cat([positives, ~found.allowed], dim=1)
+    losses = [loss(all_scores, barred, matches) for loss in (InfoNCE(), InfoCMR(), TripletLoss())]
     for loss in losses:
         gradient = torch.autograd.grad(loss, queries, retain_graph=True)[0]
         assert gradient.isfinite().all() and gradient.abs().sum() > 0
-    assert losses[0] > info_nce(scores, positives, matches)
+    assert losses[0] > InfoNCE()(scores, positives, matches)
 
 
 @pytest.mark.gpu

@@ -77,7 +77,7 @@ class NoDataclass(Sampler):
 @dataclass
 class InfiniteLoss(Loss):
     def forward(self, scores, positives, positive_scores):
-        return scores.masked_fill(~positives, -torch.inf).amax(1)
+        return scores.sum(dim=1) / 0
 
 
 @pytest.mark.parametrize(

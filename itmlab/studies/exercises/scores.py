@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ...fields import did_you_mean
-from ...losses import adaptive_margin, max_of_hinges, sampled_triplet, sum_of_hinges
+from ...losses import TripletLoss, adaptive_margin
 from ...metrics import Cider, Interval, holm, ncs, verdict
 from ...models.encoded import evaluating
 from ...recipes import fne as fne_recipe
@@ -71,8 +71,8 @@ def _flat(value: Any, field: str = "") -> dict[str, Any]:
 def two_hinges(answer: tuple[float, float]) -> str:
     """The hinge of a negative is [α − s⁺ + s⁻]₊, and 0 where that is negative. SH adds up all three."""
     row, own = torch.tensor([[0.7, 0.6, 0.55, 0.2]]), torch.tensor([[True, False, False, False]])
-    for loss, value, name in ((sum_of_hinges, answer[0], "the sum SH"), (max_of_hinges, answer[1], "the maximum MH")):
-        near(value, float(loss(row, own, row[:, 0], margin=0.2)), 0.002, name)
+    for reduce, value, name in (("sum", answer[0], "the sum SH"), ("hardest", answer[1], "the maximum MH")):
+        near(value, float(TripletLoss(0.2, reduce)(row, own, row[:, 0])), 0.002, name)
     return "and the easiest of the three adds nothing to either"
 
 
@@ -286,7 +286,7 @@ def ncs_by_hand(answer: float) -> str:
 def a_margin_by_hand(answer: tuple[float, float]) -> str:
     """α = (φ⁺ − φ⁻) / τ, and the loss is [α − s⁺ + s⁻]₊."""
     margin = adaptive_margin(torch.tensor([3.0]), torch.tensor([1.2]), temperature=10)
-    loss = sampled_triplet(torch.tensor([0.6]), torch.tensor([0.45]), torch.tensor([True]), margin)
+    loss = TripletLoss(float(margin))(torch.tensor([[0.45]]), torch.tensor([[False]]), torch.tensor([0.6]))
     near(answer[0], float(margin[0]), 0.002, "the margin")
     near(answer[1], float(loss), 0.002, "the loss")
     return (
