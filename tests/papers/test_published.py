@@ -83,7 +83,7 @@ def test_settings_that_a_table_prints_are_the_recipes() -> None:
 
 def test_settings_of_fne_are_the_recipes() -> None:
     recipe = recipes.get("fne", "base")
-    assert recipe.sampler.options.get("prior", 1e-4) == 1e-4 and recipe.memory.length == 8192
+    assert recipe.sampler.prior == 1e-4 and recipe.memory.length == 8192
     assert [each.memory.length for each in fne.figure_5.recipes("base").values()] == [2048, 4096, 6144, 8192]
     assert [each.data.batch_size for each in fne.figure_4.recipes("base").values()] == [8, 16, 24, 32]
     assert list(sam.table_4.recipes("base")) == list(sam.table_4.published.rows)

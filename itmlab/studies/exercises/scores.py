@@ -47,8 +47,8 @@ def samplers_by_hardness(answer: tuple[str, ...]) -> str:
 
 @exercise("04.2")
 def a_variation(answer: Recipe) -> str:
-    """`recipe.replace(a=…, b__c=…)`: a double underscore reaches into a part and leaves what else is in it. A sampler
-    given whole, as a dictionary, forgets what the old one had set.
+    """`recipe.replace(a=…, b__c=…)`: a double underscore changes one parameter of a part and keeps the others. A new
+    sampler has its own defaults.
     """
     wanted = fne_recipe.replace(memory=None, sampler__prior=1e-4)
     theirs, ours = _flat(answer.to_json()), _flat(wanted.to_json())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from itmlab.losses import gaussian_noise, info_cmr
+from itmlab.losses import InfoNCE, gaussian_noise
 from itmlab.studies.itcontrast.sweeps import (
     ROUNDING,
     TERMS,
@@ -37,13 +37,21 @@ def scores_of(batch, synthesis, noise):
     }
 
 
+def info_cmr(given, temperature):
+    """InfoCMR, for which synthetic negatives and noise are further columns of the scores."""
+    scores = torch.cat([given["scores"], given["synthetic_scores"], given["noise_scores"]], dim=1)
+    no_bar = torch.zeros_like(given["noise_scores"], dtype=torch.bool)
+    barred = torch.cat([given["positives"], ~given["synthetic_allowed"], no_bar], dim=1)
+    return InfoNCE(temperature)(scores, barred, given["positive_scores"])
+
+
 @pytest.mark.parametrize("temperature", [0.05, 0.5])
 def test_the_share_of_the_match_is_the_loss_and_the_others_are_its_gradient(temperature):
     batch, synthesis = small_batch(), SynHNC(3)
     given = scores_of(batch, synthesis, 10)
     given["scores"] = given["scores"].clone().requires_grad_()
     given["synthetic_scores"] = given["synthetic_scores"].clone().requires_grad_()
-    info_cmr(**given, temperature=temperature).backward()
+    info_cmr(given, temperature).backward()
     total = 0.0
     for anchor in range(16):
         found = terms(batch, anchor, synthesis, temperature=temperature, noise=10)
@@ -54,7 +62,7 @@ def test_the_share_of_the_match_is_the_loss_and_the_others_are_its_gradient(temp
                 gradient = given[gradients].grad[anchor, found.index[at]] * 16 * temperature
                 assert found.share[at] == pytest.approx(float(gradient), abs=1e-5)
         total -= np.log(found.share[found.kind.index("match")]) / 16
-    assert total == pytest.approx(info_cmr(**given, temperature=temperature).item(), rel=1e-4)
+    assert total == pytest.approx(info_cmr(given, temperature).item(), rel=1e-4)
 
 
 def test_each_term_is_said_in_words():
