@@ -360,14 +360,15 @@ def test_a_label_is_a_folder_inside_the_root_and_each_variation_has_its_own(data
 
 SCRIPT = """
 import signal, sys
+from dataclasses import dataclass
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore Ctrl-C
 from itmlab import compare, load
 from itmlab.samplers import Hardest
 from tests.training.world import micro
 
+@dataclass
 class Second(Hardest):
-    def __init__(self):
-        super().__init__(1)
+    rank: int = 1
 
 data = load("scenes", images=40, size=32, cache=sys.argv[1])
 given = {name: micro(name, data__epochs=40) for name in ("triplet", "fne")}
