@@ -6,7 +6,7 @@ Eqs. 1, 8 and 9, are in `losses.tags`.
 """
 
 from collections.abc import Iterable
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -75,7 +75,6 @@ def counted_tokens(
     >>> counted_tokens(torch.tensor([[1, 7, 2, 0]]), torch.tensor([[1, 8, 2, 0]]), torch.tensor([[1, 1, 1, 0]]), [1, 2])
     tensor([[False,  True, False, False]])
     """
-    check_tokens(synthetic, original, attention_mask)
     marks = torch.tensor(sorted(set(special)), dtype=synthetic.dtype, device=synthetic.device)
     return attention_mask.bool() & ~torch.isin(synthetic, marks) & ~torch.isin(original, marks)
 
@@ -86,7 +85,6 @@ def discrimination_labels(synthetic: Tokens, original: Tokens, counted: Counted)
     >>> discrimination_labels(torch.tensor([[5, 7, 2]]), torch.tensor([[5, 6, 2]]), torch.tensor([[True, True, False]]))
     tensor([[   1,    0, -100]])
     """
-    check_tokens(synthetic, original, counted)
     return torch.where(counted, (synthetic == original).long(), UNLABELLED)
 
 
@@ -101,20 +99,7 @@ def correction_labels(
 
     `masked` are the places that were refilled, perhaps with what had stood there: the released code asks at these.
     """
-    check_tokens(synthetic, original, counted)
-    if positions not in get_args(Positions):
-        remedy = f"choose {', '.join(map(repr, get_args(Positions)))}"
-        raise ItmlabError(f"word correction has no positions {positions!r}", remedy=remedy)
     asked = synthetic != original
     if positions == "masked" and masked is not None:
         asked = asked | masked
     return torch.where(counted if positions == "all" else counted & asked, original, UNLABELLED)
-
-
-def check_tokens(synthetic: Tensor, original: Tensor, mask: Tensor) -> None:
-    """ItmlabError unless all three are (row, piece) of one shape."""
-    if not (synthetic.ndim == 2 and synthetic.shape == original.shape == mask.shape):
-        raise ItmlabError(
-            f"a synthetic sentence, its caption and their mask must stand token under token; got "
-            f"{tuple(synthetic.shape)}, {tuple(original.shape)} and {tuple(mask.shape)}"
-        )

@@ -21,7 +21,6 @@ from .negative import (
     Graphs,
     Negative,
     edited,
-    one_each,
     own_generators,
     reads_as,
     without_false_negatives,
@@ -88,7 +87,6 @@ class RuleSwaps:
         self, captions: Captions, graphs: Graphs, image_captions: Sequence[Captions], *, generator: torch.Generator
     ) -> list[list[Negative]]:
         """The negatives of each caption; `image_captions` are those of its image, used by the filter."""
-        one_each(captions, graphs, image_captions)
         own = own_generators(len(captions), generator)
         return [self._of(*parts) for parts in zip(captions, graphs, image_captions, own, strict=True)]
 

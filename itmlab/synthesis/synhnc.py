@@ -154,13 +154,6 @@ class SynHNC(Synthesiser):
         Features of any length and precision are taken at unit length and at least in single precision. Fewer negatives
         than clusters leave the last ones without; nothing marked in `positives` is in any.
         """
-        if anchors.ndim != 2 or candidates.ndim != 2 or anchors.shape[1] != candidates.shape[1]:
-            shapes = f"{tuple(anchors.shape)} and {tuple(candidates.shape)}"
-            raise ItmlabError(f"SynHNC needs anchors and candidates of one dimension, not {shapes}")
-        if positives.shape != (len(anchors), len(candidates)):
-            raise ItmlabError(
-                f"{len(anchors)} anchors and {len(candidates)} candidates, but positives of {tuple(positives.shape)}"
-            )
         m = self.clusters
         # autocast would take the products in half precision
         with torch.no_grad() if self.detach else nullcontext(), torch.autocast(anchors.device.type, enabled=False):

@@ -40,7 +40,6 @@ from .negative import (
     Score,
     best,
     distinct,
-    one_each,
     own_generators,
     scored,
     without_false_negatives,
@@ -79,7 +78,6 @@ class FilteredTopM:
         self, captions: Captions, graphs: Graphs, image_captions: Sequence[Captions], *, generator: torch.Generator
     ) -> list[list[Negative]]:
         """The negatives of each caption, best first if they are scored; fewer than `keep` where fewer were made."""
-        one_each(captions, graphs, image_captions)
         # lines 3 to 7: K maskings of each caption, L refillings of each masking
         made = self.generate(captions, graphs, image_captions, generator=generator)
         # line 8, C1: no copy of T, nothing twice, and nothing that the captions of the image say

@@ -221,11 +221,5 @@ def test_with_groups_it_is_the_released_codes_mean_of_means(seed, rows, share):
 
 def test_what_does_not_fit_is_said():
     tokens, mask = torch.full((1, 3), 5), torch.ones(1, 3).bool()
-    with pytest.raises(ItmlabError, match="token under token"):
-        word_discrimination(torch.zeros(1, 3, 2), tokens, tokens[:, :2], mask)
-    with pytest.raises(ItmlabError, match="choose 'all', 'replaced', 'masked'"):
-        word_correction(torch.zeros(1, 3, 9), tokens, tokens, mask, positions="some")
     with pytest.raises(ItmlabError, match="do not fit logits"):
         word_correction(torch.zeros(1, 5, 9), tokens, tokens, mask)
-    with pytest.raises(ItmlabError, match="weights of -1"):
-        word_discrimination(torch.zeros(1, 3, 2), tokens, tokens, mask, replaced_weight=-1)

@@ -523,14 +523,6 @@ def test_settings_that_mean_nothing_are_one_line(options, said):
         SynHNC(**options)
 
 
-def test_shapes_that_do_not_fit_are_one_line():
-    queries, points, positives = batch()
-    with pytest.raises(ItmlabError, match="one dimension, not"):
-        made(SynHNC(), queries, points[:, :5], positives)
-    with pytest.raises(ItmlabError, match="10 anchors and 20 candidates, but positives of"):
-        made(SynHNC(), queries, points, positives.T)
-
-
 def test_unit_vectors_are_what_the_tests_use():
     queries, points, _ = batch()
     torch.testing.assert_close(normalize(queries, dim=1), queries)

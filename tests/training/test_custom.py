@@ -80,6 +80,11 @@ class InfiniteLoss(Loss):
         return scores.sum(dim=1) / 0
 
 
+@dataclass
+class Unhashable(components.LearntTemperature):
+    pass
+
+
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
@@ -88,6 +93,7 @@ class InfiniteLoss(Loss):
         ({"sampler": components.SoftHinges()}, "Sampler"),
         ({"sampler": components.FifthHardest(), "sampler__rnak": 3}, "rnak"),
         ({"loss": InfiniteLoss(), "sampler": None}, "one finite number"),
+        ({"loss": Unhashable()}, "eq=False"),
         ({"encoder": components.LearntTemperature}, "does not encode"),
     ],
 )
