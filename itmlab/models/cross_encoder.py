@@ -82,6 +82,17 @@ class CrossEncoder(Model):
                     nn.init.xavier_uniform_(part.weight)
             nn.init.zeros_(self.heads.itm.weight)  # what is read together adds nothing to the cosine yet
 
+    @classmethod
+    def converted(cls, saved: Model) -> "CrossEncoder":
+        """A saved cross-encoder, or the transformer of an `OscarDualEncoder` with fresh heads."""
+        as_cross_encoder = getattr(saved, "as_cross_encoder", None)
+        return super().converted(saved) if as_cross_encoder is None else as_cross_encoder()
+
+    def word_embeddings(self) -> list[nn.Embedding]:
+        """What word vectors can fill."""
+        aligned = [] if self.aligned is None else self.aligned.word_embeddings()
+        return [self.text.words, *aligned]
+
     @property
     def patch_grid(self) -> tuple[int, int]:
         """Rows and columns of patches; patch i is (i // columns, i % columns)."""

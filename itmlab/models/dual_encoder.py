@@ -15,9 +15,9 @@ from torch import Tensor, nn
 
 from ..errors import ItmlabError
 from ..text.tokens import caption_words, cleaned
-from .base import ImagePreparation
+from .base import ImagePreparation, Model
 from .config import DualEncoderConfig
-from .encoded import Encoded, EncodesApart, Mask, Parts, eager_if, masked_mean, unit
+from .encoded import Encoded, Mask, Parts, eager_if, masked_mean, unit
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -30,7 +30,7 @@ SIZES = {"hidden": "hidden_size", "layers": "num_hidden_layers",
          "heads": "num_attention_heads", "intermediate": "intermediate_size"}  # fmt: skip
 
 
-class DualEncoder(EncodesApart):
+class DualEncoder(Model):
     """An image tower and a text tower with a common space (FNE, Sec. 3.1).
 
     A feature depends on its own picture or caption only, never on the padding or the other members of a batch.
@@ -84,8 +84,6 @@ class ViTBertTowers(nn.Module):
         super().__init__()
         self.image = image if image is not None else _vit(config)
         self.text = text if text is not None else _bert(config)
-        for side in (self.image, self.text):
-            side.set_attn_implementation(config.attention)
         sides = (self.image, self.text) if config.projection == "linear" else ()
         maps = [nn.Linear(side.config.hidden_size, config.dimension) for side in sides]
         self.image_projection, self.text_projection = maps or (nn.Identity(), nn.Identity())
@@ -154,9 +152,7 @@ def _clip(config: DualEncoderConfig, tokenizer: "PreTrainedTokenizerFast | None"
         # The text is pooled at its end-of-sentence token, so CLIP must know the number of ours.
         text = _fresh(config, "text") | {f"{name}_token_id": number for name, number in frame.items()}
         image = _fresh(config, "image")
-    model = CLIPModel(CLIPConfig(text_config=text, vision_config=image, projection_dim=config.dimension))
-    model.set_attn_implementation(config.attention)
-    return model
+    return CLIPModel(CLIPConfig(text_config=text, vision_config=image, projection_dim=config.dimension))
 
 
 def _fresh(config: DualEncoderConfig, side: str) -> dict[str, Any]:
@@ -225,7 +221,7 @@ class Momentum(nn.Module):
     `state_dict` and `load_state_dict` carry the copy's weights for resuming. An m outside [0, 1) is an ItmlabError.
     """
 
-    def __init__(self, model: EncodesApart, m: float = 0.995):
+    def __init__(self, model: Model, m: float = 0.995):
         super().__init__()
         if not 0 <= m < 1:
             raise ItmlabError(f"a momentum of {m} never follows the model", remedy="use 0 ≤ m < 1, such as 0.995")

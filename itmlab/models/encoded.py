@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn import functional
 
 from ..errors import ItmlabError
-from .base import Model
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -23,15 +22,25 @@ Mask = Bool[Tensor, "n part"]
 class Encoded(NamedTuple):
     """Features of n images or captions in the common space.
 
-    `pooled` has unit length. `local` holds patch or token features, not normalised. `mask` is true at patches and word
-    pieces, false at padding and special tokens. `attentions`, on request, are the tower's self-attention maps, one a
-    layer and each on the way to the features, so that gradients reach it; their positions include the special ones.
+    Attributes:
+        pooled: one feature of unit length each.
+        local: patch, region or token features, not normalised; None in a model without parts.
+        mask: true at patches, regions and word pieces, false at padding and special tokens.
+        attentions: on request the tower's self-attention maps, one a layer, each on the way to the features so that
+            gradients reach it; their positions include the special ones.
+        whole: what a late interaction attends to of the item as a whole (SGRAF), made once for many comparisons.
     """
 
     pooled: Float[Tensor, "n dimension"]
-    local: Parts
-    mask: Mask
+    local: Parts | None = None
+    mask: Mask | None = None
     attentions: tuple[Float[Tensor, "n head position position"], ...] | None = None
+    whole: Float[Tensor, "n dimension"] | None = None
+
+    def take(self, rows: Int64[Tensor, "row"]) -> "Encoded":
+        """The features of these items, without maps."""
+        fields = self._replace(attentions=None)
+        return Encoded(*(None if field is None else field[rows] for field in fields))
 
 
 def joined(parts: Sequence[Encoded]) -> Encoded:
@@ -49,6 +58,7 @@ def joined(parts: Sequence[Encoded]) -> Encoded:
         torch.cat([part.pooled for part in parts]),
         torch.cat([functional.pad(part.local, (0, 0, 0, more)) for part, more in zip(parts, room, strict=True)]),
         torch.cat([functional.pad(part.mask, (0, more)) for part, more in zip(parts, room, strict=True)]),
+        whole=None if parts[0].whole is None else torch.cat([part.whole for part in parts]),
     )
 
 
@@ -96,21 +106,6 @@ def cosine_similarity(
     for start in range(0, len(images), chunk):
         scores[start : start + chunk] = images[start : start + chunk].double() @ columns
     return scores
-
-
-class EncodesApart(Model):
-    """A model with `encode_images` and `encode_captions`, compared by the cosine of their pooled features."""
-
-    def forward(self, images: Any, tokens: dict[str, Tensor]) -> tuple[Encoded, Encoded]:
-        """Both at once, which is what a distributed wrapper calls."""
-        return self.encode_images(images), self.encode_captions(tokens)
-
-    def similarity(
-        self, images: Encoded | Tensor, captions: Encoded | Tensor, *, chunk: int = 1024
-    ) -> Float[Tensor, "image caption"]:
-        """Cosine of every image with every caption, the same for every `chunk`; takes pooled features as well."""
-        pooled = [side.pooled if isinstance(side, Encoded) else side for side in (images, captions)]
-        return cosine_similarity(*pooled, chunk=chunk)
 
 
 @contextmanager

@@ -8,11 +8,12 @@ separately. A matcher of SGRAF above it compares what it makes of regions and of
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
-from .base import Changes
+from ..components import parameters
+from .base import Changes, Model
 from .config import CrossEncoderConfig, OscarDualEncoderConfig
 from .cross_encoder import CrossEncoder
 from .encoded import Encoded, masked_mean, unit
@@ -40,26 +41,25 @@ class OscarDualEncoder(ComparesParts):
         self.matcher = None if config.matcher is None else Sgraf(config.matching)
 
     @classmethod
-    def of(cls, tower: CrossEncoder) -> "OscarDualEncoder":
-        """The transformer of `tower`, such as a public OSCAR checkpoint's; its weights are copied."""
-        model = cls(OscarDualEncoderConfig(**tower.config.to_dict()), tower.tokenizer)
-        weights = tower.state_dict()
+    def converted(cls, saved: Model) -> "OscarDualEncoder":
+        """The transformer of a cross-encoder, such as a public OSCAR checkpoint's; its weights are copied."""
+        if not isinstance(saved, CrossEncoder):
+            return super().converted(saved)
+        model = cls(OscarDualEncoderConfig(**parameters(saved.config)), saved.tokenizer)
+        weights = saved.state_dict()
         model.tower.load_state_dict({name: weights[name] for name in model.tower.state_dict()})
-        return model.train(tower.training)
+        return model.train(saved.training)
 
-    def together(self) -> CrossEncoder:
+    def as_cross_encoder(self) -> CrossEncoder:
         """The transformer as one that reads both sides together, with fresh heads; its weights are copied."""
-        config = CrossEncoderConfig(
-            **{item.name: getattr(self.config, item.name) for item in fields(CrossEncoderConfig)}
-        )
-        model = CrossEncoder(config, self.tower.tokenizer)
+        sizes = {item.name: getattr(self.config, item.name) for item in fields(CrossEncoderConfig)}
+        model = CrossEncoder(CrossEncoderConfig(**sizes), self.tokenizer)
         model.load_state_dict(model.state_dict() | self.tower.state_dict())
         return model.train(self.training)
 
-    @property
-    def reads(self) -> Literal["regions", "pictures"]:
-        """What of a data set `prepare_images` takes."""
-        return "regions" if self.tower.stem is None else "pictures"
+    def word_embeddings(self) -> list[nn.Embedding]:
+        """What word vectors can fill."""
+        return [self.tower.text.words]
 
     @property
     def patch_grid(self) -> tuple[int, int]:
@@ -74,11 +74,13 @@ class OscarDualEncoder(ComparesParts):
 
     def encode_images(self, prepared: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
         """Features of prepared images; parts are tags, then regions or patches."""
-        return self._units(images_apart(self.tower, self.tower.embed_regions(**prepared), attentions=attentions))
+        features = images_apart(self.tower, self.tower.embed_regions(**prepared), attentions=attentions)
+        return self.with_whole(self._units(features), "of_images")
 
     def encode_captions(self, tokens: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
         """Features of prepared captions."""
-        return self._units(captions_apart(self.tower, tokens, attentions=attentions))
+        features = captions_apart(self.tower, tokens, attentions=attentions)
+        return self.with_whole(self._units(features), "of_captions")
 
     def _units(self, items: Encoded) -> Encoded:
         """Parts as the matcher, if there is one, compares them; the frame of an empty caption stands for its words."""

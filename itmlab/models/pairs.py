@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int, Int64
@@ -34,28 +34,12 @@ def chunks(items: Any) -> Iterator[Sequence]:
         yield part if isinstance(items, Pictures | Unread) else list(part)
 
 
-def reads(model: nn.Module) -> Literal["pictures", "regions"]:
-    """What a model looks at of an image."""
-    found = getattr(model, "reads", None) or getattr(getattr(model, "config", None), "visual", "pictures")
-    return "regions" if found == "regions" else "pictures"
-
-
 def looked_at(model: nn.Module, data: CaptionSet) -> Sequence[Any]:
     """The pictures of `data`, or its regions where the model reads those; data without are an ItmlabError.
 
     A model with a `photo_encoder` is shown that one's regions.
     """
-    return shown(as_seen_by(model, data), reads(model))
-
-
-def takes_pictures(model: nn.Module) -> bool:
-    """Whether a picture of no data set can be shown to a model: not where it reads regions that a detector made."""
-    return reads(model) == "pictures" or getattr(model.config, "photo_encoder", None) is not None
-
-
-def compares_parts(model: nn.Module) -> bool:
-    """Whether a model that encodes images and captions apart scores them by their parts, not by one feature each."""
-    return getattr(model, "matcher", None) is not None
+    return shown(as_seen_by(model, data), model.reads)
 
 
 def on_device(model: nn.Module, prepared: Any) -> Any:
@@ -76,19 +60,18 @@ class ImageInputs:
         """What `embed_regions` of the model takes; `change` gives what is changed in a picture (`Changes`)."""
         changes = {} if change is None else {"changes": [change(image) for image in images]}
         chosen = Unread(self._images, images)
-        if reads(self.model) == "regions":
+        if self.model.reads == "regions":
             chosen = list(chosen)
         return on_device(self.model, self.model.prepare_images(chosen, **changes))
 
 
 def pieces_read(model: nn.Module, sentences: Sequence[str]) -> list[tuple[int, ...]]:
     """The pieces that a model reads of each sentence, up to its cut; what is cut is neither counted nor warned of."""
-    before = getattr(model, "captions_cut", 0)
+    before = model.captions_cut
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CutCaptions)
         tokens = model.prepare_captions(sentences)
-    if hasattr(model, "captions_cut"):
-        model.captions_cut = before
+    model.captions_cut = before
     rows = zip(tokens["input_ids"].tolist(), tokens["attention_mask"].tolist(), strict=True)
     return [tuple(piece for piece, read in zip(*row, strict=True) if read) for row in rows]
 

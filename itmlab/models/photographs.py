@@ -245,7 +245,7 @@ def with_photo_features(data: CaptionSet, name: str = EFFICIENTNET, *, progress:
 
 def as_seen_by(model: Any, data: CaptionSet, *, progress: bool = True) -> CaptionSet:
     """The data with what a model (or its configuration) looks at: the grids of its `photo_encoder`, if it has one."""
-    name = getattr(getattr(model, "config", model), "photo_encoder", None)
+    name = getattr(model, "config", model).photo_encoder
     if name is None or getattr(data.regions, "encoder", None) == name:
         return data
     return with_photo_features(data, name, progress=progress)

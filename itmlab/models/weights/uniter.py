@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ...errors import ItmlabError
 from ...storage import read_json
@@ -116,7 +116,7 @@ def load_public(
         remedy = "give a UNITER or OSCAR checkpoint, without the heads of other tasks"
         raise ItmlabError(what, where=str(file), remedy=remedy)
     model = build_filled(
-        lambda: CrossEncoder(config, tokenizer), ours | heads, str(file), optional=nn.Module.state_dict, seed=seed
+        lambda: CrossEncoder(config, tokenizer), ours | heads, str(file), optional="", seed=seed
     )
     fresh_names = model.state_dict().keys() - ours.keys() - heads.keys()
     fresh = sorted({name.removeprefix("heads.").split(".")[0] for name in fresh_names})
