@@ -25,11 +25,11 @@ from ..text.tokens import (
     NAMES_FILE,
     VOCABULARY_FILE,
     as_plain_text,
+    caption_words,
     encode_captions,
     load_tokenizer,
     save_tokenizer,
 )
-
 from .config import DualEncoderConfig, ModelConfig
 from .encoded import Encoded, cosine_similarity
 
@@ -117,6 +117,15 @@ class Model(nn.Module):
             raise ItmlabError(what, remedy="start from a model of the same kind")
         return saved
 
+    @property
+    def image_tower(self) -> nn.Module | None:
+        """The transformer through which gradients reach the patches of a picture, if there is one."""
+        return None
+
+    def caption_words(self, caption: str) -> list[tuple[str, list[int]]]:
+        """The caption's words, each with the positions of its pieces on the part axis of `Encoded.local`."""
+        return caption_words(self.tokenizer, caption, self.config.maximum_tokens)
+
     def prepare_captions(self, captions: Sequence[str]) -> dict[str, Tensor]:
         """`input_ids`, `attention_mask`, `word_mask` of captions; longer ones are cut, counted and warned of."""
         tokens, cut = encode_captions(self.tokenizer, captions, self.config.maximum_tokens)
@@ -200,7 +209,9 @@ def model_class(config: ModelConfig | type[ModelConfig], encoder: str | None = N
     if encoder is None:
         module, _, name = getattr(config, "model", ":").partition(":")
         if not module:
-            raise ItmlabError(f"{config.class_name()} names no model", remedy="give the recipe your class as its encoder")
+            raise ItmlabError(
+                f"{config.class_name()} names no model", remedy="give the recipe your class as its encoder"
+            )
         return getattr(import_module(f"{__package__}.{module}"), name)
     found = find_class(encoder, Model)
     wanted = config if isinstance(config, type) else type(config)

@@ -45,6 +45,7 @@ class ModelConfig(Component):
         writes_captions: whether the model also learns to write the caption from the image.
         pretrains_towers: whether both encoders can be pretrained before they are aligned.
         photo_encoder: the frozen network that makes regions of pictures.
+        shortest_edge: the edge to which a picture is resized before its centre is cut out; None keeps the whole.
         adjustable: the fields that may change after training because no weight depends on them.
     """
 
@@ -55,6 +56,7 @@ class ModelConfig(Component):
     writes_captions: ClassVar[bool] = False
     pretrains_towers: ClassVar[bool] = False
     photo_encoder: ClassVar[str | None] = None
+    shortest_edge: ClassVar[int | None] = None
     adjustable: ClassVar[tuple[str, ...]] = ("dropout",)
 
     @property

@@ -5,22 +5,21 @@ et al., 2022, Sec. 2; METHODS 3).
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor, nn
 from torch.nn import functional
-from tqdm import tqdm
 
 from ..errors import ItmlabError
 from ..text.tokens import encode_captions
 from .base import Changes, ImagePreparation, Model
 from .config import CrossEncoderConfig
 from .dual_encoder import ConvolutionalStem
-from .encoded import Encoded, evaluating, masked_mean
+from .encoded import Encoded, evaluating, masked_mean, right_padded
 from .fragment import LateInteraction
 from .photographs import grid_boxes
 from .transformer import FORMS, EmbeddedRegions, Encoder, Maps, TextEmbedding, initialise, prepare_regions
@@ -28,7 +27,9 @@ from .transformer import FORMS, EmbeddedRegions, Encoder, Maps, TextEmbedding, i
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
+PAIR_BATCH_SIZE = 256  # rows that the tower reads at a time
 HEADS = ("itm", "mlm", "wod", "woc")
+Rows = Int64[Tensor, "row"]
 SHARPNESS = 10.0  # of the aligned cosine as a logit: InfoNCE at a temperature of 0.1 learns it so
 
 
@@ -251,52 +252,90 @@ class CrossEncoder(Model):
         return logits if said is None else logits + SHARPNESS * (regions.aligned * said.pooled).sum(dim=-1)
 
     def similarity(
-        self,
-        images: dict[str, Tensor] | EmbeddedRegions,
-        captions: dict[str, Tensor],
-        *,
-        chunk: int = 256,
-        progress: bool = False,
+        self, images: dict[str, Tensor] | EmbeddedRegions, captions: dict[str, Tensor], *, chunk: int = PAIR_BATCH_SIZE
     ) -> Float[Tensor, "image caption"]:
-        """The matching logit of every image with every caption, shortest captions first.
-
-        Each image is embedded once, one block of images at a time.
+        """The matching logit of every image with every caption, on the CPU; each image is embedded once.
 
         Args:
             images: what `prepare_images` or `embed_regions` returned.
             captions: what `prepare_captions` returned.
             chunk: how many pairs are scored at a time.
-            progress: whether to show a bar with the time left.
 
         Raises:
-            ItmlabError: a chunk below 1, or scores that are not finite.
+            ItmlabError: scores that are not finite.
         """
-        if chunk < 1:
-            raise ItmlabError(f"chunk must be at least 1, got {chunk}")
-        fields = images if isinstance(images, dict) else images._asdict()
-        fields = {name: value for name, value in fields.items() if value is not None}
-        embed = self.embed_regions if isinstance(images, dict) else EmbeddedRegions
-        lengths = captions["attention_mask"].sum(dim=1).cpu()
-        image_count = len(next(iter(fields.values())))
         device = self.pooler.weight.device
-        at_once = max(1, chunk // max(len(lengths), 1))  # few sentences: several images share a forward pass
-        scores = torch.empty(image_count, len(lengths))
-        with evaluating(self), tqdm(total=image_count, desc="scoring", unit="image", disable=not progress) as bar:
-            for start in range(0, image_count, at_once):
-                rows = torch.arange(start, min(start + at_once, image_count))
-                embedded = embed(**{name: value[rows].to(device) for name, value in fields.items()}).trimmed()
-                for columns in torch.argsort(lengths, stable=True).split(chunk):
-                    longest = int(lengths[columns[-1]])
-                    tokens = captions["input_ids"][columns, :longest].to(device).repeat(len(rows), 1)
-                    mask = captions["attention_mask"][columns, :longest].to(device).repeat(len(rows), 1)
-                    pairs = embedded.take(torch.arange(len(rows), device=device).repeat_interleave(len(columns)))
-                    logits = self.score(tokens, mask, pairs).float().cpu()
-                    scores[rows[:, None], columns] = logits.view(len(rows), -1)
-                if not scores[rows].isfinite().all():
-                    remedy = "check its weights and the regions"
-                    raise ItmlabError("the model gives scores that are not finite", remedy=remedy)
-                bar.update(len(rows))
-        return scores
+        tokens = Tokens(captions["input_ids"].to(device), captions["attention_mask"].to(device).bool())
+        with evaluating(self):
+            if isinstance(images, dict):
+                images = self.embed_regions(**{name: value.to(device) for name, value in images.items()})
+            shape = len(images.mask), len(tokens.ids)
+            rows, columns = (axis.flatten() for axis in torch.meshgrid(*map(torch.arange, shape), indexing="ij"))
+            scores = pair_logits(self, tokens, columns.to(device), images, rows.to(device), together=chunk).cpu()
+        if not scores.isfinite().all():
+            what = "the model gives scores that are not finite"
+            raise ItmlabError(what, remedy="check its weights and the regions")
+        return scores.view(shape)
+
+
+class Tokens(NamedTuple):
+    """Sentences as the tower reads them, right-padded.
+
+    >>> some = Tokens(torch.tensor([[2, 7, 8, 3], [2, 9, 3, 0]]), torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]]).bool())
+    >>> some.take(torch.tensor([1])).ids
+    tensor([[2, 9, 3]])
+    """
+
+    ids: Int[Tensor, "row piece"]
+    mask: Bool[Tensor, "row piece"]
+
+    @classmethod
+    def of(cls, model: CrossEncoder, sentences: Sequence[str]) -> "Tokens":
+        """The tokens of at least one sentence, where the model is."""
+        tokens, device = model.prepare_captions(sentences), model.pooler.weight.device
+        return cls(tokens["input_ids"].to(device), tokens["attention_mask"].to(device).bool())
+
+    @property
+    def lengths(self) -> Rows:
+        return self.mask.sum(dim=1)
+
+    def take(self, rows: Rows) -> "Tokens":
+        """These rows, without the columns that are padding in all of them."""
+        ids, mask = self.ids[rows], self.mask[rows]
+        longest = int(mask.sum(dim=1).max()) if len(rows) else 0
+        return Tokens(ids[:, :longest].long(), mask[:, :longest])
+
+    def joined(self, *others: "Tokens") -> "Tokens":
+        """These rows, then the others'."""
+        return Tokens(*(right_padded(side) for side in zip(self, *others, strict=True)))
+
+
+def pair_logits(
+    model: CrossEncoder,
+    tokens: Tokens,
+    sentences: Rows,
+    regions: EmbeddedRegions,
+    images: Rows,
+    together: int = PAIR_BATCH_SIZE,
+) -> Float[Tensor, "pair"]:
+    """The matching logit of each pair of a row of `tokens` and a row of `regions`, read with others of its length."""
+    if not len(sentences):
+        return regions.values.new_zeros(0)
+    logits, places = [], []
+    for rows in by_length(tokens.lengths[sentences], together):
+        part = tokens.take(sentences[rows])
+        logits.append(model.score(part.ids, part.mask, regions.take(images[rows])).float())
+        places.append(rows)
+    return torch.cat(logits)[torch.cat(places).argsort()]
+
+
+def by_length(lengths: Rows, together: int = PAIR_BATCH_SIZE) -> Iterator[Rows]:
+    """Row numbers in parts of at most `together`, shortest first.
+
+    >>> list(by_length(torch.tensor([5, 3, 4]), together=2))
+    [tensor([1, 2]), tensor([0])]
+    """
+    yield from torch.argsort(lengths, stable=True).split(together)
 
 
 class Heads(nn.Module):

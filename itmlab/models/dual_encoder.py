@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ..errors import ItmlabError
-from ..text.tokens import caption_words, cleaned
+from ..text.tokens import cleaned
 from .base import ImagePreparation, Model
 from .config import DualEncoderConfig
 from .encoded import Encoded, Mask, Parts, eager_if, masked_mean, unit
@@ -52,9 +52,14 @@ class DualEncoder(Model):
         """Rows and columns of patches; part i of an image's `local` is patch (i // columns, i % columns)."""
         return (self.config.image_size // self.config.patch_size,) * 2
 
+    @property
+    def image_tower(self) -> nn.Module:
+        """The transformer through which gradients reach the patches of a picture."""
+        return self.towers.image_tower
+
     def caption_words(self, caption: str) -> list[tuple[str, list[int]]]:
-        """The caption's words, each with the positions of its pieces on the part axis of `Encoded.local`."""
-        return caption_words(self.tokenizer, self._read([caption])[0], self.config.maximum_tokens)
+        """As any model's, of the cleaned caption."""
+        return super().caption_words(self._read([caption])[0])
 
     def prepare_captions(self, captions: Sequence[str]) -> dict[str, Tensor]:
         """As any model's, after cleaning where the configuration has `maximum_words`."""
@@ -87,6 +92,10 @@ class ViTBertTowers(nn.Module):
         sides = (self.image, self.text) if config.projection == "linear" else ()
         maps = [nn.Linear(side.config.hidden_size, config.dimension) for side in sides]
         self.image_projection, self.text_projection = maps or (nn.Identity(), nn.Identity())
+
+    @property
+    def image_tower(self) -> nn.Module:
+        return self.image
 
     def encode_images(self, pixels: Pixels, attentions: bool) -> Encoded:
         output, maps = _run(self.image, attentions, pixel_values=pixels)
@@ -130,6 +139,10 @@ class ClipTowers(nn.Module):
         super().__init__()
         self.clip = clip if clip is not None else _clip(config, tokenizer)
         self.clip.logit_scale.requires_grad_(False)  # cosine similarity has no use for it; an idle parameter stops DDP
+
+    @property
+    def image_tower(self) -> nn.Module:
+        return self.clip.vision_model
 
     def encode_images(self, pixels: Pixels, attentions: bool) -> Encoded:
         tower, project = self.clip.vision_model, self.clip.visual_projection

@@ -52,14 +52,19 @@ def joined(parts: Sequence[Encoded]) -> Encoded:
     """
     if not parts:
         raise ItmlabError("there is nothing to join", remedy="give at least one batch")
-    most = max(part.local.shape[1] for part in parts)
-    room = [most - part.local.shape[1] for part in parts]
     return Encoded(
         torch.cat([part.pooled for part in parts]),
-        torch.cat([functional.pad(part.local, (0, 0, 0, more)) for part, more in zip(parts, room, strict=True)]),
-        torch.cat([functional.pad(part.mask, (0, more)) for part, more in zip(parts, room, strict=True)]),
+        right_padded([part.local for part in parts]),
+        right_padded([part.mask for part in parts]),
         whole=None if parts[0].whole is None else torch.cat([part.whole for part in parts]),
     )
+
+
+def right_padded(parts: Sequence[Tensor], value: float = 0) -> Tensor:
+    """The rows of all parts below one another, padded on the right to the widest part."""
+    width = max(part.shape[1] for part in parts)
+    after = [(0, 0) * (part.dim() - 2) + (0, width - part.shape[1]) for part in parts]
+    return torch.cat([functional.pad(part, room, value=value) for part, room in zip(parts, after, strict=True)])
 
 
 def masked_mean(local: Parts, mask: Mask, otherwise: Mask) -> Float[Tensor, "n dimension"]:

@@ -21,7 +21,6 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ..errors import ItmlabError
-from ..text.tokens import caption_words
 from .base import build_filled, listed, read_pickled
 from .config import LateInteractionConfig
 from .encoded import Encoded, Mask, Parts, masked_mean, unit
@@ -73,10 +72,6 @@ class LateInteraction(ComparesParts):
     def patch_grid(self) -> tuple[int, int]:
         """Rows and columns of the regions that the `photo_encoder` makes of a picture, in the order of `local`."""
         return tuple(photo_encoder(self.config.photo_encoder).grid)
-
-    def caption_words(self, caption: str) -> list[tuple[str, list[int]]]:
-        """The caption's words, each with the positions of its pieces on the part axis of `Encoded.local`."""
-        return caption_words(self.tokenizer, caption, self.config.maximum_tokens)
 
     def encode_images(self, prepared: dict[str, Tensor]) -> Encoded:
         """Features of prepared images."""

@@ -22,7 +22,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
-from tqdm import tqdm
 
 from ..errors import ItmlabError
 from .base import Model
@@ -44,12 +43,7 @@ class ComparesParts(Model):
     matcher: "Scan | Sgraf | None"
 
     def similarity(
-        self,
-        images: Encoded | Tensor,
-        captions: Encoded | Tensor,
-        *,
-        chunk: int | None = None,
-        progress: bool = False,
+        self, images: Encoded | Tensor, captions: Encoded | Tensor, *, chunk: int | None = None
     ) -> Float[Tensor, "image caption"]:
         """The score of every image with every caption, at most `chunk` pairs at a time (None: what suits the machine).
 
@@ -65,7 +59,7 @@ class ComparesParts(Model):
         if chunk is None:
             chunk = self.matcher.pairs_at_once * (1 if device == "cpu" else 16)
         with torch.autocast(device, enabled=False):
-            return all_pairs(self.matcher, images, captions, chunk=chunk, progress=progress)
+            return all_pairs(self.matcher, images, captions, chunk=chunk)
 
     def with_whole(self, items: Encoded, side: Literal["of_images", "of_captions"]) -> Encoded:
         """The items with what SGRAF makes of each one as a whole."""
@@ -76,20 +70,16 @@ class ComparesParts(Model):
             return items._replace(whole=attention(items.local, items.mask))
 
 
-def all_pairs(
-    block: Block, images: Encoded, captions: Encoded, *, chunk: int, progress: bool = False
-) -> Float[Tensor, "image caption"]:
+def all_pairs(block: Block, images: Encoded, captions: Encoded, *, chunk: int) -> Float[Tensor, "image caption"]:
     """`block` over all pairs, at most `chunk` at a time, parts of like number together; gradients flow."""
     if chunk < 1:
         raise ItmlabError(f"a chunk of {chunk} pairs is none", remedy="give chunk=1 or more")
     tall = min(math.isqrt(chunk), len(images.mask))
     columns = list(_blocks(captions, chunk // max(tall, 1)))
     scores = torch.zeros(len(images.mask), len(captions.mask), device=images.local.device)
-    with tqdm(total=len(images.mask), desc="scoring", unit="image", disable=not progress) as bar:
-        for row_numbers, some_images in _blocks(images, tall):
-            for column_numbers, some_captions in columns:
-                scores[row_numbers[:, None], column_numbers] = block(some_images, some_captions)
-            bar.update(len(row_numbers))
+    for row_numbers, some_images in _blocks(images, tall):
+        for column_numbers, some_captions in columns:
+            scores[row_numbers[:, None], column_numbers] = block(some_images, some_captions)
     return scores
 
 

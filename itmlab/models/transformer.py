@@ -16,6 +16,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from ..errors import ItmlabError
 from .config import CrossEncoderConfig, LateInteractionConfig
+from .encoded import right_padded
 
 States = Float[Tensor, "pair position hidden"]
 Regions = Float[Tensor, "image region number"]
@@ -108,6 +109,20 @@ class EmbeddedRegions(NamedTuple):
     def take(self, images: Int[Tensor, "pair"]) -> "EmbeddedRegions":
         """The same parts once for each pair; gradients of all sentences of an image add up in its parts."""
         return EmbeddedRegions(*(None if each is None else each[images] for each in self))
+
+    @classmethod
+    def joined(cls, parts: "Sequence[EmbeddedRegions]") -> "EmbeddedRegions":
+        """All rows of several, padded to the most parts and tags."""
+        values, masks, tags, aligned = zip(*parts, strict=True)
+        if any(each is not None for each in tags):
+            tags = [mask.new_empty((len(mask), 0), dtype=torch.int64) if each is None else each
+                    for each, mask in zip(tags, masks, strict=True)]  # fmt: skip
+        return cls(
+            right_padded(values),
+            right_padded(masks),
+            None if tags[0] is None else right_padded(tags, value=-1),
+            None if aligned[0] is None else torch.cat(aligned),
+        )
 
     def trimmed(self) -> "EmbeddedRegions":
         """Without the positions of parts and of tags that are padding in every image."""

@@ -115,9 +115,7 @@ def load_public(
         what = f"unexpected weights: {listed((shown[name] for name in weights), most=20)}"
         remedy = "give a UNITER or OSCAR checkpoint, without the heads of other tasks"
         raise ItmlabError(what, where=str(file), remedy=remedy)
-    model = build_filled(
-        lambda: CrossEncoder(config, tokenizer), ours | heads, str(file), optional="", seed=seed
-    )
+    model = build_filled(lambda: CrossEncoder(config, tokenizer), ours | heads, str(file), optional="", seed=seed)
     fresh_names = model.state_dict().keys() - ours.keys() - heads.keys()
     fresh = sorted({name.removeprefix("heads.").split(".")[0] for name in fresh_names})
     read = tuple(sorted({name.split(".")[1] for name in heads} - {note.split(" ")[0] for note in derived}))
