@@ -11,7 +11,6 @@ from ..data.captionset import CaptionSet
 from ..models import CrossEncoder, EmbeddedRegions
 from ..models.encoded import evaluating
 from ..models.pairs import ImageInputs, Tokens, pair_logits
-from ..runs.scores import joined_regions
 from ..samplers.retrieved import hardest_negatives, mined_negatives, random_negatives
 
 BATCH_SIZE = 256  # images embedded at a time
@@ -72,7 +71,7 @@ class Mining:
 
 def embedded(model: CrossEncoder, inputs: ImageInputs, images: Rows) -> EmbeddedRegions:
     """The image side of the tower's input of these images, a part of them at a time."""
-    return joined_regions([model.embed_regions(**inputs(part.tolist())) for part in images.split(BATCH_SIZE)])
+    return EmbeddedRegions.joined([model.embed_regions(**inputs(part.tolist())) for part in images.split(BATCH_SIZE)])
 
 
 def negatives_in_batch(
