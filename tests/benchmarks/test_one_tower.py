@@ -9,7 +9,7 @@ import time
 
 import torch
 
-from itmlab.models import CrossEncoder, CrossEncoderConfig, build_cross_encoder
+from itmlab.models import CrossEncoder, CrossEncoderConfig, build_model
 
 IMAGES, CAPTIONS, TOGETHER = 6, 90, 64
 
@@ -39,7 +39,7 @@ def test_buckets_and_shared_images_are_faster_than_padded_pairs():
 
     texts = [sentence() for _ in range(CAPTIONS)]
     config = CrossEncoderConfig.tiny(visual="regions")
-    model = build_cross_encoder(config, texts * 2, seed=0).eval()
+    model = build_model(config, texts * 2, seed=0).eval()
     captions = model.prepare_captions(texts)
     images = {
         "regions": torch.randn(IMAGES, 36, config.region_dimension, generator=generator),

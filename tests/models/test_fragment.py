@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from itmlab.models import LateInteraction, LateInteractionConfig, build_late_interaction
+from itmlab.models import LateInteraction, LateInteractionConfig, build_model
 from tests.models.fragments import CAPTIONS, CLOSE, KINDS, RELEASED, build, direction, encoded, parts, records
 from tests.refusals import refused
 
@@ -119,7 +119,7 @@ def test_vse_takes_the_mean_region_and_the_last_state():
 
 def test_fresh_models_come_from_a_seed():
     first, same, other = (
-        build_late_interaction(LateInteractionConfig.tiny("sgraf"), CAPTIONS * 3, seed=seed) for seed in (1, 1, 2)
+        build_model(LateInteractionConfig.tiny("sgraf"), CAPTIONS * 3, seed=seed) for seed in (1, 1, 2)
     )
     assert first.training and first.config.vocabulary_size == len(first.tokenizer) < 1000
     assert all(torch.equal(*pair) for pair in zip(first.parameters(), same.parameters(), strict=True))

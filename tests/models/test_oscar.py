@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from itmlab.models import OscarDualEncoder, OscarDualEncoderConfig, build_oscar_dual_encoder
+from itmlab.models import OscarDualEncoder, OscarDualEncoderConfig, build_model
 from tests.models import cross_encoders
 from tests.models.cross_encoders import CAPTIONS, CLOSE, inputs, records
 from tests.refusals import refused
@@ -16,7 +16,7 @@ FORMS = [("uniter", "regions"), ("oscar", "regions"), ("oscar", "patches")]
 
 @pytest.fixture(params=FORMS, ids="-".join)
 def model(request) -> OscarDualEncoder:
-    return OscarDualEncoder.of(cross_encoders.build(*request.param))
+    return OscarDualEncoder.converted(cross_encoders.build(*request.param))
 
 
 def features(model):
@@ -58,7 +58,7 @@ def test_alone_and_in_company_features_are_the_same(model, pair):
 
 
 def test_an_image_of_which_no_part_is_shown_is_refused():
-    model = OscarDualEncoder.of(cross_encoders.build("oscar"))
+    model = OscarDualEncoder.converted(cross_encoders.build("oscar"))
     prepared = model.prepare_images(records([3, 2]))
     prepared["region_mask"][1] = False
     refused("region_mask of image 1: no region", model.encode_images, prepared)
@@ -89,8 +89,8 @@ def test_sgraf_above_it_compares_what_it_makes_of_regions_and_word_pieces(matche
     """ITContrast, Table 1, "Ours (SGRAF)": OSCAR in the place of the recurrent network and the linear map."""
     tower = cross_encoders.build("oscar", "regions")
     config = OscarDualEncoderConfig(**tower.config.to_dict(), matcher=matcher, similarity_dimension=6)
-    model = build_oscar_dual_encoder(replace(config, matcher_dropout=0.0), tower.tokenizer, seed=0).eval()
-    plain = OscarDualEncoder.of(tower)
+    model = build_model(replace(config, matcher_dropout=0.0), tower.tokenizer, seed=0).eval()
+    plain = OscarDualEncoder.converted(tower)
     model.tower.load_state_dict(plain.tower.state_dict())
     (images, captions), (apart, said) = features(model), features(plain)
     for ours, theirs in ((images, apart), (captions, said)):

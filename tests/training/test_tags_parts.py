@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 import torch
 
-from itmlab.models import build_cross_encoder
+from itmlab.models import build_model
 from itmlab.models.pairs import ImageInputs, Tokens, all_captions, by_length, pair_logits
 from itmlab.runs.scores import image_side
 from itmlab.scenes import load
@@ -17,7 +17,7 @@ from tests.training.towers import MICRO_TOWER
 
 @pytest.fixture(scope="module")
 def model(data):
-    model = build_cross_encoder(MICRO_TOWER, data.captions, seed=0).eval()
+    model = build_model(MICRO_TOWER, data.captions, seed=0).eval()
     with torch.no_grad():
         for weights in model.parameters():
             weights += 0.3 * torch.randn(weights.shape, generator=torch.Generator().manual_seed(0))
@@ -50,7 +50,7 @@ def test_pictures_are_decoded_once_as_far_as_they_fit(bytes_, twice, model, data
 
 def test_regions_are_cut_out_once_as_far_as_they_fit(tmp_path_factory):
     data = load(images=6, cache=tmp_path_factory.mktemp("scenes"), regions=True)
-    tower = build_cross_encoder(
+    tower = build_model(
         MICRO_TOWER.from_dict(MICRO_TOWER.to_dict() | {"visual": "regions", "region_dimension": 192}),
         data.captions,
         seed=0,

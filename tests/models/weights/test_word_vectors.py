@@ -9,8 +9,7 @@ from itmlab.models import (
     CrossEncoderConfig,
     LateInteraction,
     LateInteractionConfig,
-    build_cross_encoder,
-    build_late_interaction,
+    build_model,
 )
 from itmlab.models.weights import word_vectors as module
 from itmlab.models.weights.word_vectors import known_words, word_vectors, word_vocabulary
@@ -49,7 +48,7 @@ def test_captions_in_another_language_are_warned_of() -> None:
 
 
 def test_a_dual_encoders_words_are_their_vectors_and_stay_so(tmp_path) -> None:
-    model = build_late_interaction(LateInteractionConfig("vsepp", word_vectors="wordllama", **SIZES), CAPTIONS, seed=0)
+    model = build_model(LateInteractionConfig("vsepp", word_vectors="wordllama", **SIZES), CAPTIONS, seed=0)
     embedding, tokenizer = model.captions.embedding, model.tokenizer
     assert not embedding.weight.requires_grad
     dog = tokenizer.convert_tokens_to_ids("dog")
@@ -62,7 +61,7 @@ def test_a_dual_encoders_words_are_their_vectors_and_stay_so(tmp_path) -> None:
 
 def test_a_caption_is_the_direction_of_the_mean_over_its_words() -> None:
     config = LateInteractionConfig("vsepp", word_vectors="wordllama", **SIZES)
-    model = build_late_interaction(config, CAPTIONS, seed=0).eval()
+    model = build_model(config, CAPTIONS, seed=0).eval()
     with torch.no_grad():
         found = model.encode_captions(model.prepare_captions(["a dog", "a dog runs", ""]))
         mean = model.captions.network(word_vectors(["a", "dog"])).mean(dim=0)
@@ -72,9 +71,7 @@ def test_a_caption_is_the_direction_of_the_mean_over_its_words() -> None:
 
 def test_a_cross_encoder_begins_with_them_narrowed() -> None:
     config = CrossEncoderConfig.tiny("uniter", "regions")
-    begun = build_cross_encoder(
-        CrossEncoderConfig(**config.to_dict() | {"word_vectors": "wordllama"}), CAPTIONS, seed=0
-    )
+    begun = build_model(CrossEncoderConfig(**config.to_dict() | {"word_vectors": "wordllama"}), CAPTIONS, seed=0)
     weights = begun.text.words.weight
     assert weights.requires_grad and begun.text.words.weight.std().item() == pytest.approx(0.02, rel=0.2)
     dogs, grass = (begun.tokenizer.convert_tokens_to_ids(word) for word in ("dogs", "grass"))
