@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 from .errors import ItmlabError
 
 T = TypeVar("T")
-HOMES = ("losses", "samplers", "synthesis", "models")  # the packages of our components
 
 
 class Component:
@@ -40,8 +39,8 @@ def find_component(name: str, kind: type[T]) -> type[T]:
         ItmlabError: there is no such class, or it is not a dataclass of this kind.
     """
     if ":" not in name:
-        packages = [import_module(f"{__package__}.{home}") for home in HOMES]
-        ours = {cls.__name__: cls for package in packages for cls in _components_of(package, kind)}
+        home = kind.__module__.rpartition(".")[0]  # ours are where their base class is, such as itmlab.samplers
+        ours = {cls.__name__: cls for cls in _components_of(import_module(home), kind)}
         if name not in ours:
             raise ItmlabError(f"there is no {kind.__name__} {name!r}", remedy=f"there are {', '.join(sorted(ours))}")
         return ours[name]

@@ -102,8 +102,6 @@ def cosine_similarity(
     if images.shape[-1] != captions.shape[-1]:
         what = f"image features have {images.shape[-1]} dimensions and caption features {captions.shape[-1]}"
         raise ItmlabError(what, remedy="take both from the same model")
-    if chunk < 1:
-        raise ItmlabError(f"a chunk of {chunk} images is none", remedy="give chunk=1 or more")
     # A matrix product rounds differently for every shape; summing in double precision before rounding to single makes
     # the result the same for every chunk and for every set of companions.
     columns = captions.double().T

@@ -72,8 +72,6 @@ class ComparesParts(Model):
 
 def all_pairs(block: Block, images: Encoded, captions: Encoded, *, chunk: int) -> Float[Tensor, "image caption"]:
     """`block` over all pairs, at most `chunk` at a time, parts of like number together; gradients flow."""
-    if chunk < 1:
-        raise ItmlabError(f"a chunk of {chunk} pairs is none", remedy="give chunk=1 or more")
     tall = min(math.isqrt(chunk), len(images.mask))
     columns = list(_blocks(captions, chunk // max(tall, 1)))
     scores = torch.zeros(len(images.mask), len(captions.mask), device=images.local.device)

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..models import CrossEncoder, EmbeddedRegions
+from ..models.cross_encoder import Tokens, pair_logits
 from ..models.encoded import evaluating
-from ..models.pairs import ImageInputs, Tokens, pair_logits
+from ..models.pairs import ImageInputs
 from ..samplers.retrieved import hardest_negatives, mined_negatives, random_negatives
 
 BATCH_SIZE = 256  # images embedded at a time

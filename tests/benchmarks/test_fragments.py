@@ -77,7 +77,7 @@ def test_blocks_are_faster_than_a_loop_over_captions(kind, size, capsys):
     images = items(IMAGES, *((5, 13) if size == "tiny" else (36, 36)), config.dimension, seed=1)
     captions = items(count, 5, 18, config.dimension, seed=2)
     if kind != "scan_t2i":  # once for each image, whatever the number of captions: not part of what is compared
-        images, captions = model.matcher.with_globals(images, captions)
+        images, captions = model.with_whole(images, "of_images"), model.with_whole(captions, "of_captions")
     best = [math.inf, math.inf]
     for _ in range(2):
         start = time.process_time()

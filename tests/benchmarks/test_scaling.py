@@ -88,7 +88,8 @@ task = lambda data: [run.search("a dog", data=data, of=of) for of in ("images", 
 """,
     "mine": """
 from itmlab.models import CrossEncoderConfig, build_model
-from itmlab.models.pairs import ImageInputs, Tokens
+from itmlab.models.cross_encoder import Tokens
+from itmlab.models.pairs import ImageInputs
 from itmlab.training.mining import Mining
 model = build_model(CrossEncoderConfig.tiny(visual="patches"), made(64).captions, seed=0).eval()
 def task(data):

@@ -104,7 +104,6 @@ def test_pooled_features_are_enough_only_where_pooled_features_are_compared():
     model = build("sgr")
     images, captions = encoded(model)
     refused("compares parts", model.similarity, images.pooled, captions.pooled)
-    refused("chunk of 0", model.similarity, images, captions, chunk=0)
 
 
 def test_vse_takes_the_mean_region_and_the_last_state():

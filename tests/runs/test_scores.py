@@ -148,7 +148,7 @@ def test_what_sgraf_makes_of_one_item_alone_is_made_once(tmp_path, monkeypatch):
     scores = similarity(model, data)  # in three parts, for interruptions
     assert counted == {"images": len(data), "captions": len(data.captions)}
     some = encoded(model, [data.regions[i] for i in range(3)], "images"), encoded(model, data.captions[:4], "captions")
-    torch.testing.assert_close(model.similarity(*some, ready=True), scores[:3, :4])
+    torch.testing.assert_close(model.similarity(*some), scores[:3, :4])
     before = dict(counted)
     search = PairSearch(model, data)
     for sentence in data.captions[:3]:

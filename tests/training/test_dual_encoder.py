@@ -10,7 +10,6 @@ from itmlab import recipes
 from itmlab.errors import ItmlabError
 from itmlab.losses import InfoCMR, gaussian_noise
 from itmlab.models import OscarDualEncoder, build_model
-from itmlab.models.pairs import compares_parts
 from itmlab.runs.directory import first_model
 from itmlab.runs.scores import evaluate, similarity
 from itmlab.samplers import Hardest
@@ -81,7 +80,7 @@ def test_a_tower_that_reads_apart_begins_with_the_transformer_of_one_that_reads_
     again = first_model(small("oscar", start=str(tmp_path / "apart")), [])
     above = first_model(small("oscar_sgraf", start=str(tmp_path / "apart")), [])
     tokens, wanted = tower.prepare_captions(scenes.captions[:3]), OscarDualEncoder.converted(tower)
-    assert above.matcher is not None and compares_parts(above) and not compares_parts(again)
+    assert above.matcher is not None and above.compares_parts and not again.compares_parts
     for model in (begun, again, above):
         assert model.training and torch.equal(
             model.encode_captions(tokens).pooled, wanted.encode_captions(tokens).pooled
@@ -103,7 +102,7 @@ def test_similarities_of_parts_are_those_of_single_pairs(scenes):
     part = scenes.select(range(5))
     model = build_model(small("scan").model, scenes.captions).eval()
     scores = similarity(model, part)
-    assert compares_parts(model) and scores.shape == (5, 25)
+    assert model.compares_parts and scores.shape == (5, 25)
     with torch.no_grad():
         for image, caption in ((0, 0), (3, 17), (4, 24)):
             sides = (

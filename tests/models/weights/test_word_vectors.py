@@ -5,6 +5,7 @@ import warnings
 import pytest
 import torch
 
+from itmlab.components import parameters
 from itmlab.models import (
     CrossEncoderConfig,
     LateInteraction,
@@ -71,7 +72,7 @@ def test_a_caption_is_the_direction_of_the_mean_over_its_words() -> None:
 
 def test_a_cross_encoder_begins_with_them_narrowed() -> None:
     config = CrossEncoderConfig.tiny("uniter", "regions")
-    begun = build_model(CrossEncoderConfig(**config.to_dict() | {"word_vectors": "wordllama"}), CAPTIONS, seed=0)
+    begun = build_model(CrossEncoderConfig(**parameters(config) | {"word_vectors": "wordllama"}), CAPTIONS, seed=0)
     weights = begun.text.words.weight
     assert weights.requires_grad and begun.text.words.weight.std().item() == pytest.approx(0.02, rel=0.2)
     dogs, grass = (begun.tokenizer.convert_tokens_to_ids(word) for word in ("dogs", "grass"))
