@@ -18,8 +18,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ..components import find_class, find_component
+from ..components import find_class
 from ..errors import ItmlabError, named
+from ..fields import typed
 from ..storage import ordinary, read_json, refuse_foreign_files, unusable, write_bytes, write_json
 from ..text.tokens import (
     NAMES_FILE,
@@ -118,6 +119,11 @@ class Model(nn.Module):
         return saved
 
     @property
+    def patch_grid(self) -> tuple[int, int]:
+        """Rows and columns of patches; part i of an image's `local` is patch (i // columns, i % columns)."""
+        return (self.config.image_size // self.config.patch_size,) * 2
+
+    @property
     def image_tower(self) -> nn.Module | None:
         """The transformer through which gradients reach the patches of a picture, if there is one."""
         return None
@@ -127,13 +133,12 @@ class Model(nn.Module):
         return caption_words(self.tokenizer, caption, self.config.maximum_tokens)
 
     def prepare_captions(self, captions: Sequence[str]) -> dict[str, Tensor]:
-        """`input_ids`, `attention_mask`, `word_mask` of captions; longer ones are cut, counted and warned of."""
+        """`input_ids`, `attention_mask`, `word_mask` of captions; longer ones are cut, with a warning."""
         tokens, cut = encode_captions(self.tokenizer, captions, self.config.maximum_tokens)
         if cut:
-            before, self.captions_cut = self.captions_cut, self.captions_cut + cut
-            if len(str(before)) < len(str(self.captions_cut)) or not before:  # once per power of ten, not per batch
-                what = f"{self.captions_cut} so far cut to {self.config.maximum_tokens} tokens, their last words unread"
-                warnings.warn(f"captions: {what}", CutCaptions, stacklevel=2)
+            self.captions_cut += cut
+            what = f"some are cut to {self.config.maximum_tokens} tokens, their last words unread"
+            warnings.warn(f"captions: {what}", CutCaptions, stacklevel=2)  # Python shows it once
         return tokens
 
     def save(
@@ -167,20 +172,19 @@ class Model(nn.Module):
         Raises:
             ItmlabError: the configuration is not one of this class, or the weights do not fit it.
         """
-        directory = Path(directory)
-        with named(directory / CONFIG_FILE):
-            config = cls.config_class.from_dict(saved_values(directory))
+        directory, config = Path(directory), saved_config(directory)
+        if type(config) is not cls.config_class:
+            what = f"not a {cls.config_class.__name__} but a {type(config).__name__}"
+            raise ItmlabError(what, where=str(directory / CONFIG_FILE), remedy="use itmlab.models.load_model")
         tokenizer, path = load_tokenizer(directory), directory / WEIGHTS_FILE
         return build_filled(lambda: cls(config, tokenizer), read_weights(path), where=str(path))
 
 
-def saved_values(directory: Path) -> dict[str, Any]:
-    """The content of a saved model's config.json."""
-    path = directory / CONFIG_FILE
-    values = read_json(path, remedy="point at a directory that itmlab saved")
-    if not isinstance(values, dict):
-        raise ItmlabError("not a model configuration", where=str(path))
-    return values
+def saved_config(directory: str | Path) -> ModelConfig:
+    """The configuration of a saved model, of whatever class."""
+    path = Path(directory) / CONFIG_FILE
+    with named(path):
+        return typed(ModelConfig, read_json(path, remedy="point at a directory that itmlab saved"), "model")
 
 
 def load_model(directory: str | Path, encoder: str | None = None) -> Model:
@@ -190,17 +194,14 @@ def load_model(directory: str | Path, encoder: str | None = None) -> Model:
         directory: what `Model.save` wrote.
         encoder: the import path of your own model class, if it is one.
     """
-    directory = Path(directory)
-    with named(directory / CONFIG_FILE):
-        config_class = find_component(str(saved_values(directory).get("class")), ModelConfig)
-    return model_class(config_class, encoder).load(directory)
+    return model_class(saved_config(directory), encoder).load(directory)
 
 
-def model_class(config: ModelConfig | type[ModelConfig], encoder: str | None = None) -> type[Model]:
+def model_class(config: ModelConfig, encoder: str | None = None) -> type[Model]:
     """Return the class of a configuration's model.
 
     Args:
-        config: a configuration, or its class.
+        config: the configuration.
         encoder: the import path "module:Name" of your own class, in a module that is imported already.
 
     Raises:
@@ -214,9 +215,8 @@ def model_class(config: ModelConfig | type[ModelConfig], encoder: str | None = N
             )
         return getattr(import_module(f"{__package__}.{module}"), name)
     found = find_class(encoder, Model)
-    wanted = config if isinstance(config, type) else type(config)
-    if found.config_class is not wanted:
-        what = f"its config_class is {found.config_class.__name__}, the recipe's model {wanted.__name__}"
+    if found.config_class is not type(config):
+        what = f"its config_class is {found.config_class.__name__}, the recipe's model {type(config).__name__}"
         raise ItmlabError(what, where=encoder, remedy="give the recipe a model of that class")
     return found
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from ..components import Component
 from ..errors import ItmlabError
-from ..fields import ABOVE_0, BELOW_1, FINITE, Range, check_ranges, from_plain, hints_of, shown, to_plain, typed
+from ..fields import ABOVE_0, BELOW_1, FINITE, Range, check_ranges, hints_of, to_plain, typed
 
 Kind = Literal["scan_t2i", "scan_i2t", "sgr", "saf", "sgraf", "vsrn", "vsepp"]
 Form = Literal["uniter", "oscar"]
@@ -17,8 +17,6 @@ VOCABULARY = {"uniter": 28996, "oscar": 30522}  # pieces of bert-base-cased and 
 
 # What SCAN's authors take image-to-text on Flickr30K (their README; λ₂ = 20 on COCO).
 IMAGE_TO_TEXT = {"lambda_softmax": 4.0, "lambda_lse": 5.0}
-# What of a matcher is its method and no size.
-METHOD = ("aggregation", "lambda_softmax", "lambda_lse", "reasoning_steps", "graph_layers", "batch_norm", "dropout")
 # What the released code sets besides: VSRN's writer, and the batch normalisation of its Flickr30K model.
 RELEASED_VSRN = {"dropout": 0.2, "writer_dimension": 512, "batch_norm": True}
 
@@ -66,45 +64,32 @@ class ModelConfig(Component):
 
     def __post_init__(self) -> None:
         hints = hints_of(type(self))
-        try:
-            for item in fields(self):
-                value = typed(hints[item.name], getattr(self, item.name), item.name)
-                object.__setattr__(self, item.name, value)  # the dataclass is frozen
-                kind = type(value[0] if isinstance(value, tuple) else value)
-                if kind in RANGES:
-                    usual = DEPTH if item.name.endswith(("layers", "steps")) else RANGES[kind]
-                    check_ranges(self, "", **{item.name: item.metadata.get("range", usual)})
-        except ItmlabError as fault:
-            raise self.refused(fault.what, fault.remedy) from None
+        for item in fields(self):
+            value = typed(hints[item.name], getattr(self, item.name), item.name)
+            object.__setattr__(self, item.name, value)  # the dataclass is frozen
+            kind = type(value[0] if isinstance(value, tuple) else value)
+            if kind in RANGES:
+                usual = DEPTH if item.name.endswith(("layers", "steps")) else RANGES[kind]
+                check_ranges(self, "", **{item.name: item.metadata.get("range", usual)})
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON values."""
         return to_plain(self)
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
+    def from_dict(cls, values: Any) -> Self:
         """The inverse of `to_dict`; unknown names and values of the wrong type are an ItmlabError.
 
         >>> LateInteractionConfig.from_dict({"kind": "sgraf", "dropout": 0.4}).dropout
         0.4
         """
-        name = values.get("class", cls.class_name())
-        if name != cls.class_name():
-            raise cls.refused(f"the configuration of another model, {shown(name)}")
-        try:
-            return from_plain(cls, {field: value for field, value in values.items() if field != "class"}, "")
-        except ItmlabError as fault:
-            raise cls.refused(fault.what, fault.remedy) from None
+        return typed(cls, values, "model")
 
     def require(self, condition: bool, what: str, remedy: str | None = None) -> None:
         """Raise an ItmlabError that says `what` is wrong unless `condition` holds."""
         if not condition:
-            raise self.refused(what, remedy)
-
-    @classmethod
-    def refused(cls, what: str, remedy: str | None = None) -> ItmlabError:
-        """The error that says what is wrong with a configuration of this class."""
-        return ItmlabError(what, where="model configuration", remedy=remedy or f"see itmlab.models.{cls.__name__}")
+            remedy = remedy or f"see itmlab.models.{type(self).__name__}"
+            raise ItmlabError(what, where="model configuration", remedy=remedy)
 
 
 @dataclass(frozen=True)
@@ -258,7 +243,7 @@ class LateInteractionConfig(ModelConfig):
     preset: Literal["paper", "released"] = "paper"
     region_count: int = 36
     writer_dimension: int | None = None
-    photo_encoder: str | None = None
+    photo_encoder: Literal["efficientnet_lite0"] | None = None
     word_vectors: Literal["wordllama"] | None = None
 
     def __post_init__(self) -> None:
@@ -354,7 +339,7 @@ class CrossEncoderConfig(ModelConfig):
     patch_size: int = 12
     object_tags: bool = False
     tag_positions: Literal["after_caption", "padded"] = "after_caption"
-    photo_encoder: str | None = None
+    photo_encoder: Literal["efficientnet_lite0"] | None = None
     word_vectors: Literal["wordllama"] | None = None
     aligned: LateInteractionConfig | None = None
 

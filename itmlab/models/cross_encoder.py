@@ -22,13 +22,12 @@ from .dual_encoder import ConvolutionalStem
 from .encoded import Encoded, evaluating, masked_mean, right_padded
 from .fragment import LateInteraction
 from .photographs import grid_boxes
-from .transformer import FORMS, EmbeddedRegions, Encoder, Maps, TextEmbedding, initialise, prepare_regions
+from .transformer import FORMS, EmbeddedRegions, Encoder, TextEmbedding, initialise, prepare_regions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 PAIR_BATCH_SIZE = 256  # rows that the tower reads at a time
-HEADS = ("itm", "mlm", "wod", "woc")
 Rows = Int64[Tensor, "row"]
 SHARPNESS = 10.0  # of the aligned cosine as a logit: InfoNCE at a temperature of 0.1 learns it so
 
@@ -49,7 +48,6 @@ class CrossEncoderOutput(NamedTuple):
     mlm: Float[Tensor, "pair token vocabulary"] | None
     wod: Float[Tensor, "pair token 2"] | None
     woc: Float[Tensor, "pair token vocabulary"] | None
-    attentions: tuple[Maps, ...] | None
 
 
 class CrossEncoder(Model):
@@ -94,11 +92,6 @@ class CrossEncoder(Model):
         aligned = [] if self.aligned is None else self.aligned.word_embeddings()
         return [self.text.words, *aligned]
 
-    @property
-    def patch_grid(self) -> tuple[int, int]:
-        """Rows and columns of patches; patch i is (i // columns, i % columns)."""
-        return (self.config.image_size // self.config.patch_size,) * 2
-
     def prepare_images(
         self, images: Sequence[Any], tags: Sequence[str] | None = None, changes: Changes = None
     ) -> dict[str, Tensor]:
@@ -138,12 +131,8 @@ class CrossEncoder(Model):
         are left aside. In a model of patches give `pixels`, prepared pictures, and nothing of regions.
         """
         if self.stem is not None:
-            if pixels is None:
-                raise ItmlabError("this model reads patches, not regions", remedy="give pixels=prepare_images(…)")
             regions = self.stem(pixels)
             boxes = grid_boxes(*self.patch_grid).to(regions).expand(len(regions), -1, -1)
-        elif regions is None or boxes is None:
-            raise ItmlabError("this model reads regions with boxes", remedy="give regions and boxes")
         mask = regions.new_ones(regions.shape[:2], dtype=torch.bool) if region_mask is None else region_mask.bool()
         image_type = [self.text.types.weight[1]] if self.config.form == "uniter" else []
         values = self.image(regions, boxes[..., : self.config.box_dimension], *image_type)
@@ -180,25 +169,18 @@ class CrossEncoder(Model):
         self,
         tokens: Int[Tensor, "pair token"],
         token_mask: Bool[Tensor, "pair token"],
-        regions: Float[Tensor, "pair region dimension"] | EmbeddedRegions | None = None,
-        boxes: Float[Tensor, "pair region box"] | None = None,
-        region_mask: Bool[Tensor, "pair region"] | None = None,
+        regions: EmbeddedRegions,
         *,
         heads: Sequence[str] = ("itm",),
         positions: Bool[Tensor, "pair token"] | None = None,
-        attentions: bool = False,
-        **image: Tensor | None,
     ) -> CrossEncoderOutput:
         """Read token row i with image row i, and answer by the `heads` named ("itm", "mlm", "wod", "woc").
 
-        `regions` may be what `embed_regions` gave (`take` it once a pair). `positions` limits the two heads over the
-        vocabulary to the true places. `attentions=True` adds the maps, computed without the fused kernel.
+        `regions` is what `embed_regions` returned (`take` it once a pair). `positions` limits the two heads over the
+        vocabulary to the true places.
         """
-        heads = known_heads(heads)
-        if not isinstance(regions, EmbeddedRegions):
-            regions = self.embed_regions(regions, boxes, region_mask, **image)
         said = self.aligned_captions(tokens, token_mask)
-        states, maps = self._states(tokens, token_mask, regions, said, attentions=attentions)
+        states = self._states(tokens, token_mask, regions, said)
         hidden, image_hidden = states[:, : tokens.shape[1]], states[:, tokens.shape[1] :]
         pooled, ours, words = torch.tanh(self.pooler(hidden[:, 0])), self.heads, self.text.words.weight
         chosen = hidden if positions is None else hidden[positions.bool()]
@@ -210,7 +192,6 @@ class CrossEncoder(Model):
             mlm=ours.mlm(chosen, words) if "mlm" in heads else None,
             wod=ours.wod(hidden) if "wod" in heads else None,
             woc=ours.woc(chosen, words) if "woc" in heads else None,
-            attentions=maps,
         )
 
     def score(
@@ -218,7 +199,7 @@ class CrossEncoder(Model):
     ) -> Float[Tensor, "pair"]:
         """The matching logits of `forward`, without working out in the last layer what only other heads read."""
         said = self.aligned_captions(tokens, token_mask)
-        states, _ = self._states(tokens, token_mask, regions, said, answered=1)
+        states = self._states(tokens, token_mask, regions, said, answered=1)
         return self._matching(torch.tanh(self.pooler(states[:, 0])), regions, said)
 
     def aligned_captions(
@@ -238,14 +219,19 @@ class CrossEncoder(Model):
         return token_mask.bool() & ~torch.isin(tokens, torch.tensor(sorted(framing), device=tokens.device))
 
     def _states(
-        self, tokens: Tensor, token_mask: Tensor, regions: EmbeddedRegions, said: Encoded | None, **how: Any
-    ) -> tuple[Tensor, Any]:
+        self,
+        tokens: Tensor,
+        token_mask: Tensor,
+        regions: EmbeddedRegions,
+        said: Encoded | None,
+        answered: int | None = None,
+    ) -> Tensor:
         mask, words = token_mask.bool(), self.text(tokens)
         if said is not None:
             words = words + self.enter(said.local.detach())
         regions = self.tagged(regions, mask.sum(dim=1))
         states = torch.cat([words, regions.values], dim=1)
-        return self.encoder(states, torch.cat([mask, regions.mask], dim=1), **how)
+        return self.encoder(states, torch.cat([mask, regions.mask], dim=1), answered)
 
     def _matching(self, pooled: Tensor, regions: EmbeddedRegions, said: Encoded | None) -> Float[Tensor, "pair"]:
         logits = self.heads.itm(pooled).squeeze(-1)
@@ -360,16 +346,3 @@ class WordHead(nn.Module):
         self, states: Float[Tensor, "*place hidden"], words: Float[Tensor, "vocabulary hidden"]
     ) -> Float[Tensor, "*place vocabulary"]:
         return functional.linear(self.norm(functional.gelu(self.transform(states))), words, self.bias)
-
-
-def known_heads(heads: Sequence[str]) -> tuple[str, ...]:
-    """The names as given; one that is no head is an ItmlabError.
-
-    >>> known_heads("itm")
-    ('itm',)
-    """
-    heads = (heads,) if isinstance(heads, str) else tuple(heads)
-    unknown = [head for head in heads if head not in HEADS]
-    if unknown:
-        raise ItmlabError(f"no head {', '.join(map(repr, unknown))}", remedy=f"the heads are {', '.join(HEADS)}")
-    return heads

@@ -17,11 +17,10 @@ from ..errors import ItmlabError
 from ..text.tokens import cleaned
 from .base import ImagePreparation, Model
 from .config import DualEncoderConfig
-from .encoded import Encoded, Mask, Parts, eager_if, masked_mean, unit
+from .encoded import Encoded, Mask, Parts, masked_mean, unit
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
-    from transformers.utils import ModelOutput
+    from transformers import PreTrainedTokenizerFast
 
 Pixels = Float[Tensor, "n 3 height width"]
 Ids = Int[Tensor, "n part"]  # a caption's parts are its tokens
@@ -48,11 +47,6 @@ class DualEncoder(Model):
         self.towers = towers
 
     @property
-    def patch_grid(self) -> tuple[int, int]:
-        """Rows and columns of patches; part i of an image's `local` is patch (i // columns, i % columns)."""
-        return (self.config.image_size // self.config.patch_size,) * 2
-
-    @property
     def image_tower(self) -> nn.Module:
         """The transformer through which gradients reach the patches of a picture."""
         return self.towers.image_tower
@@ -69,13 +63,13 @@ class DualEncoder(Model):
         words = self.config.maximum_words
         return captions if words is None else [cleaned(caption, words) for caption in captions]
 
-    def encode_images(self, pixels: Pixels, *, attentions: bool = False) -> Encoded:
-        """Features of prepared pictures; `attentions=True` adds self-attention maps, position 0 being [CLS]."""
-        return self.towers.encode_images(pixels, attentions)
+    def encode_images(self, pixels: Pixels) -> Encoded:
+        """Features of prepared pictures."""
+        return self.towers.encode_images(pixels)
 
-    def encode_captions(self, tokens: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
-        """Features of prepared captions; `attentions=True` adds self-attention maps over the token positions."""
-        return self.towers.encode_captions(**tokens, attentions=attentions)
+    def encode_captions(self, tokens: dict[str, Tensor]) -> Encoded:
+        """Features of prepared captions."""
+        return self.towers.encode_captions(**tokens)
 
 
 class ViTBertTowers(nn.Module):
@@ -97,15 +91,15 @@ class ViTBertTowers(nn.Module):
     def image_tower(self) -> nn.Module:
         return self.image
 
-    def encode_images(self, pixels: Pixels, attentions: bool) -> Encoded:
-        output, maps = _run(self.image, attentions, pixel_values=pixels)
+    def encode_images(self, pixels: Pixels) -> Encoded:
+        output = self.image(pixel_values=pixels)
         local = self.image_projection(output.last_hidden_state[:, 1:]).float()  # without [CLS]
-        return Encoded(unit(local.mean(dim=1)), local, _all_real(local), maps)
+        return Encoded(unit(local.mean(dim=1)), local, _all_real(local))
 
-    def encode_captions(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask, attentions: bool) -> Encoded:
-        output, maps = _run(self.text, attentions, input_ids=input_ids, attention_mask=attention_mask)
+    def encode_captions(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
+        output = self.text(input_ids=input_ids, attention_mask=attention_mask)
         local = self.text_projection(output.last_hidden_state).float()
-        return Encoded(unit(masked_mean(local, word_mask, otherwise=attention_mask.bool())), local, word_mask, maps)
+        return Encoded(unit(masked_mean(local, word_mask, otherwise=attention_mask.bool())), local, word_mask)
 
 
 def _vit(config: DualEncoderConfig) -> nn.Module:
@@ -144,16 +138,16 @@ class ClipTowers(nn.Module):
     def image_tower(self) -> nn.Module:
         return self.clip.vision_model
 
-    def encode_images(self, pixels: Pixels, attentions: bool) -> Encoded:
+    def encode_images(self, pixels: Pixels) -> Encoded:
         tower, project = self.clip.vision_model, self.clip.visual_projection
-        output, maps = _run(tower, attentions, pixel_values=pixels)
+        output = tower(pixel_values=pixels)
         local = project(tower.post_layernorm(output.last_hidden_state[:, 1:])).float()  # without [CLS]
-        return Encoded(unit(project(output.pooler_output)), local, _all_real(local), maps)
+        return Encoded(unit(project(output.pooler_output)), local, _all_real(local))
 
-    def encode_captions(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask, attentions: bool) -> Encoded:
+    def encode_captions(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
         tower, project = self.clip.text_model, self.clip.text_projection
-        output, maps = _run(tower, attentions, input_ids=input_ids, attention_mask=attention_mask)
-        return Encoded(unit(project(output.pooler_output)), project(output.last_hidden_state).float(), word_mask, maps)
+        output = tower(input_ids=input_ids, attention_mask=attention_mask)
+        return Encoded(unit(project(output.pooler_output)), project(output.last_hidden_state).float(), word_mask)
 
 
 def _clip(config: DualEncoderConfig, tokenizer: "PreTrainedTokenizerFast | None") -> nn.Module:
@@ -180,15 +174,6 @@ def _fresh(config: DualEncoderConfig, side: str) -> dict[str, Any]:
     else:
         usual, rest = "gelu", dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), config.dropout)
     return sizes | rest | {"hidden_act": config.activation or usual}
-
-
-def _run(
-    tower: "PreTrainedModel", attentions: bool, **inputs: Tensor
-) -> "tuple[ModelOutput, tuple[Tensor, ...] | None]":
-    """What a tower gives, and its self-attention maps if they are wanted."""
-    with eager_if(attentions, tower):
-        output = tower(**inputs, output_attentions=attentions)
-    return output, output.attentions if attentions else None
 
 
 def _all_real(local: Parts) -> Mask:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -10,10 +10,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..errors import ItmlabError
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
-
 
 Parts = Float[Tensor, "n part dimension"]
 Mask = Bool[Tensor, "n part"]
@@ -26,25 +22,21 @@ class Encoded(NamedTuple):
         pooled: one feature of unit length each.
         local: patch, region or token features, not normalised; None in a model without parts.
         mask: true at patches, regions and word pieces, false at padding and special tokens.
-        attentions: on request the tower's self-attention maps, one a layer, each on the way to the features so that
-            gradients reach it; their positions include the special ones.
         whole: what a late interaction attends to of the item as a whole (SGRAF), made once for many comparisons.
     """
 
     pooled: Float[Tensor, "n dimension"]
     local: Parts | None = None
     mask: Mask | None = None
-    attentions: tuple[Float[Tensor, "n head position position"], ...] | None = None
     whole: Float[Tensor, "n dimension"] | None = None
 
     def take(self, rows: Int64[Tensor, "row"]) -> "Encoded":
-        """The features of these items, without maps."""
-        fields = self._replace(attentions=None)
-        return Encoded(*(None if field is None else field[rows] for field in fields))
+        """The features of these items."""
+        return Encoded(*(None if field is None else field[rows] for field in self))
 
 
 def joined(parts: Sequence[Encoded]) -> Encoded:
-    """Several batches of one modality as one, padded to the most parts, without maps; no batch is an ItmlabError.
+    """Several batches of one modality as one, padded to the most parts; no batch is an ItmlabError.
 
     >>> one, two = (Encoded(torch.ones(1, 4), torch.ones(1, n, 4), torch.ones(1, n, dtype=torch.bool)) for n in (1, 2))
     >>> joined([one, two]).mask.tolist()
@@ -52,12 +44,7 @@ def joined(parts: Sequence[Encoded]) -> Encoded:
     """
     if not parts:
         raise ItmlabError("there is nothing to join", remedy="give at least one batch")
-    return Encoded(
-        torch.cat([part.pooled for part in parts]),
-        right_padded([part.local for part in parts]),
-        right_padded([part.mask for part in parts]),
-        whole=None if parts[0].whole is None else torch.cat([part.whole for part in parts]),
-    )
+    return Encoded(*(None if field[0] is None else right_padded(field) for field in zip(*parts, strict=True)))
 
 
 def right_padded(parts: Sequence[Tensor], value: float = 0) -> Tensor:
@@ -109,22 +96,6 @@ def cosine_similarity(
     for start in range(0, len(images), chunk):
         scores[start : start + chunk] = images[start : start + chunk].double() @ columns
     return scores
-
-
-@contextmanager
-def eager_if(wanted: bool, tower: "PreTrainedModel") -> Iterator[None]:
-    """Eager attention in `tower` for the length of the block when `wanted`.
-
-    Only eager attention has self-attention maps to give; scaled-dot-product attention silently returns none.
-    """
-    usual = tower.config._attn_implementation
-    if wanted:
-        tower.set_attn_implementation("eager")
-    try:
-        yield
-    finally:
-        if wanted:
-            tower.set_attn_implementation(usual)
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from .config import LateInteractionConfig
 from .encoded import Encoded, Mask, Parts, masked_mean, unit
 from .matchers import ComparesParts, Scan, Sgraf
 from .photographs import photo_encoder, pooled_region
-from .transformer import checked_mask, prepare_regions
+from .transformer import prepare_regions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -71,14 +71,14 @@ class LateInteraction(ComparesParts):
     @property
     def patch_grid(self) -> tuple[int, int]:
         """Rows and columns of the regions that the `photo_encoder` makes of a picture, in the order of `local`."""
-        return tuple(photo_encoder(self.config.photo_encoder).grid)
+        return tuple(photo_encoder().grid)
 
     def encode_images(self, prepared: dict[str, Tensor]) -> Encoded:
         """Features of prepared images."""
         regions = (prepared["regions"] - self.config.region_mean) / self.config.region_std
         if self.config.boxes:
             regions = torch.cat([regions, prepared["boxes"].to(regions)], dim=-1)
-        return self.with_whole(self.images(regions, checked_mask(prepared["region_mask"])), "of_images")
+        return self.with_whole(self.images(regions, prepared["region_mask"].bool()), "of_images")
 
     def encode_captions(self, tokens: dict[str, Tensor]) -> Encoded:
         """Features of prepared captions."""

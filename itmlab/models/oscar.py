@@ -19,7 +19,7 @@ from .cross_encoder import CrossEncoder
 from .encoded import Encoded, masked_mean, unit
 from .fragment import masked_units
 from .matchers import ComparesParts, Sgraf
-from .transformer import EmbeddedRegions, checked_mask
+from .transformer import EmbeddedRegions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -61,25 +61,20 @@ class OscarDualEncoder(ComparesParts):
         """What word vectors can fill."""
         return [self.tower.text.words]
 
-    @property
-    def patch_grid(self) -> tuple[int, int]:
-        """Rows and columns of patches; part i of an image's `local` is patch (i // columns, i % columns)."""
-        return self.tower.patch_grid
-
     def prepare_images(
         self, images: Sequence[Any], tags: Sequence[str] | None = None, changes: Changes = None
     ) -> dict[str, Tensor]:
         """As `CrossEncoder.prepare_images`."""
         return self.tower.prepare_images(images, tags, changes)
 
-    def encode_images(self, prepared: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
+    def encode_images(self, prepared: dict[str, Tensor]) -> Encoded:
         """Features of prepared images; parts are tags, then regions or patches."""
-        features = images_apart(self.tower, self.tower.embed_regions(**prepared), attentions=attentions)
+        features = images_apart(self.tower, self.tower.embed_regions(**prepared))
         return self.with_whole(self._units(features), "of_images")
 
-    def encode_captions(self, tokens: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
+    def encode_captions(self, tokens: dict[str, Tensor]) -> Encoded:
         """Features of prepared captions."""
-        features = captions_apart(self.tower, tokens, attentions=attentions)
+        features = captions_apart(self.tower, tokens)
         return self.with_whole(self._units(features), "of_captions")
 
     def _units(self, items: Encoded) -> Encoded:
@@ -91,18 +86,15 @@ class OscarDualEncoder(ComparesParts):
         return items._replace(local=masked_units(items.local, mask), mask=mask)
 
 
-def images_apart(tower: CrossEncoder, parts: EmbeddedRegions, *, attentions: bool = False) -> Encoded:
+def images_apart(tower: CrossEncoder, parts: EmbeddedRegions) -> Encoded:
     """Features of images that `tower.embed_regions` took; the pooled one is the mean of tags and regions or patches."""
     parts = tower.tagged(parts)
-    mask = checked_mask(parts.mask)
-    states, maps = tower.encoder(parts.values, mask, attentions)
-    local = states.float()
-    return Encoded(unit(masked_mean(local, mask, otherwise=mask)), local, mask, maps)
+    local = tower.encoder(parts.values, parts.mask).float()
+    return Encoded(unit(masked_mean(local, parts.mask, otherwise=parts.mask)), local, parts.mask)
 
 
-def captions_apart(tower: CrossEncoder, tokens: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
+def captions_apart(tower: CrossEncoder, tokens: dict[str, Tensor]) -> Encoded:
     """Features of captions that `tower.prepare_captions` took; the pooled one is the mean of their word pieces."""
     frame, words = tokens["attention_mask"].bool(), tokens["word_mask"]
-    states, maps = tower.encoder(tower.text(tokens["input_ids"]), frame, attentions)
-    local = states.float()
-    return Encoded(unit(masked_mean(local, words, otherwise=frame)), local, words, maps)
+    local = tower.encoder(tower.text(tokens["input_ids"]), frame).float()
+    return Encoded(unit(masked_mean(local, words, otherwise=frame)), local, words)

@@ -20,7 +20,9 @@ def padded(model: CrossEncoder, images: dict, captions: dict) -> torch.Tensor:
     pairs = torch.cartesian_prod(torch.arange(IMAGES), torch.arange(CAPTIONS))
     scores = [
         model(
-            captions["input_ids"][text], captions["attention_mask"][text], images["regions"][at], images["boxes"][at]
+            captions["input_ids"][text],
+            captions["attention_mask"][text],
+            model.embed_regions(images["regions"][at], images["boxes"][at]),
         ).itm
         for at, text in (part.unbind(1) for part in pairs.split(TOGETHER))
     ]

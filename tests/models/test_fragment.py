@@ -125,14 +125,6 @@ def test_fresh_models_come_from_a_seed():
     assert not torch.equal(first.images.map[0].weight, other.images.map[0].weight)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_image_of_which_no_region_is_shown_is_refused(kind):
-    model = build(kind)
-    prepared = model.prepare_images(records([3, 2, 1]))
-    prepared["region_mask"][1] = False
-    refused("region_mask of image 1: no region", model.encode_images, prepared)
-
-
 def test_graph_and_reading_of_vsrn_are_the_papers_region_by_region():
     model = build("vsrn")
     images, _ = encoded(model)

@@ -9,8 +9,7 @@ from torch.nn import functional
 from itmlab.components import parameters
 from itmlab.models import OscarDualEncoder, OscarDualEncoderConfig, build_model
 from tests.models import cross_encoders
-from tests.models.cross_encoders import CAPTIONS, CLOSE, inputs, records
-from tests.refusals import refused
+from tests.models.cross_encoders import CAPTIONS, CLOSE, inputs
 
 FORMS = [("uniter", "regions"), ("oscar", "regions"), ("oscar", "patches")]
 
@@ -56,17 +55,6 @@ def test_alone_and_in_company_features_are_the_same(model, pair):
             text = model.encode_captions(model.prepare_captions([CAPTIONS[row]]))
         torch.testing.assert_close(one.pooled[0], pair[0].pooled[row], **CLOSE)
         torch.testing.assert_close(text.pooled[0], pair[1].pooled[row], **CLOSE)
-
-
-def test_an_image_of_which_no_part_is_shown_is_refused():
-    model = OscarDualEncoder.converted(cross_encoders.build("oscar"))
-    prepared = model.prepare_images(records([3, 2]))
-    prepared["region_mask"][1] = False
-    refused("region_mask of image 1: no region", model.encode_images, prepared)
-    tagged = (
-        prepared | model.prepare_images(records([3, 2]), tags=["dog", "car"]) | {"region_mask": prepared["region_mask"]}
-    )
-    assert model.encode_images(tagged).pooled.isfinite().all()  # its tags are parts too
 
 
 def test_every_weight_is_trained_and_no_head_is_left(model):

@@ -155,10 +155,6 @@ def test_other_weights_in_its_place_are_refused(monkeypatch) -> None:
     refused("damaged", PhotoEncoder)
 
 
-def test_other_networks_are_handed_over_as_features() -> None:
-    refused("features=", PhotoEncoder, "timm:resnet18:weights.safetensors")
-
-
 # Models that look at photographs.
 
 

@@ -128,9 +128,7 @@ def pretrained_vit(config: DualEncoderConfig) -> "tuple[DualEncoderConfig, ViTMo
     """The ViT named by `image_pretrained`, and the configuration with its sizes."""
     from transformers import ViTModel
 
-    name = config.image_pretrained
-    _check_activation(config, name, {"image tower": _settings(name, "vit").hidden_act})
-    tower = _weights(ViTModel, name, config, add_pooling_layer=False)
+    tower = _pretrained(ViTModel, "vit", config.image_pretrained, config, add_pooling_layer=False)
     return replace(config, **_image(config, tower.config, VIT_PICTURES), image_settings=_known(tower.config)), tower
 
 
@@ -138,55 +136,33 @@ def pretrained_bert(config: DualEncoderConfig) -> "tuple[DualEncoderConfig, Bert
     """The BERT named by `text_pretrained` with its tokeniser, and the configuration with its sizes."""
     from transformers import BertModel
 
-    name = config.text_pretrained
-    _check_activation(config, name, {"text tower": _settings(name, "bert").hidden_act})
-    tower = _weights(BertModel, name, config, add_pooling_layer=False)
-    config = replace(config, **_text(config, tower.config), text_settings=_known(tower.config))
-    return config, tower, _tokenizer(name)
+    tower = _pretrained(BertModel, "bert", config.text_pretrained, config, add_pooling_layer=False)
+    tokenizer = _tokenizer(config.text_pretrained)
+    return replace(config, **_text(config, tower.config), text_settings=_known(tower.config)), tower, tokenizer
 
 
 def pretrained_clip(config: DualEncoderConfig) -> "tuple[DualEncoderConfig, CLIPModel, PreTrainedTokenizerFast]":
     """The CLIP named by both `…_pretrained` with its tokeniser, and the configuration with its sizes."""
     from transformers import CLIPModel
 
-    name = config.image_pretrained
-    settings = _settings(name, "clip")
-    image, text = settings.vision_config, settings.text_config
-    _check_activation(config, name, {"image tower": image.hidden_act, "text tower": text.hidden_act})
-    model = _weights(CLIPModel, name, config)
-    config = replace(
-        config,
-        **_image(config, image, CLIP_PICTURES),
-        **_text(config, text),
-        dimension=model.config.projection_dim,
-        image_settings=_known(model.config.vision_config),
-        text_settings=_known(model.config.text_config),
-    )
-    return config, model, _tokenizer(name)
+    model = _pretrained(CLIPModel, "clip", config.image_pretrained, config)
+    image, text = model.config.vision_config, model.config.text_config
+    sizes = _image(config, image, CLIP_PICTURES) | _text(config, text) | {"dimension": model.config.projection_dim}
+    config = replace(config, **sizes, image_settings=_known(image), text_settings=_known(text))
+    return config, model, _tokenizer(config.image_pretrained)
 
 
-def _settings(name: str, kind: str) -> Any:
+def _pretrained(
+    kind: "type[PreTrainedModel]", model_type: str, name: str, config: DualEncoderConfig, **options: Any
+) -> Any:
+    """A published model of this kind, read from safetensors; its activation is checked before its weights are read."""
     from transformers import AutoConfig
 
     settings = fetched(name, lambda: AutoConfig.from_pretrained(name, trust_remote_code=False))
-    if settings.model_type != kind:
-        raise ItmlabError(f"a {settings.model_type} checkpoint, not a {kind} one", where=name)
-    return settings
-
-
-def _check_activation(config: DualEncoderConfig, name: str, stated: dict[str, str]) -> None:
-    """Refuse GELU where QuickGELU belongs and the reverse: nothing fails, only every feature is slightly wrong."""
-    known = next((act for family, act in FAMILY_ACTIVATION.items() if family in name.replace("\\", "/")), None)
-    for source, needed in (("the caller asks for", config.activation), ("this family was trained with", known)):
-        for tower, found in stated.items():
-            if needed is not None and found != needed:
-                what = f"{source} {needed} but the {tower} of the checkpoint says {found}"
-                raise ItmlabError(what, where=name, remedy="use the activation that the weights were trained with")
-    if len(set(stated.values())) > 1:
-        raise ItmlabError(f"the towers disagree on their activation: {stated}", where=name)
-
-
-def _weights(kind: "type[PreTrainedModel]", name: str, config: DualEncoderConfig, **options: Any) -> Any:
+    if settings.model_type != model_type:
+        raise ItmlabError(f"a {settings.model_type} checkpoint, not a {model_type} one", where=name)
+    towers = [settings.vision_config, settings.text_config] if model_type == "clip" else [settings]
+    _check_activation(config, name, {tower.hidden_act for tower in towers})
     options |= {"use_safetensors": True, "trust_remote_code": False, "output_loading_info": True}
     model, report = fetched(name, lambda: kind.from_pretrained(name, **options))
     lacking = sorted(report["missing_keys"])
@@ -194,6 +170,17 @@ def _weights(kind: "type[PreTrainedModel]", name: str, config: DualEncoderConfig
         what = f"the checkpoint lacks {listed(lacking, most=4)}"
         raise ItmlabError(what, where=name, remedy=f"use a checkpoint that {kind.__name__} was saved to")
     return model.float()
+
+
+def _check_activation(config: DualEncoderConfig, name: str, stated: set[str]) -> None:
+    """Refuse GELU where QuickGELU belongs and the reverse: nothing fails, only every feature is slightly wrong."""
+    known = next((act for family, act in FAMILY_ACTIVATION.items() if family in name.replace("\\", "/")), None)
+    for source, needed in (("the caller asks for", config.activation), ("this family was trained with", known)):
+        if needed is not None and stated != {needed}:
+            what = f"{source} {needed} but the checkpoint says {' and '.join(sorted(stated))}"
+            raise ItmlabError(what, where=name, remedy="use the activation that the weights were trained with")
+    if len(stated) > 1:
+        raise ItmlabError(f"the towers disagree on their activation: {' and '.join(sorted(stated))}", where=name)
 
 
 def _tokenizer(name: str) -> "PreTrainedTokenizerFast":

