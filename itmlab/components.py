@@ -17,12 +17,11 @@ from torch import Tensor
 
 from .errors import ItmlabError
 
-T = TypeVar("T", bound="Component")
-HOMES = ("losses", "samplers", "synthesis")  # the packages of our components
+T = TypeVar("T")
 
 
 class Component:
-    """Base class of samplers, losses, margins and synthesisers, which are dataclasses.
+    """Base class of samplers, losses, margins, synthesisers and configurations: dataclasses.
 
     One that is also a `torch.nn.Module` has weights: it calls `torch.nn.Module.__init__` in `__post_init__`, and is a
     `dataclass(eq=False)`.
@@ -66,22 +65,32 @@ def find_component(name: str, kind: type[T]) -> type[T]:
     Raises:
         ItmlabError: there is no such class, or it is not a dataclass of this kind.
     """
-    module, colon, path = name.partition(":")
-    if not colon:
-        packages = [import_module(f"{__package__}.{home}") for home in HOMES]
-        ours = {cls.__name__: cls for package in packages for cls in _components_of(package, kind)}
+    if ":" not in name:
+        home = kind.__module__.rpartition(".")[0]  # ours are where their base class is, such as itmlab.samplers
+        ours = {cls.__name__: cls for cls in _components_of(import_module(home), kind)}
         if name not in ours:
             raise ItmlabError(f"there is no {kind.__name__} {name!r}", remedy=f"there are {', '.join(sorted(ours))}")
         return ours[name]
+    found = find_class(name, kind)
+    if not dataclasses.is_dataclass(found):
+        raise ItmlabError("this class is not a dataclass", where=name, remedy="write @dataclass above it")
+    return found
+
+
+def find_class(path: str, kind: type[T]) -> type[T]:
+    """Find a class derived from `kind` by its import path "module:Name", in a module that is imported already.
+
+    Raises:
+        ItmlabError: there is no such class, or it is not derived from `kind`.
+    """
+    module, _, names = path.partition(":")
     found: Any = sys.modules.get(module)
-    for part in path.split("."):
-        found = vars(found).get(part) if found is not None else None
+    for name in names.split("."):
+        found = vars(found).get(name) if found is not None else None
     if found is None:
-        raise ItmlabError("this class is not known here", where=name, remedy=f"import {module} first")
-    if not (inspect.isclass(found) and issubclass(found, kind) and dataclasses.is_dataclass(found)):
-        raise ItmlabError(
-            f"this is not a {kind.__name__}", where=name, remedy=f"derive a dataclass from {kind.__name__}"
-        )
+        raise ItmlabError("this class is not known here", where=path, remedy=f"import {module} first")
+    if not (inspect.isclass(found) and issubclass(found, kind)):
+        raise ItmlabError(f"this is not a {kind.__name__}", where=path, remedy=f"derive it from {kind.__name__}")
     return found
 
 

@@ -69,10 +69,9 @@ def load_data(
 
     given, recipe = pairs(options, "--option"), getattr(read_by, "recipe", read_by)
     asked, model = getattr(recipe, "data", None), getattr(recipe, "model", recipe)
-    drawn = name == "scenes" and getattr(model, "photo_encoder", None) is None
     if name == "scenes":
         given = {**getattr(read_by, "drawn", {}), **given}
-    if drawn and getattr(model, "visual", "pictures") == "regions":
+    if name == "scenes" and model is not None and not model.takes_pictures:
         given = {"regions": (asked and asked.regions) or True, **given}
     data = load(name, root, on_fault="skip" if skip_faults else "error", **given)
     return data if split == "all" else data.split(split)

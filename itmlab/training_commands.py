@@ -112,7 +112,7 @@ def compare(
     from .training import compare as compare_recipes
 
     named = list(recipe or COMPARED)
-    reads = [name for name in named if getattr(recipes.get(name).model, "visual", "") == "regions"]
+    reads = [name for name in named if recipes.get(name).model.reads == "regions"]
     first, changes = recipes.get([*reads, *named][0]), changes_of(change)
     first = first.replace(**changes) if data == "scenes" else first
     captions = load_data(data, root, option, skip_faults, read_by=first)

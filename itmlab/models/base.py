@@ -4,10 +4,12 @@ A saved model is a directory of config.json, tokenizer.json and model.safetensor
 """
 
 import pickle
+import re
 import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -16,22 +18,25 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from ..components import find_class
 from ..errors import ItmlabError, named
+from ..fields import typed
 from ..storage import ordinary, read_json, refuse_foreign_files, unusable, write_bytes, write_json
 from ..text.tokens import (
     NAMES_FILE,
     VOCABULARY_FILE,
     as_plain_text,
+    caption_words,
     encode_captions,
     load_tokenizer,
     save_tokenizer,
 )
+from .config import DualEncoderConfig, ModelConfig
+from .encoded import Encoded, cosine_similarity
 
 if TYPE_CHECKING:
     from PIL.Image import Image
     from transformers import PreTrainedTokenizerFast
-
-    from .config import DualEncoderConfig
 
 # One a picture, given the picture and what resizes it; `data.batches.Augmentation` makes them in training.
 Changes = Sequence[Callable[..., "Image"]] | None
@@ -44,12 +49,22 @@ class CutCaptions(UserWarning):
 
 
 class Model(nn.Module):
-    """A module with a `config`, a `tokenizer`, and the count `captions_cut` of captions longer than it reads.
+    """Base class of models: a module with a `config`, a `tokenizer` and one way to score pairs.
 
-    `exact=False` allows a tokeniser of another size than `config.vocabulary_size`, as published checkpoints have.
+    A model of your own sets `config_class` and has `prepare_images`, `encode_images` and `encode_captions`; pairs are
+    scored by the cosine of both sides' pooled features unless it has its own `similarity`.
+
+    Args:
+        config: sizes and settings, a `ModelConfig`.
+        tokenizer: reads captions.
+        exact: whether the tokeniser must have `config.vocabulary_size` pieces; published checkpoints may have more
+            rows than pieces.
+
+    Attributes:
+        captions_cut: how many captions were longer than the model reads.
     """
 
-    config_class: ClassVar[type]
+    config_class: ClassVar[type[ModelConfig]]
 
     def __init__(self, config: Any, tokenizer: "PreTrainedTokenizerFast", *, exact: bool = True):
         super().__init__()
@@ -57,21 +72,73 @@ class Model(nn.Module):
             what = f"the tokeniser has {len(tokenizer)} pieces and the model {config.vocabulary_size}"
             remedy = "use the tokeniser that the weights were trained with, or set vocabulary_size"
             raise ItmlabError(what, remedy=remedy)
-        known = tokenizer.get_vocab().values() if exact else ()
-        highest = max([tokenizer.pad_token_id or 0, *tokenizer("")["input_ids"], *known])
+        pieces = tokenizer.get_vocab().values() if exact else ()
+        highest = max([tokenizer.pad_token_id or 0, *tokenizer("")["input_ids"], *pieces])
         if highest >= config.vocabulary_size:
             what = f"the tokeniser has a piece number {highest}, the model 0…{config.vocabulary_size - 1}"
             raise ItmlabError(what, remedy="use the tokeniser that the weights were trained with")
         self.config, self.tokenizer, self.captions_cut = config, as_plain_text(tokenizer), 0
 
+    @property
+    def reads(self) -> Literal["pictures", "regions"]:
+        """What of an image the model reads."""
+        return self.config.reads
+
+    @property
+    def takes_pictures(self) -> bool:
+        """Whether the model can be shown a picture that belongs to no data set."""
+        return self.config.takes_pictures
+
+    @property
+    def encodes_apart(self) -> bool:
+        """Whether the model has `encode_images` and `encode_captions`."""
+        return self.config.encodes_apart
+
+    @property
+    def compares_parts(self) -> bool:
+        """Whether `similarity` compares regions with words instead of one feature with one."""
+        return self.config.compares_parts
+
+    def forward(self, images: Any, tokens: dict[str, Tensor]) -> tuple[Encoded, Encoded]:
+        """Encode both sides at once, which is what a distributed wrapper calls."""
+        return self.encode_images(images), self.encode_captions(tokens)
+
+    def similarity(
+        self, images: Encoded | Tensor, captions: Encoded | Tensor, *, chunk: int = 1024
+    ) -> Float[Tensor, "image caption"]:
+        """Return the cosine of every image with every caption, from encoded sides or their pooled features."""
+        pooled = [side.pooled if isinstance(side, Encoded) else side for side in (images, captions)]
+        return cosine_similarity(*pooled, chunk=chunk)
+
+    @classmethod
+    def converted(cls, saved: "Model") -> "Model":
+        """Return a saved model as one of this class, for a class that can begin with the weights of another."""
+        if type(saved) is not cls:
+            what = f"a saved {type(saved).__name__} cannot become a {cls.__name__}"
+            raise ItmlabError(what, remedy="start from a model of the same kind")
+        return saved
+
+    @property
+    def patch_grid(self) -> tuple[int, int]:
+        """Rows and columns of patches; part i of an image's `local` is patch (i // columns, i % columns)."""
+        return (self.config.image_size // self.config.patch_size,) * 2
+
+    @property
+    def image_tower(self) -> nn.Module | None:
+        """The transformer through which gradients reach the patches of a picture, if there is one."""
+        return None
+
+    def caption_words(self, caption: str) -> list[tuple[str, list[int]]]:
+        """The caption's words, each with the positions of its pieces on the part axis of `Encoded.local`."""
+        return caption_words(self.tokenizer, caption, self.config.maximum_tokens)
+
     def prepare_captions(self, captions: Sequence[str]) -> dict[str, Tensor]:
-        """`input_ids`, `attention_mask`, `word_mask` of captions; longer ones are cut, counted and warned of."""
+        """`input_ids`, `attention_mask`, `word_mask` of captions; longer ones are cut, with a warning."""
         tokens, cut = encode_captions(self.tokenizer, captions, self.config.maximum_tokens)
         if cut:
-            before, self.captions_cut = self.captions_cut, self.captions_cut + cut
-            if len(str(before)) < len(str(self.captions_cut)) or not before:  # once per power of ten, not per batch
-                what = f"{self.captions_cut} so far cut to {self.config.maximum_tokens} tokens, their last words unread"
-                warnings.warn(f"captions: {what}", CutCaptions, stacklevel=2)
+            self.captions_cut += cut
+            what = f"some are cut to {self.config.maximum_tokens} tokens, their last words unread"
+            warnings.warn(f"captions: {what}", CutCaptions, stacklevel=2)  # Python shows it once
         return tokens
 
     def save(
@@ -105,34 +172,57 @@ class Model(nn.Module):
         Raises:
             ItmlabError: the configuration is not one of this class, or the weights do not fit it.
         """
-        directory = Path(directory)
-        values = read_json(directory / CONFIG_FILE, remedy="point at a directory that itmlab saved")
-        if not isinstance(values, dict):
-            raise ItmlabError("not a model configuration", where=str(directory / CONFIG_FILE))
-        with named(directory / CONFIG_FILE):
-            config = cls.config_class.from_dict(values)
+        directory, config = Path(directory), saved_config(directory)
+        if type(config) is not cls.config_class:
+            what = f"not a {cls.config_class.__name__} but a {type(config).__name__}"
+            raise ItmlabError(what, where=str(directory / CONFIG_FILE), remedy="use itmlab.models.load_model")
         tokenizer, path = load_tokenizer(directory), directory / WEIGHTS_FILE
+        return build_filled(lambda: cls(config, tokenizer), read_weights(path), where=str(path))
 
-        def build() -> Self:
-            try:
-                with named(directory / CONFIG_FILE):
-                    return cls(config, tokenizer)
-            except ItmlabError:
-                raise
-            except Exception as error:  # sizes that torch cannot count, settings that `transformers` refuses
-                what = f"no model can be made of it: {str(error).strip().partition(chr(10))[0][:200]}"
-                raise ItmlabError(what, where=str(directory / CONFIG_FILE), remedy="save the model again") from None
 
-        return build_filled(build, read_weights(path), where=str(path))
+def saved_config(directory: str | Path) -> ModelConfig:
+    """The configuration of a saved model, of whatever class."""
+    path = Path(directory) / CONFIG_FILE
+    with named(path):
+        return typed(ModelConfig, read_json(path, remedy="point at a directory that itmlab saved"), "model")
+
+
+def load_model(directory: str | Path, encoder: str | None = None) -> Model:
+    """Load a saved model of whatever class, in evaluation mode.
+
+    Args:
+        directory: what `Model.save` wrote.
+        encoder: the import path of your own model class, if it is one.
+    """
+    return model_class(saved_config(directory), encoder).load(directory)
+
+
+def model_class(config: ModelConfig, encoder: str | None = None) -> type[Model]:
+    """Return the class of a configuration's model.
+
+    Args:
+        config: the configuration.
+        encoder: the import path "module:Name" of your own class, in a module that is imported already.
+
+    Raises:
+        ItmlabError: the class is not known here, is not a `Model`, or has another class of configuration.
+    """
+    if encoder is None:
+        module, _, name = getattr(config, "model", ":").partition(":")
+        if not module:
+            raise ItmlabError(
+                f"{config.class_name()} names no model", remedy="give the recipe your class as its encoder"
+            )
+        return getattr(import_module(f"{__package__}.{module}"), name)
+    found = find_class(encoder, Model)
+    if found.config_class is not type(config):
+        what = f"its config_class is {found.config_class.__name__}, the recipe's model {type(config).__name__}"
+        raise ItmlabError(what, where=encoder, remedy="give the recipe a model of that class")
+    return found
 
 
 def build_filled(
-    build: Callable[[], nn.Module],
-    weights: dict[str, Tensor],
-    where: str,
-    *,
-    optional: Callable[[nn.Module], dict[str, Tensor]] | None = None,
-    seed: int = 0,
+    build: Callable[[], Model], weights: dict[str, Tensor], where: str, *, optional: str | None = None, seed: int = 0
 ) -> Any:
     """Build a model and fill it with `weights`, in evaluation mode; the caller's random numbers are left alone.
 
@@ -140,19 +230,30 @@ def build_filled(
         build: makes the model.
         weights: by name.
         where: the file of the weights, for errors.
-        optional: returns the fresh weights of a model that `weights` may lack.
+        optional: a pattern of names that may be missing, whose weights then stay fresh.
         seed: of the fresh weights.
 
     Raises:
         ItmlabError: the weights do not fit, or are not finite.
     """
+
+    def completed(model: Model) -> dict[str, Tensor]:
+        fresh = model.state_dict() if optional is not None else {}
+        return {name: value for name, value in fresh.items() if re.search(optional, name)} | weights
+
     with torch.random.fork_rng(devices=[]):
-        with torch.device("meta"):  # shapes first: a damaged file must not make a huge model
-            outline = build()
-        refuse_misfit(outline, (optional(outline) if optional else {}) | weights, where)
+        try:
+            with named(where), torch.device("meta"):  # shapes first: a damaged file must not make a huge model
+                outline = build()
+        except ItmlabError:
+            raise
+        except Exception as error:  # sizes that torch cannot count, settings that `transformers` refuses
+            reason = str(error).strip().partition("\n")[0][:200]
+            raise ItmlabError(f"no model can be made of its configuration: {reason}", where=where) from None
+        refuse_misfit(outline, completed(outline), where)
         torch.manual_seed(seed)
         model = build()
-    fill(model, (optional(model) if optional else {}) | weights, where)
+    fill(model, completed(model), where)
     return model.eval()
 
 
@@ -223,20 +324,19 @@ def refuse_misfit(model: nn.Module, weights: dict[str, Tensor], where: str) -> N
         "missing": [name for name in expected if name not in weights],
         "unexpected": [name for name in weights if name not in expected],
         "misshapen": [
-            f"{name} {tuple(value.shape)} for {tuple(expected[name].shape)}"
-            for name, value in weights.items()
-            if name in expected and value.shape != expected[name].shape
-        ],
-        "mistyped": [
-            f"{name} {value.dtype} for {expected[name].dtype}"
-            for name, value in weights.items()
-            if name in expected and value.is_floating_point() != expected[name].is_floating_point()
+            f"{name} {_form(weights[name])} for {_form(value)}"
+            for name, value in expected.items()
+            if name in weights and _form(weights[name]) != _form(value)
         ],
     }
     what = "; ".join(f"{kind}: {listed(names)}" for kind, names in faults.items() if names)
     if what:
         what = f"the weights do not fit config.json: {what}"
         raise ItmlabError(what, where=where, remedy="keep the files of one save together")
+
+
+def _form(weight: Tensor) -> str:
+    return f"{tuple(weight.shape)}" if weight.is_floating_point() else f"{tuple(weight.shape)} of whole numbers"
 
 
 def not_finite(weights: dict[str, Tensor]) -> list[str]:
@@ -273,7 +373,7 @@ class ImagePreparation:
     std: tuple[float, float, float] = (0.5, 0.5, 0.5)
 
     @classmethod
-    def of(cls, config: "DualEncoderConfig") -> "ImagePreparation":
+    def of(cls, config: DualEncoderConfig) -> "ImagePreparation":
         """The preparation that a model configuration asks for."""
         return cls(config.image_size, config.shortest_edge, config.interpolation, config.mean, config.std)
 

@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
+from ..components import Component
 from ..errors import ItmlabError
-from ..fields import ABOVE_0, BELOW_1, FINITE, Range, check_ranges, from_plain, hints_of, to_plain, typed
+from ..fields import ABOVE_0, BELOW_1, FINITE, Range, check_ranges, hints_of, to_plain, typed
 
 Kind = Literal["scan_t2i", "scan_i2t", "sgr", "saf", "sgraf", "vsrn", "vsepp"]
 Form = Literal["uniter", "oscar"]
@@ -16,8 +17,6 @@ VOCABULARY = {"uniter": 28996, "oscar": 30522}  # pieces of bert-base-cased and 
 
 # What SCAN's authors take image-to-text on Flickr30K (their README; λ₂ = 20 on COCO).
 IMAGE_TO_TEXT = {"lambda_softmax": 4.0, "lambda_lse": 5.0}
-# What of a matcher is its method and no size.
-METHOD = ("aggregation", "lambda_softmax", "lambda_lse", "reasoning_steps", "graph_layers", "batch_norm", "dropout")
 # What the released code sets besides: VSRN's writer, and the batch normalisation of its Flickr30K model.
 RELEASED_VSRN = {"dropout": 0.2, "writer_dimension": 512, "batch_norm": True}
 
@@ -27,51 +26,74 @@ RANGES: dict[type, Range] = {int: ((lambda value: 1 <= value <= 2**20), "1 to 10
 DEPTH: Range = (lambda value: 1 <= value <= 256), "1 to 256"
 
 
-class PlainConfig:
-    """Base of a frozen dataclass of plain values; a value that does not fit its field is an ItmlabError of one line."""
+class ModelConfig(Component):
+    """Base class of model configurations, which are frozen dataclasses of plain values.
+
+    A configuration says what its model can do, so that the rest of the package need not know the model's class. One of
+    your own needs the fields `vocabulary_size`, `maximum_tokens` and `dimension`. A value that does not fit its field
+    is an ItmlabError of one line.
+
+    Attributes:
+        model: where the class of the model is, "file:Name" within `itmlab.models`; your own class goes into the recipe
+            as its `encoder`.
+        reads: what of an image the model reads; "regions" are what a detector or a photo encoder found in it.
+        encodes_apart: whether images and captions are encoded apart. A model that reads both together is trained by
+            the step of TAGS-DC.
+        compares_parts: whether `similarity` compares regions with words instead of one feature with one.
+        writes_captions: whether the model also learns to write the caption from the image.
+        pretrains_towers: whether both encoders can be pretrained before they are aligned.
+        photo_encoder: the frozen network that makes regions of pictures.
+        shortest_edge: the edge to which a picture is resized before its centre is cut out; None keeps the whole.
+        adjustable: the fields that may change after training because no weight depends on them.
+    """
+
+    model: ClassVar[str]
+    reads: ClassVar[Literal["pictures", "regions"]] = "pictures"
+    encodes_apart: ClassVar[bool] = True
+    compares_parts: ClassVar[bool] = False
+    writes_captions: ClassVar[bool] = False
+    pretrains_towers: ClassVar[bool] = False
+    photo_encoder: ClassVar[str | None] = None
+    shortest_edge: ClassVar[int | None] = None
+    adjustable: ClassVar[tuple[str, ...]] = ("dropout",)
+
+    @property
+    def takes_pictures(self) -> bool:
+        """Whether the model can be shown a picture that belongs to no data set."""
+        return self.reads == "pictures" or self.photo_encoder is not None
 
     def __post_init__(self) -> None:
         hints = hints_of(type(self))
-        try:
-            for item in fields(self):
-                value = typed(hints[item.name], getattr(self, item.name), item.name)
-                object.__setattr__(self, item.name, value)  # the dataclass is frozen
-                kind = type(value[0] if isinstance(value, tuple) else value)
-                if kind in RANGES:
-                    usual = DEPTH if item.name.endswith(("layers", "steps")) else RANGES[kind]
-                    check_ranges(self, "", **{item.name: item.metadata.get("range", usual)})
-        except ItmlabError as fault:
-            raise self.refused(fault.what, fault.remedy) from None
+        for item in fields(self):
+            value = typed(hints[item.name], getattr(self, item.name), item.name)
+            object.__setattr__(self, item.name, value)  # the dataclass is frozen
+            kind = type(value[0] if isinstance(value, tuple) else value)
+            if kind in RANGES:
+                usual = DEPTH if item.name.endswith(("layers", "steps")) else RANGES[kind]
+                check_ranges(self, "", **{item.name: item.metadata.get("range", usual)})
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON values."""
         return to_plain(self)
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
+    def from_dict(cls, values: Any) -> Self:
         """The inverse of `to_dict`; unknown names and values of the wrong type are an ItmlabError.
 
         >>> LateInteractionConfig.from_dict({"kind": "sgraf", "dropout": 0.4}).dropout
         0.4
         """
-        try:
-            return from_plain(cls, values, "")
-        except ItmlabError as fault:
-            raise cls.refused(fault.what, fault.remedy) from None
+        return typed(cls, values, "model")
 
     def require(self, condition: bool, what: str, remedy: str | None = None) -> None:
         """Raise an ItmlabError that says `what` is wrong unless `condition` holds."""
         if not condition:
-            raise self.refused(what, remedy)
-
-    @classmethod
-    def refused(cls, what: str, remedy: str | None = None) -> ItmlabError:
-        """The error that says what is wrong with a configuration of this class."""
-        return ItmlabError(what, where="model configuration", remedy=remedy or f"see itmlab.models.{cls.__name__}")
+            remedy = remedy or f"see itmlab.models.{type(self).__name__}"
+            raise ItmlabError(what, where="model configuration", remedy=remedy)
 
 
 @dataclass(frozen=True)
-class DualEncoderConfig(PlainConfig):
+class DualEncoderConfig(ModelConfig):
     """Sizes of both towers and how pictures and captions are prepared (METHODS 1 and 5).
 
     `image_pretrained` and `text_pretrained` are hub names or local directories; sizes, dropout and picture preparation
@@ -81,6 +103,8 @@ class DualEncoderConfig(PlainConfig):
     this configuration. With `maximum_words` captions are cleaned, and cut to so many words, before they are tokenised.
     Without a `projection` the towers' own features are compared, both of size `dimension`.
     """
+
+    model: ClassVar[str] = "dual_encoder:DualEncoder"
 
     image_tower: Literal["vit", "clip"] = "vit"
     text_tower: Literal["bert", "clip"] = "bert"
@@ -102,7 +126,6 @@ class DualEncoderConfig(PlainConfig):
     maximum_tokens: int = 48
     dropout: float = 0.0
     activation: Literal["gelu", "quick_gelu", "relu"] | None = None
-    attention: Literal["sdpa", "eager"] = "sdpa"
     shortest_edge: int | None = None
     interpolation: Literal["bilinear", "bicubic", "lanczos"] = "bilinear"
     mean: tuple[float, float, float] = field(default=(0.5, 0.5, 0.5), metadata={"range": FINITE})
@@ -134,6 +157,11 @@ class DualEncoderConfig(PlainConfig):
             width = getattr(self, f"{side}_hidden")
             fits = self.projection == "linear" or not known or width == self.dimension
             self.require(fits, f"without a projection {side}_hidden must equal dimension, got {width} dimensions")
+
+    @property
+    def pretrains_towers(self) -> bool:
+        """Whether the towers are two, a ViT and a BERT."""
+        return self.image_tower == "vit"
 
     @classmethod
     def tiny(cls) -> "DualEncoderConfig":
@@ -169,7 +197,7 @@ class DualEncoderConfig(PlainConfig):
 
 
 @dataclass(frozen=True)
-class LateInteractionConfig(PlainConfig):
+class LateInteractionConfig(ModelConfig):
     """Sizes of a matcher of regions with words (METHODS 5); an image may have any number of regions.
 
     `kind`: SCAN text-to-image or image-to-text (`aggregation` log-sum-exp or mean), SGRAF's reasoning, its filtration
@@ -191,7 +219,8 @@ class LateInteractionConfig(PlainConfig):
     4.0
     """
 
-    visual: ClassVar[str] = "regions"  # what it looks at, as a cross-encoder's configuration says it
+    model: ClassVar[str] = "fragment:LateInteraction"
+    reads: ClassVar[Literal["pictures", "regions"]] = "regions"
 
     kind: Kind = "scan_t2i"
     aggregation: Literal["lse", "mean"] = "lse"
@@ -214,7 +243,7 @@ class LateInteractionConfig(PlainConfig):
     preset: Literal["paper", "released"] = "paper"
     region_count: int = 36
     writer_dimension: int | None = None
-    photo_encoder: str | None = None
+    photo_encoder: Literal["efficientnet_lite0"] | None = None
     word_vectors: Literal["wordllama"] | None = None
 
     def __post_init__(self) -> None:
@@ -235,6 +264,11 @@ class LateInteractionConfig(PlainConfig):
     def compares_parts(self) -> bool:
         """Whether regions are compared with words, and not one feature with one."""
         return self.kind not in ("vsrn", "vsepp")
+
+    @property
+    def writes_captions(self) -> bool:
+        """Whether it is VSRN, which learns to write captions as well."""
+        return self.kind == "vsrn"
 
     @property
     def box_dimension(self) -> int:
@@ -266,7 +300,7 @@ class LateInteractionConfig(PlainConfig):
 
 
 @dataclass(frozen=True)
-class CrossEncoderConfig(PlainConfig):
+class CrossEncoderConfig(ModelConfig):
     """Sizes of a single-stream transformer over tokens and regions or patches (METHODS 3 and 5).
 
     `form` says how the picture enters: "uniter" adds a feature and a box embedding, "oscar" embeds both together and
@@ -281,6 +315,10 @@ class CrossEncoderConfig(PlainConfig):
     >>> CrossEncoderConfig.tiny("oscar").box_dimension
     6
     """
+
+    model: ClassVar[str] = "cross_encoder:CrossEncoder"
+    encodes_apart: ClassVar[bool] = False
+    adjustable: ClassVar[tuple[str, ...]] = ("dropout", "object_tags", "tag_positions")
 
     form: Form = "uniter"
     visual: Literal["regions", "patches"] = "regions"
@@ -301,7 +339,7 @@ class CrossEncoderConfig(PlainConfig):
     patch_size: int = 12
     object_tags: bool = False
     tag_positions: Literal["after_caption", "padded"] = "after_caption"
-    photo_encoder: str | None = None
+    photo_encoder: Literal["efficientnet_lite0"] | None = None
     word_vectors: Literal["wordllama"] | None = None
     aligned: LateInteractionConfig | None = None
 
@@ -322,6 +360,11 @@ class CrossEncoderConfig(PlainConfig):
         regions = self.visual == "regions" or not self.photo_encoder
         self.require(regions, "a photo_encoder makes regions, and the model reads patches")
         self.require(self.form == "oscar" or not self.object_tags, "only the OSCAR form reads object tags")
+
+    @property
+    def reads(self) -> Literal["pictures", "regions"]:
+        """What of an image the model reads: patches are parts of a picture."""
+        return "regions" if self.visual == "regions" else "pictures"
 
     @property
     def box_dimension(self) -> int:
@@ -358,13 +401,16 @@ class CrossEncoderConfig(PlainConfig):
 
 @dataclass(frozen=True)
 class OscarDualEncoderConfig(CrossEncoderConfig):
-    """A cross-encoder's sizes, marked as one that `encodes` images and captions separately.
+    """Sizes of OSCAR's transformer as a dual encoder, which are a cross-encoder's.
 
     A `matcher` of SGRAF compares its regions with its word pieces (ITContrast, Table 1, "Ours (SGRAF)"), of
     `similarity_dimension` numbers a likeness and with a dropout of its own; else it is one feature with one.
     """
 
-    encodes: Literal["separately"] = "separately"
+    model: ClassVar[str] = "oscar:OscarDualEncoder"
+    encodes_apart: ClassVar[bool] = True
+    adjustable: ClassVar[tuple[str, ...]] = (*CrossEncoderConfig.adjustable, "matcher_dropout")
+
     matcher: Literal["sgr", "saf", "sgraf"] | None = None
     similarity_dimension: int = 256
     matcher_dropout: float = 0.4

@@ -5,30 +5,30 @@ et al., 2022, Sec. 2; METHODS 3).
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor, nn
 from torch.nn import functional
-from tqdm import tqdm
 
 from ..errors import ItmlabError
 from ..text.tokens import encode_captions
 from .base import Changes, ImagePreparation, Model
 from .config import CrossEncoderConfig
 from .dual_encoder import ConvolutionalStem
-from .encoded import Encoded, evaluating, masked_mean
+from .encoded import Encoded, evaluating, masked_mean, right_padded
 from .fragment import LateInteraction
 from .photographs import grid_boxes
-from .transformer import FORMS, EmbeddedRegions, Encoder, Maps, TextEmbedding, initialise, prepare_regions
+from .transformer import FORMS, EmbeddedRegions, Encoder, TextEmbedding, initialise, prepare_regions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-HEADS = ("itm", "mlm", "wod", "woc")
+PAIR_BATCH_SIZE = 256  # rows that the tower reads at a time
+Rows = Int64[Tensor, "row"]
 SHARPNESS = 10.0  # of the aligned cosine as a logit: InfoNCE at a temperature of 0.1 learns it so
 
 
@@ -48,7 +48,6 @@ class CrossEncoderOutput(NamedTuple):
     mlm: Float[Tensor, "pair token vocabulary"] | None
     wod: Float[Tensor, "pair token 2"] | None
     woc: Float[Tensor, "pair token vocabulary"] | None
-    attentions: tuple[Maps, ...] | None
 
 
 class CrossEncoder(Model):
@@ -82,10 +81,16 @@ class CrossEncoder(Model):
                     nn.init.xavier_uniform_(part.weight)
             nn.init.zeros_(self.heads.itm.weight)  # what is read together adds nothing to the cosine yet
 
-    @property
-    def patch_grid(self) -> tuple[int, int]:
-        """Rows and columns of patches; patch i is (i // columns, i % columns)."""
-        return (self.config.image_size // self.config.patch_size,) * 2
+    @classmethod
+    def converted(cls, saved: Model) -> "CrossEncoder":
+        """A saved cross-encoder, or the transformer of an `OscarDualEncoder` with fresh heads."""
+        as_cross_encoder = getattr(saved, "as_cross_encoder", None)
+        return super().converted(saved) if as_cross_encoder is None else as_cross_encoder()
+
+    def word_embeddings(self) -> list[nn.Embedding]:
+        """What word vectors can fill."""
+        aligned = [] if self.aligned is None else self.aligned.word_embeddings()
+        return [self.text.words, *aligned]
 
     def prepare_images(
         self, images: Sequence[Any], tags: Sequence[str] | None = None, changes: Changes = None
@@ -126,12 +131,8 @@ class CrossEncoder(Model):
         are left aside. In a model of patches give `pixels`, prepared pictures, and nothing of regions.
         """
         if self.stem is not None:
-            if pixels is None:
-                raise ItmlabError("this model reads patches, not regions", remedy="give pixels=prepare_images(…)")
             regions = self.stem(pixels)
             boxes = grid_boxes(*self.patch_grid).to(regions).expand(len(regions), -1, -1)
-        elif regions is None or boxes is None:
-            raise ItmlabError("this model reads regions with boxes", remedy="give regions and boxes")
         mask = regions.new_ones(regions.shape[:2], dtype=torch.bool) if region_mask is None else region_mask.bool()
         image_type = [self.text.types.weight[1]] if self.config.form == "uniter" else []
         values = self.image(regions, boxes[..., : self.config.box_dimension], *image_type)
@@ -168,25 +169,18 @@ class CrossEncoder(Model):
         self,
         tokens: Int[Tensor, "pair token"],
         token_mask: Bool[Tensor, "pair token"],
-        regions: Float[Tensor, "pair region dimension"] | EmbeddedRegions | None = None,
-        boxes: Float[Tensor, "pair region box"] | None = None,
-        region_mask: Bool[Tensor, "pair region"] | None = None,
+        regions: EmbeddedRegions,
         *,
         heads: Sequence[str] = ("itm",),
         positions: Bool[Tensor, "pair token"] | None = None,
-        attentions: bool = False,
-        **image: Tensor | None,
     ) -> CrossEncoderOutput:
         """Read token row i with image row i, and answer by the `heads` named ("itm", "mlm", "wod", "woc").
 
-        `regions` may be what `embed_regions` gave (`take` it once a pair). `positions` limits the two heads over the
-        vocabulary to the true places. `attentions=True` adds the maps, computed without the fused kernel.
+        `regions` is what `embed_regions` returned (`take` it once a pair). `positions` limits the two heads over the
+        vocabulary to the true places.
         """
-        heads = known_heads(heads)
-        if not isinstance(regions, EmbeddedRegions):
-            regions = self.embed_regions(regions, boxes, region_mask, **image)
         said = self.aligned_captions(tokens, token_mask)
-        states, maps = self._states(tokens, token_mask, regions, said, attentions=attentions)
+        states = self._states(tokens, token_mask, regions, said)
         hidden, image_hidden = states[:, : tokens.shape[1]], states[:, tokens.shape[1] :]
         pooled, ours, words = torch.tanh(self.pooler(hidden[:, 0])), self.heads, self.text.words.weight
         chosen = hidden if positions is None else hidden[positions.bool()]
@@ -198,7 +192,6 @@ class CrossEncoder(Model):
             mlm=ours.mlm(chosen, words) if "mlm" in heads else None,
             wod=ours.wod(hidden) if "wod" in heads else None,
             woc=ours.woc(chosen, words) if "woc" in heads else None,
-            attentions=maps,
         )
 
     def score(
@@ -206,7 +199,7 @@ class CrossEncoder(Model):
     ) -> Float[Tensor, "pair"]:
         """The matching logits of `forward`, without working out in the last layer what only other heads read."""
         said = self.aligned_captions(tokens, token_mask)
-        states, _ = self._states(tokens, token_mask, regions, said, answered=1)
+        states = self._states(tokens, token_mask, regions, said, answered=1)
         return self._matching(torch.tanh(self.pooler(states[:, 0])), regions, said)
 
     def aligned_captions(
@@ -226,66 +219,109 @@ class CrossEncoder(Model):
         return token_mask.bool() & ~torch.isin(tokens, torch.tensor(sorted(framing), device=tokens.device))
 
     def _states(
-        self, tokens: Tensor, token_mask: Tensor, regions: EmbeddedRegions, said: Encoded | None, **how: Any
-    ) -> tuple[Tensor, Any]:
+        self,
+        tokens: Tensor,
+        token_mask: Tensor,
+        regions: EmbeddedRegions,
+        said: Encoded | None,
+        answered: int | None = None,
+    ) -> Tensor:
         mask, words = token_mask.bool(), self.text(tokens)
         if said is not None:
             words = words + self.enter(said.local.detach())
         regions = self.tagged(regions, mask.sum(dim=1))
         states = torch.cat([words, regions.values], dim=1)
-        return self.encoder(states, torch.cat([mask, regions.mask], dim=1), **how)
+        return self.encoder(states, torch.cat([mask, regions.mask], dim=1), answered)
 
     def _matching(self, pooled: Tensor, regions: EmbeddedRegions, said: Encoded | None) -> Float[Tensor, "pair"]:
         logits = self.heads.itm(pooled).squeeze(-1)
         return logits if said is None else logits + SHARPNESS * (regions.aligned * said.pooled).sum(dim=-1)
 
     def similarity(
-        self,
-        images: dict[str, Tensor] | EmbeddedRegions,
-        captions: dict[str, Tensor],
-        *,
-        chunk: int = 256,
-        progress: bool = False,
+        self, images: dict[str, Tensor] | EmbeddedRegions, captions: dict[str, Tensor], *, chunk: int = PAIR_BATCH_SIZE
     ) -> Float[Tensor, "image caption"]:
-        """The matching logit of every image with every caption, shortest captions first.
-
-        Each image is embedded once, one block of images at a time.
+        """The matching logit of every image with every caption, on the CPU; each image is embedded once.
 
         Args:
             images: what `prepare_images` or `embed_regions` returned.
             captions: what `prepare_captions` returned.
             chunk: how many pairs are scored at a time.
-            progress: whether to show a bar with the time left.
 
         Raises:
-            ItmlabError: a chunk below 1, or scores that are not finite.
+            ItmlabError: scores that are not finite.
         """
-        if chunk < 1:
-            raise ItmlabError(f"chunk must be at least 1, got {chunk}")
-        fields = images if isinstance(images, dict) else images._asdict()
-        fields = {name: value for name, value in fields.items() if value is not None}
-        embed = self.embed_regions if isinstance(images, dict) else EmbeddedRegions
-        lengths = captions["attention_mask"].sum(dim=1).cpu()
-        image_count = len(next(iter(fields.values())))
         device = self.pooler.weight.device
-        at_once = max(1, chunk // max(len(lengths), 1))  # few sentences: several images share a forward pass
-        scores = torch.empty(image_count, len(lengths))
-        with evaluating(self), tqdm(total=image_count, desc="scoring", unit="image", disable=not progress) as bar:
-            for start in range(0, image_count, at_once):
-                rows = torch.arange(start, min(start + at_once, image_count))
-                embedded = embed(**{name: value[rows].to(device) for name, value in fields.items()}).trimmed()
-                for columns in torch.argsort(lengths, stable=True).split(chunk):
-                    longest = int(lengths[columns[-1]])
-                    tokens = captions["input_ids"][columns, :longest].to(device).repeat(len(rows), 1)
-                    mask = captions["attention_mask"][columns, :longest].to(device).repeat(len(rows), 1)
-                    pairs = embedded.take(torch.arange(len(rows), device=device).repeat_interleave(len(columns)))
-                    logits = self.score(tokens, mask, pairs).float().cpu()
-                    scores[rows[:, None], columns] = logits.view(len(rows), -1)
-                if not scores[rows].isfinite().all():
-                    remedy = "check its weights and the regions"
-                    raise ItmlabError("the model gives scores that are not finite", remedy=remedy)
-                bar.update(len(rows))
-        return scores
+        tokens = Tokens(captions["input_ids"].to(device), captions["attention_mask"].to(device).bool())
+        with evaluating(self):
+            if isinstance(images, dict):
+                images = self.embed_regions(**{name: value.to(device) for name, value in images.items()})
+            shape = len(images.mask), len(tokens.ids)
+            rows, columns = (axis.flatten() for axis in torch.meshgrid(*map(torch.arange, shape), indexing="ij"))
+            scores = pair_logits(self, tokens, columns.to(device), images, rows.to(device), together=chunk).cpu()
+        if not scores.isfinite().all():
+            what = "the model gives scores that are not finite"
+            raise ItmlabError(what, remedy="check its weights and the regions")
+        return scores.view(shape)
+
+
+class Tokens(NamedTuple):
+    """Sentences as the tower reads them, right-padded.
+
+    >>> some = Tokens(torch.tensor([[2, 7, 8, 3], [2, 9, 3, 0]]), torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]]).bool())
+    >>> some.take(torch.tensor([1])).ids
+    tensor([[2, 9, 3]])
+    """
+
+    ids: Int[Tensor, "row piece"]
+    mask: Bool[Tensor, "row piece"]
+
+    @classmethod
+    def of(cls, model: CrossEncoder, sentences: Sequence[str]) -> "Tokens":
+        """The tokens of at least one sentence, where the model is."""
+        tokens, device = model.prepare_captions(sentences), model.pooler.weight.device
+        return cls(tokens["input_ids"].to(device), tokens["attention_mask"].to(device).bool())
+
+    @property
+    def lengths(self) -> Rows:
+        return self.mask.sum(dim=1)
+
+    def take(self, rows: Rows) -> "Tokens":
+        """These rows, without the columns that are padding in all of them."""
+        ids, mask = self.ids[rows], self.mask[rows]
+        longest = int(mask.sum(dim=1).max()) if len(rows) else 0
+        return Tokens(ids[:, :longest].long(), mask[:, :longest])
+
+    def joined(self, *others: "Tokens") -> "Tokens":
+        """These rows, then the others'."""
+        return Tokens(*(right_padded(side) for side in zip(self, *others, strict=True)))
+
+
+def pair_logits(
+    model: CrossEncoder,
+    tokens: Tokens,
+    sentences: Rows,
+    regions: EmbeddedRegions,
+    images: Rows,
+    together: int = PAIR_BATCH_SIZE,
+) -> Float[Tensor, "pair"]:
+    """The matching logit of each pair of a row of `tokens` and a row of `regions`, read with others of its length."""
+    if not len(sentences):
+        return regions.values.new_zeros(0)
+    logits, places = [], []
+    for rows in by_length(tokens.lengths[sentences], together):
+        part = tokens.take(sentences[rows])
+        logits.append(model.score(part.ids, part.mask, regions.take(images[rows])).float())
+        places.append(rows)
+    return torch.cat(logits)[torch.cat(places).argsort()]
+
+
+def by_length(lengths: Rows, together: int = PAIR_BATCH_SIZE) -> Iterator[Rows]:
+    """Row numbers in parts of at most `together`, shortest first.
+
+    >>> list(by_length(torch.tensor([5, 3, 4]), together=2))
+    [tensor([1, 2]), tensor([0])]
+    """
+    yield from torch.argsort(lengths, stable=True).split(together)
 
 
 class Heads(nn.Module):
@@ -310,16 +346,3 @@ class WordHead(nn.Module):
         self, states: Float[Tensor, "*place hidden"], words: Float[Tensor, "vocabulary hidden"]
     ) -> Float[Tensor, "*place vocabulary"]:
         return functional.linear(self.norm(functional.gelu(self.transform(states))), words, self.bias)
-
-
-def known_heads(heads: Sequence[str]) -> tuple[str, ...]:
-    """The names as given; one that is no head is an ItmlabError.
-
-    >>> known_heads("itm")
-    ('itm',)
-    """
-    heads = (heads,) if isinstance(heads, str) else tuple(heads)
-    unknown = [head for head in heads if head not in HEADS]
-    if unknown:
-        raise ItmlabError(f"no head {', '.join(map(repr, unknown))}", remedy=f"the heads are {', '.join(HEADS)}")
-    return heads

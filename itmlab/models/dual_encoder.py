@@ -14,14 +14,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ..errors import ItmlabError
-from ..text.tokens import caption_words, cleaned
-from .base import ImagePreparation
+from ..text.tokens import cleaned
+from .base import ImagePreparation, Model
 from .config import DualEncoderConfig
-from .encoded import Encoded, EncodesApart, Mask, Parts, eager_if, masked_mean, unit
+from .encoded import Encoded, Mask, Parts, masked_mean, unit
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
-    from transformers.utils import ModelOutput
+    from transformers import PreTrainedTokenizerFast
 
 Pixels = Float[Tensor, "n 3 height width"]
 Ids = Int[Tensor, "n part"]  # a caption's parts are its tokens
@@ -30,7 +29,7 @@ SIZES = {"hidden": "hidden_size", "layers": "num_hidden_layers",
          "heads": "num_attention_heads", "intermediate": "intermediate_size"}  # fmt: skip
 
 
-class DualEncoder(EncodesApart):
+class DualEncoder(Model):
     """An image tower and a text tower with a common space (FNE, Sec. 3.1).
 
     A feature depends on its own picture or caption only, never on the padding or the other members of a batch.
@@ -48,13 +47,13 @@ class DualEncoder(EncodesApart):
         self.towers = towers
 
     @property
-    def patch_grid(self) -> tuple[int, int]:
-        """Rows and columns of patches; part i of an image's `local` is patch (i // columns, i % columns)."""
-        return (self.config.image_size // self.config.patch_size,) * 2
+    def image_tower(self) -> nn.Module:
+        """The transformer through which gradients reach the patches of a picture."""
+        return self.towers.image_tower
 
     def caption_words(self, caption: str) -> list[tuple[str, list[int]]]:
-        """The caption's words, each with the positions of its pieces on the part axis of `Encoded.local`."""
-        return caption_words(self.tokenizer, self._read([caption])[0], self.config.maximum_tokens)
+        """As any model's, of the cleaned caption."""
+        return super().caption_words(self._read([caption])[0])
 
     def prepare_captions(self, captions: Sequence[str]) -> dict[str, Tensor]:
         """As any model's, after cleaning where the configuration has `maximum_words`."""
@@ -64,13 +63,13 @@ class DualEncoder(EncodesApart):
         words = self.config.maximum_words
         return captions if words is None else [cleaned(caption, words) for caption in captions]
 
-    def encode_images(self, pixels: Pixels, *, attentions: bool = False) -> Encoded:
-        """Features of prepared pictures; `attentions=True` adds self-attention maps, position 0 being [CLS]."""
-        return self.towers.encode_images(pixels, attentions)
+    def encode_images(self, pixels: Pixels) -> Encoded:
+        """Features of prepared pictures."""
+        return self.towers.encode_images(pixels)
 
-    def encode_captions(self, tokens: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
-        """Features of prepared captions; `attentions=True` adds self-attention maps over the token positions."""
-        return self.towers.encode_captions(**tokens, attentions=attentions)
+    def encode_captions(self, tokens: dict[str, Tensor]) -> Encoded:
+        """Features of prepared captions."""
+        return self.towers.encode_captions(**tokens)
 
 
 class ViTBertTowers(nn.Module):
@@ -84,21 +83,23 @@ class ViTBertTowers(nn.Module):
         super().__init__()
         self.image = image if image is not None else _vit(config)
         self.text = text if text is not None else _bert(config)
-        for side in (self.image, self.text):
-            side.set_attn_implementation(config.attention)
         sides = (self.image, self.text) if config.projection == "linear" else ()
         maps = [nn.Linear(side.config.hidden_size, config.dimension) for side in sides]
         self.image_projection, self.text_projection = maps or (nn.Identity(), nn.Identity())
 
-    def encode_images(self, pixels: Pixels, attentions: bool) -> Encoded:
-        output, maps = _run(self.image, attentions, pixel_values=pixels)
-        local = self.image_projection(output.last_hidden_state[:, 1:]).float()  # without [CLS]
-        return Encoded(unit(local.mean(dim=1)), local, _all_real(local), maps)
+    @property
+    def image_tower(self) -> nn.Module:
+        return self.image
 
-    def encode_captions(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask, attentions: bool) -> Encoded:
-        output, maps = _run(self.text, attentions, input_ids=input_ids, attention_mask=attention_mask)
+    def encode_images(self, pixels: Pixels) -> Encoded:
+        output = self.image(pixel_values=pixels)
+        local = self.image_projection(output.last_hidden_state[:, 1:]).float()  # without [CLS]
+        return Encoded(unit(local.mean(dim=1)), local, _all_real(local))
+
+    def encode_captions(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
+        output = self.text(input_ids=input_ids, attention_mask=attention_mask)
         local = self.text_projection(output.last_hidden_state).float()
-        return Encoded(unit(masked_mean(local, word_mask, otherwise=attention_mask.bool())), local, word_mask, maps)
+        return Encoded(unit(masked_mean(local, word_mask, otherwise=attention_mask.bool())), local, word_mask)
 
 
 def _vit(config: DualEncoderConfig) -> nn.Module:
@@ -133,16 +134,20 @@ class ClipTowers(nn.Module):
         self.clip = clip if clip is not None else _clip(config, tokenizer)
         self.clip.logit_scale.requires_grad_(False)  # cosine similarity has no use for it; an idle parameter stops DDP
 
-    def encode_images(self, pixels: Pixels, attentions: bool) -> Encoded:
-        tower, project = self.clip.vision_model, self.clip.visual_projection
-        output, maps = _run(tower, attentions, pixel_values=pixels)
-        local = project(tower.post_layernorm(output.last_hidden_state[:, 1:])).float()  # without [CLS]
-        return Encoded(unit(project(output.pooler_output)), local, _all_real(local), maps)
+    @property
+    def image_tower(self) -> nn.Module:
+        return self.clip.vision_model
 
-    def encode_captions(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask, attentions: bool) -> Encoded:
+    def encode_images(self, pixels: Pixels) -> Encoded:
+        tower, project = self.clip.vision_model, self.clip.visual_projection
+        output = tower(pixel_values=pixels)
+        local = project(tower.post_layernorm(output.last_hidden_state[:, 1:])).float()  # without [CLS]
+        return Encoded(unit(project(output.pooler_output)), local, _all_real(local))
+
+    def encode_captions(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
         tower, project = self.clip.text_model, self.clip.text_projection
-        output, maps = _run(tower, attentions, input_ids=input_ids, attention_mask=attention_mask)
-        return Encoded(unit(project(output.pooler_output)), project(output.last_hidden_state).float(), word_mask, maps)
+        output = tower(input_ids=input_ids, attention_mask=attention_mask)
+        return Encoded(unit(project(output.pooler_output)), project(output.last_hidden_state).float(), word_mask)
 
 
 def _clip(config: DualEncoderConfig, tokenizer: "PreTrainedTokenizerFast | None") -> nn.Module:
@@ -154,9 +159,7 @@ def _clip(config: DualEncoderConfig, tokenizer: "PreTrainedTokenizerFast | None"
         # The text is pooled at its end-of-sentence token, so CLIP must know the number of ours.
         text = _fresh(config, "text") | {f"{name}_token_id": number for name, number in frame.items()}
         image = _fresh(config, "image")
-    model = CLIPModel(CLIPConfig(text_config=text, vision_config=image, projection_dim=config.dimension))
-    model.set_attn_implementation(config.attention)
-    return model
+    return CLIPModel(CLIPConfig(text_config=text, vision_config=image, projection_dim=config.dimension))
 
 
 def _fresh(config: DualEncoderConfig, side: str) -> dict[str, Any]:
@@ -171,15 +174,6 @@ def _fresh(config: DualEncoderConfig, side: str) -> dict[str, Any]:
     else:
         usual, rest = "gelu", dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), config.dropout)
     return sizes | rest | {"hidden_act": config.activation or usual}
-
-
-def _run(
-    tower: "PreTrainedModel", attentions: bool, **inputs: Tensor
-) -> "tuple[ModelOutput, tuple[Tensor, ...] | None]":
-    """What a tower gives, and its self-attention maps if they are wanted."""
-    with eager_if(attentions, tower):
-        output = tower(**inputs, output_attentions=attentions)
-    return output, output.attentions if attentions else None
 
 
 def _all_real(local: Parts) -> Mask:
@@ -225,7 +219,7 @@ class Momentum(nn.Module):
     `state_dict` and `load_state_dict` carry the copy's weights for resuming. An m outside [0, 1) is an ItmlabError.
     """
 
-    def __init__(self, model: EncodesApart, m: float = 0.995):
+    def __init__(self, model: Model, m: float = 0.995):
         super().__init__()
         if not 0 <= m < 1:
             raise ItmlabError(f"a momentum of {m} never follows the model", remedy="use 0 ≤ m < 1, such as 0.995")

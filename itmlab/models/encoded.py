@@ -2,19 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn import functional
 
 from ..errors import ItmlabError
-from .base import Model
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
-
 
 Parts = Float[Tensor, "n part dimension"]
 Mask = Bool[Tensor, "n part"]
@@ -23,19 +18,25 @@ Mask = Bool[Tensor, "n part"]
 class Encoded(NamedTuple):
     """Features of n images or captions in the common space.
 
-    `pooled` has unit length. `local` holds patch or token features, not normalised. `mask` is true at patches and word
-    pieces, false at padding and special tokens. `attentions`, on request, are the tower's self-attention maps, one a
-    layer and each on the way to the features, so that gradients reach it; their positions include the special ones.
+    Attributes:
+        pooled: one feature of unit length each.
+        local: patch, region or token features, not normalised; None in a model without parts.
+        mask: true at patches, regions and word pieces, false at padding and special tokens.
+        whole: what a late interaction attends to of the item as a whole (SGRAF), made once for many comparisons.
     """
 
     pooled: Float[Tensor, "n dimension"]
-    local: Parts
-    mask: Mask
-    attentions: tuple[Float[Tensor, "n head position position"], ...] | None = None
+    local: Parts | None = None
+    mask: Mask | None = None
+    whole: Float[Tensor, "n dimension"] | None = None
+
+    def take(self, rows: Int64[Tensor, "row"]) -> "Encoded":
+        """The features of these items."""
+        return Encoded(*(None if field is None else field[rows] for field in self))
 
 
 def joined(parts: Sequence[Encoded]) -> Encoded:
-    """Several batches of one modality as one, padded to the most parts, without maps; no batch is an ItmlabError.
+    """Several batches of one modality as one, padded to the most parts; no batch is an ItmlabError.
 
     >>> one, two = (Encoded(torch.ones(1, 4), torch.ones(1, n, 4), torch.ones(1, n, dtype=torch.bool)) for n in (1, 2))
     >>> joined([one, two]).mask.tolist()
@@ -43,13 +44,14 @@ def joined(parts: Sequence[Encoded]) -> Encoded:
     """
     if not parts:
         raise ItmlabError("there is nothing to join", remedy="give at least one batch")
-    most = max(part.local.shape[1] for part in parts)
-    room = [most - part.local.shape[1] for part in parts]
-    return Encoded(
-        torch.cat([part.pooled for part in parts]),
-        torch.cat([functional.pad(part.local, (0, 0, 0, more)) for part, more in zip(parts, room, strict=True)]),
-        torch.cat([functional.pad(part.mask, (0, more)) for part, more in zip(parts, room, strict=True)]),
-    )
+    return Encoded(*(None if field[0] is None else right_padded(field) for field in zip(*parts, strict=True)))
+
+
+def right_padded(parts: Sequence[Tensor], value: float = 0) -> Tensor:
+    """The rows of all parts below one another, padded on the right to the widest part."""
+    width = max(part.shape[1] for part in parts)
+    after = [(0, 0) * (part.dim() - 2) + (0, width - part.shape[1]) for part in parts]
+    return torch.cat([functional.pad(part, room, value=value) for part, room in zip(parts, after, strict=True)])
 
 
 def masked_mean(local: Parts, mask: Mask, otherwise: Mask) -> Float[Tensor, "n dimension"]:
@@ -87,8 +89,6 @@ def cosine_similarity(
     if images.shape[-1] != captions.shape[-1]:
         what = f"image features have {images.shape[-1]} dimensions and caption features {captions.shape[-1]}"
         raise ItmlabError(what, remedy="take both from the same model")
-    if chunk < 1:
-        raise ItmlabError(f"a chunk of {chunk} images is none", remedy="give chunk=1 or more")
     # A matrix product rounds differently for every shape; summing in double precision before rounding to single makes
     # the result the same for every chunk and for every set of companions.
     columns = captions.double().T
@@ -96,37 +96,6 @@ def cosine_similarity(
     for start in range(0, len(images), chunk):
         scores[start : start + chunk] = images[start : start + chunk].double() @ columns
     return scores
-
-
-class EncodesApart(Model):
-    """A model with `encode_images` and `encode_captions`, compared by the cosine of their pooled features."""
-
-    def forward(self, images: Any, tokens: dict[str, Tensor]) -> tuple[Encoded, Encoded]:
-        """Both at once, which is what a distributed wrapper calls."""
-        return self.encode_images(images), self.encode_captions(tokens)
-
-    def similarity(
-        self, images: Encoded | Tensor, captions: Encoded | Tensor, *, chunk: int = 1024
-    ) -> Float[Tensor, "image caption"]:
-        """Cosine of every image with every caption, the same for every `chunk`; takes pooled features as well."""
-        pooled = [side.pooled if isinstance(side, Encoded) else side for side in (images, captions)]
-        return cosine_similarity(*pooled, chunk=chunk)
-
-
-@contextmanager
-def eager_if(wanted: bool, tower: "PreTrainedModel") -> Iterator[None]:
-    """Eager attention in `tower` for the length of the block when `wanted`.
-
-    Only eager attention has self-attention maps to give; scaled-dot-product attention silently returns none.
-    """
-    usual = tower.config._attn_implementation
-    if wanted:
-        tower.set_attn_implementation("eager")
-    try:
-        yield
-    finally:
-        if wanted:
-            tower.set_attn_implementation(usual)
 
 
 @contextmanager

@@ -21,13 +21,12 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ..errors import ItmlabError
-from ..text.tokens import caption_words
 from .base import build_filled, listed, read_pickled
 from .config import LateInteractionConfig
 from .encoded import Encoded, Mask, Parts, masked_mean, unit
 from .matchers import ComparesParts, Scan, Sgraf
 from .photographs import photo_encoder, pooled_region
-from .transformer import checked_mask, prepare_regions
+from .transformer import prepare_regions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -43,7 +42,7 @@ class LateInteraction(ComparesParts):
     captions). SCAN and SGRAF compare the parts, whose `local` have unit length; VSRN and VSE++ compare `pooled`.
     """
 
-    config_class, reads = LateInteractionConfig, "regions"
+    config_class = LateInteractionConfig
 
     def __init__(self, config: LateInteractionConfig, tokenizer: "PreTrainedTokenizerFast"):
         super().__init__(config, tokenizer)
@@ -65,25 +64,25 @@ class LateInteraction(ComparesParts):
             images = [pooled_region(image) if hasattr(image, "features") else image for image in images]
         return prepare_regions(images, config)
 
+    def word_embeddings(self) -> list[nn.Embedding]:
+        """What word vectors can fill."""
+        return [self.captions.embedding]
+
     @property
     def patch_grid(self) -> tuple[int, int]:
         """Rows and columns of the regions that the `photo_encoder` makes of a picture, in the order of `local`."""
-        return tuple(photo_encoder(self.config.photo_encoder).grid)
-
-    def caption_words(self, caption: str) -> list[tuple[str, list[int]]]:
-        """The caption's words, each with the positions of its pieces on the part axis of `Encoded.local`."""
-        return caption_words(self.tokenizer, caption, self.config.maximum_tokens)
+        return tuple(photo_encoder().grid)
 
     def encode_images(self, prepared: dict[str, Tensor]) -> Encoded:
         """Features of prepared images."""
         regions = (prepared["regions"] - self.config.region_mean) / self.config.region_std
         if self.config.boxes:
             regions = torch.cat([regions, prepared["boxes"].to(regions)], dim=-1)
-        return self.images(regions, checked_mask(prepared["region_mask"]))
+        return self.with_whole(self.images(regions, prepared["region_mask"].bool()), "of_images")
 
     def encode_captions(self, tokens: dict[str, Tensor]) -> Encoded:
         """Features of prepared captions."""
-        return self.captions(**tokens)
+        return self.with_whole(self.captions(**tokens), "of_captions")
 
     def caption_nats(self, images: Encoded, tokens: dict[str, Tensor]) -> Float[Tensor, "caption"]:
         """What it costs VSRN to write prepared caption i from image i, in nats (L_G, ICCV 2019, Sec. 3.4)."""
@@ -302,6 +301,8 @@ PUBLIC_NAMES = {
     r"2\.SAF_module\.attn_sim_w": "matcher.branches.0.significance",
     r"2\.SAF_module\.bn": "matcher.branches.0.norm",
 }
+# What no public checkpoint holds: VSRN's writer, and how many batches a normalisation has seen.
+UNREAD = r"^writer\.|batches_tracked$"
 
 
 def load_matcher(
@@ -331,7 +332,7 @@ def load_matcher(
         if isinstance(error, ItmlabError):
             raise
         raise ItmlabError("its weights or options are not those of such a model", where=str(path)) from None
-    return build_filled(lambda: LateInteraction(config, tokenizer), weights, str(path), optional=_unread, seed=seed)
+    return build_filled(lambda: LateInteraction(config, tokenizer), weights, str(path), optional=UNREAD, seed=seed)
 
 
 def _our_name(key: str) -> str | None:
@@ -342,11 +343,6 @@ def _our_name(key: str) -> str | None:
             numbers = [int(number) - ("Rs_GCN" in stem) for number in match.groups()]  # graphs count from 1
             return f"{ours.format(*numbers)}.{last}"
     return None
-
-
-def _unread(model: nn.Module) -> dict[str, Tensor]:
-    """What no public checkpoint holds: VSRN's writer, and how many batches a normalisation has seen."""
-    return {name: value for name, value in model.state_dict().items() if re.search(r"^writer\.|batches_tracked$", name)}
 
 
 def _public(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

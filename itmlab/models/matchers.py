@@ -22,15 +22,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
-from tqdm import tqdm
 
 from ..errors import ItmlabError
+from .base import Model
 from .config import LateInteractionConfig
-from .encoded import Encoded, EncodesApart, Mask, Parts, masked_mean
+from .encoded import Encoded, Mask, Parts, masked_mean
 
 TINY = 1e-8
 RELEASED_SLOPE = 0.1  # of cosines below 0, in the public code of SCAN and SGRAF
-BATCH_SIZE = 512  # items whose global features are made together
 # Fresh weights of SGR's graph: kept in size through its rectifiers, and edges of unit vectors not all alike.
 GAINS = {"update": 2**0.5, "inwards": 3.0, "outwards": 3.0}
 Nodes = Float[Tensor, "pair node similarity"]
@@ -38,62 +37,47 @@ Pairs = Float[Tensor, "context part query query_part"]  # of each context with e
 Block = Callable[[Encoded, Encoded], Float[Tensor, "image caption"]]
 
 
-class ComparesParts(EncodesApart):
+class ComparesParts(Model):
     """A model whose `matcher`, if it has one, scores pairs by their parts; without, by their pooled features."""
 
     matcher: "Scan | Sgraf | None"
 
     def similarity(
-        self,
-        images: Encoded | Tensor,
-        captions: Encoded | Tensor,
-        *,
-        chunk: int | None = None,
-        progress: bool = False,
-        ready: bool = False,
+        self, images: Encoded | Tensor, captions: Encoded | Tensor, *, chunk: int | None = None
     ) -> Float[Tensor, "image caption"]:
         """The score of every image with every caption, at most `chunk` pairs at a time (None: what suits the machine).
 
-        With gradients where the features have them. Without a matcher pooled features will do; with one, which compares
-        parts, these are an ItmlabError. `ready` says that both sides are what `with_globals` gave.
+        With gradients where the features have them. Without a matcher pooled features are enough; with one they are an
+        ItmlabError.
         """
         if self.matcher is None:
-            count = len(captions.pooled if isinstance(captions, Encoded) else captions)
-            chunk = 2**20 if chunk is None else chunk
-            return super().similarity(images, captions, chunk=-(-chunk // max(count, 1)))
+            return super().similarity(images, captions)
         if not (isinstance(images, Encoded) and isinstance(captions, Encoded)):
-            what = "this model compares parts, which pooled features have not"
+            what = "this model compares parts, which pooled features do not have"
             raise ItmlabError(what, remedy="give what encode_images and encode_captions return")
         device = images.local.device.type
         if chunk is None:
             chunk = self.matcher.pairs_at_once * (1 if device == "cpu" else 16)
-        if not ready:
-            images, captions = self.with_globals(images, "images"), self.with_globals(captions, "captions")
         with torch.autocast(device, enabled=False):
-            return all_pairs(self.matcher, images, captions, chunk=chunk, progress=progress)
+            return all_pairs(self.matcher, images, captions, chunk=chunk)
 
-    def with_globals(self, items: Encoded, of: Literal["images", "captions"]) -> Encoded:
-        """All that the matcher makes of each item alone, made once for many calls of `similarity(…, ready=True)`."""
-        if not isinstance(self.matcher, Sgraf):
+    def with_whole(self, items: Encoded, side: Literal["of_images", "of_captions"]) -> Encoded:
+        """The items with what SGRAF makes of each one as a whole."""
+        attention = getattr(self.matcher, side, None)
+        if attention is None:
             return items
         with torch.autocast(items.local.device.type, enabled=False):
-            return _of_all(self.matcher.of_images if of == "images" else self.matcher.of_captions, items)
+            return items._replace(whole=attention(items.local, items.mask))
 
 
-def all_pairs(
-    block: Block, images: Encoded, captions: Encoded, *, chunk: int, progress: bool = False
-) -> Float[Tensor, "image caption"]:
+def all_pairs(block: Block, images: Encoded, captions: Encoded, *, chunk: int) -> Float[Tensor, "image caption"]:
     """`block` over all pairs, at most `chunk` at a time, parts of like number together; gradients flow."""
-    if chunk < 1:
-        raise ItmlabError(f"a chunk of {chunk} pairs is none", remedy="give chunk=1 or more")
     tall = min(math.isqrt(chunk), len(images.mask))
     columns = list(_blocks(captions, chunk // max(tall, 1)))
     scores = torch.zeros(len(images.mask), len(captions.mask), device=images.local.device)
-    with tqdm(total=len(images.mask), desc="scoring", unit="image", disable=not progress) as bar:
-        for row_numbers, some_images in _blocks(images, tall):
-            for column_numbers, some_captions in columns:
-                scores[row_numbers[:, None], column_numbers] = block(some_images, some_captions)
-            bar.update(len(row_numbers))
+    for row_numbers, some_images in _blocks(images, tall):
+        for column_numbers, some_captions in columns:
+            scores[row_numbers[:, None], column_numbers] = block(some_images, some_captions)
     return scores
 
 
@@ -102,7 +86,8 @@ def _blocks(items: Encoded, size: int) -> Iterator[tuple[Int[Tensor, "block"], E
     for numbers in torch.argsort(items.mask.sum(dim=1), stable=True).split(max(size, 1)):
         mask = items.mask[numbers]
         used = mask.any(dim=0)
-        yield numbers, Encoded(items.pooled[numbers], items.local[numbers][:, used], mask[:, used])
+        part = items.take(numbers)
+        yield numbers, part._replace(local=part.local[:, used], mask=mask[:, used])
 
 
 class Scan(nn.Module):
@@ -208,9 +193,9 @@ class Sgraf(nn.Module):
                     nn.init.zeros_(layer.bias)
 
     def forward(self, images: Encoded, captions: Encoded) -> Float[Tensor, "image caption"]:
-        """Scores of a block of images with a block of captions, `pooled` being what `with_globals` gave."""
+        """Scores of a block of images with a block of captions."""
         # s_0 = s(v̄, t̄; W_g) of the global features.
-        whole = functional.normalize(self.whole((images.pooled[:, None] - captions.pooled).square()), dim=-1)
+        whole = functional.normalize(self.whole((images.whole[:, None] - captions.whole).square()), dim=-1)
         nodes = torch.cat([whole.unsqueeze(2), self._parts(images, captions)], dim=2)
         mask = functional.pad(captions.mask, (1, 0), value=True).repeat(len(images.mask), 1)
         answers = [branch(nodes.flatten(0, 1), mask).sigmoid() for branch in self.branches]
@@ -277,12 +262,6 @@ class PlaceNorm(nn.BatchNorm1d):
                     kept[:places] = torch.where(seen, kept[:places].lerp(now, self.momentum), kept[:places])
         scaled = (local - mean[:, None]) * (spread + self.eps).rsqrt()[:, None]
         return scaled * self.weight[:places, None] + self.bias[:places, None]
-
-
-def _of_all(attention: GlobalAttention, items: Encoded) -> Encoded:
-    """`items` with the attention's answer as `pooled`, a few items at a time."""
-    parts = zip(items.local.split(BATCH_SIZE), items.mask.split(BATCH_SIZE), strict=True)
-    return items._replace(pooled=torch.cat([attention(local, mask) for local, mask in parts]))
 
 
 class Reasoning(nn.Module):

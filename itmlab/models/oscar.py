@@ -8,17 +8,18 @@ separately. A matcher of SGRAF above it compares what it makes of regions and of
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
-from .base import Changes
+from ..components import parameters
+from .base import Changes, Model
 from .config import CrossEncoderConfig, OscarDualEncoderConfig
 from .cross_encoder import CrossEncoder
 from .encoded import Encoded, masked_mean, unit
 from .fragment import masked_units
 from .matchers import ComparesParts, Sgraf
-from .transformer import EmbeddedRegions, checked_mask
+from .transformer import EmbeddedRegions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -40,31 +41,25 @@ class OscarDualEncoder(ComparesParts):
         self.matcher = None if config.matcher is None else Sgraf(config.matching)
 
     @classmethod
-    def of(cls, tower: CrossEncoder) -> "OscarDualEncoder":
-        """The transformer of `tower`, such as a public OSCAR checkpoint's; its weights are copied."""
-        model = cls(OscarDualEncoderConfig(**tower.config.to_dict()), tower.tokenizer)
-        weights = tower.state_dict()
+    def converted(cls, saved: Model) -> "OscarDualEncoder":
+        """The transformer of a cross-encoder, such as a public OSCAR checkpoint's; its weights are copied."""
+        if not isinstance(saved, CrossEncoder):
+            return super().converted(saved)
+        model = cls(OscarDualEncoderConfig(**parameters(saved.config)), saved.tokenizer)
+        weights = saved.state_dict()
         model.tower.load_state_dict({name: weights[name] for name in model.tower.state_dict()})
-        return model.train(tower.training)
+        return model.train(saved.training)
 
-    def together(self) -> CrossEncoder:
+    def as_cross_encoder(self) -> CrossEncoder:
         """The transformer as one that reads both sides together, with fresh heads; its weights are copied."""
-        config = CrossEncoderConfig(
-            **{item.name: getattr(self.config, item.name) for item in fields(CrossEncoderConfig)}
-        )
-        model = CrossEncoder(config, self.tower.tokenizer)
+        sizes = {item.name: getattr(self.config, item.name) for item in fields(CrossEncoderConfig)}
+        model = CrossEncoder(CrossEncoderConfig(**sizes), self.tokenizer)
         model.load_state_dict(model.state_dict() | self.tower.state_dict())
         return model.train(self.training)
 
-    @property
-    def reads(self) -> Literal["regions", "pictures"]:
-        """What of a data set `prepare_images` takes."""
-        return "regions" if self.tower.stem is None else "pictures"
-
-    @property
-    def patch_grid(self) -> tuple[int, int]:
-        """Rows and columns of patches; part i of an image's `local` is patch (i // columns, i % columns)."""
-        return self.tower.patch_grid
+    def word_embeddings(self) -> list[nn.Embedding]:
+        """What word vectors can fill."""
+        return [self.tower.text.words]
 
     def prepare_images(
         self, images: Sequence[Any], tags: Sequence[str] | None = None, changes: Changes = None
@@ -72,13 +67,15 @@ class OscarDualEncoder(ComparesParts):
         """As `CrossEncoder.prepare_images`."""
         return self.tower.prepare_images(images, tags, changes)
 
-    def encode_images(self, prepared: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
+    def encode_images(self, prepared: dict[str, Tensor]) -> Encoded:
         """Features of prepared images; parts are tags, then regions or patches."""
-        return self._units(images_apart(self.tower, self.tower.embed_regions(**prepared), attentions=attentions))
+        features = images_apart(self.tower, self.tower.embed_regions(**prepared))
+        return self.with_whole(self._units(features), "of_images")
 
-    def encode_captions(self, tokens: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
+    def encode_captions(self, tokens: dict[str, Tensor]) -> Encoded:
         """Features of prepared captions."""
-        return self._units(captions_apart(self.tower, tokens, attentions=attentions))
+        features = captions_apart(self.tower, tokens)
+        return self.with_whole(self._units(features), "of_captions")
 
     def _units(self, items: Encoded) -> Encoded:
         """Parts as the matcher, if there is one, compares them; the frame of an empty caption stands for its words."""
@@ -89,18 +86,15 @@ class OscarDualEncoder(ComparesParts):
         return items._replace(local=masked_units(items.local, mask), mask=mask)
 
 
-def images_apart(tower: CrossEncoder, parts: EmbeddedRegions, *, attentions: bool = False) -> Encoded:
+def images_apart(tower: CrossEncoder, parts: EmbeddedRegions) -> Encoded:
     """Features of images that `tower.embed_regions` took; the pooled one is the mean of tags and regions or patches."""
     parts = tower.tagged(parts)
-    mask = checked_mask(parts.mask)
-    states, maps = tower.encoder(parts.values, mask, attentions)
-    local = states.float()
-    return Encoded(unit(masked_mean(local, mask, otherwise=mask)), local, mask, maps)
+    local = tower.encoder(parts.values, parts.mask).float()
+    return Encoded(unit(masked_mean(local, parts.mask, otherwise=parts.mask)), local, parts.mask)
 
 
-def captions_apart(tower: CrossEncoder, tokens: dict[str, Tensor], *, attentions: bool = False) -> Encoded:
+def captions_apart(tower: CrossEncoder, tokens: dict[str, Tensor]) -> Encoded:
     """Features of captions that `tower.prepare_captions` took; the pooled one is the mean of their word pieces."""
     frame, words = tokens["attention_mask"].bool(), tokens["word_mask"]
-    states, maps = tower.encoder(tower.text(tokens["input_ids"]), frame, attentions)
-    local = states.float()
-    return Encoded(unit(masked_mean(local, words, otherwise=frame)), local, words, maps)
+    local = tower.encoder(tower.text(tokens["input_ids"]), frame).float()
+    return Encoded(unit(masked_mean(local, words, otherwise=frame)), local, words)

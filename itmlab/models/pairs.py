@@ -2,42 +2,31 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor, nn
-from torch.nn.functional import pad
 
 from ..data.batches import Cached, shown
 from ..data.captionset import CaptionSet
 from ..data.pictures import Pictures, Unread
 from .base import CutCaptions
-from .cross_encoder import CrossEncoder
+from .cross_encoder import CrossEncoder, Tokens
 from .photographs import as_seen_by
-from .transformer import EmbeddedRegions
 
 BATCH_SIZE = 64  # pictures or captions through an encoder
-PAIR_BATCH_SIZE = 256  # rows that the tower reads at a time
 KEPT_BYTES = 2**29  # of pictures or regions kept in memory
-Rows = Int64[Tensor, "row"]
 
 
-def chunks(items: Any) -> Iterator[Sequence]:
-    """`items` at most BATCH_SIZE at a time, taken when they are needed, and pictures when each is looked at.
+def chunks(items: Any, count: int = BATCH_SIZE) -> Iterator[Sequence]:
+    """`items` at most `count` at a time, taken when they are needed, and pictures when each is looked at.
 
     >>> [len(some) for some in chunks(range(100))]
     [64, 36]
     """
-    for start in range(0, len(items), BATCH_SIZE):
-        part = Unread(items, range(start, min(start + BATCH_SIZE, len(items))))
+    for start in range(0, len(items), count):
+        part = Unread(items, range(start, min(start + count, len(items))))
         yield part if isinstance(items, Pictures | Unread) else list(part)
-
-
-def reads(model: nn.Module) -> Literal["pictures", "regions"]:
-    """What a model looks at of an image."""
-    found = getattr(model, "reads", None) or getattr(getattr(model, "config", None), "visual", "pictures")
-    return "regions" if found == "regions" else "pictures"
 
 
 def looked_at(model: nn.Module, data: CaptionSet) -> Sequence[Any]:
@@ -45,17 +34,7 @@ def looked_at(model: nn.Module, data: CaptionSet) -> Sequence[Any]:
 
     A model with a `photo_encoder` is shown that one's regions.
     """
-    return shown(as_seen_by(model, data), reads(model))
-
-
-def takes_pictures(model: nn.Module) -> bool:
-    """Whether a picture of no data set can be shown to a model: not where it reads regions that a detector made."""
-    return reads(model) == "pictures" or getattr(model.config, "photo_encoder", None) is not None
-
-
-def compares_parts(model: nn.Module) -> bool:
-    """Whether a model that encodes images and captions apart scores them by their parts, not by one feature each."""
-    return getattr(model, "matcher", None) is not None
+    return shown(as_seen_by(model, data), model.reads)
 
 
 def on_device(model: nn.Module, prepared: Any) -> Any:
@@ -76,57 +55,20 @@ class ImageInputs:
         """What `embed_regions` of the model takes; `change` gives what is changed in a picture (`Changes`)."""
         changes = {} if change is None else {"changes": [change(image) for image in images]}
         chosen = Unread(self._images, images)
-        if reads(self.model) == "regions":
+        if self.model.reads == "regions":
             chosen = list(chosen)
         return on_device(self.model, self.model.prepare_images(chosen, **changes))
 
 
 def pieces_read(model: nn.Module, sentences: Sequence[str]) -> list[tuple[int, ...]]:
     """The pieces that a model reads of each sentence, up to its cut; what is cut is neither counted nor warned of."""
-    before = getattr(model, "captions_cut", 0)
+    before = model.captions_cut
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CutCaptions)
         tokens = model.prepare_captions(sentences)
-    if hasattr(model, "captions_cut"):
-        model.captions_cut = before
+    model.captions_cut = before
     rows = zip(tokens["input_ids"].tolist(), tokens["attention_mask"].tolist(), strict=True)
     return [tuple(piece for piece, read in zip(*row, strict=True) if read) for row in rows]
-
-
-class Tokens(NamedTuple):
-    """Sentences as the tower reads them, right-padded.
-
-    >>> some = Tokens(torch.tensor([[2, 7, 8, 3], [2, 9, 3, 0]]), torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]]).bool())
-    >>> some.take(torch.tensor([1])).ids
-    tensor([[2, 9, 3]])
-    """
-
-    ids: Int[Tensor, "row piece"]
-    mask: Bool[Tensor, "row piece"]
-
-    @classmethod
-    def of(cls, model: CrossEncoder, sentences: Sequence[str]) -> "Tokens":
-        """The tokens of at least one sentence, where the model is."""
-        tokens, device = model.prepare_captions(sentences), model.pooler.weight.device
-        return cls(tokens["input_ids"].to(device), tokens["attention_mask"].to(device).bool())
-
-    @property
-    def lengths(self) -> Rows:
-        return self.mask.sum(dim=1)
-
-    def take(self, rows: Rows) -> "Tokens":
-        """These rows, without the columns that are padding in all of them."""
-        ids, mask = self.ids[rows], self.mask[rows]
-        longest = int(mask.sum(dim=1).max()) if len(rows) else 0
-        return Tokens(ids[:, :longest].long(), mask[:, :longest])
-
-    def joined(self, *others: "Tokens") -> "Tokens":
-        """These rows, then the others'."""
-        parts = (self, *others)
-        width = max(part.ids.shape[1] for part in parts)
-        return Tokens(
-            *(torch.cat([pad(one, (0, width - one.shape[1])) for one in side]) for side in zip(*parts, strict=True))
-        )
 
 
 def all_captions(model: CrossEncoder, data: CaptionSet) -> Tokens:
@@ -134,26 +76,3 @@ def all_captions(model: CrossEncoder, data: CaptionSet) -> Tokens:
     parts = (Tokens.of(model, some) for some in chunks(data.captions))
     first, *rest = (part._replace(ids=part.ids.int()) for part in parts)
     return first.joined(*rest)
-
-
-def pair_logits(
-    model: CrossEncoder, tokens: Tokens, sentences: Rows, regions: EmbeddedRegions, images: Rows
-) -> Float[Tensor, "pair"]:
-    """The matching logit of each pair of a row of `tokens` and a row of `regions`, read with others of its length."""
-    if not len(sentences):
-        return regions.values.new_zeros(0)
-    found, places = [], []
-    for rows in by_length(tokens.lengths[sentences]):
-        part = tokens.take(sentences[rows])
-        found.append(model.score(part.ids, part.mask, regions.take(images[rows])).float())
-        places.append(rows)
-    return torch.cat(found)[torch.cat(places).argsort()]
-
-
-def by_length(lengths: Rows, together: int = PAIR_BATCH_SIZE) -> Iterator[Rows]:
-    """Row numbers in parts of at most `together`, shortest first.
-
-    >>> list(by_length(torch.tensor([5, 3, 4]), together=2))
-    [tensor([1, 2]), tensor([0])]
-    """
-    yield from torch.argsort(lengths, stable=True).split(together)

@@ -47,9 +47,8 @@ class PhotoEncoder:
 
     The whole picture is squeezed into the network's square, so that the grid of regions covers it.
 
-    Args:
-        name: "efficientnet_lite0"; its weights come with the extra "photos". Features of any other network are
-            loaded as regions: `load("regions", root, features=FOLDER)`.
+    Its weights come with the extra "photos". Features of any other network are loaded as regions:
+    `load("regions", root, features=FOLDER)`.
 
     Attributes:
         grid: rows and columns of regions.
@@ -57,10 +56,10 @@ class PhotoEncoder:
         digest: SHA-256 of the weights.
 
     Raises:
-        ItmlabError: another name, or damaged weights.
+        ItmlabError: damaged weights.
         MissingPart: the extra is not installed.
 
-    >>> encoder = photo_encoder("efficientnet_lite0")
+    >>> encoder = photo_encoder()
     >>> regions = encoder.regions(Image.new("RGB", (200, 100), "green"))
     >>> regions.features.shape, regions.features.dtype, pooled_region(regions).features.shape
     (torch.Size([49, 1280]), torch.float16, torch.Size([1, 1280]))
@@ -69,11 +68,7 @@ class PhotoEncoder:
     grid = (7, 7)
     dimension = 1280
 
-    def __init__(self, name: str = EFFICIENTNET):
-        if name != EFFICIENTNET:
-            remedy = f'use {EFFICIENTNET}, or load features of your own: load("regions", root, features=FOLDER)'
-            raise ItmlabError(f"there is no encoder of photographs {name!r}", remedy=remedy)
-        self.name = name
+    def __init__(self):
         self.file = _weights_file()
         with open(self.file, "rb") as file:
             self.digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -97,9 +92,9 @@ def pooled_region(regions: RegionFeatures) -> RegionFeatures:
 
 
 @cache
-def photo_encoder(name: str = EFFICIENTNET) -> PhotoEncoder:
-    """The encoder of that name, loaded once per process."""
-    return PhotoEncoder(name)
+def photo_encoder() -> PhotoEncoder:
+    """The encoder, loaded once per process."""
+    return PhotoEncoder()
 
 
 def grid_boxes(rows: int, columns: int) -> Float[Tensor, "region 7"]:
@@ -180,10 +175,10 @@ def _pretrained_network(file: Path) -> nn.Sequential:
 class PhotoRegions(Sequence[RegionFeatures]):
     """The grids of pictures, read from the cache when asked for, and computed where they are not there yet."""
 
-    def __init__(self, images: Sequence[Image.Image], name: str = EFFICIENTNET):
-        self.encoder, self._images = name, images
+    def __init__(self, images: Sequence[Image.Image]):
+        self._images = images
         self._numbers: Sequence[int] = range(len(images))
-        self._home = cache_directory() / "photographs" / photo_encoder(name).digest[:16]
+        self._home = cache_directory() / "photographs" / photo_encoder().digest[:16]
         self._files: dict[int, Path] = {}
         self._unkept: dict[Path, RegionFeatures] = {}
 
@@ -198,7 +193,7 @@ class PhotoRegions(Sequence[RegionFeatures]):
         try:
             return RegionFeatures(*(load(file.read_bytes())[name] for name in ("features", "boxes")), None)
         except (OSError, SafetensorError, KeyError):  # not there yet, or damaged
-            regions = photo_encoder(self.encoder).regions(self._images[number])
+            regions = photo_encoder().regions(self._images[number])
         if not keep(file, lambda opened: opened.write(save({"features": regions.features, "boxes": regions.boxes}))):
             self._unkept[file] = regions
         return regions
@@ -232,23 +227,22 @@ def content_digest(images: Sequence[Image.Image], index: int) -> str:
     return hashlib.sha256(f"{picture.size}".encode() + picture.tobytes()).hexdigest()
 
 
-def with_photo_features(data: CaptionSet, name: str = EFFICIENTNET, *, progress: bool = True) -> CaptionSet:
+def with_photo_features(data: CaptionSet, *, progress: bool = True) -> CaptionSet:
     """The same data with the grids of its pictures as `regions`, all computed: 49 of 1,280 numbers a picture.
 
     What reads regions reads these. They are kept in the cache by the content of each picture (125 KB a picture).
     """
     seen = copy.copy(data)
-    seen.regions = PhotoRegions(data.images, name)
+    seen.regions = PhotoRegions(data.images)
     seen.regions.compute(progress)
     return seen
 
 
 def as_seen_by(model: Any, data: CaptionSet, *, progress: bool = True) -> CaptionSet:
     """The data with what a model (or its configuration) looks at: the grids of its `photo_encoder`, if it has one."""
-    name = getattr(getattr(model, "config", model), "photo_encoder", None)
-    if name is None or getattr(data.regions, "encoder", None) == name:
+    if getattr(model, "config", model).photo_encoder is None or isinstance(data.regions, PhotoRegions):
         return data
-    return with_photo_features(data, name, progress=progress)
+    return with_photo_features(data, progress=progress)
 
 
 def photos_installed() -> bool:

@@ -2,7 +2,7 @@
 
 A layer is Attention(Q, K, V) = softmax(Q Kᵀ / sqrt(d)) V over all heads, then a feed-forward network, each followed by
 a residual sum and LayerNorm. Tokens enter as in BERT, regions as in UNITER (Chen et al., ECCV 2020) or in OSCAR (Li et
-al., ECCV 2020). Attention is torch's fused kernel unless the maps are wanted, which it does not give.
+al., ECCV 2020).
 """
 
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ from torch.nn.utils.rnn import pad_sequence
 
 from ..errors import ItmlabError
 from .config import CrossEncoderConfig, LateInteractionConfig
+from .encoded import right_padded
 
 States = Float[Tensor, "pair position hidden"]
 Regions = Float[Tensor, "image region number"]
-Maps = Float[Tensor, "pair head position position"]
 
 
 class Encoder(nn.ModuleList):
@@ -31,15 +31,11 @@ class Encoder(nn.ModuleList):
     def __init__(self, config: CrossEncoderConfig):
         super().__init__(Layer(config) for _ in range(config.layers))
 
-    def forward(
-        self, states: States, mask: Bool[Tensor, "pair position"], attentions: bool = False, answered: int | None = None
-    ) -> tuple[States, tuple[Maps, ...] | None]:
+    def forward(self, states: States, mask: Bool[Tensor, "pair position"], answered: int | None = None) -> States:
         keys = None if bool(mask.all()) else mask[:, None, None, :]  # without a mask the fastest kernels apply
-        maps = []
         for number, layer in enumerate(self, start=1):
-            states, weights = layer(states, keys, attentions, answered if number == len(self) else None)
-            maps.append(weights)
-        return states, tuple(maps) if attentions else None
+            states = layer(states, keys, answered if number == len(self) else None)
+        return states
 
 
 class Layer(nn.Module):
@@ -57,24 +53,16 @@ class Layer(nn.Module):
         self.intermediate, self.output = nn.Linear(hidden, config.intermediate), nn.Linear(config.intermediate, hidden)
         self.output_norm = nn.LayerNorm(hidden, eps=epsilon)
 
-    def forward(
-        self, states: States, mask: Bool[Tensor, "pair 1 1 position"] | None, attentions: bool, answered: int | None
-    ) -> tuple[States, Maps | None]:
+    def forward(self, states: States, mask: Bool[Tensor, "pair 1 1 position"] | None, answered: int | None) -> States:
         key, value = self._split(self.key(states)), self._split(self.value(states))
         states = states[:, :answered]
         query = self._split(self.query(states))
         rate = self.dropout.p if self.training else 0.0
-        maps = None
-        if attentions:
-            logits = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5
-            maps = (logits if mask is None else logits.masked_fill(~mask, float("-inf"))).softmax(dim=-1)
-            mixed = functional.dropout(maps, rate) @ value
-        else:
-            mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=rate)
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=rate)
         mixed = self.attended(mixed.transpose(1, 2).flatten(2))
         states = self.attended_norm(states + self.dropout(mixed))
         changed = self.output(functional.gelu(self.intermediate(states)))
-        return self.output_norm(states + self.dropout(changed)), maps
+        return self.output_norm(states + self.dropout(changed))
 
     def _split(self, states: States) -> Float[Tensor, "pair head position size"]:
         return states.unflatten(-1, (self.heads, -1)).transpose(1, 2)
@@ -108,6 +96,20 @@ class EmbeddedRegions(NamedTuple):
     def take(self, images: Int[Tensor, "pair"]) -> "EmbeddedRegions":
         """The same parts once for each pair; gradients of all sentences of an image add up in its parts."""
         return EmbeddedRegions(*(None if each is None else each[images] for each in self))
+
+    @classmethod
+    def joined(cls, parts: "Sequence[EmbeddedRegions]") -> "EmbeddedRegions":
+        """All rows of several, padded to the most parts and tags."""
+        values, masks, tags, aligned = zip(*parts, strict=True)
+        if any(each is not None for each in tags):
+            tags = [mask.new_empty((len(mask), 0), dtype=torch.int64) if each is None else each
+                    for each, mask in zip(tags, masks, strict=True)]  # fmt: skip
+        return cls(
+            right_padded(values),
+            right_padded(masks),
+            None if tags[0] is None else right_padded(tags, value=-1),
+            None if aligned[0] is None else torch.cat(aligned),
+        )
 
     def trimmed(self) -> "EmbeddedRegions":
         """Without the positions of parts and of tags that are padding in every image."""
@@ -170,44 +172,26 @@ def prepare_regions(images: Sequence[Any], config: CrossEncoderConfig | LateInte
     """`regions`, `boxes` and `region_mask` of records with `features` and `boxes`, padded to the most regions.
 
     Pictures become regions by the model's `photo_encoder`. Boxes only where the model reads some. Features of another
-    width than it reads, an image without a region, missing boxes and numbers that are not finite are an ItmlabError.
+    width than it reads, an image without a region and missing boxes are an ItmlabError.
     """
     if not len(images):
         raise ItmlabError("there is no image to prepare", remedy="give at least one")
     if config.photo_encoder:
         from .photographs import photo_encoder
 
-        seen = photo_encoder(config.photo_encoder).regions
+        seen = photo_encoder().regions
         images = [image if hasattr(image, "features") else seen(image) for image in images]
     for number, image in enumerate(images):
-        if fault := _fault(image, config):
-            raise ItmlabError(fault, where=f"regions of image {number}", remedy="see RegionFeatures in itmlab.data")
+        shape, what = tuple(image.features.shape), None
+        if len(shape) != 2 or not shape[0] or shape[1] != config.region_dimension:
+            what = f"features of shape {shape}, the model reads one or more of {config.region_dimension} numbers"
+        elif config.box_dimension and image.boxes is None:
+            what = "no boxes, which the model reads"
+        if what is not None:
+            raise ItmlabError(what, where=f"regions of image {number}", remedy="see RegionFeatures in itmlab.data")
     counts = torch.tensor([len(image.features) for image in images])
     read = {"regions": [image.features.float() for image in images]}
     if config.box_dimension:
         read["boxes"] = [image.boxes[:, : config.box_dimension].float() for image in images]
     padded = {name: pad_sequence(values, batch_first=True) for name, values in read.items()}
     return padded | {"region_mask": torch.arange(int(counts.max()))[None, :] < counts[:, None]}
-
-
-def checked_mask(region_mask: Tensor) -> Bool[Tensor, "image region"]:
-    """The mask as truth values; an image of which it shows no region is an ItmlabError: it would have no feature."""
-    mask = region_mask.bool()
-    if not bool((some := mask.any(dim=1)).all()):
-        row = int((~some).nonzero()[0])
-        raise ItmlabError("no region", where=f"region_mask of image {row}", remedy="leave out images without regions")
-    return mask
-
-
-def _fault(image: Any, config: CrossEncoderConfig | LateInteractionConfig) -> str | None:
-    features, boxes = image.features, image.boxes if config.box_dimension else None
-    if features.dim() != 2 or features.shape[1] != config.region_dimension:
-        return f"features of shape {tuple(features.shape)}, the model reads {config.region_dimension} a region"
-    if not len(features):
-        return "no region"
-    if boxes is None and config.box_dimension:
-        return "no boxes"
-    if boxes is not None and (boxes.dim() != 2 or len(boxes) != len(features) or boxes.shape[1] < config.box_dimension):
-        return f"boxes of shape {tuple(boxes.shape)}, the model reads {config.box_dimension} numbers a region"
-    finite = features.isfinite().all() and (boxes is None or boxes.isfinite().all())
-    return None if finite else "numbers that are not finite"

@@ -368,7 +368,7 @@ class Entry:
         from ..data import load
 
         recipe = next(iter(self.recipes().values()))
-        needed = {"regions": recipe.data.regions} if getattr(recipe.model, "visual", "") == "regions" else {}
+        needed = {"regions": recipe.data.regions} if recipe.model.reads == "regions" else {}
         return load("scenes", **{**needed, **self.options, **options})
 
     def test_data(self) -> "CaptionSet":

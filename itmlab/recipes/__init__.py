@@ -12,7 +12,7 @@ reads what a detector saw. "+scratch" are the same from random weights.
 from dataclasses import replace
 from typing import Any
 
-from ..components import Component
+from ..components import Component, parameters
 from ..errors import ItmlabError
 from ..fields import did_you_mean
 from ..losses import InfoCMR, InfoNCE, SemanticAdaptiveMargin, TripletLoss
@@ -196,7 +196,7 @@ CONTRAST = (
 # writing costs, and clips at 2 the gradient of that. Ours are means: hence a 128th of the clip, and of the writing.
 SUMMED = 128
 WRITING, CLIP = 1 / SUMMED, 2.0 / SUMMED
-TINY_OSCAR = OscarDualEncoderConfig(**CROSS_ENCODER_TINY.to_dict())
+TINY_OSCAR = OscarDualEncoderConfig(**parameters(CROSS_ENCODER_TINY))
 # Epochs, and when the rate falls to a tenth.
 EPOCHS = {"sgraf": (40, 30), "sgr": (40, 30), "saf": (30, 20)}
 USUAL_EPOCHS = (30, 15)
@@ -223,7 +223,7 @@ def _model(encoder: str, size: str) -> LateInteractionConfig | OscarDualEncoderC
         of_size = LateInteractionConfig.tiny if size == "tiny" else LateInteractionConfig.base
         return of_size((FRAGMENTS | ALONE)[encoder])
     sizes = {"tiny": TINY_OSCAR, "base": CrossEncoderConfig.base("oscar"), "large": CrossEncoderConfig.large("oscar")}
-    model = OscarDualEncoderConfig(**sizes[size].to_dict())
+    model = OscarDualEncoderConfig(**parameters(sizes[size]))
     if encoder == "oscar":
         return model
     small = {"similarity_dimension": 32, "matcher_dropout": 0.0} if size == "tiny" else {}

@@ -1,13 +1,6 @@
-"""Checks of what a user passes into a recipe: an own encoder class, and an own loss.
-
-A recipe's file holds import paths and parameters, and no code. Reading it imports nothing: a class is looked up among
-the modules that this process has imported already (SECURITY.md).
-"""
+"""The check of a loss that a user passes into a recipe."""
 
 import copy
-import inspect
-import sys
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,31 +8,6 @@ from torch import Tensor
 from ..context import Context
 from ..errors import ItmlabError
 from ..losses import Loss
-from ..models.encoded import EncodesApart
-
-
-def encoder_class(path: str, config: Any) -> type[EncodesApart]:
-    """Find a custom encoder, which must take a configuration of the type of `config`.
-
-    Args:
-        path: "module:Name" of a class in a module that is imported already.
-        config: the configuration of the recipe's model.
-
-    Raises:
-        ItmlabError: the class is not known here, or cannot be this model's encoder.
-    """
-    module, _, name = path.partition(":")
-    encoder = vars(sys.modules[module]).get(name) if module in sys.modules else None
-    if encoder is None:
-        remedy = f"import {module} first, and define {name} at its top level"
-        raise ItmlabError("this class is not known here", where=path, remedy=remedy)
-    if not (inspect.isclass(encoder) and issubclass(encoder, EncodesApart)):
-        remedy = "derive it from itmlab.models.DualEncoder, OscarDualEncoder or LateInteraction"
-        raise ItmlabError("this class does not encode images and captions", where=path, remedy=remedy)
-    if encoder.config_class is not type(config):
-        what = f"its config_class is {encoder.config_class.__name__}, the recipe's model {type(config).__name__}"
-        raise ItmlabError(what, where=path, remedy="start from a recipe with such a model")
-    return encoder
 
 
 def check_loss(loss: Loss) -> None:

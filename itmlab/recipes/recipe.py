@@ -11,12 +11,12 @@ from typing import Any, Literal
 from ..errors import named
 from ..fields import check, from_plain, replaced, shown, to_plain
 from ..losses import InfoNCE, Loss, SemanticAdaptiveMargin, TripletLoss
-from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
+from ..models import ModelConfig, model_class
 from ..samplers import Sampler
 from ..storage import read_json, refuse_foreign, write_json
 from ..synthesis import Synthesiser
 from . import settings
-from .custom import check_loss, encoder_class
+from .custom import check_loss
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Recipe:
         extra_negatives: negatives of each caption from a file.
         synthesis: hard negatives as features.
         towers: the pretraining of both encoders of a dual encoder, unaligned.
-        encoder: the import path of your own encoder class, which takes the model's configuration.
+        encoder: the import path of your own model class, which takes the model's configuration.
         warm_up: the loss of the first `data.warm_up_epochs` epochs, over the negatives of the batch.
         global_features: whether a model that compares parts also learns by its global features.
         writing: the weight of VSRN's second loss, the nats per caption written from its image.
@@ -54,7 +54,7 @@ class Recipe:
 
     name: str
     size: Literal["tiny", "base", "large"]
-    model: DualEncoderConfig | CrossEncoderConfig | OscarDualEncoderConfig | LateInteractionConfig
+    model: ModelConfig
     sampler: Sampler | None = field(default=None, hash=False)
     loss: Loss | None = field(default_factory=TripletLoss, hash=False)
     memory: settings.MemorySettings | None = None
@@ -77,10 +77,10 @@ class Recipe:
         check(0 <= self.seed < 2**31, "seed", self.seed, "0 to 2147483647")
         check(self.start != "", "start", self.start, "a run's name, a directory, or null")
         for name in ("crop", "flip", "randaugment"):
-            given, seen = getattr(self.data, name), getattr(self.model, "visual", "pictures")
+            given, seen = getattr(self.data, name), self.model.reads
             check(seen != "regions" or not given, f"data.{name}", given, "none, as the model sees regions, no pictures")
         self._check_parts()
-        if type(self.model) is CrossEncoderConfig:
+        if not self.model.encodes_apart:
             self._check_cross_encoder()
         elif self.towers is not None:
             self._check_towers()
@@ -95,20 +95,21 @@ class Recipe:
     def _check_parts(self) -> None:
         """Refuse parts that cannot be combined; whatever is not refused here can."""
         margin = self.adaptive_margin
-        if type(self.model) is CrossEncoderConfig:
+        if not self.model.encodes_apart:
             check(self.tags is not None, "tags", self.tags, "an object with fields, as the model is a cross-encoder")
             others = ("loss", "sampler", "memory", "adaptive_margin", "synthesis", "encoder", "towers")
             self._refuse(*others, why="as the model is a cross-encoder")
         else:
             self._refuse("tags", why="as the model is not a cross-encoder, and only these can tell which word is wrong")
-        writes = getattr(self.model, "kind", None) == "vsrn"
         check(0 <= self.writing < math.inf, "writing", self.writing, "0 or more")
-        check(writes or not self.writing, "writing", self.writing, "0, as only VSRN writes captions")
+        check(
+            self.model.writes_captions or not self.writing, "writing", self.writing, "0, as only VSRN writes captions"
+        )
         if getattr(self.loss, "noise", 0) > 0:
             self._refuse("sampler", why="as the noise of the loss is a negative of every anchor")
         if getattr(self.loss, "reduce", None) == "sum":
             self._refuse("sampler", why="as loss.reduce is 'sum', and a sampler leaves one negative per anchor")
-        if getattr(self.model, "compares_parts", False):
+        if self.model.compares_parts:
             self._refuse("memory", why="as the model compares parts, and a memory keeps one feature of an item")
         else:
             check(not self.global_features, "global_features", True, "false, as the model compares global features")
@@ -120,8 +121,7 @@ class Recipe:
             check(not self.global_features, "global_features", True, f"false, {why}")
 
     def _check_towers(self) -> None:
-        fits = isinstance(self.model, DualEncoderConfig) and self.model.image_tower == "vit"
-        check(fits, "towers", self.towers, "null, as the model is not a ViT with a BERT")
+        check(self.model.pretrains_towers, "towers", self.towers, "null, as the model is not a ViT with a BERT")
         others = ("sampler", "loss", "memory", "adaptive_margin", "synthesis", "extra_negatives", "encoder")
         self._refuse(*others, why="as nothing is matched yet")
         check(self.data.augmentation is None, "data", self.data.augmentation, "no augmentation: towers.py mirrors")
@@ -137,13 +137,17 @@ class Recipe:
     def replace(self, **changes: Any) -> "Recipe":
         """Return a copy with changed fields; `a__b` (in a dictionary also "a.b") reaches into a field.
 
-        A sampler, loss, synthesis or generator is an instance, yours or ours; `encoder` is a class.
+        A sampler, loss, synthesis or generator is an instance, yours or ours; `encoder` is a class derived from
+        `itmlab.models.Model`, whose configuration comes with it unless `model` is one of that class.
         """
         if inspect.isclass(encoder := changes.get("encoder")):
             changes["encoder"] = f"{encoder.__module__}:{encoder.__qualname__}"
+            config_class = getattr(encoder, "config_class", type(self.model))
+            if type(self.model) is not config_class:
+                changes.setdefault("model", config_class())
         changed = replaced(self, changes)
         if changed.encoder is not None:
-            encoder_class(changed.encoder, changed.model)  # refused now rather than when training begins
+            model_class(changed.model, changed.encoder)  # refused now rather than when training begins
         if changed.loss is not self.loss and changed.loss is not None:
             check_loss(changed.loss)
         return changed

@@ -2,68 +2,20 @@
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import nn
 
-from .. import models
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
+from ..errors import ItmlabError, named
 from ..fields import join, shown
-from ..models import CrossEncoder, CrossEncoderConfig, OscarDualEncoder, OscarDualEncoderConfig
-from ..models.base import CONFIG_FILE, MODEL_FILES, WEIGHTS_FILE
-from ..recipes.custom import encoder_class
+from ..models import build_from, build_model, load_model
+from ..models.base import MODEL_FILES, WEIGHTS_FILE
 from ..recipes.recipe import Recipe
 from ..storage import ordinary, read_json, write_json
 from .checkpoint import CHECKPOINT_FILE, REMEDY, shipped_directory, shipped_names
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What a model configuration stands for: names of a builder and of a class with `load` in `itmlab.models`.
-
-    A recipe's `own` class takes the place of both.
-    """
-
-    builder: str
-    model: str
-    own: type[nn.Module] | None = None
-
-    def build(self, config: Any, source: "Iterable[str] | PreTrainedTokenizerFast") -> nn.Module:
-        """A fresh model whose vocabulary comes from captions or is a tokeniser's."""
-        if self.own is not None:
-            from ..models.weights.build import fresh
-
-            return fresh(self.own, config, source)
-        return getattr(models, self.builder)(config, source)
-
-    def load(self, directory: Path) -> nn.Module:
-        """A saved model, in evaluation mode."""
-        return (self.own or getattr(models, self.model)).load(directory)
-
-
-KINDS: dict[type, Kind] = {
-    models.DualEncoderConfig: Kind("build_model", "DualEncoder"),
-    models.OscarDualEncoderConfig: Kind("build_oscar_dual_encoder", "OscarDualEncoder"),
-    models.LateInteractionConfig: Kind("build_late_interaction", "LateInteraction"),
-    models.CrossEncoderConfig: Kind("build_cross_encoder", "CrossEncoder"),
-}
-
-
-def kind_of(config: Any, encoder: str | None = None) -> Kind:
-    """The kind that a configuration belongs to; ItmlabError where a recipe's own `encoder` is not known here."""
-    kind = KINDS[type(config)]
-    return kind if encoder is None else replace(kind, own=encoder_class(encoder, config))
-
-
-FREE = ("dropout", "matcher_dropout", "object_tags", "tag_positions")  # of a configuration: no weight depends on it
-OWN = ("vocabulary_size", *FREE)  # and what the tokeniser says
-MATCHER = ("matcher", "similarity_dimension")  # of a matcher that a start without one is given
 # Starts of the papers that do not ship, and where they are.
 PUBLIC_STARTS = {
     f"oscar_{size}": f"unzip {size}-vg-labels of github.com/microsoft/Oscar (DOWNLOAD.md), read it with "
@@ -75,30 +27,14 @@ PUBLIC_STARTS = {
 def first_model(recipe: Recipe, captions: Iterable[str]) -> nn.Module:
     """The model of step 0, in training mode: fresh, its vocabulary made from captions, or `recipe.start`'s.
 
-    A start of another configuration is an ItmlabError that names what differs; a tower that reads the modalities apart
-    may begin with the transformer of one that reads them together, a matcher above it fresh, and the other way round
-    with fresh heads.
+    A start of another configuration is an ItmlabError that names what differs (see `models.build_from`).
     """
     if recipe.start is None:
-        return kind_of(recipe.model, recipe.encoder).build(recipe.model, captions)
+        return build_model(recipe.model, captions, encoder=recipe.encoder)
     home = start_directory(recipe.start)
-    found = _saved(recipe, home)
-    names = [item.name for item in fields(recipe.model)]  # all: in files those that came later may be left out
-    wanted, there = ({name: getattr(one, name, None) for name in names} for one in (recipe.model, found.config))
-    free = (*FREE, *MATCHER) if getattr(found, "matcher", 0) is None else FREE
-    name = next((name for name in wanted if name not in (*OWN, *free) and wanted[name] != there[name]), None)
-    if name is not None:
-        raise ItmlabError(
-            f"start has {name} {there[name]!r} and the recipe's model {wanted[name]!r}",
-            where=str(home),
-            remedy="start from a model of the same configuration, or change model of the recipe",
-        )
-    config = replace(
-        found.config, **{name: getattr(recipe.model, name) for name in free if hasattr(found.config, name)}
-    )
-    model = kind_of(config, recipe.encoder).build(config, found.tokenizer)
-    model.load_state_dict(model.state_dict() | found.state_dict())
-    if isinstance(model, CrossEncoder) and _learns_to_correct(recipe) and not _has_learnt_to_correct(home):
+    with named(home):
+        model = build_from(load_model(home, recipe.encoder), recipe.model, recipe.encoder)
+    if _learns_to_correct(recipe) and not _has_learnt_to_correct(home):
         model.heads.woc.load_state_dict(model.heads.mlm.state_dict())  # as `load_public` does: a better start than none
     return model
 
@@ -124,16 +60,6 @@ def inputs(recipe: Recipe) -> dict[str, Any]:
     if recipe.extra_negatives is not None:
         files["extra_negatives"] = Path(recipe.extra_negatives.path)
     return {name: file_hash(path) for name, path in files.items()}
-
-
-def _saved(recipe: Recipe, home: Path) -> nn.Module:
-    """The saved model as the recipe reads it."""
-    apart = recipe.encoder is None and "encodes" in read_json(home / CONFIG_FILE)
-    if recipe.encoder is None and isinstance(recipe.model, OscarDualEncoderConfig) and not apart:
-        return OscarDualEncoder.of(CrossEncoder.load(home))
-    if type(recipe.model) is CrossEncoderConfig and apart:
-        return OscarDualEncoder.load(home).together()
-    return kind_of(recipe.model, recipe.encoder).load(home)
 
 
 def _learns_to_correct(recipe: Recipe) -> bool:

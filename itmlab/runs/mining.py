@@ -21,7 +21,6 @@ from ..data.pictures import NoPictures
 from ..errors import ItmlabError
 from ..fields import did_you_mean, typed
 from ..models.encoded import evaluating
-from ..models.pairs import compares_parts
 from ..samplers.fne import FalseNegativeEliminating, Statistics, posterior
 from ..samplers.retrieved import hardest_negatives
 from ..synthesis.files import NegativeFile, rows_of, write_negatives
@@ -242,7 +241,7 @@ def _scores(encoder: Run | nn.Module | tuple[Tensor, Tensor], data: CaptionSet) 
         return ByFeatures(*(normalize(side, dim=1) for side in features))
     model = encoder.model if isinstance(encoder, Run) else encoder
     with evaluating(model):
-        if hasattr(model, "encode_images") and not compares_parts(model):
+        if model.encodes_apart and not model.compares_parts:
             return ByFeatures(*(normalize(side, dim=1) for side in embed(model, data)))
         return ByMatrix(similarity(model, data).float())
 

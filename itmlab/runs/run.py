@@ -16,12 +16,12 @@ from ..data.captionset import CaptionSet
 from ..data.pictures import read_image
 from ..errors import ItmlabError
 from ..metrics.ranking import FewCandidates
-from ..models import CrossEncoder
-from ..models.pairs import compares_parts, looked_at, takes_pictures
+from ..models import load_model
+from ..models.pairs import looked_at
 from ..recipes.recipe import Recipe
 from ..storage import read_json, usable, write_bytes
 from .checkpoint import CHECKPOINT_FILE, REMEDY, locked, read_json_lines, shipped_directory, shipped_names
-from .directory import RUN_FILES, TIMINGS_FILE, kind_of
+from .directory import RUN_FILES, TIMINGS_FILE
 from .scores import CUTOFFS, check_pools, embed_captions, embed_images, evaluate, similarity, tables
 from .search import Hits, Index, PairSearch
 
@@ -95,12 +95,12 @@ class Run:
         """The model with the weights kept, in evaluation mode, on the GPU if there is one."""
         if not (self.directory / "model.safetensors").is_file():
             raise ItmlabError("no weights yet", where=str(self.directory), remedy="train it for an epoch, or max_steps")
-        model = kind_of(self.recipe.model, self.recipe.encoder).load(self.directory)
+        model = load_model(self.directory, self.recipe.encoder)
         return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
     def require_regions(self, data: CaptionSet) -> None:
         """An ItmlabError that says how to load regions, where the model looks at those and `data` have none."""
-        if data.regions is not None or takes_pictures(self.model):
+        if data.regions is not None or self.model.takes_pictures:
             return
         asked = self.recipe.data
         scenes = f'load("scenes", regions="{asked.regions or "detector"}")'
@@ -167,11 +167,11 @@ class Run:
         model = self.model
         if of == "images" and isinstance(query, str):  # of a picture something else is said below
             self.require_regions(data)
-        if isinstance(model, CrossEncoder) or compares_parts(model):
+        if not model.encodes_apart or model.compares_parts:
             if data.fingerprint not in self._searches:
                 self._searches[data.fingerprint] = PairSearch(model, data)
             return self._searches[data.fingerprint].search(query, k, of)
-        if not isinstance(query, str) and not takes_pictures(model):
+        if not isinstance(query, str) and not model.takes_pictures:
             raise ItmlabError("this model looks at regions, of which a picture has none", remedy="search by a sentence")
         features = embed_captions(model, [query]) if isinstance(query, str) else embed_images(model, [query])
         key = (data.fingerprint, of)

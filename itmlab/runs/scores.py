@@ -12,15 +12,16 @@ import torch
 from jaxtyping import Float
 from safetensors.torch import save
 from torch import Tensor, nn
+from tqdm import tqdm
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import did_you_mean
 from ..metrics import retrieval, truth_retrieval
 from ..metrics.ranking import blocks, check_k, require_positives
-from ..models import CrossEncoder, EmbeddedRegions, Encoded, joined
+from ..models import Encoded, joined
 from ..models.encoded import evaluating
-from ..models.pairs import chunks, compares_parts, looked_at, on_device
+from ..models.pairs import BATCH_SIZE, chunks, looked_at, on_device
 from ..storage import refuse_foreign, usable, write_bytes, write_json
 
 CROSS_ENCODER_IMAGES, PARTS_IMAGES = 8, 50  # scored with all captions before anything may interrupt
@@ -122,72 +123,27 @@ def similarity(
     `between` is called after every few pictures or captions, so that a long evaluation can be left. A cross-encoder
     can show its `progress`.
     """
-    if compares_parts(model):
-        return parts_similarity(model, data, between=between, progress=progress)
-    if hasattr(model, "encode_images") and hasattr(model, "encode_captions"):
+    if model.encodes_apart and not model.compares_parts:
         return model.similarity(*embed(model, data, between=between))
-    if isinstance(model, CrossEncoder):
-        return cross_encoder_similarity(model, data, between=between, progress=progress)
-    prepared = [on_device(model, model.prepare_captions(part)) for part in chunks(data.captions)]
+    images: Any = looked_at(model, data)
+    if model.encodes_apart:
+        images, captions = encoded(model, images, "images", between), encoded(model, data.captions, "captions", between)
+        blocks_of_images = (images.take(part) for part in torch.arange(len(data)).split(PARTS_IMAGES))
+    else:
+        captions = on_device(model, model.prepare_captions(data.captions))
+        blocks_of_images = prepared_images(model, images, CROSS_ENCODER_IMAGES)
     rows = []
-    for part in chunks(data.images):
-        pixels = on_device(model, model.prepare_images(part))
-        between()
-        rows.append(torch.cat([model.similarity(pixels, tokens).float().cpu() for tokens in prepared], dim=1))
+    with tqdm(total=len(data), desc="scoring", unit="image", disable=not progress) as bar:
+        for block in paused(blocks_of_images, between):
+            rows.append(model.similarity(block, captions).float().cpu())
+            bar.update(len(rows[-1]))
     return torch.cat(rows)
 
 
-@torch.no_grad()
-def cross_encoder_similarity(
-    model: CrossEncoder,
-    data: CaptionSet,
-    *,
-    between: Between = nothing,
-    progress: bool = False,
-) -> Float[Tensor, "image caption"]:
-    """The matching logit of every image with every caption, each image embedded once.
-
-    With `progress` it is one call of `CrossEncoder.similarity`, else `between` is called every few images.
-    """
-    regions, tokens = image_side(model, looked_at(model, data)), model.prepare_captions(data.captions)
-    if progress:
-        return model.similarity(regions, tokens, progress=progress)
-    every = torch.arange(len(data)).split(CROSS_ENCODER_IMAGES)
-    return torch.cat([model.similarity(regions.take(part), tokens) for part in paused(every, between)])
-
-
-def image_side(model: CrossEncoder, images: Sequence[Any]) -> EmbeddedRegions:
-    """What `embed_regions` makes of all images, on the CPU, padded to the most parts; the model as in evaluation."""
-    with evaluating(model):
-        found = [model.embed_regions(**on_device(model, model.prepare_images(part))) for part in chunks(images)]
-    return joined_regions([EmbeddedRegions(*(None if each is None else each.cpu() for each in one)) for one in found])
-
-
-def joined_regions(parts: Sequence[EmbeddedRegions]) -> EmbeddedRegions:
-    """All rows of several, padded to the most parts and tags."""
-    width = max(part.mask.shape[1] for part in parts)
-    values = [torch.nn.functional.pad(part.values, (0, 0, 0, width - part.mask.shape[1])) for part in parts]
-    masks = [torch.nn.functional.pad(part.mask, (0, width - part.mask.shape[1])) for part in parts]
-    none = [part.mask.new_empty((len(part.mask), 0), dtype=torch.int64) for part in parts]
-    tags = [empty if part.tags is None else part.tags for part, empty in zip(parts, none, strict=True)]
-    longest = max(each.shape[1] for each in tags)
-    tags = [torch.nn.functional.pad(each, (0, longest - each.shape[1]), value=-1) for each in tags]
-    aligned = None if parts[0].aligned is None else torch.cat([part.aligned for part in parts])
-    return EmbeddedRegions(torch.cat(values), torch.cat(masks), torch.cat(tags) if longest else None, aligned)
-
-
-@torch.no_grad()
-def parts_similarity(
-    model: nn.Module, data: CaptionSet, *, between: Between = nothing, progress: bool = False
-) -> Float[Tensor, "image caption"]:
-    """The score of every image with every caption, each encoded once; `between` is called every few images."""
-    images = encoded(model, looked_at(model, data), "images", between)
-    captions = encoded(model, data.captions, "captions", between)
-    if progress:
-        return model.similarity(images, captions, progress=True, ready=True).float().cpu()
-    every = paused(torch.arange(len(data)).split(PARTS_IMAGES), between)
-    taken = (Encoded(images.pooled[part], images.local[part], images.mask[part]) for part in every)
-    return torch.cat([model.similarity(some, captions, ready=True).float().cpu() for some in taken])
+def prepared_images(model: nn.Module, images: Any, count: int = BATCH_SIZE) -> Iterator[Any]:
+    """What `similarity` of a model that reads both sides together takes, `count` images at a time."""
+    for part in chunks(images, count):
+        yield on_device(model, model.prepare_images(part))
 
 
 @torch.no_grad()
@@ -195,7 +151,7 @@ def encoded(model: nn.Module, items: Sequence[Any], of: str, between: Between = 
     """Features and parts of all items, "images" or "captions", where the model is, ready to be compared many times."""
     prepare, encode = getattr(model, f"prepare_{of}"), getattr(model, f"encode_{of}")
     parts = (encode(on_device(model, prepare(part))) for part in paused(chunks(items), between))
-    return joined([model.with_globals(part, of) for part in parts])
+    return joined(list(parts))
 
 
 def paused(parts: Iterable[Any], between: Between) -> Iterator[Any]:
@@ -231,7 +187,7 @@ class Embeddings(NamedTuple):
 
 def embed(model: nn.Module, data: CaptionSet, *, between: Between = nothing) -> Embeddings:
     """Features of all images and all captions of a data set; of a model without features an ItmlabError."""
-    if not hasattr(model, "encode_images"):
+    if not model.encodes_apart:
         raise ItmlabError(
             f"{type(model).__name__} reads a picture and a sentence together and has no features of either",
             remedy="use a model that encodes them apart",

@@ -18,9 +18,8 @@ from torch import Tensor, nn
 from ..data.captionset import CaptionSet
 from ..data.faults import one_line
 from ..errors import ItmlabError
-from ..models import CrossEncoder
-from ..models.pairs import looked_at, on_device, takes_pictures
-from .scores import encoded, image_side
+from ..models.pairs import looked_at, on_device
+from .scores import encoded, prepared_images
 
 CHUNK = 16384  # vectors scored at a time
 ROUNDING = 1e-4  # more than a score of unit vectors in single precision can be off
@@ -114,7 +113,7 @@ class PairSearch:
             raise ItmlabError(what, remedy="search for the other kind")
         if isinstance(query, str):
             scores = self._of_images(query)
-        elif not takes_pictures(self.model):
+        elif not self.model.takes_pictures:
             raise ItmlabError("this model looks at regions, of which a picture has none", remedy="search by a sentence")
         else:
             picture = on_device(self.model, self.model.prepare_images([query]))
@@ -123,13 +122,14 @@ class PairSearch:
         return best.tolist(), places.tolist()
 
     def _of_images(self, sentence: str) -> Tensor:
-        model, together = self.model, isinstance(self.model, CrossEncoder)
+        model, images = self.model, looked_at(self.model, self.data)
+        if not model.encodes_apart:
+            self._images = self._images or list(prepared_images(model, images))
+            tokens = on_device(model, model.prepare_captions([sentence]))
+            return torch.cat([model.similarity(part, tokens)[:, 0].cpu() for part in self._images])
         if self._images is None:
-            images = looked_at(model, self.data)
-            self._images = image_side(model, images) if together else encoded(model, images, "images")
-        said = model.prepare_captions([sentence]) if together else encoded(model, [sentence], "captions")
-        ready = {} if together else {"ready": True}
-        return model.similarity(self._images, said, **ready)[:, 0].cpu()
+            self._images = encoded(model, images, "images")
+        return model.similarity(self._images, encoded(model, [sentence], "captions"))[:, 0].cpu()
 
 
 THUMBNAIL = 128  # pixels of the longer edge

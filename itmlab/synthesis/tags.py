@@ -25,8 +25,9 @@ from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..metrics.wordnet import Nouns
 from ..models import CrossEncoder, EmbeddedRegions
+from ..models.cross_encoder import Tokens, pair_logits
 from ..models.encoded import evaluating
-from ..models.pairs import ImageInputs, Tokens, pair_logits, pieces_read
+from ..models.pairs import ImageInputs, pieces_read
 from ..text import PhraseMasking, WordMasking, parse
 from ..text.masking import PROBABILITY
 from .caption_swaps import CaptionSwaps, Kinds, Usage

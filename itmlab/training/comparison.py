@@ -24,14 +24,14 @@ from numpy import ndarray
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from ..components import classes_in
+from ..components import classes_in, find_class
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import check
 from ..metrics.eccv import ORACLES, PLACES, first_of_each, oracle_scores, true_at_r
 from ..metrics.ranking import blocks, expected_recalls_of_each, ranks
 from ..metrics.semantic import SemanticRanking
-from ..recipes.custom import encoder_class
+from ..models import Model
 from ..recipes.recipe import Recipe
 from ..runs.comparison import KINDS, RECALLS, SEMANTICS, TRUTHS, Comparison, one_of, queries_of
 from ..runs.run import Ensemble, Run
@@ -152,7 +152,7 @@ def train_all(runs: Mapping[Path, Recipe], data: CaptionSet, *, jobs: int | None
         # sent along, because a recipe's file names classes that a worker has not imported
         classes: list[type] = [*classes_in(recipe)]
         if recipe.encoder is not None:
-            classes.append(encoder_class(recipe.encoder, recipe.model))
+            classes.append(find_class(recipe.encoder, Model))
         tasks.append(delayed(_train_in_worker)(recipe, data, directory, threads, classes, os.getpid()))
     try:
         with (

@@ -21,7 +21,7 @@ from ..errors import ItmlabError
 from ..models import Encoded
 from ..models.base import Changes
 from ..models.dual_encoder import Momentum
-from ..models.pairs import compares_parts, on_device, pieces_read, reads
+from ..models.pairs import on_device, pieces_read
 from ..recipes.recipe import Recipe
 from ..recipes.settings import ExtraNegatives
 from ..samplers import MomentumQueue
@@ -58,7 +58,7 @@ class DualEncoderTask(Task):
         )
         if isinstance(self.objective.loss, nn.Module):  # what it learns belongs to the run, not to the model
             self.heads = self.objective.loss.to(self.accelerator.device)
-        if compares_parts(model) and self.accelerator.num_processes > 1:
+        if model.compares_parts and self.accelerator.num_processes > 1:
             raise ItmlabError("models that compare parts train in one process", remedy="launch it without accelerate")
         self.extra = None if recipe.extra_negatives is None else ExtraCaptions(recipe.extra_negatives, self.data, model)
 
@@ -78,7 +78,7 @@ class DualEncoderTask(Task):
                 slow = [all_gather(side.pooled.float(), accelerator) for side in slow]
                 slow[0] = slow[0][rows]
             extra = self._extra(batch, epoch)
-            if compares_parts(model):
+            if model.compares_parts:
                 matrix = model.similarity(seen, said).float()[rows]
         different, captions = (all_gather(side.pooled.float(), accelerator) for side in (seen, said))
         images = different[rows]
@@ -178,7 +178,7 @@ def preparation(model: nn.Module, accelerator: Accelerator, recipe: Recipe) -> d
         return model.prepare_images(pictures[own], **({} if changes is None else {"changes": changes[own]}))
 
     return {
-        "images": reads(model),
+        "images": model.reads,
         "augmentation": recipe.data.augmentation,
         "prepare_images": prepare_images,
         "prepare_captions": lambda captions: model.prepare_captions(captions[rank_slice(len(captions), accelerator)]),

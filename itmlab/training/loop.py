@@ -24,7 +24,6 @@ from ..data.batches import Batch, PairBatches
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import check
-from ..models import CrossEncoderConfig
 from ..models.base import WEIGHTS_FILE
 from ..models.photographs import as_seen_by
 from ..recipes.recipe import Recipe
@@ -392,9 +391,7 @@ def task_of(recipe: Recipe) -> type[Task]:
 
     if recipe.towers is not None:
         return TowerTask
-
-    # by `type`: OSCAR's dual encoder has a configuration that is a kind of the cross-encoder's
-    return CrossEncoderTask if type(recipe.model) is CrossEncoderConfig else DualEncoderTask
+    return DualEncoderTask if recipe.model.encodes_apart else CrossEncoderTask
 
 
 def steps_of(recipe: Recipe, batches: PairBatches) -> tuple[int, int]:

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..models import CrossEncoder, EmbeddedRegions
+from ..models.cross_encoder import Tokens, pair_logits
 from ..models.encoded import evaluating
-from ..models.pairs import ImageInputs, Tokens, pair_logits
-from ..runs.scores import joined_regions
+from ..models.pairs import ImageInputs
 from ..samplers.retrieved import hardest_negatives, mined_negatives, random_negatives
 
 BATCH_SIZE = 256  # images embedded at a time
@@ -72,7 +72,7 @@ class Mining:
 
 def embedded(model: CrossEncoder, inputs: ImageInputs, images: Rows) -> EmbeddedRegions:
     """The image side of the tower's input of these images, a part of them at a time."""
-    return joined_regions([model.embed_regions(**inputs(part.tolist())) for part in images.split(BATCH_SIZE)])
+    return EmbeddedRegions.joined([model.embed_regions(**inputs(part.tolist())) for part in images.split(BATCH_SIZE)])
 
 
 def negatives_in_batch(

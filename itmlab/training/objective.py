@@ -136,7 +136,7 @@ class Objective:
         self.loss: Loss = copy.deepcopy(recipe.loss)
         self.sampler: Sampler | None = copy.deepcopy(recipe.sampler)
         # a model that compares parts may learn by features as well, whose scores have other statistics
-        by_parts = getattr(recipe.model, "compares_parts", False) and self.asks_features((None, None))
+        by_parts = recipe.model.compares_parts and self.asks_features((None, None))
         self.feature_sampler = copy.deepcopy(recipe.sampler) if by_parts else None
 
     def start_epoch(self, epoch: int) -> None:

@@ -17,9 +17,10 @@ from .. import losses
 from ..data.batches import Batch
 from ..errors import ItmlabError
 from ..models import CrossEncoder, EmbeddedRegions
+from ..models.cross_encoder import PAIR_BATCH_SIZE, Tokens, pair_logits
 from ..models.encoded import evaluating
 from ..models.oscar import captions_apart, images_apart
-from ..models.pairs import PAIR_BATCH_SIZE, ImageInputs, Tokens, all_captions, pair_logits
+from ..models.pairs import ImageInputs, all_captions
 from ..recipes.settings import TagsSettings
 from ..synthesis import Negative
 from ..text.alignment import MaskedPieces

@@ -17,7 +17,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from itmlab.models import Encoded, LateInteraction, LateInteractionConfig, build_late_interaction
+from itmlab.models import Encoded, LateInteraction, LateInteractionConfig, build_model
 from itmlab.models.matchers import all_pairs
 
 WORDS = ["a dog runs on the grass", "two red cars next to a tree"]
@@ -71,13 +71,13 @@ def sgraf_scores(model: LateInteraction, images: Encoded, words: torch.Tensor) -
 @torch.no_grad()
 def test_blocks_are_faster_than_a_loop_over_captions(kind, size, capsys):
     config = (LateInteractionConfig.tiny if size == "tiny" else LateInteractionConfig.base)(kind)
-    model = build_late_interaction(config, WORDS * 2, seed=0).eval()
+    model = build_model(config, WORDS * 2, seed=0).eval()
     score = scan_scores if kind == "scan_t2i" else sgraf_scores
     count = CAPTIONS if os.environ.get("ITMLAB_WHOLE") else BLOCKED[size]
     images = items(IMAGES, *((5, 13) if size == "tiny" else (36, 36)), config.dimension, seed=1)
     captions = items(count, 5, 18, config.dimension, seed=2)
     if kind != "scan_t2i":  # once for each image, whatever the number of captions: not part of what is compared
-        images, captions = model.matcher.with_globals(images, captions)
+        images, captions = model.with_whole(images, "of_images"), model.with_whole(captions, "of_captions")
     best = [math.inf, math.inf]
     for _ in range(2):
         start = time.process_time()

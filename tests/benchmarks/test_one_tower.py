@@ -9,7 +9,7 @@ import time
 
 import torch
 
-from itmlab.models import CrossEncoder, CrossEncoderConfig, build_cross_encoder
+from itmlab.models import CrossEncoder, CrossEncoderConfig, build_model
 
 IMAGES, CAPTIONS, TOGETHER = 6, 90, 64
 
@@ -20,7 +20,9 @@ def padded(model: CrossEncoder, images: dict, captions: dict) -> torch.Tensor:
     pairs = torch.cartesian_prod(torch.arange(IMAGES), torch.arange(CAPTIONS))
     scores = [
         model(
-            captions["input_ids"][text], captions["attention_mask"][text], images["regions"][at], images["boxes"][at]
+            captions["input_ids"][text],
+            captions["attention_mask"][text],
+            model.embed_regions(images["regions"][at], images["boxes"][at]),
         ).itm
         for at, text in (part.unbind(1) for part in pairs.split(TOGETHER))
     ]
@@ -39,7 +41,7 @@ def test_buckets_and_shared_images_are_faster_than_padded_pairs():
 
     texts = [sentence() for _ in range(CAPTIONS)]
     config = CrossEncoderConfig.tiny(visual="regions")
-    model = build_cross_encoder(config, texts * 2, seed=0).eval()
+    model = build_model(config, texts * 2, seed=0).eval()
     captions = model.prepare_captions(texts)
     images = {
         "regions": torch.randn(IMAGES, 36, config.region_dimension, generator=generator),

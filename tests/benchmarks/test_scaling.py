@@ -87,10 +87,11 @@ run = itmlab.pretrained("triplet")
 task = lambda data: [run.search("a dog", data=data, of=of) for of in ("images", "captions")]
 """,
     "mine": """
-from itmlab.models import CrossEncoderConfig, build_cross_encoder
-from itmlab.models.pairs import ImageInputs, Tokens
+from itmlab.models import CrossEncoderConfig, build_model
+from itmlab.models.cross_encoder import Tokens
+from itmlab.models.pairs import ImageInputs
 from itmlab.training.mining import Mining
-model = build_cross_encoder(CrossEncoderConfig.tiny(visual="patches"), made(64).captions, seed=0).eval()
+model = build_model(CrossEncoderConfig.tiny(visual="patches"), made(64).captions, seed=0).eval()
 def task(data):
     mining = Mining(model, Tokens.of(model, data.captions), ImageInputs(model, data), data, candidates=4, top_k=2)
     for part in torch.arange(len(data)).split(32):

@@ -12,9 +12,9 @@ CELL = """
 import torch
 import itmlab
 from itmlab.studies import tags
-from itmlab.models import CrossEncoderConfig, build_cross_encoder
+from itmlab.models import CrossEncoderConfig, build_model
 data = itmlab.load("scenes", images=30)
-cross_encoder = build_cross_encoder(CrossEncoderConfig.tiny(visual="patches"), data.captions, seed=0).eval()
+cross_encoder = build_model(CrossEncoderConfig.tiny(visual="patches"), data.captions, seed=0).eval()
 tags.explore_negatives(cross_encoder, data, generator="vse_c")
 """
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import torch
 
-from itmlab.models import Encoded, LateInteraction, LateInteractionConfig, build_late_interaction
+from itmlab.models import Encoded, LateInteraction, LateInteractionConfig, build_model
 
 CAPTIONS = ["a dog runs on the grass", "two red cars next to a tree", "cat", "a man rides a horse in a green field"]
 KINDS = ["scan_t2i", "scan_i2t", "sgr", "saf", "sgraf", "vsrn", "vsepp"]
@@ -17,7 +17,7 @@ def build(kind: str, **changes) -> LateInteraction:
     changes = changes | ({"preset": preset} if preset else {})
     sizes = dict(region_dimension=10, dimension=16, word_dimension=12, vocabulary_size=120, maximum_tokens=20,
                  similarity_dimension=8, graph_layers=2)  # fmt: skip
-    model = build_late_interaction(LateInteractionConfig(kind=kind, **(sizes | changes)), CAPTIONS * 2, seed=0)
+    model = build_model(LateInteractionConfig(kind=kind, **(sizes | changes)), CAPTIONS * 2, seed=0)
     torch.manual_seed(5)
     with torch.no_grad():  # away from the start, where words are all alike, so that every part has its say
         for weights in model.parameters():

@@ -61,4 +61,3 @@ def test_the_gradient_flows_through_every_chunk():
 
 def test_features_that_do_not_fit_are_refused():
     refused("same model", cosine_similarity, torch.ones(2, 4), torch.ones(2, 5))
-    refused("chunk", cosine_similarity, torch.ones(2, 4), torch.ones(2, 4), chunk=0)

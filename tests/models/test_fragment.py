@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from itmlab.models import LateInteraction, LateInteractionConfig, build_late_interaction
+from itmlab.models import LateInteraction, LateInteractionConfig, build_model
 from tests.models.fragments import CAPTIONS, CLOSE, KINDS, RELEASED, build, direction, encoded, parts, records
 from tests.refusals import refused
 
@@ -104,7 +104,6 @@ def test_pooled_features_are_enough_only_where_pooled_features_are_compared():
     model = build("sgr")
     images, captions = encoded(model)
     refused("compares parts", model.similarity, images.pooled, captions.pooled)
-    refused("chunk of 0", model.similarity, images, captions, chunk=0)
 
 
 def test_vse_takes_the_mean_region_and_the_last_state():
@@ -119,19 +118,11 @@ def test_vse_takes_the_mean_region_and_the_last_state():
 
 def test_fresh_models_come_from_a_seed():
     first, same, other = (
-        build_late_interaction(LateInteractionConfig.tiny("sgraf"), CAPTIONS * 3, seed=seed) for seed in (1, 1, 2)
+        build_model(LateInteractionConfig.tiny("sgraf"), CAPTIONS * 3, seed=seed) for seed in (1, 1, 2)
     )
     assert first.training and first.config.vocabulary_size == len(first.tokenizer) < 1000
     assert all(torch.equal(*pair) for pair in zip(first.parameters(), same.parameters(), strict=True))
     assert not torch.equal(first.images.map[0].weight, other.images.map[0].weight)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_image_of_which_no_region_is_shown_is_refused(kind):
-    model = build(kind)
-    prepared = model.prepare_images(records([3, 2, 1]))
-    prepared["region_mask"][1] = False
-    refused("region_mask of image 1: no region", model.encode_images, prepared)
 
 
 def test_graph_and_reading_of_vsrn_are_the_papers_region_by_region():

@@ -6,17 +6,17 @@ import pytest
 import torch
 from torch.nn import functional
 
-from itmlab.models import OscarDualEncoder, OscarDualEncoderConfig, build_oscar_dual_encoder
+from itmlab.components import parameters
+from itmlab.models import OscarDualEncoder, OscarDualEncoderConfig, build_model
 from tests.models import cross_encoders
-from tests.models.cross_encoders import CAPTIONS, CLOSE, inputs, records
-from tests.refusals import refused
+from tests.models.cross_encoders import CAPTIONS, CLOSE, inputs
 
 FORMS = [("uniter", "regions"), ("oscar", "regions"), ("oscar", "patches")]
 
 
 @pytest.fixture(params=FORMS, ids="-".join)
 def model(request) -> OscarDualEncoder:
-    return OscarDualEncoder.of(cross_encoders.build(*request.param))
+    return OscarDualEncoder.converted(cross_encoders.build(*request.param))
 
 
 def features(model):
@@ -57,17 +57,6 @@ def test_alone_and_in_company_features_are_the_same(model, pair):
         torch.testing.assert_close(text.pooled[0], pair[1].pooled[row], **CLOSE)
 
 
-def test_an_image_of_which_no_part_is_shown_is_refused():
-    model = OscarDualEncoder.of(cross_encoders.build("oscar"))
-    prepared = model.prepare_images(records([3, 2]))
-    prepared["region_mask"][1] = False
-    refused("region_mask of image 1: no region", model.encode_images, prepared)
-    tagged = (
-        prepared | model.prepare_images(records([3, 2]), tags=["dog", "car"]) | {"region_mask": prepared["region_mask"]}
-    )
-    assert model.encode_images(tagged).pooled.isfinite().all()  # its tags are parts too
-
-
 def test_every_weight_is_trained_and_no_head_is_left(model):
     tokens, image = inputs(model.tower)
     images, captions = model.train()(image, tokens)
@@ -79,7 +68,7 @@ def test_every_weight_is_trained_and_no_head_is_left(model):
 def test_a_saved_model_says_the_same_and_knows_what_it_is(model, pair, tmp_path):
     model.save(tmp_path)
     again = OscarDualEncoder.load(tmp_path)
-    assert again.config == model.config and again.config.encodes == "separately" and not again.training
+    assert again.config == model.config and not again.training
     for ours, theirs in zip(pair, features(again), strict=True):
         assert torch.equal(ours.pooled, theirs.pooled)
 
@@ -88,9 +77,9 @@ def test_a_saved_model_says_the_same_and_knows_what_it_is(model, pair, tmp_path)
 def test_sgraf_above_it_compares_what_it_makes_of_regions_and_word_pieces(matcher, tmp_path):
     """ITContrast, Table 1, "Ours (SGRAF)": OSCAR in the place of the recurrent network and the linear map."""
     tower = cross_encoders.build("oscar", "regions")
-    config = OscarDualEncoderConfig(**tower.config.to_dict(), matcher=matcher, similarity_dimension=6)
-    model = build_oscar_dual_encoder(replace(config, matcher_dropout=0.0), tower.tokenizer, seed=0).eval()
-    plain = OscarDualEncoder.of(tower)
+    config = OscarDualEncoderConfig(**parameters(tower.config), matcher=matcher, similarity_dimension=6)
+    model = build_model(replace(config, matcher_dropout=0.0), tower.tokenizer, seed=0).eval()
+    plain = OscarDualEncoder.converted(tower)
     model.tower.load_state_dict(plain.tower.state_dict())
     (images, captions), (apart, said) = features(model), features(plain)
     for ours, theirs in ((images, apart), (captions, said)):
@@ -99,8 +88,7 @@ def test_sgraf_above_it_compares_what_it_makes_of_regions_and_word_pieces(matche
         torch.testing.assert_close(ours.local[ours.mask], units, **CLOSE)
     with torch.no_grad():
         scores = model.similarity(images, captions, chunk=3)
-        ready = model.with_globals(images, "images"), model.with_globals(captions, "captions")
-        torch.testing.assert_close(scores, model.matcher(*ready), **CLOSE)
+        torch.testing.assert_close(scores, model.matcher(images, captions), **CLOSE)
         assert model.similarity(images, model.encode_captions(model.prepare_captions(["", "a dog"]))).isfinite().all()
     assert ((scores > 0) & (scores < 1)).all() and scores.unique().numel() == scores.numel()
     model.save(tmp_path)

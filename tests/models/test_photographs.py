@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from itmlab.data import load
 from itmlab.data.captionset import CaptionSet
-from itmlab.models import LateInteractionConfig, build_late_interaction, photographs
+from itmlab.models import LateInteractionConfig, build_model, photographs
 from itmlab.models.photographs import (
     EFFICIENTNET,
     STAGES,
@@ -155,19 +155,13 @@ def test_other_weights_in_its_place_are_refused(monkeypatch) -> None:
     refused("damaged", PhotoEncoder)
 
 
-def test_other_networks_are_handed_over_as_features() -> None:
-    refused("features=", PhotoEncoder, "timm:resnet18:weights.safetensors")
-
-
 # Models that look at photographs.
 
 
 def small(**changes):
     seen = {"photo_encoder": EFFICIENTNET, "region_dimension": 1280, "word_vectors": "wordllama"}
     sizes = {"dimension": 16, "word_dimension": 256, "vocabulary_size": 200, "maximum_tokens": 20}
-    return build_late_interaction(
-        LateInteractionConfig(**(seen | sizes | {"kind": "vsepp"} | changes)), CAPTIONS, seed=0
-    )
+    return build_model(LateInteractionConfig(**(seen | sizes | {"kind": "vsepp"} | changes)), CAPTIONS, seed=0)
 
 
 def test_a_picture_its_regions_and_their_mean_have_the_same_feature(cache, data) -> None:

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from itmlab.errors import ItmlabError
-from itmlab.models import LateInteraction, LateInteractionConfig, build_late_interaction, load_matcher
+from itmlab.models import LateInteraction, LateInteractionConfig, build_model, load_matcher
 from itmlab.text.tokens import load_words
 
 PUBLIC = load_file(Path(__file__).with_name("fragment.safetensors"))
@@ -106,10 +106,10 @@ def test_the_caption_writer_of_vsrn_costs_the_public_nats(tmp_path, tokenizer):
 
 
 def test_at_base_the_released_sizes_are_those_of_the_public_code():
-    vsrn = build_late_interaction(LateInteractionConfig.base("vsrn", preset="released", dimension=8), ["a dog"] * 2)
+    vsrn = build_model(LateInteractionConfig.base("vsrn", preset="released", dimension=8), ["a dog"] * 2)
     assert (vsrn.writer.reader.hidden_size, vsrn.writer.dropout.p, vsrn.captions.dropout.p) == (512, 0.2, 0.0)
     for kind in ("sgr", "saf"):
-        model = build_late_interaction(LateInteractionConfig.base(kind, preset="released", dimension=8), ["a dog"] * 2)
+        model = build_model(LateInteractionConfig.base(kind, preset="released", dimension=8), ["a dog"] * 2)
         assert model.captions.dropout.p == model.matcher.of_images.dropout.p == 0.4
         assert model.matcher.of_images.place_norm.num_features == 36
 

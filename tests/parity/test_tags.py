@@ -18,7 +18,7 @@ def said(stage_2, caption: int, kind: str, heads: tuple[str, ...]):
     ids = code[f"{caption}.{kind}_input_ids"]
     image = (code[f"{caption}.{name}"].expand(len(ids), -1, -1) for name in ("img_feat", "img_pos_feat"))
     with torch.no_grad():
-        return model(ids, torch.ones_like(ids, dtype=torch.bool), *image, heads=heads)
+        return model(ids, torch.ones_like(ids, dtype=torch.bool), model.embed_regions(*image), heads=heads)
 
 
 def test_every_head_of_the_checkpoint_is_read(stage_2):

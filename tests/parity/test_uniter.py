@@ -30,8 +30,8 @@ def test_states_scores_and_words_of_pairs_of_different_lengths(tmp_path):
     said = torch.arange(public_code["input_ids"].shape[1]) < lengths[:, None]
     seen = torch.arange(public_code["img_feat"].shape[1]) < regions[:, None]
     with torch.no_grad():
-        given = public_code["input_ids"], said, public_code["img_feat"], public_code["img_pos_feat"], seen
-        found = model(*given, heads=("itm", "mlm"))
+        embedded = model.embed_regions(public_code["img_feat"], public_code["img_pos_feat"], seen)
+        found = model(public_code["input_ids"], said, embedded, heads=("itm", "mlm"))
     assert {"itm", "mlm"} <= set(report.read)
     torch.testing.assert_close(found.itm, public_code["rank_scores"], **CLOSE)
     for row, (words, parts) in enumerate(zip(lengths.tolist(), regions.tolist(), strict=True)):

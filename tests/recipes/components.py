@@ -111,7 +111,7 @@ class MeanOfPieces(DualEncoder):
         super().__init__(config, tokenizer)
         self.pieces = nn.Embedding(config.vocabulary_size, config.dimension)
 
-    def encode_captions(self, tokens, *, attentions=False):
+    def encode_captions(self, tokens):
         local = self.pieces(tokens["input_ids"])
         pooled = masked_mean(local, tokens["word_mask"], otherwise=tokens["attention_mask"].bool())
         return Encoded(unit(pooled), local, tokens["word_mask"])

@@ -8,7 +8,7 @@ from PIL import Image
 from itmlab import recipes
 from itmlab.data.captionset import CaptionSet
 from itmlab.metrics.wordnet import wordnet
-from itmlab.models import build_cross_encoder
+from itmlab.models import build_model
 from itmlab.models.photographs import EFFICIENTNET, with_photo_features
 from itmlab.recipes.photographs import COMPARED, CROSS, DUAL, PARTS, PHOTOS
 from itmlab.runs.run import Run
@@ -78,7 +78,7 @@ def test_an_aligned_start_is_the_linear_dual_encoder_of_the_same_regions() -> No
 
 def test_matching_begins_as_the_aligned_dual_encoders_cosine(data) -> None:
     recipe = recipes.get("tags+photos").replace(model__hidden=16, model__intermediate=16, model__aligned__dimension=8)
-    model = build_cross_encoder(recipe.model, data.captions, seed=0).eval()
+    model = build_model(recipe.model, data.captions, seed=0).eval()
     images, captions = model.prepare_images(list(data.regions)), model.prepare_captions(data.captions)
     with torch.no_grad():
         cosines = model.aligned.similarity(model.aligned.encode_images(images), model.aligned.encode_captions(captions))

@@ -10,7 +10,7 @@ from torch import nn
 from itmlab.errors import ItmlabError
 from itmlab.metrics import cider_matrix, recall, retrieval, spice_matrix, truth_retrieval
 from itmlab.metrics.semantic import ncs, semantic_retrieval
-from itmlab.models import LateInteractionConfig, build_late_interaction
+from itmlab.models import LateInteractionConfig, build_model
 from itmlab.runs.run import ensemble
 from itmlab.runs.scores import encoded, evaluate, relevance_matrix, similarity, write_embeddings
 from itmlab.runs.search import PairSearch
@@ -135,7 +135,7 @@ def test_embeddings_are_written_with_their_ids(finished, data, tmp_path):
 
 def test_what_sgraf_makes_of_one_item_alone_is_made_once(tmp_path, monkeypatch):
     data = load(images=120, cache=tmp_path, regions=True)
-    model = build_late_interaction(LateInteractionConfig.tiny("saf"), data.captions, seed=0).eval()
+    model = build_model(LateInteractionConfig.tiny("saf"), data.captions, seed=0).eval()
     counted = {"images": 0, "captions": 0}
     for of, attention in (("images", model.matcher.of_images), ("captions", model.matcher.of_captions)):
         once = attention.forward
@@ -148,7 +148,7 @@ def test_what_sgraf_makes_of_one_item_alone_is_made_once(tmp_path, monkeypatch):
     scores = similarity(model, data)  # in three parts, for interruptions
     assert counted == {"images": len(data), "captions": len(data.captions)}
     some = encoded(model, [data.regions[i] for i in range(3)], "images"), encoded(model, data.captions[:4], "captions")
-    torch.testing.assert_close(model.similarity(*some, ready=True), scores[:3, :4])
+    torch.testing.assert_close(model.similarity(*some), scores[:3, :4])
     before = dict(counted)
     search = PairSearch(model, data)
     for sentence in data.captions[:3]:

@@ -1,5 +1,6 @@
 """A cross-encoder that knows one thing, the colour of the square in the picture, and what follows for words."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import torch
@@ -7,7 +8,6 @@ from torch.nn import functional
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.models import CrossEncoder, CrossEncoderConfig
-from itmlab.models.cross_encoder import known_heads
 from itmlab.models.transformer import EmbeddedRegions
 from itmlab.text.graph import Attribute, SceneGraph, SceneObject, Span, tokenise
 from itmlab.text.tokens import train_wordpiece
@@ -25,9 +25,8 @@ class ColourCrossEncoder(CrossEncoder):
 
     def __init__(self, captions: list[str]):
         tokenizer = train_wordpiece(captions, 200)
-        config = CrossEncoderConfig.tiny()
-        sizes = {**config.to_dict(), "layers": 1, "vocabulary_size": len(tokenizer), "maximum_tokens": 30}
-        super().__init__(CrossEncoderConfig.from_dict(sizes), tokenizer)
+        sizes = {"layers": 1, "vocabulary_size": len(tokenizer), "maximum_tokens": 30}
+        super().__init__(replace(CrossEncoderConfig.tiny(), **sizes), tokenizer)
         self.names = torch.tensor([tokenizer.convert_tokens_to_ids(name) for name in NAMES])
         assert tokenizer.unk_token_id not in self.names.tolist()
 
@@ -41,7 +40,7 @@ class ColourCrossEncoder(CrossEncoder):
         return EmbeddedRegions(torch.tensor(found).argmax(dim=1)[:, None, None], torch.ones(len(pixels), 1).bool())
 
     def forward(self, tokens, token_mask, regions, *, heads=("itm",)):
-        heads, own = known_heads(heads), self.names[regions.values[:, 0, 0]][:, None]
+        own = self.names[regions.values[:, 0, 0]][:, None]
         wrong = torch.isin(tokens, self.names) & (tokens != own)
         mismatch = torch.where(wrong, SURE[True], SURE[False])
         written = functional.one_hot(torch.where(wrong, own, tokens), len(self.tokenizer)).float()

@@ -18,10 +18,11 @@ class ColourModel(nn.Module):
     """
 
     patch_grid = (4, 4)
+    reads, encodes_apart, compares_parts, takes_pictures, image_tower = "pictures", True, False, True, None
 
     def __init__(self):
         super().__init__()
-        self.config = SimpleNamespace(shortest_edge=None)
+        self.config = SimpleNamespace(shortest_edge=None, photo_encoder=None)
         self.weight = nn.Parameter(torch.zeros(1))
         self.background = torch.tensor([226.0, 220, 205]) / 255
 

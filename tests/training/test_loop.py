@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from itmlab import recipes
+from itmlab.components import parameters
 from itmlab.data.batches import Augmentation, PairBatches
 from itmlab.errors import ItmlabError
 from itmlab.models import DualEncoder, ImagePreparation, OscarDualEncoderConfig
@@ -229,7 +230,7 @@ def test_low_precision_trains_as_well(data, tmp_path):
 AUGMENTED = {"data__crop": (0.5, 1.0), "data__flip": 0.5, "data__randaugment": (2, 7)}
 
 
-@pytest.mark.parametrize("model", [MICRO, OscarDualEncoderConfig(**(MICRO_TOWER.to_dict() | {"form": "oscar"}))])
+@pytest.mark.parametrize("model", [MICRO, OscarDualEncoderConfig(**(parameters(MICRO_TOWER) | {"form": "oscar"}))])
 def test_pictures_are_augmented_in_training_alone_alike_by_any_threads(model, data, tmp_path, monkeypatch):
     augment, changed = Augmentation.__call__, []
     monkeypatch.setattr(Augmentation, "__call__", lambda *given, **more: changed.append(1) or augment(*given, **more))

@@ -5,7 +5,7 @@ import pytest
 
 from itmlab import recipes
 from itmlab.data import load
-from itmlab.models import LateInteractionConfig, build_late_interaction
+from itmlab.models import LateInteractionConfig, build_model
 from itmlab.runs.scores import similarity
 from itmlab.training.loop import train
 
@@ -31,6 +31,6 @@ def test_a_step_at_base_size(name, data, tmp_path):
 
 
 def test_the_largest_of_them_reads_the_same(data):
-    model = build_late_interaction(LateInteractionConfig.base("vsrn"), data.captions, seed=0).eval()
+    model = build_model(LateInteractionConfig.base("vsrn"), data.captions, seed=0).eval()
     scores = similarity(model, data.split("test"))
     assert scores.shape == (2, 10) and scores.isfinite().all()

@@ -11,7 +11,7 @@ from torch.nn.functional import cosine_similarity, log_softmax, logsigmoid
 
 from itmlab.data.batches import PairBatches
 from itmlab.data.captionset import CaptionSet
-from itmlab.models import build_cross_encoder
+from itmlab.models import build_model
 from itmlab.scenes.categories import noun_swaps, relation_swaps
 from itmlab.synthesis import Negative, generate_negatives, write_negatives
 from itmlab.synthesis.negative import UnreadNegatives
@@ -24,7 +24,7 @@ from tests.training.towers import tower
 
 
 def task_of(recipe, data, seed=0):
-    model = build_cross_encoder(recipe.model, data.captions, seed=seed)
+    model = build_model(recipe.model, data.captions, seed=seed)
     with torch.no_grad():
         for weights in model.parameters():  # larger than at the start, so that every part has its say
             weights += 0.3 * torch.randn(weights.shape, generator=torch.Generator().manual_seed(seed))

@@ -1,13 +1,15 @@
 """Parts of a cross-encoder's step by themselves: kept inputs, rows of pairs, words beside words, histograms, clocks."""
 
 import dataclasses
+from dataclasses import replace
 
 import pytest
 import torch
 
-from itmlab.models import build_cross_encoder
-from itmlab.models.pairs import ImageInputs, Tokens, all_captions, by_length, pair_logits
-from itmlab.runs.scores import image_side
+from itmlab.models import EmbeddedRegions, build_model
+from itmlab.models.cross_encoder import Tokens, by_length, pair_logits
+from itmlab.models.pairs import ImageInputs, all_captions
+from itmlab.runs.scores import prepared_images
 from itmlab.scenes import load
 from itmlab.text.alignment import Pieces, align
 from itmlab.training.sentences import CachedPieces, caption_graphs
@@ -17,7 +19,7 @@ from tests.training.towers import MICRO_TOWER
 
 @pytest.fixture(scope="module")
 def model(data):
-    model = build_cross_encoder(MICRO_TOWER, data.captions, seed=0).eval()
+    model = build_model(MICRO_TOWER, data.captions, seed=0).eval()
     with torch.no_grad():
         for weights in model.parameters():
             weights += 0.3 * torch.randn(weights.shape, generator=torch.Generator().manual_seed(0))
@@ -50,8 +52,8 @@ def test_pictures_are_decoded_once_as_far_as_they_fit(bytes_, twice, model, data
 
 def test_regions_are_cut_out_once_as_far_as_they_fit(tmp_path_factory):
     data = load(images=6, cache=tmp_path_factory.mktemp("scenes"), regions=True)
-    tower = build_cross_encoder(
-        MICRO_TOWER.from_dict(MICRO_TOWER.to_dict() | {"visual": "regions", "region_dimension": 192}),
+    tower = build_model(
+        replace(MICRO_TOWER, visual="regions", region_dimension=192),
         data.captions,
         seed=0,
     )
@@ -67,7 +69,10 @@ def test_regions_are_cut_out_once_as_far_as_they_fit(tmp_path_factory):
 
 
 def test_a_logit_does_not_depend_on_what_it_is_read_with(model, data):
-    tokens, regions = all_captions(model, data), image_side(model, data.images)
+    tokens = all_captions(model, data)
+    with torch.no_grad():
+        parts = [model.embed_regions(**part) for part in prepared_images(model, data.images)]
+    regions = EmbeddedRegions.joined(parts)
     generator = torch.Generator().manual_seed(0)
     sentences, images = (torch.randint(48, (300,), generator=generator) for _ in range(2))
     with torch.no_grad():

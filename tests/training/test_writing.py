@@ -4,7 +4,7 @@ import pytest
 import torch
 from accelerate import Accelerator
 
-from itmlab.models import build_late_interaction
+from itmlab.models import build_model
 from itmlab.scenes import load
 from itmlab.training.dual_encoder import DualEncoderTask
 from itmlab.training.loop import train
@@ -34,7 +34,7 @@ def scenes(tmp_path_factory):
 
 def task_and_batch(scenes, accelerator=None, **changes):
     recipe, data = small("vsrn", **changes), scenes.split("train")
-    model = build_late_interaction(recipe.model, data.captions, seed=0)
+    model = build_model(recipe.model, data.captions, seed=0)
     task = DualEncoderTask(recipe, data, model, accelerator or Accelerator(), torch.Generator().manual_seed(0))
     return task, first_batch(data, size=6, seed=1, captions_per_image=2, **task.preparation())
 

@@ -8,24 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
 
+from ...components import parameters
 from ...errors import ItmlabError
 from ...storage import fetched, read_json
 from ...text.tokens import cleaned, train_wordpiece
-from ..base import listed
-from ..config import (
-    CLIP_MEAN,
-    CLIP_STD,
-    CrossEncoderConfig,
-    DualEncoderConfig,
-    LateInteractionConfig,
-    OscarDualEncoderConfig,
-)
-from ..cross_encoder import CrossEncoder
+from ..base import Model, listed, model_class
+from ..config import CLIP_MEAN, CLIP_STD, DualEncoderConfig, ModelConfig
 from ..dual_encoder import SIZES, ClipTowers, DualEncoder, ViTBertTowers
-from ..fragment import LateInteraction
-from ..oscar import OscarDualEncoder
 from .word_vectors import begin_with_word_vectors, word_vocabulary
 
 if TYPE_CHECKING:
@@ -48,77 +38,79 @@ RESAMPLING = {1: "lanczos", 2: "bilinear", 3: "bicubic"}  # Pillow's numbers in 
 
 
 def build_model(
-    config: DualEncoderConfig, captions_for_vocabulary: "Vocabulary" = None, *, seed: int | None = None
-) -> DualEncoder:
-    """A dual encoder with fresh or pretrained weights, in training mode.
+    config: ModelConfig, captions: "Vocabulary" = None, *, seed: int | None = None, encoder: str | None = None
+) -> Model:
+    """Build a model with fresh or pretrained weights, in training mode.
 
-    A text tower from scratch needs captions to make its vocabulary from, or a tokeniser, else it is an ItmlabError; a
-    pretrained one brings its own. Fresh weights come from `seed`, or from torch's global generator when there is none.
-    The model's `config` has the sizes that were really used.
+    Args:
+        config: its configuration; the model's own `config` has the sizes that were really used.
+        captions: the texts from which a vocabulary of at most `config.vocabulary_size` pieces is made, or a tokeniser;
+            not needed for a pretrained text tower, which brings its own.
+        seed: of the fresh weights; torch's global generator makes them if there is none.
+        encoder: the import path of your own model class.
+
+    Raises:
+        ItmlabError: there is nothing to make a vocabulary from, or a checkpoint cannot be used.
 
     >>> model = build_model(DualEncoderConfig.tiny(), ["a dog runs", "a cat sleeps"] * 2, seed=0)
     >>> model.encode_captions(model.prepare_captions(["a cat"])).pooled.shape
     torch.Size([1, 96])
     """
+    kind = model_class(config, encoder)
     with torch.random.fork_rng(enabled=seed is not None):
         if seed is not None:
             torch.manual_seed(seed)
-        clip = image = text = tokenizer = None
-        if config.image_tower == "clip" and config.image_pretrained is not None:
-            config, clip, tokenizer = pretrained_clip(config)
-        elif config.image_pretrained is not None:
-            config, image = pretrained_vit(config)
-        if config.image_tower == "vit" and config.text_pretrained is not None:
-            config, text, tokenizer = pretrained_bert(config)
-        if tokenizer is None:
-            tokenizer = _vocabulary(config, captions_for_vocabulary)
-            config = replace(config, vocabulary_size=len(tokenizer))
-        is_clip = config.image_tower == "clip"
-        towers = ClipTowers(config, tokenizer, clip) if is_clip else ViTBertTowers(config, image, text)
-        return DualEncoder(config, tokenizer, towers).train()
-
-
-def build_cross_encoder(
-    config: CrossEncoderConfig, captions_for_vocabulary: "Vocabulary" = None, *, seed: int | None = None
-) -> CrossEncoder:
-    """A model with fresh weights, in training mode; its `config` has the size of the vocabulary that was made.
-
-    The vocabulary comes from captions (at most `config.vocabulary_size` pieces) or is a given tokeniser's. Weights come
-    from `seed`, or from torch's global generator when there is none. `load_public` is for published weights.
-    """
-    return fresh(CrossEncoder, config, captions_for_vocabulary, seed)
-
-
-def build_oscar_dual_encoder(
-    config: OscarDualEncoderConfig, captions_for_vocabulary: "Vocabulary" = None, *, seed: int | None = None
-) -> OscarDualEncoder:
-    """As `build_cross_encoder`; for published weights take `OscarDualEncoder.of` what `load_public` gives."""
-    return fresh(OscarDualEncoder, config, captions_for_vocabulary, seed)
-
-
-def build_late_interaction(
-    config: LateInteractionConfig, captions_for_vocabulary: "Vocabulary" = None, *, seed: int | None = None
-) -> LateInteraction:
-    """As `build_cross_encoder`."""
-    return fresh(LateInteraction, config, captions_for_vocabulary, seed)
-
-
-def fresh(kind: type[nn.Module], config: Any, captions: "Vocabulary", seed: int | None = None) -> nn.Module:
-    """A new model of the class `kind`, as `build_cross_encoder` makes one."""
-    tokenizer = _vocabulary(config, captions)
-    with torch.random.fork_rng(enabled=seed is not None):
-        if seed is not None:
-            torch.manual_seed(seed)
+        if kind is DualEncoder:
+            return _dual_encoder(config, captions)
+        tokenizer = _vocabulary(config, captions)
         model = kind(replace(config, vocabulary_size=len(tokenizer)), tokenizer).train()
     if getattr(config, "word_vectors", None):
-        text = model.captions.embedding if hasattr(model, "captions") else getattr(model, "tower", model).text.words
-        begin_with_word_vectors(text, tokenizer)
-        if getattr(config, "aligned", None) and hasattr(model, "aligned"):
-            begin_with_word_vectors(model.aligned.captions.embedding, tokenizer)
+        for embedding in model.word_embeddings():
+            begin_with_word_vectors(embedding, tokenizer)
     return model
 
 
-def _vocabulary(config: Any, source: "Vocabulary") -> "PreTrainedTokenizerFast":
+def build_from(saved: Model, config: ModelConfig, encoder: str | None = None) -> Model:
+    """Build the model of `config` with the weights of a saved one, in training mode.
+
+    The transformer of a model that reads both sides together may become one that reads them apart, and the reverse,
+    with fresh heads; a matcher above it may be fresh.
+
+    Raises:
+        ItmlabError: the saved model has another configuration; the first field that differs is named.
+    """
+    saved = model_class(config, encoder).converted(saved)
+    matcher = ("matcher", "similarity_dimension") if getattr(saved, "matcher", True) is None else ()
+    free = (*config.adjustable, *matcher)
+    wanted, present = parameters(config), parameters(saved.config)
+    for name, value in wanted.items():
+        if name not in (*free, "vocabulary_size") and value != present[name]:
+            what = f"start has {name} {present[name]!r} and the recipe's model {value!r}"
+            remedy = "start from a model of the same configuration, or change model of the recipe"
+            raise ItmlabError(what, remedy=remedy)
+    config = replace(saved.config, **{name: wanted[name] for name in free if name in wanted})
+    model = build_model(config, saved.tokenizer, encoder=encoder)
+    model.load_state_dict(model.state_dict() | saved.state_dict())
+    return model
+
+
+def _dual_encoder(config: DualEncoderConfig, captions: "Vocabulary") -> DualEncoder:
+    clip = image = text = tokenizer = None
+    if config.image_tower == "clip" and config.image_pretrained is not None:
+        config, clip, tokenizer = pretrained_clip(config)
+    elif config.image_pretrained is not None:
+        config, image = pretrained_vit(config)
+    if config.image_tower == "vit" and config.text_pretrained is not None:
+        config, text, tokenizer = pretrained_bert(config)
+    if tokenizer is None:
+        tokenizer = _vocabulary(config, captions)
+        config = replace(config, vocabulary_size=len(tokenizer))
+    is_clip = config.image_tower == "clip"
+    towers = ClipTowers(config, tokenizer, clip) if is_clip else ViTBertTowers(config, image, text)
+    return DualEncoder(config, tokenizer, towers).train()
+
+
+def _vocabulary(config: ModelConfig, source: "Vocabulary") -> "PreTrainedTokenizerFast":
     from transformers import PreTrainedTokenizerFast
 
     if source is None:
@@ -128,17 +120,15 @@ def _vocabulary(config: Any, source: "Vocabulary") -> "PreTrainedTokenizerFast":
     if getattr(config, "word_vectors", None):
         return word_vocabulary(source, config.vocabulary_size)
     words = getattr(config, "maximum_words", None)
-    seen = source if words is None else [cleaned(caption, words) for caption in source]
-    return train_wordpiece(seen, config.vocabulary_size)
+    read = source if words is None else [cleaned(caption, words) for caption in source]
+    return train_wordpiece(read, config.vocabulary_size)
 
 
 def pretrained_vit(config: DualEncoderConfig) -> "tuple[DualEncoderConfig, ViTModel]":
     """The ViT named by `image_pretrained`, and the configuration with its sizes."""
     from transformers import ViTModel
 
-    name = config.image_pretrained
-    _check_activation(config, name, {"image tower": _settings(name, "vit").hidden_act})
-    tower = _weights(ViTModel, name, config, add_pooling_layer=False)
+    tower = _pretrained(ViTModel, "vit", config.image_pretrained, config, add_pooling_layer=False)
     return replace(config, **_image(config, tower.config, VIT_PICTURES), image_settings=_known(tower.config)), tower
 
 
@@ -146,63 +136,51 @@ def pretrained_bert(config: DualEncoderConfig) -> "tuple[DualEncoderConfig, Bert
     """The BERT named by `text_pretrained` with its tokeniser, and the configuration with its sizes."""
     from transformers import BertModel
 
-    name = config.text_pretrained
-    _check_activation(config, name, {"text tower": _settings(name, "bert").hidden_act})
-    tower = _weights(BertModel, name, config, add_pooling_layer=False)
-    config = replace(config, **_text(config, tower.config), text_settings=_known(tower.config))
-    return config, tower, _tokenizer(name)
+    tower = _pretrained(BertModel, "bert", config.text_pretrained, config, add_pooling_layer=False)
+    tokenizer = _tokenizer(config.text_pretrained)
+    return replace(config, **_text(config, tower.config), text_settings=_known(tower.config)), tower, tokenizer
 
 
 def pretrained_clip(config: DualEncoderConfig) -> "tuple[DualEncoderConfig, CLIPModel, PreTrainedTokenizerFast]":
     """The CLIP named by both `…_pretrained` with its tokeniser, and the configuration with its sizes."""
     from transformers import CLIPModel
 
-    name = config.image_pretrained
-    settings = _settings(name, "clip")
-    image, text = settings.vision_config, settings.text_config
-    _check_activation(config, name, {"image tower": image.hidden_act, "text tower": text.hidden_act})
-    model = _weights(CLIPModel, name, config)
-    config = replace(
-        config,
-        **_image(config, image, CLIP_PICTURES),
-        **_text(config, text),
-        dimension=model.config.projection_dim,
-        image_settings=_known(model.config.vision_config),
-        text_settings=_known(model.config.text_config),
-    )
-    return config, model, _tokenizer(name)
+    model = _pretrained(CLIPModel, "clip", config.image_pretrained, config)
+    image, text = model.config.vision_config, model.config.text_config
+    sizes = _image(config, image, CLIP_PICTURES) | _text(config, text) | {"dimension": model.config.projection_dim}
+    config = replace(config, **sizes, image_settings=_known(image), text_settings=_known(text))
+    return config, model, _tokenizer(config.image_pretrained)
 
 
-def _settings(name: str, kind: str) -> Any:
+def _pretrained(
+    kind: "type[PreTrainedModel]", model_type: str, name: str, config: DualEncoderConfig, **options: Any
+) -> Any:
+    """A published model of this kind, read from safetensors; its activation is checked before its weights are read."""
     from transformers import AutoConfig
 
     settings = fetched(name, lambda: AutoConfig.from_pretrained(name, trust_remote_code=False))
-    if settings.model_type != kind:
-        raise ItmlabError(f"a {settings.model_type} checkpoint, not a {kind} one", where=name)
-    return settings
-
-
-def _check_activation(config: DualEncoderConfig, name: str, stated: dict[str, str]) -> None:
-    """Refuse GELU where QuickGELU belongs and the reverse: nothing fails, only every feature is slightly wrong."""
-    known = next((act for family, act in FAMILY_ACTIVATION.items() if family in name.replace("\\", "/")), None)
-    for source, needed in (("the caller asks for", config.activation), ("this family was trained with", known)):
-        for tower, found in stated.items():
-            if needed is not None and found != needed:
-                what = f"{source} {needed} but the {tower} of the checkpoint says {found}"
-                raise ItmlabError(what, where=name, remedy="use the activation that the weights were trained with")
-    if len(set(stated.values())) > 1:
-        raise ItmlabError(f"the towers disagree on their activation: {stated}", where=name)
-
-
-def _weights(kind: "type[PreTrainedModel]", name: str, config: DualEncoderConfig, **options: Any) -> Any:
+    if settings.model_type != model_type:
+        raise ItmlabError(f"a {settings.model_type} checkpoint, not a {model_type} one", where=name)
+    towers = [settings.vision_config, settings.text_config] if model_type == "clip" else [settings]
+    _check_activation(config, name, {tower.hidden_act for tower in towers})
     options |= {"use_safetensors": True, "trust_remote_code": False, "output_loading_info": True}
-    options["attn_implementation"] = config.attention
     model, report = fetched(name, lambda: kind.from_pretrained(name, **options))
     lacking = sorted(report["missing_keys"])
     if lacking:  # transformers would fill them with noise and a warning
         what = f"the checkpoint lacks {listed(lacking, most=4)}"
         raise ItmlabError(what, where=name, remedy=f"use a checkpoint that {kind.__name__} was saved to")
     return model.float()
+
+
+def _check_activation(config: DualEncoderConfig, name: str, stated: set[str]) -> None:
+    """Refuse GELU where QuickGELU belongs and the reverse: nothing fails, only every feature is slightly wrong."""
+    known = next((act for family, act in FAMILY_ACTIVATION.items() if family in name.replace("\\", "/")), None)
+    for source, needed in (("the caller asks for", config.activation), ("this family was trained with", known)):
+        if needed is not None and stated != {needed}:
+            what = f"{source} {needed} but the checkpoint says {' and '.join(sorted(stated))}"
+            raise ItmlabError(what, where=name, remedy="use the activation that the weights were trained with")
+    if len(stated) > 1:
+        raise ItmlabError(f"the towers disagree on their activation: {' and '.join(sorted(stated))}", where=name)
 
 
 def _tokenizer(name: str) -> "PreTrainedTokenizerFast":

@@ -8,14 +8,15 @@ lost or made up in silence.
 import re
 import warnings
 from collections import Counter
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from ...errors import ItmlabError
+from ...errors import ItmlabError, named
+from ...fields import replaced
 from ...storage import read_json
 from ..base import CONFIG_FILE, build_filled, listed, read_pickled, read_weights
 from ..config import CrossEncoderConfig
@@ -53,6 +54,7 @@ WORDS = {
     "norm.bias": "transform.LayerNorm.bias",
     "bias": "bias",
 }
+LINEAR = {"weight": "weight", "bias": "bias"}
 WORD_HEADS = {"mlm": "cls.predictions", "woc": "correction_output.predictions"}
 # Heads that can rank, the best first, and which of their classes means "match": 1 in UNITER's and in OSCAR's
 # fine-tuning, 0 in OSCAR's pretraining.
@@ -77,10 +79,6 @@ class LoadReport:
     fresh: tuple[str, ...]
     left_aside: tuple[str, ...]
 
-    def __str__(self) -> str:
-        said = {field.name.replace("_", " "): getattr(self, field.name) for field in fields(self)}
-        return "; ".join(f"{name}: {listed(values)}" for name, values in said.items() if values)
-
 
 def load_public(
     path: str | Path, tokenizer: "PreTrainedTokenizerFast", *, seed: int = 0, **settings: Any
@@ -99,12 +97,8 @@ def load_public(
     shown = {name: key for key, name in names.items()}
     left_aside = tuple(key for key, name in names.items() if OF_OTHER_TASKS.match(name))
     weights = {name: found[key].float() for key, name in names.items() if key not in left_aside}
-    try:
-        config = replace(_sizes(weights), **(stated | settings))
-    except TypeError as error:
-        raise ItmlabError(f"no such setting: {error}", remedy="see itmlab.models.CrossEncoderConfig") from None
-    except ItmlabError as error:
-        raise ItmlabError(error.what, where=str(file), remedy=error.remedy) from None
+    with named(file):
+        config = replaced(_sizes(weights), stated | settings)
     body = body_names(config.form, config.layers, config.normalised_regions)
     lacking = [theirs for theirs in body.values() if theirs not in weights]
     if lacking:
@@ -115,15 +109,14 @@ def load_public(
         what = f"unexpected weights: {listed((shown[name] for name in weights), most=20)}"
         remedy = "give a UNITER or OSCAR checkpoint, without the heads of other tasks"
         raise ItmlabError(what, where=str(file), remedy=remedy)
-    model = build_filled(
-        lambda: CrossEncoder(config, tokenizer), ours | heads, str(file), optional=nn.Module.state_dict, seed=seed
-    )
+    model = build_filled(lambda: CrossEncoder(config, tokenizer), ours | heads, str(file), optional="", seed=seed)
     fresh_names = model.state_dict().keys() - ours.keys() - heads.keys()
     fresh = sorted({name.removeprefix("heads.").split(".")[0] for name in fresh_names})
     read = tuple(sorted({name.split(".")[1] for name in heads} - {note.split(" ")[0] for note in derived}))
     report = LoadReport(read, derived, tuple(fresh), left_aside + tuple(shown[name] for name in aside))
     if report.fresh or report.derived:
-        warnings.warn(f"{file.name}: {report}", FreshHeads, stacklevel=2)
+        heads = f"fresh: {listed(report.fresh)}; derived: {listed(report.derived)}"
+        warnings.warn(f"{file.name}: heads {heads}", FreshHeads, stacklevel=2)
     return model, report
 
 
@@ -175,9 +168,9 @@ def _heads(
         heads |= {name.replace(".mlm.", ".woc."): value.clone() for name, value in mlm.items()}
         derived.append("woc (a copy of mlm)")
     # two classes, 0 "replaced" and 1 "kept", in TAGS-DC's code as here
-    heads |= {f"heads.wod.{end}": weights.pop(f"disc_output.{end}") for end in _pair(weights, "disc_output", where)}
+    heads |= {f"heads.wod.{end}": value for end, value in _taken(weights, "disc_output", LINEAR, where).items()}
     for source, match in MATCHING.items():
-        head = {end: weights.pop(f"{source}.{end}") for end in _pair(weights, source, where)}
+        head = _taken(weights, source, LINEAR, where)
         if not head:
             continue
         if "heads.itm.weight" in heads:  # never over a better one, as the released code does (METHODS 3, last table)
@@ -192,12 +185,13 @@ def _heads(
     return heads, tuple(derived), tuple(aside)
 
 
-def _pair(weights: dict[str, Tensor], module: str, where: str) -> tuple[str, ...]:
-    """The two ends of a linear map's names where it is there, none where it is not; one alone is an ItmlabError."""
-    lacking = [end for end in ("weight", "bias") if f"{module}.{end}" not in weights]
-    if len(lacking) == 1:
-        raise ItmlabError(f"the checkpoint lacks {module}.{lacking[0]}", where=where)
-    return () if lacking else ("weight", "bias")
+def _taken(weights: dict[str, Tensor], module: str, names: dict[str, str], where: str) -> dict[str, Tensor]:
+    """A head's weights taken out of `weights`, by our names of its parts; nothing where there is none."""
+    keys = {ours: f"{module}.{theirs}" for ours, theirs in names.items()}
+    lacking = [key for key in keys.values() if key not in weights]
+    if 0 < len(lacking) < len(keys):
+        raise ItmlabError(f"the checkpoint has a part of a head and lacks {listed(lacking)}", where=where)
+    return {} if lacking else {ours: weights.pop(key) for ours, key in keys.items()}
 
 
 def _word_head(weights: dict[str, Tensor], prefix: str, words: Tensor, where: str) -> dict[str, Tensor]:
@@ -208,11 +202,7 @@ def _word_head(weights: dict[str, Tensor], prefix: str, words: Tensor, where: st
     bias = weights.pop(f"{prefix}.decoder.bias", None)  # a second name of the bias
     if bias is not None and not torch.equal(bias, weights.setdefault(f"{prefix}.bias", bias)):
         raise ItmlabError(f"{prefix}.bias and {prefix}.decoder.bias differ", where=where)
-    names = {ours: f"{prefix}.{theirs}" for ours, theirs in WORDS.items()}
-    lacking = [theirs for theirs in names.values() if theirs not in weights]
-    if 0 < len(lacking) < len(names):
-        raise ItmlabError(f"the checkpoint has a part of a word head and lacks {listed(lacking)}", where=where)
-    return {} if lacking else {ours: weights.pop(theirs) for ours, theirs in names.items()}
+    return _taken(weights, prefix, WORDS, where)
 
 
 def _log_odds(rows: Tensor, match: int) -> Tensor:

@@ -6,7 +6,6 @@ so that a search may use a word that no caption had. Only two files of the wheel
 """
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 DIMENSION = 256
 VECTORS, PIECES = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
-KNOWN_SHARE, LONGER_THAN = 0.5, 3  # of words of more letters: those of English are in many languages' sentences
 
 
 @cache
@@ -63,21 +61,11 @@ def word_vectors(words: Iterable[str]) -> Float[Tensor, "word 256"]:
 
 
 def word_vocabulary(captions: Iterable[str], vocabulary_size: int) -> "PreTrainedTokenizerFast":
-    """A tokeniser of whole words: those of the captions, most frequent first, then the commonest of WordLlama.
-
-    Captions of which the vectors know under half of the longer words are warned of: they may be in another language.
-    """
+    """A tokeniser of whole words: those of the captions, most frequent first, then the commonest of WordLlama."""
     split = caption_splitter()
     counts = Counter(word for caption in captions for word in split(caption))
-    known = known_words()
-    letters = {word: count for word, count in counts.items() if word.isalpha()}
-    longer = {word: count for word, count in letters.items() if len(word) > LONGER_THAN or not word.isascii()}
-    share = sum(count for word, count in longer.items() if word in known) / max(sum(longer.values()), 1)
-    if longer and share < KNOWN_SHARE:
-        what = f"the vectors know {share:.0%} of the captions' words: is their language English?"
-        warnings.warn(f"captions: {what} (what is not known is learnt from the captions alone)", stacklevel=2)
     own = sorted(counts, key=lambda word: (-counts[word], word))
-    words = list(dict.fromkeys([*own, *known]))[: vocabulary_size - len(SPECIAL_TOKENS)]
+    words = list(dict.fromkeys([*own, *known_words()]))[: vocabulary_size - len(SPECIAL_TOKENS)]
     return tokenizer_of_words(words)
 
 

@@ -9,9 +9,8 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from ...data.captionset import CaptionSet
-from ...models import CrossEncoder
 from ...models.encoded import evaluating
-from ...models.pairs import compares_parts, looked_at, on_device, pieces_read
+from ...models.pairs import looked_at, on_device, pieces_read
 from ...runs.scores import embed_captions, embed_images
 from ...synthesis.negative import Readable
 from ...synthesis.tags import cross_encoder_score
@@ -35,7 +34,7 @@ def readable_by(run: Any) -> Readable | None:
 def matching(run: Any, data: CaptionSet) -> Match:
     """A function of image numbers and sentences: a cross-encoder's logit, a cosine, or what comparing parts gives."""
     model = model_of(run)
-    if isinstance(model, CrossEncoder):
+    if not model.encodes_apart:
         return cross_encoder_score(model, data)
 
     def match(images: Sequence[int], sentences: Sequence[str]) -> Float[Tensor, "sentence"]:
@@ -46,7 +45,7 @@ def matching(run: Any, data: CaptionSet) -> Match:
         shown = looked_at(model, data)
         seen = [shown[image] for image in different.tolist()]
         with evaluating(model):
-            if compares_parts(model):
+            if model.compares_parts:
                 return _by_parts(model, seen, image_of, sentences)
             place = {sentence: at for at, sentence in enumerate(dict.fromkeys(sentences))}
             said = embed_captions(model, list(place))[torch.tensor([place[sentence] for sentence in sentences])]
@@ -71,4 +70,4 @@ def _by_parts(
 
 def as_score(run: Any, matched: Float[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
     """What `matching` gives on the paper's scale: a cross-encoder's sigmoid, between 0 and 1; cosines as they are."""
-    return matched.sigmoid() if isinstance(model_of(run), CrossEncoder) else matched
+    return matched if model_of(run).encodes_apart else matched.sigmoid()

@@ -23,7 +23,7 @@ from ...errors import ItmlabError
 from ...metrics.statistics import bootstrap
 from ...models import DualEncoder
 from ...models.encoded import evaluating
-from ...models.pairs import on_device, takes_pictures
+from ...models.pairs import on_device
 from ...storage import read_json
 from ...text.graph import TOKEN, tokenise
 from ...text.rules.lexicon import noun_lemma, word_set
@@ -87,7 +87,7 @@ def patch_similarity(
 def dual_encoder_of(model: Any) -> DualEncoder:
     """The model itself, or the model of a Run; one without patch and word features is an ItmlabError."""
     model = model_of(model)
-    if not hasattr(model, "caption_words") or not takes_pictures(model):
+    if not (model.encodes_apart and model.takes_pictures):
         what = f"{type(model).__name__} has no features of words and patches"
         raise ItmlabError(what, remedy="take a dual encoder")
     return model
@@ -95,7 +95,7 @@ def dual_encoder_of(model: Any) -> DualEncoder:
 
 def covered_part(model: DualEncoder, picture: Image.Image, pixels: Float[Tensor, "1 3 height width"]) -> Image.Image:
     """The part of the picture that the patches cover: all of it, unless the model's preparation cuts the centre out."""
-    if getattr(model.config, "shortest_edge", None) is None:
+    if model.config.shortest_edge is None:
         return picture.convert("RGB")
     mean, std = (torch.tensor(three).view(3, 1, 1) for three in (model.config.mean, model.config.std))
     values = (pixels[0].cpu() * std + mean).clamp(0, 1) * 255
@@ -116,7 +116,7 @@ def relevance(
     `model` is a dual encoder or a Run; its gradients are left as they were.
     """
     model = dual_encoder_of(model)
-    if not hasattr(model, "towers"):
+    if model.image_tower is None:
         raise ItmlabError("no gradient goes through a frozen encoder", remedy="take word_maps")
     with evaluating(model), torch.enable_grad():
         pixels = on_device(model, model.prepare_images([picture]))
@@ -133,8 +133,7 @@ def _hidden_and_pooled(
     model: DualEncoder, pixels: Float[Tensor, "1 3 height width"], layer: int
 ) -> tuple[Float[Tensor, "1 position hidden"], Float[Tensor, "dimension"]]:
     """Features after one block, and the picture's pooled feature computed from them."""
-    tower = model.towers.image if model.config.image_tower == "vit" else model.towers.clip.vision_model
-    blocks = max((part for part in tower.modules() if isinstance(part, nn.ModuleList)), key=len)
+    blocks = max((part for part in model.image_tower.modules() if isinstance(part, nn.ModuleList)), key=len)
     if not -len(blocks) <= layer < len(blocks):
         raise ItmlabError(f"there is no block {layer} in an image tower of {len(blocks)}")
     caught: list[Tensor] = []

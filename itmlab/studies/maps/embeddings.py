@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from ...data.captionset import CaptionSet
 from ...errors import ItmlabError, MissingPart
-from ...models import DualEncoderConfig, build_model
+from ...models import build_model
 from ...models.encoded import evaluating
 from ...runs.scores import Embeddings, embed
 from ...storage import cache_directory, keep
@@ -226,7 +226,7 @@ def _features(model: Any, data: CaptionSet) -> Embeddings:
 def features_apart(run: Any, name: str | None = None) -> nn.Module:
     """The model of a Run, or the model itself, if it encodes pictures and captions apart; else an ItmlabError."""
     model = model_of(run)
-    if not hasattr(model, "encode_images") or not hasattr(model, "encode_captions"):
+    if not model.encodes_apart:
         what = f"{type(model).__name__} has no features of pictures alone"
         raise ItmlabError(what, where=name, remedy="take a dual encoder")
     return model
@@ -234,7 +234,7 @@ def features_apart(run: Any, name: str | None = None) -> nn.Module:
 
 def untrained(run: Any) -> nn.Module:
     """The model that a dual encoder Run began from: its configuration, tokeniser and seed, in evaluation mode."""
-    if not isinstance(run.recipe.model, DualEncoderConfig):
+    if not run.recipe.model.encodes_apart:
         raise ItmlabError(f"{run.recipe.name} is no dual encoder's recipe", where=str(run.directory))
     return build_model(run.recipe.model, run.model.tokenizer, seed=run.recipe.seed).eval()
 

@@ -22,7 +22,7 @@ from ...errors import ItmlabError
 from ...metrics import Cider, SemanticRanking, Spice, ncs_of_each, semantic_recall_of_each
 from ...metrics.statistics import Interval, bootstrap
 from ...models.encoded import evaluating
-from ...models.pairs import compares_parts, looked_at
+from ...models.pairs import looked_at
 from ...runs.scores import embed_captions, embed_images, similarity
 from ..kit.scoring import model_of
 
@@ -169,7 +169,7 @@ class Retrievals:
     def _scores(self, name: str, sentence: str) -> Float[Tensor, "image"]:
         model, data = model_of(self.models[name]), self.data
         with evaluating(model):
-            if not hasattr(model, "encode_images") or compares_parts(model):  # it scores pairs only together
+            if not model.encodes_apart or model.compares_parts:  # it scores pairs only together
                 pictures = {"images": data.images, "image_ids": data.image_ids, "regions": data.regions}
                 query = {"captions": [sentence], "caption_ids": ["query"], "image_of_caption": torch.zeros(1)}
                 return similarity(model, CaptionSet(name=data.name, splits={}, **pictures, **query))[:, 0]

@@ -18,7 +18,6 @@ from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
 from ...metrics import CausalModel, TrueNegatives, fluency, true_negative_rate
 from ...metrics.statistics import Interval, students_t
-from ...models import CrossEncoder
 from ...synthesis import FilteredTopM, Negative, Retrieved
 from ...synthesis.negative import Readable
 from ...synthesis.tags import Tags, implied_in, vse_c
@@ -232,7 +231,7 @@ def source(
         generate = generator
     elif generator in REFILLED:
         cross_encoder = model_of(run)
-        if not isinstance(cross_encoder, CrossEncoder):
+        if cross_encoder is None or cross_encoder.encodes_apart:
             raise ItmlabError(f"{generator} needs a cross-encoder to refill with", remedy="give run=, a trained `tags`")
         generate = Tags(cross_encoder, data, words=generator == "wm", **left, **drawing)
     elif generator in GENERATORS:

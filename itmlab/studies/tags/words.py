@@ -119,7 +119,7 @@ class WordAnswers:
 def cross_encoder_of(model: Any) -> CrossEncoder:
     """The model itself, or the model of a Run; one that does not read words and picture together is an ItmlabError."""
     model = model_of(model)
-    if not isinstance(model, CrossEncoder):
+    if model.encodes_apart:
         fault = f"{type(model).__name__} has no heads that discriminate and correct words"
         raise ItmlabError(fault, remedy="take a cross-encoder")
     return model
@@ -138,7 +138,7 @@ def word_answers(
         raise ItmlabError(
             f"{len(sentences)} sentences on {len(images)} images", remedy="give one or more, each with its image"
         )
-    if model.config.visual == "regions" and not all(hasattr(image, "features") for image in images):
+    if model.reads == "regions" and not all(hasattr(image, "features") for image in images):
         raise ItmlabError("this model looks at regions, not at pictures", remedy="give records of `data.regions`")
     tokens = model.prepare_captions(sentences)
     ids, mask, word_mask = tokens["input_ids"], tokens["attention_mask"].bool(), tokens["word_mask"]

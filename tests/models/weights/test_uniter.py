@@ -200,7 +200,7 @@ def test_what_does_not_belong_is_refused_with_its_name(layout, bert, tokenizer, 
         "several names": weights | {f"module.{prefix}pooler.dense.weight": torch.zeros(HIDDEN, HIDDEN)},
         "misshapen: .*pooler.weight": weights | {f"{prefix}pooler.dense.weight": torch.zeros(2, HIDDEN)},
         "lacks disc_output.bias": weights | {"disc_output.weight": torch.zeros(2, HIDDEN)},
-        "a part of a word head and lacks correction_output.predictions.transform": weights
+        "a part of a head and lacks correction_output.predictions.transform": weights
         | {"correction_output.predictions.bias": torch.zeros(3)},
         "neither a UNITER nor an OSCAR": {name: value for name, value in weights.items() if "img" not in name},
     }
@@ -211,7 +211,7 @@ def test_what_does_not_belong_is_refused_with_its_name(layout, bert, tokenizer, 
 def test_another_tokeniser_and_wrong_sizes_are_refused(bert, tokenizer, tmp_path):
     refused("the tokeniser has", load, uniter(bert), train_wordpiece(CAPTIONS, 60), tmp_path)
     refused("do not divide", load_public, written(uniter(bert), tmp_path / "sizes.pt"), tokenizer, heads=5)
-    refused("no such setting", load, uniter(bert), tokenizer, tmp_path, colour=3)
+    refused("unknown field colour", load, uniter(bert), tokenizer, tmp_path, colour=3)
 
 
 class Trap:

@@ -1,23 +1,20 @@
 """Word vectors from a wheel: whole words, known ones beyond the captions, and a model that begins with them."""
 
-import warnings
-
 import pytest
 import torch
 
+from itmlab.components import parameters
 from itmlab.models import (
     CrossEncoderConfig,
     LateInteraction,
     LateInteractionConfig,
-    build_cross_encoder,
-    build_late_interaction,
+    build_model,
 )
 from itmlab.models.weights import word_vectors as module
 from itmlab.models.weights.word_vectors import known_words, word_vectors, word_vocabulary
 from tests.refusals import refused
 
 CAPTIONS = ["A dog runs on the grass.", "Two dogs run", "a man rides a horse through the water"]
-GERMAN = ["Ein brauner Hund springt auf der Wiese", "Zwei Kinder spielen fröhlich am Strand mit Schaufeln"]
 SIZES = {"region_dimension": 10, "dimension": 16, "word_dimension": 256, "vocabulary_size": 400}
 
 
@@ -38,18 +35,8 @@ def test_a_word_of_several_pieces_is_their_mean() -> None:
     assert torch.equal(word_vectors(["snowboarder"])[0], wanted)
 
 
-def test_captions_in_another_language_are_warned_of() -> None:
-    with pytest.warns(UserWarning, match=r"know \d+% of the captions' words: is their language English\?"):
-        word_vocabulary(GERMAN, 100)
-    with pytest.warns(UserWarning, match=r"know 0% .* English\?"):  # words of two letters, in none of English's
-        word_vocabulary(["一只狗在草地上奔跑", "两个男人站在房子前"], 100)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        word_vocabulary(CAPTIONS, 100)
-
-
 def test_a_dual_encoders_words_are_their_vectors_and_stay_so(tmp_path) -> None:
-    model = build_late_interaction(LateInteractionConfig("vsepp", word_vectors="wordllama", **SIZES), CAPTIONS, seed=0)
+    model = build_model(LateInteractionConfig("vsepp", word_vectors="wordllama", **SIZES), CAPTIONS, seed=0)
     embedding, tokenizer = model.captions.embedding, model.tokenizer
     assert not embedding.weight.requires_grad
     dog = tokenizer.convert_tokens_to_ids("dog")
@@ -62,7 +49,7 @@ def test_a_dual_encoders_words_are_their_vectors_and_stay_so(tmp_path) -> None:
 
 def test_a_caption_is_the_direction_of_the_mean_over_its_words() -> None:
     config = LateInteractionConfig("vsepp", word_vectors="wordllama", **SIZES)
-    model = build_late_interaction(config, CAPTIONS, seed=0).eval()
+    model = build_model(config, CAPTIONS, seed=0).eval()
     with torch.no_grad():
         found = model.encode_captions(model.prepare_captions(["a dog", "a dog runs", ""]))
         mean = model.captions.network(word_vectors(["a", "dog"])).mean(dim=0)
@@ -72,9 +59,7 @@ def test_a_caption_is_the_direction_of_the_mean_over_its_words() -> None:
 
 def test_a_cross_encoder_begins_with_them_narrowed() -> None:
     config = CrossEncoderConfig.tiny("uniter", "regions")
-    begun = build_cross_encoder(
-        CrossEncoderConfig(**config.to_dict() | {"word_vectors": "wordllama"}), CAPTIONS, seed=0
-    )
+    begun = build_model(CrossEncoderConfig(**parameters(config) | {"word_vectors": "wordllama"}), CAPTIONS, seed=0)
     weights = begun.text.words.weight
     assert weights.requires_grad and begun.text.words.weight.std().item() == pytest.approx(0.02, rel=0.2)
     dogs, grass = (begun.tokenizer.convert_tokens_to_ids(word) for word in ("dogs", "grass"))

@@ -9,8 +9,7 @@ import torch
 from itmlab.models import (
     LateInteractionConfig,
     OscarDualEncoderConfig,
-    build_late_interaction,
-    build_oscar_dual_encoder,
+    build_model,
 )
 from itmlab.scenes import load as load_scenes
 from itmlab.studies.itcontrast.memory import LEAST, attribution, read_out, synthesis_batch
@@ -123,8 +122,8 @@ def test_models_of_regions_have_batches_too(tmp_path):
     """Any model with one feature a side, whatever it looks at."""
     data = load_scenes(images=6, cache=tmp_path, regions=True)
     for model in (
-        build_late_interaction(LateInteractionConfig.tiny("scan_t2i"), data.captions, seed=0),
-        build_oscar_dual_encoder(OscarDualEncoderConfig.tiny(), data.captions, seed=0),
+        build_model(LateInteractionConfig.tiny("scan_t2i"), data.captions, seed=0),
+        build_model(OscarDualEncoderConfig.tiny(), data.captions, seed=0),
     ):
         batch = synthesis_batch(model.eval(), data, pairs=5)
         assert read_out(batch, 1, clusters=2).hardness.isfinite().all()

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from itmlab.models import CrossEncoder, DualEncoder, LateInteractionConfig, build_late_interaction
+from itmlab.models import CrossEncoder, DualEncoder, LateInteractionConfig, build_model
 from itmlab.runs.scores import similarity
 from itmlab.scenes import load
 from itmlab.studies.kit.scoring import matching
@@ -70,7 +70,7 @@ def data(tmp_path_factory):
 @pytest.mark.parametrize("kind", ["vsrn", "scan_t2i", "sgraf"])
 def test_a_typed_sentence_and_single_pairs_score_as_the_whole_matrix(kind, data):
     sizes = {"dimension": 12, "word_dimension": 10, "similarity_dimension": 8}
-    model = build_late_interaction(LateInteractionConfig.tiny(kind, **sizes), data.captions, seed=0).eval()
+    model = build_model(LateInteractionConfig.tiny(kind, **sizes), data.captions, seed=0).eval()
     found, scores = retrievals({"one": model}, data, by=("CIDEr",)), similarity(model, data)
     assert torch.allclose(found.similarity["one"], scores)
     typed, own = found.of_sentence("one", data.captions[3], k=6), found.of_caption("one", 3, k=6)
