@@ -17,6 +17,7 @@ from ..storage import read_json, refuse_foreign, write_json
 from ..synthesis import Synthesiser
 from . import settings
 from .custom import check_loss
+from .effects import refuse_without_effect
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,7 @@ class Recipe:
             model_class(changed.model, changed.encoder)  # refused now rather than when training begins
         if changed.loss is not self.loss and changed.loss is not None:
             check_loss(changed.loss)
+        refuse_without_effect(changed, changes)
         return changed
 
     def grid(self, **values: Sequence[Any]) -> dict[str, "Recipe"]:

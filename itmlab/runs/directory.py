@@ -83,12 +83,11 @@ def file_hash(path: Path) -> str:
 
 # The files of a run directory.
 
-TIMINGS_FILE = "timings.jsonl"
-RUN_FILES = ("recipe.json", "data.json", "history.jsonl", TIMINGS_FILE, *MODEL_FILES)
+RUN_FILES = ("recipe.json", "data.json", "history.jsonl", *MODEL_FILES)
 
 
 def described(recipe: Recipe, data: CaptionSet) -> dict[str, Any]:
-    """By file name, what a run directory says about where the run comes from."""
+    """Return what a run directory says about the run's origin, by file name."""
     about: dict[str, Any] = {
         "name": data.name,
         "images": len(data),
@@ -99,8 +98,7 @@ def described(recipe: Recipe, data: CaptionSet) -> dict[str, Any]:
     # options of `scenes` other than the default, so that a command that is given the run draws the same scenes
     if getattr(data.regions, "kind", "detector") != "detector":
         about["regions"] = data.regions.kind
-    files = inputs(recipe)
-    if files:
+    if files := inputs(recipe):
         about["inputs"] = files
     return {"recipe.json": recipe.to_json(), "data.json": about}
 
@@ -121,12 +119,9 @@ def refuse_another(directory: Path, origin: dict[str, Any], *, resume: bool) -> 
     if not resume:
         raise ItmlabError("contains a run already", where=str(directory), remedy=f"resume it, or {REMEDY}")
     for name, here in origin.items():
-        path = directory / name
-        if not path.exists():
-            continue
-        difference = first_difference(read_json(path, remedy=REMEDY), here)
-        if difference:
-            what = f"contains a run with another {path.stem}: {difference}"
+        saved = read_json(directory / name, remedy=REMEDY) if name in existing else here
+        if difference := first_difference(saved, here):
+            what = f"contains a run with another {Path(name).stem}: {difference}"
             raise ItmlabError(what, where=str(directory), remedy=REMEDY)
 
 
@@ -136,7 +131,7 @@ def is_begun(directory: Path) -> bool:
 
 
 def begin(directory: Path, origin: dict[str, Any]) -> None:
-    """Write where the run in `directory` comes from, over what a run without a checkpoint left there."""
+    """Write the origin of the run in `directory`, over what a run without a checkpoint left there."""
     for leftover in directory.glob(".*.tmp"):  # of a process that was killed while writing
         leftover.unlink(missing_ok=True)
     if not is_begun(directory):
@@ -147,7 +142,8 @@ def begin(directory: Path, origin: dict[str, Any]) -> None:
 def first_difference(saved: Any, here: Any, field: str = "") -> str | None:
     """Describe the first field in which two JSON values differ."""
     if isinstance(saved, dict) and isinstance(here, dict):
-        paths = {name: join(field, name) for name in here | saved}
-        differences = (first_difference(saved.get(name), here.get(name), path) for name, path in paths.items())
-        return next(filter(None, differences), None)
+        for name in here | saved:
+            if difference := first_difference(saved.get(name), here.get(name), join(field, name)):
+                return difference
+        return None
     return None if saved == here else f"{field} is {shown(saved)} there and {shown(here)} here"

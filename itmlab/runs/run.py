@@ -20,8 +20,8 @@ from ..models import load_model
 from ..models.pairs import looked_at
 from ..recipes.recipe import Recipe
 from ..storage import read_json, usable, write_bytes
-from .checkpoint import CHECKPOINT_FILE, REMEDY, locked, read_json_lines, shipped_directory, shipped_names
-from .directory import RUN_FILES, TIMINGS_FILE
+from .checkpoint import CHECKPOINT_FILE, locked, read_json_lines, shipped_directory, shipped_names
+from .directory import RUN_FILES
 from .scores import CUTOFFS, check_pools, embed_captions, embed_images, evaluate, similarity, tables
 from .search import Hits, Index, PairSearch
 
@@ -185,18 +185,14 @@ class Run:
     def export(self, directory: str | Path, dtype: Literal["float16", "float32"] = "float16") -> "Run":
         """Write what using the run needs (recipe, data's description, history, weights), not what resuming needs.
 
-        An earlier export is replaced; a run that was trained there, or other files of these names, are an ItmlabError.
+        A directory that holds a run or a saved model is an ItmlabError.
         """
         directory = Path(directory)
-        if directory.resolve() == self.directory.resolve():
-            what, remedy = "a run cannot be exported onto itself", "name another directory"
-            raise ItmlabError(what, where=str(directory), remedy=remedy)
         with usable(), locked(directory):
             existing = [name for name in (*RUN_FILES, CHECKPOINT_FILE) if (directory / name).exists()]
-            exported = existing[:1] == ["recipe.json"] and not {TIMINGS_FILE, CHECKPOINT_FILE} & {*existing}
-            if existing and not exported:
-                what = f"contains {existing[0]}, which is not of an export"
-                raise ItmlabError(what, where=str(directory), remedy=REMEDY)
+            if existing:
+                remedy = "name another directory, or delete this one"
+                raise ItmlabError(f"contains {existing[0]} already", where=str(directory), remedy=remedy)
             for name in ("recipe.json", "data.json", "history.jsonl"):
                 if (self.directory / name).is_file():
                     write_bytes(directory / name, (self.directory / name).read_bytes())

@@ -2,10 +2,9 @@
 
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
-
-import torch
-from accelerate import Accelerator
 
 
 class Interrupted(KeyboardInterrupt):
@@ -16,34 +15,28 @@ class Interrupted(KeyboardInterrupt):
         self.exit_code = 128 + signal_number
 
 
-class Interruption:
-    """A context in which the first SIGINT or SIGTERM only sets `signal_number`; the second acts as usual.
+@contextmanager
+def signals_collected() -> Iterator[list[int]]:
+    """Put the first SIGINT or SIGTERM into a list instead of acting on it; the second one acts as usual.
 
-    Signal handlers belong to the main thread: in any other thread nothing changes.
+    Signal handlers belong to the main thread: in any other thread the list stays empty.
     """
+    received: list[int] = []
+    is_main = threading.current_thread() is threading.main_thread()
+    numbers = (signal.SIGINT, signal.SIGTERM) if is_main else ()
+    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in numbers}
 
-    def __init__(self) -> None:
-        self.signal_number = 0
-        self._handlers: dict[int, object] = {}
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
-    def __enter__(self) -> "Interruption":
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._handlers[number] = signal.signal(number, self._notice)
-        return self
+    def receive(number: int, _: FrameType | None) -> None:
+        received.append(number)
+        restore()
 
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
-        self._handlers = {}
-
-    def _notice(self, number: int, _: FrameType | None) -> None:
-        self.signal_number = number
-        self.__exit__()
-
-    def anywhere(self, accelerator: Accelerator) -> int:
-        """The signal that any process has received, so that all of them stop after the same step; 0 for none."""
-        if accelerator.num_processes == 1:
-            return self.signal_number
-        numbers = torch.tensor([self.signal_number], device=accelerator.device)
-        return int(accelerator.gather(numbers).max())
+    for number in before:
+        signal.signal(number, receive)
+    try:
+        yield received
+    finally:
+        restore()

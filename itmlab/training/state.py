@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..recipes.recipe import Recipe
 from ..recipes.settings import OptimiserSettings
+from ..runs.checkpoint import REMEDY, load_checkpoint
 from ..runs.directory import first_model
 
 
@@ -32,6 +34,7 @@ class Position:
     loss_count: int = 0
     best: float | None = None  # validation RSum of the saved weights
     history_bytes: int = 0
+    collapsed: int = 0  # records in a row in which all similarities are equal
 
     def next_epoch(self) -> None:
         """Move to the first batch of the next epoch."""
@@ -47,7 +50,7 @@ class State:
     """
 
     def __init__(self, recipe: Recipe, data: CaptionSet, accelerator: Accelerator, task: "type[Task]"):
-        self.accelerator = accelerator
+        self.recipe, self.accelerator = recipe, accelerator
         self.position = Position()
         torch.manual_seed(recipe.seed)  # the same weights in every process
         self.model = first_model(recipe, data.captions).to(accelerator.device)
@@ -74,6 +77,20 @@ class State:
             "random": {name: self.accelerator.gather(state[None].to(device)) for name, state in random.items()},
         }
 
+    def restore(self, path: Path) -> None:
+        """Continue from the checkpoint at `path`, if there is one; one that does not fit this run is an ItmlabError."""
+        if not path.exists():
+            return
+        state = load_checkpoint(path)
+        try:
+            self.load_state_dict(state)
+        except ItmlabError:
+            raise
+        except Exception as error:  # torch raises many types for tensors that do not fit
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            what = f"the checkpoint does not fit this run: {reason}"
+            raise ItmlabError(what, where=str(path), remedy=REMEDY) from None
+
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` returned."""
         self.position = Position(**state["position"])
@@ -89,14 +106,19 @@ class State:
             numbers = random["device"][process % len(random["device"])].clone()
             torch.cuda.set_rng_state(numbers, self.accelerator.device)
 
+    def save_model(self, directory: Path) -> None:
+        """Write the weights as they are; only the first process does."""
+        if self.accelerator.is_main_process:
+            self.model.save(directory)
+
 
 def build_optimiser(model: nn.Module, settings: OptimiserSettings) -> torch.optim.Optimizer:
-    """Adam or AdamW; weights decay, biases and normalisation do not."""
+    """Adam or AdamW in one kernel; weights decay, biases and normalisation do not."""
     kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[settings.kind]
     learnt = [weight for weight in model.parameters() if weight.requires_grad]
     decayed, others = [w for w in learnt if w.ndim > 1], [w for w in learnt if w.ndim <= 1]
     groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    return kind(groups, lr=settings.learning_rate, betas=settings.betas, eps=settings.epsilon)
+    return kind(groups, lr=settings.learning_rate, betas=settings.betas, eps=settings.epsilon, fused=True)
 
 
 class Stopwatch:
