@@ -16,6 +16,8 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     ),
     "sam": "SemanticAdaptiveMargin adaptive_margin",
     "triplet": "TripletLoss",
-    "words": "KEPT REPLACED UNLABELLED correction_labels counted_tokens discrimination_labels token_likelihood",
+    "words": (
+        "KEPT REPLACED UNLABELLED correction_labels counted_tokens discrimination_labels label_weight token_likelihood"
+    ),
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})
