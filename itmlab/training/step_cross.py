@@ -154,9 +154,8 @@ class CrossEncoderTask(Task):
         weights = self.settings.weights
         if self.step / self.total_steps >= self.settings.matching_begins:
             return weights
-        return losses.LossWeights(
-            0.0, 0.0 if self.model.aligned is not None else weights.masked_language, 0.0, 0.0, 0.0
-        )
+        masked_language = 0.0 if self.model.aligned is not None else weights.masked_language
+        return losses.LossWeights(0.0, masked_language, 0.0, 0.0, 0.0)
 
     # What is trained on.
 
