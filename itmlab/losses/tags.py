@@ -1,4 +1,4 @@
-"""The losses of TAGS-DC (Fan et al. 2022), Eqs. 1 to 10 in the paper's order: what `training.tags` minimises.
+"""The losses of TAGS-DC (Fan et al. 2022), Eqs. 1 to 10 in the paper's order: what `training.step_cross` minimises.
 
     Eq. 1   L_MLM  = NLL(H_MLM(I, T_masked), hidden tokens)             masked_language
     Eq. 3   s      = H_ITM(I, T) in [0, 1]                              matching_score
@@ -21,7 +21,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import softplus
 
@@ -133,34 +133,6 @@ def synthetic_matching(
         return matching_triplet(positive_logits, synthetic_logits, allowed, margin)
     other = matching_binary if kind == "binary" else matching_contrast
     return other(positive_logits, synthetic_logits, allowed)
-
-
-def rows_by_anchor(
-    logits: Float[Tensor, "pair"], anchors: Int64[Tensor, "pair"], positives: Bool[Tensor, "pair"]
-) -> tuple[Float[Tensor, "anchor"], Float[Tensor, "anchor negative"], Bool[Tensor, "anchor negative"]]:
-    """From a flat list of scored pairs: positive logits, negative logits and which of those there are (the rest is 0).
-
-    Which pair is the positive of anchor 0, 1, … is said by `positives` and by nothing else: not by its place in the
-    batch, nor by its length, as in the public code (METHODS 3, last table). Negatives keep their order. ItmlabError
-    unless every anchor has exactly one positive pair.
-
-    >>> anchors, positives = torch.tensor([0, 1, 0]), torch.tensor([False, True, True])
-    >>> [each.tolist() for each in rows_by_anchor(torch.tensor([5.0, 6.0, 7.0]), anchors, positives)]
-    [[7.0, 6.0], [[5.0], [0.0]], [[True], [False]]]
-    """
-    count = int(anchors.max()) + 1 if len(anchors) else 0
-    matches = torch.bincount(anchors[positives], minlength=count)
-    if bool((matches != 1).any()):
-        wrong = int((matches != 1).nonzero()[0])
-        raise ItmlabError(f"anchor {wrong} has {int(matches[wrong])} positive pairs", remedy="give each exactly one")
-    positive_logits = logits[positives][anchors[positives].argsort()]
-    owners, order = anchors[~positives].sort(stable=True)
-    lengths = torch.bincount(owners, minlength=count)
-    column = torch.arange(len(owners), device=owners.device) - (lengths.cumsum(0) - lengths)[owners]
-    shape = count, int(lengths.max()) if count else 0
-    allowed = torch.arange(shape[1], device=logits.device) < lengths[:, None]
-    negative_logits = logits.new_zeros(shape).index_put((owners, column), logits[~positives][order])
-    return positive_logits, negative_logits, allowed
 
 
 def word_discrimination(

@@ -67,6 +67,19 @@ def token_likelihood(
     return (losses * shares).sum() / shares.sum().clamp(min=torch.finfo(losses.dtype).tiny)
 
 
+def label_weight(
+    labels: Tokens, weights: Float[Tensor, "option"] | None = None, groups: Groups | None = None
+) -> Float[Tensor, ""]:
+    """What the mean of `token_likelihood` divides by: the weight of the labels, or how many groups have any.
+
+    Several processes need it to make one mean of theirs.
+    """
+    labelled = labels != UNLABELLED
+    if groups is not None:
+        return torch.tensor(len(groups[labelled.any(dim=1)].unique()), device=labels.device)
+    return labelled.sum() if weights is None else weights.to(labels.device)[labels[labelled]].sum()
+
+
 def counted_tokens(
     synthetic: Tokens, original: Tokens, attention_mask: Tokens | Counted, special: Iterable[int]
 ) -> Counted:

@@ -73,6 +73,8 @@ def mined_negatives(
     is scored, with what was drawn for them among all.
     """
     pool = random_negatives(anchor_images, candidate_images, candidates, generator=generator)[part]
+    if top_k >= candidates:  # nothing to choose, so nothing is scored
+        return pool
     anchors, columns = (pool >= 0).nonzero(as_tuple=True)
     with torch.no_grad():
         found = score(anchors, pool[anchors, columns]).detach()

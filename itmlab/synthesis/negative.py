@@ -3,6 +3,7 @@
 Fan et al. (2022), Sec. 2.1.2, Eq. 6 and criterion C1 of Algorithm 1, put together in `tags.FilteredTopM` (METHODS 3.3).
 """
 
+import copy
 import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -92,6 +93,25 @@ def own_generators(number: int, generator: torch.Generator | Sequence[torch.Gene
         return list(generator)
     seeds = torch.randint(2**62, (number,), generator=generator, device=generator.device).tolist()
     return [torch.Generator().manual_seed(seed) for seed in seeds]
+
+
+class OneByOne:
+    """A custom generator of sentences, called with one caption at a time and random numbers for this caption only."""
+
+    def __init__(self, generate: SentenceGenerator):
+        self.generate = copy.deepcopy(generate)
+
+    def __call__(
+        self,
+        captions: Captions,
+        graphs: Graphs,
+        image_captions: Sequence[Sequence[str]],
+        *,
+        generator: torch.Generator | Sequence[torch.Generator],
+    ) -> list[list[Negative]]:
+        """The negatives of each caption."""
+        rows = zip(captions, graphs, image_captions, own_generators(len(captions), generator), strict=True)
+        return [list(self.generate([one], [graph], [others], generator=own)[0]) for one, graph, others, own in rows]
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,9 @@ from ..metrics.wordnet import Nouns
 from ..models import CrossEncoder, EmbeddedRegions
 from ..models.cross_encoder import Tokens, pair_logits
 from ..models.encoded import evaluating
+from ..models.cross_encoder import Tokens, pair_logits
 from ..models.pairs import ImageInputs, pieces_read
-from ..text import PhraseMasking, WordMasking, parse
+from ..text import PhraseMasking, SceneGraph, WordMasking, parse
 from ..text.masking import PROBABILITY
 from .caption_swaps import CaptionSwaps, Kinds, Usage
 from .negative import (
@@ -209,6 +210,13 @@ def cross_encoder_score(
 def implied_in(data: CaptionSet) -> Implied | None:
     """What the words of a data set's world imply, for the filter of false negatives; None where it has no world."""
     return None if data.world is None else data.world.implied_words()
+
+
+def graphs_of(data: CaptionSet, captions: Sequence[int] | None = None) -> Sequence[SceneGraph]:
+    """The scene graphs of captions by number (None: all): those of the data's world, else parsed."""
+    if data.world is None:
+        return parse(data.captions if captions is None else [data.captions[number] for number in captions])
+    return data.world.graphs if captions is None else [data.world.graphs[number] for number in captions]
 
 
 LEARNT = 30_000  # captions, spread over a set, that say how its words are used

@@ -253,7 +253,7 @@ def task_of(recipe: Recipe) -> type[Task]:
     """The task that trains by this recipe."""
     from .dual_encoder import DualEncoderTask
     from .pretraining import TowerTask
-    from .tags import CrossEncoderTask
+    from .step_cross import CrossEncoderTask
 
     if recipe.towers is not None:
         return TowerTask

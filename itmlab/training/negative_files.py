@@ -16,9 +16,8 @@ from ..runs.directory import file_hash, start_directory
 from ..storage import read_json, refuse_foreign
 from ..synthesis import files
 from ..synthesis.generate import Fluency, generate_negatives
-from ..synthesis.negative import Readable, SentenceGenerator
+from ..synthesis.negative import OneByOne, Readable, SentenceGenerator
 from ..synthesis.tags import FilteredTopM, Tags, cross_encoder_score, implied_in, vse_c
-from .sentences import OneByOne
 
 GENERATORS = {"vse_c": vse_c, "tags": Tags}
 SET = {"vse_c": ("number",), "tags": ("maskings", "samples", "temperature", "keep", "words", "implied")}

@@ -88,14 +88,18 @@ task = lambda data: [run.search("a dog", data=data, of=of) for of in ("images", 
 """,
     "mine": """
 from itmlab.models import CrossEncoderConfig, build_model
-from itmlab.models.cross_encoder import Tokens
+from itmlab.models.cross_encoder import Tokens, pair_logits
 from itmlab.models.pairs import ImageInputs
-from itmlab.training.mining import Mining
+from itmlab.samplers import mined_negatives
+from itmlab.training.step_cross import embed
 model = build_model(CrossEncoderConfig.tiny(visual="patches"), made(64).captions, seed=0).eval()
 def task(data):
-    mining = Mining(model, Tokens.of(model, data.captions), ImageInputs(model, data), data, candidates=4, top_k=2)
+    tokens, inputs = Tokens.of(model, data.captions), ImageInputs(model, data)
     for part in torch.arange(len(data)).split(32):
-        mining.captions(part, torch.Generator().manual_seed(0))
+        regions = embed(model, inputs, part)
+        score = lambda anchors, columns: pair_logits(model, tokens, columns, regions, anchors)
+        draws = {"candidates": 4, "top_k": 2, "generator": torch.Generator().manual_seed(0)}
+        mined_negatives(score, part, data.image_of_caption, **draws)
 """,
     "export": """
 from itmlab.synthesis import generate_negatives, write_negatives

@@ -11,8 +11,6 @@ from itmlab.losses import (
     UNLABELLED,
     counted_tokens,
     masked_language,
-    rows_by_anchor,
-    synthetic_matching,
     word_correction,
     word_discrimination,
 )
@@ -64,15 +62,3 @@ def test_each_text_alone_counts_as_it_does_in_the_batch():
     words = torch.tensor([len(caption) for caption in CAPTIONS]).float()
     weights = torch.stack([torch.ones(3), words, words, torch.ones(3)])  # one replaced word each; all their words
     torch.testing.assert_close(losses((2, 0, 1), 7), (alone.T * weights).sum(dim=1) / weights.sum(dim=1))
-
-
-@pytest.mark.parametrize("order", list(permutations(range(4))))
-def test_the_positive_row_is_the_match_and_not_one_that_the_lengths_point_at(order):
-    """Fault: the positive row of ISTM was gathered with the attention mask of the tokens."""
-    anchors = torch.tensor([0, 0, 1, 1])[list(order)]
-    positives = torch.tensor([True, False, True, False])[list(order)]
-    logits = torch.tensor([2.0, 1.0, -1.0, 0.5])[list(order)]
-    own, others, allowed = rows_by_anchor(logits, anchors, positives)
-    assert own.tolist() == [2.0, -1.0] and others.tolist() == [[1.0], [0.5]]
-    expected = sum(max(0.2 - p + n, 0) for p, n in [(0.8807971, 0.7310586), (0.2689414, 0.6224593)]) / 2
-    assert synthetic_matching(own, others, allowed).item() == pytest.approx(expected, abs=1e-6)

@@ -15,7 +15,6 @@ from itmlab.losses import (
     matching_contrast,
     matching_score,
     retrieved_matching,
-    rows_by_anchor,
     synthetic_matching,
     triplet_hinges,
     weighted_sum,
@@ -112,42 +111,6 @@ def test_gradients_are_right_and_half_precision_makes_a_single_precision_loss():
     negative = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda p, n: synthetic_matching(p, n, margin=1.0), (positive, negative))
     assert synthetic_matching(positive.bfloat16(), negative.bfloat16()).dtype == torch.float32
-
-
-def rows_by_loop(logits, anchors, positives):
-    """Each anchor's positive logit, and its negatives' in the order of the batch."""
-    return [
-        (
-            next(logit for logit, a, own in zip(logits, anchors, positives, strict=True) if a == anchor and own),
-            [logit for logit, a, own in zip(logits, anchors, positives, strict=True) if a == anchor and not own],
-        )
-        for anchor in range(max(anchors, default=-1) + 1)
-    ]
-
-
-@settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 10**6), counts=st.lists(st.integers(0, 5), max_size=5))
-def test_flat_pairs_in_any_order_become_rows(seed, counts):
-    source = torch.Generator().manual_seed(seed)
-    anchors = torch.tensor([a for a, count in enumerate(counts) for _ in range(count + 1)], dtype=torch.int64)
-    positives = torch.tensor([place == 0 for count in counts for place in range(count + 1)], dtype=torch.bool)
-    order = torch.randperm(len(anchors), generator=source)
-    anchors, positives = anchors[order], positives[order]
-    logits = torch.randn(len(anchors), generator=source, requires_grad=True)
-    own, others, allowed = rows_by_anchor(logits, anchors, positives)
-    expected = rows_by_loop(logits.tolist(), anchors.tolist(), positives.tolist())
-    found = [row[mask].tolist() for row, mask in zip(others, allowed, strict=True)]
-    assert list(zip(own.tolist(), found, strict=True)) == expected
-    assert (others[~allowed] == 0).all()
-    (own.sum() + others.sum()).backward()
-    assert (logits.grad == 1).all()
-
-
-def test_an_anchor_needs_exactly_one_positive():
-    with pytest.raises(ItmlabError, match="anchor 1 has 0 positive pairs"):
-        rows_by_anchor(torch.zeros(3), torch.tensor([0, 1, 2]), torch.tensor([True, False, True]))
-    with pytest.raises(ItmlabError, match="anchor 0 has 2 positive pairs"):
-        rows_by_anchor(torch.zeros(2), torch.tensor([0, 0]), torch.tensor([True, True]))
 
 
 def slow(kind, positives, negatives, allowed):

@@ -44,6 +44,6 @@ def processes():
     """Starts processes quickly: they are forked from a server that has everything imported, not from the tests."""
     context = multiprocessing.get_context("forkserver")
     slow = ["transformers.models.bert.modeling_bert", "transformers.models.vit.modeling_vit", "accelerate"]
-    ours = ["itmlab.training.loop", "itmlab.training.tags", "itmlab.recipes"]
+    ours = ["itmlab.training.loop", "itmlab.training.step_cross", "itmlab.recipes"]
     context.set_forkserver_preload([*ours, *slow])
     return context

@@ -5,8 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from itmlab.training import tags
-from itmlab.training.mining import negatives_in_batch
+from itmlab.training import step_cross
+from itmlab.training.step_cross import negatives_in_batch
 from tests.training.test_tags import Slow, first_batch, task_of
 from tests.training.towers import tower
 
@@ -48,7 +48,7 @@ def test_the_matching_of_a_step_is_with_those_drawn(top_k, data, monkeypatch) ->
         drawn.append(negatives_in_batch(near, images, top_k, generator=generator))
         return drawn[-1]
 
-    monkeypatch.setattr(tags, "negatives_in_batch", kept)
+    monkeypatch.setattr(step_cross, "negatives_in_batch", kept)
     found, slow = task(batch, epoch=0), Slow(task)
     ((captions, images),) = drawn
     said = [training.captions[at] for at in batch.caption_indices.tolist()]

@@ -12,15 +12,14 @@ from itmlab.data import load as load_data
 from itmlab.errors import ItmlabError
 from itmlab.metrics.perplexity import CausalModel
 from itmlab.models import CrossEncoder, CrossEncoderConfig
-from itmlab.recipes.settings import TagsSettings
 from itmlab.runs import checkpoint
 from itmlab.scenes import load
 from itmlab.synthesis import CaptionSwaps
 from itmlab.synthesis.files import read_negatives
+from itmlab.synthesis.tags import vse_c
 from itmlab.text import parse
 from itmlab.text.tokens import train_wordpiece
 from itmlab.training.negative_files import write_negatives
-from itmlab.training.sentences import Sentences
 from tests.recipes.components import COLOURS, OtherColour
 
 
@@ -90,9 +89,7 @@ def test_rules_of_captions_without_a_world_are_wordnets(tmp_path, data):
     done = write_negatives(few, tmp_path / "x.jsonl")
     made = [one.sentence for row in read_negatives(done.path).of(few) for one in row]
     assert made == ["A woman plays a guitar.", "Three dogs run.", "Four dogs run.", "Five dogs run."]
-    graphs = parse(few.captions)
-    sentences = Sentences(TagsSettings(generator="vse_c"), None, few, graphs, object())
-    assert isinstance(sentences._rules.generate, CaptionSwaps)
+    assert isinstance(vse_c(few, graphs=parse(few.captions)), CaptionSwaps)
 
 
 def test_rules_by_name_scored_by_a_tower(tmp_path, data, folder):

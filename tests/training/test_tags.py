@@ -17,9 +17,8 @@ from itmlab.synthesis import Negative, generate_negatives, write_negatives
 from itmlab.synthesis.negative import UnreadNegatives
 from itmlab.synthesis.rules import RuleSwaps
 from itmlab.text.parsing import parse
-from itmlab.training import sentences
-from itmlab.training.mining import Mining
-from itmlab.training.tags import BINS, CrossEncoderTask
+from itmlab.training import step_cross
+from itmlab.training.step_cross import BINS, CrossEncoderTask
 from tests.training.towers import tower
 
 
@@ -85,7 +84,7 @@ def with_one_as_it_was(sentences):
 def seen(monkeypatch):
     """What was mined and masked for the last batch."""
     found = {}
-    for home, name in ((Mining, "captions"), (Mining, "images"), (sentences, "mask_pieces")):
+    for home, name in ((CrossEncoderTask, "mine"), (step_cross, "mask_pieces")):
         monkeypatch.setattr(home, name, remembering(found, name, getattr(home, name)))
     return found
 
@@ -117,9 +116,7 @@ def test_each_term_is_its_equation_over_single_pairs(matching, correction, means
     positives = [slow.logit(image, texts[caption]) for image, caption in pairs]
     expected = {}
     to_captions, to_images = [], []
-    for (image, caption), captions, images in zip(
-        pairs, seen["captions"].tolist(), seen["images"].tolist(), strict=True
-    ):
+    for (image, caption), captions, images in zip(pairs, *(side.tolist() for side in seen["mine"]), strict=True):
         to_captions.append([slow.logit(image, texts[number]) for number in captions])
         to_images.append([slow.logit(number, texts[caption]) for number in images])
     expected["retrieved"] = mean(map(one_way, positives, to_captions)) + mean(map(one_way, positives, to_images))
@@ -223,8 +220,7 @@ def test_negatives_are_of_other_images_and_the_hardest_of_those_drawn(data, seen
     for image, caption, captions, images in zip(
         batch.image_indices.tolist(),
         batch.caption_indices.tolist(),
-        seen["captions"].tolist(),
-        seen["images"].tolist(),
+        *(side.tolist() for side in seen["mine"]),
         strict=True,
     ):
         with torch.no_grad():

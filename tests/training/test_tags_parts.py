@@ -1,7 +1,4 @@
-"""Parts of a cross-encoder's step by themselves: kept inputs, rows of pairs, words beside words, histograms, clocks."""
-
-import dataclasses
-from dataclasses import replace
+"""Parts of a cross-encoder's step by themselves: kept inputs, rows of pairs, words beside words."""
 
 import pytest
 import torch
@@ -11,9 +8,7 @@ from itmlab.models.cross_encoder import Tokens, by_length, pair_logits
 from itmlab.models.pairs import ImageInputs, all_captions
 from itmlab.runs.scores import prepared_images
 from itmlab.scenes import load
-from itmlab.text.alignment import Pieces, align
-from itmlab.training.sentences import CachedPieces, caption_graphs
-from itmlab.training.tags import word_tokens
+from itmlab.training.step_cross import word_tokens
 from tests.training.towers import MICRO_TOWER
 
 
@@ -111,15 +106,3 @@ def test_words_are_compared_where_both_sentences_have_as_many_pieces(model):
             assert counted == (there and not pieces & special)
             assert not there or original[row, at] == captions.ids[caption, at]
     assert counts.any(dim=1).tolist() == [True, False, True, False]
-
-
-def test_pieces_are_those_of_align_however_they_were_asked_for(model, data):
-    graphs = caption_graphs(data)
-    kept = CachedPieces(model.tokenizer, data.captions, graphs, 8)  # some captions are longer
-    for numbers in ([5, 0, 5], [40, 41, 0], list(range(96)), [95]):
-        found = kept(torch.tensor(numbers))
-        expected = align(model.tokenizer, [data.captions[n] for n in numbers], [graphs[n] for n in numbers], 8)
-        for field in dataclasses.fields(Pieces):
-            ours, theirs = getattr(found, field.name), getattr(expected, field.name)
-            assert ours.dtype == theirs.dtype and ours.equal(theirs), field.name
-    assert bool(kept(torch.arange(96)).cut.any())
