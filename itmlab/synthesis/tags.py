@@ -27,7 +27,6 @@ from ..metrics.wordnet import Nouns
 from ..models import CrossEncoder, EmbeddedRegions
 from ..models.cross_encoder import Tokens, pair_logits
 from ..models.encoded import evaluating
-from ..models.cross_encoder import Tokens, pair_logits
 from ..models.pairs import ImageInputs, pieces_read
 from ..text import PhraseMasking, SceneGraph, WordMasking, parse
 from ..text.masking import PROBABILITY

@@ -29,12 +29,11 @@ from ..data.batches import Batch
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..models import CrossEncoder, EmbeddedRegions
+from ..models.cross_encoder import PAIR_BATCH_SIZE, Tokens, pair_logits
 from ..models.encoded import evaluating
 from ..models.oscar import captions_apart, images_apart
-from ..models.cross_encoder import PAIR_BATCH_SIZE, Tokens, pair_logits
 from ..models.pairs import ImageInputs, all_captions, pieces_read
 from ..recipes.recipe import Recipe
-from ..runs.scores import joined_regions
 from ..samplers.retrieved import hardest_negatives, mined_negatives
 from ..synthesis import FilteredTopM, Negative
 from ..synthesis.files import read_negatives
@@ -419,7 +418,7 @@ class Sentences:
 def embed(model: CrossEncoder, inputs: Callable[[Sequence[int]], dict[str, Tensor]], images: Rows) -> EmbeddedRegions:
     """The image side of the model's input of these images, a part of them at a time."""
     parts = images.split(IMAGES_AT_A_TIME)
-    return joined_regions([model.embed_regions(**inputs(part.tolist())) for part in parts])
+    return EmbeddedRegions.joined([model.embed_regions(**inputs(part.tolist())) for part in parts])
 
 
 def negatives_in_batch(
