@@ -5,7 +5,6 @@ import lazy_loader as lazy
 _NAMES = {  # file -> what it is known for, imported when first asked for
     "cider": "Cider cider_matrix",
     "eccv": "eccv_caption map_at_r oracle_recall r_precision truth_retrieval",
-    "ngrams": "DocumentFrequencies",
     "perplexity": "CausalModel Fluency NgramModel causal_model fluency",
     "ranking": "recall retrieval",
     "semantic": (
