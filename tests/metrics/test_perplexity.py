@@ -1,6 +1,5 @@
 """Perplexity against the chain rule written out, and that neither a batch nor its padding has a say."""
 
-import json
 import math
 
 import pytest
