@@ -1,4 +1,4 @@
-"""The commands of `python -m itmlab`: train a recipe, ask things of a run, parse and corrupt captions.
+"""The commands of `python -m itmlab`: train and compare recipes, use runs, parse captions and write negatives.
 
 An error is one line with its remedy; --debug shows where it arose. What a command needs is imported when it is called,
 so that help is quick.
@@ -6,39 +6,234 @@ so that help is quick.
 
 import json
 import os
+import platform
+import re
+import shlex
+import shutil
 import sys
 import warnings
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from . import workbench
 from .book import book
 from .data.faults import one_line
 from .errors import ItmlabError
-from .options import (
-    DataName,
-    DataOptions,
-    DataRoot,
-    File,
-    Folds,
-    RunName,
-    SkipFaults,
-    SplitName,
-    load_data,
-    open_run,
-    pairs,
-    read_lines,
-    run_and_split,
+from .storage import atomic_file, cache_directory, cores, notebook_directory, refuse_foreign, unusable
+from .studies import pretraining, tour
+from .studies.tour import Force, Words
+
+app = typer.Typer(
+    name="itmlab",
+    help="A workbench for image-text matching with hard, synthetic and false negatives.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
-from .storage import atomic_file, refuse_foreign, unusable
-from .training_commands import compare, pretrain, reproduce, train
-from .workbench import Force, Words
 
-# Commands on a run: train one, and ask it for scores, answers, features and maps.
+# Options that several commands share, and what they stand for: a run, a data set, pairs of names and values.
+
+File = Path | None
+DataName = Annotated[
+    str, typer.Option("--data", help="scenes, flickr30k, coco, folder, hub, regions (see itmlab.data.load).")
+]
+DataRoot = Annotated[File, typer.Option("--root", help="The folder of the data set.")]
+DataOptions = Annotated[Words, typer.Option("--option", help="An option of the data set, NAME=VALUE; repeatable.")]
+SkipFaults = Annotated[bool, typer.Option("--skip-faults", help="Leave faulty rows out, counted and listed.")]
+Folds = Annotated[int, typer.Option(help="5 for COCO 1K: consecutive blocks, each ranked by itself.")]
+On = Annotated[str | None, typer.Option("--on", help="pictures, regions, or photos through frozen encoders.")]
+Start = Annotated[str | None, typer.Option("--start", help="towers (as in the papers), aligned, or scratch.")]
+Photos = Annotated[bool, typer.Option(help="A folder of photographs: the recipe's form for them (extra: photos).")]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run directory, or a pretrained name such as fne.")]
+SplitName = Annotated[str, typer.Option(help="train, val, test, or all.")]
 
 
+def open_run(run: str) -> Any:
+    """Return the Run in a directory, or the pretrained one of that name."""
+    from .runs.run import Run, pretrained
+
+    return Run(Path(run)) if Path(run).is_dir() else pretrained(run)
+
+
+def run_and_split(
+    run: str, split: str, data: str, root: Path | None, options: Words, skip_faults: bool
+) -> tuple[Any, Any]:
+    """Return a run and a split of the data set, with regions if its model reads them."""
+    opened = open_run(run)
+    return opened, load_data(data, root, options, skip_faults, read_by=opened, split=split)
+
+
+def load_data(
+    name: str, root: Path | None, options: Words, skip_faults: bool, *, read_by: Any = None, split: str = "all"
+) -> Any:
+    """Return the data set that these options name; `scenes` as the recipe or run `read_by` needs it."""
+    from .data import load
+
+    chosen, recipe = pairs(options, "--option"), getattr(read_by, "recipe", read_by)
+    settings, model = getattr(recipe, "data", None), getattr(recipe, "model", recipe)
+    if name == "scenes":
+        chosen = {**getattr(read_by, "drawn", {}), **chosen}
+        if model is not None and not model.takes_pictures:
+            chosen = {"regions": (settings and settings.regions) or True, **chosen}
+    data = load(name, root, on_fault="skip" if skip_faults else "error", **chosen)
+    return data if split == "all" else data.split(split)
+
+
+def suited(names: list[str], axes: dict[str, str | None], data: str, captions: Any, photos: bool = True) -> list[Any]:
+    """Return tiny recipes as they suit the data, unless `axes` say how, and print what was chosen.
+
+    Photographs are seen through frozen encoders. Other pictures that `scenes` has not drawn are learnt from scratch.
+    """
+    from .models.photographs import PHOTOS, are_photographs, photos_installed
+    from .recipes import recipe
+
+    chosen = {name: value for name, value in axes.items() if value is not None}
+    if data != "scenes" and not chosen and captions.regions is None:
+        seen = photos and are_photographs(captions)
+        if seen and photos_installed():
+            print("photographs: on=photos (frozen encoders; --no-photos: from scratch)", flush=True)
+            return [recipe(name, on="photos") for name in names]
+        if seen:
+            print(f"the pictures are photographs, for which frozen encoders are better ({PHOTOS})")
+        print("pictures that scenes has not drawn: start=scratch (random weights)", flush=True)
+        chosen = {"start": "scratch"}
+    return [recipe(name, **chosen) for name in names]
+
+
+def pairs(words: Words, flag: str) -> dict[str, Any]:
+    """Return NAME=VALUE words as a dictionary. A value that is JSON is read as JSON, any other is text.
+
+    >>> pairs(["data.epochs=3", "preset=released"], "--set")
+    {'data.epochs': 3, 'preset': 'released'}
+    """
+    values: dict[str, Any] = {}
+    for word in words or []:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise ItmlabError(f"{word!r} is not NAME=VALUE", where=flag, remedy=f"for example {flag} seed=1")
+        try:
+            values[name] = json.loads(value)
+        except json.JSONDecodeError:
+            values[name] = value
+    return values
+
+
+def changes_of(words: Words) -> dict[str, Any]:
+    """Return the changes of a recipe that --set names, as `Recipe.replace` takes them."""
+    return {name.replace(".", "__"): value for name, value in pairs(words, "--set").items()}
+
+
+# Train one recipe, or compare several.
+
+
+@app.command()
+def train(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run directory; one that was begun is resumed.")],
+    recipe: Annotated[str, typer.Option(help="A recipe's name, or a recipe's JSON file.")] = "fne",
+    on: On = None,
+    start: Start = None,
+    size: Annotated[str, typer.Option(help="tiny, base or large.")] = "tiny",
+    preset: Annotated[str, typer.Option(help="paper, or released: what the authors' code does.")] = "paper",
+    change: Annotated[Words, typer.Option("--set", help="A variation, FIELD=VALUE (data.epochs=3).")] = None,
+    data: DataName = "scenes",
+    root: DataRoot = None,
+    option: DataOptions = None,
+    skip_faults: SkipFaults = False,
+    photos: Photos = True,
+    max_steps: Annotated[int | None, typer.Option(help="Stop after so many steps (resumable).")] = None,
+    resume: Annotated[bool, typer.Option(help="Continue a run that was begun.")] = True,
+) -> None:
+    """Train a recipe; `accelerate launch -m itmlab train …` does it on several devices."""
+    from torch import distributed
+
+    from . import recipes
+    from .recipes.recipe import Recipe
+    from .training.interruption import Interrupted
+    from .training.loop import train as run_training
+
+    if str(run) in recipes.names() and str(run) != recipe and not run.exists():
+        remedy = f"python -m itmlab train runs/{run} --recipe {run}"
+        raise ItmlabError("expected a run directory, got a recipe name", where=str(run), remedy=remedy)
+    is_file = recipe.endswith(".json") and preset == "paper"
+    axes = {"on": on, "start": start}
+    named = Recipe.load(recipe) if is_file else recipes.recipe(recipe, **axes, size=size, preset=preset)
+    changes = changes_of(change)
+    # the pictures decide which recipe it is, except those of scenes
+    read_by = named.replace(**changes) if data == "scenes" else named
+    captions = load_data(data, root, option, skip_faults, read_by=read_by)
+    if not is_file and (size, preset) == ("tiny", "paper"):
+        [named] = suited([recipe], axes, data, captions, photos)
+    chosen = named.replace(**changes)
+    try:
+        result = run_training(chosen, captions, run, resume=resume, max_steps=max_steps)
+    except Interrupted as stop:
+        print(stop)
+        raise typer.Exit(stop.exit_code) from None
+    finally:
+        if distributed.is_available() and distributed.is_initialized():
+            distributed.destroy_process_group()  # of several processes, those of gloo would abort as they end
+    words = [] if data == "scenes" else ["--data", data]
+    words += [] if root is None else ["--root", str(root)]
+    words += [word for text in option or [] for word in ("--option", text)] + ["--skip-faults"] * skip_faults
+    command = shlex.join(["python", "-m", "itmlab", "evaluate", str(run), *words])
+    print(f"{run}: {progress_of(result)}{'' if chosen.towers else f' — next: {command}'}")
+
+
+def progress_of(run: Any) -> str:
+    """Return recall on the validation split with the weights that are kept, or how far training has come."""
+    if not run.history:
+        return "no line of history yet"
+    best = run.kept_epoch
+    if best is None:  # nothing is held out, or it was stopped within the first epoch
+        last = run.history[-1]
+        return f"step {last['step']}, loss {last['loss']:.3f}"
+    sides = {"image to text": best["i2t"], "text to image": best["t2i"]}
+    recalls = ", ".join(f"{name} {'/'.join(f'{value:.1f}' for value in row.values())}" for name, row in sides.items())
+    summary = f"recall at {'/'.join(map(str, best['i2t']))}: {recalls}, RSum {best['rsum']:.1f}"
+    return f"{summary} (validation, epoch {best['epoch']}, whose weights are kept)"
+
+
+@app.command()
+def compare(
+    recipe: Annotated[list[str], typer.Option(help="A recipe's name; repeatable. Six that suit by default.")] = (),
+    on: On = None,
+    start: Start = None,
+    seeds: Annotated[int, typer.Option(help="Runs per recipe.")] = 3,
+    folds: Folds = 1,
+    out: Annotated[Path, typer.Option(help="For the runs; finished ones are not trained again.")] = Path("runs"),
+    data: DataName = "scenes",
+    root: DataRoot = None,
+    option: DataOptions = None,
+    skip_faults: SkipFaults = False,
+    photos: Photos = True,
+    change: Annotated[Words, typer.Option("--set", help="In every recipe, FIELD=VALUE (data.epochs=3).")] = None,
+) -> None:
+    """Train several recipes with several seeds and print a table: recall, differences, intervals."""
+    from . import recipes
+    from .recipes.named import COMPARED
+    from .training import compare as compare_recipes
+
+    names, axes, changes = list(recipe or COMPARED), {"on": on, "start": start}, changes_of(change)
+    usual = [recipes.recipe(name, **axes) for name in names]
+    read_by = next((each for each in usual if not each.model.takes_pictures), usual[0])
+    read_by = read_by.replace(**changes) if data == "scenes" else read_by
+    captions = load_data(data, root, option, skip_faults, read_by=read_by)
+    compared = [each.replace(**changes) for each in suited(names, axes, data, captions, photos)]
+    if captions.regions is None and not recipe:
+        blind = [each.name for each in compared if not each.model.takes_pictures]
+        compared = [each for each in compared if each.name not in blind]
+        if blind:
+            print(f"left out: {', '.join(blind)}, as it reads regions and these data have none")
+    print(compare_recipes(compared, captions, seeds=seeds, folds=folds, run_root=out))
+
+
+# Commands on a run: scores, answers, features, mined negatives.
+
+
+@app.command()
 def evaluate(
     run: RunName,
     split: SplitName = "test",
@@ -51,19 +246,19 @@ def evaluate(
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
 ) -> None:
-    """Recall in both directions, and the median and mean rank of what is sought, as JSON."""
+    """Print recall in both directions, and the median and mean rank of what is sought, as JSON."""
     from .runs.run import cutoffs_told
 
     if relevance not in (None, "cider", "spice"):
         raise ItmlabError(f"no relevance {relevance!r}", where="--relevance", remedy="cider or spice")
     opened, captions = run_and_split(run, split, data, root, option, skip_faults)
-    asked = {"relevance": relevance, "truth": truth}
     more = "" if split == "all" else ", or rank more candidates: --split all"
-    with cutoffs_told(lambda ks: " ".join(f"-k {one}" for one in ks) + more):
-        found = opened.evaluate(captions, split=None, folds=folds, ks=k, **asked)
-    print(json.dumps(found, indent=2))
+    with cutoffs_told(lambda ks: " ".join(f"-k {cutoff}" for cutoff in ks) + more):
+        scores = opened.evaluate(captions, split=None, folds=folds, ks=k, relevance=relevance, truth=truth)
+    print(json.dumps(scores, indent=2))
 
 
+@app.command()
 def search(
     run: RunName,
     query: Annotated[str, typer.Argument(help="A sentence, or the path of a picture with --picture.")],
@@ -75,14 +270,15 @@ def search(
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
 ) -> None:
-    """The k best pictures for a sentence, or captions for a picture."""
+    """Print the k best pictures for a sentence, or captions for a picture."""
     opened, captions = run_and_split(run, split, data, root, option, skip_faults)
-    found = opened.search(Path(query) if picture else query, k=k, data=captions)
-    many = f"{len(captions)} pictures" if found.of == "images" else f"{len(captions.captions)} captions"
-    among = f"all {many}" if split == "all" else f"the {many} of the split {split} (all: --split all)"
-    print(f"{found}\nsearched among {among}")
+    answers = opened.search(Path(query) if picture else query, k=k, data=captions)
+    count = f"{len(captions)} pictures" if answers.of == "images" else f"{len(captions.captions)} captions"
+    among = f"all {count}" if split == "all" else f"the {count} of the split {split} (all: --split all)"
+    print(f"{answers}\nsearched among {among}")
 
 
+@app.command()
 def embed(
     run: RunName,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A .safetensors file: images, captions and their ids.")],
@@ -93,7 +289,7 @@ def embed(
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
 ) -> None:
-    """Unit-length features of every image and caption, as a safetensors file."""
+    """Write unit-length features of every image and caption as a safetensors file."""
     from .runs.scores import write_embeddings
 
     opened, captions = run_and_split(run, split, data, root, option, skip_faults)
@@ -101,29 +297,55 @@ def embed(
     print(f"{out}: {counts[0]} images and {counts[1]} captions")
 
 
+@app.command()
 def export(
     run: RunName,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The directory to write.")],
     dtype: Annotated[str, typer.Option(help="float16 (half the size) or float32.")] = "float16",
 ) -> None:
-    """Write a run without what only resuming needs: what ships in itmlab/pretrained was made so."""
+    """Write a run without what only resuming needs, as those in itmlab/pretrained."""
     open_run(run).export(out, dtype=dtype)
     print(out)
 
 
-# Commands on captions alone: what they say, and how they are made wrong.
+MINING = "number, skip, up_to, absolute_margin, relative_margin, maximum, probability, prior, choose, seed"
+
+
+@app.command()
+def mine(
+    run: RunName,
+    out: Annotated[Path, typer.Option("--out", help="A .jsonl file.")],
+    setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {MINING}.")] = None,
+    force: Force = False,
+    split: SplitName = "train",
+    data: DataName = "scenes",
+    root: DataRoot = None,
+    option: DataOptions = None,
+    skip_faults: SkipFaults = False,
+) -> None:
+    """Write the hard negatives that a run finds: the nearest captions of other pictures, filtered."""
+    from .runs.mining import mine as mine_negatives
+
+    opened, captions = run_and_split(run, split, data, root, option, skip_faults)
+    mined = mine_negatives(opened, captions, **pairs(setting, "--set"))
+    print(mined)
+    print(mined.write(out, force=force))
+
+
+# Commands on captions: their scene graphs, and false sentences made from them.
 
 GRAPHS = "itmlab_graphs"  # in each row of a file of scene graphs
 
 
+@app.command()
 def parse(
     captions: Annotated[Words, typer.Argument(metavar="[CAPTION]...", help="Sentences.")] = None,
-    file: Annotated[File, typer.Option(help="A text file, a caption a line (- is standard input).")] = None,
+    file: Annotated[File, typer.Option(help="A text file, a caption per line (- is standard input).")] = None,
     parser: Annotated[str, typer.Option(help="english, or a spaCy pipeline by name or folder.")] = "english",
     out: Annotated[File, typer.Option(help="Write whole graphs, with token spans, as JSON lines.")] = None,
     force: Force = False,
 ) -> None:
-    """What captions say: their objects, attributes and relations."""
+    """Print the objects, attributes and relations of captions."""
     from .text import parse as parse_captions
 
     sentences = [*(captions or []), *(read_lines(file) if file else [])]
@@ -135,8 +357,8 @@ def parse(
     if out is None:
         for sentence, graph in zip(sentences, graphs, strict=True):
             tuples = sorted(graph.tuples(), key=lambda words: (len(words), words))  # objects, attributes, relations
-            said = ", ".join(f"({', '.join(words)})" for words in tuples)
-            print(f"{sentence}\n    {said or 'no object'}")
+            facts = ", ".join(f"({', '.join(words)})" for words in tuples)
+            print(f"{sentence}\n    {facts or 'no object'}")
         return
     with atomic_file(out) as written:
         for sentence, graph in zip(sentences, graphs, strict=True):
@@ -145,10 +367,19 @@ def parse(
     print(f"{out}: {len(graphs)} graphs")
 
 
-MINING = "number, skip, up_to, absolute_margin, relative_margin, maximum, probability, prior, choose, seed"
+def read_lines(file: Path) -> list[str]:
+    """Return the lines of a text file (- is standard input) that are not blank."""
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ItmlabError(f"cannot be read: {error}", where=str(file), remedy="give a UTF-8 text file") from None
+    return [line for line in text.splitlines() if line.strip()]
+
+
 SETTINGS = "maskings, samples, temperature, keep, words, implied (tags); number (vse_c)"
 
 
+@app.command()
 def negatives(
     out: Annotated[Path, typer.Option("--out", help="A .jsonl file.")],
     generator: Annotated[str, typer.Option(help="vse_c: swaps by rule; tags: refilled by --model.")] = "vse_c",
@@ -164,78 +395,111 @@ def negatives(
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
 ) -> None:
-    """Write wrong sentences of every caption, with what was changed, as extra negatives for training."""
+    """Write false sentences made from every caption, with what was changed, as extra negatives for training."""
     from .training.negative_files import read_by, write_negatives
 
     reader = read_by(model or "tags") if model or generator == "tags" else None
     captions = load_data(data, root, option, skip_faults, read_by=reader, split=split)
-    options = pairs(setting, "--set")
-    print(
-        write_negatives(
-            captions,
-            out,
-            generator,
-            model=model,
-            options=options,
-            fluency=fluency,
-            seed=seed,
-            truth=truth,
-            force=force,
-            progress=True,
-        )
-    )
+    options = {"model": model, "options": pairs(setting, "--set"), "fluency": fluency, "seed": seed, "truth": truth}
+    print(write_negatives(captions, out, generator, force=force, progress=True, **options))
 
 
-def mine(
-    run: RunName,
-    out: Annotated[Path, typer.Option("--out", help="A .jsonl file.")],
-    setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {MINING}.")] = None,
-    force: Force = False,
-    split: SplitName = "train",
+# What is installed, which device is used, what is missing and the command that installs it.
+
+
+CHROME = "  →  apt-get install chromium"
+WORDNET = "  →  apt-get install wordnet-base"
+NOTEBOOKS = "  →  git clone the project and install it with pip install -e ."
+
+
+@app.command()
+def doctor() -> None:
+    """Print what is installed, which device is used, and what is missing with the command that installs it."""
+    import torch
+
+    from .metrics.wordnet import wordnet
+
+    if torch.cuda.is_available():
+        names = ", ".join(torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count()))
+        device = f"CUDA: {names} (training in bf16)"
+    else:
+        device = f"CPU, {cores()} cores, {torch.get_num_threads()} threads"
+    synonyms, notebooks = wordnet("auto"), notebook_directory()
+    packages, is_complete = _packages()
+    findings = {
+        "Python": f"{platform.python_version()} at {sys.executable}",
+        **packages,
+        "device": device,
+        "Chrome for PNG figures": chrome_path() or f"missing: figures are HTML and JSON only{CHROME}",
+        "WordNet for SPICE": f"missing: words match themselves only{WORDNET}",
+        "notebooks": f"missing{NOTEBOOKS}",
+        "cache": str(cache_directory()),
+    }
+    if synonyms is not None:
+        findings["WordNet for SPICE"] = f"{synonyms.version} at {synonyms.directory}"
+    if notebooks is not None:
+        findings["notebooks"] = f"{len(list(notebooks.glob('[0-9]*.ipynb')))} in {notebooks}"
+    width = max(map(len, findings))
+    for part, finding in findings.items():
+        print(f"{part:<{width}}  {finding}")
+    if not is_complete:
+        raise typer.Exit(1)
+
+
+def _packages() -> tuple[dict[str, str], bool]:
+    """Return the version of each package, or the command that installs it, and whether all required ones are there."""
+    findings, is_complete = {}, True
+    for requirement in requires("itmlab") or []:
+        needed, _, condition = requirement.partition(";")
+        name, extra = re.split("[<=>]", needed)[0].strip(), condition.partition("extra ==")[2].strip().strip("'\"")
+        try:
+            findings[name] = version(name)
+        except PackageNotFoundError:
+            note, part = (f"missing (optional: {extra})", f"'.[{extra}]'") if extra else ("missing", ".")
+            findings[name] = f"{note}  →  pip install -c constraints.txt -e {part}"
+            is_complete = is_complete and bool(extra)
+    return findings, is_complete
+
+
+def chrome_path() -> str | None:
+    """Return the Chrome that draws PNG figures, or None."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    return os.environ.get("BROWSER_PATH") or next(filter(None, map(shutil.which, names)), None)
+
+
+# Commands of the papers, notebooks and figures.
+
+
+@app.command()
+def reproduce(
+    item: Annotated[str, typer.Argument(metavar="ITEM", help="fne, fne.table_3, …, or all.")] = "all",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Train it now, instead of what is committed.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep what was measured where the ledger reads it.")] = False,
+    size: Annotated[str, typer.Option(help="tiny; base or large are the papers'.")] = "tiny",
+    seeds: Annotated[int, typer.Option(help="How many runs of each row.")] = 2,
+    change: Annotated[Words, typer.Option("--set", help="In every recipe, FIELD=VALUE (data.steps=20).")] = None,
+    folds: Folds = 1,
+    run_root: Annotated[Path, typer.Option(help="Where runs and results go.")] = Path("runs/papers"),
+    out: Annotated[File, typer.Option(help="A folder for the figures.")] = None,
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
 ) -> None:
-    """Write the hard negatives that a run finds: the nearest captions of each picture but its own, filtered."""
-    from .runs.mining import mine as mined_by
+    """Print a table, figure or claim of the four papers: ours beside theirs, and what holds here."""
+    from .papers import reproduce as reproduce_items
 
-    opened, captions = run_and_split(run, split, data, root, option, skip_faults)
-    mined = mined_by(opened, captions, **pairs(setting, "--set"))
-    print(mined)
-    print(mined.write(out, force=force))
+    if not fresh and (data != "scenes" or option):
+        raise ItmlabError("no other data are committed", where="--data", remedy="add --fresh, which trains")
+    loaded = None if data == "scenes" else load_data(data, root, option, skip_faults)
+    options = pairs(option, "--option") if data == "scenes" else {}
+    options |= {"data": loaded, "size": size, "seeds": seeds, "changes": changes_of(change)}
+    reproduce_items(item, fresh=fresh, keep=keep, folds=folds, run_root=run_root, out=out, **options)
 
 
-# The commands under their names.
-
-app = typer.Typer(
-    name="itmlab",
-    help="A workbench for image-text matching with hard, synthetic and false negatives.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-
-PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}  # to JupyterLab
-app.command("tour")(workbench.run_tour)
-app.command(context_settings=PASSED_ON)(workbench.lab)
-for command in (
-    train,
-    compare,
-    pretrain,
-    evaluate,
-    search,
-    embed,
-    export,
-    parse,
-    negatives,
-    mine,
-    reproduce,
-    workbench.figures,
-    book,
-    workbench.doctor,
-):
+app.command("tour")(tour.run_tour)
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(tour.lab)  # to JupyterLab
+for command in (pretraining.pretrain, tour.figures, book):
     app.command()(command)
 
 
@@ -246,7 +510,7 @@ def _options(debug: Annotated[bool, typer.Option("--debug", help="Show the trace
 
 
 def main() -> None:
-    """Run a command; an ItmlabError, or what the system refuses, is one line on standard error and exit status 2."""
+    """Run a command; an ItmlabError or an OSError is one line on standard error and exit status 2."""
     warnings.formatwarning = lambda message, *_, **__: f"warning: {one_line(message, 1000)}\n"  # without its source
     if "--debug" in sys.argv[1:]:  # wherever it stands
         sys.argv = [sys.argv[0], "--debug", *(word for word in sys.argv[1:] if word != "--debug")]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from itmlab.workbench import chrome_path
+from itmlab.cli import chrome_path
 
 settings.register_profile("untimed", deadline=None)  # no test is timed: these machines are shared
 settings.load_profile("untimed")

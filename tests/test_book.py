@@ -22,7 +22,7 @@ from itmlab.cli import app
 from itmlab.storage import read_json
 from itmlab.studies.kit.saving import questions
 from itmlab.studies.kit.theme import WIDTH
-from itmlab.workbench import TOUR, Stop, find_notebooks
+from itmlab.studies.tour import TOUR, Stop, find_notebooks
 from tests.refusals import refused
 
 ROOT = Path(__file__).resolve().parents[1]

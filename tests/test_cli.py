@@ -122,10 +122,9 @@ def test_what_cannot_be_done_is_one_error_with_its_remedy(words, message, tmp_pa
     assert isinstance(error, ItmlabError) and message in str(error) and not list(tmp_path.iterdir())
 
 
-def test_a_folder_too_small_to_compare_on_is_not_trained_on(folder, tmp_path) -> None:
-    words = ("--recipe", "fne", "--seeds", 1, "--no-photos", "--out", tmp_path / "runs", "--data", "folder")
-    error = str(command("compare", *words, "--root", folder).exception)
-    assert "--option 'proportions=[0.5, 0.1, 0.4]'" in error and not (tmp_path / "runs").exists()
+def test_the_doctor_names_what_is_there():
+    report = command("doctor")
+    assert report.exit_code == 0 and "torch" in report.output and "device" in report.output
 
 
 def test_parse_prints_tuples_and_writes_whole_graphs(tmp_path) -> None:
@@ -233,8 +232,8 @@ def photographs(tmp_path_factory):
 
 
 def test_a_folder_of_photographs_is_read_by_frozen_encoders(photographs, tmp_path, monkeypatch) -> None:
+    from itmlab.cli import suited
     from itmlab.models import photographs as module
-    from itmlab.options import suited
 
     data, run = ("--data", "folder", "--root", photographs), tmp_path / "run"
     few = ("--set", "data.epochs=1", "--set", "data.validation=0", "--set", "data.warm_up_epochs=0")
@@ -258,7 +257,7 @@ def test_one_command_compares_methods_on_a_folder_with_intervals(photographs, tm
 
 
 def test_a_run_is_evaluated_on_the_kind_of_regions_it_was_trained_on(tmp_path, monkeypatch) -> None:
-    from itmlab.options import load_data
+    from itmlab.cli import load_data
 
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
     recipe = recipes.get("vsepp").replace(data__epochs=1, data__warm_up_epochs=0, data__validation=0)

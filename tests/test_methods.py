@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from itmlab import data, losses, metrics, models, recipes, runs, samplers, synthesis, text
-from itmlab.options import pairs
+from itmlab.cli import pairs
 
 ROOT = Path(__file__).resolve().parents[1]
 METHODS = (ROOT / "itmlab" / "METHODS.md").read_text(encoding="utf-8")

@@ -4,8 +4,7 @@ import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
     "cider": "Cider cider_matrix",
-    "eccv": "eccv_caption map_at_r oracle_recall r_precision truth_retrieval",
-    "ngrams": "DocumentFrequencies",
+    "eccv": "eccv_caption map_at_r oracle_recall truth_retrieval",
     "perplexity": "CausalModel Fluency NgramModel causal_model fluency",
     "ranking": "recall retrieval",
     "semantic": (
@@ -16,7 +15,7 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
         "Correlation Interval Share TrueNegatives holm human_judgement pearson seeds_needed share smallest_effect "
         "true_negative_rate verdict"
     ),
-    "yardstick_scores": "Outcomes YardstickRow YardstickTable measure outcomes text_scores",
+    "yardstick_scores": "YardstickRow YardstickTable measure text_scores",
     "yardsticks": "FORMATS Yardstick YardstickItem picture_key read_yardstick",
     "words": "WordAccuracy discrimination word_correction_accuracy word_discrimination_accuracy",
 }

@@ -9,7 +9,7 @@ w_g c_g over the n-grams of one order; then the mean over an image's references.
 gives this for all pairs at once, with no approximation.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -19,19 +19,17 @@ from torch import Tensor
 
 from ..errors import ItmlabError
 from .ngrams import (
-    DocumentFrequencies,
+    CHUNK,
     Numbers,
     SentenceVectors,
-    Vocabulary,
     count_ngrams,
+    document_counts,
     image_scores,
     indicators,
+    orders_of,
     pair_scores,
-    runs,
 )
 from .ptb import Tokenise, caption_words, reference_words
-
-Captions = Int64[Tensor, "caption"] | SentenceVectors  # numbers of `Cider.captions`, or new ones prepared by `vectors`
 
 
 def cider_matrix(
@@ -39,167 +37,125 @@ def cider_matrix(
     references: Sequence[Sequence[str]],
     *,
     tokenise: Tokenise = "whitespace",
-    document_frequencies: DocumentFrequencies | None = None,
     image_of_caption: Sequence[int] | None = None,
     leave_one_out: bool = False,
-    chunk: int = 1024,
 ) -> Float[Tensor, "caption image"]:
-    """CIDEr-D (0 to 10) of each caption against the references of each image: SAM's relevance N (Eq. 3), transposed.
+    """Return CIDEr-D (0 to 10) of each caption against the references of each image: SAM's N (Eq. 3), transposed.
 
-    Document frequencies come from the references unless given. With `leave_one_out` a caption is not among the
-    references of its own image, `image_of_caption` (-1: of none; not given: the captions are the references in their
-    order). `chunk` captions are scored at once; the result does not depend on it. A caption without words counts as
-    empty, scores 0 and is warned of. ItmlabError: an image without references, references without any word, lengths
-    that do not match, the document frequencies of a single image.
+    Document frequencies come from the references. A caption without words scores 0, with a warning.
+
+    Args:
+        captions: the captions.
+        references: the captions of each image.
+        tokenise: "whitespace" as the public NCS code, or "penn" as the captioning toolkit.
+        image_of_caption: the image that each caption belongs to, -1 for none; by default the captions are the
+            references in their order.
+        leave_one_out: compare a caption with the other captions of its own image only.
+
+    Raises:
+        ItmlabError: an image without references, references without any word, a single image, or lengths that differ.
 
     >>> cider_matrix(["a dog runs", "one cat"], [["a dog runs", "dog"], ["one cat"]])
     tensor([[4.4327, 0.0000],
             [0.0000, 5.0000]])
     """
-    cider = Cider(references, tokenise=tokenise, document_frequencies=document_frequencies)
-    return cider.matrix(captions, image_of_caption=image_of_caption, leave_one_out=leave_one_out, chunk=chunk)
+    cider = Cider(references, tokenise=tokenise)
+    return cider.matrix(captions, image_of_caption=image_of_caption, leave_one_out=leave_one_out)
 
 
 class Cider:
-    """CIDEr-D fitted once on the references of images, for whole matrices and for the pairs of a training batch.
+    """CIDEr-D fitted once on the references of images. See `cider_matrix` for the arguments.
 
-    `captions` are the references themselves, image by image, as captions.
+    Attributes:
+        captions: the references, image by image, as captions.
+        references: the references as references.
     """
 
-    def __init__(
-        self,
-        references: Sequence[Sequence[str]],
-        *,
-        tokenise: Tokenise = "whitespace",
-        document_frequencies: DocumentFrequencies | None = None,
-    ):
-        sentences, counts_of_image = reference_words(references, tokenise)
-        held = np.array(counts_of_image)
-        self.sentences, self.held, self.tokenise = sentences, held, tokenise
-        self.first = held.cumsum() - held
-        self.image = np.repeat(np.arange(len(held)), held)
-        counts, self.vocabulary = count_ngrams(sentences)
-        counted = DocumentFrequencies.counted(counts, self.vocabulary, self.image)
-        self.document_frequencies = document_frequencies or counted
-        if self.document_frequencies.documents < 2:
-            raise ItmlabError(
-                "with the document frequencies of a single image every word has the weight 0",
-                remedy="pass document_frequencies= of a larger split",
-            )
+    def __init__(self, references: Sequence[Sequence[str]], *, tokenise: Tokenise = "whitespace"):
+        self.sentences, counts_of_image = reference_words(references, tokenise)
+        if len(counts_of_image) < 2:
+            message = "with the document frequencies of a single image every word has the weight 0"
+            raise ItmlabError(message, remedy="give the references of several images")
+        self.held, self.tokenise = np.array(counts_of_image), tokenise
+        self.first = self.held.cumsum() - self.held
+        self.image = np.repeat(np.arange(len(self.held)), self.held)
+        counts, self._columns = count_ngrams(self.sentences)
+        self._documents = document_counts(counts, self.image)
         self._levels = counts.max(axis=0).toarray().astype(np.int64)
-        self.captions = self._vectors(sentences, counts, self.vocabulary)
-        self.references = self._vectors(sentences, counts, self.vocabulary, times_count=True)
+        self.captions = self._vectors(self.sentences, counts, self._columns)
+        self.references = self._vectors(self.sentences, counts, self._columns, times_count=True)
 
     def _vectors(
-        self, sentences: list[list[str]], counts: csr_array, vocabulary: Vocabulary, *, times_count: bool = False
+        self, sentences: list[list[str]], counts: csr_array, columns: Mapping[str, int], *, times_count: bool = False
     ) -> SentenceVectors:
-        place, rarity = self.vocabulary.locate(vocabulary), self.document_frequencies.rarity(vocabulary)
-        weights = indicators(counts, vocabulary.orders, rarity, place, self._levels, times_count=times_count)
+        place = np.fromiter((self._columns.get(ngram, -1) for ngram in columns), np.int64, len(columns))
+        documents = np.where(place < 0, 1, self._documents[place])  # an n-gram that no image has counts as seen once
+        rarity = np.log(len(self.held)) - np.log(documents)
+        weights = indicators(counts, orders_of(columns), rarity, place, self._levels, times_count=times_count)
         return SentenceVectors(weights, np.array([len(words) for words in sentences]))
-
-    def vectors(self, captions: Sequence[str]) -> SentenceVectors:
-        """New captions prepared for `between` and `matrix`; one without words is warned of, and scores 0."""
-        sentences = caption_words(captions, self.tokenise)
-        return self._vectors(sentences, *count_ngrams(sentences))
 
     def matrix(
         self,
-        captions: Sequence[str] | SentenceVectors | None = None,
+        captions: Sequence[str] | None = None,
         *,
         image_of_caption: Sequence[int] | None = None,
         leave_one_out: bool = False,
-        chunk: int = 1024,
     ) -> Float[Tensor, "caption image"]:
-        """Captions (not given: the references themselves) against every image; see `cider_matrix`."""
-        if isinstance(chunk, bool) or not isinstance(chunk, int) or chunk < 1:
-            raise ItmlabError(f"captions cannot be scored chunk={chunk!r} at once", remedy="choose a whole number")
-        vectors = self.captions if captions is None else captions
-        if not isinstance(vectors, SentenceVectors):
-            vectors = self.vectors(captions)
-        own = np.zeros(0, dtype=np.int64)
+        """Return the scores of captions, by default of the references themselves, against every image."""
+        sentences = self.sentences if captions is None else caption_words(captions, self.tokenise)
+        vectors = self.captions if captions is None else self._vectors(sentences, *count_ngrams(sentences))
+        scores = image_scores(vectors, self.references, self.image, len(self.held))
         if leave_one_out:
-            if isinstance(captions, SentenceVectors):
-                raise ItmlabError("prepared vectors cannot be left out of their references", remedy="pass the captions")
-            sentences = self.sentences if captions is None else caption_words(captions, self.tokenise)
-            own = self._own_references(sentences, image_of_caption)
-        scores = image_scores(vectors, self.references, self.image, len(self.held), chunk)
-        mine = np.flatnonzero(own >= 0)
-        for start in range(0, len(mine), chunk):  # each caption with its own image once more, without itself
-            rows = mine[start : start + chunk]
-            images = self.image[own[rows]]
-            reach = self.first[images], self.held[images]
-            scores[rows, images] = pair_scores(vectors[rows], self.references, *reach, without=own[rows])
+            reference = self._reference_of(sentences, image_of_caption)
+            belonging = np.flatnonzero(reference >= 0)
+            for start in range(0, len(belonging), CHUNK):  # each caption with its own image once more, without itself
+                rows = belonging[start : start + CHUNK]
+                images = self.image[reference[rows]]
+                span = self.first[images], self.held[images]
+                scores[rows, images] = pair_scores(vectors[rows], self.references, *span, without=reference[rows])
         return torch.from_numpy(scores)
 
-    def _own_references(
+    def _reference_of(
         self, captions: Sequence[Sequence[str]], image_of_caption: Sequence[int] | None
     ) -> Int64[Numbers, "caption"]:
-        """Which reference each caption is: the first of its image with the same words; -1 for one of no image (-1).
-
-        Without images the captions are the references in their order. ItmlabError: a caption that is not among the
-        references of its image, or is the only one of it; numbers that do not match.
-        """
-        if image_of_caption is not None:
-            image_of_caption = _chosen(image_of_caption, len(self.held), "image", least=-1)
-            if len(image_of_caption) != len(captions):
-                raise ItmlabError(f"image_of_caption has {len(image_of_caption)} entries for {len(captions)} captions")
-        elif len(captions) == len(self.sentences):
-            image_of_caption = self.image
-        else:
-            raise ItmlabError(
-                f"{len(captions)} captions are not the {len(self.sentences)} references in their order",
-                remedy="pass image_of_caption=",
-            )
+        """Return which reference each caption is: the first of its image with the same words, or -1."""
+        images = images_of_captions(image_of_caption, len(captions), self.held)
         numbers: dict[tuple[int, tuple[str, ...]], int] = {}
         for number, (image, words) in enumerate(zip(self.image.tolist(), self.sentences, strict=True)):
             numbers.setdefault((image, tuple(words)), number)
-        pairs = zip(image_of_caption.tolist(), captions, strict=True)
-        own = [-1 if image < 0 else numbers.get((image, tuple(words))) for image, words in pairs]
-        if None in own:
-            index = own.index(None)
-            raise ItmlabError(
-                f"caption {index} is not among the references of image {image_of_caption[index]}: "
-                "it cannot be left out",
-                remedy="correct image_of_caption, or put -1 for a caption of no image",
-            )
-        own = np.array(own, dtype=np.int64)
-        image = self.image[own[own >= 0]]
-        if len(alone := image[self.held[image] == 1]):
-            raise ItmlabError(f"image {alone[0]} has no reference left when its own caption is left out")
-        return own
-
-    def between(self, captions: Captions, images: Int64[Tensor, "image"]) -> Float[Tensor, "caption image"]:
-        """Some captions against some images: exactly that part of `matrix`, for the cost of the part."""
-        captions, images = self._part(captions, images)
-        held = self.held[images]
-        references = self.references[runs(self.first[images], held)]
-        columns = np.unique(references.weights.indices)  # without the others a small product costs what is in it
-        captions, references = (SentenceVectors(s.weights[:, columns], s.lengths) for s in (captions, references))
-        image = np.repeat(np.arange(len(images)), held)
-        return torch.from_numpy(image_scores(captions, references, image, len(images), max(1, len(captions))))
-
-    def pairs(self, captions: Captions, images: Int64[Tensor, "caption"]) -> Float[Tensor, "caption"]:
-        """The score of each caption with the image in the same place: `matrix[captions, images]` without the matrix."""
-        captions, images = self._part(captions, images)
-        if len(captions) != len(images):
-            raise ItmlabError(f"{len(captions)} captions cannot be paired with {len(images)} images")
-        return torch.from_numpy(pair_scores(captions, self.references, self.first[images], self.held[images]))
-
-    def _part(self, captions: Captions, images: Int64[Tensor, "image"]) -> tuple[SentenceVectors, Numbers]:
-        images = _chosen(images, len(self.held), "image")
-        if not isinstance(captions, SentenceVectors):
-            captions = self.captions[_chosen(captions, len(self.captions), "caption")]
-        return captions, images
+        references = np.full(len(captions), -1)
+        for caption, (image, words) in enumerate(zip(images.tolist(), captions, strict=True)):
+            if image >= 0:
+                references[caption] = numbers.get((image, tuple(words)), -1)
+                check_left_out(caption, image, references[caption] >= 0, self.held[image])
+        return references
 
 
-def _chosen(
-    numbers: Sequence[int] | Int64[Tensor, "number"], count: int, what: str, *, least: int = 0
-) -> Int64[Numbers, "number"]:
-    """Indices as an array; ItmlabError unless they are whole numbers from `least` below `count`."""
-    found = np.asarray(numbers)
-    if found.ndim != 1 or (found.size and not np.issubdtype(found.dtype, np.integer)):
-        raise ItmlabError(f"{what} numbers must be a row of whole numbers, not {found.dtype} {found.shape}")
-    wrong = found[(found < least) | (found >= count)]
-    if wrong.size:
-        raise ItmlabError(f"there is no {what} {wrong[0]} among {count}")
-    return found.astype(np.int64)
+def images_of_captions(
+    image_of_caption: Sequence[int] | None, captions: int, held: Int64[Numbers, "image"]
+) -> Int64[Numbers, "caption"]:
+    """Return the image that each caption belongs to, by default of references in their order.
+
+    Args:
+        image_of_caption: the images, -1 for none.
+        captions: the number of captions.
+        held: the number of references of each image.
+
+    Raises:
+        ItmlabError: not one image or -1 for each caption.
+    """
+    default = np.repeat(np.arange(len(held)), held)
+    images = default if image_of_caption is None else np.asarray(image_of_caption)
+    is_whole = not images.size or np.issubdtype(images.dtype, np.integer)
+    if images.shape != (captions,) or not is_whole or ((images < -1) | (images >= len(held))).any():
+        message = f"leave_one_out needs image_of_caption: one of {len(held)} images, or -1, for each of {captions}"
+        raise ItmlabError(f"{message} captions")
+    return images.astype(np.int64)
+
+
+def check_left_out(caption: int, image: int, is_reference: bool, held: int) -> None:
+    """Raise an ItmlabError unless a caption can be left out of the references of its image."""
+    if not is_reference or held == 1:
+        reason = "the only reference" if is_reference else "not among the references"
+        message = f"caption {caption} is {reason} of image {image}: it cannot be left out"
+        raise ItmlabError(message, remedy="correct image_of_caption, or put -1 for a caption of no image")

@@ -67,11 +67,6 @@ class Fluency:
         known = self.perplexity[self.tokens > 0]
         return known.quantile(0.5).item() if len(known) else math.nan
 
-    @property
-    def corpus(self) -> float:
-        """exp of the mean of -log p over all tokens of all sentences."""
-        return (self.negative_log_likelihood.sum() / self.tokens.sum()).exp().item()
-
 
 @torch.no_grad()
 def fluency(
@@ -111,14 +106,14 @@ def fluency(
 
 
 def _batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
-    """Rows by length, as many at a time as fit; those with nothing but the beginning have no likelihood to find."""
-    found: list[list[int]] = []
+    """Return rows by length, as many at a time as fit; sentences without tokens are left out."""
+    batches: list[list[int]] = []
     for row in sorted((row for row, length in enumerate(lengths) if length > 1), key=lambda row: lengths[row]):
-        if found and (len(found[-1]) + 1) * lengths[row] <= tokens:
-            found[-1].append(row)
+        if batches and (len(batches[-1]) + 1) * lengths[row] <= tokens:
+            batches[-1].append(row)
         else:
-            found.append([row])
-    return found
+            batches.append([row])
+    return batches
 
 
 def _losses(model: CausalModel, encoded: Sequence[Sequence[int]]) -> Float[Tensor, "row"]:
@@ -168,19 +163,19 @@ def causal_model(
                 part.training = mode
 
     longest = getattr(model.config, "max_position_embeddings", None)
-    found = CausalModel(encode, logits, beginning, longest, model.device)
-    _check_causal(found)
-    return found
+    causal = CausalModel(encode, logits, beginning, longest, model.device)
+    _check_causal(causal)
+    return causal
 
 
 @torch.no_grad()
 def _check_causal(model: CausalModel) -> None:
-    """Refuse a model whose first logits depend on what comes after: its perplexity would be near 1 of anything."""
+    """Refuse a model whose first logits depend on what comes after: its perplexity would be near 1 for anything."""
     ids = torch.full((2, 2), model.beginning, device=model.device)
     ids[1, 1] = model.beginning - 1 if model.beginning else 1
     first = model.logits(ids, torch.ones_like(ids))[:, 0].float()
     if not torch.allclose(first[0], first[1], atol=1e-3, rtol=1e-3):
-        raise ItmlabError("this model reads ahead: it is no causal language model", remedy="use one such as gpt2")
+        raise ItmlabError("this model reads ahead, so it is not a causal language model", remedy="use one such as gpt2")
 
 
 def _pretrained(name: str) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
@@ -229,23 +224,22 @@ class NgramModel:
         if order < 1 or not 0 < discount < 1:
             raise ItmlabError(f"order {order} with discount {discount}", remedy="order 1 or more, discount in 0..1")
         self.order, self.discount = order, discount
-        whole: Counter[tuple[str, ...]] = Counter()
+        longest: Counter[tuple[str, ...]] = Counter()
         for sentence in sentences:
             words = self._words(sentence)
-            whole.update(tuple(words[at - order + 1 : at + 1]) for at in range(order - 1, len(words)))
-        if not whole:
+            longest.update(tuple(words[at - order + 1 : at + 1]) for at in range(order - 1, len(words)))
+        if not longest:
             raise ItmlabError("a language model needs sentences with words")
-        counts = [whole]
-        while len(counts) < order:  # how many different words stand before each shorter one
-            counts.append(Counter(gram[1:] for gram in counts[-1]))
-        self._counts = {len(next(iter(each))): each for each in counts}
+        self._counts = {order: longest}
+        for length in range(order - 1, 0, -1):  # how many different words stand before each shorter one
+            self._counts[length] = Counter(gram[1:] for gram in self._counts[length + 1])
         self._follow: dict[tuple[str, ...], list[int]] = {}  # history -> [sum of counts, different words behind it]
-        for each in counts:
-            for gram, count in each.items():
+        for counts in self._counts.values():
+            for gram, count in counts.items():
                 sums = self._follow.setdefault(gram[:-1], [0, 0])
                 sums[0] += count
                 sums[1] += 1
-        self.words = frozenset(gram[-1] for gram in whole)
+        self.words = frozenset(gram[-1] for gram in longest)
 
     def _words(self, sentence: str) -> list[str]:
         return ["<s>"] * (self.order - 1) + list(tokenise(sentence.lower()))
@@ -267,7 +261,7 @@ class NgramModel:
         losses, tokens = [], []
         for sentence in sentences:
             words, first = self._words(sentence), self.order - 1
-            said = [self.probability(words[at], tuple(words[at - first : at])) for at in range(first, len(words))]
-            losses.append(-math.fsum(map(math.log, said)))
-            tokens.append(len(said))
+            chances = [self.probability(words[at], tuple(words[at - first : at])) for at in range(first, len(words))]
+            losses.append(-math.fsum(map(math.log, chances)))
+            tokens.append(len(chances))
         return Fluency(torch.tensor(losses, dtype=torch.float64), torch.tensor(tokens, dtype=torch.int64))

@@ -2,8 +2,7 @@
 
 The second as the captioning toolkit (Chen et al. 2015) gets it from Stanford's tokeniser, version 3.4.1 (Manning et al.
 2014). Written from that program's answers to probes, not from its source. Known to differ: a single letter before the
-full stop that ends a caption (its answer depends on the caption that follows in its input), telephone numbers with
-spaces, rare emoticons, symbols beyond Unicode's first plane (which both leave out, here without a warning).
+full stop that ends a caption, telephone numbers with spaces, rare emoticons.
 """
 
 import re
@@ -78,7 +77,7 @@ _UNSEEN = dict.fromkeys([0xAD]) | {ord("’"): "'", ord("‘"): "'", 0x200B: " "
 
 
 def penn_words(caption: str) -> list[str]:
-    """The lower-cased words of a caption without its punctuation.
+    """Return the lower-cased words of a caption without its punctuation.
 
     Brackets stay, as "-lrb-", as they do in the captioning toolkit, whose list of punctuation has them in capitals.
 
@@ -91,65 +90,64 @@ def penn_words(caption: str) -> list[str]:
 
 @lru_cache(1 << 16)
 def _written(token: str) -> tuple[str, ...]:
-    """The words that stand for a token: none for punctuation, two for "cannot"."""
+    """Return the words that stand for a token: none for punctuation, two for "cannot"."""
     token = "" if token.startswith("..") else _WRITTEN.get(token, token).lower()
     if len(token) == 1:
         return () if ord(token) > 0xFFFF else (token,)
     if token in _TWO_WORDS:
         return token[: _TWO_WORDS[token]], token[_TWO_WORDS[token] :]
-    if not token[:1].isalnum():  # an emoticon; words with brackets in them there are none
+    if not token[:1].isalnum():  # an emoticon, the only kind of word with brackets
         token = _BRACKETS.sub(lambda match: _WRITTEN[match[0]], token)
     return tuple(token.split())
 
 
-def caption_words(captions: Sequence[str], tokenise: Tokenise, *, what: str = "caption") -> list[list[str]]:
-    """The words of each caption, lower-cased: split at spaces (the public NCS code), or by `penn_words`.
+def caption_words(captions: Sequence[str], tokenise: Tokenise, *, kind: str = "caption") -> list[list[str]]:
+    """Return the lower-cased words of each caption, split at spaces (the public NCS code) or by `penn_words`.
 
-    One with nothing but punctuation has none; a warning names the first such and counts them. ItmlabError,
-    naming the caption: not a string.
+    A caption of nothing but punctuation has no words, and one warning counts these.
+
+    Raises:
+        ItmlabError: a caption is not a string (with its number).
     """
     if tokenise not in ("whitespace", "penn"):
         raise ItmlabError(f"captions cannot be tokenised by {tokenise!r}", remedy='choose "whitespace" or "penn"')
-    if isinstance(captions, (str, bytes)):
-        raise ItmlabError(f"{what}s must be a list of strings, not one string", remedy=f"put the {what} into a list")
-    split = penn_words if tokenise == "penn" else lambda caption: caption.lower().split()
-    cut: dict[str, list[str]] = {}
-    found, empty = [], []
+    if isinstance(captions, str | bytes):
+        raise ItmlabError(f"{kind}s must be a list of strings, not one string", remedy=f"put the {kind} into a list")
+    words_of: dict[str, list[str]] = {}
+    empty = []
     for index, caption in enumerate(captions):
         if not isinstance(caption, str):
-            raise ItmlabError(f"{what} {index} is {caption!r}, not a string")
-        if (words := cut.get(caption)) is None:
-            words = cut[caption] = split(caption)
-        if not any(map(_says_something, words)):
+            raise ItmlabError(f"{kind} {index} is {caption!r}, not a string")
+        if caption not in words_of:
+            words = penn_words(caption) if tokenise == "penn" else caption.lower().split()
+            words_of[caption] = words if any(map(_says_something, words)) else []
+        if not words_of[caption]:
             empty.append(index)
-            words = []
-        found.append(words)
     if empty:
-        first = f"{what} {empty[0]} ({captions[empty[0]][:60]!r})"
+        first = f"{kind} {empty[0]} ({captions[empty[0]][:60]!r})"
         warnings.warn(f"no word in {first}, one of {len(empty)} that count as empty", WordlessCaptions, stacklevel=3)
-    return found
+    return [words_of[caption] for caption in captions]
 
 
 def reference_words(references: Sequence[Sequence[str]], tokenise: Tokenise) -> tuple[list[list[str]], list[int]]:
-    """The words of all references in a row, image by image, and how many each image has; errors as above."""
-    if isinstance(references, (str, bytes)) or any(isinstance(mine, (str, bytes)) for mine in references):
+    """Return the words of all references, image by image, and how many each image has; errors as `caption_words`."""
+    if isinstance(references, str | bytes) or any(isinstance(captions, str | bytes) for captions in references):
         raise ItmlabError("references must be a list of captions for each image, not strings")
-    held = []
-    for image, mine in enumerate(references):
-        try:
-            held.append(len(mine))
-        except TypeError:
-            raise ItmlabError(f"the references of image {image} are {mine!r}, not a list of captions") from None
-        if held[-1] == 0:
+    counts = []
+    for image, captions in enumerate(references):
+        if not isinstance(captions, Sequence):
+            raise ItmlabError(f"the references of image {image} are {captions!r}, not a list of captions")
+        if not captions:
             raise ItmlabError(f"image {image} has no reference", remedy="leave images without captions out")
-    if not held:
+        counts.append(len(captions))
+    if not counts:
         raise ItmlabError("there are no references")
-    words = caption_words([caption for mine in references for caption in mine], tokenise, what="reference")
+    words = caption_words([caption for captions in references for caption in captions], tokenise, kind="reference")
     if not any(words):
         raise ItmlabError("no reference has a word in it", remedy="write what they should say")
-    return words, held
+    return words, counts
 
 
 def _says_something(word: str) -> bool:
-    """Whether there is more in it than punctuation."""
+    """Return whether a word holds more than punctuation."""
     return word[:1].isalnum() or not all(category(character).startswith("P") for character in word)

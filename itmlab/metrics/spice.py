@@ -23,11 +23,12 @@ from torch import Tensor
 from ..errors import ItmlabError
 from ..text.graph import SceneGraph
 from ..text.parsing import parse
+from .cider import check_left_out, images_of_captions
 from .wordnet import wordnet
 
 Text = str | SceneGraph
 Images = Int64[Tensor, "caption"] | Sequence[int]
-CHUNK = 1024  # captions at once: the result does not depend on it
+CHUNK = 1024  # captions scored at once, which bounds the memory
 
 
 def spice_matrix(
@@ -38,11 +39,10 @@ def spice_matrix(
     synonyms: str = "auto",
     image_of_caption: Images | None = None,
     leave_one_out: bool = False,
-    chunk: int = CHUNK,
 ) -> Float[Tensor, "caption image"]:
-    """SPICE, 0…1, of every caption with the references of every image; see `Spice`, which also tells the synonyms used.
+    """Return SPICE (0 to 1) of every caption with the references of every image.
 
-    Captions and references are sentences or scene graphs. ItmlabError: as `Spice` and `Spice.matrix`.
+    See `Spice` and `Spice.matrix` for the arguments.
 
     >>> from itmlab.text.graph import SceneObject
     >>> dog, cat = (SceneGraph((SceneObject(name),)) for name in ("dog", "cat"))
@@ -51,32 +51,39 @@ def spice_matrix(
             [0.6667, 1.0000]])
     """
     fitted = Spice(references, parser=parser, synonyms=synonyms)
-    return fitted.matrix(captions, image_of_caption=image_of_caption, leave_one_out=leave_one_out, chunk=chunk)
+    return fitted.matrix(captions, image_of_caption=image_of_caption, leave_one_out=leave_one_out)
 
 
 class Spice:
-    """SPICE against the references of a set of images, which are read once.
+    """SPICE against the references of a set of images, which are parsed once.
 
-    `references[image]` are its captions, as sentences (read by `text.parse` with `parser`) or as scene graphs. A tuple
-    is (object,), (object, attribute) or (subject, relation, object) in lemmas; two match when their words are equal in
-    each place or, with WordNet (`synonyms`: "auto", "wordnet", "none"), stand in a common synset; `self.synonyms` says
-    what was used ("wordnet 3.0", "none"). Tuples of one graph that match each other count as one. SPICE lies in 0…1 and
-    is the same with the two graphs exchanged. ItmlabError: an image without references, a sentence for a list.
+    A tuple is (object,), (object, attribute) or (subject, relation, object) in lemmas. Two match when their words are
+    equal in each place or, with WordNet, stand in a common synset. Tuples of one graph that match count as one. SPICE
+    is the same with the two graphs exchanged.
+
+    Args:
+        references: the captions of each image, as sentences or scene graphs.
+        parser: of the sentences, see `itmlab.text.parse`.
+        synonyms: "wordnet", "none", or "auto" for WordNet where it is installed. The attribute `synonyms` says what was
+            used ("wordnet 3.0", "none").
+
+    Raises:
+        ItmlabError: an image without references, or a sentence in place of a list.
     """
 
     def __init__(self, references: Sequence[Sequence[Text]], *, parser: str = "english", synonyms: str = "auto"):
-        if isinstance(references, str) or any(isinstance(own, str | SceneGraph) for own in references):
+        if isinstance(references, str) or any(isinstance(captions, str | SceneGraph) for captions in references):
             raise ItmlabError("references are a list of captions for each image", remedy="put each into a list")
-        if without := [image for image, own in enumerate(references) if len(own) == 0]:
-            raise ItmlabError(
-                f"{len(without)} of {len(references)} images have no references, the first is image {without[0]}",
-                remedy="leave these images out",
-            )
-        found = wordnet(synonyms)
-        self.synonyms = "none" if found is None else f"wordnet {found.version}"
-        self._parser, self._synsets = parser, None if found is None else found.synsets
-        graphs = iter(_graphs([caption for own in references for caption in own], parser))
-        self._references = [[next(graphs) for _ in own] for own in references]
+        self._held = np.array([len(captions) for captions in references], dtype=np.int64)
+        if (self._held == 0).any():
+            without = np.flatnonzero(self._held == 0)
+            message = f"{len(without)} of {len(references)} images have no references, the first is image {without[0]}"
+            raise ItmlabError(message, remedy="leave these images out")
+        installed = wordnet(synonyms)
+        self.synonyms = "none" if installed is None else f"wordnet {installed.version}"
+        self._parser, self._synsets = parser, None if installed is None else installed.synsets
+        graphs = iter(_graphs([caption for captions in references for caption in captions], parser))
+        self._references = [[next(graphs) for _ in captions] for captions in references]
         self._images = self._merged(self._references)
         _warn_of_empty(self._images.size, "images")
 
@@ -86,105 +93,95 @@ class Spice:
         *,
         image_of_caption: Images | None = None,
         leave_one_out: bool = False,
-        chunk: int = CHUNK,
     ) -> Float[Tensor, "caption image"]:
-        """SPICE of every caption (not given: the references themselves) with every image, `chunk` captions at once.
+        """Return SPICE of captions, by default of the references themselves, with every image.
 
-        A caption of the image is among its own references; with `leave_one_out` it is compared with the others of its
-        image only, `image_of_caption` (-1: of none; not given: the captions are the references in their order). A
-        caption (or image) in which the parser finds no tuple scores 0 with everything, and one warning says how many
-        there are. ItmlabError: as the class; left out where it is the only reference, or is none.
+        A caption or image in which the parser finds no tuple scores 0 with everything, with a warning.
+
+        Args:
+            captions: sentences or scene graphs.
+            image_of_caption: the image that each caption belongs to, -1 for none; by default the captions are the
+                references in their order.
+            leave_one_out: compare a caption with the other captions of its own image only.
+
+        Raises:
+            ItmlabError: a caption is to be left out that is the only reference of its image, or none of them.
         """
-        if isinstance(chunk, bool) or not isinstance(chunk, int) or chunk < 1:
-            raise ItmlabError(f"captions cannot be scored chunk={chunk!r} at once", remedy="choose a whole number")
-        own = [graph for references in self._references for graph in references]
-        graphs = own if captions is None else _graphs(captions, self._parser)
-        mine = self._merged([[graph] for graph in graphs])
-        _warn_of_empty(mine.size, "captions")
+        own_graphs = [graph for graphs in self._references for graph in graphs]
+        graphs = own_graphs if captions is None else _graphs(captions, self._parser)
+        merged = self._merged([[graph] for graph in graphs])
+        _warn_of_empty(merged.size, "captions")
         scores = torch.zeros(len(graphs), len(self._references))
-        matching = self._images.matching(mine.facts)
+        matching = self._images.matching(merged.facts)
         images = self._images.held.T.tocsr()
         answered = _present(matching @ images)  # (fact of a caption, image)
-        for start in range(0, len(graphs), chunk):
-            rows = slice(start, start + chunk)
-            said = mine.held[rows]
-            block = _harmonic(said @ answered, _present(said @ matching) @ images, mine.size[rows], self._images.size)
+        for start in range(0, len(graphs), CHUNK):
+            rows = slice(start, start + CHUNK)
+            held = merged.held[rows]
+            block = _harmonic(held @ answered, _present(held @ matching) @ images, merged.size[rows], self._images.size)
             scores[rows] = torch.from_numpy(block.toarray())
         if leave_one_out:
-            image = self._image_of_caption(image_of_caption, len(graphs))
-            scores[np.flatnonzero(image >= 0), image[image >= 0]] = self._left_out(graphs, mine, image)
+            image = images_of_captions(image_of_caption, len(graphs), self._held)
+            scores[np.flatnonzero(image >= 0), image[image >= 0]] = self._left_out(graphs, merged, image)
         return scores
 
     def pairs(self, references: np.ndarray, images: np.ndarray) -> Float[np.ndarray, "pair"]:
-        """SPICE, 0…1, of the references with these numbers (image by image) each with the image beside it."""
-        mine, matching = self._own
-        return _of_pairs(mine, references, self._images, images, matching)
+        """Return SPICE of references, numbered image by image, each with one image."""
+        merged, matching = self._single_references
+        return _of_pairs(merged, references, self._images, images, matching)
 
     @cached_property
-    def _own(self) -> tuple["Merged", sparse.csr_matrix]:
+    def _single_references(self) -> tuple["Merged", sparse.csr_matrix]:
         """Every reference as a graph of its own, and which of its facts match those of the images."""
-        mine = self._merged([[graph] for references in self._references for graph in references])
-        return mine, self._images.matching(mine.facts)
+        merged = self._merged([[graph] for graphs in self._references for graph in graphs])
+        return merged, self._images.matching(merged.facts)
 
     def _merged(self, captions: Sequence[Sequence[SceneGraph]]) -> "Merged":
-        """One graph for each list of captions."""
-        tuples = (set().union(*(graph.tuples() for graph in own)) for own in captions)
-        return Merged([facts(own, self._synsets) for own in tuples], self._synsets)
+        """Return one graph for each list of captions."""
+        tuples = (set().union(*(graph.tuples() for graph in graphs)) for graphs in captions)
+        return Merged([facts(of_image, self._synsets) for of_image in tuples], self._synsets)
 
-    def _left_out(self, graphs: Sequence[SceneGraph], mine: "Merged", image: np.ndarray) -> Float[Tensor, "own"]:
-        """Each caption that belongs to an image with the other captions of that image."""
+    def _left_out(self, graphs: Sequence[SceneGraph], merged: "Merged", image: np.ndarray) -> Float[Tensor, "own"]:
+        """Return SPICE of each caption that belongs to an image with the other captions of that image."""
         belonging = np.flatnonzero(image >= 0)
         others = []
         for caption in belonging.tolist():
-            left = list(self._references[image[caption]])
-            if graphs[caption] not in left or len(left) == 1:
-                why = "not among the references" if graphs[caption] not in left else "the only reference"
-                raise ItmlabError(
-                    f"caption {caption} is {why} of image {image[caption]}: it cannot be left out",
-                    remedy="correct image_of_caption, or put -1 for a caption of no image",
-                )
-            left.remove(graphs[caption])
-            others.append(left)
+            references = list(self._references[image[caption]])
+            check_left_out(caption, image[caption], graphs[caption] in references, len(references))
+            references.remove(graphs[caption])
+            others.append(references)
         rest = self._merged(others)
-        return torch.from_numpy(_of_pairs(mine, belonging, rest, np.arange(len(belonging)), rest.matching(mine.facts)))
-
-    def _image_of_caption(self, given: Images | None, captions: int) -> np.ndarray:
-        own = np.repeat(np.arange(len(self._references)), [len(references) for references in self._references])
-        image = own if given is None else np.asarray(given, dtype=np.int64)
-        if image.shape != (captions,) or (captions and not -1 <= image.min() <= image.max() < len(self._references)):
-            raise ItmlabError(
-                f"leave_one_out needs image_of_caption: one of {len(self._references)} images, or -1, for each of "
-                f"{captions} captions"
-            )
-        return image
+        scores = _of_pairs(merged, belonging, rest, np.arange(len(belonging)), rest.matching(merged.facts))
+        return torch.from_numpy(scores)
 
 
 def _graphs(captions: Sequence[Text], parser: str) -> list[SceneGraph]:
     if isinstance(captions, str | SceneGraph):
         raise ItmlabError("captions are a list of captions, not one", remedy="put it into a list")
-    if wrong := [type(each).__name__ for each in captions if not isinstance(each, str | SceneGraph)]:
-        raise ItmlabError(f"a caption is a sentence or a SceneGraph, not a {wrong[0]}")
-    parsed = iter(parse([each for each in captions if isinstance(each, str)], parser=parser))
-    return [next(parsed) if isinstance(each, str) else each for each in captions]
+    for caption in captions:
+        if not isinstance(caption, str | SceneGraph):
+            raise ItmlabError(f"a caption is a sentence or a SceneGraph, not a {type(caption).__name__}")
+    parsed = iter(parse([caption for caption in captions if isinstance(caption, str)], parser=parser))
+    return [next(parsed) if isinstance(caption, str) else caption for caption in captions]
 
 
 def _of_pairs(
     captions: "Merged", rows: np.ndarray, images: "Merged", columns: np.ndarray, matching: sparse.csr_matrix
 ) -> Float[np.ndarray, "pair"]:
-    """The harmonic mean of P and R of graphs in pairs; `matching` as `images.matching(captions.facts)`."""
-    said, held = captions.held[rows], images.held[columns]
-    by_caption = said.multiply(_present(held @ matching.T.tocsr())).sum(axis=1)
-    by_image = held.multiply(_present(said @ matching)).sum(axis=1)
+    """Return the harmonic mean of P and R of graphs in pairs; `matching` as `images.matching(captions.facts)`."""
+    caption_facts, image_facts = captions.held[rows], images.held[columns]
+    by_caption = caption_facts.multiply(_present(image_facts @ matching.T.tocsr())).sum(axis=1)
+    by_image = image_facts.multiply(_present(caption_facts @ matching)).sum(axis=1)
     precision = np.asarray(by_caption).ravel() / np.maximum(captions.size[rows], 1)
     recall = np.asarray(by_image).ravel() / np.maximum(images.size[columns], 1)
-    both = 2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1)
-    return both.astype(np.float32)
+    scores = 2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1)
+    return scores.astype(np.float32)
 
 
 def _harmonic(
     by_caption: sparse.csr_matrix, by_image: sparse.csr_matrix, caption_size: np.ndarray, image_size: np.ndarray
 ) -> sparse.csr_matrix:
-    """The harmonic mean of P and R from their counts, which are zero in the same places."""
+    """Return the harmonic mean of P and R from their counts, which are zero in the same places."""
     by_caption.sort_indices()
     by_image.sort_indices()
     row = np.repeat(np.arange(by_caption.shape[0]), np.diff(by_caption.indptr))
@@ -194,43 +191,43 @@ def _harmonic(
     return sparse.csr_matrix((scores, by_caption.indices, by_caption.indptr), by_caption.shape)
 
 
-def _warn_of_empty(size: np.ndarray, what: str) -> None:
-    if len(empty := np.flatnonzero(size == 0)):
-        warnings.warn(
-            f"SPICE: {len(empty)} of {len(size)} {what} have no scene-graph tuples and score 0 with everything, "
-            f"the first is number {empty[0]}",
-            stacklevel=3,
-        )
+def _warn_of_empty(size: np.ndarray, kind: str) -> None:
+    empty = np.flatnonzero(size == 0)
+    if len(empty):
+        message = f"{len(empty)} of {len(size)} {kind} have no scene-graph tuples and score 0 with everything"
+        warnings.warn(f"SPICE: {message}, the first is number {empty[0]}", stacklevel=3)
 
 
 # Which tuples match, as sparse matrices.
 
-Fact = frozenset[tuple[str, ...]]  # what a graph says once: a tuple, or several that match one another
+Fact = frozenset[tuple[str, ...]]  # a tuple of a graph, or several that match one another
 Synsets = Callable[[str], frozenset[str]]
 
 
 def facts(tuples: Iterable[tuple[str, ...]], synsets: Synsets | None) -> frozenset[Fact]:
-    """The tuples of one graph with those that match one another put together, directly or through a third.
+    """Return the tuples of one graph, with those that match each other, directly or through a third, put together.
 
     This merges synonymous objects of several captions (and of one), whatever their order.
     """
 
-    def alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-        pairs = zip(one, other, strict=False)
-        return len(one) == len(other) and all(a == b or not synsets(a).isdisjoint(synsets(b)) for a, b in pairs)
+    def match(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+        words = zip(first, second, strict=False)
+        return len(first) == len(second) and all(a == b or not synsets(a).isdisjoint(synsets(b)) for a, b in words)
 
-    groups = {each: {each} for each in tuples}
-    for one, other in combinations(sorted(groups), 2) if synsets is not None else ():
-        if groups[one] is not groups[other] and alike(one, other):
-            groups[one] |= groups[other]
-            groups |= dict.fromkeys(groups[other], groups[one])
+    groups = {item: {item} for item in tuples}
+    for first, second in combinations(sorted(groups), 2) if synsets is not None else ():
+        if groups[first] is not groups[second] and match(first, second):
+            groups[first] |= groups[second]
+            groups |= dict.fromkeys(groups[second], groups[first])
     return frozenset(map(frozenset, groups.values()))
 
 
 class Merged:
     """Graphs as rows of numbered facts, to be compared with the facts of any other graph.
 
-    `held: (graph, fact)` is one where the graph holds the fact, `size: (graph,)` how many it holds.
+    Attributes:
+        held: (graph, fact), one where the graph holds the fact.
+        size: the number of facts of each graph.
     """
 
     def __init__(self, graphs: Sequence[frozenset[Fact]], synsets: Synsets | None):
@@ -243,23 +240,23 @@ class Merged:
         self._holding: dict[tuple[str, ...], list[int]] = {}
         self._words: dict[tuple[int, int, str], set[str]] = {}  # by length of the tuple, place in it, and synset
         for index, fact in enumerate(self.facts):
-            for each in fact:
-                self._holding.setdefault(each, []).append(index)
-                for place, word in enumerate(each):
+            for item in fact:
+                self._holding.setdefault(item, []).append(index)
+                for place, word in enumerate(item):
                     for synset in () if synsets is None else synsets(word):
-                        self._words.setdefault((len(each), place, synset), set()).add(word)
+                        self._words.setdefault((len(item), place, synset), set()).add(word)
         self._similar = cache(self._similar_words)
 
-    def matching(self, asked: Sequence[Fact]) -> sparse.csr_matrix:
-        """(asked, fact): one where a tuple of the one matches a tuple of the other."""
-        rows = [sorted({index for each in fact for index in self._matching(each)}) for fact in asked]
+    def matching(self, others: Sequence[Fact]) -> sparse.csr_matrix:
+        """Return a matrix (other, fact): one where a tuple of the one matches a tuple of the other."""
+        rows = [sorted({index for item in fact for index in self._matching(item)}) for fact in others]
         return _indicator(rows, len(self.facts))
 
-    def _matching(self, asked: tuple[str, ...]) -> Iterable[int]:
+    def _matching(self, item: tuple[str, ...]) -> Iterable[int]:
         if self._synsets is None:
-            return self._holding.get(asked, ())
-        words = [self._similar(len(asked), place, word) for place, word in enumerate(asked)]
-        return (index for each in product(*words) for index in self._holding.get(each, ()))
+            return self._holding.get(item, ())
+        words = [self._similar(len(item), place, word) for place, word in enumerate(item)]
+        return (index for similar in product(*words) for index in self._holding.get(similar, ()))
 
     def _similar_words(self, length: int, place: int, word: str) -> tuple[str, ...]:
         shared = (self._words.get((length, place, synset), ()) for synset in self._synsets(word))
@@ -267,7 +264,7 @@ class Merged:
 
 
 def _indicator(rows: Sequence[Sequence[int]], columns: int) -> sparse.csr_matrix:
-    """A sparse matrix of ones at the columns that each row lists."""
+    """Return a sparse matrix of ones at the columns that each row lists."""
     ends = np.cumsum([0, *map(len, rows)])
     chosen = np.fromiter((column for row in rows for column in row), np.int64, ends[-1])
     matrix = sparse.csr_matrix((np.ones(len(chosen), np.float32), chosen, ends), (len(rows), columns))
@@ -276,6 +273,6 @@ def _indicator(rows: Sequence[Sequence[int]], columns: int) -> sparse.csr_matrix
 
 
 def _present(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
-    """Ones where the matrix is not zero."""
+    """Set everything that is not zero to one."""
     matrix.data[:] = 1
     return matrix

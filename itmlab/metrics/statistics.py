@@ -5,6 +5,7 @@ hang together), Pearson's correlation, and what the papers do with them: the hum
 Table 1 (Biten et al. 2022) and the true negatives of TAGS-DC's Sec. 4.2 (Fan et al. 2022).
 """
 
+import bisect
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -129,7 +130,7 @@ def verdict(
     'held'
     """
     if expected not in ("higher", "lower", "equal"):
-        raise ItmlabError(f"expected={expected!r} is no claim", remedy='use "higher", "lower" or "equal"')
+        raise ItmlabError(f"expected={expected!r} is not a claim", remedy='use "higher", "lower" or "equal"')
     if expected == "equal" and not margin > 0:
         raise ItmlabError(f"margin={margin!r} makes nothing equal", remedy="give what difference would not matter")
     lower, upper = interval.lower - mark, interval.upper - mark
@@ -169,7 +170,7 @@ def holm(values: Sequence[float]) -> list[float]:
     return corrected.tolist()
 
 
-def smallest_effect(found: Interval, power: float = 0.8) -> float:
+def smallest_effect(interval: Interval, power: float = 0.8) -> float:
     """The smallest difference that an interval as wide as this one leaves 0 out of with a probability of `power`.
 
     For a value that is normally distributed: (1.96 + 0.84) of its standard errors, of which the interval is 3.92 wide.
@@ -179,7 +180,7 @@ def smallest_effect(found: Interval, power: float = 0.8) -> float:
     """
     from scipy.stats import norm
 
-    return float((QUANTILE + norm.ppf(power)) / (2 * QUANTILE) * (found.upper - found.lower))
+    return float((QUANTILE + norm.ppf(power)) / (2 * QUANTILE) * (interval.upper - interval.lower))
 
 
 MOST_SEEDS = 10_000
@@ -199,26 +200,24 @@ def seeds_needed(std: float, effect: float, *, power: float = 0.8, fixed: float 
     from scipy.stats import nct, norm, t
 
     if not effect or not math.isfinite(effect):
-        raise ItmlabError(f"effect={effect!r} is no difference", remedy="give the one that is to be seen, in points")
+        raise ItmlabError(f"effect={effect!r} is not a difference", remedy="give the one that is to be seen, in points")
     if not (math.isfinite(std) and min(std, fixed) >= 0 and 0.05 <= power < 1):
         raise ItmlabError(f"std={std!r}, power={power!r}: wanted a deviation from 0 on and a power of 0.05 to below 1")
 
-    def found(count: int) -> bool:
-        of_seeds = max(std, 1e-9 * abs(effect)) ** 2 / count
-        error, freedom = math.sqrt(of_seeds + fixed**2), (count - 1) * (1 + fixed**2 / of_seeds) ** 2
+    if fixed and abs(effect) / fixed < QUANTILE + norm.ppf(power):
+        return math.inf
+
+    def is_enough(count: int) -> bool:
+        variance = max(std, 1e-9 * abs(effect)) ** 2 / count
+        error, freedom = math.sqrt(variance + fixed**2), (count - 1) * (1 + fixed**2 / variance) ** 2
         bound, shift = t.ppf(0.975, freedom), abs(effect) / error
         # far out the noncentral t loses its digits, and all of it is beyond the bound
         return shift > 30 + bound or nct.sf(bound, freedom, shift) + nct.cdf(-bound, freedom, shift) >= power
 
-    if fixed and abs(effect) / fixed < QUANTILE + norm.ppf(power):
-        return math.inf
-    fewest, most = 2, 2
-    while not found(most) and most < MOST_SEEDS:
-        fewest, most = most + 1, min(2 * most, MOST_SEEDS)
-    while fewest < most:
-        middle = (fewest + most) // 2
-        fewest, most = (fewest, middle) if found(middle) else (middle + 1, most)
-    return most
+    most = 2
+    while not is_enough(most) and most < MOST_SEEDS:  # doubled, as the noncentral t fails far beyond what is enough
+        most = min(2 * most, MOST_SEEDS)
+    return bisect.bisect_left(range(most), True, lo=max(2, most // 2), key=is_enough)
 
 
 # Shares: Wilson's interval, and how many cases there really are where those of one image agree.
@@ -293,7 +292,7 @@ def _effective(holds: Bool[Tensor, "case"], images: Int64[Tensor, "case"]) -> fl
 
 @dataclass(frozen=True)
 class TrueNegatives:
-    """The share of decided sentences that are false of their picture, and how many nobody decided."""
+    """The share of decided sentences that are false of their picture, and how many are undecided."""
 
     share: Share
     undecided: int
@@ -373,11 +372,11 @@ def pearson(
     x, y = ((v - v.mean()) / (v - v.mean()).square().mean().sqrt().clamp_min(torch.finfo(v.dtype).tiny) for v in (x, y))
     moments = torch.stack([torch.ones_like(x), x, y, x * x, y * y, x * y], dim=1)
     sums = torch.zeros(count, 6, dtype=torch.float64).index_add(0, group, moments)
-    # torch's generator and quantile, not `bootstrap`'s: intervals that were printed stay as they are to the last digit
+    # torch's generator and quantile, not `bootstrap`'s, so that printed intervals stay equal to the last digit
     drawn = torch.randint(count, (draws, count), generator=torch.Generator().manual_seed(seed))
     times = torch.zeros(draws, count, dtype=torch.float64).scatter_add_(1, drawn, torch.ones_like(drawn).double())
-    found = _from_sums(times @ sums)
-    lower, upper = found[~found.isnan()].quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
+    values = _from_sums(times @ sums)
+    lower, upper = values[~values.isnan()].quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
     return Correlation(_from_sums(sums.sum(0, keepdim=True)).item(), lower, upper, len(x), count)
 
 
@@ -411,7 +410,7 @@ def human_judgement(
     retrieved this one item; pairs of a query with nothing relevant are left out with a warning. ItmlabError: shapes.
     """
     if normalised not in ("none", "image", "caption"):
-        raise ItmlabError(f"normalised={normalised!r} is no choice", remedy='use "none", "image" or "caption"')
+        raise ItmlabError(f"normalised={normalised!r} is not a choice", remedy='use "none", "image" or "caption"')
     truth = ground_truth[images, captions]
     measures = {"binary relevance": truth.double()}
     for name, matrix in relevance.items():
@@ -430,8 +429,8 @@ def human_judgement(
         measures[name] = value
 
     def correlation(value: Ratings, chosen: Bool[Tensor, "pair"]) -> Correlation:
-        kept = chosen & ~value.isnan()
-        return pearson(value[kept], ratings[kept], images[kept], draws=draws, seed=seed)
+        known = chosen & ~value.isnan()
+        return pearson(value[known], ratings[known], images[known], draws=draws, seed=seed)
 
     chosen = dict(zip(PAIRS, (torch.ones_like(truth), ~truth), strict=True))
     return {name: {which: correlation(v, mask) for which, mask in chosen.items()} for name, v in measures.items()}

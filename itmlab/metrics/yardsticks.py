@@ -7,7 +7,7 @@ SugarCrepe (Hsieh et al. 2023), SugarCrepe++ (Dumpala et al. 2024), and anybody'
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -34,7 +34,7 @@ FORMATS = {  # name -> its files, plain or gzipped
 class YardstickItem:
     """A picture by its file's name, sentences that are true of it and sentences that are false.
 
-    `source` is the file and row of the item. `truth` is what a world says of the false sentences, where there is one.
+    `source` is the file and row of the item.
     """
 
     image: str
@@ -42,7 +42,6 @@ class YardstickItem:
     false: tuple[str, ...]
     kind: str
     source: str = ""
-    truth: bool | None = None
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -54,7 +53,7 @@ class YardstickItem:
 class Yardstick:
     """The items of a set, with `pictures` where they are available.
 
-    `left_out` counts rows that are not items here, by reason; `whole` are all items that were read.
+    `left_out` counts rows that are not items here, by reason; `whole` holds all items that were read.
     """
 
     name: str
@@ -168,17 +167,17 @@ def read_yardstick(name: str, root: str | Path, *, on_fault: str = "error") -> Y
     root = Path(root)
     patterns = [pattern + ending for pattern in FORMATS[name] for ending in ("", ".gz")]
     folders = (root, root / name, root / "data")
-    found = (sorted({file for pattern in patterns for file in folder.glob(pattern)}) for folder in folders)
-    files = [root] if root.is_file() else next(filter(None, found), [])
+    matches = (sorted({file for pattern in patterns for file in folder.glob(pattern)}) for folder in folders)
+    files = [root] if root.is_file() else next(filter(None, matches), [])
     if not files:
-        message = "none of its files is there" if root.is_dir() else "there is no such file or folder"
+        message = "none of its files was found" if root.is_dir() else "there is no such file or folder"
         raise ItmlabError(message, where=f"{name}, {root}", remedy=f"it has {', '.join(FORMATS[name])}")
     faults = Faults(name, on_fault=on_fault, source=str(root))
     items: list[YardstickItem] = []
     for file in files:
         rows = read_rows(file, faults) if name == "jsonl" else _records(file, faults)
         for place, row in rows:
-            item = _listed(row) if name == "jsonl" else _sugarcrepe(row, file, two_captions=name == "sugarcrepe++")
+            item = _item(name, row, file)
             fault = item if isinstance(item, str) else _fault(item)
             if fault is None:
                 items.append(replace(item, source=f"{file.name}:{place}"))
@@ -191,9 +190,9 @@ def read_yardstick(name: str, root: str | Path, *, on_fault: str = "error") -> Y
 
 
 def _fault(item: YardstickItem) -> str | None:
-    """What makes an item unfit, or None."""
+    """Return what makes an item unfit, or None."""
     if not isinstance(item.image, str) or not item.image.strip():
-        return f"no name of a picture but {one_line(repr(item.image), 60)}"
+        return f"not the name of a picture: {one_line(repr(item.image), 60)}"
     for kind, sentences in (("true", item.true), ("false", item.false)):
         for text in sentences:
             if fault := wrong_caption(text):
@@ -203,42 +202,38 @@ def _fault(item: YardstickItem) -> str | None:
 
 
 def _records(path: Path, faults: Faults) -> Iterator[tuple[str | int, dict[str, Any]]]:
-    """The records of a JSON file, by their keys or in a list."""
+    """Yield the records of a JSON file, by their keys or in a list."""
     try:
-        whole = json.loads(read_text(path))
+        content = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         faults.add(path, None, f"malformed JSON ({one_line(error, 120)})")
         return
-    if not isinstance(whole, dict | list):
+    if not isinstance(content, dict | list):
         faults.add(path, None, "neither an object nor a list of records")
         return
-    for key, row in whole.items() if isinstance(whole, dict) else enumerate(whole):
+    for key, row in content.items() if isinstance(content, dict) else enumerate(content):
         if isinstance(row, dict):
             yield key, row
         else:
             faults.add(path, key, "not a record")
 
 
-def _missing(row: Mapping[str, Any], names: Sequence[str]) -> str:
-    """The names that a row lacks, as a fault; empty if there are none."""
-    missing = [name for name in names if name not in row]
-    return f"there is no {', '.join(map(repr, missing))}" if missing else ""
+COLUMNS = {  # of a row: the picture's name, true sentences, the false ones
+    "sugarcrepe": ("filename", "caption", "negative_caption"),
+    "sugarcrepe++": ("filename", "caption", "caption2", "negative_caption"),
+    "jsonl": ("image", "true", "false", "type"),
+}
 
 
-def _sugarcrepe(row: Mapping[str, Any], path: Path, *, two_captions: bool) -> YardstickItem | str:
-    """An item of SugarCrepe or SugarCrepe++, or its fault."""
-    true = ("caption", "caption2") if two_captions else ("caption",)
-    if fault := _missing(row, ("filename", *true, "negative_caption")):
-        return fault
-    captions = tuple(row[name] for name in true)
-    return YardstickItem(row["filename"], captions, (row["negative_caption"],), path.name.split(".")[0])
-
-
-def _listed(row: Mapping[str, Any]) -> YardstickItem | str:
-    """An item of a JSONL row, whose `true` and `false` are a sentence or a list of sentences; or its fault."""
-    if fault := _missing(row, ("image", "true", "false", "type")):
-        return fault
-    true, false = (tuple(row[name]) if isinstance(row[name], list) else (row[name],) for name in ("true", "false"))
+def _item(name: str, row: Mapping[str, Any], file: Path) -> YardstickItem | str:
+    """Return the item of a row, or its fault. `true` and `false` of a JSONL row are a sentence or a list of them."""
+    missing = [column for column in COLUMNS[name] if column not in row]
+    if missing:
+        return f"there is no {', '.join(map(repr, missing))}"
+    image, *texts = (row[column] for column in COLUMNS[name])
+    if name != "jsonl":
+        return YardstickItem(image, tuple(texts[:-1]), (texts[-1],), file.name.split(".")[0])
+    true, false = (tuple(text) if isinstance(text, list) else (text,) for text in texts[:2])
     if not true or not false:
         return "true and false need at least one sentence"
-    return YardstickItem(row["image"], true, false, str(row["type"]))
+    return YardstickItem(image, true, false, str(texts[2]))

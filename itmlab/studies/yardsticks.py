@@ -17,7 +17,7 @@ def run_on_yardstick(
     yardstick: Yardstick,
     images: str | Path | CaptionSet | None = None,
     *,
-    text: Sequence[str | Path] = (),
+    text: Sequence[str] = (),
     seed: int = 0,
 ) -> YardstickTable:
     """How often a run tells true from false sentences, on the items whose pictures are available.
@@ -50,7 +50,7 @@ def as_yardstick(made: SyntheticNegatives) -> Yardstick:
         kind = "several" if len(kinds) > 1 else KIND_OF.get(kinds[0], f"replace_{kinds[0]}")
         caption, image = made.data.captions[negative.caption], made.data.image_ids[negative.image]
         source = made.data.caption_ids[negative.caption]
-        items.append(YardstickItem(image, (caption,), (negative.sentence,), kind, source, truth=negative.truth))
+        items.append(YardstickItem(image, (caption,), (negative.sentence,), kind, source))
     if not items:
         raise ItmlabError("there are no negatives", where=made.generator)
     return Yardstick(made.generator, tuple(items), pictures=made.data)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from itmlab.workbench import lab_environment
+from itmlab.studies.tour import lab_environment
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 ARGUMENTS = [

@@ -9,8 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from itmlab.errors import ItmlabError
-from itmlab.metrics.eccv import PLACES, map_at_r, oracle_recall, oracle_scores, r_precision, truth_retrieval
-from itmlab.metrics.ranking import retrieval
+from itmlab.metrics.eccv import PLACES, at_r_of_each, map_at_r, oracle_recall, oracle_scores, truth_retrieval
+from itmlab.metrics.ranking import positive_pairs, retrieval
+
+
+def r_precision(similarity, positives) -> float:
+    pairs = positive_pairs(similarity, positives)
+    return 100 * at_r_of_each(similarity, *pairs)["rprecision"].mean().item()
 
 
 def by_query(similarity, positives) -> tuple[float, float]:

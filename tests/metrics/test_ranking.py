@@ -34,9 +34,10 @@ def test_with_ties_at_random_it_is_the_mean_over_all_orders(seed):
         orders = [order for order in permutations(range(6)) if all(row[a] >= row[b] for a, b in pairwise(order))]
         for k in expected:
             expected[k] += 100 / 3 * sum(any(own[item] for item in order[:k]) for order in orders) / len(orders)
-    assert ranking.expected_recalls(similarity, positives, range(1, 7)) == pytest.approx(expected)
+    recalls = ranking.expected_recalls_of_each(similarity, positives, range(1, 7))
+    assert {k: 100 * values.mean().item() for k, values in recalls.items()} == pytest.approx(expected)
     with pytest.raises(ItmlabError, match="k=7 of 6 candidates"):
-        ranking.expected_recalls(similarity, positives, (1, 7))
+        ranking.expected_recalls_of_each(similarity, positives, (1, 7))
 
 
 @st.composite

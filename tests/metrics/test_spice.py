@@ -88,13 +88,6 @@ def test_it_is_the_definition_for_every_pair(use, captions, data):
     torch.testing.assert_close(scores, torch.tensor(expected))
 
 
-@settings(max_examples=40, deadline=None)
-@given(captions=st.lists(graphs(), min_size=1, max_size=9), chunk=st.integers(1, 9))
-def test_the_chunks_it_is_made_in_do_not_show(captions, chunk):
-    references = [[each] for each in captions]
-    assert torch.equal(spice_matrix(captions, references, chunk=chunk), spice_matrix(captions, references))
-
-
 @settings(max_examples=60, deadline=None)
 @given(captions=st.lists(graphs(), min_size=1, max_size=6))
 def test_it_is_the_same_with_the_graphs_exchanged_and_one_with_itself(captions):
@@ -197,8 +190,6 @@ def test_what_cannot_be_answered_is_said():
         spice_matrix([graph], [[graph]], image_of_caption=[0], leave_one_out=True)
     with pytest.raises(ItmlabError, match="caption 0 is not among the references of image 0"):
         spice_matrix([said(("dog",))], [[graph, graph]], image_of_caption=[0], leave_one_out=True)
-    with pytest.raises(ItmlabError, match="chunk=0"):
-        spice_matrix([graph], [[graph]], chunk=0)
 
 
 def test_sentences_are_parsed(tmp_path, monkeypatch):

@@ -231,15 +231,6 @@ def test_the_control_learns_from_the_captions_of_other_pictures_alone() -> None:
     assert row.right is None and row.controls["text only"].percent > 95
 
 
-def test_a_caption_file_is_used_without_the_same_pictures_and_the_sets_own_sentences(tmp_path) -> None:
-    whole = yardstick([YardstickItem("000000000007.jpg", ("a dog sees a cat",), ("a cat sees a dog",), "swap")])
-    table, lines = tmp_path / "captions.csv", tmp_path / "captions.txt"
-    table.write_text("image,caption\nCOCO_val2014_000000000007.jpg,a dog\n8.jpg,A dog sees  a cat\n9.jpg,a dog runs\n")
-    lines.write_text("a dog runs\n\nA cat sees a dog\n")
-    expected = -NgramModel(["a dog runs"]).fluency(whole.sentences).perplexity
-    assert torch.equal(text_scores(whole, table), expected) and torch.equal(text_scores(whole, lines), expected)
-
-
 def test_what_cannot_be_measured_is_refused() -> None:
     whole = yardstick([YardstickItem("0.jpg", *sides(1, 1, 0), "a")])
     with pytest.raises(ItmlabError, match="pictures"):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from itmlab.workbench import find_notebooks
+from itmlab.studies.tour import find_notebooks
 
 pytestmark = pytest.mark.notebook
 

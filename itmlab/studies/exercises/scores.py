@@ -263,8 +263,7 @@ def words_and_truth(answer: tuple[tuple[int, int], tuple[int, int]]) -> str:
     data, wanted = scenes(), (("false", "above 1"), ("true", "below 0.01"))
     for (picture, caption), (label, bound) in zip(answer, wanted, strict=True):
         within(picture, data, "picture"), within(caption, data.captions, "caption")
-        words = _cider().vectors([data.captions[caption]])
-        phi = float(_cider().pairs(words, torch.tensor([picture]))[0])
+        phi = float(_cider().matrix([data.captions[caption]])[0, picture])
         said = {1: "true", 0: "false", -1: "undecided"}[int(truth()[picture, caption])]
         annotated = "annotated, " if data.positives[picture, caption] else ""
         if annotated or said != label or not (phi > 1 if label == "false" else phi < 0.01):

@@ -278,8 +278,8 @@ def semantic_recalls(
         for model, scores in side.similarity.items():
             ranking = SemanticRanking.of(scores, side.relevance[by], positives=side.positives, **depths)
             recalls[model][direction] = {
-                sense: np.array([float(ranking.recalls(k, m, any_of_them=any_).nanmean()) for m in relevant])
-                for sense, any_ in (("any", True), ("share", False))
+                sense: np.array([float(ranking.recalls(k, m, sense=sense).nanmean()) for m in relevant])
+                for sense in ("any", "share")
             }
     return recalls
 

@@ -1,25 +1,21 @@
-"""Commands of the workbench itself: the tour of all notebooks, JupyterLab, the pages of figures, the doctor."""
+"""The tour of all notebooks without a screen, JupyterLab, and the pages of figures."""
 
 import asyncio
 import json
 import os
-import platform
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
 from tqdm import tqdm
 
-from .errors import ItmlabError
-from .storage import (
+from ..errors import ItmlabError
+from ..storage import (
     Profile,
     cache_directory,
     cores,
@@ -31,9 +27,7 @@ from .storage import (
     threads_of_a_process,
     write_bytes,
 )
-from .storage import profile as profile_named
-
-# The tour: run the ordered notebooks without a screen.
+from ..storage import profile as profile_named
 
 Words = list[str] | None  # the values of a repeatable option
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that itmlab did not write.")]
@@ -58,7 +52,7 @@ def run_tour(
     force: Force = False,
 ) -> None:
     """Run the ordered notebooks without a screen; figures and executed copies stay on disk."""
-    from .data import load
+    from ..data import load
 
     notebooks = find_notebooks(only)
     chosen = profile_named(profile)
@@ -130,8 +124,8 @@ def tour(notebooks: list[Path], out: Path, *, profile: Profile = "quick", jobs: 
     Returns:
         One stop per notebook, in their order. A notebook on photographs is left out where its extra is missing.
     """
-    from .models.photographs import PHOTOS, photos_installed
-    from .studies.kit.saving import write_index
+    from ..models.photographs import PHOTOS, photos_installed
+    from .kit.saving import write_index
 
     chosen = []
     for path in notebooks:
@@ -259,11 +253,12 @@ def lab(context: typer.Context) -> None:
     """Open JupyterLab on the first notebook (further arguments go to JupyterLab)."""
     notebooks = find_notebooks()
     first = notebooks[0]
-    if project_directory() is None:  # those of an installed wheel stay as they are: changes go into copies
-        copies = {Path("notebooks").resolve() / path.name: path for path in notebooks}
-        for copy in (one for one in copies if not one.exists()):
-            write_bytes(copy, copies[copy].read_bytes())
-        first = next(iter(copies))
+    if project_directory() is None:  # notebooks of an installed wheel are left unchanged: the reader gets copies
+        copies = [Path("notebooks").resolve() / path.name for path in notebooks]
+        for path, copy in zip(notebooks, copies, strict=True):
+            if not copy.exists():
+                write_bytes(copy, path.read_bytes())
+        first = copies[0]
     command = [sys.executable, "-m", "jupyterlab", str(first), *context.args]
     raise typer.Exit(subprocess.call(command, cwd=first.parent, env={**lab_environment(), **absolute_folders()}))
 
@@ -278,81 +273,6 @@ def lab_environment() -> dict[str, str]:
 
 def figures() -> None:
     """Write the interactive page of every figure in `figures`, and the index, from the committed JSON."""
-    from .studies.kit.saving import write_pages
+    from .kit.saving import write_pages
 
     print(write_pages(figure_directory()))
-
-
-# What is installed here, which device is used, what is missing and the command that brings it.
-
-
-def doctor() -> None:
-    """What is installed, which device is used, and what is missing with the command that brings it."""
-    findings = [Finding("Python", f"{platform.python_version()} at {sys.executable}"), *_packages()]
-    findings += [_device(), _chrome(), _wordnet(), _notebooks(), Finding("cache", str(cache_directory()))]
-    width = max(len(finding.part) for finding in findings)
-    for finding in findings:
-        line = f"{finding.part:<{width}}  {finding.found}"
-        print(line if finding.remedy is None else f"{line}  →  {finding.remedy}")
-    if any(finding.required for finding in findings):
-        raise typer.Exit(1)
-
-
-class Finding(NamedTuple):
-    """One line of the report: a part, what was found, and the command that brings it when it is missing."""
-
-    part: str
-    found: str
-    remedy: str | None = None
-    required: bool = False
-
-
-def _packages() -> list[Finding]:
-    findings = []
-    for requirement in requires("itmlab") or []:
-        needed, _, condition = requirement.partition(";")
-        name, extra = re.split("[<=>]", needed)[0].strip(), condition.partition("extra ==")[2].strip().strip("'\"")
-        remedy = f"pip install -c constraints.txt -e '.[{extra}]'" if extra else "pip install -c constraints.txt -e ."
-        try:
-            findings.append(Finding(name, version(name)))
-        except PackageNotFoundError:
-            note = f"missing (optional: {extra})" if extra else "missing"
-            findings.append(Finding(name, note, remedy, required=not extra))
-    return findings
-
-
-def _device() -> Finding:
-    import torch
-
-    if torch.cuda.is_available():
-        names = ", ".join(torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count()))
-        return Finding("device", f"CUDA: {names} (training in bf16)")
-    return Finding("device", f"CPU, {cores()} cores, {torch.get_num_threads()} threads")
-
-
-def chrome_path() -> str | None:
-    """The Chrome that draws PNG figures, or None."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-    return os.environ.get("BROWSER_PATH") or next(filter(None, map(shutil.which, names)), None)
-
-
-def _chrome() -> Finding:
-    path = chrome_path()
-    remedy = None if path else "apt-get install chromium"
-    return Finding("Chrome for PNG figures", path or "missing: figures are HTML and JSON only", remedy)
-
-
-def _wordnet() -> Finding:
-    from .metrics.wordnet import wordnet
-
-    found = wordnet("auto")
-    if found is None:
-        return Finding("WordNet for SPICE", "missing: words match themselves only", "apt-get install wordnet-base")
-    return Finding("WordNet for SPICE", f"{found.version} at {found.directory}")
-
-
-def _notebooks() -> Finding:
-    directory = notebook_directory()
-    if directory is None:
-        return Finding("notebooks", "not beside the package", "git clone the project and install it with pip -e .")
-    return Finding("notebooks", f"{len(list(directory.glob('[0-9]*.ipynb')))} in {directory}")

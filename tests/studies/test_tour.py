@@ -13,12 +13,10 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 import typer
-from typer.testing import CliRunner
 
-from itmlab import workbench
-from itmlab.cli import app
 from itmlab.storage import refuse_foreign
-from itmlab.workbench import TOUR, run_notebook, tour
+from itmlab.studies import tour as module
+from itmlab.studies.tour import TOUR, run_notebook, tour
 from tests.refusals import refused
 
 SAVE = """
@@ -60,7 +58,7 @@ def test_each_notebook_is_run_and_its_figures_are_counted(notebooks, tmp_path):
 
 
 def test_the_tour_goes_on_after_a_failure(notebooks, tmp_path, monkeypatch):
-    monkeypatch.setattr(workbench, "CELL_TIMEOUT", 4)
+    monkeypatch.setattr(module, "CELL_TIMEOUT", 4)
     paths = notebooks(raises="1 / 0", hangs="import time; time.sleep(600)", dies="import os; os._exit(1)", works="1")
     stops = tour(paths, tmp_path / "out", jobs=2)
     errors = {stop.notebook: stop.error for stop in stops if stop.error}
@@ -79,15 +77,15 @@ def test_a_kernel_sees_the_folders_of_the_environment_as_absolute_paths(notebook
 
 
 def test_a_workshop_is_prepared_without_network(notebooks, tmp_path, monkeypatch, capsys):
-    for name in workbench.WITHOUT_NETWORK:  # restored after the test
+    for name in module.WITHOUT_NETWORK:  # restored after the test
         monkeypatch.setenv(name, "")
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
     fetches = "import urllib.request\nurllib.request.urlopen('http://example.org', timeout=5)"
     paths = notebooks(fetches=fetches)
-    monkeypatch.setattr(workbench, "find_notebooks", lambda only: paths)
+    monkeypatch.setattr(module, "find_notebooks", lambda only: paths)
     monkeypatch.setattr("itmlab.data.load", lambda name: None)
     with pytest.raises(typer.Exit):
-        workbench.run_tour(only=None, out=tmp_path / "out", jobs=1, workshop=True, profile="quick", force=False)
+        module.run_tour(only=None, out=tmp_path / "out", jobs=1, workshop=True, profile="quick", force=False)
     assert "URLError" in capsys.readouterr().out
     assert (tmp_path / "cache" / "lab").is_dir()
 
@@ -97,7 +95,7 @@ def test_an_interrupted_tour_ends_its_kernels(notebooks, tmp_path):
     source = f"import os, pathlib, time\npathlib.Path({str(pid_file)!r}).write_text(str(os.getpid()))\ntime.sleep(600)"
     (path,) = notebooks(hangs=source)
     call = f"tour([Path({str(path)!r})], Path({str(tmp_path / 'out')!r}))"
-    code = f"from pathlib import Path; from itmlab.workbench import tour; {call}"
+    code = f"from pathlib import Path; from itmlab.studies.tour import tour; {call}"
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
     while not pid_file.exists() or not pid_file.read_text():
         assert process.poll() is None
@@ -111,19 +109,14 @@ def test_an_interrupted_tour_ends_its_kernels(notebooks, tmp_path):
 def test_lab_of_an_installed_wheel_opens_copies_that_belong_to_the_reader(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ITMLAB_CACHE", "my cache")
-    monkeypatch.setattr(workbench, "project_directory", lambda: None)
+    monkeypatch.setattr(module, "project_directory", lambda: None)
     calls = []
-    monkeypatch.setattr(workbench.subprocess, "call", lambda command, **options: calls.append((command, options)) or 0)
+    monkeypatch.setattr(module.subprocess, "call", lambda command, **options: calls.append((command, options)) or 0)
     first = tmp_path / "notebooks" / "00_start_here.ipynb"
     for _ in range(2):
         with pytest.raises(typer.Exit):
-            workbench.lab(SimpleNamespace(args=["--no-browser"]))
+            module.lab(SimpleNamespace(args=["--no-browser"]))
         first.write_text("mine")
     assert [command[-2:] for command, _ in calls] == [[str(first), "--no-browser"]] * 2
     assert calls[0][1]["env"]["JUPYTER_CONFIG_PATH"].startswith(str(tmp_path / "my cache" / "lab"))
     assert first.read_text() == "mine"
-
-
-def test_the_doctor_names_what_is_there():
-    report = CliRunner().invoke(app, ["doctor"])
-    assert report.exit_code == 0 and "torch" in report.output and "device" in report.output
