@@ -19,6 +19,8 @@ DataOptions = Annotated[Words, typer.Option("--option", help="An option of the d
 SkipFaults = Annotated[bool, typer.Option("--skip-faults", help="Leave faulty rows out, counted and listed.")]
 Folds = Annotated[int, typer.Option(help="5 for COCO 1K: consecutive blocks, each ranked by itself.")]
 SplitName = Annotated[str, typer.Option(help="train, val, test, or all.")]
+On = Annotated[str | None, typer.Option("--on", help="pictures, regions, or photos through frozen encoders.")]
+Start = Annotated[str | None, typer.Option("--start", help="towers (as in the papers), aligned, or scratch.")]
 Photos = Annotated[bool, typer.Option(help="A folder of photographs: the recipe's form for them (extra: photos).")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run directory, or a pretrained name such as fne.")]
 
@@ -38,27 +40,25 @@ def open_run(run: str) -> Any:
     return Run(Path(run)) if Path(run).is_dir() else pretrained(run)
 
 
-def suited(names: list[str], data: str, captions: Any, photos: bool = True) -> list[str]:
-    """Tiny recipes' names as they suit data: "+photos" for a folder of photographs, "+scratch" for what `scenes` has
-    not drawn, whose pictures the others begin with. A line says what was chosen, or what that needs.
+def suited(names: list[str], axes: dict[str, str | None], data: str, captions: Any, photos: bool = True) -> list[Any]:
+    """Tiny recipes as they suit the data, unless `axes` say how; a line says what was chosen, or what that needs.
+
+    Photographs are seen through frozen encoders. Other pictures that `scenes` has not drawn are learnt from scratch.
     """
-    from . import recipes
     from .models.photographs import PHOTOS, are_photographs, photos_installed
+    from .recipes import recipe
 
-    def varied(kind: str) -> list[str]:
-        return [f"{name}+{kind}" if f"{name}+{kind}" in recipes.names() else name for name in names]
-
-    if data == "scenes":
-        return names
-    frozen, fresh = varied("photos"), varied("scratch")
-    if photos and data == "folder" and frozen != names and are_photographs(captions):
-        if photos_installed():
-            print(f"photographs: {', '.join(frozen)} (frozen encoders; --no-photos: from scratch)", flush=True)
-            return frozen
-        print(f"the pictures are photographs, of which frozen encoders know more ({PHOTOS}): from scratch without")
-    if fresh != names:
-        print(f"pictures that scenes has not drawn: {', '.join(fresh)} (from random weights)", flush=True)
-    return fresh
+    chosen = {name: value for name, value in axes.items() if value is not None}
+    if data != "scenes" and not chosen and captions.regions is None:
+        seen = photos and are_photographs(captions)
+        if seen and photos_installed():
+            print("photographs: on=photos (frozen encoders; --no-photos: from scratch)", flush=True)
+            return [recipe(name, on="photos") for name in names]
+        if seen:
+            print(f"the pictures are photographs, of which frozen encoders know more ({PHOTOS}): from scratch without")
+        print("pictures that scenes has not drawn: start=scratch (random weights)", flush=True)
+        chosen = {"start": "scratch"}
+    return [recipe(name, **chosen) for name in names]
 
 
 def load_data(

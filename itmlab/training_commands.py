@@ -14,8 +14,10 @@ from .options import (
     DataRoot,
     File,
     Folds,
+    On,
     Photos,
     SkipFaults,
+    Start,
     changes_of,
     load_data,
     open_run,
@@ -28,6 +30,8 @@ from .workbench import Words
 def train(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run directory; one already begun is resumed.")],
     recipe: Annotated[str, typer.Option(help="A recipe's name, or a recipe's JSON file.")] = "fne",
+    on: On = None,
+    start: Start = None,
     size: Annotated[str, typer.Option(help="tiny, base or large.")] = "tiny",
     preset: Annotated[str, typer.Option(help="paper, or released: what the authors' code does.")] = "paper",
     change: Annotated[Words, typer.Option("--set", help="A variation, FIELD=VALUE (data.epochs=3).")] = None,
@@ -53,14 +57,15 @@ def train(
             "a recipe's name, where the directory to train into is asked for", where=str(run), remedy=remedy
         )
     saved = recipe.endswith(".json") and preset == "paper"
-    named = Recipe.load(recipe) if saved else recipes.get(recipe, size, preset)
+    axes = {"on": on, "start": start}
+    named = Recipe.load(recipe) if saved else recipes.recipe(recipe, **axes, size=size, preset=preset)
     changes = changes_of(change)
     # the pictures decide which recipe it is, but those of scenes
     captions = load_data(
         data, root, option, skip_faults, read_by=named.replace(**changes) if data == "scenes" else named
     )
-    if data != "scenes" and not saved and (size, preset) == ("tiny", "paper"):
-        named = recipes.get(*suited([recipe], data, captions, photos))
+    if not saved and (size, preset) == ("tiny", "paper"):
+        [named] = suited([recipe], axes, data, captions, photos)
     chosen = named.replace(**changes)
     try:
         done = run_training(chosen, captions, run, resume=resume, max_steps=max_steps)
@@ -96,6 +101,8 @@ PROPORTIONS = "proportions=[0.5, 0.1, 0.4]"  # for a folder whose test split is 
 
 def compare(
     recipe: Annotated[list[str], typer.Option(help="A recipe's name; repeatable. Six that suit unless named.")] = (),
+    on: On = None,
+    start: Start = None,
     seeds: Annotated[int, typer.Option(help="So many runs of each.")] = 3,
     folds: Folds = 1,
     out: Annotated[Path, typer.Option(help="For the runs; one that is there is not trained again.")] = Path("runs"),
@@ -108,19 +115,18 @@ def compare(
 ) -> None:
     """Train several recipes with several seeds and print a table: recall, differences, intervals."""
     from . import recipes
-    from .recipes.photographs import COMPARED
+    from .recipes.named import COMPARED
     from .training import compare as compare_recipes
 
-    named = list(recipe or COMPARED)
-    reads = [name for name in named if getattr(recipes.get(name).model, "visual", "") == "regions"]
-    first, changes = recipes.get([*reads, *named][0]), changes_of(change)
+    named, axes, changes = list(recipe or COMPARED), {"on": on, "start": start}, changes_of(change)
+    reads = [name for name in named if getattr(recipes.recipe(name, **axes).model, "visual", "") == "regions"]
+    first = recipes.recipe([*reads, *named][0], **axes)
     first = first.replace(**changes) if data == "scenes" else first
     captions = load_data(data, root, option, skip_faults, read_by=first)
-    named = suited(named, data, captions, photos)
     if not recipe and captions.regions is None and (blind := [name for name in named if name in reads]):
         print(f"left out: {', '.join(blind)}, as it reads regions and these data have none")
         named = [name for name in named if name not in blind]
-    compared = [recipes.get(name).replace(**changes) for name in named]
+    compared = [each.replace(**changes) for each in suited(named, axes, data, captions, photos)]
     try:
         print(compare_recipes(compared, captions, seeds=seeds, folds=folds, run_root=out))
     except ItmlabError as error:

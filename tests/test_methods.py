@@ -55,7 +55,7 @@ def test_the_other_way_can_be_had_as_the_table_says(number: str, code: str) -> N
 
 def test_the_commands_of_sams_public_readme_have_their_counterparts() -> None:
     commands = re.findall(r"^\| `train_\w+\.py [^`]*` \| `--preset released ([^`]*)` \|$", CHAPTERS["2"], re.MULTILINE)
-    released = recipes.get("sam", "base", preset="released")
+    released = itmlab.recipe("sam", size="base", preset="released")
     for command in commands:
         told = pairs(re.findall(r"--set (\S+)", command), "--set")
         made = released.replace(**{name.replace(".", "__"): value for name, value in told.items()})

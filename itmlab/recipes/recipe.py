@@ -118,8 +118,9 @@ class Recipe:
             check(not self.global_features, "global_features", True, f"false, {why}")
 
     def _check_towers(self) -> None:
-        fits = isinstance(self.model, DualEncoderConfig) and self.model.image_tower == "vit"
-        check(fits, "towers", self.towers, "null, as the model is not a ViT with a BERT")
+        is_vit = isinstance(self.model, DualEncoderConfig) and self.model.image_tower == "vit"
+        fits = is_vit or isinstance(self.model, OscarDualEncoderConfig)
+        check(fits, "towers", self.towers, "null, as the model is neither a ViT with a BERT nor OSCAR's transformer")
         others = ("sampler", "loss", "memory", "adaptive_margin", "synthesis", "extra_negatives", "encoder")
         self._refuse(*others, why="as nothing is matched yet")
         check(self.data.augmentation is None, "data", self.data.augmentation, "no augmentation: towers.py mirrors")
@@ -154,8 +155,8 @@ class Recipe:
         Raises:
             ItmlabError: a field without a list of values, or a combination that cannot be a recipe, with its label.
 
-        >>> from itmlab import recipes
-        >>> list(recipes.fne.grid(sampler__prior=[0.001, 0.01], seed=[1]))
+        >>> import itmlab
+        >>> list(itmlab.recipe("fne").grid(sampler__prior=[0.001, 0.01], seed=[1]))
         ['prior=0.001, seed=1', 'prior=0.01, seed=1']
         """
         for name, choices in values.items():

@@ -1,6 +1,6 @@
 """Micro recipes of a cross-encoder, so that a run takes a second or two."""
 
-from itmlab import recipes
+import itmlab
 from itmlab.models import CrossEncoderConfig
 from itmlab.recipes.recipe import Recipe
 
@@ -26,7 +26,7 @@ def tower(name: str = "tags_dc", **changes) -> Recipe:
 
     All losses that it has count alike, so that a fault in any of them changes the run.
     """
-    recipe = recipes.get(name).replace(model=MICRO_TOWER, start=None, data__batch_size=6, data__steps=9)
+    recipe = itmlab.recipe(name).replace(model=MICRO_TOWER, start=None, data__batch_size=6, data__steps=9)
     alike = {f"weights__{loss}": 1.0 for loss in recipe.tags.weights.wanted}
     recipe = recipe.replace(**{f"tags__{field}": value for field, value in (FEW | alike).items()})
     return recipe.replace(data__validation=4, optimiser__learning_rate=3e-3).replace(**changes)
