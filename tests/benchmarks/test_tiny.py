@@ -9,9 +9,13 @@ import itmlab
 STEPS = 12
 
 
+def aligned(name: str) -> itmlab.Recipe:
+    return itmlab.recipe(name)
+
+
 def test_a_tiny_recipe_trains_in_minutes(benchmark, tmp_path, capsys):
     data = itmlab.load("scenes", images=1200).split("train")  # 31 steps an epoch: all are of its first
-    fne, plain = (recipe.replace(data__validation=0) for recipe in (itmlab.recipe("fne"), itmlab.recipe("hardest")))
+    fne, plain = (recipe.replace(data__validation=0) for recipe in map(aligned, ("fne", "hardest")))
     seconds = {}
 
     def run() -> None:
@@ -22,7 +26,7 @@ def test_a_tiny_recipe_trains_in_minutes(benchmark, tmp_path, capsys):
             seconds[name] = (time.perf_counter() - began) / STEPS
 
     benchmark.pedantic(run)
-    steps = itmlab.recipe("fne").data.steps
+    steps = fne.data.steps
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     with capsys.disabled():
         print(f"\na tiny step with FNE's memory: {seconds['fne'] / seconds['hardest']:.2f} times one without")

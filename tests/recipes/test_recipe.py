@@ -30,7 +30,7 @@ def test_variations_keep_everything_else(prior, epochs, milestones, seed):
 
 
 def test_variations_are_spelled_with_dots_by_name_or_whole():
-    assert itmlab.recipe("fne").replace(**{"sampler.prior": 0.1}) == itmlab.recipe("fne", start="aligned").replace(
+    assert itmlab.recipe("fne").replace(**{"sampler.prior": 0.1}) == itmlab.recipe("fne").replace(
         sampler__prior=0.1
     )
     assert itmlab.recipe("hardest").replace(memory={"length": 64}).memory == MemorySettings(length=64)
