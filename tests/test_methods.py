@@ -51,7 +51,7 @@ def test_the_other_way_can_be_had_as_the_table_says(number: str, code: str) -> N
     (made,) = re.findall(r"`recipe = (itmlab\.recipe[^`]+)`", CHAPTERS[number]) or ["None"]
     names["recipe"] = eval(made, names)
     got = eval(code, names)
-    assert got is not None and (got != names["recipe"] if isinstance(got, recipes.Recipe) else True)
+    assert got is not None and (got != names["recipe"] if isinstance(got, itmlab.Recipe) else True)
 
 
 def test_the_commands_of_sams_public_readme_have_their_counterparts() -> None:
