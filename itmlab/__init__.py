@@ -21,6 +21,8 @@ _HOMES = {
     "mine": "itmlab.runs",
     "pretrained": "itmlab.runs",
     "Run": "itmlab.runs",
+    "recipe": "itmlab.recipes",
+    "Recipe": "itmlab.recipes.recipe",
     "ItmlabError": "itmlab.errors",
     "check": "itmlab.studies.exercises",
     "view": "itmlab.studies.kit.viewer",

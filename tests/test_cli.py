@@ -11,10 +11,11 @@ from PIL import Image
 from safetensors import safe_open
 from typer.testing import CliRunner
 
-from itmlab import recipes
+import itmlab
 from itmlab.cli import app, main
 from itmlab.data import load
 from itmlab.errors import ItmlabError
+from itmlab.recipes.named import STAGES
 from itmlab.recipes.recipe import Recipe
 from itmlab.synthesis import read_negatives
 from itmlab.text import SceneGraph
@@ -210,7 +211,7 @@ def test_errors_and_warnings_are_one_line_and_debug_shows_the_traceback(folder, 
 
 def test_pretraining_uniter_ends_with_what_it_sees(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setitem(recipes.STAGES["tiny"], "uniter_pretraining", (2e-3, 2, 8, 1))
+    monkeypatch.setitem(STAGES["tiny"], "pretraining", (2e-3, 2, 8, 1))
     result = command("pretrain", "uniter", tmp_path / "run", "--images", 40)
     assert result.exit_code == 0 and result.output.count("right picture ") == 6, result.output
     assert Recipe.load(tmp_path / "run" / "recipe.json").name == "uniter_pretraining"
@@ -238,12 +239,15 @@ def test_a_folder_of_photographs_is_read_by_frozen_encoders(photographs, tmp_pat
     data, run = ("--data", "folder", "--root", photographs), tmp_path / "run"
     few = ("--set", "data.epochs=1", "--set", "data.validation=0", "--set", "data.warm_up_epochs=0")
     trained = command("train", run, "--recipe", "info_nce", *few, *data)
-    assert trained.exit_code == 0 and "photographs: info_nce+photos" in trained.stdout
+    assert trained.exit_code == 0 and "photographs: on=photos" in trained.stdout
     pictures = load("folder", photographs)
-    assert suited(["fne", "tags"], "scenes", pictures) == ["fne", "tags"]
-    assert suited(["fne", "tags"], "folder", pictures, photos=False) == ["fne+scratch", "tags"]
+    fresh = [itmlab.recipe("fne", start="scratch")]
+    assert suited(["fne"], {}, "scenes", pictures) == [itmlab.recipe("fne")]
+    assert suited(["fne"], {"on": "regions"}, "folder", pictures) == [itmlab.recipe("fne", on="regions")]
+    assert suited(["fne"], {}, "folder", pictures, photos=False) == fresh
+    assert suited(["fne"], {}, "hub", pictures) == [itmlab.recipe("fne", on="photos")]
     monkeypatch.setattr(module, "find_spec", lambda name: None)  # without the extra
-    assert suited(["fne"], "folder", pictures) == ["fne+scratch"]
+    assert suited(["fne"], {}, "folder", pictures) == fresh
 
 
 def test_one_command_compares_methods_on_a_folder_with_intervals(photographs, tmp_path) -> None:
@@ -252,7 +256,7 @@ def test_one_command_compares_methods_on_a_folder_with_intervals(photographs, tm
     table = command("compare", "--recipe", "info_nce", "--recipe", "fne", *words)
     assert table.exit_code == 0, table.output
     trained = [Recipe.load(path) for path in (tmp_path / "runs").rglob("recipe.json")]
-    assert {recipe.name for recipe in trained} == {"info_nce+photos", "fne+photos"}
+    assert {recipe.name for recipe in trained} == {"info_nce", "fne"}
     assert {recipe.data.epochs for recipe in trained} == {1} and "95 % interval" in table.stdout
 
 
@@ -260,7 +264,7 @@ def test_a_run_is_evaluated_on_the_kind_of_regions_it_was_trained_on(tmp_path, m
     from itmlab.cli import load_data
 
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
-    recipe = recipes.get("vsepp").replace(data__epochs=1, data__warm_up_epochs=0, data__validation=0)
+    recipe = itmlab.recipe("vsepp").replace(data__epochs=1, data__warm_up_epochs=0, data__validation=0)
     data = load("scenes", images=24, regions="pixels")
     run = train(recipe, data, tmp_path / "run", progress=False, max_steps=1)
     assert load_data("scenes", None, ["images=24"], False, read_by=run).regions.kind == "pixels"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+import itmlab
 from itmlab import data, losses, metrics, models, recipes, runs, samplers, synthesis, text
 from itmlab.cli import pairs
 
@@ -46,16 +47,16 @@ def test_the_other_way_can_be_had_as_the_table_says(number: str, code: str) -> N
     given = {"similarity": similarity, "positives": torch.cat([positives, ~positives]), "relevance": similarity.T}
     given |= {"captions": ["a dog on a sofa", "a dog", "two cats", "a cat"]}
     names = {name: getattr(room, name) for room in ROOMS for name in room.__all__} | given
-    names |= {room.__name__.removeprefix("itmlab."): room for room in (*ROOMS, recipes)}
-    (made,) = re.findall(r"`recipe = (recipes\.[^`]+)`", CHAPTERS[number]) or ["None"]
+    names |= {room.__name__.removeprefix("itmlab."): room for room in (*ROOMS, recipes)} | {"itmlab": itmlab}
+    (made,) = re.findall(r"`recipe = (itmlab\.recipe[^`]+)`", CHAPTERS[number]) or ["None"]
     names["recipe"] = eval(made, names)
     got = eval(code, names)
-    assert got is not None and (got != names["recipe"] if isinstance(got, recipes.Recipe) else True)
+    assert got is not None and (got != names["recipe"] if isinstance(got, itmlab.Recipe) else True)
 
 
 def test_the_commands_of_sams_public_readme_have_their_counterparts() -> None:
     commands = re.findall(r"^\| `train_\w+\.py [^`]*` \| `--preset released ([^`]*)` \|$", CHAPTERS["2"], re.MULTILINE)
-    released = recipes.get("sam", "base", preset="released")
+    released = itmlab.recipe("sam", size="base", preset="released")
     for command in commands:
         told = pairs(re.findall(r"--set (\S+)", command), "--set")
         made = released.replace(**{name.replace(".", "__"): value for name, value in told.items()})

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from itmlab import recipes, storage
+import itmlab
+from itmlab import storage
 from itmlab.errors import ItmlabError, UnusablePath
 from itmlab.models import build_model
 from itmlab.storage import (
@@ -67,7 +68,7 @@ def test_only_files_with_the_mark_are_overwritten_unless_forced(tmp_path) -> Non
 def test_a_model_or_a_recipe_replaces_its_own_kind_and_no_other_file(name, tmp_path) -> None:
     def save(**force):
         if name == "recipe.json":
-            recipes.fne.save(tmp_path / name, **force)
+            itmlab.recipe("fne").save(tmp_path / name, **force)
         else:
             build_model(MICRO, ["a dog"], seed=0).save(tmp_path, **force)
 

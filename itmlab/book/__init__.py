@@ -330,7 +330,7 @@ def _recipes() -> Iterator[str]:
     yield from (".. list-table::", "   :header-rows: 1", "")
     rows: list[Sequence[str]] = [("name", "model", "sampler", "loss")]
     for name in recipes.names():
-        recipe = recipes.get(name)
+        recipe = recipes.recipe(name)
         classes = ("" if part is None else part.class_name() for part in (recipe.sampler, recipe.loss))
         rows.append((name, type(recipe.model).__name__.removesuffix("Config"), *classes))
     for row in rows:

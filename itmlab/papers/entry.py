@@ -409,18 +409,18 @@ def recipe_of(row: Any, size: str, ways: Mapping[str, Any], default_way: str) ->
         row: a recipe's name, or a table with `recipe`, `changes` at every size, `tiny` (a way of making it tiny),
             `tiny_changes` and `only_tiny`.
         size: "tiny", "base" or "large".
-        ways: what each way adds to a tiny recipe: a `suffix` of its name, and `changes`.
+        ways: what each way adds to a tiny recipe: `on` and `start` of `itmlab.recipe`, and `changes`.
         default_way: the way of rows that name none.
     """
-    from ..recipes import get
+    from ..recipes import recipe as named_recipe
 
     row = _row(row)
     changes = dict(row.get("changes", {}))
     if size != "tiny":
-        recipe = get(row["recipe"], size)
+        recipe = named_recipe(row["recipe"], size=size)
     else:
         way = ways[row.get("tiny", default_way)]
-        recipe = get(row["recipe"] + way.get("suffix", ""))
+        recipe = named_recipe(row["recipe"], on=way.get("on"), start=way.get("start"))
         changes = {**way.get("changes", {}), **changes, **row.get("tiny_changes", {})}
     return recipe.replace(**{name.replace(".", "__"): value for name, value in changes.items()})
 

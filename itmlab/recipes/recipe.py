@@ -162,8 +162,8 @@ class Recipe:
         Raises:
             ItmlabError: a field without a list of values, or a combination that cannot be a recipe, with its label.
 
-        >>> from itmlab import recipes
-        >>> list(recipes.fne.grid(sampler__prior=[0.001, 0.01], seed=[1]))
+        >>> import itmlab
+        >>> list(itmlab.recipe("fne").grid(sampler__prior=[0.001, 0.01], seed=[1]))
         ['prior=0.001, seed=1', 'prior=0.01, seed=1']
         """
         for name, choices in values.items():

@@ -19,7 +19,6 @@ import torch
 from PIL import Image
 
 import itmlab
-from itmlab import recipes
 from itmlab.data.captionset import CaptionSet
 from itmlab.data.regions import RegionFeatures
 from itmlab.models import DualEncoderConfig, build_model
@@ -86,7 +85,7 @@ def start(config, captions, home: Path):
 
 @pytest.mark.parametrize("name", os.environ.get("ITMLAB_GPU_ROWS", ",".join(ROWS)).split(","))
 def test_a_step_at_base_size(name, tmp_path, capsys, data):
-    recipe = recipes.get(name, "base").replace(data__steps=STEPS, data__validation=0, **ROWS[name])
+    recipe = itmlab.recipe(name, size="base").replace(data__steps=STEPS, data__validation=0, **ROWS[name])
     recipe = recipe.replace(data__warm_up_epochs=0)
     config = start(without_weights(recipe.model), data.captions, tmp_path / "start")
     recipe = replace(recipe, model=config, start=str(tmp_path / "start"))

@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 from torch.nn.functional import normalize
 
-from itmlab import recipes
+import itmlab
 from itmlab.losses import InfoNCE
 from itmlab.models import build_model
 from itmlab.synthesis import SynHNC
@@ -76,7 +76,7 @@ def test_synthesis_is_twenty_times_a_loop_over_anchors(synthesis, benchmark, cap
 
 def tiny_step() -> Callable[[], None]:
     """One step of tiny InfoNCE from random weights: 64 pictures with 4 captions each, 256 pairs."""
-    recipe = recipes.get("info_nce+scratch")
+    recipe = itmlab.recipe("info_nce", start="scratch")
     pictures, times = recipe.data.batch_size, recipe.data.captions_per_image
     captions = [f"a small brown dog number {at} runs past a red bicycle in the park" for at in range(pictures * times)]
     model = build_model(recipe.model, captions, seed=0)
@@ -98,7 +98,7 @@ def tiny_step() -> Callable[[], None]:
 
 def of_its_pairs() -> Callable[[], None]:
     """Both directions of what such a step holds: each picture is one anchor, and one candidate of every caption."""
-    recipe, generator = recipes.get("info_nce+scratch"), torch.Generator().manual_seed(0)
+    recipe, generator = itmlab.recipe("info_nce", start="scratch"), torch.Generator().manual_seed(0)
     pictures, times = recipe.data.batch_size, recipe.data.captions_per_image
     images, captions = (
         normalize(torch.randn(number, recipe.model.dimension, generator=generator), dim=1)

@@ -5,13 +5,15 @@ import time
 import torch
 
 import itmlab
-from itmlab import recipes
 from itmlab.models import build_model
 from itmlab.training.objective import Objective
 from itmlab.training.relevance import CaptionRelevance
 from tests.benchmarks.test_choosing import best_of
 
-PICTURES, CAPTIONS = recipes.sam.data.batch_size, recipes.sam.data.captions_per_image  # of a tiny batch
+PICTURES, CAPTIONS = (
+    itmlab.recipe("sam").data.batch_size,
+    itmlab.recipe("sam").data.captions_per_image,
+)  # of a tiny batch
 
 
 def test_margins_add_a_few_per_cent_to_a_tiny_step(benchmark, tmp_path, monkeypatch, capsys):
@@ -25,13 +27,13 @@ def test_margins_add_a_few_per_cent_to_a_tiny_step(benchmark, tmp_path, monkeypa
         relevance = CaptionRelevance(data)
         seconds.append(time.perf_counter() - began)
 
-    model = build_model(recipes.sam.model, data.captions)
+    model = build_model(itmlab.recipe("sam").model, data.captions)
     source, image_ids = torch.Generator().manual_seed(0), torch.arange(PICTURES).repeat_interleave(CAPTIONS)
     caption_ids = torch.cat([data.captions_of_image[image][:CAPTIONS] for image in range(PICTURES)])
     pixels = model.prepare_images([data.images[image] for image in range(PICTURES)])
     tokens = model.prepare_captions([data.captions[row] for row in caption_ids.tolist()])
     made = {
-        name: Objective(recipes.get(name).replace(data__warm_up_epochs=0), None, source, relevance)
+        name: Objective(itmlab.recipe(name).replace(data__warm_up_epochs=0), None, source, relevance)
         for name in ("sam", "hardest")
     }
 

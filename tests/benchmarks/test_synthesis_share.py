@@ -7,7 +7,6 @@ on this machine, shares and ratios are of one run.
 import json
 
 import itmlab
-from itmlab import recipes
 
 STEPS = 6
 
@@ -16,7 +15,7 @@ def test_the_share_of_synthesis_in_a_tiny_step(tmp_path, capsys):
     data = itmlab.load("scenes", images=120, regions=True).split("train")
     lines = []
     for name in ("uniter", "tags", "tags_dc"):
-        recipe = recipes.get(name).replace(start=None, data__steps=STEPS, data__validation=0)
+        recipe = itmlab.recipe(name).replace(start=None, data__steps=STEPS, data__validation=0)
         recipe = recipe.replace(data__captions_per_image="all")  # an epoch of this small set has all of the steps
         itmlab.train(recipe, data, tmp_path / name / "first", progress=False, max_steps=2)
         itmlab.train(recipe, data, tmp_path / name / "timed", progress=False)

@@ -5,14 +5,17 @@ import resource
 import time
 
 import itmlab
-from itmlab import recipes
 
 STEPS = 12
 
 
+def aligned(name: str) -> itmlab.Recipe:
+    return itmlab.recipe(name)
+
+
 def test_a_tiny_recipe_trains_in_minutes(benchmark, tmp_path, capsys):
     data = itmlab.load("scenes", images=1200).split("train")  # 31 steps an epoch: all are of its first
-    fne, plain = (recipe.replace(data__validation=0) for recipe in (recipes.fne, recipes.hardest))
+    fne, plain = (recipe.replace(data__validation=0) for recipe in map(aligned, ("fne", "hardest")))
     seconds = {}
 
     def run() -> None:
@@ -23,7 +26,7 @@ def test_a_tiny_recipe_trains_in_minutes(benchmark, tmp_path, capsys):
             seconds[name] = (time.perf_counter() - began) / STEPS
 
     benchmark.pedantic(run)
-    steps = recipes.fne.data.steps
+    steps = fne.data.steps
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     with capsys.disabled():
         print(f"\na tiny step with FNE's memory: {seconds['fne'] / seconds['hardest']:.2f} times one without")
@@ -34,13 +37,13 @@ def test_a_tiny_recipe_trains_in_minutes(benchmark, tmp_path, capsys):
 
 def test_the_stages_of_tags_dc_train_in_five_minutes_of_one_core_each(tmp_path, capsys):
     data = itmlab.load("scenes", images=240, regions="detector").split("train")
-    begins = recipes.uniter_pretraining.tags.matching_begins
+    begins = itmlab.recipe("uniter_pretraining").tags.matching_begins
     parts = {"uniter_pretraining": [(begins, 0.99), (1 - begins, 0.0)]}  # its steps are of two kinds
     shown = []
     for name in ("uniter_pretraining", "uniter", "tags", "tags_dc"):
         seconds = 0.0
         for at, (share, matching_begins) in enumerate(parts.get(name, [(1.0, 0.0)])):
-            recipe = recipes.get(name).replace(start=None, data__captions_per_image="all")
+            recipe = itmlab.recipe(name).replace(start=None, data__captions_per_image="all")
             recipe = recipe.replace(tags__matching_begins=matching_begins)
             home, took = tmp_path / f"{name}-{at}", {}
             for run, steps in {"first": 2, "short": 2, "long": 2 + STEPS}.items():  # the first reads regions and parses
@@ -59,9 +62,9 @@ def test_each_encoder_that_reads_apart_trains_in_five_minutes(tmp_path, capsys):
     lines = []
     for name in ("scan+syn+info", "sgraf+syn+info", "vsrn+syn+info", "vsepp+syn+info", "itcontrast"):
         # the warm-up spreads the features, as it does in a whole run: of features all alike SynHNC takes longer
-        whole = recipes.get(name).data
+        whole = itmlab.recipe(name).data
         itmlab.train(
-            recipes.get(name).replace(data__warm_up_epochs=2, data__epochs=3), data, tmp_path / name, progress=False
+            itmlab.recipe(name).replace(data__warm_up_epochs=2, data__epochs=3), data, tmp_path / name, progress=False
         )
         timings = [json.loads(line) for line in (tmp_path / name / "timings.jsonl").read_text().splitlines()]
         warm, step = (timing["training_seconds"] / (len(data) // whole.batch_size) for timing in timings[1:3])

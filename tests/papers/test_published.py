@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from itmlab import papers, recipes
+import itmlab
+from itmlab import papers
 from itmlab.papers import Table, entries
 
 fne, sam, tags = papers.fne, papers.sam, papers.tags
@@ -70,8 +71,9 @@ def test_settings_that_a_table_prints_are_the_recipes() -> None:
     table = tags.table_5.published
     for label in table.rows:
         data, stage = label.split(", ")
-        name = ("tags" if stage.startswith("NSG(") else "tags_dc") + ("+coco" if data == "COCO" else "")
-        recipe = recipes.get(name, {"B": "base", "L": "large"}[stage[-2]])
+        name = "tags" if stage.startswith("NSG(") else "tags_dc"
+        preset = "paper_coco" if data == "COCO" else "paper"
+        recipe = itmlab.recipe(name, size={"B": "base", "L": "large"}[stage[-2]], preset=preset)
         weights = recipe.tags.weights
         carried = [recipe.optimiser.learning_rate, recipe.tags.margin, recipe.tags.temperature, recipe.tags.hardest]
         carried += [weights.retrieved, weights.masked_language, weights.synthetic]
@@ -82,7 +84,7 @@ def test_settings_that_a_table_prints_are_the_recipes() -> None:
 
 
 def test_settings_of_fne_are_the_recipes() -> None:
-    recipe = recipes.get("fne", "base")
+    recipe = itmlab.recipe("fne", size="base")
     assert recipe.sampler.prior == 1e-4 and recipe.memory.length == 8192
     assert [each.memory.length for each in fne.figure_5.recipes("base").values()] == [2048, 4096, 6144, 8192]
     assert [each.data.batch_size for each in fne.figure_4.recipes("base").values()] == [8, 16, 24, 32]

@@ -6,7 +6,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from itmlab import recipes
+import itmlab
 from itmlab.metrics import semantic_retrieval
 from itmlab.samplers import Random
 from tests.training.test_objective import Listened
@@ -19,7 +19,7 @@ ROWS = torch.arange(len(PUBLIC["images"]))
 def sam(images, captions, **settings):
     """Loss and choices of SAM's term alone, of the fixture's pairs, of which 2 and 3 have one image."""
     margin = {"preset": "released", "with_triplet": False, **settings}
-    recipe = recipes.sam.replace(data__warm_up_epochs=0, adaptive_margin=margin)
+    recipe = itmlab.recipe("sam").replace(data__warm_up_epochs=0, adaptive_margin=margin)
     relevance = lambda captions, images: PUBLIC["relevance"][images, captions]  # noqa: E731
     made = Listened(recipe, None, torch.Generator(), relevance=relevance)
     return made(images, captions, ROWS, ROWS, None, epoch=1)

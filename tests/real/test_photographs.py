@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 import itmlab
-from itmlab import recipes, studies
+from itmlab import studies
 from itmlab.cli import app
 
 pytestmark = pytest.mark.real
@@ -44,7 +44,7 @@ def test_a_few_steps_make_a_model_that_scores_every_pair(run, root) -> None:
 
 def test_the_same_steps_in_python_give_the_same_weights(run, root, tmp_path) -> None:
     sizes = {"data__epochs": 2, "data__batch_size": 8, "data__warm_up_epochs": 1, "memory__length": 32}
-    recipe = recipes.get("fne+scratch").replace(**sizes)
+    recipe = itmlab.recipe("fne", start="scratch").replace(**sizes)
     again = itmlab.train(recipe, itmlab.load("coco", root), tmp_path / "again", progress=False)
     for name in ("model.safetensors", "history.jsonl"):
         assert (again.directory / name).read_bytes() == (run.directory / name).read_bytes()

@@ -3,14 +3,16 @@
 import json
 from dataclasses import fields
 from functools import reduce
+from itertools import product
 
 import pytest
 
-from itmlab import recipes
+import itmlab
+from itmlab.errors import ItmlabError
 from itmlab.losses import LossWeights
+from itmlab.recipes.named import PRESETS, SIZES, STARTS, VIEWS, names, released_recipes
 from itmlab.recipes.recipe import Recipe
 from itmlab.runs.checkpoint import shipped_directory, shipped_names
-from itmlab.synthesis import SynHNC
 from tests.refusals import refused
 
 MATCHER = {"data.batch_size": 128, "loss.margin": 0.2, "optimiser.kind": "adam", "optimiser.learning_rate": 2e-4}
@@ -18,20 +20,20 @@ TAGS = {"candidates": 399, "top_k": 31, "maskings": 20, "samples": 20, "temperat
 TAGS |= {"probability": 0.15, "trained_maskings": 20, "matching": "triplet", "masking": "phrase", "correction": "all"}
 TAGS = {f"tags.{name}": value for name, value in TAGS.items()} | {"optimiser.warm_up_share": 0.1, "start": None}
 WEIGHTS = {  # Table 5 of TAGS-DC: λ of what is retrieved, masked, synthetic, discriminated and corrected
-    ("tags", "base"): (1.0, 0.1, 1e-3, 0.0, 0.0),
-    ("tags_dc", "base"): (1.0, 0.1, 1e-3, 1e-3, 1e-3),
-    ("tags", "large"): (1.0, 0.1, 5e-4, 0.0, 0.0),
-    ("tags_dc", "large"): (1.0, 0.1, 5e-4, 5e-4, 5e-4),
-    ("tags+coco", "base"): (1.0, 0.05, 1e-4, 0.0, 0.0),
-    ("tags_dc+coco", "base"): (1.0, 0.05, 1e-4, 5e-4, 5e-4),
-    ("tags_dc+coco", "large"): (1.0, 0.05, 5e-4, 5e-4, 5e-4),
+    ("tags", "base", "paper"): (1.0, 0.1, 1e-3, 0.0, 0.0),
+    ("tags_dc", "base", "paper"): (1.0, 0.1, 1e-3, 1e-3, 1e-3),
+    ("tags", "large", "paper"): (1.0, 0.1, 5e-4, 0.0, 0.0),
+    ("tags_dc", "large", "paper"): (1.0, 0.1, 5e-4, 5e-4, 5e-4),
+    ("tags", "base", "paper_coco"): (1.0, 0.05, 1e-4, 0.0, 0.0),
+    ("tags_dc", "base", "paper_coco"): (1.0, 0.05, 1e-4, 5e-4, 5e-4),
+    ("tags_dc", "large", "paper_coco"): (1.0, 0.05, 5e-4, 5e-4, 5e-4),
 }
 SCHEDULES = {  # TAGS-DC, appendix A.1: learning rate, steps, how many made negatives are trained on
-    ("tags", "base"): (5e-5, 5000, 31),
-    ("tags", "large"): (4e-5, 5000, 23),
-    ("tags_dc", "base"): (1e-5, 1500, 31),
-    ("tags_dc", "large"): (1e-5, 1500, 23),
-    ("tags+coco", "large"): (4e-5, 5000, 23),
+    ("tags", "base", "paper"): (5e-5, 5000, 31),
+    ("tags", "large", "paper"): (4e-5, 5000, 23),
+    ("tags_dc", "base", "paper"): (1e-5, 1500, 31),
+    ("tags_dc", "large", "paper"): (1e-5, 1500, 23),
+    ("tags", "large", "paper_coco"): (4e-5, 5000, 23),
 }
 PAPERS = {
     ("fne", "base", "paper"): {  # Li et al. (2023), Sec. 3 and appendix A.2
@@ -61,39 +63,56 @@ PAPERS = {
     ("sgraf", "base", "paper"): {**MATCHER, "data.epochs": 40, "optimiser.milestones": (30,)},
     ("saf", "base", "paper"): {**MATCHER, "data.epochs": 30, "optimiser.milestones": (20,)},
     **{
-        (*name, "paper"): {"optimiser.learning_rate": rate, "data.steps": steps, "tags.hardest": hardest, **TAGS}
+        name: {"optimiser.learning_rate": rate, "data.steps": steps, "tags.hardest": hardest, **TAGS}
         for name, (rate, steps, hardest) in SCHEDULES.items()
     },
 }
 
 
+def of(name: str, size: str, preset: str = "paper", **axes: str) -> Recipe:
+    return itmlab.recipe(name, size=size, preset=preset, **axes)
+
+
 @pytest.mark.parametrize("named", PAPERS, ids=" ".join)
 def test_a_recipe_has_the_values_of_its_paper_or_its_code(named):
-    recipe = recipes.get(*named)
+    recipe = of(*named)
     assert {path: reduce(getattr, path.split("."), recipe) for path in PAPERS[named]} == PAPERS[named]
 
 
 @pytest.mark.parametrize("named", WEIGHTS, ids=" ".join)
 def test_tags_has_the_loss_weights_of_table_5(named):
-    assert recipes.get(*named).tags.weights == LossWeights(*WEIGHTS[named])
+    assert of(*named).tags.weights == LossWeights(*WEIGHTS[named])
 
 
-def test_every_recipe_comes_in_every_size_and_survives_json():
-    for name in recipes.names():
-        for size in recipes.SIZES:
-            recipe = recipes.get(name, size)
-            assert Recipe.from_json(json.loads(json.dumps(recipe.to_json()))) == recipe
-    for named in recipes.RELEASED:
-        released = recipes.get(*named, preset="released")
-        assert Recipe.from_json(json.loads(json.dumps(released.to_json()))) == released
+def test_every_combination_is_a_recipe_that_survives_json_or_one_clear_line():
+    count = 0
+    for name, on, start, size, preset in product(names(), (None, *VIEWS), (None, *STARTS), SIZES, PRESETS):
+        try:
+            recipe = itmlab.recipe(name, on=on, start=start, size=size, preset=preset)
+        except ItmlabError as error:
+            assert "\n" not in str(error) and error.remedy
+            continue
+        count += 1
+        assert Recipe.from_json(json.loads(json.dumps(recipe.to_json()))) == recipe
+    assert count > 300
 
 
-def differing(name: str, other: str, size: str) -> set[str]:
-    ours, theirs = recipes.get(name, size), recipes.get(other, size)
+@pytest.mark.parametrize("name", names())
+def test_every_method_has_a_tiny_recipe(name):
+    assert of(name, "tiny").name == name
+
+
+@pytest.mark.parametrize("named", released_recipes(), ids=" ".join)
+def test_a_preset_of_released_code_changes_the_recipe(named):
+    name, size, preset = named
+    assert of(*named) != of(name, size, preset.replace("released", "paper"))
+
+
+def differing(ours: Recipe, theirs: Recipe) -> set[str]:
     return {item.name for item in fields(ours) if getattr(ours, item.name) != getattr(theirs, item.name)} - {"name"}
 
 
-@pytest.mark.parametrize("size", ["tiny", "base", "large"])
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     ("name", "other", "parts"),
     [
@@ -102,35 +121,28 @@ def differing(name: str, other: str, size: str) -> set[str]:
         ("oracle_true_negatives", "hardest_memory", {"sampler"}),
         ("sam", "hardest", {"adaptive_margin"}),
         ("wm", "tags", {"tags"}),
-        ("sg+coco", "tags+coco", {"tags"}),
         ("itcontrast", "oscar+syn+info", set()),
-        *((f"{encoder}+syn", encoder, {"synthesis"}) for encoder in recipes.ENCODERS),
-        *((f"{encoder}+info", encoder, {"loss"}) for encoder in recipes.ENCODERS),
+        *((f"{encoder}+syn", encoder, {"synthesis"}) for encoder in ("vsepp", "scan", "sgraf", "vsrn", "oscar")),
+        *((f"{encoder}+info", encoder, {"loss"}) for encoder in ("vsepp", "scan", "sgraf", "vsrn", "oscar")),
         ("scan+features", "scan", {"global_features"}),
     ],
 )
 def test_a_variation_differs_in_one_part(name, other, parts, size):
-    assert differing(name, other, size) == parts
+    assert differing(of(name, size), of(other, size)) == parts
 
 
-def test_synthesis_of_itcontrast_passes_gradients():
-    assert recipes.get("scan+syn").synthesis == SynHNC(detach=False)
+@pytest.mark.parametrize("name", ["hardest", "fne", "sam", "info_nce"])
+def test_methods_on_regions_differ_from_those_on_pictures_in_model_and_data(name):
+    assert differing(of(name, "tiny"), of(name, "tiny", on="regions")) == {"model", "data", "start"}
 
 
 def test_tiny_recipes_start_from_the_stage_before():
-    starts = {
-        "uniter": "uniter_pretraining",
-        "tags": "uniter_pretraining",
-        "tags_dc": "tags",
-        "fne": "vit_dual_encoder",
-    }
-    starts |= {"uniter_pretraining": "region_dual_encoder", "vit_dual_encoder": "towers", "towers": None}
-    starts |= {"fne+regions": "region_dual_encoder", "fne+scratch": None, "itcontrast": "region_dual_encoder"}
+    starts = {"uniter": "uniter_pretraining", "tags_dc": "tags", "vit_dual_encoder": "towers", "fne": "towers"}
     for name, start in starts.items():
-        recipe = recipes.get(name)
-        assert recipe.start == start
-        if start and name != "itcontrast" and name != "uniter_pretraining":
-            assert recipes.get(start).model == recipe.model
+        assert of(name, "tiny").start == start and of(start, "tiny").model == of(name, "tiny").model
+    assert of("fne", "tiny", start="scratch").start is None
+    assert of("fne", "tiny", start="aligned").start == "vit_dual_encoder"
+    assert of("fne", "tiny", on="regions", start="aligned").start == "region_dual_encoder"
 
 
 @pytest.mark.parametrize("name", shipped_names())
@@ -141,9 +153,19 @@ def test_shipped_files_are_read_and_written_unchanged(name):
     assert recipe.to_json() == stored and type(recipe.model).from_dict(config).to_dict() == config
 
 
-def test_an_unknown_name_size_or_preset_is_refused():
-    refused(r"did you mean fne\?", recipes.get, "fnee")
-    refused(r"did you mean base\?", recipes.get, "fne", "bass")
-    refused("no preset 'released' of triplet", recipes.get, "triplet", "base", preset="released")
-    with pytest.raises(AttributeError, match="no recipe 'tripled'"):
-        _ = recipes.tripled
+@pytest.mark.parametrize(
+    ("name", "axes", "words"),
+    [
+        ("fnee", {}, r"did you mean fne\?"),
+        ("fne", {"size": "bass"}, r"did you mean base\?"),
+        ("fne", {"start": "tower"}, r"did you mean towers\?"),
+        ("fne", {"on": "region"}, r"did you mean regions\?"),
+        ("scan+sin", {}, r"did you mean syn\?"),
+        ("triplet", {"size": "base", "preset": "released"}, "triplet has no recipe"),
+        ("scan", {"on": "pictures"}, "scan has no recipe on pictures"),
+        ("tags", {"start": "aligned"}, "tags has no recipe"),
+        ("oracle_true_negatives", {"on": "photos"}, "has no recipe on photos"),
+    ],
+)
+def test_what_a_combination_cannot_do_is_one_clear_line(name, axes, words):
+    refused(words, itmlab.recipe, name, **axes)

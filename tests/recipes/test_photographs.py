@@ -5,12 +5,12 @@ import pytest
 import torch
 from PIL import Image
 
-from itmlab import recipes
+import itmlab
 from itmlab.data.captionset import CaptionSet
 from itmlab.metrics.wordnet import wordnet
 from itmlab.models import build_model
 from itmlab.models.photographs import EFFICIENTNET, with_photo_features
-from itmlab.recipes.photographs import COMPARED, CROSS, DUAL, PARTS, PHOTOS
+from itmlab.recipes.named import COMPARED, DUAL, WITHOUT_PHOTOS
 from itmlab.runs.run import Run
 from itmlab.training import train
 from tests.refusals import refused
@@ -36,24 +36,21 @@ def data() -> CaptionSet:
 
 
 def test_all_read_the_same_frozen_encoders() -> None:
-    models = [recipes.get(name).model for name in PHOTOS]
+    models = [itmlab.recipe(name, on="photos").model for name in (*COMPARED, "scan", "sgraf", "vsrn", "tags_dc")]
     assert {(model.photo_encoder, model.region_dimension, model.word_vectors) for model in models} == {
         (EFFICIENTNET, 1280, "wordllama")
     }
-    assert {f"{name}+photos" for name in (*COMPARED, *PARTS, *CROSS)} <= set(PHOTOS)
 
 
 def test_methods_keep_what_is_theirs() -> None:
-    for name in DUAL:
-        recipe, published = recipes.get(f"{name}+photos"), recipes.get(name)
+    for name in set(DUAL) - set(WITHOUT_PHOTOS):
+        recipe, published = itmlab.recipe(name, on="photos"), itmlab.recipe(name)
         assert type(recipe.loss) is type(published.loss) and recipe.adaptive_margin == published.adaptive_margin
         assert type(recipe.sampler) is type(published.sampler)
         assert recipe.memory == published.memory
 
 
-@pytest.mark.parametrize(
-    "name", ["fne+photos", "sam+photos", "itcontrast+photos", "sgraf+photos", "vsrn+photos", "tags_dc+photos"]
-)
+@pytest.mark.parametrize("name", ["fne", "sam", "itcontrast", "sgraf", "vsrn", "tags_dc"])
 def test_each_takes_steps(name, data, tmp_path) -> None:
     if name.startswith("tags") and wordnet() is None:
         pytest.skip("no WordNet, whose kinds the rules swap by")
@@ -62,22 +59,24 @@ def test_each_takes_steps(name, data, tmp_path) -> None:
     few |= {f"model__{size}": value for size, value in sizes.items()}
     if name.startswith("tags"):
         few["tags__matching_begins"] = 0.0
-    run = train(recipes.get(name).replace(**few), data, tmp_path, progress=False, max_steps=2)
+    run = train(itmlab.recipe(name, on="photos").replace(**few), data, tmp_path, progress=False, max_steps=2)
     assert run.epochs and np.isfinite(run.epochs[0]["loss"])
 
 
 def test_a_photo_encoder_and_patches_do_not_go_together() -> None:
-    refused("photo_encoder", recipes.get("tags+photos").replace, model__aligned=None, model__visual="patches")
+    refused("photo_encoder", itmlab.recipe("tags", on="photos").replace, model__aligned=None, model__visual="patches")
 
 
 def test_an_aligned_start_is_the_linear_dual_encoder_of_the_same_regions() -> None:
     for changes in ({"kind": "scan_t2i"}, {"word_vectors": None}, {"boxes": True}, {"region_dimension": 5}):
         fields = {f"model__aligned__{name}": value for name, value in changes.items()}
-        refused("an aligned start", recipes.get("tags+photos").replace, **fields)
+        refused("an aligned start", itmlab.recipe("tags", on="photos").replace, **fields)
 
 
 def test_matching_begins_as_the_aligned_dual_encoders_cosine(data) -> None:
-    recipe = recipes.get("tags+photos").replace(model__hidden=16, model__intermediate=16, model__aligned__dimension=8)
+    recipe = itmlab.recipe("tags", on="photos").replace(
+        model__hidden=16, model__intermediate=16, model__aligned__dimension=8
+    )
     model = build_model(recipe.model, data.captions, seed=0).eval()
     images, captions = model.prepare_images(list(data.regions)), model.prepare_captions(data.captions)
     with torch.no_grad():
@@ -93,7 +92,7 @@ def test_matching_begins_as_the_aligned_dual_encoders_cosine(data) -> None:
 
 def test_cosines_are_learnt_alone_before_matching_begins(data, tmp_path) -> None:
     changes = {"data__batch_size": 8, "data__steps": 4, "tags__matching_begins": 0.5, "model__hidden": 16}
-    recipe = recipes.get("uniter+photos").replace(**changes, model__aligned__dimension=8)
+    recipe = itmlab.recipe("uniter", on="photos").replace(**changes, model__aligned__dimension=8)
     once = train(recipe, data, tmp_path / "once", progress=False)
     for steps in (1, 2, 3):
         train(recipe, data, tmp_path / "often", max_steps=steps, progress=False)

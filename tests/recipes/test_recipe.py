@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from itmlab import recipes
+import itmlab
 from itmlab.losses import InfoCMR
 from itmlab.recipes.recipe import Recipe
 from itmlab.recipes.settings import MemorySettings
@@ -21,7 +21,7 @@ from tests.refusals import refused
     seed=st.integers(0, 2**31 - 1),
 )
 def test_variations_keep_everything_else(prior, epochs, milestones, seed):
-    fne = recipes.fne
+    fne = itmlab.recipe("fne")
     varied = fne.replace(sampler__prior=prior, data__epochs=epochs, optimiser__milestones=milestones, seed=seed)
     assert Recipe.from_json(json.loads(json.dumps(varied.to_json()))) == varied
     assert varied.sampler.prior == prior and varied.optimiser.milestones == tuple(milestones)
@@ -30,11 +30,11 @@ def test_variations_keep_everything_else(prior, epochs, milestones, seed):
 
 
 def test_variations_are_spelled_with_dots_by_name_or_whole():
-    assert recipes.fne.replace(**{"sampler.prior": 0.1}) == recipes.fne.replace(sampler__prior=0.1)
-    assert recipes.hardest.replace(memory={"length": 64}).memory == MemorySettings(length=64)
-    assert recipes.fne.replace(sampler="Softest").sampler == Softest()
-    assert recipes.fne.replace(sampler={"class": "Hardest", "rank": 2}).sampler == Hardest(rank=2)
-    assert recipes.info_nce.replace(loss="InfoCMR").loss == InfoCMR()
+    assert itmlab.recipe("fne").replace(**{"sampler.prior": 0.1}) == itmlab.recipe("fne").replace(sampler__prior=0.1)
+    assert itmlab.recipe("hardest").replace(memory={"length": 64}).memory == MemorySettings(length=64)
+    assert itmlab.recipe("fne").replace(sampler="Softest").sampler == Softest()
+    assert itmlab.recipe("fne").replace(sampler={"class": "Hardest", "rank": 2}).sampler == Hardest(rank=2)
+    assert itmlab.recipe("info_nce").replace(loss="InfoCMR").loss == InfoCMR()
 
 
 WRONG = [
@@ -69,8 +69,8 @@ WRONG = [
 
 @pytest.mark.parametrize(("name", "changes", "words"), WRONG)
 def test_a_wrong_field_is_named_in_a_variation_and_in_a_file(name, changes, words, tmp_path):
-    refused(words, recipes.get(name).replace, **changes)
-    plain = recipes.get(name).to_json()
+    refused(words, itmlab.recipe(name).replace, **changes)
+    plain = itmlab.recipe(name).to_json()
     for path, value in changes.items():
         *parents, field = path.split(".")
         inside = plain
@@ -97,14 +97,19 @@ TOO_LARGE = [10**5000, -(10**400), nested(500), {"kind": nested(500)}, {"": 10**
 @pytest.mark.parametrize("value", range(len(TOO_LARGE)))
 @pytest.mark.parametrize("field", ["seed", "name", "model", "loss", "sampler", "start"])
 def test_values_too_large_to_show_are_one_short_line(value, field):
-    refused("^(?=.{,600}$)", Recipe.from_json, {**recipes.fne.to_json(), field: TOO_LARGE[value]})
+    refused("^(?=.{,600}$)", Recipe.from_json, {**itmlab.recipe("fne").to_json(), field: TOO_LARGE[value]})
 
 
 def test_a_grid_is_a_recipe_for_each_combination_by_a_label_that_names_it():
-    grid = recipes.fne.grid(sampler__prior=[1e-4, 1e-2], memory__length=[256, 2048])
-    assert grid["prior=0.01, length=256"] == recipes.fne.replace(sampler__prior=0.01, memory__length=256)
+    grid = itmlab.recipe("fne").grid(sampler__prior=[1e-4, 1e-2], memory__length=[256, 2048])
+    assert grid["prior=0.01, length=256"] == itmlab.recipe("fne").replace(sampler__prior=0.01, memory__length=256)
     assert len(grid) == 4
-    margins = recipes.fne.grid(loss__margin=[0.1, 0.2], sampler__margin=[0.1, 0.2])
+    margins = itmlab.recipe("fne").grid(loss__margin=[0.1, 0.2], sampler__margin=[0.1, 0.2])
     assert "loss.margin=0.1, sampler.margin=0.2" in margins, "a last name that two share is written in full"
-    refused("wanted a list", recipes.fne.grid, sampler="Hardest")
-    refused("prior=2.0, length=5: ", recipes.fne.grid, sampler__prior=[2.0, 0.1], memory__length=[5])
+    refused("wanted a list", itmlab.recipe("fne").grid, sampler="Hardest")
+    refused(
+        "prior=2.0, length=5: ",
+        itmlab.recipe("fne").grid,
+        sampler__prior=[2.0, 0.1],
+        memory__length=[5],
+    )

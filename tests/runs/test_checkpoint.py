@@ -19,7 +19,7 @@ def unseen(tmp_path_factory):
 def test_a_shipped_run_is_the_finished_run_of_the_recipe_of_its_name(name: str) -> None:
     run = itmlab.pretrained(name)
     assert run.finished
-    assert run.recipe.to_json() == itmlab.recipes.get(name).to_json()
+    assert run.recipe.to_json() == itmlab.recipe(name).to_json()
     assert run.history[-1]["kind"] == "epoch"
     assert next(run.model.parameters()).isfinite().all()
 

@@ -83,8 +83,12 @@ def test_the_second_wrong_try_brings_the_hint(monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("name", "answer", "wrong"),
     [
-        ("04.2", itmlab.recipes.fne, "sampler.prior is 0.1, and should be 0.0001"),
-        ("04.2", itmlab.recipes.fne.replace(memory=None, sampler__prior=1e-4, seed=1), "seed is 1, and should be 0"),
+        ("04.2", itmlab.recipe("fne", start="aligned"), "sampler.prior is 0.1, and should be 0.0001"),
+        (
+            "04.2",
+            itmlab.recipe("fne", start="aligned").replace(memory=None, sampler__prior=1e-4, seed=1),
+            "seed is 1, and should be 0",
+        ),
         ("04.3", (0.15, 0.05), "the maximum MH is too small with 0.05"),
         ("06.2", 0.5, "the probability is too large with 0.5"),
         ("10.3", (55, 50), "the balanced accuracy in percent is too small with 50"),

@@ -2,7 +2,8 @@
 
 import torch
 
-from itmlab import load, recipes
+import itmlab
+from itmlab import load
 from itmlab.studies import noise
 from itmlab.studies.noise import at_share, compare_noise
 
@@ -16,7 +17,7 @@ def test_each_seed_moves_captions_of_its_own_which_all_recipes_see(tmp_path, mon
 
     monkeypatch.setattr(noise, "trained", trained)
     monkeypatch.setattr(noise, "compare_runs", lambda runs, given, **more: (runs, given))
-    rows = {"a": recipes.hardest, "b": recipes.info_nce}
+    rows = {"a": itmlab.recipe("hardest"), "b": itmlab.recipe("info_nce")}
     runs, given = compare_noise(rows, data, (0, 0.5), seeds=(3, 4), run_root=tmp_path)
     assert given is data and [*runs] == [at_share(name, share) for share in (0, 0.5) for name in ("a", "b")]
     assert all([recipe.seed for recipe in group] == [3, 4] for group in runs.values())

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from itmlab import recipes
+import itmlab
 from itmlab.errors import ItmlabError
 from itmlab.recipes.recipe import Recipe
 from itmlab.samplers import MomentumQueue
@@ -194,9 +194,9 @@ def test_a_batch_of_one_image_has_a_loss_of_zero_with_a_gradient():
 
 
 def test_settings_are_checked_and_survive_json():
-    recipe = recipes.sam.replace(adaptive_margin__temperature=5, adaptive_margin__negatives="random")
+    recipe = itmlab.recipe("sam").replace(adaptive_margin__temperature=5, adaptive_margin__negatives="random")
     assert Recipe.from_json(recipe.to_json()) == recipe
-    assert recipes.hardest.replace(adaptive_margin={"temperature": 3}).adaptive_margin.temperature == 3.0
+    assert itmlab.recipe("hardest").replace(adaptive_margin={"temperature": 3}).adaptive_margin.temperature == 3.0
     for changes, said in (
         ({"adaptive_margin__temperature": 0}, "temperature of an adaptive margin must be above 0"),
         ({"adaptive_margin__ceiling": -1}, "ceiling of an adaptive margin must be above 0"),
@@ -207,7 +207,7 @@ def test_settings_are_checked_and_survive_json():
         ({"adaptive_margin": {"preset": "released"}, "memory": {"length": 4}}, "memory is MemorySettings"),
     ):
         with pytest.raises(ItmlabError, match=said.replace("?", r"\?")):
-            recipes.sam.replace(**changes)
+            itmlab.recipe("sam").replace(**changes)
 
 
 @pytest.mark.parametrize("changes", [{}, {"memory": {"length": 20, "momentum": 0.9}}])

@@ -13,7 +13,8 @@ import psutil
 import pytest
 import torch
 
-from itmlab import ensemble, recipes
+import itmlab
+from itmlab import ensemble
 from itmlab.errors import ItmlabError
 from itmlab.metrics.semantic import ncs
 from itmlab.metrics.statistics import holm, resample, seeds_needed
@@ -337,15 +338,23 @@ def test_own_metrics_are_compared_picture_by_picture(trained, data):
 
 def test_what_cannot_be_compared_is_said(data, tmp_path):
     for given, options, said in (
-        ([recipes.fne, recipes.fne.replace(seed=2)], {}, "different names"),
+        ([itmlab.recipe("fne"), itmlab.recipe("fne").replace(seed=2)], {}, "different names"),
         ([], {}, "different names"),
-        ([recipes.fne], {"baseline": "fn"}, "did you mean fne"),
-        ([recipes.fne], {"seeds": [1, 1]}, "seeds are"),
-        ([recipes.fne], {"seeds": 0}, "seeds are 0"),
-        ([recipes.fne], {"split": "tset"}, "no split 'tset'"),
-        ([recipes.fne], {}, "split 'test': recall at k=10 of 8 candidates — compare on a split of 10 images or more"),
-        ([recipes.fne], {"relevance": "cider"}, "k=10 of 7 candidates — compare on a split of 11 images or more"),
-        ([recipes.fne], {"split": "train", "relevance": "cidre"}, "did you mean cider"),
+        ([itmlab.recipe("fne")], {"baseline": "fn"}, "did you mean fne"),
+        ([itmlab.recipe("fne")], {"seeds": [1, 1]}, "seeds are"),
+        ([itmlab.recipe("fne")], {"seeds": 0}, "seeds are 0"),
+        ([itmlab.recipe("fne")], {"split": "tset"}, "no split 'tset'"),
+        (
+            [itmlab.recipe("fne")],
+            {},
+            "split 'test': recall at k=10 of 8 candidates — compare on a split of 10 images or more",
+        ),
+        (
+            [itmlab.recipe("fne")],
+            {"relevance": "cider"},
+            "k=10 of 7 candidates — compare on a split of 11 images or more",
+        ),
+        ([itmlab.recipe("fne")], {"split": "train", "relevance": "cidre"}, "did you mean cider"),
     ):
         with pytest.raises(ItmlabError, match=said):
             compare(given, data, run_root=tmp_path, **options)

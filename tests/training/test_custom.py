@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from itmlab import recipes
+import itmlab
 from itmlab.context import Context
 from itmlab.losses import Loss
 from itmlab.recipes.recipe import Recipe
@@ -51,18 +51,25 @@ def test_what_a_loss_learns_is_learnt_and_leaves_the_recipe_alone(data, tmp_path
 
 
 def test_a_file_holds_the_import_path_and_the_parameters():
-    plain = recipes.fne.replace(sampler=components.FifthHardest(rank=7)).to_json()["sampler"]
+    plain = itmlab.recipe("fne").replace(sampler=components.FifthHardest(rank=7)).to_json()["sampler"]
     assert plain == {"class": "tests.recipes.components:FifthHardest", "rank": 7}
-    assert recipes.fne.replace(sampler=Hardest(2)).to_json()["sampler"] == {"class": "Hardest", "rank": 2}
+    assert itmlab.recipe("fne").replace(sampler=Hardest(2)).to_json()["sampler"] == {
+        "class": "Hardest",
+        "rank": 2,
+    }
 
 
 def test_a_file_imports_nothing_and_calls_nothing_but_components(tmp_path, monkeypatch):
     for path in ("os:system", "subprocess:Popen", "builtins:exec", "nowhere:Sampler", "sys:modules", "x"):
-        plain = recipes.fne.to_json() | {"sampler": {"class": path, "args": ["touch", "x"]}}
+        plain = itmlab.recipe("fne").to_json() | {"sampler": {"class": path, "args": ["touch", "x"]}}
         refused("not known here|not a Sampler|no Sampler", Recipe.from_json, plain)
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "not_imported.py").write_text("raise SystemExit")
-    refused("import not_imported", Recipe.from_json, recipes.fne.to_json() | {"sampler": {"class": "not_imported:A"}})
+    refused(
+        "import not_imported",
+        Recipe.from_json,
+        itmlab.recipe("fne").to_json() | {"sampler": {"class": "not_imported:A"}},
+    )
 
 
 class NotASampler:
@@ -98,7 +105,7 @@ class Unhashable(components.LearntTemperature):
     ],
 )
 def test_what_cannot_be_used_is_refused_at_once(changes, word):
-    refused(word, recipes.fne.replace, **changes)
+    refused(word, itmlab.recipe("fne").replace, **changes)
 
 
 def test_the_sampler_chooses_and_the_loss_is_asked_in_both_directions():

@@ -6,7 +6,7 @@ import pytest
 import torch
 from accelerate import Accelerator
 
-from itmlab import recipes
+import itmlab
 from itmlab.errors import ItmlabError
 from itmlab.losses import InfoCMR, gaussian_noise
 from itmlab.models import OscarDualEncoder, build_model
@@ -41,7 +41,7 @@ def small(name, **changes):
     sizes = sizes | SMALL_MATCHER if name == "oscar_sgraf" else sizes
     name, _, preset = name.partition(", ")
     sizes = sizes | ({"preset": preset} if preset else {})
-    recipe = recipes.get(name).replace(**{f"model__{field}": value for field, value in sizes.items()})
+    recipe = itmlab.recipe(name).replace(**{f"model__{field}": value for field, value in sizes.items()})
     recipe = recipe.replace(data__batch_size=6, data__epochs=2, data__warm_up_epochs=1, data__captions_per_image=2)
     recipe = recipe.replace(data__validation=None, data__validate_every=1, start=None)
     return recipe.replace(**({"synthesis__clusters": 3} if recipe.synthesis else {})).replace(**changes)
@@ -73,7 +73,7 @@ def test_every_encoder_trains_resumes_and_is_asked(name, scenes, tmp_path):
 
 
 def test_a_tower_that_reads_apart_begins_with_the_transformer_of_one_that_reads_together(scenes, tmp_path):
-    tower = build_model(replace(recipes.uniter_pretraining.model, **SMALL_OSCAR), scenes.captions).eval()
+    tower = build_model(replace(itmlab.recipe("uniter_pretraining").model, **SMALL_OSCAR), scenes.captions).eval()
     tower.save(tmp_path / "tower")
     begun = first_model(small("oscar", start=str(tmp_path / "tower")), [])
     begun.save(tmp_path / "apart")
@@ -88,7 +88,9 @@ def test_a_tower_that_reads_apart_begins_with_the_transformer_of_one_that_reads_
 
 
 def test_one_that_reads_together_begins_with_the_transformer_of_one_that_reads_apart(scenes, tmp_path):
-    recipe = recipes.uniter_pretraining.replace(model=replace(recipes.uniter_pretraining.model, **SMALL_OSCAR))
+    recipe = itmlab.recipe("uniter_pretraining").replace(
+        model=replace(itmlab.recipe("uniter_pretraining").model, **SMALL_OSCAR)
+    )
     apart = first_model(small("oscar_sgraf", start=None), scenes.captions)
     apart.save(tmp_path / "apart")
     begun = first_model(recipe.replace(start=str(tmp_path / "apart")), [])
@@ -190,7 +192,7 @@ def test_warm_up_is_info_nce_of_parts_and_of_features_too_where_they_will_be_ask
         ({"loss": InfoCMR()}, of_parts + of_features),
         ({"loss": InfoCMR(noise=0)}, of_parts),
     ):
-        asked = objective("hardest", model=recipes.get("scan").model, **changes)
+        asked = objective("hardest", model=itmlab.recipe("scan").model, **changes)
         found = asked(images, captions, IDS, ROWS, None, 0, (None, None), matrix).loss
         assert found.item() == pytest.approx(expected, rel=1e-5), changes
 
@@ -198,7 +200,7 @@ def test_warm_up_is_info_nce_of_parts_and_of_features_too_where_they_will_be_ask
 def test_a_sampler_of_parts_has_statistics_of_each_scale():
     images, _ = features(0)
     assert objective("fne_without_memory").feature_sampler is None
-    asked = objective("fne_without_memory", model=recipes.get("scan").model, global_features=True)
+    asked = objective("fne_without_memory", model=itmlab.recipe("scan").model, global_features=True)
     asked(images, images, IDS, ROWS, None, 5, (None, None), 4 * torch.eye(6))
     assert asked.feature_sampler.statistics.positive_mean == pytest.approx(1.0), "of features with themselves"
     assert asked.sampler.statistics.positive_mean == pytest.approx(4.0), "of the model's own scores"
@@ -291,7 +293,9 @@ def test_pictures_without_regions_and_several_processes_are_one_line(scenes, tmp
 def test_a_memory_holds_features_of_regions_too(tmp_path):
     """FNE's steps on a transformer of regions: its queue fills, its statistics are those of whole features."""
     scenes = load(images=36, cache=tmp_path / "cache", regions=True)
-    recipe = recipes.get("fne+regions").replace(start=None, data__steps=4, data__batch_size=6, memory__length=12)
+    recipe = itmlab.recipe("fne", on="regions").replace(
+        start=None, data__steps=4, data__batch_size=6, memory__length=12
+    )
     recipe = recipe.replace(**{f"model__{field}": value for field, value in SMALL_OSCAR.items()})
     done = train(recipe, scenes, tmp_path / "run", progress=False)
     assert done.finished and done.history[-1]["step"] == 4

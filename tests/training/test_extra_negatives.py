@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from itmlab import recipes
+import itmlab
 from itmlab.errors import ItmlabError
 from itmlab.recipes.settings import ExtraNegatives
 from itmlab.samplers import Hardest
@@ -144,4 +144,4 @@ def test_a_file_that_is_not_there_or_of_other_captions_is_one_line(data, file, t
     with pytest.raises(ItmlabError, match="no negative belongs to a caption"):
         ExtraCaptions(ExtraNegatives(str(file)), data.split("test"))
     with pytest.raises(ItmlabError, match=r"extra_negatives\.number is 0"):
-        recipes.triplet.replace(extra_negatives={"path": "x", "number": 0})
+        itmlab.recipe("triplet").replace(extra_negatives={"path": "x", "number": 0})

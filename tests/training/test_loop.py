@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from itmlab import recipes
+import itmlab
 from itmlab.components import parameters
 from itmlab.data.batches import Augmentation, PairBatches
 from itmlab.errors import ItmlabError
@@ -27,7 +27,7 @@ def rates(settings, steps_an_epoch, epochs):
 
 
 def test_the_paper_decays_ten_times_at_the_5th_and_15th_epoch():
-    by_epoch = rates(recipes.get("fne", "base").optimiser, 1, 25)
+    by_epoch = rates(itmlab.recipe("fne", size="base").optimiser, 1, 25)
     assert by_epoch == pytest.approx([2e-5] * 5 + [2e-6] * 10 + [2e-7] * 10)
 
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from itmlab import recipes
+import itmlab
 from itmlab.losses import InfoCMR, TripletLoss
 from itmlab.samplers import FalseNegativeEliminating, SemiHard
 from itmlab.scenes import load
@@ -64,13 +64,13 @@ def test_a_mixture_trains(name, scenes, file, tmp_path):
     [
         ("tags", {"memory": {}}, "memory"),
         ("tags", {"loss": TripletLoss()}, "loss"),
-        ("fne", {"tags": recipes.tags.tags}, "tags"),
+        ("fne", {"tags": itmlab.recipe("tags").tags}, "tags"),
         ("fne", {"writing": 0.1}, "writing"),
         ("fne", {"adaptive_margin": {"preset": "released"}}, "memory"),
         ("scan", {"memory": {}}, "memory"),
         ("info_nce", {"loss": InfoCMR(), "sampler": SemiHard()}, "sampler"),
-        ("sam+regions", {"adaptive_margin__with_triplet": False, "synthesis": SynHNC()}, "synthesis"),
+        ("sam", {"adaptive_margin__with_triplet": False, "synthesis": SynHNC()}, "synthesis"),
     ],
 )
 def test_what_cannot_be_combined_is_refused(name, changes, field):
-    refused(f"recipe: {field} is .*wanted (null|0), as", recipes.get(name).replace, **changes)
+    refused(f"recipe: {field} is .*wanted (null|0), as", itmlab.recipe(name).replace, **changes)

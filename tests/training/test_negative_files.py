@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from itmlab import recipes
+import itmlab
 from itmlab.data import load as load_data
 from itmlab.errors import ItmlabError
 from itmlab.metrics.perplexity import CausalModel
@@ -119,6 +119,6 @@ def test_tags_without_a_model_takes_the_shipped_one(tmp_path, data, folder, monk
         write_negatives(data, tmp_path / "x.jsonl", "tags")
     monkeypatch.setattr(checkpoint, "HOME", tmp_path / "pretrained")
     CrossEncoder.load(folder).save(tmp_path / "pretrained" / "tags")
-    recipes.tags.save(tmp_path / "pretrained" / "tags" / "recipe.json")
+    itmlab.recipe("tags").save(tmp_path / "pretrained" / "tags" / "recipe.json")
     done = write_negatives(data, tmp_path / "x.jsonl", "tags", options={"maskings": 1, "samples": 2}, truth=False)
     assert "model=tags" in done.path.read_text()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from itmlab import recipes
+import itmlab
 from itmlab.data import load
 from itmlab.models import LateInteractionConfig, build_model
 from itmlab.runs.scores import similarity
@@ -23,7 +23,7 @@ def data(tmp_path_factory):
 @pytest.mark.parametrize("name", ["scan+syn+info", "sgraf+syn+info", "vsepp+syn+info"])
 def test_a_step_at_base_size(name, data, tmp_path):
     few = {"data__batch_size": 3, "data__captions_per_image": 1, "data__epochs": 1, "synthesis__clusters": 2}
-    recipe = recipes.get(name, "base").replace(**few)
+    recipe = itmlab.recipe(name, size="base").replace(**few)
     run = train(recipe, data, tmp_path / "run", progress=False)
     assert run.model.config.region_dimension == 2048 and run.finished
     scores = similarity(run.model, data.split("test"))

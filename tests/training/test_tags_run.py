@@ -6,9 +6,10 @@ import json
 import pytest
 import torch
 
-from itmlab import recipes
+import itmlab
 from itmlab.errors import ItmlabError
 from itmlab.models import CrossEncoder, CrossEncoderConfig, OscarDualEncoderConfig
+from itmlab.recipes.named import FROM_SCRATCH
 from itmlab.runs import checkpoint
 from itmlab.runs.run import Run
 from itmlab.runs.scores import similarity
@@ -17,7 +18,7 @@ from itmlab.training.loop import train
 from tests.training.test_loop import spoil
 from tests.training.towers import tower
 
-SCRATCH = {f"tags__{name}": value for name, value in recipes.FROM_SCRATCH.items()}
+SCRATCH = {f"tags__{name}": value for name, value in FROM_SCRATCH.items()}
 SCRATCH |= {"tags__mining": "set", "tags__alignment_temperature": 0.07, "tags__matching_begins": 0.2}
 LEARNS = {**SCRATCH, "data__steps": 80, "data__batch_size": 8}
 
@@ -158,7 +159,9 @@ def test_the_tags_of_regions_are_trained_and_scored_with_unless_left_out(kind, t
     bare = copy.copy(data)
     bare.regions = [one._replace(tags=None) for one in data.regions]
     short = {"data__batch_size": 4, "data__steps": 2, "data__validation": 0}
-    recipe = tower("uniter", **short) if kind is CrossEncoderConfig else recipes.oscar.replace(**short, start=None)
+    recipe = (
+        tower("uniter", **short) if kind is CrossEncoderConfig else itmlab.recipe("oscar").replace(**short, start=None)
+    )
     recipe, runs = recipe.replace(model=kind(**OSCAR, object_tags=True)), []
     for changes in ({}, {"model__object_tags": False}, {"model__object_tags": False, "start": str(tmp_path / "0")}):
         run = train(recipe.replace(**changes), data, tmp_path / str(len(runs)), progress=False)

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from itmlab import recipes
+import itmlab
 from itmlab.models import CrossEncoderConfig
 from itmlab.recipes.recipe import Recipe
 
@@ -28,7 +28,7 @@ def tower(name: str = "tags_dc", **changes) -> Recipe:
 
     All losses that it has count alike, so that a fault in any of them changes the run.
     """
-    recipe = recipes.get(name).replace(model=MICRO_TOWER, start=None, data__batch_size=6, data__steps=9)
+    recipe = itmlab.recipe(name).replace(model=MICRO_TOWER, start=None, data__batch_size=6, data__steps=9)
     alike = dict.fromkeys(recipe.tags.weights.wanted, 1.0)
     tags = dataclasses.replace(recipe.tags, weights=dataclasses.replace(recipe.tags.weights, **alike), **FEW)
     recipe = recipe.replace(tags=tags)

@@ -3,9 +3,10 @@
 import torch
 from PIL import Image
 
-from itmlab import recipes
+import itmlab
 from itmlab.data.captionset import CaptionSet
 from itmlab.models import DualEncoderConfig
+from itmlab.recipes.named import DUAL
 from itmlab.recipes.recipe import Recipe
 from itmlab.recipes.settings import MemorySettings
 
@@ -56,7 +57,7 @@ MICRO = DualEncoderConfig(
 
 def micro(name: str = "fne", **changes) -> Recipe:
     """A named recipe from scratch, at a size for tests: batches of 8, 4 epochs, 1 of them warm-up, dropout on."""
-    scratch = recipes.get(f"{name}+scratch").replace(name=name) if name in recipes.DUAL_ENCODERS else recipes.get(name)
+    scratch = itmlab.recipe(name, start="scratch" if name in DUAL else None)
     recipe = scratch.replace(model=MICRO, data__batch_size=8, data__epochs=4, data__warm_up_epochs=1)
     recipe = recipe.replace(model__dropout=0.1, optimiser__learning_rate=3e-3)
     if recipe.memory:

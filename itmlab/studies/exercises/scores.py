@@ -14,7 +14,7 @@ from ...fields import did_you_mean
 from ...losses import TripletLoss, adaptive_margin
 from ...metrics import Cider, Interval, holm, ncs, verdict
 from ...models.encoded import evaluating
-from ...recipes import fne as fne_recipe
+from ...recipes import recipe
 from ...recipes.recipe import Recipe
 from ...runs.scores import Embeddings, embed
 from ...samplers import Hardest, Random, SemiHard, Softest, Statistics, posterior
@@ -50,7 +50,7 @@ def a_variation(answer: Recipe) -> str:
     """`recipe.replace(a=…, b__c=…)`: a double underscore changes one parameter of a part and keeps the others. A new
     sampler has its own defaults.
     """
-    wanted = fne_recipe.replace(memory=None, sampler__prior=1e-4)
+    wanted = recipe("fne", start="aligned").replace(memory=None, sampler__prior=1e-4)
     theirs, ours = _flat(answer.to_json()), _flat(wanted.to_json())
     for field in [*ours, *theirs]:
         one, other = theirs.get(field, "not there"), ours.get(field, "not there")

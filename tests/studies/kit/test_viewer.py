@@ -19,6 +19,6 @@ def test_a_directory_without_a_recipe_is_refused(tmp_path) -> None:
 
 
 def test_a_run_that_has_not_begun_is_drawn_and_its_name_stays_text(tmp_path) -> None:
-    itmlab.recipes.fne.replace(name="<b>bold</b>").save(tmp_path / "recipe.json")
+    itmlab.recipe("fne").replace(name="<b>bold</b>").save(tmp_path / "recipe.json")
     title = view(tmp_path).layout.title.text
     assert "&lt;b&gt;" in title and "<b>" not in title
