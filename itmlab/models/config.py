@@ -409,6 +409,7 @@ class OscarDualEncoderConfig(CrossEncoderConfig):
 
     model: ClassVar[str] = "oscar:OscarDualEncoder"
     encodes_apart: ClassVar[bool] = True
+    pretrains_towers: ClassVar[bool] = True
     adjustable: ClassVar[tuple[str, ...]] = (*CrossEncoderConfig.adjustable, "matcher_dropout")
 
     matcher: Literal["sgr", "saf", "sgraf"] | None = None

@@ -122,7 +122,7 @@ class Recipe:
             check(not self.global_features, "global_features", True, f"false, {why}")
 
     def _check_towers(self) -> None:
-        check(self.model.pretrains_towers, "towers", self.towers, "null, as the model is not a ViT with a BERT")
+        check(self.model.pretrains_towers, "towers", self.towers, "null, as the model has no encoders to pretrain")
         others = ("sampler", "loss", "memory", "adaptive_margin", "synthesis", "extra_negatives", "encoder")
         self._refuse(*others, why="as nothing is matched yet")
         check(self.data.augmentation is None, "data", self.data.augmentation, "no augmentation: towers.py mirrors")

@@ -9,18 +9,23 @@ import typer
 from ..errors import ItmlabError
 
 # Seeds of scenes that no data set has; ViT, BERT and UNITER learn from the same pictures, drawn once.
-SEEDS = {"detector": 90_002, "towers": 90_003, "vit": 90_003, "uniter": 90_003}
+SEEDS = {"detector": 90_002, "towers": 90_003, "region_towers": 90_003, "vit": 90_003, "uniter": 90_003}
 MARKS_SEED = 90_001
-IMAGES = {"detector": 20_000, "towers": 24_000, "vit": 24_000, "uniter": 24_000}
-RECIPES = {"towers": "towers", "vit": "vit_dual_encoder", "uniter": "uniter_pretraining"}
-PARTS = "detector (of scenes' regions), towers (ViT, BERT), vit (both aligned), uniter."
+IMAGES = {"detector": 20_000, "towers": 24_000, "region_towers": 8_000, "vit": 24_000, "uniter": 24_000}
+RECIPES = {
+    "towers": "towers",
+    "region_towers": "region_towers",
+    "vit": "vit_dual_encoder",
+    "uniter": "uniter_pretraining",
+}
+PARTS = "detector (of scenes' regions), towers (ViT, BERT), region_towers, vit (both aligned), uniter."
 
 
 def pretrain(
     part: Annotated[str, typer.Argument(metavar="PART", help=PARTS)],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A folder; a stopped run continues, not a detector.")],
     images: Annotated[
-        int | None, typer.Option(help="Pictures to draw and learn from: 24,000, and 20,000 for the detector.")
+        int | None, typer.Option(help="Pictures to draw and learn from: 24,000; 20,000 for the detector, 8,000 for region_towers.")
     ] = None,
 ) -> None:
     """Learn what tiny recipes start from, on drawn pictures of other seeds, and print marks on held-out pictures."""
@@ -47,8 +52,8 @@ def _pretrain_recipe(part: str, out: Path, images: int) -> None:
     from ..training.loop import train
     from .tags import masked_words, replaced_phrases
 
-    recipe = recipes.get(RECIPES[part])
-    on_regions = getattr(recipe.model, "visual", "pictures") == "regions"
+    recipe = recipes.recipe(RECIPES[part])
+    on_regions = recipe.model.reads == "regions"
     options = {"regions": recipe.data.regions or True} if on_regions else {}
     try:
         run = train(recipe, load(images=images, seed=SEEDS[part], **options), out)

@@ -252,11 +252,11 @@ def learning_rate_at(settings: OptimiserSettings, step: int, steps_an_epoch: int
 def task_of(recipe: Recipe) -> type[Task]:
     """The task that trains by this recipe."""
     from .dual_encoder import DualEncoderTask
-    from .pretraining import TowerTask
+    from .pretraining import RegionTowerTask, TowerTask
     from .step_cross import CrossEncoderTask
 
     if recipe.towers is not None:
-        return TowerTask
+        return RegionTowerTask if recipe.model.reads == "regions" else TowerTask
     return DualEncoderTask if recipe.model.encodes_apart else CrossEncoderTask
 
 

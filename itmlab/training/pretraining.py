@@ -24,48 +24,60 @@ KEPT = -100  # the label of a word piece that need not be predicted
 
 
 class TowerTask(Task):
-    """The losses of both towers for a batch; data whose world has no answers about patches are an ItmlabError."""
+    """The losses of a ViT and a BERT for a batch, each on its own side."""
 
     def __init__(self, *arguments: Any):
         super().__init__(*arguments)
-        world, config = self.data.world, self.model.config
+        if self.accelerator.num_processes > 1:
+            raise ItmlabError("towers are pretrained in one process", remedy="launch it without accelerate")
+        words = nn.Linear(self.width, len(self.model.tokenizer))
+        heads = nn.ModuleDict({"images": self.image_head(), "words": words})
+        self.heads = heads.to(self.accelerator.device)
+
+    @property
+    def width(self) -> int:
+        """The length of a word piece's state."""
+        return self.model.config.text_hidden
+
+    def image_head(self) -> nn.Module:
+        """The head that answers the world's questions about each patch; only a world has answers."""
+        world = self.data.world
         if not hasattr(world, "patch_answers"):
             remedy = "pretrain on scenes, or begin with a public ViT (model.image_pretrained)"
             raise ItmlabError("nothing is known of the patches of these pictures", where=self.data.name, remedy=remedy)
         self.numbers = [len(names) for names in world.questions().values()]
-        if self.accelerator.num_processes > 1:
-            raise ItmlabError("towers are pretrained in one process", remedy="launch it without accelerate")
         self.answers: dict[int, Int64[Tensor, "patch question"]] = {}
-        self.heads = nn.ModuleDict(
-            {
-                "patches": nn.Linear(config.image_hidden, sum(self.numbers)),
-                "words": nn.Linear(config.text_hidden, len(self.model.tokenizer)),
-            }
-        ).to(self.accelerator.device)
+        return nn.Linear(self.model.config.image_hidden, sum(self.numbers))
 
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
-        model, device = self.model, self.accelerator.device
-        pixels, tokens = on_device(model, batch.images), on_device(model, batch.tokens)
+        tokens = on_device(self.model, batch.tokens)
         hidden, labels = masked_words(
-            tokens["input_ids"], tokens["word_mask"], model.tokenizer, self.recipe.towers.masked, self.generator
+            tokens["input_ids"], tokens["word_mask"], self.model.tokenizer, self.recipe.towers.masked, self.generator
         )
+        terms = {"images": self.image_loss(batch)}
+        with self.precision():
+            is_asked = labels != KEPT
+            words = self.heads["words"](self.word_states({**tokens, "input_ids": hidden})[is_asked])
+        terms["words"] = cross_entropy(words.float(), labels[is_asked])
+        loss = terms["images"] + terms["words"]
+        return BatchLoss(loss, batch.image_indices[:0], {name: value.item() for name, value in terms.items()})
+
+    def word_states(self, tokens: dict[str, Tensor]) -> Float[Tensor, "caption piece width"]:
+        """The states of word pieces of captions read alone."""
+        mask = tokens["attention_mask"]
+        return self.model.towers.text(input_ids=tokens["input_ids"], attention_mask=mask).last_hidden_state
+
+    def image_loss(self, batch: Batch) -> Float[Tensor, ""]:
+        """The cross-entropy of the questions about all patches; half of the pictures are mirrored."""
+        pixels = on_device(self.model, batch.images)
         images = torch.zeros(len(pixels), dtype=torch.int64).index_copy(0, batch.image_rows, batch.image_indices)
-        asked = torch.stack([self._asked(image) for image in images.tolist()]).to(device)
-        mirrored = torch.rand(len(pixels), generator=self.generator).to(device) < 0.5
+        asked = torch.stack([self._asked(image) for image in images.tolist()]).to(pixels.device)
+        mirrored = torch.rand(len(pixels), generator=self.generator).to(pixels.device) < 0.5
         pixels = torch.where(mirrored[:, None, None, None], pixels.flip(3), pixels)
         asked = torch.where(mirrored[:, None, None, None], asked.flip(2), asked).flatten(1, 2)
         with self.precision():
-            seen = model.towers.image(pixel_values=pixels).last_hidden_state[:, 1:]
-            read = model.towers.text(input_ids=hidden, attention_mask=tokens["attention_mask"]).last_hidden_state
-            told = self.heads["patches"](seen)
-            chosen = labels != KEPT
-            words = self.heads["words"](read[chosen])
-        terms = {
-            "patches": patch_loss(told.float(), asked, self.numbers),
-            "words": cross_entropy(words.float(), labels[chosen]),
-        }
-        loss = terms["patches"] + terms["words"]
-        return BatchLoss(loss, batch.image_indices[:0], {name: one.item() for name, one in terms.items()})
+            answers = self.heads["images"](self.model.towers.image(pixel_values=pixels).last_hidden_state[:, 1:])
+        return patch_loss(answers.float(), asked, self.numbers)
 
     def _asked(self, image: int) -> Int64[Tensor, "patch question"]:
         if image not in self.answers:
@@ -80,6 +92,38 @@ class TowerTask(Task):
 
     def preparation(self) -> dict[str, Any]:
         return preparation(self.model, self.accelerator, self.recipe)
+
+
+class RegionTowerTask(TowerTask):
+    """The losses of a transformer that reads regions and captions separately: masked regions and masked words.
+
+    References:
+        Chen et al. (2020), UNITER, Sec. 3.2: masked region feature regression.
+    """
+
+    @property
+    def width(self) -> int:
+        return self.model.config.hidden
+
+    def image_head(self) -> nn.Module:
+        """The head that gives the features of hidden regions."""
+        return nn.Linear(self.width, self.model.config.region_dimension)
+
+    def word_states(self, tokens: dict[str, Tensor]) -> Float[Tensor, "caption piece width"]:
+        return self.model.encode_captions(tokens).local
+
+    def image_loss(self, batch: Batch) -> Float[Tensor, ""]:
+        """The mean squared error of the features of the regions that are hidden, the same share as of words."""
+        images = on_device(self.model, batch.images)
+        features, is_region = images["regions"], images["region_mask"].bool()
+        chance = torch.rand(is_region.shape, generator=self.generator).to(features.device)
+        is_hidden = is_region & (chance < self.recipe.towers.masked)
+        is_hidden[0, 0] = True
+        seen = features.masked_fill(is_hidden[..., None], 0.0)
+        with self.precision():
+            states = self.model.encode_images({**images, "regions": seen}).local[:, -features.shape[1] :]
+            answers = self.heads["images"](states[is_hidden])
+        return (answers.float() - features[is_hidden]).pow(2).mean()
 
 
 def patch_loss(

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+import itmlab
 from itmlab.data import load
 from itmlab.data.batches import PairBatches
 from itmlab.runs.checkpoint import CHECKPOINT_FILE, load_checkpoint
@@ -108,15 +109,28 @@ def test_both_losses_fall_and_a_stopped_run_ends_the_same(data, tmp_path) -> Non
     recipe = towers(data__epochs=20)
     run = train(recipe, data, tmp_path / "once", progress=False)
     steps = [line["losses"] for line in run.history if line["kind"] == "step"]
-    for name in ("patches", "words"):
+    for name in ("images", "words"):
         last = [losses[name] for losses in steps[-3:]]  # one batch alone is noisy: it hides other words each time
         assert sum(last) / len(last) < 0.95 * steps[0][name], name
     stopped = train(recipe, data, tmp_path / "twice", progress=False, max_steps=14)
     heads = load_checkpoint(stopped.directory / CHECKPOINT_FILE)["task"]["heads"]
-    assert {name.split(".")[0] for name in heads} == {"patches", "words"}
+    assert {name.split(".")[0] for name in heads} == {"images", "words"}
     again = train(recipe, data, tmp_path / "twice", progress=False)
     for name in ("model.safetensors", "history.jsonl"):
         assert (run.directory / name).read_bytes() == (again.directory / name).read_bytes()
+
+
+def test_regions_and_words_of_a_transformer_are_learnt_apart(tmp_path) -> None:
+    data = load("scenes", images=30, size=32, regions="pixels")
+    few = {"model__hidden": 16, "model__layers": 1, "model__intermediate": 16, "model__region_dimension": 192}
+    recipe = itmlab.recipe("region_towers").replace(**few, data__batch_size=8, data__epochs=30)
+    run = train(recipe, data, tmp_path / "towers", progress=False)
+    steps = [line["losses"] for line in run.history if line["kind"] == "step"]
+    for name in ("images", "words"):
+        assert sum(losses[name] for losses in steps[-3:]) / 3 < 0.95 * steps[0][name], name
+    fne = itmlab.recipe("fne", on="regions").replace(**few, start=str(run.directory))
+    state = State(fne, data, Accelerator(cpu=True), DualEncoderTask)
+    assert all(torch.equal(value, run.model.state_dict()[name]) for name, value in state.model.state_dict().items())
 
 
 def test_a_dual_encoder_begins_with_both_towers(data, tmp_path) -> None:

@@ -58,8 +58,8 @@ MICRO = DualEncoderConfig(
 def micro(name: str = "fne", **changes) -> Recipe:
     """A named recipe from scratch, at a size for tests: batches of 8, 4 epochs, 1 of them warm-up, dropout on."""
     scratch = itmlab.recipe(name, start="scratch" if name in DUAL else None)
-    recipe = scratch.replace(model=MICRO, data__batch_size=8, data__epochs=4, data__warm_up_epochs=1)
-    recipe = recipe.replace(model__dropout=0.1, optimiser__learning_rate=3e-3)
+    recipe = scratch.replace(model=MICRO, data__batch_size=8, data__epochs=4, optimiser__learning_rate=3e-3)
+    recipe = recipe.replace(model__dropout=0.1, **({} if recipe.towers else {"data__warm_up_epochs": 1}))
     if recipe.memory:
         recipe = recipe.replace(memory=MemorySettings(length=20, momentum=0.9))
     if name.startswith("fne"):
