@@ -93,8 +93,9 @@ def test_an_oracle_takes_the_hardest_of_what_is_false_or_of_what_is_true(seed, a
                 allowed if take == "false_negatives" else []
             )
             expected.append(hardest(fit, None)[1] if fit else -1)
-        asked = {"generator": source, "truth": truth}
-        assert Oracle(take)(scores, positives, scores[:, 0], **asked).tolist() == expected
+        context = Context(truth=truth)
+        chosen = Oracle(take)(scores, positives, scores[:, 0], generator=source, context=context)
+        assert chosen.tolist() == expected
 
 
 def test_an_oracle_needs_the_truth_of_every_pair():
