@@ -39,12 +39,10 @@ class MomentumQueue:
     tensor([3, 1, 2])
     """
 
-    def __init__(
-        self, length: int, dimension: int, *, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
-    ):
+    def __init__(self, length: int, dimension: int, *, device: torch.device | str = "cpu"):
         self.length, self.dimension = length, dimension
-        self.image_features = torch.zeros(length, dimension, dtype=dtype, device=device)
-        self.caption_features = torch.zeros(length, dimension, dtype=dtype, device=device)
+        self.image_features = torch.zeros(length, dimension, device=device)
+        self.caption_features = torch.zeros(length, dimension, device=device)
         self.image_ids = torch.full((length,), -1, dtype=torch.int64, device=device)
         self.caption_ids = torch.full((length,), -1, dtype=torch.int64, device=device)
         self.position, self.filled = 0, 0  # the slot that is written next, and how many hold a pair

@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -141,11 +141,6 @@ class SynHNC(Synthesiser):
         """Whether the world's truth decides which candidates are used."""
         return self.oracle
 
-    @property
-    def memory(self) -> dict[str, Any]:
-        """The parameters of the kernel memory, as `associate` takes them."""
-        return {"sigma": self.sigma, "weights": self.weights, "regularisation": self.regularisation}
-
     def __call__(
         self, anchors: Anchors, candidates: Candidates, positives: Allowed, *, generator: torch.Generator
     ) -> FeatureNegatives:
@@ -162,7 +157,8 @@ class SynHNC(Synthesiser):
             )
             to_anchor, squared = (squared_distances(side, prototypes) for side in (queries, prototypes))
             membership = kmeans(squared.detach(), ~positives, m, generator=generator, iterations=self.iterations)
-            coefficients = associate(to_anchor, squared, membership, clusters=m, **self.memory).coefficients
+            memory = {"sigma": self.sigma, "weights": self.weights, "regularisation": self.regularisation}
+            coefficients = associate(to_anchor, squared, membership, clusters=m, **memory).coefficients
             points = recall(prototypes, membership, coefficients, clusters=m)
             allowed = points.norm(dim=-1) > SHORTEST
             features = normalize(points, dim=-1).masked_fill(~allowed[..., None], 0)
