@@ -88,10 +88,7 @@ class MomentumQueue:
         """Restore what `state_dict` returned; ItmlabError if it is of another length or dimension."""
         mine = self.state_dict()
         if set(state) != set(mine) or any(state[name].shape != tensor.shape for name, tensor in mine.items()):
-            raise ItmlabError(
-                f"this is not the state of a memory of {self.length} × {self.dimension}",
-                remedy="resume with the recipe that wrote it",
-            )
+            raise ItmlabError("the state of another memory", remedy="resume with the recipe that wrote it")
         for name, queue in self._queues()._asdict().items():
             queue.copy_(state[name])
         self.position, self.filled = int(state["position"]), int(state["filled"])

@@ -306,14 +306,9 @@ class CaptionSwaps(RuleSwaps):
     ) -> Iterator[Sequence[Change]]:
         """The opposite place, where captions have put such a thing; never where something is worn."""
         for relation in {relation.span: relation for relation in graph.relations if relation.span}.values():
-            span, thing = relation.span, mentioned[relation.object]
+            span, subject, thing = relation.span, mentioned[relation.subject], mentioned[relation.object]
             following = words[min(span.end, len(words) - 1)]
-            if (
-                relation.lemma == "wear"
-                or mentioned[relation.subject] is None
-                or thing is None
-                or following in OBJECTIVE
-            ):
+            if relation.lemma == "wear" or subject is None or thing is None or following in OBJECTIVE:
                 continue
             place, start = _place(words, span)
             verb = verb_lemma(words[span.start])

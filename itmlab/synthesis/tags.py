@@ -21,7 +21,6 @@ from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
 from ..metrics.wordnet import Nouns
 from ..models import CrossEncoder, EmbeddedRegions
 from ..models.encoded import evaluating
@@ -65,8 +64,6 @@ class FilteredTopM:
         implied: Implied | None = None,
         readable: Readable | None = None,
     ):
-        if keep is not None and keep < 1:
-            raise ItmlabError(f"{keep} negatives cannot be kept", remedy="give 1 or more, or None for all")
         self.generate, self.score, self.keep = generate, score, keep
         self.filtered, self.implied, self.readable = filtered, implied, readable
 

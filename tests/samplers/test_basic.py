@@ -154,5 +154,5 @@ def test_retrieved_proposes_and_draws_without_preference():
 
 
 def test_retrieved_is_told_what_it_can_do():
-    with pytest.raises(ItmlabError, match="top=5"):
+    with pytest.raises(ItmlabError, match="not 5 and 4"):
         Retrieved(candidates=4, top=5)

@@ -93,4 +93,4 @@ def test_a_feature_that_is_not_finite_is_refused_and_nothing_is_kept(side, value
 
 
 def test_the_state_of_another_memory_is_refused():
-    refused("3 × 3", MomentumQueue(3, 3).load_state_dict, MomentumQueue(4, 3).state_dict())
+    refused("another memory", MomentumQueue(3, 3).load_state_dict, MomentumQueue(4, 3).state_dict())
