@@ -11,13 +11,14 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import Any, TypeVar
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import ItmlabError
 
 T = TypeVar("T")
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 
 class Component:
@@ -33,17 +34,17 @@ class Component:
         is_ours = cls.__module__.partition(".")[0] == __package__
         return cls.__name__ if is_ours else f"{cls.__module__}:{cls.__qualname__}"
 
-    def observe(self, scores: Tensor, positives: Tensor) -> None:
+    def observe(self, scores: "Tensor", positives: "Tensor") -> None:
         """Learn from one batch's own scores, (pair, pair); only components with statistics do anything here."""
 
     def start_epoch(self, epoch: int) -> None:
         """Note that epoch number `epoch` begins."""
 
-    def state_dict(self) -> dict[str, Tensor]:
+    def state_dict(self) -> dict[str, "Tensor"]:
         """Return what a checkpoint must hold for an exact resume: plain tensors, such as weights or statistics."""
         return getattr(super(), "state_dict", dict)()
 
-    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+    def load_state_dict(self, state: dict[str, "Tensor"]) -> None:
         """Restore what `state_dict` returned.
 
         Raises:

@@ -13,7 +13,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from ..errors import ItmlabError
 from .base import mean_of, upcast
 
 UNLABELLED = -100  # a position that does not count: not asked about, special, or padding
@@ -35,23 +34,13 @@ def token_likelihood(
     `logits` are of every position, or only of the labelled ones in the order of `logits[labels != -100]`, which spares
     a head over the vocabulary the rest of the batch. With `weights`, a position counts as much as its label does, and
     the mean is Σ w·NLL / Σ w. With `groups` it is that of TAGS-DC's released code instead: of w·NLL over the positions
-    of each group (the rows of one caption), whatever they weigh, then over the groups that have any. ItmlabError:
-    logits that are of other positions than the labels.
+    of each group (the rows of one caption), whatever they weigh, then over the groups that have any.
 
     >>> token_likelihood(torch.zeros(1, 3, 4), torch.tensor([[2, -100, 0]])).exp().item()
     4.0
     """
     labelled = labels != UNLABELLED
-    if labels.ndim == 2 and logits.ndim == 3 and logits.shape[:2] == labels.shape:
-        chosen = logits[labelled]
-    elif labels.ndim == 2 and logits.ndim == 2 and len(logits) == int(labelled.sum()):
-        chosen = logits
-    else:
-        raise ItmlabError(
-            f"labels of shape {tuple(labels.shape)} with {int(labelled.sum())} labelled positions do not fit logits of "
-            f"shape {tuple(logits.shape)}",
-            remedy="give logits (row, piece, option) padded to the batch's length, or (labelled, option)",
-        )
+    chosen = logits[labelled] if logits.ndim == 3 else logits
     chosen, targets = upcast(chosen), labels[labelled].long()
     if not len(targets):
         return chosen.sum()

@@ -39,12 +39,10 @@ class MomentumQueue:
     tensor([3, 1, 2])
     """
 
-    def __init__(
-        self, length: int, dimension: int, *, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
-    ):
+    def __init__(self, length: int, dimension: int, *, device: torch.device | str = "cpu"):
         self.length, self.dimension = length, dimension
-        self.image_features = torch.zeros(length, dimension, dtype=dtype, device=device)
-        self.caption_features = torch.zeros(length, dimension, dtype=dtype, device=device)
+        self.image_features = torch.zeros(length, dimension, device=device)
+        self.caption_features = torch.zeros(length, dimension, device=device)
         self.image_ids = torch.full((length,), -1, dtype=torch.int64, device=device)
         self.caption_ids = torch.full((length,), -1, dtype=torch.int64, device=device)
         self.position, self.filled = 0, 0  # the slot that is written next, and how many hold a pair
@@ -90,10 +88,7 @@ class MomentumQueue:
         """Restore what `state_dict` returned; ItmlabError if it is of another length or dimension."""
         mine = self.state_dict()
         if set(state) != set(mine) or any(state[name].shape != tensor.shape for name, tensor in mine.items()):
-            raise ItmlabError(
-                f"this is not the state of a memory of {self.length} × {self.dimension}",
-                remedy="resume with the recipe that wrote it",
-            )
+            raise ItmlabError("the state of another memory", remedy="resume with the recipe that wrote it")
         for name, queue in self._queues()._asdict().items():
             queue.copy_(state[name])
         self.position, self.filled = int(state["position"]), int(state["filled"])

@@ -34,8 +34,7 @@ class Retrieved(Sampler):
 
     def __post_init__(self) -> None:
         if not 1 <= self.top <= self.candidates:
-            what = f"not top={self.top}, candidates={self.candidates}"
-            raise ItmlabError(f"retrieved negatives need 1 ≤ top ≤ candidates, {what}")
+            raise ItmlabError(f"Retrieved needs 1 ≤ top ≤ candidates, not {self.top} and {self.candidates}")
 
     def propose(self, allowed: Mask, *, generator: Generator) -> Int64[Tensor, "anchor proposal"]:
         """What is to be scored: at most `candidates` different random ones an anchor in ascending order, then -1."""

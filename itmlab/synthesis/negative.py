@@ -252,11 +252,9 @@ def scored(negatives: Sequence[Sequence[Negative]], score: Score) -> list[list[N
         return [list(row) for row in negatives]
     captions = torch.arange(len(negatives)).repeat_interleave(torch.tensor([len(row) for row in negatives]))
     found = torch.as_tensor(score(sentences, captions))
-    fits = found.shape == (len(sentences),)
-    if not fits or not bool(found.isfinite().all()):
-        shape = f"shape {tuple(found.shape)}{', not all of it finite' if fits else ''}"
-        what = f"{len(sentences)} sentences were scored with a tensor of {shape}"
-        raise ItmlabError(what, remedy="give a score function that returns one number a sentence")
+    if found.shape != (len(sentences),) or not bool(found.isfinite().all()):
+        what = f"{len(sentences)} sentences were scored with {tuple(found.shape)} numbers, or some are not finite"
+        raise ItmlabError(what, remedy="give a score function that returns one number per sentence")
     values = iter(found.tolist())
     return [[replace(negative, score=next(values)) for negative in row] for row in negatives]
 
@@ -267,7 +265,4 @@ def best(negatives: Sequence[Negative], number: int) -> list[Negative]:
     >>> [one.sentence for one in best([Negative("a dog", score=1.0), Negative("a cow", score=3.0)], 1)]
     ['a cow']
     """
-    unscored = [negative for negative in negatives if negative.score is None]
-    if unscored:
-        raise ItmlabError(f"{len(unscored)} of {len(negatives)} negatives have no score", remedy="give score=")
     return sorted(negatives, key=lambda negative: -negative.score)[:number]

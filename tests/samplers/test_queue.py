@@ -81,12 +81,6 @@ def test_a_checkpoint_continues_where_it_was_written(before, after):
         assert torch.equal(one, other)
 
 
-def test_it_stores_in_the_precision_it_was_made_in():
-    memory = MomentumQueue(3, 3, dtype=torch.bfloat16)
-    memory.enqueue(*pairs(1, 2))
-    assert memory.pool(*pairs(1, 2)).image_features.dtype == torch.bfloat16
-
-
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_feature_that_is_not_finite_is_refused_and_nothing_is_kept(side, value):
@@ -99,4 +93,4 @@ def test_a_feature_that_is_not_finite_is_refused_and_nothing_is_kept(side, value
 
 
 def test_the_state_of_another_memory_is_refused():
-    refused("3 × 3", MomentumQueue(3, 3).load_state_dict, MomentumQueue(4, 3).state_dict())
+    refused("another memory", MomentumQueue(3, 3).load_state_dict, MomentumQueue(4, 3).state_dict())

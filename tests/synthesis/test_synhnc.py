@@ -508,14 +508,14 @@ def test_on_a_gpu_it_is_what_it_is_on_a_processor(dtype):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"clusters": 0}, "at least one cluster"),
-        ({"iterations": 0}, "one iteration"),
+        ({"clusters": 0}, "clusters"),
+        ({"iterations": 0}, "iterations"),
         ({"sigma": 0.0}, "sigma must be between 1e-06 and 1e[+]06, not 0"),
         ({"sigma": float("nan")}, "sigma must be between 1e-06 and 1e[+]06, not nan"),
         ({"sigma": 1e-30}, "sigma must be between 1e-06 and 1e[+]06, not 1e-30"),
         ({"sigma": 1e200}, "sigma must be between 1e-06 and 1e[+]06, not 1e[+]200"),
         ({"regularisation": 0.0}, "regularisation must be above 0"),
-        ({"weights": "pinv"}, "no weights 'pinv'.*least_squares, identity"),
+        ({"weights": "pinv"}, "no weights 'pinv'.*identity"),
     ],
 )
 def test_settings_that_mean_nothing_are_one_line(options, said):
