@@ -59,7 +59,7 @@ def find_class(path: str, kind: type[T]) -> type[T]:
     module, _, names = path.partition(":")
     found: Any = sys.modules.get(module)
     for name in names.split("."):
-        found = vars(found).get(name) if found is not None else None
+        found = getattr(found, "__dict__", {}).get(name)
     if found is None:
         raise ItmlabError("this class is not known here", where=path, remedy=f"import {module} first")
     if not (inspect.isclass(found) and issubclass(found, kind)):
