@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import ItmlabError
 
-T = TypeVar("T")
 if TYPE_CHECKING:
     from torch import Tensor
 
+T = TypeVar("T")
 
 
 class Component:
@@ -87,7 +87,7 @@ def find_class(path: str, kind: type[T]) -> type[T]:
     module, _, names = path.partition(":")
     found: Any = sys.modules.get(module)
     for name in names.split("."):
-        found = vars(found).get(name) if found is not None else None
+        found = getattr(found, "__dict__", {}).get(name)
     if found is None:
         raise ItmlabError("this class is not known here", where=path, remedy=f"import {module} first")
     if not (inspect.isclass(found) and issubclass(found, kind)):

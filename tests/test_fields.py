@@ -72,7 +72,7 @@ def test_every_number_of_a_model_is_checked(kind):
     wrong = {int: [0, -1, 2.0, True, "8", None], float: [float("nan"), float("inf"), True, "0.5", None]}
     for name, value in kind().to_dict().items():
         for bad in wrong.get(type(value), []):
-            refused(f"{name} is .*{kind.__name__}", replace, kind(), **{name: bad})
+            refused(f"{name} is ", replace, kind(), **{name: bad})
 
 
 def test_fields_stand_below_all_rooms():

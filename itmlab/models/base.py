@@ -68,14 +68,11 @@ class Model(nn.Module):
 
     def __init__(self, config: Any, tokenizer: "PreTrainedTokenizerFast", *, exact: bool = True):
         super().__init__()
-        if exact and len(tokenizer) != config.vocabulary_size:
-            what = f"the tokeniser has {len(tokenizer)} pieces and the model {config.vocabulary_size}"
-            remedy = "use the tokeniser that the weights were trained with, or set vocabulary_size"
-            raise ItmlabError(what, remedy=remedy)
         pieces = tokenizer.get_vocab().values() if exact else ()
         highest = max([tokenizer.pad_token_id or 0, *tokenizer("")["input_ids"], *pieces])
-        if highest >= config.vocabulary_size:
-            what = f"the tokeniser has a piece number {highest}, the model 0…{config.vocabulary_size - 1}"
+        if highest >= config.vocabulary_size or (exact and len(tokenizer) != config.vocabulary_size):
+            numbers = f"{len(tokenizer)} pieces numbered up to {highest}"
+            what = f"the tokeniser has {numbers}, and the model {config.vocabulary_size} from 0"
             raise ItmlabError(what, remedy="use the tokeniser that the weights were trained with")
         self.config, self.tokenizer, self.captions_cut = config, as_plain_text(tokenizer), 0
 

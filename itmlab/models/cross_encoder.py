@@ -92,27 +92,21 @@ class CrossEncoder(Model):
         aligned = [] if self.aligned is None else self.aligned.word_embeddings()
         return [self.text.words, *aligned]
 
-    def prepare_images(
-        self, images: Sequence[Any], tags: Sequence[str] | None = None, changes: Changes = None
-    ) -> dict[str, Tensor]:
+    def prepare_images(self, images: Sequence[Any], changes: Changes = None) -> dict[str, Tensor]:
         """What `embed_regions` takes, of pictures (patches) or of records with `features` and `boxes` (regions).
 
-        `tags` are the object tags of each image as one text, for OSCAR's form; in UNITER's they are an ItmlabError.
-        Where none are given, a model of `object_tags` takes those of the records. An image without any has no tag.
+        A model of `object_tags` also takes the `tags` of the records; an image without any has no tag.
         """
-        regions, config = self.stem is None, self.config
-        prepared = prepare_regions(images, config) if regions else {"pixels": self.prepare_pictures(images, changes)}
-        if tags is None and config.object_tags and regions:
-            own = [" ".join(getattr(image, "tags", None) or ()) for image in images]
-            tags = own if any(own) else None
-        if tags is None:
+        if self.stem is not None:
+            return {"pixels": self.prepare_pictures(images, changes)}
+        prepared, config = prepare_regions(images, self.config), self.config
+        tags = [" ".join(getattr(image, "tags", None) or ()) for image in images] if config.object_tags else []
+        if not any(tags):
             return prepared
-        if config.form != "oscar" or len(tags) != len(images):
-            raise ItmlabError("tags go one to an image, and only with the OSCAR form", remedy="leave the tags out")
         # Tags follow the caption, so their own [CLS] goes and [SEP] stays.
         most = config.maximum_tags if config.tag_positions == "padded" else config.maximum_tokens
         encoded, _ = encode_captions(self.tokenizer, tags, most + 1)
-        mask = encoded["attention_mask"][:, 1:].bool() & torch.tensor([bool(one) for one in tags])[:, None]
+        mask = encoded["attention_mask"][:, 1:].bool() & torch.tensor([bool(tag) for tag in tags])[:, None]
         return prepared | {"tags": encoded["input_ids"][:, 1:], "tag_mask": mask}
 
     def embed_regions(
@@ -134,8 +128,7 @@ class CrossEncoder(Model):
             regions = self.stem(pixels)
             boxes = grid_boxes(*self.patch_grid).to(regions).expand(len(regions), -1, -1)
         mask = regions.new_ones(regions.shape[:2], dtype=torch.bool) if region_mask is None else region_mask.bool()
-        image_type = [self.text.types.weight[1]] if self.config.form == "uniter" else []
-        values = self.image(regions, boxes[..., : self.config.box_dimension], *image_type)
+        values = self.image(regions, boxes[..., : self.config.box_dimension], self.text.types.weight[1])
         if tags is not None and tag_mask is not None:
             tags = tags.masked_fill(~tag_mask.bool(), -1)
         if self.aligned is None:

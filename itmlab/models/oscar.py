@@ -61,11 +61,9 @@ class OscarDualEncoder(ComparesParts):
         """What word vectors can fill."""
         return [self.tower.text.words]
 
-    def prepare_images(
-        self, images: Sequence[Any], tags: Sequence[str] | None = None, changes: Changes = None
-    ) -> dict[str, Tensor]:
+    def prepare_images(self, images: Sequence[Any], changes: Changes = None) -> dict[str, Tensor]:
         """As `CrossEncoder.prepare_images`."""
-        return self.tower.prepare_images(images, tags, changes)
+        return self.tower.prepare_images(images, changes)
 
     def encode_images(self, prepared: dict[str, Tensor]) -> Encoded:
         """Features of prepared images; parts are tags, then regions or patches."""

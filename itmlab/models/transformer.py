@@ -152,7 +152,10 @@ class UniterRegions(nn.Module):
 
 
 class OscarRegions(nn.Module):
-    """OSCAR's image embedding: one linear map of feature and box together; VinVL's checkpoints normalise after it."""
+    """OSCAR's image embedding: one linear map of feature and box together; VinVL's checkpoints normalise after it.
+
+    It has no image type.
+    """
 
     def __init__(self, config: CrossEncoderConfig):
         super().__init__()
@@ -160,7 +163,7 @@ class OscarRegions(nn.Module):
         self.norm = nn.LayerNorm(config.hidden, eps=config.layer_norm_epsilon) if config.normalised_regions else None
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, regions: Regions, boxes: Regions) -> Regions:
+    def forward(self, regions: Regions, boxes: Regions, image_type: Float[Tensor, "hidden"]) -> Regions:
         values = self.features(torch.cat([regions, boxes], dim=-1))
         return self.dropout(values if self.norm is None else self.norm(values))
 

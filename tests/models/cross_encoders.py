@@ -10,6 +10,7 @@ from itmlab.models import CrossEncoder, CrossEncoderConfig
 from itmlab.text.tokens import train_wordpiece
 
 CAPTIONS = ["a dog runs on the grass", "two red cars next to a tree", "a cat", "a man rides a horse in a green field"]
+TAGS = [("dog",), (), ("car", "tree"), ("cat",), ("man", "horse")]
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 
 
@@ -17,6 +18,8 @@ def build(form: str = "uniter", visual: str = "regions", **changes) -> CrossEnco
     tokenizer = train_wordpiece(CAPTIONS, 120)
     sizes = dict(region_dimension=16, hidden=24, layers=2, heads=3, intermediate=40, maximum_tokens=30, maximum_tags=9,
                  positions=40, image_size=32, patch_size=8, vocabulary_size=len(tokenizer))  # fmt: skip
+    if form == "oscar":
+        sizes["object_tags"] = True
     torch.manual_seed(0)
     model = CrossEncoder(CrossEncoderConfig(form=form, visual=visual, **(sizes | changes)), tokenizer)
     for weights in model.parameters():  # larger than at the start, so that every part has its say
@@ -31,11 +34,10 @@ def pictures(count: int) -> list[Image.Image]:
 
 def records(counts: list[int]) -> list[SimpleNamespace]:
     torch.manual_seed(1)
-    return [SimpleNamespace(features=torch.randn(n, 16), boxes=torch.rand(n, 7)) for n in counts]
+    return [SimpleNamespace(features=torch.randn(n, 16), boxes=torch.rand(n, 7), tags=TAGS[n - 1]) for n in counts]
 
 
 def inputs(model: CrossEncoder, count: int = 4) -> tuple[dict, dict]:
-    """Captions and images of `count` pairs with different lengths and numbers of regions, tags in OSCAR's form."""
-    tags = ["dog", "car tree", "cat", "man horse"][:count] if model.config.form == "oscar" else None
+    """Captions and images of `count` pairs with different lengths and numbers of regions and tags."""
     source = pictures(count) if model.stem else records([3, 5, 1, 4][:count])
-    return model.prepare_captions(CAPTIONS[:count]), model.prepare_images(source, tags)
+    return model.prepare_captions(CAPTIONS[:count]), model.prepare_images(source)

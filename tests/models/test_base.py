@@ -74,7 +74,7 @@ def test_a_truncated_a_missing_and_a_foreign_file_are_one_line_each(configure, c
     path.unlink()
     refused(r"model\.safetensors: no such file", DualEncoder.load, tmp_path)
     (tmp_path / "config.json").write_text("[1]")
-    refused("not a model configuration", DualEncoder.load, tmp_path)
+    refused("wanted a ModelConfig", DualEncoder.load, tmp_path)
     refused("no such file", DualEncoder.load, tmp_path / "elsewhere")
 
 

@@ -103,9 +103,8 @@ def test_the_vocabulary_is_scored_at_chosen_places_only(model):
 
 
 def test_without_the_setting_the_tags_of_regions_are_left_out():
-    named = [SimpleNamespace(**vars(one), tags=("dog", "tree")) for one in records([3, 2])]
-    assert "tags" not in build("oscar").prepare_images(named)
-    assert "tags" in build("oscar", object_tags=True).prepare_images(named)
+    assert "tags" not in build("oscar", object_tags=False).prepare_images(records([3, 2]))
+    assert "tags" in build("oscar").prepare_images(records([3, 2]))
     refused("only the OSCAR form reads object tags", build, "uniter", object_tags=True)
 
 

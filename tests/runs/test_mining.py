@@ -18,6 +18,7 @@ from itmlab.runs import mining, search
 from itmlab.runs.mining import Mined, mine
 from itmlab.samplers.fne import posterior
 from itmlab.synthesis.files import read_negatives
+from tests.plain_model import PlainModel
 from tests.refusals import refused
 
 
@@ -220,12 +221,15 @@ def test_a_model_with_features_and_one_that_scores_pairs_are_both_encoders(tmp_p
     by_features = mine((features.images, features.captions), data, truth=False)
     assert found.captions.negatives.equal(by_features.captions.negatives)
 
-    class Pairs(torch.nn.Module):
+    class Pairs(PlainModel):
+        encodes_apart, seen = False, 0
+
         def prepare_captions(self, captions):
             return torch.arange(len(data.captions))[: len(captions)]
 
         def prepare_images(self, images):
-            return torch.arange(len(images))
+            self.seen += len(images)
+            return torch.arange(self.seen - len(images), self.seen)
 
         def similarity(self, images, captions):
             return (features.images @ features.captions.T)[images][:, captions]

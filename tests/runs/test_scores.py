@@ -5,7 +5,6 @@ from copy import copy
 import pytest
 import torch
 from safetensors.torch import load_file
-from torch import nn
 
 from itmlab.errors import ItmlabError
 from itmlab.metrics import cider_matrix, recall, retrieval, spice_matrix, truth_retrieval
@@ -16,10 +15,13 @@ from itmlab.runs.scores import encoded, evaluate, relevance_matrix, similarity, 
 from itmlab.runs.search import PairSearch
 from itmlab.scenes import load
 from itmlab.storage import read_json
+from tests.plain_model import PlainModel
 
 
-class OnlySimilarity(nn.Module):
+class OnlySimilarity(PlainModel):
     """A model that cannot encode apart: it compares what it is given, pair by pair."""
+
+    encodes_apart = False
 
     def __init__(self, inner):
         super().__init__()

@@ -30,7 +30,7 @@ class ColourCrossEncoder(CrossEncoder):
         self.names = torch.tensor([tokenizer.convert_tokens_to_ids(name) for name in NAMES])
         assert tokenizer.unk_token_id not in self.names.tolist()
 
-    def prepare_images(self, images, tags=None):
+    def prepare_images(self, images):
         return {"pixels": torch.tensor([list(one.convert("RGB").resize((48, 48)).tobytes()) for one in images])}
 
     def embed_regions(self, *, pixels):

@@ -1,28 +1,25 @@
 """A model whose answers are known, and one that has learnt nothing."""
 
-from types import SimpleNamespace
-
 import pytest
 import torch
 from PIL import Image
 from torch import nn
 
 from itmlab.models import DualEncoder, DualEncoderConfig, Encoded, build_model
+from tests.plain_model import PlainModel
 from tests.studies.small_world import COLOURS, small_set
 
 
-class ColourModel(nn.Module):
+class ColourModel(PlainModel):
     """Patches of 12 pixels whose feature is their mean colour; a colour's word has that colour as feature.
 
     Every other word has the feature of being far from the background, so that "square" finds any square.
     """
 
     patch_grid = (4, 4)
-    reads, encodes_apart, compares_parts, takes_pictures, image_tower = "pictures", True, False, True, None
 
     def __init__(self):
         super().__init__()
-        self.config = SimpleNamespace(shortest_edge=None, photo_encoder=None)
         self.weight = nn.Parameter(torch.zeros(1))
         self.background = torch.tensor([226.0, 220, 205]) / 255
 

@@ -28,7 +28,7 @@ def model_of(run: Any) -> Any:
 def readable_by(run: Any) -> Readable | None:
     """What leaves out negatives that a Run or a model reads as their captions; None for what has no tokeniser."""
     model = model_of(run)
-    return Readable(partial(pieces_read, model)) if hasattr(model, "captions_cut") else None
+    return None if model is None or model.tokenizer is None else Readable(partial(pieces_read, model))
 
 
 def matching(run: Any, data: CaptionSet) -> Match:

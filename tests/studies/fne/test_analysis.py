@@ -17,6 +17,7 @@ from itmlab.studies.fne.analysis import (
     posterior_quality,
     study,
 )
+from tests.plain_model import PlainModel
 from tests.refusals import refused
 from tests.studies.small_world import small_set
 from tests.studies.synthetic import synthetic_study
@@ -42,8 +43,10 @@ def test_curves_are_the_papers_equations():
     assert (np.diff(made.monotone) >= 0).all()
 
 
-class Scripted(torch.nn.Module):
+class Scripted(PlainModel):
     """A model that scores pairs as it was told."""
+
+    encodes_apart = False
 
     def __init__(self, scores: torch.Tensor):
         super().__init__()

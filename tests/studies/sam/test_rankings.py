@@ -9,6 +9,7 @@ import torch
 from itmlab.metrics import cider_matrix, recall
 from itmlab.models import DualEncoderConfig, build_model
 from itmlab.studies.sam.rankings import measured, rank, retrievals, semantic_recalls, truth_among_relevant
+from tests.plain_model import PlainModel
 from tests.refusals import refused
 from tests.studies.small_retrievals import small_retrievals
 from tests.studies.small_world import small_set
@@ -209,8 +210,10 @@ def test_an_empty_sentence_and_an_unknown_relevance_are_refused(known):
     refused("CIDEr, SPICE", retrievals, {}, known.data, by=("BLEU",))
 
 
-class Together(torch.nn.Module):
+class Together(PlainModel):
     """A model that scores pairs only together: brightness times length."""
+
+    encodes_apart = False
 
     def prepare_images(self, pictures):
         return torch.tensor([float(sum(picture.resize((1, 1)).getpixel((0, 0)))) for picture in pictures])
