@@ -136,10 +136,6 @@ class Stopwatch:
         finally:
             self.seconds[name] += time.perf_counter() - began
 
-    def since(self, before: Counter[str]) -> dict[str, float]:
-        """Seconds by name since `before`, a copy of `seconds`."""
-        return {name: seconds - before[name] for name, seconds in self.seconds.items()}
-
 
 @dataclass
 class BatchLoss:
