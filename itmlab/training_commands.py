@@ -79,12 +79,12 @@ def train(
 
 def what_was_reached(run: Any) -> str:
     """Recall on the validation split with the weights that are kept, or how far training has come."""
-    if not run.history:
+    losses = [record for record in run.history if "loss" in record]
+    if not losses:
         return "no line of history yet"
     kept = run.kept_epoch
     if kept is None:  # nothing is held out, or it was stopped within the first epoch
-        last = run.history[-1]
-        return f"step {last['step']}, loss {last['loss']:.3f}"
+        return f"step {losses[-1]['step']}, loss {losses[-1]['loss']:.3f}"
     sides = {"image to text": kept["i2t"], "text to image": kept["t2i"]}
     told = ", ".join(f"{name} {'/'.join(f'{one:.1f}' for one in found.values())}" for name, found in sides.items())
     recalls = f"recall at {'/'.join(map(str, kept['i2t']))}: {told}, RSum {kept['rsum']:.1f}"

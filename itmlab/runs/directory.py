@@ -81,39 +81,38 @@ def first_model(recipe: Recipe, captions: Iterable[str]) -> nn.Module:
     """
     if recipe.start is None:
         return kind_of(recipe.model, recipe.encoder).build(recipe.model, captions)
-    home = start_directory(recipe.start)
-    found = _saved(recipe, home)
-    names = [item.name for item in fields(recipe.model)]  # all: in files those that came later may be left out
-    wanted, there = ({name: getattr(one, name, None) for name in names} for one in (recipe.model, found.config))
-    free = (*FREE, *MATCHER) if getattr(found, "matcher", 0) is None else FREE
-    name = next((name for name in wanted if name not in (*OWN, *free) and wanted[name] != there[name]), None)
-    if name is not None:
-        raise ItmlabError(
-            f"start has {name} {there[name]!r} and the recipe's model {wanted[name]!r}",
-            where=str(home),
-            remedy="start from a model of the same configuration, or change model of the recipe",
-        )
-    config = replace(
-        found.config, **{name: getattr(recipe.model, name) for name in free if hasattr(found.config, name)}
-    )
-    model = kind_of(config, recipe.encoder).build(config, found.tokenizer)
-    model.load_state_dict(model.state_dict() | found.state_dict())
-    if isinstance(model, CrossEncoder) and _learns_to_correct(recipe) and not _has_learnt_to_correct(home):
-        model.heads.woc.load_state_dict(model.heads.mlm.state_dict())  # as `load_public` does: a better start than none
+    directory = start_directory(recipe.start)
+    start = _load_start(recipe, directory)
+    without_matcher = getattr(start, "matcher", 0) is None
+    free = (*FREE, *MATCHER) if without_matcher else FREE
+    for name in (item.name for item in fields(recipe.model)):
+        wanted, saved = getattr(recipe.model, name), getattr(start.config, name, None)
+        if wanted != saved and name not in (*OWN, *free):
+            raise ItmlabError(
+                f"start has {name} {saved!r} and the recipe's model {wanted!r}",
+                where=str(directory),
+                remedy="start from a model of the same configuration, or change model of the recipe",
+            )
+    changes = {name: getattr(recipe.model, name) for name in free if hasattr(start.config, name)}
+    config = replace(start.config, **changes)
+    model = kind_of(config, recipe.encoder).build(config, start.tokenizer)
+    model.load_state_dict(model.state_dict() | start.state_dict())
+    if isinstance(model, CrossEncoder) and _learns_to_correct(recipe) and not _has_learnt_to_correct(directory):
+        # as `load_public` does: a better start than none
+        model.heads.woc.load_state_dict(model.heads.mlm.state_dict())
     return model
 
 
 def start_directory(start: str) -> Path:
     """The directory of a shipped run's name, or of a run or a saved model; anything else is an ItmlabError."""
-    there = shipped_names()
-    if start in there:
+    if start in shipped_names():
         return shipped_directory(start)
-    if not (Path(start) / "config.json").is_file():
-        if start in PUBLIC_STARTS:
-            raise ItmlabError(f"{start}, which the paper begins with, does not ship", remedy=PUBLIC_STARTS[start])
-        remedy = "shipped: " + (f"there are {', '.join(there)}" if there else "this installation has none")
-        raise ItmlabError("no shipped run and no directory of a saved model", where=repr(start), remedy=remedy)
-    return Path(start)
+    if (Path(start) / "config.json").is_file():
+        return Path(start)
+    if start in PUBLIC_STARTS:
+        raise ItmlabError(f"{start}, which the paper begins with, does not ship", remedy=PUBLIC_STARTS[start])
+    remedy = f"shipped runs: {', '.join(shipped_names()) or 'none in this installation'}"
+    raise ItmlabError("no shipped run and no directory of a saved model", where=repr(start), remedy=remedy)
 
 
 def inputs(recipe: Recipe) -> dict[str, Any]:
@@ -126,23 +125,23 @@ def inputs(recipe: Recipe) -> dict[str, Any]:
     return {name: file_hash(path) for name, path in files.items()}
 
 
-def _saved(recipe: Recipe, home: Path) -> nn.Module:
-    """The saved model as the recipe reads it."""
-    apart = recipe.encoder is None and "encodes" in read_json(home / CONFIG_FILE)
+def _load_start(recipe: Recipe, directory: Path) -> nn.Module:
+    """Load the saved model as the recipe reads it."""
+    apart = recipe.encoder is None and "encodes" in read_json(directory / CONFIG_FILE)
     if recipe.encoder is None and isinstance(recipe.model, OscarDualEncoderConfig) and not apart:
-        return OscarDualEncoder.of(CrossEncoder.load(home))
+        return OscarDualEncoder.of(CrossEncoder.load(directory))
     if type(recipe.model) is CrossEncoderConfig and apart:
-        return OscarDualEncoder.load(home).together()
-    return kind_of(recipe.model, recipe.encoder).load(home)
+        return OscarDualEncoder.load(directory).together()
+    return kind_of(recipe.model, recipe.encoder).load(directory)
 
 
 def _learns_to_correct(recipe: Recipe) -> bool:
     return recipe.tags is not None and recipe.tags.weights.correction > 0
 
 
-def _has_learnt_to_correct(home: Path) -> bool:
+def _has_learnt_to_correct(directory: Path) -> bool:
     """A saved model that is no run is taken at its word."""
-    path = home / "recipe.json"
+    path = directory / "recipe.json"
     return not path.exists() or _learns_to_correct(Recipe.load(path))
 
 
