@@ -30,7 +30,7 @@ def train(
     recipe: Annotated[str, typer.Option(help="A recipe's name, or a recipe's JSON file.")] = "fne",
     size: Annotated[str, typer.Option(help="tiny, base or large.")] = "tiny",
     preset: Annotated[str, typer.Option(help="paper, or released: what the authors' code does.")] = "paper",
-    change: Annotated[Words, typer.Option("--set", help="A variation, FIELD=VALUE (data.epochs=3).")] = None,
+    change: Annotated[Words, typer.Option("--set", help="A variation, FIELD=VALUE (data.batch_size=16).")] = None,
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
@@ -104,7 +104,7 @@ def compare(
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
     photos: Photos = True,
-    change: Annotated[Words, typer.Option("--set", help="In every recipe, FIELD=VALUE (data.epochs=3).")] = None,
+    change: Annotated[Words, typer.Option("--set", help="In every recipe, FIELD=VALUE (data.batch_size=16).")] = None,
 ) -> None:
     """Train several recipes with several seeds and print a table: recall, differences, intervals."""
     from . import recipes
