@@ -215,7 +215,7 @@ HOPELESS = {
 def all_alike(encode):
     def encode_alike(self, inputs):
         encoded = encode(self, inputs)
-        return encoded._replace(pooled=torch.full_like(encoded.pooled, 0.25, requires_grad=False))
+        return encoded._replace(pooled=torch.full_like(encoded.pooled, 0.25))
 
     return encode_alike
 
