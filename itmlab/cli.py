@@ -137,7 +137,7 @@ def train(
     start: Start = None,
     size: Annotated[str, typer.Option(help="tiny, base or large.")] = "tiny",
     preset: Annotated[str, typer.Option(help="paper, or released: what the authors' code does.")] = "paper",
-    change: Annotated[Words, typer.Option("--set", help="A variation, FIELD=VALUE (data.epochs=3).")] = None,
+    change: Annotated[Words, typer.Option("--set", help="A variation, FIELD=VALUE (data.batch_size=16).")] = None,
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
@@ -184,12 +184,12 @@ def train(
 
 def progress_of(run: Any) -> str:
     """Return recall on the validation split with the weights that are kept, or how far training has come."""
-    if not run.history:
+    losses = [record for record in run.history if "loss" in record]
+    if not losses:
         return "no line of history yet"
     best = run.kept_epoch
     if best is None:  # nothing is held out, or it was stopped within the first epoch
-        last = run.history[-1]
-        return f"step {last['step']}, loss {last['loss']:.3f}"
+        return f"step {losses[-1]['step']}, loss {losses[-1]['loss']:.3f}"
     sides = {"image to text": best["i2t"], "text to image": best["t2i"]}
     recalls = ", ".join(f"{name} {'/'.join(f'{value:.1f}' for value in row.values())}" for name, row in sides.items())
     summary = f"recall at {'/'.join(map(str, best['i2t']))}: {recalls}, RSum {best['rsum']:.1f}"
@@ -209,7 +209,7 @@ def compare(
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
     photos: Photos = True,
-    change: Annotated[Words, typer.Option("--set", help="In every recipe, FIELD=VALUE (data.epochs=3).")] = None,
+    change: Annotated[Words, typer.Option("--set", help="In every recipe, FIELD=VALUE (data.batch_size=16).")] = None,
 ) -> None:
     """Train several recipes with several seeds and print a table: recall, differences, intervals."""
     from . import recipes

@@ -24,8 +24,8 @@ from .effects import refuse_without_effect
 class Recipe:
     """Everything that decides a training run, except its data.
 
-    `replace(sampler__prior=1e-3, data__epochs=3)` makes a variation. Samplers, losses, margins and synthesisers are
-    components, which own their parameters; your own are passed in the same way:
+    `replace(sampler__prior=1e-3, data__batch_size=16)` makes a variation. Samplers, losses, margins and synthesisers
+    are components, which own their parameters; your own are passed in the same way:
     `replace(sampler=FifthHardest(rank=4))`.
 
     Args:

@@ -41,15 +41,14 @@ def first_model(recipe: Recipe, captions: Iterable[str]) -> nn.Module:
 
 def start_directory(start: str) -> Path:
     """The directory of a shipped run's name, or of a run or a saved model; anything else is an ItmlabError."""
-    there = shipped_names()
-    if start in there:
+    if start in shipped_names():
         return shipped_directory(start)
-    if not (Path(start) / "config.json").is_file():
-        if start in PUBLIC_STARTS:
-            raise ItmlabError(f"{start}, which the paper begins with, does not ship", remedy=PUBLIC_STARTS[start])
-        remedy = "shipped: " + (f"there are {', '.join(there)}" if there else "this installation has none")
-        raise ItmlabError("no shipped run and no directory of a saved model", where=repr(start), remedy=remedy)
-    return Path(start)
+    if (Path(start) / "config.json").is_file():
+        return Path(start)
+    if start in PUBLIC_STARTS:
+        raise ItmlabError(f"{start}, which the paper begins with, does not ship", remedy=PUBLIC_STARTS[start])
+    remedy = f"shipped runs: {', '.join(shipped_names()) or 'none in this installation'}"
+    raise ItmlabError("no shipped run and no directory of a saved model", where=repr(start), remedy=remedy)
 
 
 def inputs(recipe: Recipe) -> dict[str, Any]:
@@ -66,9 +65,9 @@ def _learns_to_correct(recipe: Recipe) -> bool:
     return recipe.tags is not None and recipe.tags.weights.correction > 0
 
 
-def _has_learnt_to_correct(home: Path) -> bool:
+def _has_learnt_to_correct(directory: Path) -> bool:
     """A saved model that is no run is taken at its word."""
-    path = home / "recipe.json"
+    path = directory / "recipe.json"
     return not path.exists() or _learns_to_correct(Recipe.load(path))
 
 

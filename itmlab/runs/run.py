@@ -65,7 +65,7 @@ class Run:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """All records as they stand: of every tenth step (`kind` "step") and of every epoch (`kind` "epoch")."""
+        """All records: of every tenth step (`kind` "step"), of every epoch ("epoch"), and warnings ("warning")."""
         return read_json_lines(self.directory / "history.jsonl")
 
     @property

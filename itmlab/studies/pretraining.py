@@ -25,7 +25,8 @@ def pretrain(
     part: Annotated[str, typer.Argument(metavar="PART", help=PARTS)],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A folder; a stopped run continues, not a detector.")],
     images: Annotated[
-        int | None, typer.Option(help="Pictures to draw and learn from: 24,000; 20,000 for the detector, 8,000 for region_towers.")
+        int | None,
+        typer.Option(help="Pictures to draw and learn from: 24,000; 20,000 for the detector, 8,000 for region_towers."),
     ] = None,
 ) -> None:
     """Learn what tiny recipes start from, on drawn pictures of other seeds, and print marks on held-out pictures."""

@@ -163,12 +163,12 @@ def run_training(
                 position.step += 1
                 position.batch += len(group)
                 bar.update()
+                recorded = position.step % RECORD_EVERY == 0
+                if on_cpu or recorded or position.step == 1:  # a GPU is not waited for between two records
+                    loss, gradient_norm = writer.read_losses()
                 if position.step == 1:
                     for message in first_step_warnings(recipe, group[0], state.learnt):
                         writer.warn(message)
-                recorded = position.step % RECORD_EVERY == 0
-                if on_cpu or recorded:  # a GPU is not waited for between two records
-                    loss, gradient_norm = writer.read_losses()
                 if recorded:
                     values = {"loss": loss, "learning_rate": rate, "gradient_norm": gradient_norm}
                     writer.add("step", **values, **step_details(results))

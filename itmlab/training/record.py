@@ -33,12 +33,19 @@ class TrainingWarning(UserWarning):
 
 @dataclass
 class StepLoss:
-    """Loss and gradient norm of one step, on the device, and the images that explain a number that is not finite."""
+    """Loss and gradient norm of one step, on the device, and what explains a number that is not finite."""
 
     step: int
     loss: Float[Tensor, ""]
     norm: Float[Tensor, ""]
-    images: Int64[Tensor, "image"]
+    images: list[Int64[Tensor, "pair"]]  # of each batch
+    blamed: list[Int64[Tensor, "image"]]  # as in `BatchLoss`
+
+    def suspects(self) -> list[int]:
+        """The images with features that are not finite; all of the step where there are none."""
+        blamed = torch.cat([images.cpu() for images in self.blamed])
+        chosen = blamed[blamed >= 0]
+        return list(dict.fromkeys((chosen if len(chosen) else torch.cat(self.images)).tolist()))
 
 
 class RunWriter:
@@ -61,11 +68,10 @@ class RunWriter:
         self.is_first = state.accelerator.is_main_process
         self.on_record = on_record if self.is_first else None
         self.unread: list[StepLoss] = []
-        path = directory / "history.jsonl"
+        path = directory / "history.jsonl" if self.is_first else os.devnull
+        self.history = open(path, "ab")  # noqa: SIM115 (closed by `train`)
         if self.is_first:
-            with open(path, "ab") as file:
-                file.truncate(min(state.position.history_bytes, file.tell()))
-        self.history = open(path if self.is_first else os.devnull, "ab")  # noqa: SIM115 (closed by `close`)
+            self.history.truncate(min(state.position.history_bytes, self.history.tell()))
 
     def add(self, kind: str, **values: Any) -> None:
         """Write one line of the history."""
@@ -84,8 +90,8 @@ class RunWriter:
     def hold(self, results: Sequence[BatchLoss], group: Sequence[Batch], norm: Float[Tensor, ""]) -> StepLoss:
         """Keep the loss of a step, which a GPU may not have computed yet, until `read_losses`."""
         loss = torch.stack([result.loss.detach().to(norm.device) for result in results]).mean()
-        images = [result.blamed for result in results if len(result.blamed)] or [batch.image_indices for batch in group]
-        self.unread.append(StepLoss(self.state.position.step + 1, loss, norm, torch.cat(images)))
+        images, blamed = [batch.image_indices for batch in group], [result.blamed for result in results]
+        self.unread.append(StepLoss(self.state.position.step + 1, loss, norm, images, blamed))
         return self.unread[-1]
 
     def read_losses(self) -> tuple[float, float]:
@@ -99,7 +105,7 @@ class RunWriter:
         for step, (loss, norm) in zip(self.unread, values, strict=True):
             if not math.isfinite(loss + norm):
                 what = f"the gradient is {norm}" if math.isfinite(loss) else f"the loss is {loss}"
-                ids = listed([self.data.image_ids[image] for image in dict.fromkeys(step.images.tolist())])
+                ids = listed([self.data.image_ids[image] for image in step.suspects()])
                 raise ItmlabError(
                     f"{what} at step {step.step} (epoch {position.epoch + 1}), images {ids}",
                     where=str(self.directory),

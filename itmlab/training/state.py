@@ -136,10 +136,6 @@ class Stopwatch:
         finally:
             self.seconds[name] += time.perf_counter() - began
 
-    def since(self, before: Counter[str]) -> dict[str, float]:
-        """Seconds by name since `before`, a copy of `seconds`."""
-        return {name: seconds - before[name] for name, seconds in self.seconds.items()}
-
 
 @dataclass
 class BatchLoss:
@@ -147,15 +143,15 @@ class BatchLoss:
 
     Attributes:
         loss: the loss, with its gradient's graph.
-        blamed: images whose own features are not finite; empty where unknown.
-        losses: the terms of the loss by name.
+        blamed: images whose own features are not finite, -1 for the others of the batch; empty where unknown.
+        losses: the terms of the loss by name; numbers on the device are read for recorded steps only.
         counts: histograms by name.
         cosines: of all images with all captions of the batch, and which of them are positives.
     """
 
     loss: Float[Tensor, ""]
     blamed: Int64[Tensor, "image"]
-    losses: dict[str, float] = field(default_factory=dict)
+    losses: dict[str, float | Float[Tensor, ""]] = field(default_factory=dict)
     counts: dict[str, list[int]] = field(default_factory=dict)
     cosines: tuple[Float[Tensor, "pair pair"], Bool[Tensor, "pair pair"]] | None = None
 

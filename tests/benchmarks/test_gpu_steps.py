@@ -1,12 +1,11 @@
 """On a GPU: seconds a step and peak memory of recipes at base size, in the training loop.
 
-Beside them, whose they are: how long the thread that trains computes itself, and how long it waits for its batches.
+Beside them how long the thread that trains computes itself.
 
 No weights are fetched: models of the published sizes begin at random, with as many word pieces as BERT has. Pictures
 are of Flickr30K's size and regions of the published detector's, of random numbers. `ITMLAB_GPU_ROWS` chooses recipes.
 """
 
-import json
 import os
 import shutil
 import time
@@ -21,8 +20,7 @@ from PIL import Image
 import itmlab
 from itmlab.data.captionset import CaptionSet
 from itmlab.data.regions import RegionFeatures
-from itmlab.models import DualEncoderConfig, build_model
-from itmlab.runs.directory import TIMINGS_FILE
+from itmlab.models import DualEncoderConfig
 from itmlab.text.tokens import train_wordpiece
 
 FIRST, STEPS = 10, 40  # steps before the clock, as memory is taken and pictures are awaited; and all
@@ -78,7 +76,7 @@ def start(config, captions, home: Path):
     """The model at random, with all its word pieces, and the recipe's configuration as it then is."""
     tokenizer = train_wordpiece(captions, 1000)
     tokenizer.add_tokens([f"piece{number}" for number in range(config.vocabulary_size - len(tokenizer))])
-    model = build_model(config, tokenizer)
+    model = kind_of(config, None).build(config, tokenizer)
     model.save(home)
     return model.config
 
@@ -95,16 +93,13 @@ def test_a_step_at_base_size(name, tmp_path, capsys, data):
     itmlab.train(recipe, data, tmp_path / "run", checkpoint_every=STEPS + 1, **told)
     ends = clock[FIRST // 10 - 1], clock[STEPS // 10 - 1]
     taken, computed = ((last - first) / (STEPS - FIRST) for first, last in zip(*ends, strict=True))
-    timings = [json.loads(line) for line in (tmp_path / "run" / TIMINGS_FILE).read_text().splitlines()]
-    waited = sum(one["waited_seconds"] for one in timings) / STEPS
     peak = torch.cuda.max_memory_allocated() / 1e9
     shutil.rmtree(tmp_path)
     with capsys.disabled():
         pairs = recipe.data.batch_size * recipe.data.accumulate
         print(
             f"\n{name}, {pairs} pairs a step: {1000 * taken:.0f} ms "
-            f"({1000 * computed:.0f} of its own thread; "
-            f"{1000 * waited:.0f} waited for batches, the first of all included); {peak:.2f} GB",
+            f"({1000 * computed:.0f} of its own thread); {peak:.2f} GB",
             flush=True,
         )
 

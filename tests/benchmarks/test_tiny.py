@@ -1,21 +1,17 @@
 """What a tiny training costs: seconds of a whole run by its steps, its peak memory, what the memory queue adds."""
 
-import json
 import resource
 import time
 
 import itmlab
+from tests.benchmarks.timed import Timed
 
 STEPS = 12
 
 
-def aligned(name: str) -> itmlab.Recipe:
-    return itmlab.recipe(name)
-
-
 def test_a_tiny_recipe_trains_in_minutes(benchmark, tmp_path, capsys):
     data = itmlab.load("scenes", images=1200).split("train")  # 31 steps an epoch: all are of its first
-    fne, plain = (recipe.replace(data__validation=0) for recipe in map(aligned, ("fne", "hardest")))
+    fne, plain = (recipe.replace(data__validation=0) for recipe in (itmlab.recipe("fne"), itmlab.recipe("hardest")))
     seconds = {}
 
     def run() -> None:
@@ -26,7 +22,7 @@ def test_a_tiny_recipe_trains_in_minutes(benchmark, tmp_path, capsys):
             seconds[name] = (time.perf_counter() - began) / STEPS
 
     benchmark.pedantic(run)
-    steps = fne.data.steps
+    steps = itmlab.recipe("fne").data.steps
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     with capsys.disabled():
         print(f"\na tiny step with FNE's memory: {seconds['fne'] / seconds['hardest']:.2f} times one without")
@@ -57,18 +53,19 @@ def test_the_stages_of_tags_dc_train_in_five_minutes_of_one_core_each(tmp_path, 
         print(f"\n{'; '.join(shown)} of all cores together (bound: {bounds})")
 
 
-def test_each_encoder_that_reads_apart_trains_in_five_minutes(tmp_path, capsys):
+def test_each_encoder_that_reads_apart_trains_in_five_minutes(tmp_path, capsys, monkeypatch):
     data = itmlab.load("scenes", images=480, regions=True).split("train")
     lines = []
     for name in ("scan+syn+info", "sgraf+syn+info", "vsrn+syn+info", "vsepp+syn+info", "itcontrast"):
         # the warm-up spreads the features, as it does in a whole run: of features all alike SynHNC takes longer
         whole = itmlab.recipe(name).data
-        itmlab.train(
-            itmlab.recipe(name).replace(data__warm_up_epochs=2, data__epochs=3), data, tmp_path / name, progress=False
-        )
-        timings = [json.loads(line) for line in (tmp_path / name / "timings.jsonl").read_text().splitlines()]
-        warm, step = (timing["training_seconds"] / (len(data) // whole.batch_size) for timing in timings[1:3])
-        share = timings[2]["synthesis_seconds"] / timings[2]["training_seconds"]
+        recipe, timed = itmlab.recipe(name).replace(data__warm_up_epochs=2, data__epochs=3), Timed(monkeypatch)
+        itmlab.train(recipe, data, tmp_path / name, progress=False, on_record=timed)
+        kinds = [record["kind"] for record in itmlab.Run(tmp_path / name).history if record["kind"] != "warning"]
+        ends = [at for at, kind in enumerate(kinds) if kind == "epoch"]
+        (warm, _), (after, parts) = timed.between(*ends[:2]), timed.between(*ends[1:3])
+        share = parts["synthesis"] / after
+        warm, step = (seconds / (len(data) // whole.batch_size) for seconds in (warm, after))
         of_warm_up, steps = (epochs * (5000 // whole.batch_size) for epochs in (whole.warm_up_epochs, whole.epochs))
         seconds = of_warm_up * warm + (steps - of_warm_up) * step
         lines.append(f"{name}: {steps} steps in {seconds:.0f} s (bound: 300 s), making SynHNC's {share:.0%} of a step")

@@ -21,7 +21,7 @@ from tests.refusals import refused
     seed=st.integers(0, 2**31 - 1),
 )
 def test_variations_keep_everything_else(prior, epochs, milestones, seed):
-    fne = itmlab.recipe("fne")
+    fne = itmlab.recipe("fne", size="base")
     varied = fne.replace(sampler__prior=prior, data__epochs=epochs, optimiser__milestones=milestones, seed=seed)
     assert Recipe.from_json(json.loads(json.dumps(varied.to_json()))) == varied
     assert varied.sampler.prior == prior and varied.optimiser.milestones == tuple(milestones)
@@ -107,9 +107,30 @@ def test_a_grid_is_a_recipe_for_each_combination_by_a_label_that_names_it():
     margins = itmlab.recipe("fne").grid(loss__margin=[0.1, 0.2], sampler__margin=[0.1, 0.2])
     assert "loss.margin=0.1, sampler.margin=0.2" in margins, "a last name that two share is written in full"
     refused("wanted a list", itmlab.recipe("fne").grid, sampler="Hardest")
-    refused(
-        "prior=2.0, length=5: ",
-        itmlab.recipe("fne").grid,
-        sampler__prior=[2.0, 0.1],
-        memory__length=[5],
-    )
+    refused("prior=2.0, length=5: ", itmlab.recipe("fne").grid, sampler__prior=[2.0, 0.1], memory__length=[5])
+
+
+ALIGNED = {"start": "aligned"}
+IDLE = [
+    ("fne", ALIGNED, {"data.epochs": 3}),
+    ("fne", ALIGNED, {"warm_up.temperature": 0.1}),
+    ("fne", {}, {"optimiser.milestones": (3,)}),
+    ("fne", {}, {"data.regions": "detector"}),
+    ("tags", {}, {"data.warm_up_epochs": 2}),
+    ("uniter", {}, {"tags.hardest": 3}),
+    ("uniter_pretraining", {}, {"tags.margin": 0.1}),
+    ("fne", {"on": "regions", **ALIGNED}, {"data.validate_every": 2}),
+    ("sam", {}, {"adaptive_margin.with_triplet": False, "sampler": "Hardest"}),
+]
+
+
+@pytest.mark.parametrize(("name", "axes", "changes"), IDLE)
+def test_an_option_without_effect_is_refused(name, axes, changes):
+    refused("has no effect", itmlab.recipe(name, **axes).replace, **changes)
+
+
+def test_an_option_that_gets_its_effect_by_another_is_accepted():
+    fne = itmlab.recipe("fne", **ALIGNED)
+    assert fne.replace(data__epochs=3, data__steps=None).data.epochs == 3
+    assert fne.replace(optimiser__milestones=(3,), optimiser__schedule="step").optimiser.milestones == (3,)
+    assert fne.replace(optimiser__milestones=(), data__warm_up_epochs=0) == fne

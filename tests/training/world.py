@@ -5,6 +5,7 @@ from PIL import Image
 
 import itmlab
 from itmlab.data.captionset import CaptionSet
+from itmlab.data.regions import RegionFeatures
 from itmlab.models import DualEncoderConfig
 from itmlab.recipes.named import DUAL
 from itmlab.recipes.recipe import Recipe
@@ -14,8 +15,11 @@ COLOURS = {"red": (220, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 220), 
 PLACES = {"left": (0, 0, 16, 32), "right": (16, 0, 32, 32), "top": (0, 0, 32, 16), "bottom": (0, 16, 32, 32)}
 
 
-def small_world(copies: int = 3) -> CaptionSet:
-    """Pictures of one colour on one side, `copies` shades of each: the first for training, 8 for val and 8 for test."""
+def small_world(copies: int = 3, regions: int = 0) -> CaptionSet:
+    """Pictures of one colour on one side, `copies` shades of each: the first for training, 8 for val and 8 for test.
+
+    With `regions`, each picture has four random ones of so many numbers.
+    """
     pictures, captions, owners = [], [], []
     for shade in range(copies):
         for colour, value in COLOURS.items():
@@ -27,6 +31,8 @@ def small_world(copies: int = 3) -> CaptionSet:
                 captions += [f"a {colour} field on the {place}", f"the {place} is {colour}, shade {shade}"]
     count = len(pictures)
     order = torch.arange(count)
+    numbers = torch.rand(count, 4, regions + 7, generator=torch.Generator().manual_seed(0))
+    features = [RegionFeatures(row[:, 7:], row[:, :7], torch.ones(4), ("field",) * 4) for row in numbers]
     return CaptionSet(
         name="small world",
         images=pictures,
@@ -35,6 +41,7 @@ def small_world(copies: int = 3) -> CaptionSet:
         caption_ids=[f"caption-{index}" for index in range(len(captions))],
         image_of_caption=torch.tensor(owners),
         splits={"train": order[:-16], "val": order[-16::2], "test": order[-15::2]},
+        regions=features if regions else None,
     )
 
 
