@@ -6,7 +6,7 @@ Fan et al. (2022), Sec. 2.1.2, Eq. 6 and criterion C1 of Algorithm 1, put togeth
 import copy
 import hashlib
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -84,13 +84,6 @@ class SentenceGenerator(Component):
         raise NotImplementedError
 
 
-def one_each(captions: Sized, graphs: Sized, image_captions: Sized) -> None:
-    """An ItmlabError unless there is a graph and the captions of an image for each caption."""
-    if not len(captions) == len(graphs) == len(image_captions):
-        what = f"{len(captions)} captions with {len(graphs)} graphs and the captions of {len(image_captions)} images"
-        raise ItmlabError(what, remedy="give one graph and the image's captions for each caption")
-
-
 def own_generators(number: int, generator: torch.Generator | Sequence[torch.Generator]) -> list[torch.Generator]:
     """Random numbers for each of `number` captions, seeded by one draw: what one gets depends on no other caption.
 
@@ -155,9 +148,13 @@ def edited(
         replacement.append(words)
         sentence += caption[at:first] + words
         at = last
-    kinds = tuple(change.kind for change in changes)
-    places = {"spans": tuple(spans), "source": tuple(source), "replacement": tuple(replacement), "kind": kinds}
-    return Negative(sentence + caption[at:], **places)
+    return Negative(
+        sentence + caption[at:],
+        spans=tuple(spans),
+        source=tuple(source),
+        replacement=tuple(replacement),
+        kind=tuple(change.kind for change in changes),
+    )
 
 
 def distinct(caption: str, negatives: Iterable[Negative]) -> list[Negative]:
@@ -255,13 +252,11 @@ def scored(negatives: Sequence[Sequence[Negative]], score: Score) -> list[list[N
     if not sentences:
         return [list(row) for row in negatives]
     captions = torch.arange(len(negatives)).repeat_interleave(torch.tensor([len(row) for row in negatives]))
-    found = torch.as_tensor(score(sentences, captions))
-    fits = found.shape == (len(sentences),)
-    if not fits or not bool(found.isfinite().all()):
-        shape = f"shape {tuple(found.shape)}{', not all of it finite' if fits else ''}"
-        what = f"{len(sentences)} sentences were scored with a tensor of {shape}"
+    scores = torch.as_tensor(score(sentences, captions))
+    if scores.shape != (len(sentences),) or not bool(scores.isfinite().all()):
+        what = f"{len(sentences)} sentences were scored with {tuple(scores.shape)} numbers, or some are not finite"
         raise ItmlabError(what, remedy="give a score function that returns one number a sentence")
-    values = iter(found.tolist())
+    values = iter(scores.tolist())
     return [[replace(negative, score=next(values)) for negative in row] for row in negatives]
 
 
@@ -271,7 +266,4 @@ def best(negatives: Sequence[Negative], number: int) -> list[Negative]:
     >>> [one.sentence for one in best([Negative("a dog", score=1.0), Negative("a cow", score=3.0)], 1)]
     ['a cow']
     """
-    unscored = [negative for negative in negatives if negative.score is None]
-    if unscored:
-        raise ItmlabError(f"{len(unscored)} of {len(negatives)} negatives have no score", remedy="give score=")
     return sorted(negatives, key=lambda negative: -negative.score)[:number]

@@ -8,7 +8,6 @@ masking once, the maskings of several captions together, and L pieces are drawn 
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
@@ -16,10 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..errors import ItmlabError
-from ..models.encoded import evaluating
 from ..text import PhraseMasking, SceneGraph, Span
 from ..text.alignment import Pieces, align, mask_pieces, token_characters
 from ..text.graph import tokenise
@@ -30,23 +28,24 @@ from .negative import Captions, Change, Graphs, Negative, distinct, edited, own_
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-Fill = Callable[..., Float[Tensor, "row piece vocabulary"]]
+# (token ids, attention mask, the number in the call of the caption of each row) → logits for every piece
+Fill = Callable[
+    [Int[Tensor, "row piece"], Int[Tensor, "row piece"], Int[Tensor, "row"]], Float[Tensor, "row piece vocabulary"]
+]
 Drawn = Int[Tensor, "hidden sample"]  # L pieces for each hidden place
 
 
 class MaskedRefill:
     """K = `maskings` maskings of each caption and L = `samples` fillings of each at τ = `temperature` (Eq. 2).
 
-    `fill(token_ids, attention_mask)` gives logits for every piece; a module is put into evaluation mode for as long as
-    it is asked, as is `module`, the one behind a function. With `conditioned` it is given a third argument, the number
-    of the caption in the call that each row was masked from, to look at its image. It is given each masking once,
-    `rows` maskings of any captions at a time. Every hidden piece is drawn by itself; special tokens and the unknown one
-    are never drawn, nor a continuation where a hidden phrase begins (it would change the word before).
+    `fill` is asked for each masking once, `rows` maskings of any captions at a time. Every hidden piece is drawn by
+    itself; special tokens and the unknown one are never drawn, nor a continuation where a hidden phrase begins (it
+    would change the word before).
 
     >>> from itmlab.text.tokens import train_wordpiece
     >>> tokenizer = train_wordpiece(["a dog", "a cat"] * 9, 60)
-    >>> cat = 9.0 * nn.functional.one_hot(torch.tensor(tokenizer.vocab["cat"]), len(tokenizer))
-    >>> refill = MaskedRefill(lambda ids, attention: cat.expand(*ids.shape, -1), tokenizer, temperature=0.1)
+    >>> cat = 9.0 * torch.nn.functional.one_hot(torch.tensor(tokenizer.vocab["cat"]), len(tokenizer))
+    >>> refill = MaskedRefill(lambda ids, mask, captions: cat.expand(*ids.shape, -1), tokenizer, temperature=0.1)
     >>> made = refill(["a dog"], [SceneGraph(tokens=("a", "dog"))], generator=torch.Generator())
     >>> sorted(negative.sentence for negative in made[0])
     ['a cat', 'cat dog']
@@ -54,25 +53,20 @@ class MaskedRefill:
 
     def __init__(
         self,
-        fill: Fill | nn.Module,
+        fill: Fill,
         tokenizer: "PreTrainedTokenizerFast",
         *,
         maskings: int = 20,
         samples: int = 20,
         temperature: float = 1.0,
         masking: Masking | None = None,
-        conditioned: bool = False,
-        module: nn.Module | None = None,
         maximum_pieces: int | None = None,
-        rows: int = 256,
+        rows: int = 64,
     ):
-        if min(maskings, samples, rows) < 1:
-            what = f"{maskings} maskings, {samples} samples, {rows} rows at a time"
-            raise ItmlabError(what, remedy="give 1 or more of each")
-        if not 0 < temperature < float("inf"):
-            raise ItmlabError(f"a temperature of {temperature} cannot be", remedy="give a number above 0")
-        self.fill, self.tokenizer, self.conditioned = fill, tokenizer, conditioned
-        self.module = fill if module is None and isinstance(fill, nn.Module) else module
+        if min(maskings, samples) < 1 or not 0 < temperature < float("inf"):
+            what = f"{maskings} maskings, {samples} samples at a temperature of {temperature}"
+            raise ItmlabError(what, remedy="give numbers above 0")
+        self.fill, self.tokenizer = fill, tokenizer
         self.maskings, self.samples, self.temperature = maskings, samples, temperature
         self.masking = PhraseMasking() if masking is None else masking
         self.maximum_pieces, self.rows = maximum_pieces, rows
@@ -85,48 +79,45 @@ class MaskedRefill:
 
         One number is drawn a caption: its negatives do not depend on how its neighbours are masked or batched.
         """
-        if not len(captions):
-            return []
         own = own_generators(len(captions), generator)
-        pieces = align(self.tokenizer, captions, graphs, self.maximum_pieces)
-        made, together = [], max(self.rows // self.maskings, 1)
-        with evaluating(self.module) if self.module is not None else nullcontext():
-            for start in range(0, len(captions), together):
-                numbers = range(start, min(start + together, len(captions)))
-                made += self._made(numbers, captions, graphs, pieces, own)
+        together = max(self.rows // self.maskings, 1)
+        made: list[list[Negative]] = []
+        for start in range(0, len(captions), together):
+            part = slice(start, start + together)
+            made += self._made(captions[part], graphs[part], own[part], start)
         return made
 
     def _made(
-        self, numbers: range, captions: Captions, graphs: Graphs, pieces: Pieces, own: Sequence[torch.Generator]
+        self, captions: Captions, graphs: Graphs, own: Sequence[torch.Generator], start: int
     ) -> Iterator[list[Negative]]:
-        """The negatives of the captions of these numbers, all their maskings read together."""
-        # line 4: T_k, row by row the K of the first caption, then those of the next; `at` is a caption's number
-        draw, kept = self.masking.draw, pieces.words_kept.tolist()
-        maskings = [draw(graphs[at], self.maskings, generator=own[at], length=kept[at]) for at in numbers]
-        phrases = [hidden for of_caption in maskings for hidden in of_caption]
-        of_row = [at for at in numbers for _ in range(self.maskings)]
-        masked = mask_pieces(self.tokenizer, pieces, phrases, captions=of_row)
-        length = int(masked.attention_mask.sum(dim=1).max())
-        ids, attention, hidden = (each[:, :length] for each in (masked.input_ids, masked.attention_mask, masked.hidden))
+        """The negatives of captions from number `start` on, all their maskings read together."""
+        # line 4: T_k, row by row the K of the first caption, then those of the next
+        pieces = align(self.tokenizer, captions, graphs, self.maximum_pieces)
+        phrases = [
+            hidden
+            for graph, length, chance in zip(graphs, pieces.words_kept.tolist(), own, strict=True)
+            for hidden in self.masking.draw(graph, self.maskings, generator=chance, length=length)
+        ]
+        of_row = torch.arange(len(captions)).repeat_interleave(self.maskings)
+        masked = mask_pieces(self.tokenizer, pieces, phrases, captions=of_row.tolist())
         # Eq. 2: H_MLM(I, T_k), one forward for all rows
-        output = self.fill(ids, attention, torch.tensor(of_row)) if self.conditioned else self.fill(ids, attention)
-        logits = getattr(output, "logits", output)
-        if logits.shape[:2] != ids.shape:
-            what = f"{tuple(ids.shape)} pieces were filled with logits of shape {tuple(logits.shape)}"
-            raise ItmlabError(what, remedy="fill must give logits for every piece of every row")
+        logits = self.fill(masked.input_ids, masked.attention_mask, start + of_row)
         # lines 6 and 7: L pieces at each hidden place, by the caption's own numbers after those of its maskings
-        places = [row.nonzero()[:, 0].tolist() for row in hidden]
-        groups = [_groups(*row, pieces, at) for *row, at in zip(phrases, places, of_row, strict=True)]
-        begins = torch.zeros_like(hidden)
+        places = [row.nonzero()[:, 0].tolist() for row in masked.hidden]
+        groups = [_groups(*row, pieces, at) for *row, at in zip(phrases, places, of_row.tolist(), strict=True)]
+        begins = torch.zeros_like(masked.hidden)
         for row, found in enumerate(groups):
             begins[row, [group.positions[0] for group in found]] = True
-        chance = [torch.rand(len(row), self.samples, generator=own[at]) for row, at in zip(places, of_row, strict=True)]
-        wanted = logits[hidden.to(logits.device)]
-        drawn = self.vocabulary.drawn(wanted, begins[hidden], self.temperature, torch.cat(chance))
+        chance = [
+            torch.rand(len(row), self.samples, generator=own[at])
+            for row, at in zip(places, of_row.tolist(), strict=True)
+        ]
+        wanted = logits[masked.hidden.to(logits.device)]
+        drawn = self.vocabulary.drawn(wanted, begins[masked.hidden], self.temperature, torch.cat(chance))
         filled = drawn.split([len(row) for row in places])
-        for first, at in zip(range(0, len(of_row), self.maskings), numbers, strict=True):
-            rows = slice(first, first + self.maskings)
-            yield distinct(captions[at], self._sentences(captions[at], graphs[at], groups[rows], filled[rows]))
+        for at, (caption, graph) in enumerate(zip(captions, graphs, strict=True)):
+            rows = slice(at * self.maskings, (at + 1) * self.maskings)
+            yield distinct(caption, self._sentences(caption, graph, groups[rows], filled[rows]))
 
     def _sentences(
         self, caption: str, graph: SceneGraph, groups: Sequence[list["Group"]], filled: Sequence[Drawn]
@@ -242,13 +233,10 @@ class Vocabulary:
     ) -> Drawn:
         """Pieces from softmax(logits / temperature) over those allowed there, one for each chance in [0, 1).
 
-        The piece is the first up to which the shares add up to more than the number. A model with more outputs than the
-        tokeniser has pieces is cut; with fewer, or with logits that are not numbers, it is an ItmlabError.
+        The piece is the first up to which the shares add up to more than the number. A model may have more outputs than
+        the tokeniser has pieces. Logits that are not numbers are an ItmlabError.
         """
         size = len(self.allowed)
-        if logits.ndim != 2 or logits.shape[1] < size:
-            what = f"logits of shape {tuple(logits.shape)} for a vocabulary of {size}"
-            raise ItmlabError(what, remedy="fill with a model of the tokeniser's vocabulary")
         block = max(_BATCH_SIZE // size, 1)
         found, opening, anywhere = [], self.beginning.to(logits.device), self.allowed.to(logits.device)
         parts = zip(logits[:, :size].split(block), begins.split(block), chance.split(block), strict=True)

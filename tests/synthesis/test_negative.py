@@ -84,12 +84,7 @@ def test_a_score_that_is_not_a_number_a_sentence_is_refused(wrong):
         scored([[Negative("a"), Negative("b")]], lambda sentences, captions: wrong)
 
 
-def test_unscored_negatives_have_no_best():
-    with pytest.raises(ItmlabError, match="1 of 2"):
-        best([Negative("a", score=1.0), Negative("b")], 1)
-
-
-def test_tailored_filters_before_it_scores_and_judges_what_stays():
+def test_tailored_filters_before_it_scores():
     made = [[put_in("dog"), put_in("cat"), put_in("cat"), put_in("cow"), put_in("red")], []]
     asked = []
 
@@ -101,12 +96,11 @@ def test_tailored_filters_before_it_scores_and_judges_what_stays():
         lambda captions, graphs, others, generator: made,
         score=score,
         keep=1,
-        judge=lambda sentences, caption: [sentence == "cat" for sentence in sentences],
     )
     graphs = [SceneGraph()] * 2
     rows = tailored(["dog", "dog"], graphs, [["a red dog"], ["a dog"]], generator=torch.Generator())
     assert asked == ["cat", "cow"]
-    assert [[(n.sentence, n.score, n.truth) for n in row] for row in rows] == [[("cow", 4.0, False)], []]
+    assert [[(n.sentence, n.score) for n in row] for row in rows] == [[("cow", 4.0)], []]
 
 
 def test_what_the_captions_imply_counts_as_said_only_if_asked_for():
