@@ -177,12 +177,9 @@ COVERED = 0.72
 def refuse_unknown_words(tokenizer: "PreTrainedTokenizerFast", captions: Captions, *, where: str | None = None) -> None:
     """An ItmlabError if less than `COVERED` of the captions' words are whole pieces: refillings would be word salad."""
     words = [word for caption in captions for word in tokenise(plain_text(caption)) if word[0].isalnum()]
-    if not words:
-        return
-    unknown, backend = tokenizer.unk_token_id, tokenizer.backend_tokenizer
-    pieces = {word: backend.encode(word, add_special_tokens=False).ids for word in set(words)}
-    share = sum(len(pieces[word]) == 1 and pieces[word] != [unknown] for word in words) / len(words)
-    if share < COVERED:
+    pieces = [encoding.ids for encoding in tokenizer.backend_tokenizer.encode_batch(words, add_special_tokens=False)]
+    share = sum(len(ids) == 1 and ids != [tokenizer.unk_token_id] for ids in pieces) / max(len(words), 1)
+    if words and share < COVERED:
         raise ItmlabError(
             f"the refiller's vocabulary holds {share:.0%} of the captions' words, and {COVERED:.0%} are needed",
             where=where,

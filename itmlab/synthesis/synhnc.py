@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -25,7 +25,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from ..components import Component
-from ..errors import ItmlabError
+from ..fields import ABOVE_0, FROM_1, check, check_ranges
 
 Weights = Literal["least_squares", "identity"]
 Anchors, Candidates = Float[Tensor, "anchor dimension"], Float[Tensor, "candidate dimension"]
@@ -37,7 +37,8 @@ REGULARISATION = 1e-3  # ε: with it K has an inverse, and a condition of at mos
 ITERATIONS = 20  # of Lloyd's, at most: those of a batch of 128 settle in about eight
 MOST = 400  # steps of conjugate gradients; the condition asks for fewer
 EQUAL = 1e-12  # squared distance of two unit vectors that differ by rounding only
-SIGMAS = 1e-6, 1e6  # unit vectors are 2 apart at most, and nearer than 1e-6 they count as equal
+# unit vectors are 2 apart at most, and nearer than 1e-6 they count as equal
+SIGMAS = (lambda sigma: 1e-6 <= sigma <= 1e6), "1e-6 to 1e6"
 SHORTEST = 1e-6  # a point this near to the origin has no direction
 
 
@@ -124,27 +125,13 @@ class SynHNC(Synthesiser):
     iterations: int = ITERATIONS
 
     def __post_init__(self) -> None:
-        if self.clusters < 1 or self.iterations < 1:
-            what = f"at least one cluster and one iteration, not {self.clusters} and {self.iterations}"
-            raise ItmlabError(f"SynHNC needs {what}")
-        smallest, largest = SIGMAS
-        if not smallest <= self.sigma <= largest:
-            raise ItmlabError(f"SynHNC's sigma must be between {smallest:g} and {largest:g}, not {self.sigma}")
-        if not 0 < self.regularisation < math.inf:
-            raise ItmlabError(f"SynHNC's regularisation must be above 0, not {self.regularisation}")
-        if self.weights not in get_args(Weights):
-            remedy = f"choose one of {', '.join(get_args(Weights))}"
-            raise ItmlabError(f"no weights {self.weights!r} of SynHNC", remedy=remedy)
+        check_ranges(self, "synthesis", clusters=FROM_1, iterations=FROM_1, regularisation=ABOVE_0, sigma=SIGMAS)
+        check(self.weights in get_args(Weights), "synthesis.weights", self.weights, f"one of {get_args(Weights)}")
 
     @property
     def needs_truth(self) -> bool:
         """Whether the world's truth decides which candidates are used."""
         return self.oracle
-
-    @property
-    def memory(self) -> dict[str, Any]:
-        """The parameters of the kernel memory, as `associate` takes them."""
-        return {"sigma": self.sigma, "weights": self.weights, "regularisation": self.regularisation}
 
     def __call__(
         self, anchors: Anchors, candidates: Candidates, positives: Allowed, *, generator: torch.Generator
@@ -154,14 +141,8 @@ class SynHNC(Synthesiser):
         Features of any length and precision are taken at unit length and at least in single precision. Fewer negatives
         than clusters leave the last ones without; nothing marked in `positives` is in any.
         """
-        if anchors.ndim != 2 or candidates.ndim != 2 or anchors.shape[1] != candidates.shape[1]:
-            shapes = f"{tuple(anchors.shape)} and {tuple(candidates.shape)}"
-            raise ItmlabError(f"SynHNC needs anchors and candidates of one dimension, not {shapes}")
-        if positives.shape != (len(anchors), len(candidates)):
-            raise ItmlabError(
-                f"{len(anchors)} anchors and {len(candidates)} candidates, but positives of {tuple(positives.shape)}"
-            )
         m = self.clusters
+        memory = {"sigma": self.sigma, "weights": self.weights, "regularisation": self.regularisation}
         # autocast would take the products in half precision
         with torch.no_grad() if self.detach else nullcontext(), torch.autocast(anchors.device.type, enabled=False):
             queries, prototypes = (
@@ -169,7 +150,7 @@ class SynHNC(Synthesiser):
             )
             to_anchor, squared = (squared_distances(side, prototypes) for side in (queries, prototypes))
             membership = kmeans(squared.detach(), ~positives, m, generator=generator, iterations=self.iterations)
-            coefficients = associate(to_anchor, squared, membership, clusters=m, **self.memory).coefficients
+            coefficients = associate(to_anchor, squared, membership, clusters=m, **memory).coefficients
             points = recall(prototypes, membership, coefficients, clusters=m)
             allowed = points.norm(dim=-1) > SHORTEST
             features = normalize(points, dim=-1).masked_fill(~allowed[..., None], 0)

@@ -123,11 +123,11 @@ class Tags:
         if not fresh:
             step = max(-(-len(data.captions) // LOOKED_THROUGH), 1)
             refuse_unknown_words(model.tokenizer, data.captions[::step], where=data.name)
-        self.model, self.data, self.keep = model, data, keep
-        self.implied, self.filtered = implied, filtered
+        self.model, self.data = model, data
         self.inputs = ImageInputs(model, data) if inputs is None else inputs
         self.refiller = model if refiller is None else refiller
         self.readable = Readable(partial(pieces_read, model))
+        self.choice = {"keep": keep, "implied": implied, "filtered": filtered, "readable": self.readable}
         self._refill = MaskedRefill(
             self.refiller,
             model.tokenizer,
@@ -166,8 +166,7 @@ class Tags:
                 return matched(model, sentences, regions, image_of[captions])
 
             self._refill.fill = h_mlm  # other images with each call; the vocabulary behind it is read only once
-            choice = {"keep": self.keep, "implied": self.implied, "filtered": self.filtered, "readable": self.readable}
-            tailored = FilteredTopM(self._refill, score=s, **choice)
+            tailored = FilteredTopM(self._refill, score=s, **self.choice)
             return tailored(captions, graphs, image_captions, generator=generator)
 
 
@@ -177,8 +176,9 @@ def matched(
     """The matching logit (Eq. 3 before its sigmoid) of each sentence with its row of `regions`, on the CPU."""
     if not len(sentences):
         return torch.zeros(0)
-    tokens, device = Tokens.of(model, sentences), regions.values.device
-    return pair_logits(model, tokens, torch.arange(len(sentences), device=device), regions, rows.to(device)).cpu()
+    device = regions.values.device
+    numbers = torch.arange(len(sentences), device=device)
+    return pair_logits(model, Tokens.of(model, sentences), numbers, regions, rows.to(device)).cpu()
 
 
 def cross_encoder_score(
