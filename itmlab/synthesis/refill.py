@@ -79,24 +79,24 @@ class MaskedRefill:
 
         One number is drawn a caption: its negatives do not depend on how its neighbours are masked or batched.
         """
-        own = own_generators(len(captions), generator)
+        generators = own_generators(len(captions), generator)
         together = max(self.rows // self.maskings, 1)
-        made: list[list[Negative]] = []
+        negatives: list[list[Negative]] = []
         for start in range(0, len(captions), together):
             part = slice(start, start + together)
-            made += self._made(captions[part], graphs[part], own[part], start)
-        return made
+            negatives += self._refilled(captions[part], graphs[part], generators[part], start)
+        return negatives
 
-    def _made(
-        self, captions: Captions, graphs: Graphs, own: Sequence[torch.Generator], start: int
+    def _refilled(
+        self, captions: Captions, graphs: Graphs, generators: Sequence[torch.Generator], start: int
     ) -> Iterator[list[Negative]]:
         """The negatives of captions from number `start` on, all their maskings read together."""
         # line 4: T_k, row by row the K of the first caption, then those of the next
         pieces = align(self.tokenizer, captions, graphs, self.maximum_pieces)
         phrases = [
             hidden
-            for graph, length, chance in zip(graphs, pieces.words_kept.tolist(), own, strict=True)
-            for hidden in self.masking.draw(graph, self.maskings, generator=chance, length=length)
+            for graph, length, generator in zip(graphs, pieces.words_kept.tolist(), generators, strict=True)
+            for hidden in self.masking.draw(graph, self.maskings, generator=generator, length=length)
         ]
         of_row = torch.arange(len(captions)).repeat_interleave(self.maskings)
         masked = mask_pieces(self.tokenizer, pieces, phrases, captions=of_row.tolist())
@@ -106,10 +106,10 @@ class MaskedRefill:
         places = [row.nonzero()[:, 0].tolist() for row in masked.hidden]
         groups = [_groups(*row, pieces, at) for *row, at in zip(phrases, places, of_row.tolist(), strict=True)]
         begins = torch.zeros_like(masked.hidden)
-        for row, found in enumerate(groups):
-            begins[row, [group.positions[0] for group in found]] = True
+        for row, groups_of_row in enumerate(groups):
+            begins[row, [group.positions[0] for group in groups_of_row]] = True
         chance = [
-            torch.rand(len(row), self.samples, generator=own[at])
+            torch.rand(len(row), self.samples, generator=generators[at])
             for row, at in zip(places, of_row.tolist(), strict=True)
         ]
         wanted = logits[masked.hidden.to(logits.device)]
@@ -146,27 +146,27 @@ class Group(NamedTuple):
     span: Span  # the tokens that they spell
 
 
-def _groups(hidden: Sequence[Phrase], positions: Sequence[int], pieces: Pieces, at: int) -> list[Group]:
-    """The hidden pieces of caption `at` by the phrase that they belong to, of phrases within each other the inner one.
+def _groups(hidden: Sequence[Phrase], positions: Sequence[int], pieces: Pieces, caption: int) -> list[Group]:
+    """The hidden pieces of a caption by the phrase that they belong to, of phrases within each other the inner one.
 
     A piece that joins words belongs with all of them to one group: no word is in two.
     """
     inner: dict[int, Phrase] = {}
-    for phrase in sorted(hidden, key=lambda one: one.span.start - one.span.end):  # the longest first
+    for phrase in sorted(hidden, key=lambda phrase: phrase.span.start - phrase.span.end):  # the longest first
         inner |= dict.fromkeys(range(phrase.span.start, phrase.span.end), phrase)
-    first_word, last_word = pieces.first_word[at].tolist(), pieces.last_word[at].tolist()
+    first_word, last_word = pieces.first_word[caption].tolist(), pieces.last_word[caption].tolist()
     groups: list[tuple[Phrase, list[int]]] = []
     reached = -1  # the word behind the last group's
     for position in positions:
         first, last = first_word[position], last_word[position]
         word = first if last > first else first - 1  # a blank goes with the word before it
-        phrase = inner.get(word) or next(inner[one] for one in range(word, last) if one in inner)
+        phrase = inner.get(word) or next(inner[at] for at in range(word, last) if at in inner)
         if groups and position == groups[-1][1][-1] + 1 and (groups[-1][0] == phrase or word < reached):
             groups[-1][1].append(position)
         else:
             groups.append((phrase, [position]))
         reached = last
-    return [Group(phrase.kind, own, Span(first_word[own[0]], last_word[own[-1]])) for phrase, own in groups]
+    return [Group(phrase.kind, places, Span(first_word[places[0]], last_word[places[-1]])) for phrase, places in groups]
 
 
 # Of the words of Flickr30K, COCO and Flickr8k the vocabulary of `scenes` holds 0.65, 0.63 and 0.69, of its own all; one
@@ -235,7 +235,7 @@ class Vocabulary:
         """
         size = len(self.allowed)
         block = max(_BATCH_SIZE // size, 1)
-        found, opening, anywhere = [], self.beginning.to(logits.device), self.allowed.to(logits.device)
+        drawn, opening, anywhere = [], self.beginning.to(logits.device), self.allowed.to(logits.device)
         parts = zip(logits[:, :size].split(block), begins.split(block), chance.split(block), strict=True)
         for some, opens, numbers in parts:
             allowed = torch.where(opens[:, None].to(logits.device), opening, anywhere)
@@ -245,5 +245,5 @@ class Vocabulary:
             shares = (kept / temperature).softmax(dim=1).cumsum(dim=1)
             wanted = numbers.to(shares) * shares[:, -1:]  # not times 1: the last sum is rounded
             last = size - 1 - allowed.flip(dims=(1,)).int().argmax(dim=1, keepdim=True)
-            found.append(torch.searchsorted(shares, wanted, right=True).minimum(last).cpu())
-        return torch.cat(found)
+            drawn.append(torch.searchsorted(shares, wanted, right=True).minimum(last).cpu())
+        return torch.cat(drawn)

@@ -75,18 +75,18 @@ class FilteredTopM:
     ) -> list[list[Negative]]:
         """The negatives of each caption, best first if they are scored; fewer than `keep` where fewer were made."""
         # lines 3 to 7: K maskings of each caption, L refillings of each masking
-        made = self.generate(captions, graphs, image_captions, generator=generator)
+        candidates = self.generate(captions, graphs, image_captions, generator=generator)
         # line 8, C1: no copy of T, nothing twice, and nothing that the captions of the image say
-        found = [distinct(caption, row) for caption, row in zip(captions, made, strict=True)]
+        rows = [distinct(caption, row) for caption, row in zip(captions, candidates, strict=True)]
         if self.filtered:
-            said = [[caption, *others] for caption, others in zip(captions, image_captions, strict=True)]
-            found = [without_false_negatives(row, own, self.implied) for row, own in zip(found, said, strict=True)]
+            texts = [[caption, *others] for caption, others in zip(captions, image_captions, strict=True)]
+            rows = [without_false_negatives(row, some, self.implied) for row, some in zip(rows, texts, strict=True)]
         if self.readable is not None:
-            found = self.readable(captions, found)
+            rows = self.readable(captions, rows)
         # lines 9 and 15: s(I, T_kl) of all that is left, and the m greatest
         if self.score is not None:
-            found = [best(row, len(row)) for row in scored(found, self.score)]
-        return [row[: self.keep] for row in found]
+            rows = [best(row, len(row)) for row in scored(rows, self.score)]
+        return [row[: self.keep] for row in rows]
 
 
 LOOKED_THROUGH = 1_000  # captions, spread over a set, for words that a vocabulary does not hold
@@ -153,14 +153,14 @@ class Tags:
             images, image_of = self.data.image_of_caption[list(numbers)].unique(return_inverse=True)
             prepared = self.inputs(images.tolist())
             regions = model.embed_regions(**prepared)  # once an image, for all its captions and their candidates
-            seen = regions if refiller is model else refiller.embed_regions(**prepared)
+            refiller_regions = regions if refiller is model else refiller.embed_regions(**prepared)
             device = regions.values.device
 
             def h_mlm(
                 ids: Int[Tensor, "row piece"], mask: Int[Tensor, "row piece"], captions: Int[Tensor, "row"]
             ) -> Float[Tensor, "row piece vocabulary"]:
-                own = seen.take(image_of[captions].to(device))
-                return refiller(ids.to(device), mask.to(device).bool(), own, heads=("mlm",)).mlm.float().cpu()
+                images = refiller_regions.take(image_of[captions].to(device))
+                return refiller(ids.to(device), mask.to(device).bool(), images, heads=("mlm",)).mlm.float().cpu()
 
             def s(sentences: list[str], captions: Int[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
                 return matched(model, sentences, regions, image_of[captions])
@@ -252,11 +252,11 @@ class Retrieved:
         [['a cat'], ['a dog']]
         """
         pool = list(dict.fromkeys(captions if self.pool is None else self.pool))
-        streams, made = own_generators(len(captions), generator), []
-        for caption, others, own in zip(captions, image_captions, streams, strict=True):
+        streams, rows = own_generators(len(captions), generator), []
+        for caption, others, stream in zip(captions, image_captions, streams, strict=True):
             of_image = {caption, *others}
             # As many more as can turn out to be the image's own: the draw stays one of distinct sentences.
             wanted = min(len(pool), self.number + len(of_image))
-            drawn = [pool[at] for at in torch.randperm(len(pool), generator=own)[:wanted].tolist()]
-            made.append([Negative(sentence) for sentence in drawn if sentence not in of_image][: self.number])
-        return made
+            drawn = [pool[at] for at in torch.randperm(len(pool), generator=stream)[:wanted].tolist()]
+            rows.append([Negative(sentence) for sentence in drawn if sentence not in of_image][: self.number])
+        return rows
