@@ -3,7 +3,6 @@
 import lazy_loader as lazy
 
 _NAMES = {  # file -> what it is known for, imported when first asked for
-    "caption_swaps": "CaptionSwaps",
     "files": "NegativeFile read_negatives write_negatives",
     "generate": "generate_negatives",
     "negative": "SentenceGenerator Negative",

@@ -4,7 +4,6 @@
 """
 
 import json
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from ..data.captionset import CaptionSet
 from ..data.faults import Faults, one_line
 from ..data.tables import json_object, wrong_caption
 from ..errors import ItmlabError
+from ..fields import typed
 from ..storage import atomic_file, ordinary, refuse_foreign, usable
 from ..text import Span
 from .negative import Negative
@@ -21,7 +21,16 @@ from .negative import Negative
 Row = dict[str, Any]
 
 REQUIRED = ("caption_id", "image_id", "caption", "negative")
-PLACES = ("spans", "source", "replacement", "kind")  # lists with an entry for each changed place, or empty
+OPTIONAL = {
+    "spans": tuple[tuple[int, int], ...],
+    "source": tuple[str, ...],
+    "replacement": tuple[str, ...],
+    "kind": tuple[str, ...],
+    "score": float | None,
+    "fluency": float | None,
+    "truth": bool | None,
+}
+PLACES = ("spans", "source", "replacement", "kind")  # with an entry for each changed place, or empty
 MARK = '"negative"'  # stands in every row, so in the beginning of every file that itmlab wrote
 
 
@@ -53,21 +62,18 @@ class NegativeFile:
         Raises:
             ItmlabError: a caption of the file has another text or image in `data`, or no caption of the file is there.
         """
-        aligned, changed = [], []
+        rows: list[list[Negative]] = []
         captions = zip(data.caption_ids, data.captions, data.image_of_caption.tolist(), strict=True)
         for number, (caption_id, caption, image) in enumerate(captions):
-            negatives = self.negatives.get(caption_id, [])
-            if negatives and self.origins[caption_id] != Origin(data.image_ids[image], caption):
-                changed.append(caption_id)
-            aligned.append([negative.of(image, number) for negative in negatives])
-        if changed:
-            first = one_line(repr(changed[0]), 60)
-            message = f"{len(changed)} captions differ from those of {data.name}, the first is {first}"
-            raise ItmlabError(message, where=str(self.path), remedy="make the negatives of this data set")
-        if not any(aligned):
+            origin = Origin(data.image_ids[image], caption)
+            if self.origins.get(caption_id, origin) != origin:
+                what = f"the caption {one_line(repr(caption_id), 60)} differs from that of {data.name}"
+                raise ItmlabError(what, where=str(self.path), remedy="make the negatives of this data set")
+            rows.append([negative.of(image, number) for negative in self.negatives.get(caption_id, [])])
+        if not any(rows):
             remedy = "check that the caption ids are those of this data set"
             raise ItmlabError(f"no negative belongs to a caption of {data.name}", where=str(self.path), remedy=remedy)
-        return aligned
+        return rows
 
 
 def write_negatives(
@@ -106,23 +112,14 @@ def rows_of(data: CaptionSet, negatives: Iterable[Negative], *, made_by: str = "
         if key in seen or negative.sentence == caption or wrong_caption(negative.sentence):
             continue
         seen.add(key)
-        row = {
-            "caption_id": data.caption_ids[negative.caption],
-            "image_id": data.image_ids[negative.image],
-            "caption": caption,
-            "negative": negative.sentence,
-            "spans": [[span.start, span.end] for span in negative.spans],
-            "source": list(negative.source),
-            "replacement": list(negative.replacement),
-            "kind": list(negative.kind),
-            "score": negative.score,
-            "fluency": negative.fluency,
-            "truth": negative.truth,
-            "made_by": made_by,
-        }
-        if fault := _fault(row):
-            raise ItmlabError(f"a negative cannot be written: {fault}", where=f"caption {row['caption_id']!r}")
-        yield row
+        ids = data.caption_ids[negative.caption], data.image_ids[negative.image]
+        row = dict(zip(REQUIRED, (*ids, caption, negative.sentence), strict=True))
+        row |= {name: getattr(negative, name) for name in OPTIONAL}
+        try:
+            _negative(row)
+        except ItmlabError as error:
+            raise ItmlabError(f"a negative cannot be written: {error.what}", where=f"caption {ids[0]!r}") from None
+        yield row | {"made_by": made_by}
 
 
 def read_negatives(path: str | Path) -> NegativeFile:
@@ -136,18 +133,18 @@ def read_negatives(path: str | Path) -> NegativeFile:
     result = NegativeFile(path, {}, {})
     first_rows: dict[tuple[str, str], int] = {}
     for number, row in _rows(path, faults):
-        fault = _fault(row)
-        if fault is None:
+        try:
+            negative = _negative(row)
             caption_id, origin = row["caption_id"], Origin(row["image_id"], row["caption"])
-            first = first_rows.setdefault((caption_id, row["negative"]), number)
             if result.origins.setdefault(caption_id, origin) != origin:
-                fault = f"the caption {one_line(repr(caption_id), 60)} has another image or text in an earlier row"
-            elif first != number:
-                fault = f"the same negative as in row {first}"
-        if fault is None:
-            result.negatives.setdefault(caption_id, []).append(_from_row(row))
-        else:
-            faults.add(path, number, fault)
+                caption = one_line(repr(caption_id), 60)
+                raise ItmlabError(f"the caption {caption} has another image or text in an earlier row")
+            first = first_rows.setdefault((caption_id, negative.sentence), number)
+            if first != number:
+                raise ItmlabError(f"the same negative as in row {first}")
+            result.negatives.setdefault(caption_id, []).append(negative)
+        except ItmlabError as fault:
+            faults.add(path, number, fault.what)
     faults.settle(kept=len(result.negatives))
     if not result.negatives:
         raise ItmlabError("there are no negatives in it", where=str(path), remedy="write it again")
@@ -162,42 +159,18 @@ def _rows(path: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
                 yield number, row
 
 
-def _from_row(row: Row) -> Negative:
-    return Negative(
-        row["negative"],
-        spans=tuple(Span(start, end) for start, end in row.get("spans", ())),
-        source=tuple(row.get("source", ())),
-        replacement=tuple(row.get("replacement", ())),
-        kind=tuple(row.get("kind", ())),
-        score=row.get("score"),
-        fluency=row.get("fluency"),
-        truth=row.get("truth"),
-    )
-
-
-def _fault(row: Row) -> str | None:
-    """The first fault of a row, or None; unknown columns are ignored."""
-    if missing := [name for name in REQUIRED if name not in row]:
-        return f"no {', '.join(map(repr, missing))}"
+def _negative(row: Row) -> Negative:
+    """The negative of a row. Unknown columns are ignored; the first fault is an ItmlabError."""
     for name in REQUIRED:
-        if fault := wrong_caption(row[name]):
-            return f"{name}: {fault}"
+        if fault := wrong_caption(row.get(name)):
+            raise ItmlabError(f"{name}: {fault}")
     if row["negative"] == row["caption"]:
-        return "the negative is the caption itself"
-    places = [row.get(name, []) for name in PLACES]
-    if not all(isinstance(values, list) for values in places) or len({len(values) for values in places if values}) > 1:
-        return f"{', '.join(PLACES)} must be empty or lists of the same length"
-    spans, *texts = places
-    for span in spans:
-        is_pair = isinstance(span, list) and len(span) == 2 and all(type(place) is int for place in span)
-        if not is_pair or not 0 <= span[0] <= span[1]:
-            return f"the span {one_line(repr(span), 60)} is not two token numbers in order"
-    if not all(isinstance(text, str) for values in texts for text in values):
-        return f"{', '.join(PLACES[1:])} must hold texts"
-    for name in ("score", "fluency"):
-        value = row.get(name)
-        if value is not None and (type(value) not in (int, float) or not math.isfinite(value)):
-            return f"the {name} is {one_line(repr(value), 60)}, not a number"
-    if row.get("truth") is not None and not isinstance(row["truth"], bool):
-        return f"the truth is {one_line(repr(row['truth']), 60)}, not true, false or null"
-    return None
+        raise ItmlabError("the negative is the caption itself")
+    columns = {name: typed(hint, row[name], name) for name, hint in OPTIONAL.items() if name in row}
+    if len({len(columns[name]) for name in PLACES if columns.get(name)}) > 1:
+        raise ItmlabError(f"{', '.join(PLACES)} must be empty or lists of the same length")
+    columns["spans"] = tuple(Span(start, end) for start, end in columns.get("spans", ()))
+    for span in columns["spans"]:
+        if not 0 <= span.start <= span.end:
+            raise ItmlabError(f"the span {list(span)} is not two token numbers in order")
+    return Negative(row["negative"], **columns)

@@ -9,9 +9,9 @@ from tqdm import tqdm
 
 from ..data.captionset import CaptionSet
 from ..data.tables import wrong_caption
-from ..errors import ItmlabError
 from ..text import parse
 from .negative import Generate, Negative
+from .tags import graphs_of
 
 Score = Callable[[Sequence[int], Sequence[str]], Iterable[float]]  # (image numbers, sentences) -> a match for each
 Fluency = Callable[[Sequence[str]], Iterable[float]]  # sentences -> a perplexity for each
@@ -41,58 +41,48 @@ def generate_negatives(
     """
     for start in tqdm(range(0, len(data.captions), batch), desc="negatives", unit="batch", disable=not progress):
         numbers = range(start, min(start + batch, len(data.captions)))
-        negatives = _generated(data, generate, numbers, seed, conditioned)
+        captions, images = [data.captions[number] for number in numbers], data.image_of_caption[list(numbers)].tolist()
+        digest = hashlib.sha256(f"{seed}:{start}".encode()).digest()
+        generator = torch.Generator().manual_seed(int.from_bytes(digest[:8], "little") >> 1)
+        options = {"numbers": numbers} if conditioned else {}
+        rows = generate(captions, graphs_of(data, numbers), data.captions_of(images), generator=generator, **options)
+        negatives = [
+            negative.of(image, number)
+            for number, image, row in zip(numbers, images, rows, strict=True)
+            for negative in row
+            if wrong_caption(negative.sentence) is None
+        ]
         if score is not None:
-            negatives = _filled(negatives, "score", score)
+            negatives = _filled(negatives, "score", lambda some: score([one.image for one in some], _sentences(some)))
         if fluency is not None:
-            negatives = _filled(negatives, "fluency", lambda images, sentences: fluency(sentences))
+            negatives = _filled(negatives, "fluency", lambda some: fluency(_sentences(some)))
         if truth and data.world is not None:
             negatives = _labelled(data, negatives)
         yield from negatives
 
 
-def _generated(data: CaptionSet, generate: Generate, numbers: range, seed: int, conditioned: bool) -> list[Negative]:
-    """The negatives of some captions, numbered; without copies, duplicates and sentences that say nothing."""
-    captions = [data.captions[number] for number in numbers]
-    images = data.image_of_caption[numbers.start : numbers.stop].tolist()
-    graphs = parse(captions) if data.world is None else [data.world.graphs[number] for number in numbers]
-    digest = hashlib.sha256(f"{seed}:{numbers.start}".encode()).digest()
-    generator = torch.Generator().manual_seed(int.from_bytes(digest[:8], "little") >> 1)
-    options = {"numbers": numbers} if conditioned else {}
-    rows = generate(captions, graphs, data.captions_of(images), generator=generator, **options)
-    if len(rows) != len(captions):
-        raise ItmlabError(f"the generator returned {len(rows)} lists of negatives for {len(captions)} captions")
-    negatives = []
-    for number, image, caption, row in zip(numbers, images, captions, rows, strict=True):
-        distinct = {negative.sentence: negative for negative in reversed(row) if negative.sentence != caption}
-        fit = [negative for sentence, negative in reversed(distinct.items()) if wrong_caption(sentence) is None]
-        negatives += [negative.of(image, number) for negative in fit]
-    return negatives
+def _sentences(negatives: Sequence[Negative]) -> list[str]:
+    return [negative.sentence for negative in negatives]
 
 
-def _filled(negatives: list[Negative], field: str, measure: Score) -> list[Negative]:
-    """The same negatives, with what `measure` says of those whose `field` is None."""
-    missing = [negative for negative in negatives if getattr(negative, field) is None]
-    if not missing:
-        return negatives
-    values = list(measure([negative.image for negative in missing], [negative.sentence for negative in missing]))
-    if len(values) != len(missing):
-        raise ItmlabError(f"{field} returned {len(values)} numbers for {len(missing)} sentences")
-    remaining = iter(values)
-    return [
-        replace(negative, **{field: float(next(remaining))}) if getattr(negative, field) is None else negative
-        for negative in negatives
-    ]
+def _filled(
+    negatives: list[Negative], field: str, measure: Callable[[list[Negative]], Iterable[float]]
+) -> list[Negative]:
+    """The same negatives, those whose `field` is None with what is measured of them."""
+    missing = [place for place, negative in enumerate(negatives) if getattr(negative, field) is None]
+    filled = list(negatives)
+    if missing:
+        for place, value in zip(missing, measure([negatives[place] for place in missing]), strict=True):
+            filled[place] = replace(negatives[place], **{field: float(value)})
+    return filled
 
 
 def _labelled(data: CaptionSet, negatives: list[Negative]) -> list[Negative]:
     """The same negatives with the world's labels: True, False, or None where it cannot tell."""
-    parse([negative.sentence for negative in negatives])  # all at once, into the cache that the world looks into
-    by_image: dict[int, list[int]] = {}
-    for place, negative in enumerate(negatives):
-        by_image.setdefault(negative.image, []).append(place)
+    parse(_sentences(negatives))  # all at once, into the cache that the world looks into
     labelled = list(negatives)
-    for image, places in by_image.items():
+    for image in {negative.image for negative in negatives}:
+        places = [place for place, negative in enumerate(negatives) if negative.image == image]
         labels = data.world.truth([image], [negatives[place].sentence for place in places])[0].tolist()
         for place, label in zip(places, labels, strict=True):
             labelled[place] = replace(negatives[place], truth=None if label < 0 else bool(label))

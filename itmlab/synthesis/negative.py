@@ -111,7 +111,9 @@ class OneByOne:
     ) -> list[list[Negative]]:
         """The negatives of each caption."""
         rows = zip(captions, graphs, image_captions, own_generators(len(captions), generator), strict=True)
-        return [list(self.generate([one], [graph], [others], generator=own)[0]) for one, graph, others, own in rows]
+        return [
+            list(self.generate([caption], [graph], [others], generator=own)[0]) for caption, graph, others, own in rows
+        ]
 
 
 @dataclass(frozen=True)
@@ -148,9 +150,13 @@ def edited(
         replacement.append(words)
         sentence += caption[at:first] + words
         at = last
-    kinds = tuple(change.kind for change in changes)
-    places = {"spans": tuple(spans), "source": tuple(source), "replacement": tuple(replacement), "kind": kinds}
-    return Negative(sentence + caption[at:], **places)
+    return Negative(
+        sentence + caption[at:],
+        spans=tuple(spans),
+        source=tuple(source),
+        replacement=tuple(replacement),
+        kind=tuple(change.kind for change in changes),
+    )
 
 
 def distinct(caption: str, negatives: Iterable[Negative]) -> list[Negative]:
@@ -158,13 +164,14 @@ def distinct(caption: str, negatives: Iterable[Negative]) -> list[Negative]:
 
     Sentences are equal if they read the same but for capital letters and blanks.
 
-    >>> [one.sentence for one in distinct("A dog", [Negative("a  Dog"), Negative("a cat"), Negative("A cat")])]
+    >>> made = distinct("A dog", [Negative("a  Dog"), Negative("a cat"), Negative("A cat")])
+    >>> [negative.sentence for negative in made]
     ['a cat']
     """
-    found: dict[bytes, Negative] = {}
-    for one in chain([Negative(caption)], negatives):
-        found.setdefault(reads_as(one.sentence), one)
-    return list(found.values())[1:]
+    first: dict[bytes, Negative] = {}
+    for negative in chain([Negative(caption)], negatives):
+        first.setdefault(reads_as(negative.sentence), negative)
+    return list(first.values())[1:]
 
 
 def reads_as(sentence: str) -> bytes:
@@ -181,20 +188,23 @@ def without_false_negatives(
 ) -> list[Negative]:
     """The negatives of which at least one replaced-in token occurs in no caption of the image (TAGS Sec. 2.1.2).
 
-    A heuristic: a synonym that no caption uses passes, and so does a true word that nobody wrote. Words that name
-    nothing (articles, "is", "and") and signs that are no word (".", an emoji) do not count as put in. Where a lexicon
-    says what words imply ("boy": "person"), `implied` counts those as said too. The paper does neither. A sentence in
-    which nothing was replaced passes.
+    A heuristic: a synonym that no caption uses passes, and so does a true word that no caption says. Words that name
+    nothing (articles, "is", "and") and signs that are not words (".", an emoji) do not count as put in. Where a lexicon
+    says what words imply ("boy": "person"), `implied` counts those too. The paper does neither. A sentence in which
+    nothing was replaced passes.
 
     >>> made = [Negative("a cat runs", replacement=("cat",)), Negative("a cow runs", replacement=("cow",))]
-    >>> [one.sentence for one in without_false_negatives(made, ["a dog runs", "a dog chases a cat"])]
+    >>> [negative.sentence for negative in without_false_negatives(made, ["a dog runs", "a dog chases a cat"])]
     ['a cow runs']
     """
-    said = {token for caption in image_captions for token in tokenise(caption.lower())}
+    occurring = {token for caption in image_captions for token in tokenise(caption.lower())}
     if implied:
-        said = said.union(*(implied.get(token, ()) for token in said))
-    put_in = (naming(" ".join(one.replacement)) for one in negatives)
-    return [one for one, new in zip(negatives, put_in, strict=True) if not one.replacement or new - said]
+        occurring = occurring.union(*(implied.get(token, ()) for token in occurring))
+    return [
+        negative
+        for negative in negatives
+        if not negative.replacement or naming(" ".join(negative.replacement)) - occurring
+    ]
 
 
 NAMING_NOTHING = word_set("a an the this that these those some any and or of as is are was were be been being am")
@@ -212,33 +222,34 @@ def naming(words: str) -> set[str]:
 class Readable:
     """Leaves out negatives that a model reads as it reads their caption: their change lies behind its cut.
 
-    `pieces` gives what the model reads of sentences. `left_out` counts them; a warning says when there are any.
+    `pieces` gives what the model reads of sentences. `left_out` counts; a warning tells it once per power of ten.
     """
 
     def __init__(self, pieces: Callable[[Sequence[str]], Sequence[tuple[int, ...]]]):
         self.pieces, self.left_out = pieces, 0
 
     def __call__(self, captions: Captions, rows: Sequence[Sequence[Negative]]) -> list[list[Negative]]:
-        """Of each caption's negatives those that are read otherwise.
+        """The negatives of each caption that are read otherwise.
 
         >>> cut = Readable(lambda sentences: [tuple(map(ord, sentence[:5])) for sentence in sentences])
-        >>> [[one.sentence for one in row] for row in cut(["a dog"], [[Negative("a cat"), Negative("a dog")]])]
+        >>> rows = cut(["a dog"], [[Negative("a cat"), Negative("a dog")]])
+        >>> [[negative.sentence for negative in row] for row in rows]
         [['a cat']]
         """
-        sentences = [one.sentence for row in rows for one in row]
+        sentences = [negative.sentence for row in rows for negative in row]
         if not sentences:
             return [list(row) for row in rows]
-        read = self.pieces([*captions, *sentences])
-        own, left = read[: len(captions)], iter(read[len(captions) :])
-        found = [[one for one in row if next(left) != mine] for mine, row in zip(own, rows, strict=True)]
-        left_out = len(sentences) - sum(map(len, found))
-        if left_out and not self.left_out:
-            what = (
-                f"{left_out} left out: cut to what the model reads, they equal their captions; later ones are counted"
-            )
+        pieces = self.pieces([*captions, *sentences])
+        of_captions, of_sentences = pieces[: len(captions)], iter(pieces[len(captions) :])
+        kept = [
+            [negative for negative in row if next(of_sentences) != own]
+            for own, row in zip(of_captions, rows, strict=True)
+        ]
+        before, self.left_out = self.left_out, self.left_out + len(sentences) - sum(map(len, kept))
+        if len(str(before)) < len(str(self.left_out)) or (self.left_out and not before):
+            what = f"{self.left_out} so far left out: cut to what the model reads, they are their captions"
             warnings.warn(f"negatives: {what}", UnreadNegatives, stacklevel=2)
-        self.left_out += left_out
-        return found
+        return kept
 
 
 # (sentences, for each the number of its caption in the call) -> how well each matches that caption's image
@@ -251,18 +262,18 @@ def scored(negatives: Sequence[Sequence[Negative]], score: Score) -> list[list[N
     if not sentences:
         return [list(row) for row in negatives]
     captions = torch.arange(len(negatives)).repeat_interleave(torch.tensor([len(row) for row in negatives]))
-    found = torch.as_tensor(score(sentences, captions))
-    if found.shape != (len(sentences),) or not bool(found.isfinite().all()):
-        what = f"{len(sentences)} sentences were scored with {tuple(found.shape)} numbers, or some are not finite"
-        raise ItmlabError(what, remedy="give a score function that returns one number per sentence")
-    values = iter(found.tolist())
+    scores = torch.as_tensor(score(sentences, captions))
+    if scores.shape != (len(sentences),) or not bool(scores.isfinite().all()):
+        what = f"{len(sentences)} sentences were scored with {tuple(scores.shape)} numbers, or some are not finite"
+        raise ItmlabError(what, remedy="give a score function that returns one number a sentence")
+    values = iter(scores.tolist())
     return [[replace(negative, score=next(values)) for negative in row] for row in negatives]
 
 
 def best(negatives: Sequence[Negative], number: int) -> list[Negative]:
     """The `number` negatives with the greatest scores, best first (Eq. 6, argmax-m); of equal ones the earlier first.
 
-    >>> [one.sentence for one in best([Negative("a dog", score=1.0), Negative("a cow", score=3.0)], 1)]
-    ['a cow']
+    >>> best([Negative("a dog", score=1.0), Negative("a cow", score=3.0)], 1)[0].sentence
+    'a cow'
     """
     return sorted(negatives, key=lambda negative: -negative.score)[:number]

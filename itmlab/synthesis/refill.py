@@ -8,7 +8,6 @@ masking once, the maskings of several captions together, and L pieces are drawn 
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
@@ -16,10 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..errors import ItmlabError
-from ..models.encoded import evaluating
 from ..text import PhraseMasking, SceneGraph, Span
 from ..text.alignment import Pieces, align, mask_pieces, token_characters
 from ..text.graph import tokenise
@@ -30,23 +28,24 @@ from .negative import Captions, Change, Graphs, Negative, distinct, edited, own_
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-Fill = Callable[..., Float[Tensor, "row piece vocabulary"]]
+# (token ids, attention mask, the number in the call of the caption of each row) → logits for every piece
+Fill = Callable[
+    [Int[Tensor, "row piece"], Int[Tensor, "row piece"], Int[Tensor, "row"]], Float[Tensor, "row piece vocabulary"]
+]
 Drawn = Int[Tensor, "hidden sample"]  # L pieces for each hidden place
 
 
 class MaskedRefill:
     """K = `maskings` maskings of each caption and L = `samples` fillings of each at τ = `temperature` (Eq. 2).
 
-    `fill(token_ids, attention_mask)` gives logits for every piece; a module is put into evaluation mode for as long as
-    it is asked. With `conditioned` it is given a third argument, the number
-    of the caption in the call that each row was masked from, to look at its image. It is given each masking once,
-    `rows` maskings of any captions at a time. Every hidden piece is drawn by itself; special tokens and the unknown one
-    are never drawn, nor a continuation where a hidden phrase begins (it would change the word before).
+    `fill` is asked for each masking once, `rows` maskings of any captions at a time. Every hidden piece is drawn by
+    itself; special tokens and the unknown one are never drawn, nor a continuation where a hidden phrase begins (it
+    would change the word before).
 
     >>> from itmlab.text.tokens import train_wordpiece
     >>> tokenizer = train_wordpiece(["a dog", "a cat"] * 9, 60)
-    >>> cat = 9.0 * nn.functional.one_hot(torch.tensor(tokenizer.vocab["cat"]), len(tokenizer))
-    >>> refill = MaskedRefill(lambda ids, attention: cat.expand(*ids.shape, -1), tokenizer, temperature=0.1)
+    >>> cat = 9.0 * torch.nn.functional.one_hot(torch.tensor(tokenizer.vocab["cat"]), len(tokenizer))
+    >>> refill = MaskedRefill(lambda ids, mask, captions: cat.expand(*ids.shape, -1), tokenizer, temperature=0.1)
     >>> made = refill(["a dog"], [SceneGraph(tokens=("a", "dog"))], generator=torch.Generator())
     >>> sorted(negative.sentence for negative in made[0])
     ['a cat', 'cat dog']
@@ -54,22 +53,20 @@ class MaskedRefill:
 
     def __init__(
         self,
-        fill: Fill | nn.Module,
+        fill: Fill,
         tokenizer: "PreTrainedTokenizerFast",
         *,
         maskings: int = 20,
         samples: int = 20,
         temperature: float = 1.0,
         masking: Masking | None = None,
-        conditioned: bool = False,
         maximum_pieces: int | None = None,
-        rows: int = 256,
+        rows: int = 64,
     ):
-        if min(maskings, samples) < 1:
-            raise ItmlabError(f"{maskings} maskings, {samples} samples", remedy="give 1 or more of each")
-        if not 0 < temperature < float("inf"):
-            raise ItmlabError(f"a temperature of {temperature} cannot be", remedy="give a number above 0")
-        self.fill, self.tokenizer, self.conditioned = fill, tokenizer, conditioned
+        if min(maskings, samples) < 1 or not 0 < temperature < float("inf"):
+            what = f"{maskings} maskings, {samples} samples at a temperature of {temperature}"
+            raise ItmlabError(what, remedy="give numbers above 0")
+        self.fill, self.tokenizer = fill, tokenizer
         self.maskings, self.samples, self.temperature = maskings, samples, temperature
         self.masking = PhraseMasking() if masking is None else masking
         self.maximum_pieces, self.rows = maximum_pieces, rows
@@ -82,48 +79,45 @@ class MaskedRefill:
 
         One number is drawn a caption: its negatives do not depend on how its neighbours are masked or batched.
         """
-        if not len(captions):
-            return []
-        own = own_generators(len(captions), generator)
-        pieces = align(self.tokenizer, captions, graphs, self.maximum_pieces)
-        made, together = [], max(self.rows // self.maskings, 1)
-        with evaluating(self.fill) if isinstance(self.fill, nn.Module) else nullcontext():
-            for start in range(0, len(captions), together):
-                numbers = range(start, min(start + together, len(captions)))
-                made += self._made(numbers, captions, graphs, pieces, own)
-        return made
+        generators = own_generators(len(captions), generator)
+        together = max(self.rows // self.maskings, 1)
+        negatives: list[list[Negative]] = []
+        for start in range(0, len(captions), together):
+            part = slice(start, start + together)
+            negatives += self._refilled(captions[part], graphs[part], generators[part], start)
+        return negatives
 
-    def _made(
-        self, numbers: range, captions: Captions, graphs: Graphs, pieces: Pieces, own: Sequence[torch.Generator]
+    def _refilled(
+        self, captions: Captions, graphs: Graphs, generators: Sequence[torch.Generator], start: int
     ) -> Iterator[list[Negative]]:
-        """The negatives of the captions of these numbers, all their maskings read together."""
-        # line 4: T_k, row by row the K of the first caption, then those of the next; `at` is a caption's number
-        draw, kept = self.masking.draw, pieces.words_kept.tolist()
-        maskings = [draw(graphs[at], self.maskings, generator=own[at], length=kept[at]) for at in numbers]
-        phrases = [hidden for of_caption in maskings for hidden in of_caption]
-        of_row = [at for at in numbers for _ in range(self.maskings)]
-        masked = mask_pieces(self.tokenizer, pieces, phrases, captions=of_row)
-        length = int(masked.attention_mask.sum(dim=1).max())
-        ids, attention, hidden = (each[:, :length] for each in (masked.input_ids, masked.attention_mask, masked.hidden))
+        """The negatives of captions from number `start` on, all their maskings read together."""
+        # line 4: T_k, row by row the K of the first caption, then those of the next
+        pieces = align(self.tokenizer, captions, graphs, self.maximum_pieces)
+        phrases = [
+            hidden
+            for graph, length, generator in zip(graphs, pieces.words_kept.tolist(), generators, strict=True)
+            for hidden in self.masking.draw(graph, self.maskings, generator=generator, length=length)
+        ]
+        of_row = torch.arange(len(captions)).repeat_interleave(self.maskings)
+        masked = mask_pieces(self.tokenizer, pieces, phrases, captions=of_row.tolist())
         # Eq. 2: H_MLM(I, T_k), one forward for all rows
-        output = self.fill(ids, attention, torch.tensor(of_row)) if self.conditioned else self.fill(ids, attention)
-        logits = getattr(output, "logits", output)
-        if logits.shape[:2] != ids.shape:
-            what = f"{tuple(ids.shape)} pieces were filled with logits of shape {tuple(logits.shape)}"
-            raise ItmlabError(what, remedy="fill must give logits for every piece of every row")
+        logits = self.fill(masked.input_ids, masked.attention_mask, start + of_row)
         # lines 6 and 7: L pieces at each hidden place, by the caption's own numbers after those of its maskings
-        places = [row.nonzero()[:, 0].tolist() for row in hidden]
-        groups = [_groups(*row, pieces, at) for *row, at in zip(phrases, places, of_row, strict=True)]
-        begins = torch.zeros_like(hidden)
-        for row, found in enumerate(groups):
-            begins[row, [group.positions[0] for group in found]] = True
-        chance = [torch.rand(len(row), self.samples, generator=own[at]) for row, at in zip(places, of_row, strict=True)]
-        wanted = logits[hidden.to(logits.device)]
-        drawn = self.vocabulary.drawn(wanted, begins[hidden], self.temperature, torch.cat(chance))
+        places = [row.nonzero()[:, 0].tolist() for row in masked.hidden]
+        groups = [_groups(*row, pieces, at) for *row, at in zip(phrases, places, of_row.tolist(), strict=True)]
+        begins = torch.zeros_like(masked.hidden)
+        for row, groups_of_row in enumerate(groups):
+            begins[row, [group.positions[0] for group in groups_of_row]] = True
+        chance = [
+            torch.rand(len(row), self.samples, generator=generators[at])
+            for row, at in zip(places, of_row.tolist(), strict=True)
+        ]
+        wanted = logits[masked.hidden.to(logits.device)]
+        drawn = self.vocabulary.drawn(wanted, begins[masked.hidden], self.temperature, torch.cat(chance))
         filled = drawn.split([len(row) for row in places])
-        for first, at in zip(range(0, len(of_row), self.maskings), numbers, strict=True):
-            rows = slice(first, first + self.maskings)
-            yield distinct(captions[at], self._sentences(captions[at], graphs[at], groups[rows], filled[rows]))
+        for at, (caption, graph) in enumerate(zip(captions, graphs, strict=True)):
+            rows = slice(at * self.maskings, (at + 1) * self.maskings)
+            yield distinct(caption, self._sentences(caption, graph, groups[rows], filled[rows]))
 
     def _sentences(
         self, caption: str, graph: SceneGraph, groups: Sequence[list["Group"]], filled: Sequence[Drawn]
@@ -152,27 +146,27 @@ class Group(NamedTuple):
     span: Span  # the tokens that they spell
 
 
-def _groups(hidden: Sequence[Phrase], positions: Sequence[int], pieces: Pieces, at: int) -> list[Group]:
-    """The hidden pieces of caption `at` by the phrase that they belong to, of phrases within each other the inner one.
+def _groups(hidden: Sequence[Phrase], positions: Sequence[int], pieces: Pieces, caption: int) -> list[Group]:
+    """The hidden pieces of a caption by the phrase that they belong to, of phrases within each other the inner one.
 
     A piece that joins words belongs with all of them to one group: no word is in two.
     """
     inner: dict[int, Phrase] = {}
-    for phrase in sorted(hidden, key=lambda one: one.span.start - one.span.end):  # the longest first
+    for phrase in sorted(hidden, key=lambda phrase: phrase.span.start - phrase.span.end):  # the longest first
         inner |= dict.fromkeys(range(phrase.span.start, phrase.span.end), phrase)
-    first_word, last_word = pieces.first_word[at].tolist(), pieces.last_word[at].tolist()
+    first_word, last_word = pieces.first_word[caption].tolist(), pieces.last_word[caption].tolist()
     groups: list[tuple[Phrase, list[int]]] = []
     reached = -1  # the word behind the last group's
     for position in positions:
         first, last = first_word[position], last_word[position]
         word = first if last > first else first - 1  # a blank goes with the word before it
-        phrase = inner.get(word) or next(inner[one] for one in range(word, last) if one in inner)
+        phrase = inner.get(word) or next(inner[at] for at in range(word, last) if at in inner)
         if groups and position == groups[-1][1][-1] + 1 and (groups[-1][0] == phrase or word < reached):
             groups[-1][1].append(position)
         else:
             groups.append((phrase, [position]))
         reached = last
-    return [Group(phrase.kind, own, Span(first_word[own[0]], last_word[own[-1]])) for phrase, own in groups]
+    return [Group(phrase.kind, places, Span(first_word[places[0]], last_word[places[-1]])) for phrase, places in groups]
 
 
 # Of the words of Flickr30K, COCO and Flickr8k the vocabulary of `scenes` holds 0.65, 0.63 and 0.69, of its own all; one
@@ -183,12 +177,9 @@ COVERED = 0.72
 def refuse_unknown_words(tokenizer: "PreTrainedTokenizerFast", captions: Captions, *, where: str | None = None) -> None:
     """An ItmlabError if less than `COVERED` of the captions' words are whole pieces: refillings would be word salad."""
     words = [word for caption in captions for word in tokenise(plain_text(caption)) if word[0].isalnum()]
-    if not words:
-        return
-    unknown, backend = tokenizer.unk_token_id, tokenizer.backend_tokenizer
-    pieces = {word: backend.encode(word, add_special_tokens=False).ids for word in set(words)}
-    share = sum(len(pieces[word]) == 1 and pieces[word] != [unknown] for word in words) / len(words)
-    if share < COVERED:
+    pieces = [encoding.ids for encoding in tokenizer.backend_tokenizer.encode_batch(words, add_special_tokens=False)]
+    share = sum(len(ids) == 1 and ids != [tokenizer.unk_token_id] for ids in pieces) / max(len(words), 1)
+    if words and share < COVERED:
         raise ItmlabError(
             f"the refiller's vocabulary holds {share:.0%} of the captions' words, and {COVERED:.0%} are needed",
             where=where,
@@ -198,6 +189,7 @@ def refuse_unknown_words(tokenizer: "PreTrainedTokenizerFast", captions: Caption
 
 _UNUSED = re.compile(r"\[unused\d+\]")  # BERT's spare entries
 _BROKEN = "\ufffd"  # a byte that is no letter by itself
+_BATCH_SIZE = 2**22  # shares worked on at a time: some 100 MB
 _ANCHOR = "a"  # a word before the drawn pieces: decoders write blanks and joints only between pieces
 
 
@@ -220,6 +212,10 @@ class Vocabulary:
         apart = [text.startswith(self._before + " ") for text in texts]
         self.allowed: Bool[Tensor, vocabulary] = torch.tensor(ordinary) & torch.tensor(spelled)
         self.beginning: Bool[Tensor, vocabulary] = self.allowed & torch.tensor(apart)
+        if not self.beginning.any():
+            raise ItmlabError(
+                f"{type(tokenizer).__name__} has no piece that begins a word", remedy="use WordPiece or RoBERTa's"
+            )
         self.words = lru_cache(maxsize=65536)(lambda ids: self._texts([ids])[0][len(self._before) :].strip())
 
     def _texts(self, rows: Sequence[Sequence[int]]) -> list[str]:
@@ -234,18 +230,20 @@ class Vocabulary:
     ) -> Drawn:
         """Pieces from softmax(logits / temperature) over those allowed there, one for each chance in [0, 1).
 
-        The piece is the first up to which the shares add up to more than the number. A model with more outputs than the
-        tokeniser has pieces is cut; with fewer, or with logits that are not numbers, it is an ItmlabError.
+        The piece is the first up to which the shares add up to more than the number. A model may have more outputs than
+        the tokeniser has pieces. Logits that are not numbers are an ItmlabError.
         """
-        size, device = len(self.allowed), logits.device
-        if logits.shape[1] < size:
-            what = f"logits of shape {tuple(logits.shape)} for a vocabulary of {size}"
-            raise ItmlabError(what, remedy="fill with a model of the tokeniser's vocabulary")
-        allowed = torch.where(begins[:, None].to(device), self.beginning.to(device), self.allowed.to(device))
-        kept = logits[:, :size].double().masked_fill(~allowed, -torch.inf)  # double: 30,000 shares are added up
-        if not bool(kept.amax(dim=1).isfinite().all()):  # NaN and infinity pass through amax
-            raise ItmlabError("the model that refills gave logits that are not numbers", remedy="check its weights")
-        shares = (kept / temperature).softmax(dim=1).cumsum(dim=1)
-        wanted = chance.to(shares) * shares[:, -1:]  # not times 1: the last sum is rounded
-        last = size - 1 - allowed.flip(dims=(1,)).int().argmax(dim=1, keepdim=True)
-        return torch.searchsorted(shares, wanted, right=True).minimum(last).cpu()
+        size = len(self.allowed)
+        block = max(_BATCH_SIZE // size, 1)
+        drawn, opening, anywhere = [], self.beginning.to(logits.device), self.allowed.to(logits.device)
+        parts = zip(logits[:, :size].split(block), begins.split(block), chance.split(block), strict=True)
+        for some, opens, numbers in parts:
+            allowed = torch.where(opens[:, None].to(logits.device), opening, anywhere)
+            kept = some.double().masked_fill(~allowed, -torch.inf)  # double: sums of 30,000 shares are compared
+            if not bool(kept.amax(dim=1).isfinite().all()):  # NaN and infinity pass through amax
+                raise ItmlabError("the model that refills gave logits that are not numbers", remedy="check its weights")
+            shares = (kept / temperature).softmax(dim=1).cumsum(dim=1)
+            wanted = numbers.to(shares) * shares[:, -1:]  # not times 1: the last sum is rounded
+            last = size - 1 - allowed.flip(dims=(1,)).int().argmax(dim=1, keepdim=True)
+            drawn.append(torch.searchsorted(shares, wanted, right=True).minimum(last).cpu())
+        return torch.cat(drawn)

@@ -5,9 +5,7 @@ TAGS' Tables 3 and 4 (METHODS 3.8). What words are swapped for comes of a lexico
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 
 import torch
 
@@ -19,10 +17,10 @@ from .negative import (
     Captions,
     Change,
     Graphs,
+    Implied,
     Negative,
     edited,
     own_generators,
-    reads_as,
     without_false_negatives,
 )
 
@@ -30,36 +28,25 @@ MOST_CHARACTERS = 2**25  # of all negatives of a caption
 Swaps = Mapping[str, Sequence[str]]  # a word as written in a sentence → words, in the same form, that may replace it
 
 
-def of_categories(categories: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """Swaps of each word for every other word of its categories (category → words).
-
-    >>> of_categories({"animal": ["dog", "cat"], "pet": ["cat", "mouse"]})
-    {'dog': ('cat',), 'cat': ('dog', 'mouse'), 'mouse': ('cat',)}
-    """
-    found: dict[str, dict[str, None]] = defaultdict(dict)
-    for word, other in (pair for words in categories.values() for pair in product(words, words)):
-        if word != other:
-            found[word][other] = None
-    return {word: tuple(others) for word, others in found.items()}
-
-
-_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+# numbers in words and in figures
+SCRIPTS = (["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], list(map(str, range(2, 11))))
+NUMBERS: Swaps = {word: [other for other in script if other != word] for script in SCRIPTS for word in script}
 _UPON, _BELOW = ("on", "on top of", "atop"), ("under", "underneath", "beneath", "below")
-NUMBERS: dict[str, tuple[str, ...]] = of_categories({"words": _WORDS, "figures": list(map(str, range(2, 11)))})
-PLACES: dict[str, tuple[str, ...]] = {  # where each contradicts the other, whatever the captions are of
+PLACES: Swaps = {  # where each contradicts the other, whatever the captions are of
     **dict.fromkeys(_UPON, _BELOW),
     **dict.fromkeys(_BELOW, _UPON),
-    **of_categories({"depth": ("behind", "in front of")}),
+    "behind": ("in front of",),
+    "in front of": ("behind",),
 }
 
 
 class RuleSwaps:
     """Every sentence that one swap makes of a caption, or `number` of them at random.
 
-    `nouns`, `relations` and `numbers` say what each word may be swapped for (of a drawn world: its `swaps()`; or
-    `of_categories` of any lexicon); an empty mapping leaves a kind alone. Nouns are looked for in a graph's objects,
-    relations in its relations, the longest known words first; numbers anywhere. "a" and "an" follow the new word.
-    `filtered` drops what the image's captions say.
+    `nouns`, `relations` and `numbers` say what each word may be swapped for (of a drawn world: its `swaps()`); an empty
+    mapping leaves a kind alone. Nouns are looked for in a graph's objects and relations in its relations, the longest
+    known words first; numbers anywhere. "a" and "an" follow the new word. `filtered` drops what the image's captions
+    say, or what they imply by `implied` (see `without_false_negatives`).
 
     >>> swaps, graph = RuleSwaps({}), SceneGraph(tokens=("two", "dogs"))
     >>> [one.sentence for one in swaps(["two dogs"], [graph], [["nine dogs"]], generator=torch.Generator())[0]][:2]
@@ -74,11 +61,12 @@ class RuleSwaps:
         *,
         number: int | None = None,
         filtered: bool = True,
+        implied: Implied | None = None,
     ):
         if number is not None and number < 1:
             raise ItmlabError(f"{number} negatives a caption cannot be", remedy="give 1 or more, or None for all")
         self.nouns, self.relations, self.numbers = nouns, relations, numbers
-        self.number, self.filtered = number, filtered
+        self.number, self.filtered, self.implied = number, filtered, implied
         self._longest = [max((key.count(" ") + 1 for key in swaps), default=0) for swaps in (nouns, relations)]
 
     def __call__(
@@ -92,45 +80,33 @@ class RuleSwaps:
         self, caption: str, graph: SceneGraph, image_captions: Captions, generator: torch.Generator
     ) -> list[Negative]:
         """The negatives of one caption."""
-        characters = token_characters(caption, graph.tokens)
-
-        def sentence_of(changes: Sequence[Change]) -> Negative:
-            return edited(caption, graph.tokens, characters, changes)
-
-        # All sentences of a caption of thousands of words take gigabytes: their changes are kept instead.
-        different = {reads_as(caption): ()}
-        for changes in self._changes(graph, image_captions):
-            different.setdefault(reads_as(sentence_of(changes).sentence), changes)
-        candidates = list(different.values())[1:]
+        # all sentences of a caption of thousands of words take gigabytes: their changes are kept instead
+        candidates = list(dict.fromkeys(self._changes(graph)))
         if self.filtered:
-            said = [caption, *image_captions]
-            candidates = [changes for changes in candidates if not _is_said(changes, said)]
+            put_in = [Negative(change.words, replacement=(change.words,)) for change in candidates]
+            kept = set(without_false_negatives(put_in, [caption, *image_captions], self.implied))
+            candidates = [change for change, negative in zip(candidates, put_in, strict=True) if negative in kept]
         if self.number is None and len(candidates) * len(caption) > MOST_CHARACTERS:
             message = f"a caption of {len(graph.tokens)} words has {len(candidates)} negatives"
             raise ItmlabError(message, where=one_line(caption, 60), remedy="give number=, how many of each caption")
         if self.number is not None and len(candidates) > self.number:
             chosen = torch.randperm(len(candidates), generator=generator)[: self.number].tolist()
             candidates = [candidates[place] for place in sorted(chosen)]
-        return list(map(sentence_of, candidates))
+        characters = token_characters(caption, graph.tokens)
+        return [edited(caption, graph.tokens, characters, [change]) for change in candidates]
 
-    def _changes(self, graph: SceneGraph, image_captions: Captions) -> Iterator[Sequence[Change]]:
-        """What to change in the caption of a graph, each sentence's changes together."""
+    def _changes(self, graph: SceneGraph) -> Iterator[Change]:
+        """What to change in the caption of a graph, a sentence each."""
         words = [token.lower() for token in graph.tokens]
         of_parts = (("object", graph.objects, self.nouns), ("relation", graph.relations, self.relations))
         for (kind, parts, swaps), longest in zip(of_parts, self._longest, strict=True):
             spans = dict.fromkeys(_known(words, part.span, swaps, longest) for part in parts if part.span is not None)
             for span in filter(None, spans):
                 for other in swaps[" ".join(words[span.start : span.end])]:
-                    yield [with_article(words, span, other, kind)]
+                    yield with_article(words, span, other, kind)
         for at, word in enumerate(words):
             for other in self.numbers.get(word, ()):
-                yield [Change(Span(at, at + 1), other, "number")]
-
-
-def _is_said(changes: Sequence[Change], captions: Sequence[str]) -> bool:
-    """Whether captions of the image say all that the changes put in."""
-    negative = Negative("", replacement=tuple(change.words for change in changes))
-    return not without_false_negatives([negative], captions)
+                yield Change(Span(at, at + 1), other, "number")
 
 
 def _known(words: Sequence[str], span: Span, swaps: Swaps, longest: int) -> Span | None:

@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -25,7 +25,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from ..components import Component
-from ..errors import ItmlabError
+from ..fields import ABOVE_0, FROM_1, check, check_ranges
 
 Weights = Literal["least_squares", "identity"]
 Anchors, Candidates = Float[Tensor, "anchor dimension"], Float[Tensor, "candidate dimension"]
@@ -37,7 +37,8 @@ REGULARISATION = 1e-3  # ε: with it K has an inverse, and a condition of at mos
 ITERATIONS = 20  # of Lloyd's, at most: those of a batch of 128 settle in about eight
 MOST = 400  # steps of conjugate gradients; the condition asks for fewer
 EQUAL = 1e-12  # squared distance of two unit vectors that differ by rounding only
-SIGMAS = 1e-6, 1e6  # unit vectors are 2 apart at most, and nearer than 1e-6 they count as equal
+# unit vectors are 2 apart at most, and nearer than 1e-6 they count as equal
+SIGMAS = (lambda sigma: 1e-6 <= sigma <= 1e6), "1e-6 to 1e6"
 SHORTEST = 1e-6  # a point this near to the origin has no direction
 
 
@@ -124,15 +125,8 @@ class SynHNC(Synthesiser):
     iterations: int = ITERATIONS
 
     def __post_init__(self) -> None:
-        if self.clusters < 1 or self.iterations < 1:
-            raise ItmlabError(f"SynHNC needs clusters and iterations, not {self.clusters} and {self.iterations}")
-        smallest, largest = SIGMAS
-        if not smallest <= self.sigma <= largest:
-            raise ItmlabError(f"SynHNC's sigma must be between {smallest:g} and {largest:g}, not {self.sigma}")
-        if not 0 < self.regularisation < math.inf:
-            raise ItmlabError(f"SynHNC's regularisation must be above 0, not {self.regularisation}")
-        if self.weights not in ("least_squares", "identity"):
-            raise ItmlabError(f"no weights {self.weights!r} of SynHNC", remedy="choose least_squares or identity")
+        check_ranges(self, "synthesis", clusters=FROM_1, iterations=FROM_1, regularisation=ABOVE_0, sigma=SIGMAS)
+        check(self.weights in get_args(Weights), "synthesis.weights", self.weights, f"one of {get_args(Weights)}")
 
     @property
     def needs_truth(self) -> bool:
@@ -148,6 +142,7 @@ class SynHNC(Synthesiser):
         than clusters leave the last ones without; nothing marked in `positives` is in any.
         """
         m = self.clusters
+        memory = {"sigma": self.sigma, "weights": self.weights, "regularisation": self.regularisation}
         # autocast would take the products in half precision
         with torch.no_grad() if self.detach else nullcontext(), torch.autocast(anchors.device.type, enabled=False):
             queries, prototypes = (
@@ -155,7 +150,6 @@ class SynHNC(Synthesiser):
             )
             to_anchor, squared = (squared_distances(side, prototypes) for side in (queries, prototypes))
             membership = kmeans(squared.detach(), ~positives, m, generator=generator, iterations=self.iterations)
-            memory = {"sigma": self.sigma, "weights": self.weights, "regularisation": self.regularisation}
             coefficients = associate(to_anchor, squared, membership, clusters=m, **memory).coefficients
             points = recall(prototypes, membership, coefficients, clusters=m)
             allowed = points.norm(dim=-1) > SHORTEST

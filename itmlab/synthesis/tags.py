@@ -21,6 +21,7 @@ from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
 from ..data.captionset import CaptionSet
+from ..errors import ItmlabError
 from ..metrics.wordnet import Nouns
 from ..models import CrossEncoder, EmbeddedRegions
 from ..models.cross_encoder import Tokens, pair_logits
@@ -28,7 +29,7 @@ from ..models.encoded import evaluating
 from ..models.pairs import ImageInputs, pieces_read
 from ..text import PhraseMasking, SceneGraph, WordMasking, parse
 from ..text.masking import PROBABILITY
-from .caption_swaps import CaptionSwaps, Kinds, Usage
+from .caption_swaps import GREATER, PLACES, CaptionLexicon, Kinds
 from .negative import (
     Captions,
     Generate,
@@ -65,6 +66,8 @@ class FilteredTopM:
         implied: Implied | None = None,
         readable: Readable | None = None,
     ):
+        if keep is not None and keep < 1:
+            raise ItmlabError(f"{keep} negatives cannot be kept", remedy="give 1 or more, or None for all")
         self.generate, self.score, self.keep = generate, score, keep
         self.filtered, self.implied, self.readable = filtered, implied, readable
 
@@ -73,18 +76,18 @@ class FilteredTopM:
     ) -> list[list[Negative]]:
         """The negatives of each caption, best first if they are scored; fewer than `keep` where fewer were made."""
         # lines 3 to 7: K maskings of each caption, L refillings of each masking
-        made = self.generate(captions, graphs, image_captions, generator=generator)
+        candidates = self.generate(captions, graphs, image_captions, generator=generator)
         # line 8, C1: no copy of T, nothing twice, and nothing that the captions of the image say
-        found = [distinct(caption, row) for caption, row in zip(captions, made, strict=True)]
+        rows = [distinct(caption, row) for caption, row in zip(captions, candidates, strict=True)]
         if self.filtered:
-            said = [[caption, *others] for caption, others in zip(captions, image_captions, strict=True)]
-            found = [without_false_negatives(row, own, self.implied) for row, own in zip(found, said, strict=True)]
+            texts = [[caption, *others] for caption, others in zip(captions, image_captions, strict=True)]
+            rows = [without_false_negatives(row, some, self.implied) for row, some in zip(rows, texts, strict=True)]
         if self.readable is not None:
-            found = self.readable(captions, found)
+            rows = self.readable(captions, rows)
         # lines 9 and 15: s(I, T_kl) of all that is left, and the m greatest
         if self.score is not None:
-            found = [best(row, len(row)) for row in scored(found, self.score)]
-        return [row[: self.keep] for row in found]
+            rows = [best(row, len(row)) for row in scored(rows, self.score)]
+        return [row[: self.keep] for row in rows]
 
 
 LOOKED_THROUGH = 1_000  # captions, spread over a set, for words that a vocabulary does not hold
@@ -121,11 +124,11 @@ class Tags:
         if not fresh:
             step = max(-(-len(data.captions) // LOOKED_THROUGH), 1)
             refuse_unknown_words(model.tokenizer, data.captions[::step], where=data.name)
-        self.model, self.data, self.keep = model, data, keep
-        self.implied, self.filtered = implied, filtered
+        self.model, self.data = model, data
         self.inputs = ImageInputs(model, data) if inputs is None else inputs
         self.refiller = model if refiller is None else refiller
         self.readable = Readable(partial(pieces_read, model))
+        self.choice = {"keep": keep, "implied": implied, "filtered": filtered, "readable": self.readable}
         self._refill = MaskedRefill(
             self.refiller,
             model.tokenizer,
@@ -133,9 +136,7 @@ class Tags:
             samples=samples,
             temperature=temperature,
             masking=(WordMasking if words else PhraseMasking)(probability),
-            conditioned=True,
             maximum_pieces=model.config.maximum_tokens,
-            rows=64,  # maskings that the model reads at a time, each with the regions of its image
         )
 
     def __call__(
@@ -153,21 +154,20 @@ class Tags:
             images, image_of = self.data.image_of_caption[list(numbers)].unique(return_inverse=True)
             prepared = self.inputs(images.tolist())
             regions = model.embed_regions(**prepared)  # once an image, for all its captions and their candidates
-            seen = regions if refiller is model else refiller.embed_regions(**prepared)
+            refiller_regions = regions if refiller is model else refiller.embed_regions(**prepared)
             device = regions.values.device
 
             def h_mlm(
                 ids: Int[Tensor, "row piece"], mask: Int[Tensor, "row piece"], captions: Int[Tensor, "row"]
             ) -> Float[Tensor, "row piece vocabulary"]:
-                own = seen.take(image_of[captions].to(device))
-                return refiller(ids.to(device), mask.to(device).bool(), own, heads=("mlm",)).mlm.float().cpu()
+                images = refiller_regions.take(image_of[captions].to(device))
+                return refiller(ids.to(device), mask.to(device).bool(), images, heads=("mlm",)).mlm.float().cpu()
 
             def s(sentences: list[str], captions: Int[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
                 return matched(model, sentences, regions, image_of[captions])
 
             self._refill.fill = h_mlm  # other images with each call; the vocabulary behind it is read only once
-            choice = {"keep": self.keep, "implied": self.implied, "filtered": self.filtered, "readable": self.readable}
-            tailored = FilteredTopM(self._refill, score=s, **choice)
+            tailored = FilteredTopM(self._refill, score=s, **self.choice)
             return tailored(captions, graphs, image_captions, generator=generator)
 
 
@@ -177,8 +177,9 @@ def matched(
     """The matching logit (Eq. 3 before its sigmoid) of each sentence with its row of `regions`, on the CPU."""
     if not len(sentences):
         return torch.zeros(0)
-    tokens, device = Tokens.of(model, sentences), regions.values.device
-    return pair_logits(model, tokens, torch.arange(len(sentences), device=device), regions, rows.to(device)).cpu()
+    device = regions.values.device
+    numbers = torch.arange(len(sentences), device=device)
+    return pair_logits(model, Tokens.of(model, sentences), numbers, regions, rows.to(device)).cpu()
 
 
 def cross_encoder_score(
@@ -211,11 +212,7 @@ LEARNT = 30_000  # captions, spread over a set, that say how its words are used
 
 
 def vse_c(
-    data: CaptionSet,
-    number: int | None = None,
-    *,
-    filtered: bool = True,
-    graphs: Graphs | None = None,
+    data: CaptionSet, number: int | None = None, *, filtered: bool = True, graphs: Graphs | None = None
 ) -> RuleSwaps:
     """VSE-C's swaps, by the lexicon of the data's world, or else by WordNet and how the set's captions use their words.
 
@@ -227,9 +224,10 @@ def vse_c(
     kinds = Kinds(Nouns())
     step = -(-len(data.captions) // LEARNT)  # whole images, so that all captions of each are there
     rows = [at for image in range(0, len(data), max(step, 1)) for at in data.captions_of_image[image].tolist()]
-    used = parse([data.captions[at] for at in rows]) if graphs is None else [graphs[at] for at in rows]
-    usage = Usage(used, data.image_of_caption[rows].tolist())
-    return CaptionSwaps(usage, kinds, number=number, filtered=filtered)
+    used = graphs_of(data, rows) if graphs is None else [graphs[at] for at in rows]
+    lexicon = CaptionLexicon(used, data.image_of_caption[rows].tolist(), kinds)
+    options = {"number": number, "filtered": filtered, "implied": lexicon.implied}
+    return RuleSwaps(lexicon.nouns, PLACES, GREATER, **options)
 
 
 class Retrieved:
@@ -241,6 +239,8 @@ class Retrieved:
     """
 
     def __init__(self, pool: Sequence[str] | None = None, *, number: int = 399):
+        if number < 1:
+            raise ItmlabError(f"{number} negatives a caption cannot be", remedy="give 1 or more")
         self.pool, self.number = pool, number
 
     def __call__(
@@ -253,11 +253,11 @@ class Retrieved:
         [['a cat'], ['a dog']]
         """
         pool = list(dict.fromkeys(captions if self.pool is None else self.pool))
-        streams, made = own_generators(len(captions), generator), []
-        for caption, others, own in zip(captions, image_captions, streams, strict=True):
+        streams, rows = own_generators(len(captions), generator), []
+        for caption, others, stream in zip(captions, image_captions, streams, strict=True):
             of_image = {caption, *others}
             # As many more as can turn out to be the image's own: the draw stays one of distinct sentences.
             wanted = min(len(pool), self.number + len(of_image))
-            drawn = [pool[at] for at in torch.randperm(len(pool), generator=own)[:wanted].tolist()]
-            made.append([Negative(sentence) for sentence in drawn if sentence not in of_image][: self.number])
-        return made
+            drawn = [pool[at] for at in torch.randperm(len(pool), generator=stream)[:wanted].tolist()]
+            rows.append([Negative(sentence) for sentence in drawn if sentence not in of_image][: self.number])
+        return rows

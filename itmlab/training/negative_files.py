@@ -1,7 +1,7 @@
 """A file of negatives by the name of their generator, as `python -m itmlab negatives` writes it."""
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,24 +9,43 @@ from typing import Any
 from ..components import parameters
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
-from ..fields import did_you_mean, typed
+from ..fields import did_you_mean, from_plain
 from ..models import CrossEncoder, CrossEncoderConfig
 from ..models.pairs import pieces_read
 from ..runs.directory import file_hash, start_directory
 from ..storage import read_json, refuse_foreign
 from ..synthesis import files
-from ..synthesis.generate import Fluency, generate_negatives
+from ..synthesis.generate import generate_negatives
 from ..synthesis.negative import OneByOne, Readable, SentenceGenerator
 from ..synthesis.tags import FilteredTopM, Tags, cross_encoder_score, implied_in, vse_c
 
-GENERATORS = {"vse_c": vse_c, "tags": Tags}
-SET = {"vse_c": ("number",), "tags": ("maskings", "samples", "temperature", "keep", "words", "implied")}
+
+@dataclass(frozen=True)
+class SwapOptions:
+    """Options of "vse_c": how many negatives of each caption, None for all."""
+
+    number: int | None = None
+
+
+@dataclass(frozen=True)
+class TagsOptions:
+    """Options of "tags"; `implied` (None: where there is a world) also filters by what words imply."""
+
+    maskings: int = 20
+    samples: int = 20
+    temperature: float = 1.0
+    keep: int | None = 31
+    words: bool = False
+    implied: bool | None = None
+
+
+OPTIONS = {"vse_c": SwapOptions, "tags": TagsOptions}
 
 
 def write_negatives(
     data: CaptionSet,
     out: str | Path,
-    generator: str | Callable[..., Any] = "vse_c",
+    generator: str | SentenceGenerator = "vse_c",
     *,
     model: str | Path | None = None,
     options: dict[str, Any] | None = None,
@@ -43,8 +62,7 @@ def write_negatives(
             negatives are filtered: copies and what the image's captions say are left out.
         model: a cross-encoder by the name of a pretrained run or its folder. "tags" refills and scores with it
             (default: the pretrained "tags"); it scores the negatives of other generators.
-        options: settings of the generator (`SET`). `implied` of "tags" also filters by what words imply in the world
-            of the data, and is on where there is one.
+        options: fields of `SwapOptions` or `TagsOptions`.
         fluency: a causal language model for perplexities.
         truth: label each negative by the data set's world, where it has one.
         force: overwrite a file that itmlab did not write.
@@ -53,43 +71,32 @@ def write_negatives(
         The file's content, as `read_negatives` gives it.
     """
     refuse_foreign(out, files.MARK, force=force)  # before the negatives are made
-    custom = generator if isinstance(generator, SentenceGenerator) else None
-    if custom is not None:
-        generator, options = custom.class_name(), dict(parameters(custom))
-    elif generator not in GENERATORS:
-        raise ItmlabError(f"no generator {generator!r}", remedy=did_you_mean(generator, GENERATORS))
-    else:
-        options = _options(generator, options or {}, data)
-    if generator == "tags" and model is None:
-        model = "tags"
-    home = None if model is None else start_directory(str(model))
+    is_custom = isinstance(generator, SentenceGenerator)
+    name = generator.class_name() if is_custom else generator
+    chosen = dict(parameters(generator)) if is_custom else _options(name, options or {}, data)
+    home = start_directory(str(model or "tags")) if model is not None or name == "tags" else None
     cross_encoder = None if home is None else CrossEncoder.load(home)
-    if generator == "tags":
-        made = Tags(cross_encoder, data, **{**options, "implied": implied_in(data) if options["implied"] else None})
+    if name == "tags":
+        make = Tags(cross_encoder, data, **{**chosen, "implied": implied_in(data) if chosen["implied"] else None})
     else:
+        make = OneByOne(generator) if is_custom else vse_c(data, **chosen)
         readable = None if cross_encoder is None else Readable(partial(pieces_read, cross_encoder))
-        if custom is not None:
-            made = OneByOne(custom)
-            made = FilteredTopM(made, keep=None, implied=implied_in(data), readable=readable)
-        else:
-            made = vse_c(data, **options)
-            if readable is not None:
-                made = FilteredTopM(made, keep=None, filtered=False, readable=readable)
+        make = FilteredTopM(make, keep=None, filtered=is_custom, implied=implied_in(data), readable=readable)
     negatives = generate_negatives(
         data,
-        made,
+        make,
         seed=seed,
-        conditioned=generator == "tags",
+        conditioned=name == "tags",
         score=None if cross_encoder is None else cross_encoder_score(cross_encoder, data),
         fluency=None if fluency is None else _perplexities(fluency),
         truth=truth,
         progress=progress,
     )
-    made_by = {"generator": generator, **options, "seed": seed}
+    made_by = {"generator": name, **chosen, "seed": seed}
     if home is not None:
         made_by |= {"model": home.name, "weights": file_hash(home / "model.safetensors")[:16]}
     made_by["fluency"] = fluency
-    described = ", ".join(f"{name}={value}" for name, value in made_by.items() if value is not None)
+    described = ", ".join(f"{key}={value}" for key, value in made_by.items() if value is not None)
     return files.write_negatives(out, data, negatives, made_by=described, force=force)
 
 
@@ -99,24 +106,21 @@ def read_by(model: str) -> CrossEncoderConfig:
 
 
 def _options(generator: str, given: dict[str, Any], data: CaptionSet) -> dict[str, Any]:
-    """All options of a generator, those not given as they are by default."""
-    for name in given:
-        if name not in SET[generator]:
-            raise ItmlabError(f"{generator} has no option {name!r}", remedy=did_you_mean(name, SET[generator]))
-    known = inspect.signature(GENERATORS[generator]).parameters
-    hints = {name: bool if name == "implied" else known[name].annotation for name in SET[generator]}
-    options = {name: data.world is not None if name == "implied" else known[name].default for name in hints}
-    for name, value in given.items():
-        try:
-            options[name] = typed(hints[name], value, name)
-        except ItmlabError as error:
-            raise ItmlabError(error.what, where=generator, remedy=error.remedy) from None
-    if options.get("implied") and data.world is None:
+    """All options of a generator by name."""
+    if generator not in OPTIONS:
+        raise ItmlabError(f"no generator {generator!r}", remedy=did_you_mean(generator, OPTIONS))
+    try:
+        options = from_plain(OPTIONS[generator], given, "")
+    except ItmlabError as error:
+        raise ItmlabError(error.what, where=generator, remedy=error.remedy) from None
+    if generator == "tags" and options.implied is None:
+        options = replace(options, implied=data.world is not None)
+    if generator == "tags" and options.implied and data.world is None:
         raise ItmlabError("tags.implied needs a world that says what words imply", where=data.name, remedy="leave it")
-    return options
+    return asdict(options)
 
 
-def _perplexities(name: str) -> Fluency:
+def _perplexities(name: str) -> Callable[[Sequence[str]], Iterable[float]]:
     from ..metrics.perplexity import causal_model, fluency
 
     model = causal_model(name)

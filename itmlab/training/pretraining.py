@@ -1,9 +1,9 @@
-"""Towers that have seen and read before they are aligned, as the papers' have: a ViT and a BERT, each on its own.
+"""Pretraining of the two encoders, each on its own, before they are aligned: a ViT and a BERT.
 
-FNE begins with a ViT from ImageNet-21k and BERT (Li et al., 2023, A.2); neither knows of the other. Here the ViT learns
-what the world says of each patch of a picture (the kind, colours, pose of what covers it), and BERT to fill in masked
-word pieces (Devlin et al., NAACL 2019, Sec. 3.1), of the same batches but with losses of their own: nothing is said of
-which caption belongs to which picture. A recipe whose `start` is such a run begins with both.
+FNE begins with a ViT from ImageNet-21k and BERT (Li et al., 2023, A.2), which know nothing of each other. Here the ViT
+learns what the world says of each patch of a picture (the kind, colours, pose of what covers it), and BERT to fill in
+masked word pieces (Devlin et al., NAACL 2019, Sec. 3.1). Both read the same batches, but each has a loss of its own:
+neither learns which caption belongs to which picture. A recipe whose `start` is such a run begins with both.
 """
 
 from typing import Any
@@ -71,7 +71,7 @@ class TowerTask(Task):
         """The cross-entropy of the questions about all patches; half of the pictures are mirrored."""
         pixels = on_device(self.model, batch.images)
         images = torch.zeros(len(pixels), dtype=torch.int64).index_copy(0, batch.image_rows, batch.image_indices)
-        asked = torch.stack([self._asked(image) for image in images.tolist()]).to(pixels.device)
+        asked = torch.stack([self.answers_of(image) for image in images.tolist()]).to(pixels.device)
         mirrored = torch.rand(len(pixels), generator=self.generator).to(pixels.device) < 0.5
         pixels = torch.where(mirrored[:, None, None, None], pixels.flip(3), pixels)
         asked = torch.where(mirrored[:, None, None, None], asked.flip(2), asked).flatten(1, 2)
@@ -79,7 +79,8 @@ class TowerTask(Task):
             answers = self.heads["images"](self.model.towers.image(pixel_values=pixels).last_hidden_state[:, 1:])
         return patch_loss(answers.float(), asked, self.numbers)
 
-    def _asked(self, image: int) -> Int64[Tensor, "patch question"]:
+    def answers_of(self, image: int) -> Int64[Tensor, "row column question"]:
+        """What the world says of each patch of an image."""
         if image not in self.answers:
             self.answers[image] = self.data.world.patch_answers(image, *self.model.patch_grid).short()
         return self.answers[image].long().unflatten(0, self.model.patch_grid)
@@ -127,13 +128,19 @@ class RegionTowerTask(TowerTask):
 
 
 def patch_loss(
-    told: Float[Tensor, "image patch answer"], asked: Int64[Tensor, "image patch question"], numbers: list[int]
+    logits: Float[Tensor, "image patch answer"], answers: Int64[Tensor, "image patch question"], numbers: list[int]
 ) -> Float[Tensor, ""]:
-    """The cross-entropies of all questions, nats a patch; a patch of which a question does not arise adds nothing."""
-    total = told.new_zeros(())
-    for scores, wanted in zip(told.flatten(0, 1).split(numbers, dim=1), asked.flatten(0, 1).T, strict=True):
-        total = total + cross_entropy(scores, wanted, ignore_index=UNASKED, reduction="sum")
-    return total / asked[..., 0].numel()
+    """The cross-entropies of all questions, in nats per patch; a question that does not arise adds nothing.
+
+    Args:
+        logits: of the answers of all questions, one question after the other.
+        answers: per question the right answer, UNASKED where it does not arise.
+        numbers: how many answers each question has.
+    """
+    total = logits.new_zeros(())
+    for scores, labels in zip(logits.flatten(0, 1).split(numbers, dim=1), answers.flatten(0, 1).T, strict=True):
+        total = total + cross_entropy(scores, labels, ignore_index=UNASKED, reduction="sum")
+    return total / answers[..., 0].numel()
 
 
 def masked_words(
@@ -143,17 +150,21 @@ def masked_words(
     share: float,
     generator: torch.Generator,
 ) -> tuple[Int64[Tensor, "caption piece"], Int64[Tensor, "caption piece"]]:
-    """Pieces as BERT is given them, and what it is to predict, KEPT elsewhere (Devlin et al., 2019, Sec. 3.1).
+    """Pieces as BERT reads them, and the pieces that it is to predict, KEPT elsewhere.
 
-    Of the word pieces (no frame, no padding) a `share` is predicted: eight of ten are hidden, one is another piece, one
-    stays. At least one of the batch is.
+    Of the word pieces (no frame, no padding) a `share` is predicted, and at least one of the batch: eight of ten are
+    hidden, one is another piece, one stays.
+
+    References:
+        Devlin et al. (2019), BERT, Sec. 3.1.
     """
+    is_word = words.bool()
     chance = torch.rand(pieces.shape, generator=generator).to(pieces.device)
-    chosen = words.bool() & (chance < share)
-    if not chosen.any():
-        chosen = words.bool() & (chance == chance.masked_fill(~words.bool(), 2.0).min())
-    labels = pieces.masked_fill(~chosen, KEPT)
+    is_masked = is_word & (chance < share)
+    if not is_masked.any():
+        is_masked = is_word & (chance == chance.masked_fill(~is_word, 2.0).min())
+    labels = pieces.masked_fill(~is_masked, KEPT)
     how = torch.rand(pieces.shape, generator=generator).to(pieces.device)
     others = torch.randint(len(tokenizer), pieces.shape, generator=generator).to(pieces.device)
-    given = torch.where(chosen & (how < 0.8), torch.full_like(pieces, tokenizer.mask_token_id), pieces)
-    return torch.where(chosen & (how >= 0.9), others, given), labels
+    hidden = torch.where(is_masked & (how < 0.8), torch.full_like(pieces, tokenizer.mask_token_id), pieces)
+    return torch.where(is_masked & (how >= 0.9), others, hidden), labels

@@ -150,7 +150,7 @@ class CrossEncoderTask(Task):
         return BatchLoss(loss, blamed, {name: term.item() for name, term in terms.items()}, step.counts)
 
     def weights(self) -> losses.LossWeights:
-        """λ of this step: before matching begins only the alignment is trained, and without one the language model."""
+        """λ of this step: before matching begins only L_MLM, and nothing where the model's start is aligned already."""
         weights = self.settings.weights
         if self.step / self.total_steps >= self.settings.matching_begins:
             return weights
@@ -172,8 +172,8 @@ class CrossEncoderTask(Task):
         rows = torch.arange(len(captions)).repeat_interleave(times).tolist()
         options = {"captions": rows, "replacement": "bert", "generator": draws}
         masked = mask_pieces(self.model.tokenizer, pieces, hidden, **options)
-        own = slice(part.start * times, part.stop * times)
-        return replace(masked, **{each.name: getattr(masked, each.name)[own] for each in fields(masked)})
+        rows_of_part = slice(part.start * times, part.stop * times)
+        return replace(masked, **{item.name: getattr(masked, item.name)[rows_of_part] for item in fields(masked)})
 
     def mine(self, batch: Batch, draws: torch.Generator, part: slice) -> Retrieved:
         """Line 14: the hardest `top_k` of `candidates` random negatives by the model as it is, both ways."""
@@ -195,8 +195,8 @@ class CrossEncoderTask(Task):
     ) -> Retrieved:
         """In line 14's place, negatives of the batch that the two sides read apart nearly take for a match."""
         near = cosines.detach().float().cpu() / self.settings.alignment_temperature
-        found = negatives_in_batch(near, batch.image_indices, self.settings.top_k, generator=draws)
-        sides = zip((batch.caption_indices, batch.image_indices), found, strict=True)
+        drawn = negatives_in_batch(near, batch.image_indices, self.settings.top_k, generator=draws)
+        sides = zip((batch.caption_indices, batch.image_indices), drawn, strict=True)
         return Retrieved(*(numbers[columns].where(columns >= 0, -1)[part] for numbers, columns in sides))
 
     def logits(self, captions: Rows, images: Rows) -> Float[Tensor, "pair"]:
@@ -227,8 +227,8 @@ class CrossEncoderTask(Task):
         numbers = torch.cat([images, others]).unique()
         regions = embed(self.model, inputs, numbers)
         device = regions.values.device
-        own = torch.searchsorted(numbers, images).to(device)
-        return Step(batch.caption_indices[part].to(device), own, numbers, regions)
+        rows = torch.searchsorted(numbers, images).to(device)
+        return Step(batch.caption_indices[part].to(device), rows, numbers, regions)
 
     # The terms of the loss, each with a forward pass of its own.
 
@@ -240,7 +240,7 @@ class CrossEncoderTask(Task):
         output = self.model(ids, mask.bool(), regions, heads=("mlm",), positions=masked.hidden.to(device))
         groups = self.groups(torch.arange(len(step.images), device=device).repeat_interleave(times))
         value = losses.masked_language(output.mlm.float(), labels, groups=groups)
-        step.terms["masked_language"] = self.whole(value, losses.label_weight(labels, groups=groups))
+        step.terms["masked_language"] = self.batch_mean(value, losses.label_weight(labels, groups=groups))
 
     def alignment(self, step: Step, batch: Batch) -> Float[Tensor, "pair pair"]:
         """InfoNCE in the batch of images and captions read apart; the cosines of the whole batch.
@@ -265,20 +265,15 @@ class CrossEncoderTask(Task):
     def retrieved(self, step: Step, negatives: Retrieved) -> None:
         """Line 14: L_IRTM (Eq. 5), from one pass over the pairs and the negatives of both ways."""
         captions, images = (side.to(step.images.device) for side in negatives)
-        read = [step.captions, captions.clamp(min=0).flatten(), step.captions.repeat_interleave(images.shape[1])]
+        sentences = [step.captions, captions.clamp(min=0).flatten(), step.captions.repeat_interleave(images.shape[1])]
         others = torch.searchsorted(step.numbers, negatives.images.clamp(min=0).flatten()).to(images.device)
-        seen = [step.images, step.images.repeat_interleave(captions.shape[1]), others]
-        logits = pair_logits(self.model, self.tokens, torch.cat(read), step.regions, torch.cat(seen))
+        shown = [step.images, step.images.repeat_interleave(captions.shape[1]), others]
+        logits = pair_logits(self.model, self.tokens, torch.cat(sentences), step.regions, torch.cat(shown))
         step.positives, of_captions, of_images = logits.split([len(step.images), captions.numel(), images.numel()])
-        positives, of_captions = self.gathered(step.positives), self.gathered(of_captions.view_as(captions))
-        of_images = self.gathered(of_images.view_as(images))
-        captions_exist, images_exist = self.gathered(captions >= 0), self.gathered(images >= 0)
-        step.terms["retrieved"] = losses.retrieved_matching(
-            *(positives, of_captions, of_images, captions_exist, images_exist),
-            margin=self.settings.margin,
-            kind=self.settings.matching,
-        )
-        step.counts["retrieved"] = difficulty(positives, of_captions, captions_exist)
+        parts = step.positives, of_captions.view_as(captions), of_images.view_as(images), captions >= 0, images >= 0
+        scores = [self.gathered(part) for part in parts]
+        step.terms["retrieved"] = losses.retrieved_matching(*scores, self.settings.margin, self.settings.matching)
+        step.counts["retrieved"] = difficulty(scores[0], scores[1], scores[3])
 
     def synthetic(self, step: Step, sentences: list[list[Negative]]) -> None:
         """Lines 16 to 20: L_ISTM, L_WoD and L_WoC (Eqs. 7 to 9), from one pass over the sentences."""
@@ -292,7 +287,7 @@ class CrossEncoderTask(Task):
             logits = self.read_sentences(step, [negative for row in sentences for negative in row], pairs)
         else:  # other processes may have some
             for name in self.word_losses():
-                step.terms[name] = self.whole(step.positives.sum() * 0, 0.0)
+                step.terms[name] = self.batch_mean(step.positives.sum() * 0, 0.0)
         negatives = logits.new_zeros(exist.shape).masked_scatter(exist, logits)
         scores = self.gathered(step.positives), self.gathered(negatives), self.gathered(exist)
         step.terms["synthetic"] = losses.synthetic_matching(*scores, self.settings.margin, self.settings.matching)
@@ -316,8 +311,8 @@ class CrossEncoderTask(Task):
         for rows in torch.arange(len(sentences), device=pairs.device).split(PAIR_BATCH_SIZE):
             places = corrected[rows] >= 0 if "woc" in heads else None  # the vocabulary's head is dear
             regions = step.regions.take(step.images[pairs[rows]])
-            read = tokens.ids[rows], tokens.mask[rows]
-            outputs.append(self.model(*read, regions, heads=("itm", *heads), positions=places))
+            part = tokens.ids[rows], tokens.mask[rows]
+            outputs.append(self.model(*part, regions, heads=("itm", *heads), positions=places))
         groups = self.groups(pairs)
         if "wod" in heads:
             replaced = torch.cat([output.wod for output in outputs]).float()
@@ -325,7 +320,7 @@ class CrossEncoderTask(Task):
         if "woc" in heads:
             written = torch.cat([output.woc for output in outputs]).float()
             value = losses.word_correction(written, tokens.ids, original, counted, **asked, groups=groups)
-            step.terms["correction"] = self.whole(value, losses.label_weight(corrected, groups=groups))
+            step.terms["correction"] = self.batch_mean(value, losses.label_weight(corrected, groups=groups))
         return torch.cat([output.itm for output in outputs]).float()
 
     def discrimination(
@@ -337,7 +332,7 @@ class CrossEncoderTask(Task):
         weights = {"replaced_weight": self.settings.replaced_weight, "kept_weight": self.settings.kept_weight}
         value = losses.word_discrimination(logits, tokens.ids, original, asked, **weights, groups=groups)
         labels = losses.discrimination_labels(tokens.ids, original, asked)
-        return self.whole(value, losses.label_weight(labels, torch.tensor(list(weights.values())), groups))
+        return self.batch_mean(value, losses.label_weight(labels, torch.tensor(list(weights.values())), groups))
 
     def groups(self, captions: Rows) -> Rows | None:
         """The caption of each row where word losses are means over captions, as in the released code."""
@@ -348,7 +343,7 @@ class CrossEncoderTask(Task):
     def gathered(self, values: Tensor) -> Tensor:
         return all_gather(values, self.accelerator)
 
-    def whole(self, mean: Float[Tensor, ""], weight: float | Tensor) -> Float[Tensor, ""]:
+    def batch_mean(self, mean: Float[Tensor, ""], weight: float | Tensor) -> Float[Tensor, ""]:
         return whole_mean(mean, weight, self.accelerator)
 
     def state_dict(self) -> dict[str, Any]:
@@ -380,13 +375,13 @@ class Sentences:
         self.readable = Readable(partial(pieces_read, model))
         implied = implied_in(data) if settings.implied else None
         self.choice = {"keep": settings.hardest, "filtered": settings.filtered, "implied": implied}
-        self.tags = self.read = self.generate = None
+        self.tags = self.file_rows = self.generate = None
         if settings.generator in ("dynamic", "static"):
             drawing = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature", "probability")}
             drawing |= {"words": settings.masking == "word", "refiller": refiller}
             self.tags = Tags(model, data, inputs=inputs, fresh=recipe.start is None, **drawing, **self.choice)
         elif settings.generator == "file":
-            self.read = read_negatives(recipe.extra_negatives.path).of(data)
+            self.file_rows = read_negatives(recipe.extra_negatives.path).of(data)
             self.choice["filtered"] = False
         elif settings.generator == "vse_c":
             self.generate = vse_c(data, graphs=graphs, filtered=settings.filtered)
@@ -400,19 +395,20 @@ class Sentences:
         rows, data = numbers[part].tolist(), self.data
         images = data.image_of_caption[rows]
         captions, graphs = [data.captions[row] for row in rows], [self.graphs[row] for row in rows]
-        given = captions, graphs, data.captions_of(images.tolist())
-        own = own_generators(len(numbers), generator)[part]
+        arguments = captions, graphs, data.captions_of(images.tolist())
+        generators = own_generators(len(numbers), generator)[part]
         if self.tags is not None:
-            return self.tags(*given, generator=own, numbers=rows)
+            return self.tags(*arguments, generator=generators, numbers=rows)
 
-        def from_file(*given: Any, **options: Any) -> list[list[Negative]]:
-            return [self.read[row] for row in rows]
+        def from_file(*_: Any, **__: Any) -> list[list[Negative]]:
+            return [self.file_rows[row] for row in rows]
 
         def score(sentences: list[str], of: Int64[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
             return self.score(images[of].tolist(), sentences)
 
-        options = {"score": score, "readable": self.readable, **self.choice}
-        return FilteredTopM(from_file if self.generate is None else self.generate, **options)(*given, generator=own)
+        generate = from_file if self.generate is None else self.generate
+        tailored = FilteredTopM(generate, score=score, readable=self.readable, **self.choice)
+        return tailored(*arguments, generator=generators)
 
 
 def embed(model: CrossEncoder, inputs: Callable[[Sequence[int]], dict[str, Tensor]], images: Rows) -> EmbeddedRegions:

@@ -20,7 +20,7 @@ from PIL import Image
 import itmlab
 from itmlab.data.captionset import CaptionSet
 from itmlab.data.regions import RegionFeatures
-from itmlab.models import DualEncoderConfig
+from itmlab.models import DualEncoderConfig, build_model
 from itmlab.text.tokens import train_wordpiece
 
 FIRST, STEPS = 10, 40  # steps before the clock, as memory is taken and pictures are awaited; and all
@@ -76,7 +76,7 @@ def start(config, captions, home: Path):
     """The model at random, with all its word pieces, and the recipe's configuration as it then is."""
     tokenizer = train_wordpiece(captions, 1000)
     tokenizer.add_tokens([f"piece{number}" for number in range(config.vocabulary_size - len(tokenizer))])
-    model = kind_of(config, None).build(config, tokenizer)
+    model = build_model(config, tokenizer)
     model.save(home)
     return model.config
 

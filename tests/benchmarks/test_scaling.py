@@ -103,14 +103,14 @@ def task(data):
 """,
     "export": """
 from itmlab.synthesis import generate_negatives, write_negatives
-from itmlab.synthesis.rules import RuleSwaps, of_categories
-swaps = RuleSwaps(of_categories({"who": ["dog", "man", "woman", "cat", "horse", "boy"]}), number=3)
+from itmlab.synthesis.rules import RuleSwaps
+swaps = RuleSwaps(dict.fromkeys(["dog", "man", "woman", "cat"], ["horse", "boy"]), number=3)
 task = lambda data: write_negatives(out / f"{len(data)}.jsonl", data, generate_negatives(data, swaps))
 """,
     "swap words": """
-from itmlab.synthesis.rules import RuleSwaps, of_categories
+from itmlab.synthesis.rules import RuleSwaps
 from itmlab.text import parse
-swaps = RuleSwaps(of_categories({"who": ["dog", "man", "woman", "cat", "horse", "boy"]}), number=3)
+swaps = RuleSwaps(dict.fromkeys(["dog", "man", "woman", "cat"], ["horse", "boy"]), number=3)
 def task(data):  # of one caption that says all that every fourth of them says
     caption = " ".join(data.captions[::4])
     swaps([caption], parse([caption], cache=False), [[caption]], generator=torch.Generator())

@@ -26,7 +26,7 @@ def test_every_caption_is_refilled(real_data, masking, tmp_path, monkeypatch, ca
     tokenizer = train_wordpiece(captions, 2_000)
     frequent = torch.linspace(0, -8, len(tokenizer))
 
-    def fill(ids, attention):
+    def fill(ids, attention, captions):
         return frequent.expand(*ids.shape, -1)
 
     refill = MaskedRefill(fill, tokenizer, maskings=3, samples=3, masking=masking)

@@ -6,7 +6,7 @@ import torch
 from itmlab.errors import ItmlabError
 from itmlab.scenes import load
 from itmlab.synthesis import rules
-from itmlab.synthesis.rules import NUMBERS, PLACES, RuleSwaps, article, of_categories
+from itmlab.synthesis.rules import NUMBERS, PLACES, RuleSwaps, article
 from itmlab.text import Attribute, Relation, SceneGraph, SceneObject, Span
 from itmlab.text.graph import tokenise
 from tests.synthesis.negatives_data import seeded
@@ -86,12 +86,6 @@ def test_without_a_lexicon_places_that_contradict_each_other_are_known():
     assert PLACES["behind"] == ("in front of",)
 
 
-def test_categories_give_each_word_the_others_of_its_categories():
-    assert of_categories({"animal": ["dog", "cat"], "pet": ["cat", "mouse"]}) == {
-        "dog": ("cat",), "cat": ("dog", "mouse"), "mouse": ("cat",),
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
@@ -103,7 +97,7 @@ def test_an_article_goes_by_the_sound(words, wanted):
     assert {word: article(word) for word in words.split()} == dict.fromkeys(words.split(), wanted)
 
 
-def test_no_negatives_at_all_are_refused():
+def test_no_negatives_are_refused():
     with pytest.raises(ItmlabError, match="0 negatives"):
         RuleSwaps(NOUNS, RELATIONS, number=0)
 
