@@ -1,7 +1,7 @@
 """How good a model is on a data set, whatever kind of model: similarities always, embeddings where it has them.
 
-Read `evaluate` and `similarity`; below them stands what each kind of model does for these, then how relevant captions
-are to images (SAM, Sec. 3) and the features themselves.
+Read `evaluate` and `similarity` first. Below them are what each kind of model does for `similarity`, how relevant
+captions are to images (SAM, Sec. 3), and the features themselves.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from safetensors.torch import save
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
+from .. import metrics
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import did_you_mean
-from ..metrics import retrieval, truth_retrieval
+from ..metrics.by_image import CUTOFFS
 from ..metrics.ranking import blocks, check_k, require_positives
 from ..models import CrossEncoder, EmbeddedRegions, Encoded, joined
 from ..models.encoded import evaluating
 from ..models.pairs import chunks, compares_parts, looked_at, on_device
 from ..storage import refuse_foreign, usable, write_bytes, write_json
 
-CROSS_ENCODER_IMAGES, PARTS_IMAGES = 8, 50  # scored with all captions before anything may interrupt
-CUTOFFS = (1, 5, 10)  # of the recalls that the field reports, and of their sum
 RELEVANCES = ("cider", "spice")
 Kind = Literal["cider", "spice"]
 Between = Callable[[], None]
@@ -32,11 +32,11 @@ Features = Float[Tensor, "n dimension"]
 
 
 def nothing() -> None:
-    """What is done between two parts of an evaluation unless it may be left there."""
+    """Called between two parts of an evaluation that cannot be interrupted."""
 
 
 def evaluate(
-    model: nn.Module,
+    run: Any,
     data: CaptionSet,
     *,
     folds: int = 1,
@@ -44,41 +44,32 @@ def evaluate(
     relevance: Kind | None = None,
     truth: bool = False,
     between: Between = nothing,
-    progress: bool = False,
 ) -> dict[str, Any]:
-    """Recall in percent, both directions, and their sum; `folds` consecutive blocks of images are averaged.
+    """Recall in percent, both directions, and their sum.
 
-    With a `relevance` also "semantic": SR, NCS and their sums by CIDEr-D or SPICE, as `metrics.semantic_retrieval`,
-    where the largest of `ks` is also the number of relevant candidates. With `truth` also "truth", against all that is
-    true of the pictures, as `metrics.truth_retrieval`. ItmlabError, before scoring: as `check_pools`, truth without a
-    world.
+    Args:
+        run: a run, an ensemble, or a model of any kind.
+        data: the images and captions that are ranked.
+        folds: number of consecutive blocks of images, each ranked by itself; their recalls are averaged.
+        ks: cut-offs of the recalls. The largest is also the number of relevant candidates.
+        relevance: adds "semantic": SR, NCS and their sums, as `metrics.semantic_retrieval`.
+        truth: adds "truth": measures against everything that is true, as `metrics.truth_retrieval`.
+        between: called after every few images or captions of a model; it may raise to stop.
+
+    Raises:
+        ItmlabError: before scoring, as `check_pools`.
     """
     check_pools(data, ks, folds=folds, relevance=relevance, truth=truth)
-    with evaluating(model):
-        scores = similarity(model, data, between=between, progress=progress)
-    return tables(scores, data, folds=folds, ks=ks, relevance=relevance, truth=truth)
-
-
-def tables(
-    scores: Float[Tensor, "image caption"],
-    data: CaptionSet,
-    *,
-    folds: int = 1,
-    ks: Sequence[int] = CUTOFFS,
-    relevance: Kind | None = None,
-    truth: bool = False,
-) -> dict[str, Any]:
-    """What `evaluate` says, of scores that are there."""
-    table = retrieval(scores, data.positives, ks=ks, folds=folds)
+    scores = similarity(run, data, between=between) if isinstance(run, nn.Module) else run.similarity(data)
+    table = metrics.retrieval(scores, data.positives, ks=ks, folds=folds)
     if truth:
-        table["truth"] = truth_retrieval(scores, data.world.truth(), data.positives, ks=ks, folds=folds)
-    if relevance is None:
-        return table
-    from ..metrics.semantic import semantic_retrieval
-
-    gains = relevance_matrix(data, relevance)
-    semantic = semantic_retrieval(scores, gains, data.positives, ks=ks, relevant=max(ks), folds=folds)
-    return table | {"semantic": {"relevance": relevance, **semantic}}
+        labels = data.world.truth()
+        table["truth"] = metrics.truth_retrieval(scores, labels, data.positives, ks=ks, folds=folds)
+    if relevance is not None:
+        gains = relevance_matrix(data, relevance)
+        semantic = metrics.semantic_retrieval(scores, gains, data.positives, ks=ks, relevant=max(ks), folds=folds)
+        table["semantic"] = {"relevance": relevance, **semantic}
+    return table
 
 
 def check_pools(
@@ -91,14 +82,15 @@ def check_pools(
     where: str | None = None,
     remedy: str | None = None,
 ) -> None:
-    """An ItmlabError where a k is above the images or captions of a pool, or an image has no caption (METHODS 2.3).
+    """Refuse what cannot be evaluated (METHODS 2.3).
 
-    With a `relevance` the k candidates are those that are left without a query's ground truth, which NCS(N) leaves out;
-    `truth` asks for a world.
+    Raises:
+        ItmlabError: a k above the images or captions of a block, an image without a caption, an unknown relevance,
+            truth of data without a world. With a `relevance`, a query's ground truth is not among the candidates.
     """
     if truth and data.world is None:
-        told = 'leave truth out, or take data with a world: load("scenes")'
-        raise ItmlabError("nobody knows all that is true of these pictures, the data has no world", remedy=told)
+        message = "the data has no world, so that nothing says everything that is true of these images"
+        raise ItmlabError(message, remedy='leave truth out, or use load("scenes")')
     require_positives(data.image_of_caption, len(data), "image")
     if relevance not in (None, *RELEVANCES):
         raise ItmlabError(f"no relevance {relevance!r}", remedy=did_you_mean(relevance, RELEVANCES))
@@ -109,85 +101,91 @@ def check_pools(
             check_k(k, min(images - bool(relevance), captions - most), where=where, remedy=remedy)
 
 
-@torch.no_grad()
-def similarity(
-    model: nn.Module,
-    data: CaptionSet,
-    *,
-    between: Between = nothing,
-    progress: bool = False,
-) -> Float[Tensor, "image caption"]:
-    """Every image against every caption: from embeddings if the model encodes apart, else block by block.
+# Similarities of each kind of model.
 
-    `between` is called after every few pictures or captions, so that a long evaluation can be left. A cross-encoder
-    can show its `progress`.
+
+def similarity(
+    model: nn.Module, data: CaptionSet, *, between: Between = nothing, progress: bool = False
+) -> Float[Tensor, "image caption"]:
+    """Every image against every caption, each encoded once where the model can.
+
+    `between` is called after every few images or captions, so that a long evaluation can be interrupted. `progress` is
+    that of a model that reads parts.
     """
-    if compares_parts(model):
-        return parts_similarity(model, data, between=between, progress=progress)
-    if hasattr(model, "encode_images") and hasattr(model, "encode_captions"):
-        return model.similarity(*embed(model, data, between=between))
-    if isinstance(model, CrossEncoder):
-        return cross_encoder_similarity(model, data, between=between, progress=progress)
-    prepared = [on_device(model, model.prepare_captions(part)) for part in chunks(data.captions)]
+    with evaluating(model):
+        if not (hasattr(model, "encode_images") or isinstance(model, CrossEncoder)):
+            return _pair_by_pair(model, data, between)
+        images = image_side(model, looked_at(model, data), between)
+        captions = caption_side(model, data.captions, between)
+        if progress or has_one_feature(model):
+            return compared(model, images, captions, progress=progress)
+        size = 8 if isinstance(model, CrossEncoder) else 50  # images scored before anything may interrupt
+        parts = paused(torch.arange(len(data)).split(size), between)
+        return torch.cat([compared(model, rows_of(images, part), captions) for part in parts])
+
+
+def _pair_by_pair(model: nn.Module, data: CaptionSet, between: Between) -> Float[Tensor, "image caption"]:
+    """The scores of a model that has nothing but `similarity`."""
+    captions = [on_device(model, model.prepare_captions(part)) for part in chunks(data.captions)]
     rows = []
-    for part in chunks(data.images):
-        pixels = on_device(model, model.prepare_images(part))
-        between()
-        rows.append(torch.cat([model.similarity(pixels, tokens).float().cpu() for tokens in prepared], dim=1))
+    for part in paused(chunks(data.images), between):
+        images = on_device(model, model.prepare_images(part))
+        rows.append(torch.cat([model.similarity(images, some).float().cpu() for some in captions], dim=1))
     return torch.cat(rows)
 
 
+def has_one_feature(model: nn.Module) -> bool:
+    """Whether a model compares images and captions by one feature of each, not by their parts."""
+    return hasattr(model, "encode_images") and not compares_parts(model)
+
+
+def compared(model: nn.Module, images: Any, captions: Any, *, progress: bool = False) -> Float[Tensor, "image caption"]:
+    """The scores of what `image_side` and `caption_side` returned."""
+    if has_one_feature(model):
+        return model.similarity(images, captions)
+    options = {"ready": True} if compares_parts(model) else {}
+    return model.similarity(images, captions, progress=progress, **options).float().cpu()
+
+
 @torch.no_grad()
-def cross_encoder_similarity(
-    model: CrossEncoder,
-    data: CaptionSet,
-    *,
-    between: Between = nothing,
-    progress: bool = False,
-) -> Float[Tensor, "image caption"]:
-    """The matching logit of every image with every caption, each image embedded once.
-
-    With `progress` it is one call of `CrossEncoder.similarity`, else `between` is called every few images.
-    """
-    regions, tokens = image_side(model, looked_at(model, data)), model.prepare_captions(data.captions)
-    if progress:
-        return model.similarity(regions, tokens, progress=progress)
-    every = torch.arange(len(data)).split(CROSS_ENCODER_IMAGES)
-    return torch.cat([model.similarity(regions.take(part), tokens) for part in paused(every, between)])
-
-
-def image_side(model: CrossEncoder, images: Sequence[Any]) -> EmbeddedRegions:
-    """What `embed_regions` makes of all images, on the CPU, padded to the most parts; the model as in evaluation."""
+def image_side(model: nn.Module, images: Sequence[Any], between: Between = nothing) -> Any:
+    """All images as a model compares them: features, features and parts, or what a cross-encoder reads, on the CPU."""
+    if not isinstance(model, CrossEncoder):
+        encode = encoded if compares_parts(model) else _pooled
+        return encode(model, images, "images", between)
     with evaluating(model):
-        found = [model.embed_regions(**on_device(model, model.prepare_images(part))) for part in chunks(images)]
-    return joined_regions([EmbeddedRegions(*(None if each is None else each.cpu() for each in one)) for one in found])
+        parts = [model.embed_regions(**on_device(model, model.prepare_images(part))) for part in chunks(images)]
+    cpu = [EmbeddedRegions(*(None if field is None else field.cpu() for field in part)) for part in parts]
+    return joined_regions(cpu)
+
+
+@torch.no_grad()
+def caption_side(model: nn.Module, captions: Sequence[str], between: Between = nothing) -> Any:
+    """All captions as a model compares them."""
+    if isinstance(model, CrossEncoder):
+        return model.prepare_captions(captions)
+    encode = encoded if compares_parts(model) else _pooled
+    return encode(model, captions, "captions", between)
+
+
+def rows_of(side: tuple, rows: Int64[Tensor, "row"]) -> tuple:
+    """Some of the images of `image_side`, where these are not features alone."""
+    return type(side)(*(None if field is None else field[rows] for field in side))
 
 
 def joined_regions(parts: Sequence[EmbeddedRegions]) -> EmbeddedRegions:
     """All rows of several, padded to the most parts and tags."""
     width = max(part.mask.shape[1] for part in parts)
-    values = [torch.nn.functional.pad(part.values, (0, 0, 0, width - part.mask.shape[1])) for part in parts]
-    masks = [torch.nn.functional.pad(part.mask, (0, width - part.mask.shape[1])) for part in parts]
-    none = [part.mask.new_empty((len(part.mask), 0), dtype=torch.int64) for part in parts]
-    tags = [empty if part.tags is None else part.tags for part, empty in zip(parts, none, strict=True)]
-    longest = max(each.shape[1] for each in tags)
-    tags = [torch.nn.functional.pad(each, (0, longest - each.shape[1]), value=-1) for each in tags]
+    values = [pad(part.values, (0, 0, 0, width - part.mask.shape[1])) for part in parts]
+    masks = [pad(part.mask, (0, width - part.mask.shape[1])) for part in parts]
+    tags = [
+        part.mask.new_empty((len(part.mask), 0), dtype=torch.int64) if part.tags is None else part.tags
+        for part in parts
+    ]
+    longest = max(part.shape[1] for part in tags)
+    tags = [pad(part, (0, longest - part.shape[1]), value=-1) for part in tags]
     aligned = None if parts[0].aligned is None else torch.cat([part.aligned for part in parts])
     return EmbeddedRegions(torch.cat(values), torch.cat(masks), torch.cat(tags) if longest else None, aligned)
-
-
-@torch.no_grad()
-def parts_similarity(
-    model: nn.Module, data: CaptionSet, *, between: Between = nothing, progress: bool = False
-) -> Float[Tensor, "image caption"]:
-    """The score of every image with every caption, each encoded once; `between` is called every few images."""
-    images = encoded(model, looked_at(model, data), "images", between)
-    captions = encoded(model, data.captions, "captions", between)
-    if progress:
-        return model.similarity(images, captions, progress=True, ready=True).float().cpu()
-    every = paused(torch.arange(len(data)).split(PARTS_IMAGES), between)
-    taken = (Encoded(images.pooled[part], images.local[part], images.mask[part]) for part in every)
-    return torch.cat([model.similarity(some, captions, ready=True).float().cpu() for some in taken])
 
 
 @torch.no_grad()
@@ -208,18 +206,16 @@ def paused(parts: Iterable[Any], between: Between) -> Iterator[Any]:
 def relevance_matrix(data: CaptionSet, kind: Kind = "cider") -> Float[Tensor, "caption image"]:
     """CIDEr-D (document frequencies of `data`) or SPICE of every caption of `data` to the captions of every image.
 
-    An image without captions, and another kind, are an ItmlabError.
+    Raises:
+        ItmlabError: another kind, or an image without captions.
     """
-    references = data.captions_of()
-    if kind == "cider":
-        from ..metrics import cider_matrix
+    if kind not in RELEVANCES:
+        raise ItmlabError(f"no relevance {kind!r}", remedy=did_you_mean(kind, RELEVANCES))
+    matrix = metrics.cider_matrix if kind == "cider" else metrics.spice_matrix
+    return matrix(data.captions, data.captions_of())
 
-        return cider_matrix(data.captions, references)
-    if kind == "spice":
-        from ..metrics.spice import spice_matrix
 
-        return spice_matrix(data.captions, references)
-    raise ItmlabError(f"no relevance {kind!r}", remedy=did_you_mean(kind, RELEVANCES))
+# Features of each image and each caption.
 
 
 class Embeddings(NamedTuple):
@@ -230,19 +226,17 @@ class Embeddings(NamedTuple):
 
 
 def embed(model: nn.Module, data: CaptionSet, *, between: Between = nothing) -> Embeddings:
-    """Features of all images and all captions of a data set; of a model without features an ItmlabError."""
+    """Features of all images and all captions of a data set; an ItmlabError for a model without features."""
     if not hasattr(model, "encode_images"):
-        raise ItmlabError(
-            f"{type(model).__name__} reads a picture and a sentence together and has no features of either",
-            remedy="use a model that encodes them apart",
-        )
+        message = f"{type(model).__name__} reads an image and a caption together and has no features of either"
+        raise ItmlabError(message, remedy="use a dual encoder")
     images = embed_images(model, looked_at(model, data), between=between)
     return Embeddings(images, embed_captions(model, data.captions, between=between))
 
 
-def embed_images(model: nn.Module, pictures: Any, *, between: Between = nothing) -> Features:
-    """Unit-length features of a sequence of pictures, on the CPU."""
-    return _pooled(model, pictures, "images", between)
+def embed_images(model: nn.Module, images: Any, *, between: Between = nothing) -> Features:
+    """Unit-length features of a sequence of images, on the CPU."""
+    return _pooled(model, images, "images", between)
 
 
 def embed_captions(model: nn.Module, captions: list[str], *, between: Between = nothing) -> Features:
@@ -257,21 +251,22 @@ def _pooled(model: nn.Module, items: Any, of: str, between: Between) -> Features
     return torch.cat([encode(on_device(model, prepare(part))).pooled.float().cpu() for part in parts])
 
 
-FEATURES = "itmlab_features"  # in the metadata and the ids of features, which alone are overwritten
+FEATURES = "itmlab_features"  # in the metadata and the ids of features; nothing else is overwritten
 
 
 def write_embeddings(run: Any, data: CaptionSet, path: str | Path, *, force: bool = False) -> tuple[int, int]:
-    """Write the features of `data` as safetensors, their ids beside it as JSON; counts of images and captions.
+    """Write the features of `data` as safetensors, and their ids beside it as JSON; return the counts.
 
-    Another file that lies at either place is an ItmlabError unless `force`.
+    Raises:
+        ItmlabError: another file is at either place, unless `force`.
     """
     path = Path(path)
-    refuse_foreign(path, FEATURES, force=force)
-    beside = path.with_name(f"{path.name.removesuffix('.safetensors')}.ids.json")  # "a.test" has others than "a.val"
-    refuse_foreign(beside, FEATURES, force=force)
+    ids_path = path.with_name(f"{path.name.removesuffix('.safetensors')}.ids.json")  # "a.test" has others than "a.val"
+    for place in (path, ids_path):
+        refuse_foreign(place, FEATURES, force=force)
     images, captions = embed(run.model, data)
     features = {"images": images, "captions": captions, "image_of_caption": data.image_of_caption.clone()}
     write_bytes(path, save(features, metadata={FEATURES: "1"}))
     with usable(kept=path):
-        write_json(beside, {FEATURES: 1, "images": data.image_ids, "captions": data.caption_ids})
+        write_json(ids_path, {FEATURES: 1, "images": data.image_ids, "captions": data.caption_ids})
     return len(images), len(captions)
