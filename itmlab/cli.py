@@ -145,7 +145,7 @@ def parse(
     print(f"{out}: {len(graphs)} graphs")
 
 
-MINING = "number, skip, up_to, absolute_margin, relative_margin, maximum, probability, prior, choose, seed"
+MINING = "number, skip, up_to, relative_margin, probability, prior"
 SETTINGS = "maskings, samples, temperature, keep, words, implied (tags); number (vse_c)"
 
 

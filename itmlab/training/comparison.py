@@ -454,18 +454,15 @@ class Comparison:
         p is two-sided and from the same draws as the interval (`metrics.statistics.bootstrap_p`): a t-test over few
         seeds would not account for the images. Holm (1979) corrects for all comparisons of one call.
         """
-        other = one_of(self.labels, baseline or self.baseline)
-        places = {column: self._place(column) for column in columns or ("RSum",)}
-        tested = {}
-        for label in self.labels:
-            if label != other:
-                ends, draws = self.difference(label, other), self._draws[label] - self._draws[other]
-                p_values = {column: statistics.bootstrap_p(draws[:, place]) for column, place in places.items()}
-                tested |= {(label, column): (ends[column], p) for column, p in p_values.items()}
-        corrected = statistics.holm([p for _, p in tested.values()])
-        results: dict[str, dict[str, Tested]] = {}
-        for ((label, column), (ends, p)), p_corrected in zip(tested.items(), corrected, strict=True):
-            results.setdefault(label, {})[column] = Tested(ends, p, p_corrected)
+        other, columns = one_of(self.labels, baseline or self.baseline), columns or ("RSum",)
+        places = [self._place(column) for column in columns]
+        draws = {label: self._draws[label] - self._draws[other] for label in self.labels if label != other}
+        p_values = [statistics.bootstrap_p(drawn[:, place]) for drawn in draws.values() for place in places]
+        both_p = zip(p_values, statistics.holm(p_values), strict=True)
+        results = {}
+        for label in draws:
+            differences = self.difference(label, other)
+            results[label] = {column: Tested(differences[column], *next(both_p)) for column in columns}
         return results
 
     def verdict(
@@ -485,13 +482,10 @@ class Comparison:
             margin: the difference that does not matter, where "equal" is expected.
             baseline: another recipe than the comparison's baseline.
         """
-        columns = columns or (*self.sums, *self.measures)
-        for column in columns:
-            self._place(column)
         differences = self.difference(one_of(self.labels, label), baseline)
         verdicts = Verdicts()
-        for column in columns:
-            ends = differences[column]
+        for column in columns or (*self.sums, *self.measures):
+            ends = differences[self.columns[self._place(column)]]
             word = statistics.verdict(ends, expected=expected, margin=margin)
             verdicts[column] = Verdict(word, ends, smallest_effect(ends))
         return verdicts
