@@ -620,7 +620,7 @@ class Comparison:
 
     def _caption(self) -> str:
         count = (len(self.labels) - 1) * len(self.shown)
-        caption = f"{len(self.seeds)} seeds, {self.images} images; paired bootstrap over seeds and images"
+        caption = f"{len(self.seeds)} seeds, {self.images} images; 95 % intervals from a paired bootstrap over both"
         if count > 1:
             caption += f"; p corrected for {count} comparisons"
         if len(self.seeds) < FEW_SEEDS:
