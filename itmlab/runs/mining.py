@@ -12,8 +12,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Float64, Int8, Int64
+from scipy.sparse import csr_array
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
@@ -142,15 +144,14 @@ class Side:
     candidate: Pairs
 
     def __post_init__(self) -> None:
-        self.own = self._keys(self.anchor, self.candidate).unique()
-
-    def _keys(self, anchors: Int64[Tensor, "*any"], candidates: Int64[Tensor, "*any"]) -> Int64[Tensor, "*any"]:
-        """A number for each pair of a group of anchors and a group of candidates."""
-        return self.groups[anchors] * len(self.candidate_groups) + self.candidate_groups[candidates]
+        groups = self.groups[self.anchor].numpy(), self.candidate_groups[self.candidate].numpy()
+        shape = int(self.groups.max()) + 1, int(self.candidate_groups.max()) + 1
+        self.own = csr_array((np.ones(len(self.anchor), dtype=bool), groups), shape=shape)
 
     def belong(self, anchors: Rows, candidates: Rows) -> Bool[Tensor, "anchor candidate"]:
         """Which pairs, or pairs of the same, are annotated."""
-        return torch.isin(self._keys(anchors[:, None], candidates[None]), self.own)
+        own = self.own[self.groups[anchors].numpy()][:, self.candidate_groups[candidates].numpy()]
+        return torch.from_numpy(own.toarray())
 
     def mined(self, filters: Filters, statistics: Statistics | None) -> Nearest:
         """The negatives of all anchors: within the ranks, past every filter."""
