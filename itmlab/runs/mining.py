@@ -181,9 +181,9 @@ class Side:
 
     def _lowest_positive(self, rows: Rows, block: Float[Tensor, "row candidate"]) -> Float[Tensor, "row"]:
         """The lowest score of the annotated pairs of each anchor; NaN where there is none."""
-        mine = (self.anchor >= rows[0]) & (self.anchor <= rows[-1])
-        row, scores = self.anchor[mine] - rows[0], block[self.anchor[mine] - rows[0], self.candidate[mine]]
-        lowest = torch.full((len(rows),), torch.inf).scatter_reduce(0, row, scores, "amin")
+        inside = (self.anchor >= rows[0]) & (self.anchor <= rows[-1])
+        row, column = self.anchor[inside] - rows[0], self.candidate[inside]
+        lowest = torch.full((len(rows),), torch.inf).scatter_reduce(0, row, block[row, column], "amin")
         return lowest.where(lowest.isfinite(), torch.nan)
 
 

@@ -605,7 +605,7 @@ class Comparison:
             recalls = self._oracle(kind, np.ones((1, self.images)))[0]
             numbers = zip((*RECALLS, "RSum"), (*recalls, recalls.sum()), strict=True)
             rows[f"oracle: {kind}"] = {name: f"{value:.1f}" for name, value in numbers}
-        return pandas.DataFrame.from_dict(rows, orient="index").fillna("").rename_axis(columns="recipe")
+        return pandas.DataFrame([*rows.values()], index=[*rows]).fillna("").rename_axis(columns="recipe")
 
     def __repr__(self) -> str:
         width = shutil.get_terminal_size((160, 24)).columns
