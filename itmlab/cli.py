@@ -308,7 +308,7 @@ def export(
     print(out)
 
 
-MINING = "number, skip, up_to, absolute_margin, relative_margin, maximum, probability, prior, choose, seed"
+MINING = "number, skip, up_to, relative_margin, probability, prior"
 
 
 @app.command()

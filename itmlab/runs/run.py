@@ -17,13 +17,12 @@ from ..data.pictures import read_image
 from ..errors import ItmlabError
 from ..metrics.ranking import FewCandidates
 from ..models import load_model
-from ..models.pairs import looked_at
 from ..recipes.recipe import Recipe
 from ..storage import read_json, usable, write_bytes
 from .checkpoint import CHECKPOINT_FILE, locked, read_json_lines, shipped_directory, shipped_names
 from .directory import RUN_FILES
-from .scores import CUTOFFS, check_pools, embed_captions, embed_images, evaluate, similarity, tables
-from .search import Hits, Index, PairSearch
+from .scores import CUTOFFS, evaluate, similarity
+from .search import Hits, Search
 
 MANY_PAIRS = 100_000  # half a minute of a small cross-encoder
 
@@ -37,7 +36,37 @@ def keeps(rsum: float | None, best: float | None, epoch: int, warm_up_epochs: in
     return rsum is None or best is None or epoch <= warm_up_epochs + 1 or rsum > best
 
 
-class Run:
+class Evaluated:
+    """Runs and ensembles: whatever has a `similarity` on a data set."""
+
+    def evaluate(
+        self,
+        data: CaptionSet,
+        split: str | None = "test",
+        folds: int = 1,
+        relevance: Literal["cider", "spice"] | None = None,
+        ks: Sequence[int] = CUTOFFS,
+        truth: bool = False,
+    ) -> dict[str, Any]:
+        """Recall at `ks` in percent as {"i2t": {k: ...}, "t2i": {k: ...}, "rsum": ...} on a split (None: all).
+
+        Beside it "rank", the median and the mean rank of the best positive, as `metrics.retrieval` gives it.
+
+        Args:
+            data: the data set.
+            split: the split to rank, or None for all of it.
+            folds: number of consecutive blocks of images, each ranked by itself; their recalls are averaged.
+            relevance: adds "semantic", the table of `metrics.semantic_retrieval`: R, SR, NCS and their sums.
+            ks: cut-offs of the recalls; a split must have as many images and captions.
+            truth: adds "truth", the table of `metrics.truth_retrieval`: mAP@R and R-Precision against everything that
+                is true, and recall beside an oracle's; for data with a world.
+        """
+        part = data if split is None else data.split(split)
+        with cutoffs_told(in_python):
+            return evaluate(self, part, folds=folds, ks=ks, relevance=relevance, truth=truth)
+
+
+class Run(Evaluated):
     """A run directory opened for reading; a directory without recipe.json is an ItmlabError. Nothing in it is run."""
 
     def __init__(self, directory: str | Path):
@@ -45,8 +74,7 @@ class Run:
         if not (self.directory / "recipe.json").is_file():
             what, remedy = "not a run directory, it has no recipe.json", "python -m itmlab train makes one"
             raise ItmlabError(what, where=str(directory), remedy=remedy)
-        self._indices: dict[tuple[str, str], Index] = {}
-        self._searches: dict[str, PairSearch] = {}
+        self._searches: dict[str, Search] = {}
 
     def __repr__(self) -> str:
         return f"Run({self.recipe.name}, {self.recipe.size}, {self._named})"
@@ -107,30 +135,10 @@ class Run:
         remedy = f"{scenes} has them" if data.name == "scenes" else f'load("regions", root) has them, or {scenes}'
         raise ItmlabError("this model looks at regions and the data have none", where=data.name, remedy=remedy)
 
-    def evaluate(
-        self,
-        data: CaptionSet,
-        split: str | None = "test",
-        folds: int = 1,
-        relevance: Literal["cider", "spice"] | None = None,
-        ks: Sequence[int] = CUTOFFS,
-        truth: bool = False,
-    ) -> dict[str, Any]:
-        """Recall at `ks` in percent as {"i2t": {k: ...}, "t2i": {k: ...}, "rsum": ...} on a split (None: all).
-
-        Beside it "rank", the median and the mean rank of what is sought, as `metrics.retrieval` gives it.
-        A split with fewer images or captions than a k is an ItmlabError: ask for `ks=(1, 5)`, or a larger split.
-        `relevance` adds "semantic", the table of `metrics.semantic_retrieval`: R, SR, NCS and their sums. `truth` adds
-        "truth", that of `metrics.truth_retrieval`: mAP@R and R-Precision against all that is true, and recall beside
-        an oracle's; for data with a world. A cross-encoder reads every pair, and shows its progress where there
-        are many.
-        """
+    def similarity(self, data: CaptionSet) -> Float[Tensor, "image caption"]:
+        """The similarity of every image and caption; a model that reads every pair shows its progress."""
         self.require_regions(data)
-        part = data if split is None else data.split(split)
-        shown = len(part) * len(part.captions) > MANY_PAIRS
-        options = {"folds": folds, "ks": ks, "relevance": relevance, "truth": truth}
-        with cutoffs_told(in_python):
-            return evaluate(self.model, part, **options, progress=shown)
+        return similarity(self.model, data, progress=len(data) * len(data.captions) > MANY_PAIRS)
 
     def search(
         self,
@@ -152,7 +160,11 @@ class Run:
         of = of or ("images" if isinstance(query, str) else "captions")
         if of not in ("images", "captions"):
             raise ItmlabError(f"cannot search for {of!r}", remedy='of="images" or of="captions"')
-        scores, indices = self._best(query, k, data, of)
+        if of == "images" and isinstance(query, str):  # the error for a picture is another
+            self.require_regions(data)
+        if data.fingerprint not in self._searches:
+            self._searches[data.fingerprint] = Search(self.model, data)
+        scores, indices = self._searches[data.fingerprint].search(query, k, of)
         if of == "captions":
             images = data.image_of_caption[indices].tolist()
             ids, captions = [data.caption_ids[index] for index in indices], [data.captions[index] for index in indices]
@@ -161,26 +173,6 @@ class Run:
             first = [data.captions_of_image[index][:1].tolist() for index in indices]
             captions = [data.captions[own[0]] if own else "" for own in first]
         return Hits(query, of, ids, scores, captions, images, data)
-
-    def _best(self, query: str | Image.Image, k: int, data: CaptionSet, of: str) -> tuple[list[float], list[int]]:
-        """The k best scores and their places, from features where the model has them, else by scoring all."""
-        model = self.model
-        if of == "images" and isinstance(query, str):  # of a picture something else is said below
-            self.require_regions(data)
-        if not model.encodes_apart or model.compares_parts:
-            if data.fingerprint not in self._searches:
-                self._searches[data.fingerprint] = PairSearch(model, data)
-            return self._searches[data.fingerprint].search(query, k, of)
-        if not isinstance(query, str) and not model.takes_pictures:
-            raise ItmlabError("this model looks at regions, of which a picture has none", remedy="search by a sentence")
-        features = embed_captions(model, [query]) if isinstance(query, str) else embed_images(model, [query])
-        key = (data.fingerprint, of)
-        if key not in self._indices:
-            images = of == "images"
-            embed, items = (embed_images, looked_at(model, data)) if images else (embed_captions, data.captions)
-            self._indices[key] = Index(embed(model, items))
-        scores, indices = (found[0].tolist() for found in self._indices[key].search(features, k))
-        return scores, indices
 
     def export(self, directory: str | Path, dtype: Literal["float16", "float32"] = "float16") -> "Run":
         """Write what using the run needs (recipe, data's description, history, weights), not what resuming needs.
@@ -230,7 +222,7 @@ def cutoffs_told(words: Callable[[Sequence[int]], str]) -> Iterator[None]:
         raise FewCandidates(error.k, most, where=error.where, remedy=remedy) from None
 
 
-class Ensemble:
+class Ensemble(Evaluated):
     """Runs, of whatever recipes, that vote with their similarities (FNE 2023, Sec. 4.1; METHODS 1.5)."""
 
     def __init__(self, runs: Sequence[Run]):
@@ -247,24 +239,8 @@ class Ensemble:
         """The mean of the runs' similarities of every image and caption."""
         total = torch.zeros(len(data), len(data.captions))
         for run in self.runs:
-            run.require_regions(data)
-            total += similarity(run.model, data)
+            total += run.similarity(data)
         return total / len(self.runs)
-
-    def evaluate(
-        self,
-        data: CaptionSet,
-        split: str | None = "test",
-        folds: int = 1,
-        ks: Sequence[int] = CUTOFFS,
-        relevance: Literal["cider", "spice"] | None = None,
-        truth: bool = False,
-    ) -> dict[str, Any]:
-        """What `Run.evaluate` gives, of the mean similarities."""
-        data, options = data if split is None else data.split(split), {"folds": folds, "relevance": relevance}
-        with cutoffs_told(in_python):
-            check_pools(data, ks, **options, truth=truth)
-        return tables(self.similarity(data), data, ks=ks, **options, truth=truth)
 
 
 def ensemble(runs: Sequence[Run]) -> Ensemble:

@@ -1,7 +1,7 @@
 """How good a model is on a data set, whatever kind of model: similarities always, embeddings where it has them.
 
-Read `evaluate` and `similarity`; below them stands what each kind of model does for these, then how relevant captions
-are to images (SAM, Sec. 3) and the features themselves.
+Read `evaluate` and `similarity` first. Below them are what each kind of model does for `similarity`, how relevant
+captions are to images (SAM, Sec. 3), and the features themselves.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,18 +14,17 @@ from safetensors.torch import save
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from .. import metrics
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import did_you_mean
-from ..metrics import retrieval, truth_retrieval
+from ..metrics.by_image import CUTOFFS
 from ..metrics.ranking import blocks, check_k, require_positives
-from ..models import Encoded, joined
+from ..models import Encoded, Model, joined
 from ..models.encoded import evaluating
-from ..models.pairs import BATCH_SIZE, chunks, looked_at, on_device
+from ..models.pairs import chunks, looked_at, on_device
 from ..storage import refuse_foreign, usable, write_bytes, write_json
 
-CROSS_ENCODER_IMAGES, PARTS_IMAGES = 8, 50  # scored with all captions before anything may interrupt
-CUTOFFS = (1, 5, 10)  # of the recalls that the field reports, and of their sum
 RELEVANCES = ("cider", "spice")
 Kind = Literal["cider", "spice"]
 Between = Callable[[], None]
@@ -33,11 +32,11 @@ Features = Float[Tensor, "n dimension"]
 
 
 def nothing() -> None:
-    """What is done between two parts of an evaluation unless it may be left there."""
+    """Called between two parts of an evaluation that cannot be interrupted."""
 
 
 def evaluate(
-    model: nn.Module,
+    run: Any,
     data: CaptionSet,
     *,
     folds: int = 1,
@@ -45,41 +44,32 @@ def evaluate(
     relevance: Kind | None = None,
     truth: bool = False,
     between: Between = nothing,
-    progress: bool = False,
 ) -> dict[str, Any]:
-    """Recall in percent, both directions, and their sum; `folds` consecutive blocks of images are averaged.
+    """Recall in percent, both directions, and their sum.
 
-    With a `relevance` also "semantic": SR, NCS and their sums by CIDEr-D or SPICE, as `metrics.semantic_retrieval`,
-    where the largest of `ks` is also the number of relevant candidates. With `truth` also "truth", against all that is
-    true of the pictures, as `metrics.truth_retrieval`. ItmlabError, before scoring: as `check_pools`, truth without a
-    world.
+    Args:
+        run: a run, an ensemble, or a model of any kind.
+        data: the images and captions that are ranked.
+        folds: number of consecutive blocks of images, each ranked by itself; their recalls are averaged.
+        ks: cut-offs of the recalls. The largest is also the number of relevant candidates.
+        relevance: adds "semantic": SR, NCS and their sums, as `metrics.semantic_retrieval`.
+        truth: adds "truth": measures against everything that is true, as `metrics.truth_retrieval`.
+        between: called after every few images or captions of a model; it may raise to stop.
+
+    Raises:
+        ItmlabError: before scoring, as `check_pools`.
     """
     check_pools(data, ks, folds=folds, relevance=relevance, truth=truth)
-    with evaluating(model):
-        scores = similarity(model, data, between=between, progress=progress)
-    return tables(scores, data, folds=folds, ks=ks, relevance=relevance, truth=truth)
-
-
-def tables(
-    scores: Float[Tensor, "image caption"],
-    data: CaptionSet,
-    *,
-    folds: int = 1,
-    ks: Sequence[int] = CUTOFFS,
-    relevance: Kind | None = None,
-    truth: bool = False,
-) -> dict[str, Any]:
-    """What `evaluate` says, of scores that are there."""
-    table = retrieval(scores, data.positives, ks=ks, folds=folds)
+    scores = similarity(run, data, between=between) if isinstance(run, nn.Module) else run.similarity(data)
+    table = metrics.retrieval(scores, data.positives, ks=ks, folds=folds)
     if truth:
-        table["truth"] = truth_retrieval(scores, data.world.truth(), data.positives, ks=ks, folds=folds)
-    if relevance is None:
-        return table
-    from ..metrics.semantic import semantic_retrieval
-
-    gains = relevance_matrix(data, relevance)
-    semantic = semantic_retrieval(scores, gains, data.positives, ks=ks, relevant=max(ks), folds=folds)
-    return table | {"semantic": {"relevance": relevance, **semantic}}
+        labels = data.world.truth()
+        table["truth"] = metrics.truth_retrieval(scores, labels, data.positives, ks=ks, folds=folds)
+    if relevance is not None:
+        gains = relevance_matrix(data, relevance)
+        semantic = metrics.semantic_retrieval(scores, gains, data.positives, ks=ks, relevant=max(ks), folds=folds)
+        table["semantic"] = {"relevance": relevance, **semantic}
+    return table
 
 
 def check_pools(
@@ -92,14 +82,15 @@ def check_pools(
     where: str | None = None,
     remedy: str | None = None,
 ) -> None:
-    """An ItmlabError where a k is above the images or captions of a pool, or an image has no caption (METHODS 2.3).
+    """Refuse what cannot be evaluated (METHODS 2.3).
 
-    With a `relevance` the k candidates are those that are left without a query's ground truth, which NCS(N) leaves out;
-    `truth` asks for a world.
+    Raises:
+        ItmlabError: a k above the images or captions of a block, an image without a caption, an unknown relevance,
+            truth of data without a world. With a `relevance`, a query's ground truth is not among the candidates.
     """
     if truth and data.world is None:
-        told = 'leave truth out, or take data with a world: load("scenes")'
-        raise ItmlabError("nobody knows all that is true of these pictures, the data has no world", remedy=told)
+        message = "the data has no world, so that nothing says everything that is true of these images"
+        raise ItmlabError(message, remedy='leave truth out, or use load("scenes")')
     require_positives(data.image_of_caption, len(data), "image")
     if relevance not in (None, *RELEVANCES):
         raise ItmlabError(f"no relevance {relevance!r}", remedy=did_you_mean(relevance, RELEVANCES))
@@ -110,40 +101,61 @@ def check_pools(
             check_k(k, min(images - bool(relevance), captions - most), where=where, remedy=remedy)
 
 
-@torch.no_grad()
-def similarity(
-    model: nn.Module,
-    data: CaptionSet,
-    *,
-    between: Between = nothing,
-    progress: bool = False,
-) -> Float[Tensor, "image caption"]:
-    """Every image against every caption: from embeddings if the model encodes apart, else block by block.
+# Similarities of each kind of model.
 
-    `between` is called after every few pictures or captions, so that a long evaluation can be left. A cross-encoder
-    can show its `progress`.
+
+def similarity(
+    model: Model, data: CaptionSet, *, between: Between = nothing, progress: bool = False
+) -> Float[Tensor, "image caption"]:
+    """Every image against every caption, each encoded once where the model can.
+
+    `between` is called after every few images or captions, so that a long evaluation can be interrupted. `progress`
+    shows a bar for a model that has more than one feature of each.
     """
-    if model.encodes_apart and not model.compares_parts:
-        return model.similarity(*embed(model, data, between=between))
-    images: Any = looked_at(model, data)
-    if model.encodes_apart:
-        images, captions = encoded(model, images, "images", between), encoded(model, data.captions, "captions", between)
-        blocks_of_images = (images.take(part) for part in torch.arange(len(data)).split(PARTS_IMAGES))
-    else:
-        captions = on_device(model, model.prepare_captions(data.captions))
-        blocks_of_images = prepared_images(model, images, CROSS_ENCODER_IMAGES)
-    rows = []
-    with tqdm(total=len(data), desc="scoring", unit="image", disable=not progress) as bar:
-        for block in paused(blocks_of_images, between):
-            rows.append(model.similarity(block, captions).float().cpu())
-            bar.update(len(rows[-1]))
+    with evaluating(model):
+        images = image_side(model, looked_at(model, data), between)
+        captions = caption_side(model, data.captions, between)
+        if has_one_feature(model):
+            return model.similarity(images, captions)
+        size = 50 if model.encodes_apart else 8  # images scored before anything may interrupt
+        rows = []
+        with tqdm(total=len(data), desc="scoring", unit="image", disable=not progress) as bar:
+            for part in paused(torch.arange(len(data)).split(size), between):
+                rows.append(compared(model, images.take(part), captions))
+                bar.update(len(part))
     return torch.cat(rows)
 
 
-def prepared_images(model: nn.Module, images: Any, count: int = BATCH_SIZE) -> Iterator[Any]:
-    """What `similarity` of a model that reads both sides together takes, `count` images at a time."""
-    for part in chunks(images, count):
-        yield on_device(model, model.prepare_images(part))
+def has_one_feature(model: Model) -> bool:
+    """Whether a model compares images and captions by one feature of each, not by their parts."""
+    return model.encodes_apart and not model.compares_parts
+
+
+@torch.no_grad()
+def compared(model: Model, images: Any, captions: Any) -> Float[Tensor, "image caption"]:
+    """The scores of what `image_side` and `caption_side` returned, on the CPU."""
+    return model.similarity(images, captions).float().cpu()
+
+
+@torch.no_grad()
+def image_side(model: Model, images: Sequence[Any], between: Between = nothing) -> Any:
+    """All images as a model compares them: features, features and parts, or what a cross-encoder reads."""
+    if not model.encodes_apart:
+        with evaluating(model):
+            blocks = paused(chunks(images), between)
+            parts = [model.embed_regions(**on_device(model, model.prepare_images(block))) for block in blocks]
+        return type(parts[0]).joined(parts)
+    encode = _pooled if has_one_feature(model) else encoded
+    return encode(model, images, "images", between)
+
+
+@torch.no_grad()
+def caption_side(model: Model, captions: Sequence[str], between: Between = nothing) -> Any:
+    """All captions as a model compares them."""
+    if not model.encodes_apart:
+        return model.prepare_captions(captions)
+    encode = _pooled if has_one_feature(model) else encoded
+    return encode(model, captions, "captions", between)
 
 
 @torch.no_grad()
@@ -164,18 +176,16 @@ def paused(parts: Iterable[Any], between: Between) -> Iterator[Any]:
 def relevance_matrix(data: CaptionSet, kind: Kind = "cider") -> Float[Tensor, "caption image"]:
     """CIDEr-D (document frequencies of `data`) or SPICE of every caption of `data` to the captions of every image.
 
-    An image without captions, and another kind, are an ItmlabError.
+    Raises:
+        ItmlabError: another kind, or an image without captions.
     """
-    references = data.captions_of()
-    if kind == "cider":
-        from ..metrics import cider_matrix
+    if kind not in RELEVANCES:
+        raise ItmlabError(f"no relevance {kind!r}", remedy=did_you_mean(kind, RELEVANCES))
+    matrix = metrics.cider_matrix if kind == "cider" else metrics.spice_matrix
+    return matrix(data.captions, data.captions_of())
 
-        return cider_matrix(data.captions, references)
-    if kind == "spice":
-        from ..metrics.spice import spice_matrix
 
-        return spice_matrix(data.captions, references)
-    raise ItmlabError(f"no relevance {kind!r}", remedy=did_you_mean(kind, RELEVANCES))
+# Features of each image and each caption.
 
 
 class Embeddings(NamedTuple):
@@ -196,9 +206,9 @@ def embed(model: nn.Module, data: CaptionSet, *, between: Between = nothing) -> 
     return Embeddings(images, embed_captions(model, data.captions, between=between))
 
 
-def embed_images(model: nn.Module, pictures: Any, *, between: Between = nothing) -> Features:
-    """Unit-length features of a sequence of pictures, on the CPU."""
-    return _pooled(model, pictures, "images", between)
+def embed_images(model: nn.Module, images: Any, *, between: Between = nothing) -> Features:
+    """Unit-length features of a sequence of images, on the CPU."""
+    return _pooled(model, images, "images", between)
 
 
 def embed_captions(model: nn.Module, captions: list[str], *, between: Between = nothing) -> Features:
@@ -213,21 +223,22 @@ def _pooled(model: nn.Module, items: Any, of: str, between: Between) -> Features
     return torch.cat([encode(on_device(model, prepare(part))).pooled.float().cpu() for part in parts])
 
 
-FEATURES = "itmlab_features"  # in the metadata and the ids of features, which alone are overwritten
+FEATURES = "itmlab_features"  # in the metadata and the ids of features; nothing else is overwritten
 
 
 def write_embeddings(run: Any, data: CaptionSet, path: str | Path, *, force: bool = False) -> tuple[int, int]:
-    """Write the features of `data` as safetensors, their ids beside it as JSON; counts of images and captions.
+    """Write the features of `data` as safetensors, and their ids beside it as JSON; return the counts.
 
-    Another file that lies at either place is an ItmlabError unless `force`.
+    Raises:
+        ItmlabError: another file is at either place, unless `force`.
     """
     path = Path(path)
-    refuse_foreign(path, FEATURES, force=force)
-    beside = path.with_name(f"{path.name.removesuffix('.safetensors')}.ids.json")  # "a.test" has others than "a.val"
-    refuse_foreign(beside, FEATURES, force=force)
+    ids_path = path.with_name(f"{path.name.removesuffix('.safetensors')}.ids.json")  # "a.test" has others than "a.val"
+    for place in (path, ids_path):
+        refuse_foreign(place, FEATURES, force=force)
     images, captions = embed(run.model, data)
     features = {"images": images, "captions": captions, "image_of_caption": data.image_of_caption.clone()}
     write_bytes(path, save(features, metadata={FEATURES: "1"}))
     with usable(kept=path):
-        write_json(beside, {FEATURES: 1, "images": data.image_ids, "captions": data.caption_ids})
+        write_json(ids_path, {FEATURES: 1, "images": data.image_ids, "captions": data.caption_ids})
     return len(images), len(captions)

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from ..data.captionset import CaptionSet
 from ..recipes.recipe import Recipe
-from ..runs.comparison import Comparison
-from ..training.comparison import compare_runs, trained
+from ..training.comparison import Comparison, compare_runs, trained
 
 
 def at_share(recipe: str, share: float) -> str:

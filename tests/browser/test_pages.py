@@ -18,6 +18,7 @@ import pytest
 from PIL import Image
 
 from itmlab.data.captionset import CaptionSet
+from itmlab.metrics.by_image import RECALLS
 from itmlab.runs.search import Hits
 from itmlab.studies.kit import saving
 from itmlab.studies.kit.canvas import draw_captioned, draw_gallery
@@ -114,7 +115,7 @@ def fragments() -> dict[str, str]:
         Hits(data.images[0], "captions", HOSTILE, [0.5] * count, HOSTILE, list(range(count)), data),
     ]
     reached = {words: np.zeros((1, 6, 2)) for words in HOSTILE}
-    compared = Comparison(HOSTILE, HOSTILE[0], [0], reached, np.array([1, 1]), {})
+    compared = Comparison(reached, np.ones((6, 2)), RECALLS, HOSTILE[0], [0], {})
     return {"images": found[0]._repr_html_(), "captions": found[1]._repr_html_(), "table": compared._repr_html_()}
 
 

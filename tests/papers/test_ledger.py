@@ -175,7 +175,7 @@ def test_rows_are_tested_on_other_data_and_in_folds(tmp_path, entry, data) -> No
     other = small_world(copies=4)
     other.splits["test"] = torch.arange(20)
     comparison = entry.run(seeds=1, tested=other, folds=2, **options(data, tmp_path))
-    assert comparison.by_seed() == compare_runs(comparison.runs, other, folds=2, progress=False).by_seed()
+    assert comparison.table() == compare_runs(comparison.runs, other, folds=2, progress=False).table()
 
 
 def test_rows_that_start_pretrained_are_tested_on_unseen_pictures() -> None:

@@ -12,7 +12,7 @@ from itmlab.metrics.semantic import ncs, semantic_retrieval
 from itmlab.models import LateInteractionConfig, build_model
 from itmlab.runs.run import ensemble
 from itmlab.runs.scores import encoded, evaluate, relevance_matrix, similarity, write_embeddings
-from itmlab.runs.search import PairSearch
+from itmlab.runs.search import Search
 from itmlab.scenes import load
 from itmlab.storage import read_json
 from tests.plain_model import PlainModel
@@ -152,7 +152,7 @@ def test_what_sgraf_makes_of_one_item_alone_is_made_once(tmp_path, monkeypatch):
     some = encoded(model, [data.regions[i] for i in range(3)], "images"), encoded(model, data.captions[:4], "captions")
     torch.testing.assert_close(model.similarity(*some), scores[:3, :4])
     before = dict(counted)
-    search = PairSearch(model, data)
+    search = Search(model, data)
     for sentence in data.captions[:3]:
         search.search(sentence, 2, "images")
     assert (counted["images"], counted["captions"]) == (before["images"] + len(data), before["captions"] + 3)

@@ -15,7 +15,7 @@ from ...metrics import statistics
 from .theme import BLUE, GREY, INK, MUTED, PAPER, POSTERIOR, VERMILION, colour, label, styled, translucent, whiskers
 
 if TYPE_CHECKING:
-    from ...runs.comparison import Comparison
+    from ...training.comparison import Comparison
 
 LINE = 28  # pixels per row
 PRINTED = {"symbol": "diamond", "size": 11, "color": PAPER, "line": {"color": INK, "width": 2}}  # a paper's number
@@ -196,7 +196,7 @@ def draw_comparison(comparison: "Comparison", *columns: str) -> go.Figure:
         }
         for name, tests in comparison.tests(*chosen).items()
     }
-    images, seeds = len(comparison.captions), len(comparison.seeds)
+    images, seeds = comparison.images, len(comparison.seeds)
     subtitle = f"{seeds} seeds, {images} pictures; paired 95 % bootstrap over both; p of {chosen[0]} by Holm"
     title = f"Differences to {comparison.baseline}"
     return draw_gains({"": rows}, {name: name for name in chosen}, title=title, subtitle=subtitle)

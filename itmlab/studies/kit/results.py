@@ -24,7 +24,7 @@ from ...metrics.statistics import Interval
 from ...storage import project_directory, read_json, shipped_directory, write_bytes
 
 if TYPE_CHECKING:
-    from ...runs.comparison import Comparison
+    from ...training.comparison import Comparison
 
 ROW = {"group": "", "lower": None, "upper": None, "per_seed": None, "unit": "", "minus": "", "x": None}
 VERSIONS = ("itmlab", "numpy", "torch", "transformers")
@@ -173,11 +173,11 @@ def unit_of(measure: str) -> str:
 
 def comparison_rows(comparison: "Comparison", group: str = "") -> list[dict[str, Any]]:
     """Every recipe's mean of every measure, with its interval and one value per seed."""
-    by_seed = _by_seed(comparison)
     rows = []
     for label in comparison.labels:
+        per_seed = comparison.per_seed(label)
         for measure, (value, lower, upper) in comparison.intervals(label).items():
-            ends = {"value": value, "lower": lower, "upper": upper, "per_seed": by_seed[label][measure]}
+            ends = {"value": value, "lower": lower, "upper": upper, "per_seed": per_seed[measure]}
             rows.append({"group": group, "row": label, "measure": measure, **ends, "unit": unit_of(measure)})
     return rows
 
@@ -192,21 +192,11 @@ def difference_rows(
         pairs: by the name of a row, a recipe's label and the label of the one that is subtracted.
         group: the heading of these rows.
     """
-    by_seed = _by_seed(comparison)
     rows = []
     for name, (label, minus) in pairs.items():
+        values, subtracted = comparison.per_seed(label), comparison.per_seed(minus)
         for measure, (value, lower, upper) in comparison.difference(label, minus).items():
-            both = zip(by_seed[label][measure], by_seed[minus][measure], strict=True)
-            per_seed = [first - second for first, second in both]
+            per_seed = [first - second for first, second in zip(values[measure], subtracted[measure], strict=True)]
             ends = {"value": value, "lower": lower, "upper": upper, "per_seed": per_seed}
             rows.append({"group": group, "row": name, "measure": measure, **ends, "unit": "points", "minus": minus})
     return rows
-
-
-def _by_seed(comparison: "Comparison") -> dict[str, dict[str, list[float]]]:
-    """By label and measure, one value per seed."""
-    values: dict[str, dict[str, list[float]]] = {label: {} for label in comparison.labels}
-    for row in comparison.by_seed():
-        for measure in comparison.columns:
-            values[row["recipe"]].setdefault(measure, []).append(row[measure])
-    return values
