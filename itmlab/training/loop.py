@@ -287,7 +287,8 @@ def learn(
     for batch in group:
         result = task(batch, position.epoch)
         if not torch.isfinite(result.loss):
-            blamed = result.blamed if len(result.blamed) else batch.image_indices
+            blamed = result.blamed[result.blamed >= 0]
+            blamed = blamed if len(blamed) else batch.image_indices
             stop_not_finite("the loss", result.loss, blamed, state, data, directory)
         (result.loss / len(group)).backward()
         total += result.loss.item() / len(group)
@@ -304,7 +305,7 @@ def learn(
     state.optimiser.step()
     state.optimiser.zero_grad()
     task.after_step()
-    losses = {name: sum(result.losses[name] for result in results) / len(results) for name in results[0].losses}
+    losses = {name: float(sum(result.losses[name] for result in results)) / len(results) for name in results[0].losses}
     counts = {name: np.sum([result.counts[name] for result in results], axis=0).tolist() for name in results[0].counts}
     more = {"losses": losses, "difficulty": counts, **histograms}
     return total, norm.item(), {name: entry for name, entry in more.items() if entry}
@@ -386,8 +387,8 @@ def learning_rate_at(settings: OptimiserSettings, step: int, steps_an_epoch: int
 
 def task_of(recipe: Recipe) -> type[Task]:
     """The task that trains by this recipe."""
-    from .dual_encoder import DualEncoderTask
     from .pretraining import TowerTask
+    from .step_dual import DualEncoderTask
     from .tags import CrossEncoderTask
 
     if recipe.towers is not None:

@@ -125,15 +125,15 @@ class BatchLoss:
 
     Attributes:
         loss: the loss, with its gradient's graph.
-        blamed: images whose own features are not finite; empty where unknown.
-        losses: the terms of the loss by name.
+        blamed: images whose own features are not finite, -1 for the others of the batch; empty where unknown.
+        losses: the terms of the loss by name, as numbers or as tensors that were not waited for.
         counts: histograms by name.
         cosines: of all images with all captions of the batch, and which of them are positives.
     """
 
     loss: Float[Tensor, ""]
     blamed: Int64[Tensor, "image"]
-    losses: dict[str, float] = field(default_factory=dict)
+    losses: dict[str, float | Tensor] = field(default_factory=dict)
     counts: dict[str, list[int]] = field(default_factory=dict)
     cosines: tuple[Float[Tensor, "pair pair"], Bool[Tensor, "pair pair"]] | None = None
 
