@@ -16,9 +16,8 @@ from itmlab.runs.scores import evaluate, similarity
 from itmlab.samplers import Hardest
 from itmlab.scenes import load
 from itmlab.synthesis import SynHNC
-from itmlab.training.dual_encoder import DualEncoderTask
 from itmlab.training.loop import train
-from itmlab.training.objective import PerAnchorNegatives
+from itmlab.training.step_dual import DualEncoderTask
 from tests.training.test_extra_negatives import extras
 from tests.training.test_objective import IDS, ROWS, features, objective
 from tests.training.test_resume import same_bytes
@@ -198,11 +197,10 @@ def test_warm_up_is_info_nce_of_parts_and_of_features_too_where_they_will_be_ask
 
 def test_a_sampler_of_parts_has_statistics_of_each_scale():
     images, _ = features(0)
-    assert objective("fne_without_memory").feature_sampler is None
     asked = objective("fne_without_memory", model=recipes.get("scan").model, global_features=True)
     asked(images, images, IDS, ROWS, None, 5, (None, None), 4 * torch.eye(6))
-    assert asked.feature_sampler.statistics.positive_mean == pytest.approx(1.0), "of features with themselves"
-    assert asked.sampler.statistics.positive_mean == pytest.approx(4.0), "of the model's own scores"
+    assert asked.sampler.statistics.positive_mean == pytest.approx(1.0), "of features with themselves"
+    assert asked.parts_sampler.statistics.positive_mean == pytest.approx(4.0), "of the model's own scores"
 
 
 @pytest.mark.parametrize("name", ["scan+syn", "itcontrast"])
@@ -215,9 +213,9 @@ def test_negatives_are_synthesised_of_global_features_of_each_picture_once(name,
         SynHNC, "__call__", lambda self, *sides, **options: calls.append(sides) or call(self, *sides, **options)
     )
     task(batch, epoch=0)
-    assert not calls and given.pop()[6] == (None, None), "not in the warm-up"
+    assert not calls and given.pop()[3] == (None, None), "not in the warm-up"
     task(batch, epoch=1)
-    images, captions, extra, matrix = given[0][0], given[0][1], given[0][6], given[0][7]
+    (images, captions, *_), _, _, extra, matrix = given[0]
     assert len(images) == 12 and [len(side) for side in calls[0]] == [6, 12, 6] and len(calls[1][1]) == 6
     assert (matrix is not None) == (name == "scan+syn")
     pictures = images[::2]
@@ -253,21 +251,13 @@ def test_by_the_oracle_nothing_is_a_prototype_that_is_not_surely_false(scenes, m
     assert calls[1][2].equal(calls[0][2].T) and loss.isfinite()
 
 
-def test_extra_candidates_of_a_file_and_of_features_stand_side_by_side():
-    first, second = extras(5, count=2), extras(6, count=3)
-    both = first.joined(second)
-    assert both.features.shape == (6, 5, 8) and both.allowed[:, 2:].equal(second.allowed)
-    assert first.joined(None) is first
-    assert isinstance(both, PerAnchorNegatives)
-
-
 def test_the_matrix_of_a_batch_is_what_the_model_says_of_its_pairs(scenes, monkeypatch):
     task, batch = task_and_batch(small("sgraf"), scenes.split("train"))
     task.model.eval()
     given = []
     monkeypatch.setattr(task, "objective", lambda *arguments: given.append(arguments) or torch.zeros(()))
     task(batch, epoch=0)
-    matrix, model = given[0][7], task.model
+    matrix, model = given[0][-1], task.model
     for row, column in ((0, 0), (1, 5), (7, 2)):
         sides = (
             model.encode_images(model.prepare_images([scenes.split("train").regions[int(batch.image_indices[row])]])),
