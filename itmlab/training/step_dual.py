@@ -49,7 +49,7 @@ LENGTHS = 8  # on a GPU captions are padded to a multiple of this number of toke
 class DualEncoderTask(Task):
     """The step of a recipe with a model that encodes images and captions apart.
 
-    Nothing in a step waits for a GPU, except φ and truth, which are on the CPU, and negatives of a file.
+    This file never waits for a GPU. φ and truth do, which are on the CPU, and so does FNE's sampler for its statistics.
     """
 
     def __init__(self, *arguments: Any):
@@ -104,10 +104,10 @@ class DualEncoderTask(Task):
             if self.momentum is not None:
                 slow_images, slow_captions = self.encode_images_slowly(pixels), self.encode_captions_slowly(tokens)
                 slow = Pool(self._pooled(slow_images)[rows], self._pooled(slow_captions), image_ids, caption_ids)
-            if self.by_parts:
-                matrix = self.model.similarity(encoded_images, encoded_captions).float()[rows]
             if self.extra is not None and not warming_up:
                 extra = self._extra(batch, epoch)
+            if self.by_parts:
+                matrix = self.model.similarity(encoded_images, encoded_captions).float()[rows]
         pictures = self._pooled(encoded_images)
         pairs = Pool(pictures[rows], self._pooled(encoded_captions), image_ids, caption_ids)
 
@@ -273,7 +273,7 @@ class Objective:
             return _over_all(self.recipe.warm_up, of_parts + of_features)
         loss, margin = images.new_zeros(()), self.recipe.adaptive_margin
         if margin is None or margin.with_triplet:
-            own_positives = batch.positives(batch.image_ids)
+            own_positives = positives[0] if pool is batch else batch.positives(batch.image_ids)
             if of_parts:
                 loss = loss + self._own_loss(of_parts, self.parts_sampler, (matrix, own_positives), filling)
             if of_features:
