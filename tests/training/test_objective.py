@@ -225,4 +225,4 @@ def test_to_an_oracle_an_anchors_own_candidates_are_false_and_without_a_world_th
         assert all((column >= 6) == own for column in chosen[:6].tolist())
         assert all((column < 0) == own for column in chosen[6:].tolist())
     without = micro("semi_hard", sampler=Oracle()), small_world(), tmp_path / "run"
-    refused("nobody says what is true of these pictures", train, *without, progress=False)
+    refused("no ground truth", train, *without, progress=False)
