@@ -22,7 +22,6 @@ from tests.training.test_extra_negatives import extras
 from tests.training.test_objective import IDS, ROWS, features, objective
 from tests.training.test_resume import same_bytes
 from tests.training.test_tags import first_batch
-from tests.training.world import micro
 
 SMALL = {"dimension": 12, "word_dimension": 10, "similarity_dimension": 8, "vocabulary_size": 150}
 SMALL_OSCAR = {"hidden": 16, "layers": 1, "heads": 2, "intermediate": 24, "vocabulary_size": 150}
@@ -287,15 +286,6 @@ def test_a_memory_holds_features_of_regions_too(tmp_path):
     recipe = recipe.replace(**{f"model__{field}": value for field, value in SMALL_OSCAR.items()})
     done = train(recipe, scenes, tmp_path / "run", progress=False)
     assert done.finished and done.history[-1]["step"] == 4
-
-
-def test_compiled_encoders_learn_the_same(data, tmp_path):
-    losses = []
-    for compiled in ("off", "default"):
-        recipe = micro("fne", optimiser__compile=compiled, model__dropout=0.0)
-        run = train(recipe, data, tmp_path / compiled, max_steps=10, progress=False)
-        losses.append([line["loss"] for line in run.history])
-    assert len(losses[0]) == 3 and losses[1] == pytest.approx(losses[0], rel=1e-3)
 
 
 def test_padding_to_few_lengths_changes_no_feature(scenes):
