@@ -4,10 +4,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Int8, Int64
+from jaxtyping import Bool, Float, Int8, Int64
 from torch import Tensor
 
 
@@ -38,6 +38,22 @@ class Context:
     candidate_captions: Int64[Tensor, "candidate"] = field(default_factory=lambda: torch.zeros(0, dtype=torch.int64))
     captions: Sequence[str] = ()
     truth: Int8[Tensor, "anchor candidate"] | None = None
+
+
+class Direction(NamedTuple):
+    """One direction of a batch, images or captions as anchors, as samplers and losses receive it.
+
+    Attributes:
+        scores: similarity of every anchor with every candidate.
+        positives: which candidates are not negatives: the anchor's own, and padding.
+        positive_scores: similarity of every anchor with its match.
+        context: where training stands, and which images and captions the anchors and candidates are.
+    """
+
+    scores: Float[Tensor, "anchor candidate"]
+    positives: Bool[Tensor, "anchor candidate"]
+    positive_scores: Float[Tensor, "anchor"]
+    context: Context
 
 
 @cache

@@ -25,6 +25,9 @@ class OptimiserSettings:
     """How weights move. `milestones` and `warm_up` are in epochs; `step` leaves a tenth of the rate at each.
 
     `warm_up_share` gives the warm-up as a share of all steps instead. `betas` and `epsilon` are Adam's.
+
+    `compile` compiles the encoders of a dual encoder with `torch.compile`: "default", or "reduce-overhead" for CUDA
+    graphs, which launch many kernels at once. The first step of each shape then takes minutes.
     """
 
     kind: Literal["adam", "adamw"] = "adam"
@@ -38,6 +41,7 @@ class OptimiserSettings:
     warm_up_share: float = 0.0
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = 1e-8
+    compile: Literal["off", "default", "reduce-overhead"] = "off"
 
     def __post_init__(self) -> None:
         check_ranges(self, "optimiser", learning_rate=ABOVE_0, warm_up_share=BELOW_1, clip=ABOVE_0)

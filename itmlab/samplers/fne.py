@@ -302,7 +302,7 @@ class FalseNegativeEliminating(Sampler):
         """
         if scores.numel() == 0:
             return
-        scores = scores.detach()
+        scores, positives = scores.detach().cpu(), positives.cpu()  # small: a GPU is waited for here, and no more
         matched, hardest = trusted_scores(scores, positives)
         self.positive_moments.add(matched)
         for side in hardest if self.negatives == "hardest" else (scores[~positives & scores.isfinite()],):

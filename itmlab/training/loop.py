@@ -251,9 +251,9 @@ def learning_rate_at(settings: OptimiserSettings, step: int, steps_an_epoch: int
 
 def task_of(recipe: Recipe) -> type[Task]:
     """The task that trains by this recipe."""
-    from .dual_encoder import DualEncoderTask
     from .pretraining import RegionTowerTask, TowerTask
     from .step_cross import CrossEncoderTask
+    from .step_dual import DualEncoderTask
 
     if recipe.towers is not None:
         return RegionTowerTask if recipe.model.reads == "regions" else TowerTask

@@ -16,8 +16,8 @@ from torch.nn.functional import cross_entropy
 from ..data.batches import Batch
 from ..errors import ItmlabError
 from ..models.pairs import on_device
-from .dual_encoder import preparation
 from .state import BatchLoss, Task
+from .step_dual import preparation
 
 UNASKED = -1  # the answer where a question does not arise
 KEPT = -100  # the label of a word piece that need not be predicted

@@ -17,10 +17,10 @@ from torch import Tensor, nn
 from ..data.batches import Batch
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
+from ..metrics import retrieval
 from ..models.base import listed
 from ..recipes.recipe import Recipe
 from ..runs.checkpoint import CHECKPOINT_FILE, save_checkpoint
-from ..runs.scores import tables
 from .interruption import Interrupted
 from .state import BatchLoss, State
 
@@ -211,4 +211,6 @@ def has_no_negative(recipe: Recipe, batch: Batch) -> bool:
 def is_at_chance(rsum: float, data: CaptionSet, ks: Sequence[int]) -> bool:
     """Whether one of 19 random orders of the candidates reaches a sum of recalls (a test at the level of 5 %)."""
     generator, shape = torch.Generator().manual_seed(0), (len(data), len(data.captions))
-    return any(rsum <= tables(torch.rand(shape, generator=generator), data, ks=ks)["rsum"] for _ in range(19))
+    return any(
+        rsum <= retrieval(torch.rand(shape, generator=generator), data.positives, ks=ks)["rsum"] for _ in range(19)
+    )

@@ -1,4 +1,4 @@
-"""How well captions of the training split describe its images: φ of SAM's margins, and what a world calls true."""
+"""How well captions of the training split describe its images: φ of SAM's margins, and the truth of a drawn world."""
 
 import hashlib
 import zipfile
@@ -20,8 +20,8 @@ from ..metrics.ptb import Tokenise
 from ..metrics.spice import Spice
 from ..storage import cache_directory, keep
 
-IMAGES_PER_BLOCK = 100  # whose truth is asked together, three seconds: bounds memory, and how long nothing is shown
-FORMAT = 1  # of what is cached: raised when numbers or layout change
+IMAGES_PER_BLOCK = 100  # judged together, in three seconds: bounds memory, and the time between two signs of progress
+FORMAT = 1  # of the cached file: raised when numbers or layout change
 Arrays = dict[str, np.ndarray]
 PairScores = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of captions and images, numbered image by image
 
@@ -29,9 +29,17 @@ PairScores = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of captions and i
 class CaptionRelevance:
     """φ of pairs of a caption and an image of `data` (SAM, Eq. 7): CIDEr-D, SPICE, or what its world calls true.
 
-    A whole φ matrix of COCO would take 250 GB, so what is computed once are the vectors of its captions, with the
-    document frequencies of `data`. A pair is a sparse inner product with each of the image's captions, in SPICE with
-    the tuples of all. Captions that φ cannot tell apart are an ItmlabError, and so is truth without a world.
+    The whole φ matrix of COCO would take 250 GB. Therefore only the vectors of its captions are computed once, with the
+    document frequencies of `data`. A pair is then a sparse inner product with each of the image's captions, or for
+    SPICE with the tuples of all of them.
+
+    Args:
+        data: the training data.
+        tokenise: how captions become words for CIDEr.
+        relevance: which φ.
+
+    Raises:
+        ItmlabError: captions that φ cannot distinguish, or "truth" without a world.
     """
 
     def __init__(
@@ -40,14 +48,15 @@ class CaptionRelevance:
         tokenise: Tokenise = "whitespace",
         relevance: Literal["cider", "spice", "truth"] = "cider",
     ):
-        described = [own for own in data.captions_of_image if len(own)]
-        references = [own for own in data.captions_of() if own]
-        # CIDEr-D and SPICE number captions image by image, and only images that have some
+        described = [rows for rows in data.captions_of_image if len(rows)]
+        references = [captions for captions in data.captions_of() if captions]
+        # CIDEr-D and SPICE number captions image by image, and only images that have captions
         order = torch.cat(described) if described else torch.empty(0, dtype=torch.int64)
-        self._held = np.array([len(own) for own in described], dtype=np.int64)
+        self._held = np.array([len(rows) for rows in described], dtype=np.int64)
         self._caption, self._image = np.full(len(data.captions), -1), np.full(len(data), -1)
         self._caption[order] = np.arange(len(order))
-        self._image[[image for image, own in enumerate(data.captions_of_image) if len(own)]] = np.arange(len(described))
+        with_captions = [image for image, rows in enumerate(data.captions_of_image) if len(rows)]
+        self._image[with_captions] = np.arange(len(described))
         self._first = self._held.cumsum() - self._held
         try:
             self._of, empty = getattr(self, f"_by_{relevance}")(data, references, tokenise)
@@ -61,7 +70,7 @@ class CaptionRelevance:
             )
 
     def __call__(self, captions: Int64[Tensor, "pair"], images: Int64[Tensor, "pair"]) -> Float[Tensor, "pair"]:
-        """φ of each pair of rows of `data`, on the device of `captions`; an image has to have captions."""
+        """φ of each pair of rows of `data`, on the device of `captions`; an image must have captions."""
         caption, image = self._caption[captions.cpu().numpy()], self._image[images.cpu().numpy()]
         if (image < 0).any():
             row = int(images.cpu()[int((image < 0).argmax())])
@@ -91,39 +100,42 @@ class CaptionRelevance:
 
 
 class CaptionTruth:
-    """What the world of `data` says of its captions and images, for an oracle sampler; ItmlabError without a world.
+    """Which captions of `data` are true of which images in its world, for an oracle sampler.
 
-    All pairs are judged once, when first asked or by `judge` (2.5 minutes for 5,000 images with 25,000 captions, on one
-    core). What is not false, about one pair in seventy, is kept in the cache folder, under a name that captions, images
-    and the truth of some of the images decide.
+    All pairs are judged once, at the first call or by `judge` (2.5 minutes for 5,000 images with 25,000 captions, on
+    one core). The pairs that are not false, about one in seventy, are kept in the cache folder, in a file named by a
+    digest of captions, images and the truth of some images.
+
+    Raises:
+        ItmlabError: the data have no world.
     """
 
     def __init__(self, data: CaptionSet):
         self.data, self._by_caption = data, None
         if data.world is None:
             raise ItmlabError(
-                "nobody says what is true of these pictures",
+                "this dataset has no ground truth",
                 where=data.name,
-                remedy="train on scenes, or with a sampler and margin that do not ask it",
+                remedy="train on scenes, or with a sampler and margin that do not need it",
             )
 
     def judge(self, *, progress: bool = False) -> "CaptionTruth":
-        """Judge all pairs, or read how they were judged before; itself."""
+        """Judge all pairs, or read them from the cache; returns the object itself."""
         from scipy.sparse import csr_array, vstack
 
         data = self.data
         some = torch.arange(0, len(data), max(len(data) // 8, 1))
         digest = hashlib.sha256(f"{FORMAT} {data.fingerprint}".encode() + data.world.truth(some).numpy().tobytes())
         path = cache_directory() / "truth" / f"{digest.hexdigest()[:32]}.npz"
-        names, found = ("data", "indices", "indptr"), read(path)
-        if found is None:
+        names, arrays = ("data", "indices", "indptr"), read(path)
+        if arrays is None:
             parts = torch.arange(len(data)).split(IMAGES_PER_BLOCK)
             bar = tqdm(parts, desc=f"{data.name}: truth of all pairs (cached)", disable=not progress)
             judged = vstack([csr_array(data.world.truth(images).numpy()) for images in bar], format="csr")
-            found = {name: getattr(judged, name) for name in names}
-            keep(path, lambda file: np.savez(file, **found))
+            arrays = {name: getattr(judged, name) for name in names}
+            keep(path, lambda file: np.savez(file, **arrays))
         shape = len(data), len(data.captions)
-        self._by_caption = csr_array(tuple(found[name] for name in names), shape=shape).T.tocsr()
+        self._by_caption = csr_array(tuple(arrays[name] for name in names), shape=shape).T.tocsr()
         return self
 
     def matrix(self) -> Int8[Tensor, "image caption"]:
@@ -136,8 +148,8 @@ class CaptionTruth:
         """1 true, 0 false, -1 undecided: each caption on each image, rows of `data`, on the device of `captions`."""
         if self._by_caption is None:
             self.judge()
-        found = self._by_caption[captions.cpu().numpy()][:, images.cpu().numpy()]
-        return torch.from_numpy(found.toarray()).to(captions.device)
+        labels = self._by_caption[captions.cpu().numpy()][:, images.cpu().numpy()]
+        return torch.from_numpy(labels.toarray()).to(captions.device)
 
 
 def read(path: Path) -> Arrays | None:

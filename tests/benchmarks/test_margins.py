@@ -6,8 +6,9 @@ import torch
 
 import itmlab
 from itmlab.models import build_model
-from itmlab.training.objective import Objective
+from itmlab.samplers import Pool
 from itmlab.training.relevance import CaptionRelevance
+from itmlab.training.step_dual import Objective
 from tests.benchmarks.test_choosing import best_of
 
 PICTURES, CAPTIONS = (
@@ -33,7 +34,7 @@ def test_margins_add_a_few_per_cent_to_a_tiny_step(benchmark, tmp_path, monkeypa
     pixels = model.prepare_images([data.images[image] for image in range(PICTURES)])
     tokens = model.prepare_captions([data.captions[row] for row in caption_ids.tolist()])
     made = {
-        name: Objective(itmlab.recipe(name).replace(data__warm_up_epochs=0), None, source, relevance)
+        name: Objective(itmlab.recipe(name).replace(data__warm_up_epochs=0), None, source, relevance=relevance)
         for name in ("sam", "hardest")
     }
 
@@ -41,7 +42,7 @@ def test_margins_add_a_few_per_cent_to_a_tiny_step(benchmark, tmp_path, monkeypa
         return model.encode_images(pixels).pooled[image_ids], model.encode_captions(tokens).pooled
 
     def loss(name: str, features: tuple[torch.Tensor, torch.Tensor]) -> None:
-        made[name](*features, image_ids, caption_ids, None, epoch=1).loss.backward()
+        made[name](Pool(*features, image_ids, caption_ids), None, 1, (None, None), None).backward()
 
     apart = [side.detach().requires_grad_() for side in encoded()]
     margins, plain = best_of(20, lambda: loss("sam", apart), lambda: loss("hardest", apart))

@@ -9,15 +9,15 @@ from accelerate import Accelerator
 import itmlab
 from itmlab.errors import ItmlabError
 from itmlab.losses import InfoCMR, gaussian_noise
-from itmlab.models import OscarDualEncoder, build_model
-from itmlab.runs.directory import first_model
+from itmlab.models import OscarDualEncoder, build_cross_encoder
+from itmlab.models.pairs import compares_parts
+from itmlab.runs.directory import first_model, kind_of
 from itmlab.runs.scores import evaluate, similarity
 from itmlab.samplers import Hardest
 from itmlab.scenes import load
 from itmlab.synthesis import SynHNC
-from itmlab.training.dual_encoder import DualEncoderTask
 from itmlab.training.loop import train
-from itmlab.training.objective import PerAnchorNegatives
+from itmlab.training.step_dual import DualEncoderTask, lengthened
 from tests.training.test_extra_negatives import extras
 from tests.training.test_objective import IDS, ROWS, features, objective
 from tests.training.test_resume import same_bytes
@@ -48,7 +48,7 @@ def small(name, **changes):
 
 
 def task_and_batch(recipe, data):
-    model = build_model(recipe.model, data.captions)
+    model = kind_of(recipe.model).build(recipe.model, data.captions)
     task = DualEncoderTask(recipe, data, model, Accelerator(), torch.Generator().manual_seed(0))
     return task, first_batch(data, size=6, seed=1, captions_per_image=2, **task.preparation())
 
@@ -73,14 +73,16 @@ def test_every_encoder_trains_resumes_and_is_asked(name, scenes, tmp_path):
 
 
 def test_a_tower_that_reads_apart_begins_with_the_transformer_of_one_that_reads_together(scenes, tmp_path):
-    tower = build_model(replace(itmlab.recipe("uniter_pretraining").model, **SMALL_OSCAR), scenes.captions).eval()
+    tower = build_cross_encoder(
+        replace(itmlab.recipe("uniter_pretraining").model, **SMALL_OSCAR), scenes.captions
+    ).eval()
     tower.save(tmp_path / "tower")
     begun = first_model(small("oscar", start=str(tmp_path / "tower")), [])
     begun.save(tmp_path / "apart")
     again = first_model(small("oscar", start=str(tmp_path / "apart")), [])
     above = first_model(small("oscar_sgraf", start=str(tmp_path / "apart")), [])
-    tokens, wanted = tower.prepare_captions(scenes.captions[:3]), OscarDualEncoder.converted(tower)
-    assert above.matcher is not None and above.compares_parts and not again.compares_parts
+    tokens, wanted = tower.prepare_captions(scenes.captions[:3]), OscarDualEncoder.of(tower)
+    assert above.matcher is not None and compares_parts(above) and not compares_parts(again)
     for model in (begun, again, above):
         assert model.training and torch.equal(
             model.encode_captions(tokens).pooled, wanted.encode_captions(tokens).pooled
@@ -102,9 +104,9 @@ def test_one_that_reads_together_begins_with_the_transformer_of_one_that_reads_a
 
 def test_similarities_of_parts_are_those_of_single_pairs(scenes):
     part = scenes.select(range(5))
-    model = build_model(small("scan").model, scenes.captions).eval()
+    model = kind_of(small("scan").model).build(small("scan").model, scenes.captions).eval()
     scores = similarity(model, part)
-    assert model.compares_parts and scores.shape == (5, 25)
+    assert compares_parts(model) and scores.shape == (5, 25)
     with torch.no_grad():
         for image, caption in ((0, 0), (3, 17), (4, 24)):
             sides = (
@@ -199,11 +201,10 @@ def test_warm_up_is_info_nce_of_parts_and_of_features_too_where_they_will_be_ask
 
 def test_a_sampler_of_parts_has_statistics_of_each_scale():
     images, _ = features(0)
-    assert objective("fne_without_memory").feature_sampler is None
     asked = objective("fne_without_memory", model=itmlab.recipe("scan").model, global_features=True)
     asked(images, images, IDS, ROWS, None, 5, (None, None), 4 * torch.eye(6))
-    assert asked.feature_sampler.statistics.positive_mean == pytest.approx(1.0), "of features with themselves"
-    assert asked.sampler.statistics.positive_mean == pytest.approx(4.0), "of the model's own scores"
+    assert asked.sampler.statistics.positive_mean == pytest.approx(1.0), "of features with themselves"
+    assert asked.parts_sampler.statistics.positive_mean == pytest.approx(4.0), "of the model's own scores"
 
 
 @pytest.mark.parametrize("name", ["scan+syn", "itcontrast"])
@@ -216,9 +217,9 @@ def test_negatives_are_synthesised_of_global_features_of_each_picture_once(name,
         SynHNC, "__call__", lambda self, *sides, **options: calls.append(sides) or call(self, *sides, **options)
     )
     task(batch, epoch=0)
-    assert not calls and given.pop()[6] == (None, None), "not in the warm-up"
+    assert not calls and given.pop()[3] == (None, None), "not in the warm-up"
     task(batch, epoch=1)
-    images, captions, extra, matrix = given[0][0], given[0][1], given[0][6], given[0][7]
+    (images, captions, *_), _, _, extra, matrix = given[0]
     assert len(images) == 12 and [len(side) for side in calls[0]] == [6, 12, 6] and len(calls[1][1]) == 6
     assert (matrix is not None) == (name == "scan+syn")
     pictures = images[::2]
@@ -254,21 +255,13 @@ def test_by_the_oracle_nothing_is_a_prototype_that_is_not_surely_false(scenes, m
     assert calls[1][2].equal(calls[0][2].T) and loss.isfinite()
 
 
-def test_extra_candidates_of_a_file_and_of_features_stand_side_by_side():
-    first, second = extras(5, count=2), extras(6, count=3)
-    both = first.joined(second)
-    assert both.features.shape == (6, 5, 8) and both.allowed[:, 2:].equal(second.allowed)
-    assert first.joined(None) is first
-    assert isinstance(both, PerAnchorNegatives)
-
-
 def test_the_matrix_of_a_batch_is_what_the_model_says_of_its_pairs(scenes, monkeypatch):
     task, batch = task_and_batch(small("sgraf"), scenes.split("train"))
     task.model.eval()
     given = []
     monkeypatch.setattr(task, "objective", lambda *arguments: given.append(arguments) or torch.zeros(()))
     task(batch, epoch=0)
-    matrix, model = given[0][7], task.model
+    matrix, model = given[0][-1], task.model
     for row, column in ((0, 0), (1, 5), (7, 2)):
         sides = (
             model.encode_images(model.prepare_images([scenes.split("train").regions[int(batch.image_indices[row])]])),
@@ -284,7 +277,7 @@ def test_pictures_without_regions_and_several_processes_are_one_line(scenes, tmp
     with pytest.raises(ItmlabError, match="looks at regions and the data have none"):
         train(small("scan"), plain, tmp_path / "run", progress=False)
     recipe = small("scan")
-    model = build_model(recipe.model, scenes.captions)
+    model = kind_of(recipe.model).build(recipe.model, scenes.captions)
     two = type("Two", (), {"num_processes": 2, "device": torch.device("cpu")})()
     with pytest.raises(ItmlabError, match="train in one process"):
         DualEncoderTask(recipe, scenes, model, two, torch.Generator())
@@ -299,3 +292,11 @@ def test_a_memory_holds_features_of_regions_too(tmp_path):
     recipe = recipe.replace(**{f"model__{field}": value for field, value in SMALL_OSCAR.items()})
     done = train(recipe, scenes, tmp_path / "run", progress=False)
     assert done.finished and done.history[-1]["step"] == 4
+
+
+def test_padding_to_few_lengths_changes_no_feature(scenes):
+    model = kind_of(small("vsepp").model).build(small("vsepp").model, scenes.captions).eval()
+    tokens = model.prepare_captions(scenes.captions[:4])
+    longer = {name: lengthened(values, model.config.maximum_tokens) for name, values in tokens.items()}
+    assert longer["input_ids"].shape[1] % 8 == 0
+    torch.testing.assert_close(model.encode_captions(longer).pooled, model.encode_captions(tokens).pooled)

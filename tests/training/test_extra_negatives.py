@@ -7,10 +7,9 @@ import itmlab
 from itmlab.errors import ItmlabError
 from itmlab.recipes.settings import ExtraNegatives
 from itmlab.samplers import Hardest
-from itmlab.synthesis import Negative, generate_negatives, write_negatives
-from itmlab.training.dual_encoder import ExtraCaptions
+from itmlab.synthesis import FeatureNegatives, Negative, generate_negatives, write_negatives
 from itmlab.training.loop import train
-from itmlab.training.objective import PerAnchorNegatives
+from itmlab.training.step_dual import ExtraCaptions
 from tests.training.test_objective import IDS, ROWS, features, hinges, objective
 from tests.training.test_resume import same_bytes
 from tests.training.world import COLOURS, micro
@@ -39,7 +38,7 @@ def extras(seed=5, count=3):
     values = torch.nn.functional.normalize(torch.randn(6, count, 8, generator=generator), dim=-1).requires_grad_()
     allowed = torch.ones(6, count, dtype=torch.bool)
     allowed[2, 1:] = allowed[4] = False
-    return PerAnchorNegatives(values, allowed)
+    return FeatureNegatives(values, allowed)
 
 
 def slow_hinges(images, captions, extra):
@@ -79,7 +78,7 @@ def test_a_sampler_chooses_among_them_and_the_chosen_gets_the_gradient():
 def test_info_nce_has_them_in_its_denominator():
     (images, captions), extra = features(0), extras()
     plain = objective("info_nce")(images, captions, IDS, ROWS, None, 1).loss
-    none = PerAnchorNegatives(extra.features, torch.zeros_like(extra.allowed))
+    none = FeatureNegatives(extra.features, torch.zeros_like(extra.allowed))
     assert objective("info_nce")(images, captions, IDS, ROWS, None, 1, (none, None)).loss.item() == pytest.approx(
         plain.item()
     )

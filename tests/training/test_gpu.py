@@ -14,6 +14,8 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(),
 
 
 RECIPES = {"fne": micro(), "cross-encoder": tower("sg", data__steps=20)}
+for mode in ("off", "default", "reduce-overhead"):
+    RECIPES[mode] = micro(optimiser__compile=mode, model__dropout=0.0)
 
 
 def train_on_the_gpu(name, directory):
@@ -22,7 +24,18 @@ def train_on_the_gpu(name, directory):
     train(RECIPES[name], small_world(), directory, progress=False)
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("mode", ["default", "reduce-overhead"])
+def test_compiled_encoders_learn_the_same(mode, processes, tmp_path):
+    losses = []
+    for name in ("off", mode):
+        process = processes.Process(target=train_on_the_gpu, args=(name, tmp_path / name))
+        process.start()
+        process.join()
+        losses.append(Run(tmp_path / name).epochs[0]["loss"])
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)  # bfloat16
+
+
+@pytest.mark.parametrize("name", ["fne", "cross-encoder"])
 def test_it_trains_and_resumes(name, processes, data, tmp_path):
     process = processes.Process(target=train_on_the_gpu, args=(name, tmp_path / "run"))
     process.start()

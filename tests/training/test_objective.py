@@ -6,11 +6,12 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from itmlab.samplers import Hardest, MomentumQueue, Oracle, Sampler
+from itmlab.samplers import Hardest, MomentumQueue, Oracle, Pool, Sampler
 from itmlab.scenes import load
-from itmlab.training import dual_encoder
+from itmlab.synthesis import FeatureNegatives
+from itmlab.training import step_dual
 from itmlab.training.loop import train
-from itmlab.training.objective import Objective, PerAnchorNegatives
+from itmlab.training.step_dual import Objective
 from tests.refusals import refused
 from tests.training.world import micro, small_world
 
@@ -32,9 +33,13 @@ class Outcome(NamedTuple):
 
 
 class Listened(Objective):
-    """An objective that also returns the choices of samplers."""
+    """An objective that also returns the choices of samplers; it takes the features and numbers of pairs."""
 
-    def __call__(self, *arguments, **named):
+    def __call__(self, images, captions, image_ids, caption_ids, slow, epoch, per_anchor=(None, None), matrix=None):
+        batch, slow = Pool(images, captions, image_ids, caption_ids), slow and Pool(*slow, image_ids, caption_ids)
+        return self.ask(batch, slow, epoch, per_anchor, matrix)
+
+    def ask(self, *arguments):
         chosen, choose = [], Sampler.__call__
 
         def listened(sampler, *given, **more):
@@ -43,7 +48,7 @@ class Listened(Objective):
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Sampler, "__call__", listened)
-            loss = super().__call__(*arguments, **named)
+            loss = super().__call__(*arguments)
         return Outcome(loss, torch.cat(chosen) if chosen else None)
 
 
@@ -178,20 +183,20 @@ def test_a_batch_of_one_image_has_a_loss_of_zero_with_a_gradient():
 def test_an_oracle_trains_on_what_the_world_calls_false_or_true(name, take, tmp_path, monkeypatch):
     """Every negative of a run against the world's own answer for that pair."""
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
-    data, ask, steps = load(images=48, size=64, unannotated=1.0), Listened.__call__, []
+    data, steps = load(images=48, size=64, unannotated=1.0), []
 
-    def listened(self, images, captions, image_ids, caption_ids, slow, epoch, *others):
+    def listened(self, batch, slow, epoch, *others):
         earlier = self.memory.state_dict() if self.memory and epoch else None
-        outcome = ask(self, images, captions, image_ids, caption_ids, slow, epoch, *others)
+        outcome = self.ask(batch, slow, epoch, *others)
         if outcome.chosen is not None:
             filled = 0 if earlier is None else int(earlier["filled"])
             kept = [[] if earlier is None else earlier[ids][:filled].tolist() for ids in ("image_ids", "caption_ids")]
-            own = image_ids.tolist(), caption_ids.tolist()
+            own = batch.image_ids.tolist(), batch.caption_ids.tolist()
             steps.append((*own, own[0] + kept[0], own[1] + kept[1], outcome.chosen.tolist()))
         return outcome.loss
 
     monkeypatch.setattr(Listened, "__call__", listened)
-    monkeypatch.setattr(dual_encoder, "Objective", Listened)
+    monkeypatch.setattr(step_dual, "Objective", Listened)
     recipe = micro(name, sampler=Oracle(take), data__warm_up_epochs=0, data__epochs=2)
     train(recipe.replace(data__captions_per_image=2), data, tmp_path / "run", progress=False)
     labels, taken = data.split("train").world.truth(), []
@@ -212,7 +217,7 @@ def test_an_oracle_trains_on_what_the_world_calls_false_or_true(name, take, tmp_
 
 def test_to_an_oracle_an_anchors_own_candidates_are_false_and_without_a_world_there_is_none(tmp_path):
     everything = lambda captions, images: torch.ones(len(captions), len(images), dtype=torch.int8)  # noqa: E731
-    extra, (images, captions) = PerAnchorNegatives(torch.randn(6, 2, 8), torch.ones(6, 2).bool()), features(0)
+    extra, (images, captions) = FeatureNegatives(torch.randn(6, 2, 8), torch.ones(6, 2).bool()), features(0)
     for take, own in (("true_negatives", True), ("false_negatives", False)):
         asked = objective("semi_hard", sampler=Oracle(take))
         asked.truth = everything
@@ -220,4 +225,4 @@ def test_to_an_oracle_an_anchors_own_candidates_are_false_and_without_a_world_th
         assert all((column >= 6) == own for column in chosen[:6].tolist())
         assert all((column < 0) == own for column in chosen[6:].tolist())
     without = micro("semi_hard", sampler=Oracle()), small_world(), tmp_path / "run"
-    refused("nobody says what is true of these pictures", train, *without, progress=False)
+    refused("no ground truth", train, *without, progress=False)

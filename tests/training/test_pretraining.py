@@ -13,10 +13,10 @@ import itmlab
 from itmlab.data import load
 from itmlab.data.batches import PairBatches
 from itmlab.runs.checkpoint import CHECKPOINT_FILE, load_checkpoint
-from itmlab.training.dual_encoder import DualEncoderTask
 from itmlab.training.loop import train
 from itmlab.training.pretraining import KEPT, UNASKED, TowerTask, masked_words, patch_loss
 from itmlab.training.state import State
+from itmlab.training.step_dual import DualEncoderTask
 from tests.refusals import refused
 from tests.training.world import micro
 
