@@ -21,7 +21,7 @@ import typer
 from .book import book
 from .data.faults import one_line
 from .errors import ItmlabError
-from .storage import atomic_file, cache_directory, cores, notebook_directory, refuse_foreign, unusable
+from .storage import atomic_file, cache_directory, cores, refuse_foreign, unusable
 from .studies import pretraining, tour
 from .studies.tour import Force, Words
 
@@ -404,7 +404,6 @@ def negatives(
 
 CHROME = "  →  apt-get install chromium"
 WORDNET = "  →  apt-get install wordnet-base"
-NOTEBOOKS = "  →  git clone the project and install it with pip install -e ."
 
 
 @app.command()
@@ -419,7 +418,7 @@ def doctor() -> None:
         device = f"CUDA: {names} (training in bf16)"
     else:
         device = f"CPU, {cores()} cores, {torch.get_num_threads()} threads"
-    synonyms, notebooks = wordnet("auto"), notebook_directory()
+    synonyms = wordnet("auto")
     packages, is_complete = _packages()
     findings = {
         "Python": f"{platform.python_version()} at {sys.executable}",
@@ -427,13 +426,10 @@ def doctor() -> None:
         "device": device,
         "Chrome for PNG figures": chrome_path() or f"missing: figures are HTML and JSON only{CHROME}",
         "WordNet for SPICE": f"missing: words match themselves only{WORDNET}",
-        "notebooks": f"missing{NOTEBOOKS}",
         "cache": str(cache_directory()),
     }
     if synonyms is not None:
         findings["WordNet for SPICE"] = f"{synonyms.version} at {synonyms.directory}"
-    if notebooks is not None:
-        findings["notebooks"] = f"{len(list(notebooks.glob('[0-9]*.ipynb')))} in {notebooks}"
     width = max(map(len, findings))
     for part, finding in findings.items():
         print(f"{part:<{width}}  {finding}")
