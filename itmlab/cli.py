@@ -336,7 +336,7 @@ GRAPHS = "itmlab_graphs"  # in each row of a file of scene graphs
 def parse(
     captions: Annotated[Words, typer.Argument(metavar="[CAPTION]...", help="Sentences.")] = None,
     file: Annotated[File, typer.Option(help="A text file, a caption per line (- is standard input).")] = None,
-    parser: Annotated[str, typer.Option(help="english, or a spaCy pipeline by name or folder.")] = "english",
+    parser: Annotated[str, typer.Option(help="english, or the folder of a spaCy pipeline.")] = "english",
     out: Annotated[File, typer.Option(help="Write whole graphs, with token spans, as JSON lines.")] = None,
     force: Force = False,
 ) -> None:

@@ -1,8 +1,7 @@
 """Intervals that are honest about few cases and about cases of one image, correlations with ratings.
 
 One bootstrap (`bootstrap`, whole clusters drawn anew), one interval of a share (`wilson`, and `share` for cases that
-hang together), Pearson's correlation, and what the papers do with them: the human judgement of SAM's
-Table 1 (Biten et al. 2022) and the true negatives of TAGS-DC's Sec. 4.2 (Fan et al. 2022).
+hang together), Pearson's correlation, and the human judgement of SAM's Table 1 (Biten et al. 2022).
 """
 
 import bisect
@@ -288,39 +287,6 @@ def _effective(holds: Bool[Tensor, "case"], images: Int64[Tensor, "case"]) -> fl
         return groups
     variance = float((held - value * sizes).square().sum()) * groups / (groups - 1) / of**2
     return min(of, value * (1 - value) / variance) if variance > 0 else of
-
-
-@dataclass(frozen=True)
-class TrueNegatives:
-    """The share of decided sentences that are false of their picture, and how many are undecided."""
-
-    share: Share
-    undecided: int
-
-    def __str__(self) -> str:
-        return f"{self.share} decided; {self.undecided:,} undecided"
-
-
-def true_negative_rate(
-    labels: Sequence[bool | None], images: Sequence[int] | Int64[Tensor, "sentence"] | None = None
-) -> TrueNegatives:
-    """The share of synthetic sentences that are truly negative, with its 95 % interval.
-
-    A label says whether the sentence is true of its picture (`World.entails`): false is a true negative, true a false
-    one, None is undecided and in neither count. The paper's is 96.5 % of 200, judged by two people (TAGS-DC, Sec. 4.2).
-    `images` are the sentences' (see `share`). ItmlabError: another label, lengths that differ.
-
-    >>> print(true_negative_rate([False, False, None, True]))
-    66.7 % [20.8, 93.9] of 3 decided; 1 undecided
-    """
-    if wrong := [label for label in labels if label is not None and not isinstance(label, bool)]:
-        raise ItmlabError(f"a label is true, false or None, not {wrong[0]!r}")
-    if images is not None and len(images) != len(labels):
-        raise ItmlabError(f"{len(labels)} labels, but {len(images)} images")
-    decided = [at for at, label in enumerate(labels) if label is not None]
-    false = torch.tensor([not labels[at] for at in decided], dtype=torch.bool)
-    owners = None if images is None else torch.as_tensor(images)[torch.tensor(decided, dtype=torch.int64)]
-    return TrueNegatives(share(false, owners), len(labels) - len(decided))
 
 
 # Correlations with ratings.

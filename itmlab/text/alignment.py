@@ -64,8 +64,8 @@ class Pieces:
         most = max((len(row) for row in hidden), default=0)
         start, end = torch.zeros((2, len(hidden), most, 1), dtype=torch.long)  # start = end = 0: overlaps nothing
         for number, row in enumerate(hidden):
-            for index, one in enumerate(row):
-                span = one.span if isinstance(one, Phrase) else one
+            for index, phrase in enumerate(row):
+                span = phrase.span if isinstance(phrase, Phrase) else phrase
                 start[number, index], end[number, index] = span.start, span.end
         overlap = (self.first_word[rows].unsqueeze(1) < end) & (self.last_word[rows].unsqueeze(1) > start)
         return (overlap & (end > start)).any(dim=1) & self.word_mask[rows]
@@ -97,11 +97,11 @@ def align(
         )
     with _plainly(backend):
         encodings = backend.encode_batch([plain_text(caption) for caption in captions])
-    rows = [_row(*one, maximum_pieces) for one in zip(captions, graphs, encodings, strict=True)]
-    kept, cut = (torch.tensor([row.pop(name) for row in rows]) for name in ("words_kept", "cut"))
+    rows = [_row(*caption, maximum_pieces) for caption in zip(captions, graphs, encodings, strict=True)]
+    words_kept, cut = (torch.tensor([row.pop(name) for row in rows]) for name in ("words_kept", "cut"))
     padding = {"input_ids": getattr(tokenizer, "pad_token_id", None) or 0}
     padded = {name: pad_sequence([row[name] for row in rows], True, padding.get(name, 0)) for name in rows[0]}
-    return Pieces(**padded, words_kept=kept, cut=cut)
+    return Pieces(**padded, words_kept=words_kept, cut=cut)
 
 
 @contextmanager
@@ -134,21 +134,21 @@ def _row(caption: str, graph: SceneGraph, encoding: "Encoding", maximum: int | N
         if maximum <= closing:
             raise ItmlabError(f"{maximum} pieces have no room for a word", remedy="ask for 16 or so")
         front = maximum - closing
-    kept = [*range(front), *range(count - closing, count)]
+    places = [*range(front), *range(count - closing, count)]
     words = torch.tensor(token_characters(caption, graph.tokens), dtype=torch.long).reshape(-1, 2)
     starts, ends = words[:, 0].contiguous(), words[:, 1].contiguous()
-    characters = torch.tensor([encoding.offsets[at] for at in kept], dtype=torch.long).reshape(-1, 2)
-    whole_until = encoding.offsets[front][0] if len(kept) < count else len(caption)
+    characters = torch.tensor([encoding.offsets[at] for at in places], dtype=torch.long).reshape(-1, 2)
+    whole_until = encoding.offsets[front][0] if len(places) < count else len(caption)
     return {
-        "input_ids": torch.tensor([encoding.ids[at] for at in kept], dtype=torch.long),
-        "attention_mask": torch.ones(len(kept), dtype=torch.long),
-        "word_mask": torch.tensor([not special[at] for at in kept], dtype=torch.bool),
+        "input_ids": torch.tensor([encoding.ids[at] for at in places], dtype=torch.long),
+        "attention_mask": torch.ones(len(places), dtype=torch.long),
+        "word_mask": torch.tensor([not special[at] for at in places], dtype=torch.bool),
         "characters": characters,
         # A word that overlaps a piece neither ends before it begins nor begins after it ends; both lists rise.
         "first_word": torch.searchsorted(ends, characters[:, 0].contiguous(), right=True),
         "last_word": torch.searchsorted(starts, characters[:, 1].contiguous(), right=False),
         "words_kept": int((ends <= whole_until).sum()),
-        "cut": len(kept) < count,
+        "cut": len(places) < count,
     }
 
 

@@ -69,24 +69,22 @@ class Subjects:
         if number < 0 or depth > _DEEPEST:
             return []
         if self.is_entity(number):
-            there = any(self.words[child].label == "expl" for child in self.words[number].children)
-            said = self.of(number) if self.has_subject(number) and not there else []
-            return said or self.joined(number)
+            is_existential = any(self.words[child].label == "expl" for child in self.words[number].children)
+            subjects = self.of(number) if self.has_subject(number) and not is_existential else []
+            return subjects or self.joined(number)
         word = self.words[number]
-        says = word.verb == "be" or self.has_subject(number) or word.pos in ("ADJ", "VERB")
-        if says and (found := self.of(number)):
-            return found
-        return self.referents(word.head, depth + 1)
+        is_predicate = word.verb == "be" or self.has_subject(number) or word.pos in ("ADJ", "VERB")
+        return (is_predicate and self.of(number)) or self.referents(word.head, depth + 1)
 
     def together(self, number: int) -> list[int]:
         """The entity of a word and those joined to it by "and", in the order of the caption."""
-        found, waiting = [], [number]
-        while waiting and len(found) < _MOST_TOGETHER:
-            one = waiting.pop()
-            if self.is_entity(one) and self.phrases.find(one) not in found:
-                found.append(self.phrases.find(one))
-            waiting += [child for child in reversed(self.words[one].children) if self._is_joined(child)]
-        return found
+        entities, waiting = [], [number]
+        while waiting and len(entities) < _MOST_TOGETHER:
+            at = waiting.pop()
+            if self.is_entity(at) and self.phrases.find(at) not in entities:
+                entities.append(self.phrases.find(at))
+            waiting += [child for child in reversed(self.words[at].children) if self._is_joined(child)]
+        return entities
 
     def joined(self, number: int) -> list[int]:
         """Also what stands before "and": "leaves and branches of a tree" are both the tree's."""
@@ -141,7 +139,7 @@ class Clauses:
         word = self.words[number]
         who, children = self.subjects.of(number), [(child, self.words[child].label) for child in word.children]
         direct = [child for child, label in children if label in ("obj", "iobj")]
-        objects = [one for child in direct for one in self.subjects.together(child)]
+        objects = [entity for child in direct for entity in self.subjects.together(child)]
         attachments = [c for c in word.children if self.words[c].preposition is not None and self.subjects.is_entity(c)]
         leads_on = any(label in ("xcomp", "ccomp") and self.subjects.is_verb(child) for child, label in children)
         if leads_on and not objects and word.verb in _HELPERS:
@@ -155,8 +153,8 @@ class Clauses:
         name, span = word.verb, word.span
         if particle is not None and (particle.label == "compound:prt" or not (objects or attachments)):
             name, span = f"{name} {particle.text}", joint(word, particle)
-        for one in objects:
-            self._say(who, name, one, span)
+        for entity in objects:
+            self._say(who, name, entity, span)
         for rank, attachment in enumerate(attachments):
             self._attachment(number, who, attachment, with_verb=not rank and not objects)
         if not objects and not attachments:
@@ -166,7 +164,7 @@ class Clauses:
         """The "up" of "pick up"; parsers also call it an adverb or a preposition."""
         for child in self.words[number].children:
             word = self.words[child]
-            loose = word.label in ("advmod", "case", "prep", "obl") and word.pos in ("ADP", "ADV")
+            loose = word.label in ("advmod", "case", "obl") and word.pos in ("ADP", "ADV")
             if word.label == "compound:prt" or (loose and word.text in _PARTICLES and word.preposition is None):
                 return word
         return None
@@ -177,9 +175,9 @@ class Clauses:
         name, span = preposition.name, preposition.span
         if with_verb:
             name, span = f"{word.verb} {name}", joint(word, preposition)
-        for one in self.subjects.together(attachment):
-            self._say(who, name, one, span)
-            self.claimed.add(one)
+        for entity in self.subjects.together(attachment):
+            self._say(who, name, entity, span)
+            self.claimed.add(entity)
 
     def _is_passive(self, number: int) -> bool:
         """Whether a participle is passive, with its auxiliary ("is covered") or without ("a road covered by snow")."""
@@ -191,7 +189,8 @@ class Clauses:
             return True
         if word.text.endswith("s"):
             return False
-        if any(one is not None and one.name == "by" for one in (self.words[c].preposition for c in word.children)):
+        prepositions = (self.words[child].preposition for child in word.children)
+        if any(preposition is not None and preposition.name == "by" for preposition in prepositions):
             return True
         if "nsubj" in labels:
             auxiliaries = [c for c in word.children if self.words[c].label in ("aux", "cop")]
@@ -204,10 +203,10 @@ class Clauses:
         for rank, attachment in enumerate(attachments):
             name = self.words[attachment].preposition.name
             if name == "by" or (word.verb in _INVERTED_WITH and name in ("with", "in")):
-                for one in self.subjects.together(attachment):
-                    self.claimed.add(one)
+                for doer in self.subjects.together(attachment):
+                    self.claimed.add(doer)
                     for patient in who:
-                        self._say([one], word.verb, patient, span)
+                        self._say([doer], word.verb, patient, span)
             else:
                 self._attachment(number, who, attachment, with_verb=not rank)
         if not attachments:
@@ -216,11 +215,13 @@ class Clauses:
     def _missing(self, number: int, who: list[int], attachments: list[int]) -> bool:
         """In "the sofa the man is sitting on" the clause has its own subject, and its noun is what it lacks."""
         word = self.words[number]
-        own = [
-            c for c in word.children if self.words[c].label in ("nsubj", "nsubj:pass") and self.subjects.is_entity(c)
-        ]
+        subjects = [child for child in word.children if self.words[child].label in ("nsubj", "nsubj:pass")]
         head = self.phrases.find(word.head)
-        if not own or head < 0 or any(self.words[child].label == "mark" for child in word.children):
+        if (
+            not any(map(self.subjects.is_entity, subjects))
+            or head < 0
+            or any(self.words[child].label == "mark" for child in word.children)
+        ):
             return False
         if (left := self._left_behind(number)) is not None:
             self._say(who, f"{word.verb} {left.text}", head, joint(word, left))
@@ -255,12 +256,12 @@ class Clauses:
         return any(self.words[child].preposition is not None for child in self.words[number].children)
 
     def _say(self, who: list[int], name: str, entity: int, span: Span) -> None:
-        self.links += [(one, name, entity, span) for one in who if one != entity]
+        self.links += [(subject, name, entity, span) for subject in who if subject != entity]
 
     def _attribute(self, who: list[int], name: str, span: Span) -> None:
-        for one in who:
-            attributes = self.phrases.entities[one].attributes
-            if name not in [said for said, _ in attributes]:
+        for subject in who:
+            attributes = self.phrases.entities[subject].attributes
+            if name not in [lemma for lemma, _ in attributes]:
                 attributes.append((name, span))
 
 

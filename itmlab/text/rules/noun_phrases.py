@@ -80,9 +80,9 @@ class Phrases:
 
     def find(self, number: int) -> int:
         """The head word of the entity that a word stands for, -1 for none."""
-        seen = set()
-        while number in self.stands_for and number not in seen:
-            seen.add(number)
+        visited = set()
+        while number in self.stands_for and number not in visited:
+            visited.add(number)
             number = self.stands_for[number]
         return number if number in self.entities else -1
 
@@ -118,9 +118,9 @@ class Phrases:
 
     def _owner(self, at: int, number: int) -> int:
         """The possessor in "the man's hat", met from the right at itself or at its "'s"."""
-        for one in (at, self.words[at].head):
-            if 0 <= one < number and self.words[one].label == "nmod:poss":
-                return one
+        for owner in (at, self.words[at].head):
+            if 0 <= owner < number and self.words[owner].label == "nmod:poss":
+                return owner
         return -1
 
     def _belongs(self, at: int, number: int) -> bool:
@@ -194,16 +194,16 @@ class Phrases:
 
     def _kind(self, entity: Entity, at: int) -> str:
         """How a noun before the noun goes with it, as `Lexicon.compounds` says."""
-        said, compounds = self.words[at].text, self.lexicon.compounds
-        last = compounds.get(f"{said} {entity.name.rpartition(' ')[2]}", self.lexicon.modifiers.get(said, "attribute"))
-        return compounds.get(f"{said} {entity.name}", last)
+        text, compounds = self.words[at].text, self.lexicon.compounds
+        last = compounds.get(f"{text} {entity.name.rpartition(' ')[2]}", self.lexicon.modifiers.get(text, "attribute"))
+        return compounds.get(f"{text} {entity.name}", last)
 
     def _describe(self, entity: Entity, word: Word) -> None:
         if entity.attributes:
             last, span = entity.attributes[-1]
             first = last.partition(" ")[0]
-            one = (word.text in _SHADES and first in _COLOURS) or (first in _SHAPES and " " not in last)
-            if one and span.start == word.end:
+            is_one_name = (word.text in _SHADES and first in _COLOURS) or (first in _SHAPES and " " not in last)
+            if is_one_name and span.start == word.end:
                 entity.attributes[-1] = (f"{word.text} {last}", Span(word.start, span.end))
                 return
         entity.attributes.append((word.text, word.span))

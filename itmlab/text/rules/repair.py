@@ -11,12 +11,12 @@ from .lexicon import Lexicon, noun_lemma, verb_lemma, verbs, word_set
 NOUNS = word_set("NOUN PROPN")
 _RELATIVE_PRONOUNS = word_set("who that which")
 _RELATIVE_CLAUSES = word_set("acl:relcl relcl")
-_OWN = word_set("obj dobj obl prep nsubj")
+_OWN = word_set("obj obl nsubj")
 _ONE = word_set("is was has")
 _BEFORE_NOUN = word_set("det amod nummod compound nmod:poss case poss flat advmod")
 _BESIDE_NOUN = word_set("nmod appos dep flat conj amod compound obj list")
-_SUBJECTS = word_set("nsubj nsubj:pass nsubjpass")
-_HELPERS = word_set("aux aux:pass auxpass cop")
+_SUBJECTS = word_set("nsubj nsubj:pass")
+_HELPERS = word_set("aux aux:pass cop")
 
 
 @dataclass(slots=True)
@@ -132,7 +132,7 @@ def _make_modifier(nodes: list[Node], at: int) -> None:
     before = [nodes[child] for child in children_of(nodes, at) if child < at]
     if any(child.label not in ("det", "amod", "advmod", "nummod", "punct", "compound") for child in before):
         return
-    noun = next((c for c in children_of(nodes, at) if c > at and nodes[c].label in ("obj", "dobj")), -1)
+    noun = next((c for c in children_of(nodes, at) if c > at and nodes[c].label == "obj"), -1)
     if noun < 0 or noun > at + 3 or any(nodes[c].pos in ("DET", "ADP", "PRON") for c in range(at + 1, noun)):
         return
     node = nodes[at]
@@ -150,12 +150,14 @@ def give_object(nodes: list[Node], at: int) -> None:
     who = nodes[at].head
     if who < 0 or who > at or nodes[who].pos not in NOUNS:
         return
-    own = [child for child in children_of(nodes, at) if nodes[child].label in _OWN]
-    if nodes[at].label in _RELATIVE_CLAUSES and any(nodes[child].text in _RELATIVE_PRONOUNS for child in own):
-        own = [child for child in own if nodes[child].text not in _RELATIVE_PRONOUNS]  # "a man who wears a hat holds"
+    below = [child for child in children_of(nodes, at) if nodes[child].label in _OWN]
+    if nodes[at].label in _RELATIVE_CLAUSES and any(nodes[child].text in _RELATIVE_PRONOUNS for child in below):
+        below = [
+            child for child in below if nodes[child].text not in _RELATIVE_PRONOUNS
+        ]  # "a man who wears a hat holds"
     elif nodes[at].label != "acl" or not nodes[at].text.endswith("ing"):
         return
-    if any(all(nodes[below].label != "nsubj" for below in children_of(nodes, child)) for child in own):
+    if any(all(nodes[inner].label != "nsubj" for inner in children_of(nodes, child)) for child in below):
         return  # it has something of its own, and that is no clause
     noun = at + 1
     while noun < len(nodes) and nodes[noun].pos in ("DET", "ADJ", "NUM", "NOUN", "PROPN", "CCONJ", "VERB"):
@@ -184,9 +186,9 @@ def join_subjects(nodes: list[Node], verb: int) -> None:
     if not first < joint < second < verb or nodes[second].pos not in NOUNS or nodes[joint].text != "and":
         return
     helpers = {nodes[child].text for child in below if nodes[child].label in _HELPERS}
-    one = helpers & _ONE or (not helpers and nodes[verb].text.endswith("s"))
+    singular = helpers & _ONE or (not helpers and nodes[verb].text.endswith("s"))
     others = [nodes[child] for child in children_of(nodes, first) if child != verb]
-    if one or any(other.pos == "VERB" or other.label in ("nsubj", "expl") for other in others):
+    if singular or any(other.pos == "VERB" or other.label in ("nsubj", "expl") for other in others):
         return
     nodes[verb].head, nodes[verb].label = nodes[first].head, nodes[first].label
     nodes[first].head, nodes[first].label = verb, "nsubj"

@@ -1,7 +1,7 @@
-"""One form for every parser's trees: words with Universal-Dependencies labels, prepositions as marks on their nouns.
+"""The words of a parsed caption in one form: prepositions are marks on their nouns.
 
-Understood are Universal Dependencies (de Marneffe et al., 2021: a preposition is the `case` of its noun) and the
-ClearNLP labels of spaCy's English models (a preposition is a `prep` between a word and its `pobj`; "be" is a head).
+The labels are those of Universal Dependencies (de Marneffe et al., 2021), where a preposition is the `case` of its
+noun.
 """
 
 import bisect
@@ -17,13 +17,6 @@ from .repair import NOUNS, Node, repair
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-_CLEARNLP = {
-    "dobj": "obj", "dative": "iobj", "nsubjpass": "nsubj:pass", "csubjpass": "csubj", "auxpass": "aux:pass",
-    "poss": "nmod:poss", "nn": "compound", "prt": "compound:prt", "relcl": "acl:relcl", "rcmod": "acl:relcl",
-    "partmod": "acl", "oprd": "xcomp", "acomp": "xcomp", "attr": "xcomp", "num": "nummod", "quantmod": "advmod",
-    "neg": "advmod", "npadvmod": "obl:npmod", "predet": "det", "preconj": "cc", "intj": "discourse",
-    "pcomp": "advcl", "pobj": "obl", "prep": "prep", "agent": "prep", "meta": "dep", "ROOT": "root",
-}  # fmt: skip
 _KEPT = {"nsubj:pass", "aux:pass", "nmod:poss", "compound:prt", "acl:relcl"}
 _INSIDE_PHRASE = {"det", "amod", "compound", "nummod", "nmod:poss", "advmod", "flat", "goeswith", "case"}
 
@@ -79,13 +72,13 @@ def read(doc: "Doc", lexicon: Lexicon) -> list[Word]:
             text = "".join(texts[start:end]) if "-" in texts[start:end] else " ".join(texts[start:end])
             if not name:
                 pos = "NOUN" if " " in text else pos
-        marked = label in ("case", "prep", "agent") and pos != "PART" and "'" not in text
+        marked = label == "case" and pos != "PART" and "'" not in text
         if name:
             units[number], pos, text = Preposition(name, start, end), "ADP", name
             outside[number] = [block_of[tree[at].head] for at in out if tree[at].head >= 0]
         elif marked or (pos == "ADP" and is_preposition(text)):
             units[number] = Preposition(text, start, end)
-        label = _CLEARNLP.get(label, label)
+        label = "root" if label == "ROOT" else label
         label = label if label in _KEPT else label.partition(":")[0]
         words.append(Word(start, end, text, pos, label, -1 if head == number else head))
     _attach_prepositions(words, units, outside)
@@ -100,9 +93,9 @@ def _blocks(texts: Sequence[str], spaced: Sequence[bool], lexicon: Lexicon) -> l
     """(start, end, preposition name or ""): words joined by hyphens and prepositions of several words are one block."""
     blocks, at = [], 0
     while at < len(texts):
-        if (found := match(texts[at : at + LONGEST + 2], 0)) is not None:
-            blocks.append((at, at + found[0], found[1]))
-            at += found[0]
+        if (matched := match(texts[at : at + LONGEST + 2], 0)) is not None:
+            blocks.append((at, at + matched[0], matched[1]))
+            at += matched[0]
             continue
         end = at + 1
         while end + 1 < len(texts) and texts[end] == "-" and not spaced[end - 1] and not spaced[end]:
@@ -139,7 +132,7 @@ def _attach_prepositions(words: list[Word], units: dict[int, Preposition], outsi
         noun = words[complement]
         if noun.preposition is not None:
             if noun.preposition.end == unit.start or unit.end == noun.preposition.start:  # "from behind"
-                first, second = sorted((noun.preposition, unit), key=lambda one: one.start)
+                first, second = sorted((noun.preposition, unit), key=lambda preposition: preposition.start)
                 noun.preposition = Preposition(f"{first.name} {second.name}", first.start, second.end)
                 word.head, word.label = complement, "case"
             continue
@@ -149,7 +142,7 @@ def _attach_prepositions(words: list[Word], units: dict[int, Preposition], outsi
             governor = next((head for head in outside[number] if head != complement and head < number), governor)
         if governor in (number, complement):
             governor = noun.head if noun.head not in (number, complement) else -1
-        if word.label in ("prep", "root") or number in outside:
+        if word.label == "root" or number in outside:
             label = word.label if word.label == "root" or governor < 0 else "obl"
             noun.head, noun.label = governor, "conj" if noun.label == "conj" and word.label == "case" else label
         for child in children.get(number, ()):
@@ -218,8 +211,8 @@ def _break_cycles(words: list[Word]) -> None:
             at = words[at].head
         if at >= 0 and state[at] == 1:
             words[at].head, words[at].label = -1, "root"
-        for one in path:
-            state[one] = 2
+        for visited in path:
+            state[visited] = 2
 
 
 def _link(words: list[Word]) -> None:
@@ -268,8 +261,8 @@ _SINGLE = word_set(
 _NAMES = {"all over": "over", "in to": "into", "on to": "onto", "near to": "near", "off of": "off", "atop of": "atop"}
 LONGEST = 6
 _BY_FIRST = {  # first word -> the prepositions that begin with it, longest first
-    first: sorted(found, key=len, reverse=True)
-    for first, found in groupby(sorted(tuple(words.split()) for words in _FIXED), key=lambda parts: parts[0])
+    first: sorted(group, key=len, reverse=True)
+    for first, group in groupby(sorted(tuple(words.split()) for words in _FIXED), key=lambda parts: parts[0])
 }
 
 
@@ -298,17 +291,17 @@ def match(words: Sequence[str], start: int) -> tuple[int, str] | None:
 
 def _locative(words: Sequence[str], start: int) -> tuple[int, str] | None:
     """As in "on the right hand side of": preposition, determiner, side, locative noun, "of"."""
-    first, at, said = words[start], start + 1, []
+    first, at, sides = words[start], start + 1, []
     if at < len(words) and words[at] in _DETERMINERS:
         at += 1
-    while at < len(words) and len(said) < 3 and (words[at] in _SIDES or words[at] in ("hand", "very")):
+    while at < len(words) and len(sides) < 3 and (words[at] in _SIDES or words[at] in ("hand", "very")):
         if at + 1 < len(words) and words[at + 1] in ("of", "from"):
             break
-        said += [words[at]] if words[at] not in ("hand", "very") else []
+        sides += [words[at]] if words[at] not in ("hand", "very") else []
         at += 1
     if at + 1 >= len(words):
         return None
     noun = words[at].removesuffix("s") if words[at] in ("sides", "edges", "ends") else words[at]
     if noun not in _LOCATIVE_NOUNS[first] or words[at + 1] != "of":
         return None
-    return at + 2, " ".join([first, *said, words[at], "of"])
+    return at + 2, " ".join([first, *sides, words[at], "of"])
