@@ -5,7 +5,6 @@ captions, splits and pictures of all of them, and raises every fault at once, wi
 own, write a function that returns a `CaptionSet`, and pass it to `itmlab.load`.
 """
 
-import difflib
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -103,19 +102,19 @@ def assemble(
         if reason is not None:
             faults.add(entry.file, entry.row, reason)
             entry.source = None
-    kept = [entry for entry in _without_faults(files.entries, faults) if entry.source is not None]
-    skipped = faults.settle(kept=len(kept))
-    if not kept:
+    usable = [entry for entry in _without_faults(files.entries, faults) if entry.source is not None]
+    skipped = faults.settle(kept=len(usable))
+    if not usable:
         raise ItmlabError("there are no images in it", where=faults.name)
-    sources = [entry.source for entry in kept]
+    sources = [entry.source for entry in usable]
     return CaptionSet(
         name=faults.name,
         images=files.pictures(sources),
-        image_ids=[entry.image_id for entry in kept],
-        captions=[caption.text for entry in kept for caption in entry.captions],
-        caption_ids=[caption.identifier for entry in kept for caption in entry.captions],
-        image_of_caption=[index for index, entry in enumerate(kept) for _ in entry.captions],
-        splits=_splits(kept) or proportional_splits(len(kept), proportions, seed),
+        image_ids=[entry.image_id for entry in usable],
+        captions=[caption.text for entry in usable for caption in entry.captions],
+        caption_ids=[caption.identifier for entry in usable for caption in entry.captions],
+        image_of_caption=[index for index, entry in enumerate(usable) for _ in entry.captions],
+        splits=_splits(usable) or proportional_splits(len(usable), proportions, seed),
         regions=files.regions(sources),
         skipped=skipped,
     )
@@ -134,13 +133,11 @@ def _without_faults(entries: Sequence[Entry], faults: Faults) -> list[Entry]:
     splits_used = any(entry.split for entry in entries)
     for entry in entries:
         with faults.noting(entry.file, entry.row):
-            first, likely = first_with_id.setdefault(entry.image_id, entry), misspelt(entry.split)
+            first = first_with_id.setdefault(entry.image_id, entry)
             if first is not entry:
                 raise ItmlabError(f"the image id {entry.image_id!r} is already that of row {first.row}")
             if splits_used and not entry.split:
                 raise ItmlabError(f"the image {entry.image_id!r} has no split, while others have one")
-            if likely:
-                raise ItmlabError(f"the split {entry.split!r} is unknown, did you mean {likely!r}?")
             if not entry.captions:
                 raise ItmlabError(f"the image {entry.image_id!r} has no captions")
             entry.captions = list(_sound_captions(entry, caption_places, faults))
@@ -162,19 +159,6 @@ def _sound_captions(entry: Entry, places: dict[str, str], faults: Faults) -> Ite
             continue
         places[identifier] = f"{entry.file}:{row}"
         yield Caption(caption.text, identifier)
-
-
-def misspelt(split: str | None) -> str | None:
-    """Return the usual split that a name nearly spells: otherwise a "tset" would become a split that nothing reads.
-
-    >>> misspelt("tset"), misspelt("Val"), misspelt("testA")
-    ('test', None, None)
-    """
-    name = (split or "").strip().lower()
-    if name.startswith(tuple(SPLIT_NAMES)):
-        return None
-    close = difflib.get_close_matches(name, SPLIT_NAMES, n=1, cutoff=0.75)
-    return SPLIT_NAMES[close[0]] if close else None
 
 
 def _splits(entries: Sequence[Entry]) -> dict[str, list[int]]:
