@@ -90,7 +90,7 @@ def rules_version() -> str:
     """Return twelve hex digits that change with any rule or table of this room, as a part of cache keys."""
     here = Path(__file__).parent
     paths = sorted([*here.glob("*.*"), *here.glob("rules/*.*")])
-    return _digest(here, [path for path in paths if path.suffix in (".py", ".json")])
+    return _digest(here, [path for path in paths if path.suffix in (".py", ".json", ".toml")])
 
 
 def _digest(root: Path, paths: Iterable[Path]) -> str:

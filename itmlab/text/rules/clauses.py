@@ -1,13 +1,10 @@
 """Deeds and predicates: who does what to whom, what is done by whom, what is said of an entity behind its noun."""
 
 from ..graph import Span
-from .lexicon import Lexicon, word_set
+from .lexicon import WORDS, Lexicon
 from .noun_phrases import Phrases
 from .tree import Preposition, Word
 
-_RELATIVE = word_set("that which who whom what where")
-_CLAUSES = word_set("acl acl:relcl advcl xcomp ccomp parataxis conj dep appos amod")
-_NO_VERBS = word_set("aux aux:pass cop case compound det")
 _MOST_TOGETHER = 24  # entities in one list: what passes it is no caption, and every pair of them may be related
 _DEEPEST = 12  # clauses inside clauses
 
@@ -28,11 +25,11 @@ class Subjects:
         word = self.words[number]
         for child in word.children:
             if self.words[child].label in ("nsubj", "nsubj:pass"):
-                if self.words[child].text in _RELATIVE and self.words[child].pos != "NOUN":
+                if self.words[child].text in WORDS["relative"] and self.words[child].pos != "NOUN":
                     return self._antecedent(number, depth)
                 if self.phrases.find(child) >= 0:
                     return self.together(child)
-        if word.head >= 0 and word.label in _CLAUSES:
+        if word.head >= 0 and word.label in WORDS["clause_labels"]:
             return self._antecedent(number, depth)
         left = [c for c in word.children if c < number and self.is_entity(c) and self.words[c].preposition is None]
         return self.together(left[-1]) if left and word.head < 0 else []
@@ -107,17 +104,13 @@ class Subjects:
     def is_verb(self, number: int) -> bool:
         """Whether a word says a deed ("be" and auxiliaries do not)."""
         word = self.words[number]
-        if number in self.phrases.used or word.label in _NO_VERBS:
+        if number in self.phrases.used or word.label in WORDS["no_verb_labels"]:
             return False
         return word.verb != "be" if word.pos == "VERB" else word.pos == "AUX" and word.verb in ("have", "do")
 
 
 Link = tuple[int, str, int, Span]  # (word of the subject, name of the relation, word of the object, its tokens)
 
-_INVERTED_WITH = frozenset({"cover", "surround"})  # "covered with snow" is as good as "by snow"
-_HELPERS = word_set("try get prepare start begin go appear seem look attempt use want need let keep")
-_PARTICLES = word_set("up down out off away over back through around")
-_PASSIVE_LABELS = word_set("acl root advcl conj amod dep xcomp")
 _RELATIVE_CLAUSE = ("acl", "acl:relcl")
 
 
@@ -142,7 +135,7 @@ class Clauses:
         objects = [entity for child in direct for entity in self.subjects.together(child)]
         attachments = [c for c in word.children if self.words[c].preposition is not None and self.subjects.is_entity(c)]
         leads_on = any(label in ("xcomp", "ccomp") and self.subjects.is_verb(child) for child, label in children)
-        if leads_on and not objects and word.verb in _HELPERS:
+        if leads_on and not objects and word.verb in WORDS["helpers"]:
             return  # "trying to catch": the deed is the other verb's
         if word.label in _RELATIVE_CLAUSE and not objects and self._missing(number, who, attachments):
             return
@@ -165,7 +158,7 @@ class Clauses:
         for child in self.words[number].children:
             word = self.words[child]
             loose = word.label in ("advmod", "case", "obl") and word.pos in ("ADP", "ADV")
-            if word.label == "compound:prt" or (loose and word.text in _PARTICLES and word.preposition is None):
+            if word.label == "compound:prt" or (loose and word.text in WORDS["particles"] and word.preposition is None):
                 return word
         return None
 
@@ -195,14 +188,14 @@ class Clauses:
         if "nsubj" in labels:
             auxiliaries = [c for c in word.children if self.words[c].label in ("aux", "cop")]
             return any(self.words[child].verb == "be" for child in auxiliaries)
-        return word.label in _PASSIVE_LABELS and word.text != word.verb and "obj" not in labels
+        return word.label in WORDS["passive_labels"] and word.text != word.verb and "obj" not in labels
 
     def _passive(self, number: int, who: list[int], attachments: list[int]) -> None:
         """ "a road covered by snow": the snow covers the road; other prepositions leave the subject what it is."""
         word, span = self.words[number], self.words[number].span
         for rank, attachment in enumerate(attachments):
             name = self.words[attachment].preposition.name
-            if name == "by" or (word.verb in _INVERTED_WITH and name in ("with", "in")):
+            if name == "by" or (word.verb in WORDS["inverted_with"] and name in ("with", "in")):
                 for doer in self.subjects.together(attachment):
                     self.claimed.add(doer)
                     for patient in who:

@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING
 
 from ..graph import Attribute, Relation, SceneGraph, SceneObject, Span
 from .clauses import Clauses, Link, Subjects, joint
-from .lexicon import Lexicon, shipped_lexicon, word_set
+from .lexicon import WORDS, Lexicon, shipped_lexicon
 from .noun_phrases import Entity, Phrases
 from .tree import Preposition, Word, read
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-_SETTINGS = word_set(
-    "park beach street road sidewalk snow grass sand water lake sea ocean river field meadow forest wood desert room "
-    "mountain floor ground hill slope court yard garden city kitchen wave track runway sky rain stadium"
-)
 _MUTUAL = frozenset({("each", "other"), ("one", "another")})
 _NEARBY = 20  # words in which a pronoun's noun is looked for
 
@@ -130,7 +126,7 @@ class PrepositionalAttachments:
         """In "a man holding a bag on the beach" it is the man who is on the beach."""
         word, setting = self.words[governor], self.phrases.entities[self.phrases.find(number)]
         if (
-            setting.name not in _SETTINGS
+            setting.name not in WORDS["settings"]
             or word.label != "obj"
             or word.head < 0
             or not self.subjects.is_verb(word.head)

@@ -7,18 +7,14 @@ noun.
 import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ..graph import Span
-from .lexicon import Lexicon, noun_lemma, verb_lemma, word_set
+from .lexicon import TABLES, WORDS, Lexicon, noun_lemma, verb_lemma, word_set
 from .repair import NOUNS, Node, repair
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
-
-_KEPT = {"nsubj:pass", "aux:pass", "nmod:poss", "compound:prt", "acl:relcl"}
-_INSIDE_PHRASE = {"det", "amod", "compound", "nummod", "nmod:poss", "advmod", "flat", "goeswith", "case"}
 
 
 @dataclass(slots=True)
@@ -79,7 +75,7 @@ def read(doc: "Doc", lexicon: Lexicon) -> list[Word]:
         elif marked or (pos == "ADP" and is_preposition(text)):
             units[number] = Preposition(text, start, end)
         label = "root" if label == "ROOT" else label
-        label = label if label in _KEPT else label.partition(":")[0]
+        label = label if label in WORDS["kept_labels"] else label.partition(":")[0]
         words.append(Word(start, end, text, pos, label, -1 if head == number else head))
     _attach_prepositions(words, units, outside)
     _link(words)  # only now: what attaches words elsewhere afterwards keeps the children up to date itself
@@ -158,7 +154,7 @@ def _noun_of(words: list[Word], complement: int) -> int:
         if word.pos in NOUNS or complement + 1 >= len(words):
             return complement
         noun = words[complement + 1]
-        if word.label in _INSIDE_PHRASE and word.head > complement:
+        if word.label in WORDS["inside_labels"] and word.head > complement:
             complement = word.head
         elif word.pos in ("ADJ", "VERB") and noun.pos in NOUNS and noun.head in (word.head, complement):
             noun.head, noun.label = word.head, word.label
@@ -174,7 +170,7 @@ def _noun_after(words: list[Word], number: int) -> int:
     at = number + 1
     if at >= len(words) or words[at].pos not in ("DET", "ADJ", "NOUN", "PROPN", "NUM", "PRON"):
         return -1
-    while words[at].head > at and words[at].label in _INSIDE_PHRASE:
+    while words[at].head > at and words[at].label in WORDS["inside_labels"]:
         at = words[at].head
     return at
 
@@ -234,41 +230,14 @@ def attach(words: list[Word], child: int, head: int, label: str) -> None:
 
 
 # Prepositions of several words, each under one name: fixed, or with a locative noun ("on the left side of").
-_DETERMINERS = word_set("the a an its his her their one")
-_LOCATIVE_NOUNS = {
-    "on": word_set("side back edge bottom end front top face corner middle center left right inside outside rim"),
-    "in": word_set("middle center front back corner side end top rear bottom"),
-    "at": word_set("end edge back top rear left right bottom base corner front foot side center"),
-    "to": word_set("left right side rear back"),
-    "by": word_set("side edge"),
-    "along": word_set("side edge"),
-    "from": word_set("top side back bottom"),
-}
-_SIDES = word_set("left right other far both either opposite each back front")
-_FIXED = (
-    "next to", "close to", "up to", "on to", "in to", "near to", "out of", "inside of", "outside of", "off of",
-    "on top", "across from", "away from", "ahead of", "side by side with", "in between", "instead of", "because of",
-    "along with", "together with", "apart from", "such as", "as well as", "adjacent to", "all over", "atop of",
-    "alongside of", "in back", "out from", "down from", "up against", "in amongst", "underneath of", "full of",
-    "part of", "on board", "due to", "according to",
-)  # fmt: skip
-_SINGLE = word_set(
-    "about above across after against along alongside amid amidst among amongst around at atop before behind below "
-    "beneath beside besides between beyond by down during for from in inside into near nearby of off on onto opposite "
-    "out outside over past through throughout to toward towards under underneath until up upon via with within "
-    "without like aboard next"
-)
-_NAMES = {"all over": "over", "in to": "into", "on to": "onto", "near to": "near", "off of": "off", "atop of": "atop"}
+LOCATIVE_NOUNS = {preposition: word_set(nouns) for preposition, nouns in TABLES["locative_nouns"].items()}
+FIXED = sorted((words.split() for words in TABLES["prepositions"]["fixed"]), key=len, reverse=True)  # longest first
 LONGEST = 6
-_BY_FIRST = {  # first word -> the prepositions that begin with it, longest first
-    first: sorted(group, key=len, reverse=True)
-    for first, group in groupby(sorted(tuple(words.split()) for words in _FIXED), key=lambda parts: parts[0])
-}
 
 
 def is_preposition(word: str) -> bool:
     """Whether a single word can be a preposition."""
-    return word in _SINGLE
+    return word in WORDS["single_prepositions"]
 
 
 def match(words: Sequence[str], start: int) -> tuple[int, str] | None:
@@ -279,22 +248,22 @@ def match(words: Sequence[str], start: int) -> tuple[int, str] | None:
     >>> match("a dog on the side of the road".split(), 2)
     (6, 'on side of')
     """
-    if words[start] in _LOCATIVE_NOUNS and (placed := _locative(words, start)):
+    if words[start] in LOCATIVE_NOUNS and (placed := _locative(words, start)):
         return placed
-    for parts in _BY_FIRST.get(words[start], ()):
+    for parts in FIXED:
         end = start + len(parts)
-        if tuple(words[start:end]) == parts:
+        if parts[0] == words[start] and list(words[start:end]) == parts:
             name = " ".join(parts)
-            return end, _NAMES.get(name, name)
+            return end, TABLES["preposition_names"].get(name, name)
     return None
 
 
 def _locative(words: Sequence[str], start: int) -> tuple[int, str] | None:
     """As in "on the right hand side of": preposition, determiner, side, locative noun, "of"."""
     first, at, sides = words[start], start + 1, []
-    if at < len(words) and words[at] in _DETERMINERS:
+    if at < len(words) and words[at] in WORDS["determiners"]:
         at += 1
-    while at < len(words) and len(sides) < 3 and (words[at] in _SIDES or words[at] in ("hand", "very")):
+    while at < len(words) and len(sides) < 3 and (words[at] in WORDS["sides"] or words[at] in ("hand", "very")):
         if at + 1 < len(words) and words[at + 1] in ("of", "from"):
             break
         sides += [words[at]] if words[at] not in ("hand", "very") else []
@@ -302,6 +271,6 @@ def _locative(words: Sequence[str], start: int) -> tuple[int, str] | None:
     if at + 1 >= len(words):
         return None
     noun = words[at].removesuffix("s") if words[at] in ("sides", "edges", "ends") else words[at]
-    if noun not in _LOCATIVE_NOUNS[first] or words[at + 1] != "of":
+    if noun not in LOCATIVE_NOUNS[first] or words[at + 1] != "of":
         return None
     return at + 2, " ".join([first, *sides, words[at], "of"])
