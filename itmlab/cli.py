@@ -241,7 +241,7 @@ def evaluate(
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
 ) -> None:
-    """Print recall in both directions, and the median and mean rank of what is sought, as JSON."""
+    """Print recall in both directions, and the median and mean rank of the best positive, as JSON."""
     from .runs.run import cutoffs_told
 
     if relevance not in (None, "cider", "spice"):

@@ -33,7 +33,7 @@ REMEDIES = {
 
 
 def unusable(error: OSError, path: str | Path | None = None, kept: str | Path | None = None) -> UnusablePath:
-    """Return the error of what the system refused at `path`; where room ran out, it names what is `kept`.
+    """Return an error of the system as one line; where disk space ran out, it names the folder that is `kept`.
 
     >>> print(unusable(OSError(errno.ENOSPC, "No space left on device"), "runs/a", kept=Path(".")))
     runs/a: No space left on device — make room on that disk and do the same again, or name another place; ...

@@ -171,7 +171,7 @@ class Pictures(Sequence[Image.Image]):
         return read_image(cell["bytes"], where=cell["path"] or f"row {self._rows[index]} of column {self._column!r}")
 
     def cell(self, index: int) -> dict[str, bytes | str | None]:
-        """Return a picture as it is stored: {"bytes", "path"}, one of which may be None."""
+        """Return a picture as stored: {"bytes", "path"}, where one may be None."""
         return self._table[int(self._rows[index])][self._column]
 
     def select(self, indices: Sequence[int]) -> "Pictures":

@@ -84,7 +84,7 @@ class Files:
 def assemble(
     files: Files, faults: Faults, *, proportions: Sequence[float] = (0.8, 0.1, 0.1), seed: int = 0
 ) -> CaptionSet:
-    """Return the CaptionSet of what a reader found, or raise all faults together.
+    """Return the CaptionSet of a reader's files, or raise all faults together.
 
     Args:
         files: the entries and how to open their pictures.

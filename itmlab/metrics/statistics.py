@@ -1,6 +1,6 @@
 """Intervals that are honest about few cases and about cases of one image, correlations with ratings.
 
-One bootstrap (`bootstrap`, whole clusters drawn anew), one interval of a share (`wilson`, and `share` for cases that
+One bootstrap (`bootstrap`, which draws whole clusters), one interval of a share (`wilson`, and `share` for cases that
 hang together), Pearson's correlation, and the human judgement of SAM's Table 1 (Biten et al. 2022).
 """
 
@@ -65,7 +65,7 @@ def resample(
 
 
 def percentile_interval(value: float, drawn: Float[ndarray, "draw"]) -> Interval:
-    """The value with the 2.5 and 97.5 percentiles of what the draws gave; draws that gave NaN do not count."""
+    """Return the value with the 2.5 and 97.5 percentiles of the draws; draws that are NaN do not count."""
     known = np.asarray(drawn, dtype=float)
     known = known[~np.isnan(known)]
     lower, upper = np.quantile(known, (0.025, 0.975)) if len(known) else (math.nan, math.nan)
@@ -96,7 +96,7 @@ def interval(
 def students_t(values: Float[ndarray, "seed"]) -> Interval:
     """The mean of one value a seed (paired differences, say) with Student's 95 % interval ("Student", 1908).
 
-    For seeds alone, of which there are few: a bootstrap over five is too narrow. Fewer than two are an ItmlabError.
+    For seeds, which are few: a bootstrap over five is too narrow. Fewer than two are an ItmlabError.
 
     >>> print(students_t(np.array([1.0, 2.0, 3.0])))
     2 [-0.484, 4.48]
@@ -172,7 +172,7 @@ def holm(values: Sequence[float]) -> list[float]:
 def smallest_effect(interval: Interval, power: float = 0.8) -> float:
     """The smallest difference that an interval as wide as this one leaves 0 out of with a probability of `power`.
 
-    For a value that is normally distributed: (1.96 + 0.84) of its standard errors, of which the interval is 3.92 wide.
+    For a value that is normally distributed: (1.96 + 0.84) of its standard errors; the interval is 3.92 standard errors wide.
 
     >>> round(smallest_effect(Interval(1.0, -1.0, 3.0)), 2)
     2.86
@@ -191,7 +191,7 @@ def seeds_needed(std: float, effect: float, *, power: float = 0.8, fixed: float 
     `std` is the standard deviation of one pair's difference, `fixed` the standard error that no further run lessens, as
     that of the test pictures. Without it the test is Student's, with it its degrees of freedom are Satterthwaite's
     (1946); the power is that of the noncentral t distribution. At most MOST_SEEDS; infinity where no number does it.
-    ItmlabError: no effect, a deviation that is not known, a power that is no probability.
+    ItmlabError: no effect, a deviation that is not known, a power that is not a probability.
 
     >>> seeds_needed(1.0, 1.0), seeds_needed(1.0, 0.5), seeds_needed(1.0, 1.0, fixed=0.5)
     (10, 34, inf)

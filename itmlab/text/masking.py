@@ -91,7 +91,7 @@ class Masking(ABC):
     def expected_share(self, graph: SceneGraph, length: int | None = None) -> float:
         """Expected share of the sentence's words that are hidden, exactly; 0 for a sentence without tokens.
 
-        Of n phrases, of which c cover a word, each is drawn with p, and none at all with (1 − p)ⁿ; then one of n is
+        If c of n phrases cover a word, each is drawn with p, and none at all with (1 − p)ⁿ; then one of n is
         taken. So the word is hidden with 1 − (1 − p)ᶜ + (1 − p)ⁿ · c / n.
         """
         counted, candidates = words(graph), self.candidates(graph, length)

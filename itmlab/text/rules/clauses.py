@@ -1,25 +1,25 @@
-"""Deeds and predicates: who does what to whom, what is done by whom, what is said of an entity behind its noun."""
+"""Verbs and predicates: the relations and attributes that follow their noun."""
 
 from ..graph import Span
 from .lexicon import WORDS, Lexicon
 from .noun_phrases import Phrases
 from .tree import Preposition, Word
 
-_MOST_TOGETHER = 24  # entities in one list: what passes it is no caption, and every pair of them may be related
+_MOST_TOGETHER = 24  # entities in one list: a longer list is not from a caption, and every pair may be related
 _DEEPEST = 12  # clauses inside clauses
 
 
 class Subjects:
-    """Who a word of a caption is said of: subjects, the nouns of participles and relative clauses, all joined by "and".
+    """The subjects of words: subjects, the nouns of participles and relative clauses, all joined by "and".
 
-    Words and entities are given and told by the number of their word.
+    Words and entities are numbers of words.
     """
 
     def __init__(self, words: list[Word], phrases: Phrases, lexicon: Lexicon):
         self.words, self.phrases, self.lexicon = words, phrases, lexicon
 
     def of(self, number: int, depth: int = 0) -> list[int]:
-        """The entities of which word `number` is said."""
+        """Return the entities that are the subjects of a word."""
         if number < 0 or depth > _DEEPEST:
             return []
         word = self.words[number]
@@ -35,7 +35,7 @@ class Subjects:
         return self.together(left[-1]) if left and word.head < 0 else []
 
     def _antecedent(self, number: int, depth: int) -> list[int]:
-        """What the clause of word `number` is attached to, or what that is said of in turn."""
+        """Return the noun that a clause is attached to, or the subjects of its verb."""
         word, head = self.words[number], self.words[number].head
         if head < 0:
             return []
@@ -62,7 +62,7 @@ class Subjects:
         return []
 
     def referents(self, number: int, depth: int = 0) -> list[int]:
-        """What a word that governs a preposition speaks of: itself, or the entities that it is said of."""
+        """Return the entities of a word that governs a preposition: itself, or its subjects."""
         if number < 0 or depth > _DEEPEST:
             return []
         if self.is_entity(number):
@@ -74,7 +74,7 @@ class Subjects:
         return (is_predicate and self.of(number)) or self.referents(word.head, depth + 1)
 
     def together(self, number: int) -> list[int]:
-        """The entity of a word and those joined to it by "and", in the order of the caption."""
+        """Return the entity of a word and those joined to it by "and", in the order of the caption."""
         entities, waiting = [], [number]
         while waiting and len(entities) < _MOST_TOGETHER:
             at = waiting.pop()
@@ -84,7 +84,7 @@ class Subjects:
         return entities
 
     def joined(self, number: int) -> list[int]:
-        """Also what stands before "and": "leaves and branches of a tree" are both the tree's."""
+        """Return also the entities before "and": "leaves and branches of a tree" are both the tree's."""
         head = self.words[number].head
         return self.together(head if head < number and self._is_joined(number) and self.is_entity(head) else number)
 
@@ -94,15 +94,15 @@ class Subjects:
         return plain and self.is_entity(number) and not self.has_subject(number)
 
     def is_entity(self, number: int) -> bool:
-        """Whether a word stands for an entity."""
+        """Return whether a word stands for an entity."""
         return self.phrases.find(number) >= 0
 
     def has_subject(self, number: int) -> bool:
-        """Whether a word has a subject of its own."""
+        """Return whether a word has a subject of its own."""
         return any(self.words[child].label in ("nsubj", "nsubj:pass") for child in self.words[number].children)
 
     def is_verb(self, number: int) -> bool:
-        """Whether a word says a deed ("be" and auxiliaries do not)."""
+        """Return whether a word is a verb with a meaning of its own ("be" and auxiliaries are not)."""
         word = self.words[number]
         if number in self.phrases.used or word.label in WORDS["no_verb_labels"]:
             return False
@@ -115,12 +115,12 @@ _RELATIVE_CLAUSE = ("acl", "acl:relcl")
 
 
 class Clauses:
-    """What verbs and predicates say: `links`, attributes put on the entities themselves, and what is `claimed`."""
+    """The relations (`links`) of verbs and predicates. Attributes are added to the entities themselves."""
 
     def __init__(self, words: list[Word], phrases: Phrases, subjects: Subjects):
         self.words, self.phrases, self.subjects = words, phrases, subjects
         self.links: list[Link] = []
-        self.claimed: set[int] = set()  # nouns behind a preposition whose relation is said by a verb
+        self.claimed: set[int] = set()  # nouns behind a preposition that a verb relates
         for number in range(len(words)):
             if subjects.is_verb(number):
                 self._verb(number)

@@ -33,12 +33,12 @@ def scene_graph(doc: "Doc", lexicon: Lexicon | None = None) -> SceneGraph:
     lexicon = shipped_lexicon() if lexicon is None else lexicon
     words = read(doc, lexicon)  # one form for all parsers, mended
     phrases = Phrases(words, lexicon)  # the entities
-    subjects = Subjects(words, phrases, lexicon)  # who a word is said of
+    subjects = Subjects(words, phrases, lexicon)  # the subjects of words
     clauses = Clauses(words, phrases, subjects)  # what verbs say
     attached = PrepositionalAttachments(
         words, phrases, subjects, clauses, lexicon
     ).links  # and what prepositions and possessives do
-    # An object that the table renames to nothing ("front") is left out with all that is said of it.
+    # An object that the table renames to nothing ("front") is left out with its attributes and relations.
     entities = {
         at: entity for at, entity in sorted(phrases.entities.items()) if lexicon.objects.get(entity.name, entity.name)
     }

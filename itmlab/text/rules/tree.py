@@ -197,7 +197,7 @@ def _lift_predicates(words: list[Word]) -> None:
 
 
 def _break_cycles(words: list[Word]) -> None:
-    """Attaching words anew may close a ring in a faulty tree: its first word becomes a root."""
+    """Make the first word of a ring, which attaching words can close in a faulty tree, a root."""
     state = [0] * len(words)
     for number in range(len(words)):
         path, at = [], number
