@@ -62,8 +62,8 @@ class PairBatches:
         keep_bytes: decoded pictures are kept in memory up to this size.
         images: what the batches bring: "pictures", "regions" or None.
         augmentation: changes pictures. `prepare_images` then gets a second argument: for each picture a function of the
-            picture and the function that resizes it. The change depends on seed, epoch and the first caption of the picture in
-            the batch, and not on workers or on a resumed run.
+            picture and the function that resizes it. The change depends on seed, epoch and the first caption of the
+            picture in the batch, and not on workers or on a resumed run.
 
     Raises:
         ItmlabError: sizes that cannot be, no image with a caption, or an augmentation without pictures.

@@ -47,8 +47,6 @@ def load(
     on_fault: str = "error",
     train_share: float = 1.0,
     share_seed: int = 0,
-    noise: float = 0.0,
-    noise_seed: int = 0,
     **options: Any,
 ) -> "CaptionSet":
     """Load a data set. All faults in its files come in one ItmlabError.
@@ -60,8 +58,6 @@ def load(
         on_fault: "error", or "skip" to leave faulty rows out, with a warning and a list of them in the cache.
         train_share: keep this share of the training split, drawn by `share_seed` (`CaptionSet.reduced`).
         share_seed: see `train_share`.
-        noise: move this share of the training captions to other images (`CaptionSet.with_noise`).
-        noise_seed: see `noise`.
         options: of the reader, of `itmlab.scenes.load` or of your function; files also take `proportions` and `seed`.
 
     Raises:
@@ -77,8 +73,6 @@ def load(
         data = _made(name, root, options)
     if train_share != 1:
         data = data.reduced(train_share, share_seed)
-    if noise != 0:
-        data = data.with_noise(noise, noise_seed)
     return data if split is None else data.split(split)
 
 

@@ -172,7 +172,7 @@ def holm(values: Sequence[float]) -> list[float]:
 def smallest_effect(interval: Interval, power: float = 0.8) -> float:
     """The smallest difference that an interval as wide as this one leaves 0 out of with a probability of `power`.
 
-    For a value that is normally distributed: (1.96 + 0.84) of its standard errors; the interval is 3.92 standard errors wide.
+    For a normally distributed value: (1.96 + 0.84) standard errors, of the 3.92 that the interval is wide.
 
     >>> round(smallest_effect(Interval(1.0, -1.0, 3.0)), 2)
     2.86

@@ -64,9 +64,7 @@ def test_importing_the_room_loads_nothing_heavy():
     assert run.stdout.strip() == ""
 
 
-def test_share_and_noise_of_the_training_split_leave_the_truth_unchanged():
+def test_a_share_of_the_training_split_is_taken():
     whole = load("scenes", images=24, size=32)
     part = load("scenes", images=24, size=32, train_share=0.25, share_seed=3)
     assert part.image_ids == whole.reduced(0.25, seed=3).image_ids
-    noisy = load("scenes", images=24, size=32, noise=0.2, noise_seed=1)
-    assert noisy.moved.equal(whole.with_noise(0.2, 1).moved) and noisy.world.truth().equal(whole.world.truth())
