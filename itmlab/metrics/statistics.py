@@ -101,7 +101,7 @@ def interval(
 
 
 def students_t(values: Float[ndarray, "seed"]) -> Interval:
-    """Return the mean of one value per seed (such as paired differences) with Student's 95 % interval ("Student", 1908).
+    """Return the mean of one value per seed (paired differences, say) with Student's 95 % interval ("Student", 1908).
 
     For seeds, which are few: a bootstrap over five is too narrow.
 
@@ -126,7 +126,7 @@ def verdict(
     mark: float = 0.0,
     margin: float = 0.0,
 ) -> Literal["held", "not seen", "contrary"]:
-    """Return what an interval of a difference says about a claim: "held", "contrary", or "not seen" if it decides neither.
+    """Return what an interval of a difference says about a claim: "held", "contrary", or "not seen" for neither.
 
     "higher" or "lower" holds where the whole interval lies on that side of `mark`, and is contrary where it lies on the
     other. "equal" holds where the interval lies within `margin` of the mark (two one-sided tests: Schuirmann 1987), and
