@@ -21,7 +21,7 @@ import typer
 from .book import book
 from .data.faults import one_line
 from .errors import ItmlabError
-from .storage import atomic_file, cache_directory, cores, notebook_directory, refuse_foreign, unusable
+from .storage import atomic_file, cache_directory, cores, refuse_foreign, unusable
 from .studies import pretraining, tour
 from .studies.tour import Force, Words
 
@@ -246,7 +246,7 @@ def evaluate(
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
 ) -> None:
-    """Print recall in both directions, and the median and mean rank of what is sought, as JSON."""
+    """Print recall in both directions, and the median and mean rank of the best positive, as JSON."""
     from .runs.run import cutoffs_told
 
     if relevance not in (None, "cider", "spice"):
@@ -341,7 +341,7 @@ GRAPHS = "itmlab_graphs"  # in each row of a file of scene graphs
 def parse(
     captions: Annotated[Words, typer.Argument(metavar="[CAPTION]...", help="Sentences.")] = None,
     file: Annotated[File, typer.Option(help="A text file, a caption per line (- is standard input).")] = None,
-    parser: Annotated[str, typer.Option(help="english, or a spaCy pipeline by name or folder.")] = "english",
+    parser: Annotated[str, typer.Option(help="english, or the folder of a spaCy pipeline.")] = "english",
     out: Annotated[File, typer.Option(help="Write whole graphs, with token spans, as JSON lines.")] = None,
     force: Force = False,
 ) -> None:
@@ -409,7 +409,6 @@ def negatives(
 
 CHROME = "  →  apt-get install chromium"
 WORDNET = "  →  apt-get install wordnet-base"
-NOTEBOOKS = "  →  git clone the project and install it with pip install -e ."
 
 
 @app.command()
@@ -424,7 +423,7 @@ def doctor() -> None:
         device = f"CUDA: {names} (training in bf16)"
     else:
         device = f"CPU, {cores()} cores, {torch.get_num_threads()} threads"
-    synonyms, notebooks = wordnet("auto"), notebook_directory()
+    synonyms = wordnet("auto")
     packages, is_complete = _packages()
     findings = {
         "Python": f"{platform.python_version()} at {sys.executable}",
@@ -432,13 +431,10 @@ def doctor() -> None:
         "device": device,
         "Chrome for PNG figures": chrome_path() or f"missing: figures are HTML and JSON only{CHROME}",
         "WordNet for SPICE": f"missing: words match themselves only{WORDNET}",
-        "notebooks": f"missing{NOTEBOOKS}",
         "cache": str(cache_directory()),
     }
     if synonyms is not None:
         findings["WordNet for SPICE"] = f"{synonyms.version} at {synonyms.directory}"
-    if notebooks is not None:
-        findings["notebooks"] = f"{len(list(notebooks.glob('[0-9]*.ipynb')))} in {notebooks}"
     width = max(map(len, findings))
     for part, finding in findings.items():
         print(f"{part:<{width}}  {finding}")

@@ -1,13 +1,13 @@
-"""The one kind of error that itmlab raises on purpose: a line that says what, where, and the remedy."""
+"""The errors that itmlab raises on purpose: one line with what is wrong, where, and the remedy."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
 class ItmlabError(ValueError):
-    """An input, file or setting that cannot be used, said in one line with its remedy, control characters escaped."""
+    """An input, file or setting that cannot be used: one line with its remedy, control characters escaped."""
 
-    line_breaks = False  # whether it is said in several lines
+    line_breaks = False  # whether the message has several lines
 
     def __init__(self, what: str, *, where: str | None = None, remedy: str | None = None):
         self.what, self.where, self.remedy = what, where, remedy
@@ -21,14 +21,14 @@ class UnusablePath(ItmlabError, OSError):
 
 
 class MissingPart(ItmlabError):
-    """An optional part that is not installed; the remedy is the command that brings it."""
+    """An optional part that is not installed; the remedy is the command that installs it."""
 
     def __init__(self, part: str, command: str, *, needed_for: str):
         super().__init__(f"{needed_for} needs {part}, which is not installed", remedy=f"run: {command}")
 
 
 def printable(text: str) -> str:
-    r"""`text` with control characters and the like escaped, so that it stays on its line and is all to be seen.
+    r"""Return `text` with control characters escaped, so that it stays on its line and is visible.
 
     >>> print(printable("red\x1b[31m\nnext"))
     red\x1b[31m\nnext
@@ -38,7 +38,7 @@ def printable(text: str) -> str:
 
 @contextmanager
 def named(where: object) -> Iterator[None]:
-    """Put the file `where` before what is refused within the block, unless that names it already."""
+    """Put the file `where` before an ItmlabError of the block, unless it names the file already."""
     try:
         yield
     except ItmlabError as error:

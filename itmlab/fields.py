@@ -134,9 +134,9 @@ def _component(kind: type[Component], value: Any, field: str) -> Component:
     if isinstance(value, Mapping) and "class" not in value and dataclasses.is_dataclass(kind):
         value = {"class": kind.class_name(), **value}  # there is one class of this kind
     if not isinstance(value, Mapping) or not isinstance(value.get("class"), str):
-        what = f"{field} is {shown(value)}, wanted a {kind.__name__}"
+        message = f"{field} is {shown(value)}, wanted a {kind.__name__}"
         remedy = f"pass an instance of a dataclass derived from {kind.__name__}, or its name"
-        raise ItmlabError(what, where="recipe", remedy=remedy)
+        raise ItmlabError(message, where="recipe", remedy=remedy)
     try:
         definition = find_component(value["class"], kind)
         return from_plain(definition, {name: item for name, item in value.items() if name != "class"}, field)
@@ -219,8 +219,8 @@ def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
         elif dataclasses.is_dataclass(current):
             plain[name] = replaced(current, inner, join(field, name))
         else:
-            what = f"{join(field, name)} is {shown(current)} and has no field {next(iter(inner))}"
-            raise ItmlabError(what, where="recipe")
+            message = f"{join(field, name)} is {shown(current)} and has no field {next(iter(inner))}"
+            raise ItmlabError(message, where="recipe")
     hints = hints_of(type(settings))
     checked = {name: typed(hints[name], value, join(field, name)) for name, value in plain.items()}
     try:

@@ -1,4 +1,4 @@
-"""Files: atomic writes (temporary file, fsync, rename), safe reads, the cache, and where the project's folders are.
+"""Files: atomic writes (temporary file, fsync, rename), safe reads, and the cache.
 
 What the operating system refuses becomes an `UnusablePath`, one line. Foreign files are not overwritten.
 """
@@ -15,7 +15,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeVar
 
@@ -34,34 +33,34 @@ REMEDIES = {
 
 
 def unusable(error: OSError, path: str | Path | None = None, kept: str | Path | None = None) -> UnusablePath:
-    """One line for what the system refused at `path`; where room ran out, it names what is `kept`.
+    """Return an error of the system as one line; where disk space ran out, it names the folder that is `kept`.
 
     >>> print(unusable(OSError(errno.ENOSPC, "No space left on device"), "runs/a", kept=Path(".")))
     runs/a: No space left on device — make room on that disk and do the same again, or name another place; ...
     """
     if isinstance(error, UnusablePath):
-        what, where, remedy = error.what, error.where, error.remedy
+        message, where, remedy = error.what, error.where, error.remedy
     else:
-        what = error.strerror or next(iter(str(error).splitlines()), type(error).__name__)
+        message = error.strerror or next(iter(str(error).splitlines()), type(error).__name__)
         where = error.filename if path is None else path
         remedy = REMEDIES.get(error.errno)
     if kept is not None and error.errno in NO_ROOM and os.path.exists(kept) and os.path.getsize(kept):
         remedy = f"{remedy}; what is finished is kept in {kept}"
-    line = UnusablePath(what, where=None if where is None else str(where), remedy=remedy)
-    line.errno = error.errno
-    return line
+    refusal = UnusablePath(message, where=None if where is None else str(where), remedy=remedy)
+    refusal.errno = error.errno
+    return refusal
 
 
 @contextmanager
 def usable(path: str | Path | None = None, *, kept: str | Path | None = None) -> Iterator[None]:
-    """Make one line, as `unusable`, of what the system refuses within the block."""
+    """Raise what the system refuses within the block as `unusable` words it."""
     try:
         yield
     except OSError as error:
         raise unusable(error, path, kept) from error
 
 
-# Files that are wholly written or not there. Files that itmlab did not write are not overwritten.
+# Files are written completely or not at all. Files that itmlab did not write are not overwritten.
 
 HEADER_BYTES = 16_384  # read from each end of a file to find itmlab's mark
 
@@ -94,8 +93,8 @@ def refuse_foreign(path: str | Path, mark: str, *, force: bool = False) -> bool:
         return True
     if force or not content.strip(b"\0"):  # empty, or zeros after a power failure
         return False
-    what = f"not written by itmlab ({mark} is not in it); left unchanged"
-    raise ItmlabError(what, where=str(path), remedy="name another file, or remove this one (force=True, --force)")
+    message = f"not written by itmlab ({mark} is not in it); left unchanged"
+    raise ItmlabError(message, where=str(path), remedy="name another file, or remove this one (force=True, --force)")
 
 
 def refuse_foreign_files(folder: str | Path, names: Sequence[str], mark: str, *, force: bool = False) -> None:
@@ -168,18 +167,18 @@ def read_json(path: str | Path, *, remedy: str | None = None) -> Any:
     except ItmlabError:
         raise
     except json.JSONDecodeError as error:
-        what, where = f"not JSON: {error.msg}", f"{path}:{error.lineno}"
-    except UnicodeDecodeError as error:
-        what, where = f"not UTF-8 at byte {error.start}", str(path)
-    except UnicodeEncodeError:
-        what, where = "not valid JSON: half of a surrogate pair", str(path)
-    except RecursionError:
-        what, where = "not valid JSON: too many nested brackets", str(path)
-    except ValueError as error:  # also an integer of more than 4,300 digits
-        what, where = f"not valid JSON: {str(error).partition(';')[0]}", str(path)
+        raise ItmlabError(f"not JSON: {error.msg}", where=f"{path}:{error.lineno}", remedy=remedy) from None
     except OSError as error:
         raise unusable(error, path) from None
-    raise ItmlabError(what, where=where, remedy=remedy)
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8 at byte {error.start}"
+    except UnicodeEncodeError:
+        message = "not valid JSON: half of a surrogate pair"
+    except RecursionError:
+        message = "not valid JSON: too many nested brackets"
+    except ValueError as error:  # also an integer of more than 4,300 digits
+        message = f"not valid JSON: {str(error).partition(';')[0]}"
+    raise ItmlabError(message, where=str(path), remedy=remedy)
 
 
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -300,59 +299,25 @@ def fetched(name: str, load: Callable[[], Result]) -> Result:
         hub.setLevel(level)
 
 
-# Where the notebooks and figures of a checkout are, which profile a notebook runs in, how many cores there are.
+# Where the shipped weights are, which profile a notebook runs in, how many cores there are.
 
 Profile = Literal["quick", "full"]
 
 
-def project_directory() -> Path | None:
-    """The checkout that this package was installed from (editable), or None for an installed copy."""
-    root = Path(__file__).resolve().parent.parent
-    return root if (root / "pyproject.toml").is_file() else None
-
-
-@cache
-def shipped_directory() -> Path | None:
-    """What holds `notebooks`, `figures` and the project's pages: the checkout, or where a wheel put its copy."""
-    try:
-        ours = () if (root := project_directory()) else files("itmlab") or ()
-    except PackageNotFoundError:
-        ours = ()
-    return root or next((Path(str(one.locate())).parents[1].resolve() for one in ours if one.suffix == ".ipynb"), None)
-
-
 def weights_directory() -> Path:
-    """The folder of the pretrained weights: the package, or ITMLAB_WEIGHTS while they are trained again."""
+    """Return the folder of the pretrained weights: the package, or ITMLAB_WEIGHTS while they are trained again."""
     return Path(os.environ.get("ITMLAB_WEIGHTS") or Path(__file__).parent)
 
 
-def notebook_directory() -> Path | None:
-    """The `notebooks` folder of the checkout or of an installed wheel, or None."""
-    root = shipped_directory()
-    return root / "notebooks" if root is not None and (root / "notebooks").is_dir() else None
-
-
 def profile(name: str | None = None) -> Profile:
-    """`quick` (a laptop's minute) or `full` (what made the committed figures): as named, else by ITMLAB_PROFILE."""
+    """Return `quick` (a laptop's minute) or `full` (what made the figures), by ITMLAB_PROFILE unless named."""
     where = "ITMLAB_PROFILE" if name is None else "--profile"
-    name = os.environ.get("ITMLAB_PROFILE", "quick") if name is None else name
-    if name not in ("quick", "full"):
-        raise ItmlabError(f"unknown profile {name!r}", where=where, remedy="use quick or full")
-    return name
-
-
-def figure_directory() -> Path:
-    """Where figures are written: ITMLAB_FIGURES, else `figures` of the checkout (or of the working directory)."""
-    given = os.environ.get("ITMLAB_FIGURES")
-    return Path(given) if given else (project_directory() or Path.cwd()) / "figures"
+    chosen = os.environ.get("ITMLAB_PROFILE", "quick") if name is None else name
+    if chosen not in ("quick", "full"):
+        raise ItmlabError(f"unknown profile {chosen!r}", where=where, remedy="use quick or full")
+    return chosen
 
 
 def cores() -> int:
-    """How many processor cores this process may use."""
+    """Return how many processor cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def threads_of_a_process(count: int) -> dict[str, str]:
-    """The environment in which a child process computes with so many threads, however many cores it sees."""
-    libraries = ("OMP", "MKL", "OPENBLAS", "NUMBA")
-    return dict.fromkeys((f"{library}_NUM_THREADS" for library in libraries), str(count))

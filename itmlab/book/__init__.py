@@ -21,8 +21,9 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import ItmlabError
-from ..storage import cores, read_json, refuse_foreign, shipped_directory, usable, write_bytes
+from ..storage import cores, read_json, refuse_foreign, usable, write_bytes
 from ..storage import profile as profile_named
+from ..studies.kit.places import shipped_directory
 from ..studies.tour import TOUR, Force, find_notebooks, tour
 
 HERE = Path(__file__).parent

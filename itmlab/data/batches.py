@@ -54,7 +54,7 @@ class PairBatches:
         data: the data set.
         batch_size: images per batch.
         seed: of the order and the augmentation.
-        captions_per_image: n takes each image once per epoch with n of its captions, drawn anew each time, and prepares
+        captions_per_image: n takes each image once per epoch with n of its captions, drawn each time, and prepares
             the image once; "all" takes every caption as a pair of its own, so an image may occur twice in a batch.
         workers: threads, at least one.
         prepare_images: turns pictures (decoded when indexed) into anything, in the background.
@@ -62,8 +62,8 @@ class PairBatches:
         keep_bytes: decoded pictures are kept in memory up to this size.
         images: what the batches bring: "pictures", "regions" or None.
         augmentation: changes pictures. `prepare_images` then gets a second argument: for each picture a function of the
-            picture and of what resizes it. The change depends on seed, epoch and the first caption of the picture in
-            the batch, and not on workers or on a resumed run.
+            picture and the function that resizes it. The change depends on seed, epoch and the first caption of the
+            picture in the batch, and not on workers or on a resumed run.
 
     Raises:
         ItmlabError: sizes that cannot be, no image with a caption, or an augmentation without pictures.

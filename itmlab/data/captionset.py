@@ -33,7 +33,6 @@ class CaptionSet:
         world: the truth behind a drawn world.
         regions: region features by image.
         skipped: the faults that loading skipped on request.
-        moved: which captions `with_noise` moved to an image that they do not describe.
 
     Raises:
         ItmlabError: lengths, indices or ids contradict each other.
@@ -60,14 +59,12 @@ class CaptionSet:
         world: Any = None,
         regions: Any = None,
         skipped: Sequence[Fault] = (),
-        moved: Bool[Tensor, "caption"] | None = None,
     ):
         self.name, self.images, self.world, self.regions = name, images, world, regions
         self.image_ids, self.captions, self.caption_ids = list(image_ids), list(captions), list(caption_ids)
         self.image_of_caption = torch.as_tensor(image_of_caption, dtype=torch.int64)
         self.splits = {key: torch.as_tensor(indices, dtype=torch.int64) for key, indices in splits.items()}
         self.skipped = list(skipped)
-        self.moved = torch.zeros(len(self.captions), dtype=torch.bool) if moved is None else moved
         self._check()
 
     def _check(self) -> None:
@@ -150,7 +147,6 @@ class CaptionSet:
             world=None if self.world is None else self.world.select(chosen, captions),
             regions=None if self.regions is None else self.regions.select(chosen),
             skipped=self.skipped,
-            moved=self.moved[captions],
         )
 
     def reduced(self, share: float, seed: int = 0) -> "CaptionSet":
@@ -178,45 +174,6 @@ class CaptionSet:
         part.splits = {**self.splits, "train": chosen}
         return part.select(stay.nonzero().flatten())
 
-    def with_noise(self, share: float, seed: int = 0) -> "CaptionSet":
-        """Return a set in which a share of the training captions (of all without splits) belong to other images.
-
-        The chosen captions exchange their images, and none keeps its image, which NCR's released code does not rule
-        out. An image keeps its number of captions, and a caption its index and id, so that the truth of a drawn world
-        still holds. Images that another split has too are left unchanged.
-
-        Args:
-            share: from 0 to 1; the number of captions is rounded.
-            seed: of the draw.
-
-        Raises:
-            ItmlabError: a share outside that range, too few images, or captions that were moved before.
-
-        References:
-            Huang et al. (2021), noisy correspondence; METHODS 1.7.
-        """
-        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
-            raise ItmlabError(f"noise={share!r} is not a share", remedy="give a number from 0 to 1: 0.2 for a fifth")
-        if share == 0:
-            return self
-        if self.moved.any() or (self.splits and "train" not in self.splits):
-            message = "captions were moved before" if self.moved.any() else 'no split "train" to put noise into'
-            raise ItmlabError(message, where=self.name, remedy="give noise once, to data with a split to train on")
-        noisy = torch.ones(len(self), dtype=torch.bool)
-        if self.splits:
-            noisy = torch.zeros_like(noisy).index_fill(0, self.splits["train"], True)
-            held_out = [indices for name, indices in self.splits.items() if name != "train"]
-            noisy[torch.cat([*held_out, noisy.new_empty(0, dtype=torch.int64)])] = False
-        captions = noisy[self.image_of_caption].nonzero().flatten()
-        exchanged = exchanged_rows(self.image_of_caption[captions], share, seed)
-        other = copy.copy(self)
-        for name in ("captions_of_image", "fingerprint"):
-            other.__dict__.pop(name, None)  # these were computed from the old pairs
-        other.image_of_caption = self.image_of_caption.clone()
-        other.image_of_caption[captions] = self.image_of_caption[captions[exchanged]]
-        other.moved = other.image_of_caption != self.image_of_caption
-        return other
-
     @cached_property
     def fingerprint(self) -> str:
         """A hash of ids, captions, pairs and the sizes in bytes of the pictures; the same on every machine."""
@@ -240,45 +197,6 @@ def reduced_rows(count: int, share: float, seed: int = 0) -> Int64[Tensor, "n"]:
         raise ItmlabError(f"share={share!r}", remedy="give a number above 0 and up to 1: 0.1 for a tenth")
     order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
     return order[: max(1, round(share * count))].sort().values
-
-
-EXCHANGES = 64  # rounds in which pairs of rows may exchange: far more than a few thousand rows need to mix
-
-
-def exchanged_rows(images: Int64[Tensor, "n"], share: float, seed: int = 0) -> Int64[Tensor, "n"]:
-    """Return a random permutation that moves `share` of the rows (rounded) to a row of another image, and no others.
-
-    An ItmlabError if so many rows cannot be moved: no image may have more than half of them.
-
-    >>> images = torch.tensor([0, 0, 1, 1])
-    >>> images[exchanged_rows(images, 1.0)].tolist()
-    [1, 1, 0, 0]
-    """
-    generator, count = torch.Generator().manual_seed(seed), round(share * len(images))
-    order = torch.randperm(len(images), generator=generator)
-    order = order[images[order].argsort(stable=True)]  # image by image, in random order within each
-    sizes = torch.bincount(images)
-    within = torch.arange(len(images)) - (sizes.cumsum(0) - sizes)[images[order]]
-    may = order[within < count // 2]
-    chosen = may[torch.randperm(len(may), generator=generator)[:count]]
-    if not count:
-        return torch.arange(len(images))
-    if len(chosen) < count or count == 1:
-        among = f"{len(images)} captions of {int((sizes > 0).sum())} images to train on"
-        message = f"{count} of the {among} cannot each go to another image"
-        raise ItmlabError(message, remedy="give another share, or more images")
-    # Sorted by image and shifted by the largest number that one image has, no row keeps its image. Then pairs of rows
-    # exchange their targets wherever neither gets its own image, so that every such permutation is possible.
-    chosen = chosen[images[chosen].argsort(stable=True)]
-    targets = chosen.roll(int(torch.bincount(images[chosen]).max()))
-    for _ in range(EXCHANGES):
-        first, second = torch.randperm(count, generator=generator)[: count // 2 * 2].view(2, -1)
-        fits = (images[chosen[first]] != images[targets[second]]) & (images[chosen[second]] != images[targets[first]])
-        first, second = first[fits], second[fits]
-        targets[first], targets[second] = targets[second], targets[first]
-    rows = torch.arange(len(images))
-    rows[chosen] = targets
-    return rows
 
 
 def proportional_splits(

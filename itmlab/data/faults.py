@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,9 +12,7 @@ from typing import Any
 from ..errors import ItmlabError, printable
 from ..storage import cache_directory, keep
 
-SHOWN = 20  # kinds of faults in a message
-PLACES = 3  # further places per kind
-VARIES = re.compile(r"""'[^']*'|"[^"]*"|\d+(\.\d+)?""")  # faults that differ only in names and numbers are of one kind
+SHOWN = 20  # faults in a message
 
 
 @dataclass(frozen=True)
@@ -40,16 +37,13 @@ class Fault:
 
 
 class FaultyData(ItmlabError):
-    """Data with faults: a summary, then one line for each of the first 20 kinds. `faults` holds all of them."""
+    """Data with faults: a summary, then one line for each of the first 20. `faults` holds all of them."""
 
     line_breaks = True
 
     def __init__(self, faults: Sequence[Fault], *, name: str, listed_in: Path | None):
         self.faults = list(faults)
-        kinds: dict[str, list[Fault]] = {}
-        for fault in self.faults:
-            kinds.setdefault(VARIES.sub("", fault.what), []).append(fault)
-        lines = [_summary(alike) for alike in list(kinds.values())[:SHOWN]]
+        lines = [str(fault) for fault in self.faults[:SHOWN]]
         if listed_in is not None:
             lines.append(f"… all {len(self.faults)} are listed in {listed_in}")
         text = f" {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in lines) + "\n"
@@ -114,15 +108,6 @@ class Faults:
         source = hashlib.sha256(f"{self.name}\0{self._source}".encode(errors="surrogatepass")).hexdigest()[:12]
         path = cache_directory() / folder / f"{self.name}-{source}.jsonl"
         return path if keep(path, lambda file: file.write(rows)) else None
-
-
-def _summary(alike: Sequence[Fault]) -> str:
-    """Return the first of the faults of one kind, and the places of the next."""
-    first, *others = alike
-    if not others:
-        return str(first)
-    places = [one_line(other.place, 100) for other in others[:PLACES]] + ["…"] * (len(others) > PLACES)
-    return f"{first} (and {len(others)} like it: {', '.join(places)})"
 
 
 def _counted(faults: Sequence[Fault]) -> str:

@@ -1,6 +1,5 @@
 """`load(name, root, **options)`: the one entrance to all data sets."""
 
-import difflib
 import importlib
 import inspect
 from collections.abc import Callable
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ItmlabError
+from ..fields import did_you_mean
 from .faults import Faults
 
 if TYPE_CHECKING:
@@ -47,8 +47,6 @@ def load(
     on_fault: str = "error",
     train_share: float = 1.0,
     share_seed: int = 0,
-    noise: float = 0.0,
-    noise_seed: int = 0,
     **options: Any,
 ) -> "CaptionSet":
     """Load a data set. All faults in its files come in one ItmlabError.
@@ -60,8 +58,6 @@ def load(
         on_fault: "error", or "skip" to leave faulty rows out, with a warning and a list of them in the cache.
         train_share: keep this share of the training split, drawn by `share_seed` (`CaptionSet.reduced`).
         share_seed: see `train_share`.
-        noise: move this share of the training captions to other images (`CaptionSet.with_noise`).
-        noise_seed: see `noise`.
         options: of the reader, of `itmlab.scenes.load` or of your function; files also take `proportions` and `seed`.
 
     Raises:
@@ -77,8 +73,6 @@ def load(
         data = _made(name, root, options)
     if train_share != 1:
         data = data.reduced(train_share, share_seed)
-    if noise != 0:
-        data = data.with_noise(noise, noise_seed)
     return data if split is None else data.split(split)
 
 
@@ -102,7 +96,7 @@ def _made(name: Any, root: Any, options: dict[str, Any]) -> "CaptionSet":
     from .captionset import CaptionSet
 
     if isinstance(name, str) and name != "scenes":
-        raise ItmlabError(f"there is no data set {name!r}", remedy=_did_you_mean(name, names(), "the data sets are"))
+        raise ItmlabError(f"there is no data set {name!r}", remedy=did_you_mean(name, names()))
     label = name if isinstance(name, str) else getattr(name, "__name__", type(name).__name__)
     if root is not None:
         raise ItmlabError(f"{label} is not read from files", where=label, remedy="leave root out")
@@ -123,11 +117,4 @@ def _check_options(name: str, function: Callable[..., Any], options: dict[str, A
     known += [option for option in more if option not in known]
     for option in options:
         if option not in known:
-            remedy = _did_you_mean(option, known, "the options are")
-            raise ItmlabError(f"there is no option {option!r}", where=name, remedy=remedy)
-
-
-def _did_you_mean(word: str, known: list[str], listed: str) -> str:
-    close = difflib.get_close_matches(word, known, n=1)
-    text = f"{listed}: {', '.join(known)}"
-    return f"did you mean {close[0]!r}? {text}" if close else text
+            raise ItmlabError(f"there is no option {option!r}", where=name, remedy=did_you_mean(option, known))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PIL import Image, ImageOps
@@ -26,7 +26,7 @@ ENDINGS = {"JPEG": b"\xff\xd9", "PNG": b"\0\0\0\0IEND\xaeB`\x82", "GIF": b"\0;"}
 DECODED_UP_TO = 1000  # images; larger sets are checked by headers and end markers
 CELLS_AT_ONCE = 1000
 
-Source = str | os.PathLike | bytes | IO[bytes]
+Source = str | os.PathLike | bytes
 
 
 def read_image(source: Source, *, where: str | None = None) -> Image.Image:
@@ -37,7 +37,7 @@ def read_image(source: Source, *, where: str | None = None) -> Image.Image:
     picture of more than `SEEN` pixels is read at a half, a third, ... of its sides.
 
     Args:
-        source: a path, the bytes of a file, or an open file.
+        source: a path, or the bytes of a file.
         where: how error messages name the picture, by default the path.
 
     Raises:
@@ -65,25 +65,19 @@ def read_image(source: Source, *, where: str | None = None) -> Image.Image:
 
 def _opened(source: Source, where: str) -> Image.Image:
     """Open a picture and check its header and size. Nothing is decoded yet."""
-    empty = source == b""
-    if isinstance(source, bytes):
-        source = io.BytesIO(source)
-    elif isinstance(source, str | os.PathLike):
-        try:
-            empty = os.stat(source).st_size == 0
-        except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-            missing = isinstance(error, FileNotFoundError | NotADirectoryError)
-            reason = "there is no such picture" if missing else f"the picture cannot be opened ({_reason(error)})"
-            raise ItmlabError(reason, where=where) from None
-        if not os.path.isfile(source):
-            raise ItmlabError("not a file, so not a picture", where=where)
-    if empty:
-        raise ItmlabError("the picture is empty (zero bytes)", where=where)
+    is_path = not isinstance(source, bytes)
+    if is_path and not os.path.isfile(source):
+        reason = "not a file, so not a picture" if os.path.exists(source) else "there is no such picture"
+        raise ItmlabError(reason, where=where)
     try:
-        image = Image.open(source, formats=_formats())
+        if not (os.path.getsize(source) if is_path else source):
+            raise ItmlabError("the picture is empty (zero bytes)", where=where)
+        image = Image.open(source if is_path else io.BytesIO(source), formats=_formats())
         if image.width * image.height > PIXELS_AT_MOST:
             image.close()
             raise Image.DecompressionBombError
+    except ItmlabError:
+        raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise ItmlabError(f"the picture has more than {PIXELS_AT_MOST} pixels", where=where) from None
     except Image.UnidentifiedImageError:
@@ -103,7 +97,7 @@ def _formats() -> list[str]:
 
 
 def _place(source: Source) -> str:
-    return one_line(os.fspath(source)) if isinstance(source, str | os.PathLike) else "picture"
+    return "picture" if isinstance(source, bytes) else one_line(os.fspath(source))
 
 
 def _reason(error: Exception) -> str:
@@ -140,10 +134,7 @@ def _from_deep_grey(image: Image.Image) -> Image.Image:
     white = 65535
     if image.mode == "F":
         white = 1 if values.max() <= 1 else 255
-    grey = values * (255 / white)
-    transparent = image.info.get("transparency")
-    if isinstance(transparent, int):
-        grey = np.where(values == transparent, 255, grey)
+    grey = np.where(values == image.info.get("transparency"), 255, values * (255 / white))
     return Image.fromarray(np.clip(np.rint(grey), 0, 255).astype(np.uint8)).convert("RGB")
 
 
@@ -180,7 +171,7 @@ class Pictures(Sequence[Image.Image]):
         return read_image(cell["bytes"], where=cell["path"] or f"row {self._rows[index]} of column {self._column!r}")
 
     def cell(self, index: int) -> dict[str, bytes | str | None]:
-        """Return a picture as it is stored: {"bytes", "path"}, one of which may be None."""
+        """Return a picture as stored: {"bytes", "path"}, where one may be None."""
         return self._table[int(self._rows[index])][self._column]
 
     def select(self, indices: Sequence[int]) -> "Pictures":

@@ -5,7 +5,6 @@ captions, splits and pictures of all of them, and raises every fault at once, wi
 own, write a function that returns a `CaptionSet`, and pass it to `itmlab.load`.
 """
 
-import difflib
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +21,7 @@ from ..storage import inside, read_json
 from .captionset import CaptionSet, proportional_splits
 from .faults import Faults, one_line
 from .pictures import NoPictures, Pictures, are_few, check_image, check_pictures, faults_of
-from .regions import ArrayRow, Regions, read_npy, read_npz, read_vocabulary
+from .regions import ArrayRow, Regions, read_npy, read_npz
 from .tables import SUFFIXES, read_rows, read_text, wrong_caption
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ class Files:
 def assemble(
     files: Files, faults: Faults, *, proportions: Sequence[float] = (0.8, 0.1, 0.1), seed: int = 0
 ) -> CaptionSet:
-    """Return the CaptionSet of what a reader found, or raise all faults together.
+    """Return the CaptionSet of a reader's files, or raise all faults together.
 
     Args:
         files: the entries and how to open their pictures.
@@ -103,19 +102,19 @@ def assemble(
         if reason is not None:
             faults.add(entry.file, entry.row, reason)
             entry.source = None
-    kept = [entry for entry in _without_faults(files.entries, faults) if entry.source is not None]
-    skipped = faults.settle(kept=len(kept))
-    if not kept:
+    usable = [entry for entry in _without_faults(files.entries, faults) if entry.source is not None]
+    skipped = faults.settle(kept=len(usable))
+    if not usable:
         raise ItmlabError("there are no images in it", where=faults.name)
-    sources = [entry.source for entry in kept]
+    sources = [entry.source for entry in usable]
     return CaptionSet(
         name=faults.name,
         images=files.pictures(sources),
-        image_ids=[entry.image_id for entry in kept],
-        captions=[caption.text for entry in kept for caption in entry.captions],
-        caption_ids=[caption.identifier for entry in kept for caption in entry.captions],
-        image_of_caption=[index for index, entry in enumerate(kept) for _ in entry.captions],
-        splits=_splits(kept) or proportional_splits(len(kept), proportions, seed),
+        image_ids=[entry.image_id for entry in usable],
+        captions=[caption.text for entry in usable for caption in entry.captions],
+        caption_ids=[caption.identifier for entry in usable for caption in entry.captions],
+        image_of_caption=[index for index, entry in enumerate(usable) for _ in entry.captions],
+        splits=_splits(usable) or proportional_splits(len(usable), proportions, seed),
         regions=files.regions(sources),
         skipped=skipped,
     )
@@ -134,13 +133,11 @@ def _without_faults(entries: Sequence[Entry], faults: Faults) -> list[Entry]:
     splits_used = any(entry.split for entry in entries)
     for entry in entries:
         with faults.noting(entry.file, entry.row):
-            first, likely = first_with_id.setdefault(entry.image_id, entry), misspelt(entry.split)
+            first = first_with_id.setdefault(entry.image_id, entry)
             if first is not entry:
                 raise ItmlabError(f"the image id {entry.image_id!r} is already that of row {first.row}")
             if splits_used and not entry.split:
                 raise ItmlabError(f"the image {entry.image_id!r} has no split, while others have one")
-            if likely:
-                raise ItmlabError(f"the split {entry.split!r} is unknown, did you mean {likely!r}?")
             if not entry.captions:
                 raise ItmlabError(f"the image {entry.image_id!r} has no captions")
             entry.captions = list(_sound_captions(entry, caption_places, faults))
@@ -157,24 +154,11 @@ def _sound_captions(entry: Entry, places: dict[str, str], faults: Faults) -> Ite
         reason = wrong_caption(caption.text)
         if reason is None and identifier in places:
             reason = f"its id {identifier!r} is already that of the caption at {places[identifier]}"
-        if reason is None:
-            places[identifier] = f"{entry.file}:{row}"
-            yield Caption(caption.text, identifier)
-        else:
+        if reason is not None:
             faults.add(entry.file, row, f"caption {number + 1} of the image {entry.image_id!r}: {reason}")
-
-
-def misspelt(split: str | None) -> str | None:
-    """Return the usual split that a name nearly spells: otherwise a "tset" would become a split that nothing reads.
-
-    >>> misspelt("tset"), misspelt("Val"), misspelt("testA")
-    ('test', None, None)
-    """
-    name = (split or "").strip().lower()
-    if name.startswith(tuple(SPLIT_NAMES)):
-        return None
-    close = difflib.get_close_matches(name, SPLIT_NAMES, n=1, cutoff=0.75)
-    return SPLIT_NAMES[close[0]] if close else None
+            continue
+        places[identifier] = f"{entry.file}:{row}"
+        yield Caption(caption.text, identifier)
 
 
 def _splits(entries: Sequence[Entry]) -> dict[str, list[int]]:
@@ -567,55 +551,39 @@ def _check_cell(cell: dict[str, Any] | None, folder: Path | None, decode: bool) 
 
 
 def read_regions(
-    root: Path,
-    faults: Faults,
-    *,
-    captions: str | Path | None = None,
-    features: str | Path | None = None,
-    confidence: float = 0.2,
-    fewest: int = 10,
-    most: int = 100,
+    root: Path, faults: Faults, *, captions: str | Path | None = None, features: str | Path | None = None
 ) -> Files:
     """Read region features in either published layout. The set has `regions` and no pictures.
 
     With `{split}_ims.npy` under `root`, the lines of `{split}_caps.txt` belong to the images in order, the same number
     to each (five in the published files). Otherwise `root` has a table of captions, as `read_folder` reads it, and
-    `regions/NAME.npz` for each image NAME. Tags are the `objects` of such a file, or its `objects_id`, which are lines
-    of `objects_vocab.txt` beside the files or in `root`.
+    `regions/NAME.npz` for each image NAME, whose `objects` are its tags.
 
     Args:
         root: the folder.
         faults: collects what is wrong.
         captions: another table of captions.
         features: another folder of .npz files.
-        confidence: keep the regions of .npz files above it ...
-        fewest: ... but at least this many ...
-        most: ... and at most this many.
     """
-    if min(fewest, most) < 1:
-        raise ItmlabError(f"fewest={fewest} and most={most} regions", remedy="an image has at least one region")
     arrays = sorted(root.glob("*_ims.npy"))
-    folder = root / "regions" if features is None else Path(features)
     if arrays:
         entries = [entry for path in arrays for entry in _array_entries(root, path, faults)]
     else:
         table = Path(captions) if captions is not None else _table(root)
+        folder = root / "regions" if features is None else Path(features)
         if table is None or not folder.is_dir():
             message = "no {split}_ims.npy, and no table of captions with a folder regions/ of .npz files"
             raise ItmlabError(message, where=str(root), remedy="name them with captions= and features=")
         archives = inside(root, "regions") if features is None else folder
         entries = read_captions(table, faults, lambda name: locate(archives, str(Path(name).with_suffix(".npz"))))
-    names = next(filter(Path.is_file, (folder / "objects_vocab.txt", root / "objects_vocab.txt")), None)
-    vocabulary = () if names is None else read_vocabulary(names)
-    regions = partial(Regions, confidence=confidence, fewest=fewest, most=most, vocabulary=vocabulary)
 
     def check(sources: list[Any]) -> list[str | None]:
         if are_few(sources):
-            return faults_of(range(len(sources)), regions(sources).__getitem__)
+            return faults_of(range(len(sources)), Regions(sources).__getitem__)
         return unchecked(sources) if arrays else faults_of(sources, partial(read_npz, only="norm_bb"))
 
     why, remedy = "this set has region features and no pictures", "use its regions"
-    return Files(entries, lambda sources: NoPictures(len(sources), why=why, remedy=remedy), check, regions)
+    return Files(entries, lambda sources: NoPictures(len(sources), why=why, remedy=remedy), check, Regions)
 
 
 def _array_entries(root: Path, path: Path, faults: Faults) -> list[Entry]:

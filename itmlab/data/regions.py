@@ -18,7 +18,6 @@ from torch import Tensor
 from ..errors import ItmlabError
 from ..storage import ordinary
 from .faults import one_line
-from .tables import read_text
 
 SLACK = 0.05  # how far a box may reach over the edge, as a share of the image
 LARGEST = 2**28  # bytes of all arrays in an .npz: 30,000 regions of 2,048 numbers
@@ -28,8 +27,8 @@ ARRAYS = {
     "norm_bb": ((2,), "f"),
     "conf": ((1, 2), "f"),
     "objects": ((1,), "US"),
-    "objects_id": ((1,), "iuf"),
 }
+CONFIDENCE, FEWEST, MOST = 0.2, 10, 100  # which regions of a detector are kept
 
 
 class RegionFeatures(NamedTuple):
@@ -58,28 +57,18 @@ class ArrayRow(NamedTuple):
 class Regions(Sequence[RegionFeatures]):
     """The regions of each image: rows of memory-mapped .npy arrays, or one .npz file per image.
 
+    Of a file with confidences, the regions above `CONFIDENCE` are kept, most confident first, but at least `FEWEST` and
+    at most `MOST`, as in UNITER.
+
     Args:
         sources: for each image where its regions are.
-        confidence: of a file with confidences, the regions above this are kept, most confident first (UNITER: 0.2).
-        fewest: keep at least this many (UNITER: 10).
-        most: keep at most this many (UNITER: 100).
-        vocabulary: names of the objects by number, for files with `objects_id`.
 
     Raises:
         ItmlabError: on indexing, if the file is damaged or holds pickles, wrong shapes, or numbers that are not finite.
     """
 
-    def __init__(
-        self,
-        sources: Sequence[ArrayRow | Path],
-        *,
-        confidence: float = 0.2,
-        fewest: int = 10,
-        most: int = 100,
-        vocabulary: Sequence[str] = (),
-    ):
-        self._sources, self._confidence, self._fewest, self._most = list(sources), confidence, fewest, most
-        self._vocabulary = vocabulary
+    def __init__(self, sources: Sequence[ArrayRow | Path]):
+        self._sources = list(sources)
         self._arrays: dict[Path, np.ndarray] = {}
 
     def __len__(self) -> int:
@@ -95,40 +84,19 @@ class Regions(Sequence[RegionFeatures]):
                 raise ItmlabError("the features are not finite numbers", where=f"{source.file}:{source.row}")
             return RegionFeatures(features, None, None)
         arrays = read_npz(source)
-        features, boxes, tags = arrays["features"], with_area(arrays["norm_bb"]), self._tags(source, arrays)
-        if "conf" not in arrays:
-            return RegionFeatures(_tensor(features), _tensor(boxes), None, tags)
-        confidence = arrays["conf"].max(axis=1) if arrays["conf"].ndim == 2 else arrays["conf"]
-        count = min(max(self._fewest, int((confidence > self._confidence).sum())), self._most)
-        best = np.argsort(-confidence, kind="stable")[:count]
-        if tags is not None:
-            tags = tuple(tags[region] for region in best)
-        return RegionFeatures(_tensor(features[best]), _tensor(boxes[best]), _tensor(confidence[best]), tags)
-
-    def _tags(self, source: Path, arrays: dict[str, np.ndarray]) -> tuple[str, ...] | None:
-        if "objects" in arrays:
-            return tuple(arrays["objects"].astype(str).tolist())
-        if "objects_id" not in arrays or not len(self._vocabulary):
-            return None
-        numbers = arrays["objects_id"].astype(int)
-        if not 0 <= numbers.min() <= numbers.max() < len(self._vocabulary):
-            raise ItmlabError(f"objects outside 0…{len(self._vocabulary) - 1} of the vocabulary", where=str(source))
-        return tuple(self._vocabulary[number] for number in numbers.tolist())
+        chosen, confidence = np.arange(len(arrays["features"])), None
+        if "conf" in arrays:
+            confidence = arrays["conf"].max(axis=1) if arrays["conf"].ndim == 2 else arrays["conf"]
+            count = min(max(FEWEST, int((confidence > CONFIDENCE).sum())), MOST)
+            chosen = np.argsort(-confidence, kind="stable")[:count]
+            confidence = _tensor(confidence[chosen])
+        boxes = _tensor(with_area(arrays["norm_bb"])[chosen])
+        tags = tuple(arrays["objects"][chosen].astype(str).tolist()) if "objects" in arrays else None
+        return RegionFeatures(_tensor(arrays["features"][chosen]), boxes, confidence, tags)
 
     def select(self, indices: Sequence[int]) -> "Regions":
         """Return the regions of these images in this order, still on disk."""
-        return Regions(
-            [self._sources[int(i)] for i in indices],
-            confidence=self._confidence,
-            fewest=self._fewest,
-            most=self._most,
-            vocabulary=self._vocabulary,
-        )
-
-
-def read_vocabulary(path: Path) -> list[str]:
-    """Return the names of bottom-up attention's objects, one per line; of several names on a line the first."""
-    return [line.split(",")[0].strip().lower() for line in read_text(path).splitlines()]
+        return Regions([self._sources[int(i)] for i in indices])
 
 
 def with_area(boxes: Float[np.ndarray, "region coordinate"]) -> Float[np.ndarray, "region 7"]:
@@ -193,7 +161,7 @@ def read_npz(path: Path, *, only: str | None = None) -> dict[str, np.ndarray]:
         if not len(array):
             raise ItmlabError("no region in it", where=str(path))
         if array.dtype.kind not in kinds or (kinds == "f" and not np.isfinite(array).all()):
-            wanted = "finite numbers" if kinds == "f" else "names or numbers, one per region"
+            wanted = "finite numbers" if kinds == "f" else "names, one per region"
             raise ItmlabError(f"{name!r} is not an array of {wanted}", where=str(path))
     boxes = arrays["norm_bb"]
     if boxes.shape[1] not in (4, 6, 7):

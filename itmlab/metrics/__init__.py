@@ -12,11 +12,9 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     ),
     "spice": "Spice spice_matrix",
     "statistics": (
-        "Correlation Interval Share TrueNegatives holm human_judgement pearson seeds_needed share smallest_effect "
-        "true_negative_rate verdict"
+        "Correlation Interval Share holm human_judgement pearson seeds_needed share smallest_effect verdict"
     ),
     "yardstick_scores": "YardstickRow YardstickTable measure text_scores",
     "yardsticks": "FORMATS Yardstick YardstickItem picture_key read_yardstick",
-    "words": "WordAccuracy discrimination word_correction_accuracy word_discrimination_accuracy",
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

@@ -88,7 +88,7 @@ def truth_retrieval(
     """Return how good a score matrix is against all that is true (`World.truth`), and its recall beside oracles'.
 
     By direction, in percent: "map_at_r" and "rprecision", with every true candidate a positive and the undecided
-    removed, over the queries of which something is true ("left_out" counts the others); "first", what stands first in
+    removed, over the queries with something true ("left_out" counts the others); "first", what stands first in
     the whole ranking: an annotated candidate (which is R@1), one that is true but "unannotated", "undecided" or
     "false". "oracle" has the recall that `oracle_scores` are expected to reach, and "share" that of `similarity` as
     percent of it. The share of "truth" may exceed 100: whoever prefers specific captions finds the annotated ones more

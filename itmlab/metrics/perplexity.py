@@ -32,9 +32,13 @@ TOKENS = 1024  # padded tokens a batch: times the vocabulary of GPT-2 in single 
 class CausalModel:
     """What fluency needs of a language model.
 
-    `encode` gives each sentence's token ids without special ones. `logits(ids, attention_mask)` of a batch padded on
-    the right gives the logits of the token after each position, (row, piece, vocabulary). `beginning` is the id that
-    stands before every sentence. `longest` is how many tokens fit, the beginning included.
+    Attributes:
+        encode: returns each sentence's token ids without special ones.
+        logits: returns the logits of the token after each position, (row, piece, vocabulary), from ids and attention
+            mask of a batch padded on the right.
+        beginning: the id that stands before every sentence.
+        longest: how many tokens fit, the beginning included.
+        device: of the model.
     """
 
     encode: Callable[[Sequence[str]], list[list[int]]]
@@ -46,19 +50,24 @@ class CausalModel:
 
 @dataclass(frozen=True)
 class Fluency:
-    """How likely each sentence is: -log of its probability (nats) and its tokens, the beginning not among them."""
+    """How likely each sentence is.
+
+    Attributes:
+        negative_log_likelihood: minus the log of its probability, in nats.
+        tokens: how many tokens it has, without the beginning.
+    """
 
     negative_log_likelihood: Float[Tensor, "sentence"]
     tokens: Int64[Tensor, "sentence"]
 
     @property
     def perplexity(self) -> Float[Tensor, "sentence"]:
-        """exp of the mean over a sentence's tokens of -log p; NaN for a sentence without tokens."""
+        """exp of the mean of -log p over a sentence's tokens; NaN for a sentence without tokens."""
         return (self.negative_log_likelihood / self.tokens).exp()
 
     @property
     def mean(self) -> float:
-        """The mean perplexity of the sentences that have one, as the field reports it; a few strange ones rule it."""
+        """The mean perplexity of the sentences that have one, as the field reports it; a few outliers dominate it."""
         return self.perplexity[self.tokens > 0].mean().item()
 
     @property
@@ -77,15 +86,27 @@ def fluency(
     tokens: int = TOKENS,
     progress: bool = False,
 ) -> Fluency:
-    """The likelihood of each sentence under a causal language model, a name or folder or one in memory.
+    """Return the likelihood of each sentence under a causal language model.
 
-    A beginning of sentence stands before each, so its first word counts too; its end does not. Sentences of like length
-    are batched, at most `tokens` padded tokens at a time; what shares a batch changes nothing. The result is in
-    double precision, on the processor. ItmlabError: a sentence longer than the model reads, with its number.
+    A beginning of sentence stands before each, so its first word counts too; its end does not. What shares a batch
+    changes nothing.
+
+    Args:
+        sentences: the sentences.
+        model: a name or folder, a `transformers` model, or a `CausalModel`.
+        tokenizer: of a `transformers` model.
+        tokens: padded tokens per batch, at most.
+        progress: show a progress bar.
+
+    Returns:
+        In double precision, on the processor.
+
+    Raises:
+        ItmlabError: a sentence longer than the model reads, with its number.
 
     >>> letters = lambda sentences: [[ord(letter) for letter in sentence] for sentence in sentences]
     >>> uniform = CausalModel(letters, lambda ids, mask: torch.zeros(*ids.shape, 128), beginning=0)
-    >>> [round(each) for each in fluency(["a dog", "cat"], uniform).perplexity.tolist()]
+    >>> [round(value) for value in fluency(["a dog", "cat"], uniform).perplexity.tolist()]
     [128, 128]
     """
     if isinstance(sentences, str):
@@ -130,11 +151,14 @@ def _losses(model: CausalModel, encoded: Sequence[Sequence[int]]) -> Float[Tenso
 def causal_model(
     model: "str | PreTrainedModel | CausalModel", tokenizer: "PreTrainedTokenizerBase | None" = None
 ) -> CausalModel:
-    """A `CausalModel` of a name or folder ("gpt2"), or of a `transformers` model with its tokeniser.
+    """Return the `CausalModel` of a name or folder ("gpt2"), or of a `transformers` model with its tokeniser.
 
-    "scenes" ships, small (its `made.json` says how it was trained): it knows captions of `scenes` and no others.
-    The model is asked in evaluation mode and left as it was. ItmlabError: nothing of that name, weights other than
-    safetensors, a model that reads ahead (an encoder such as BERT), a tokeniser without a beginning of sentence.
+    "scenes" ships, small (its `made.json` says how it was trained): it knows captions of `scenes` only. The model is
+    used in evaluation mode and its mode is restored.
+
+    Raises:
+        ItmlabError: nothing of that name, weights other than safetensors, a model that reads ahead (an encoder such as
+            BERT), or a tokeniser without a beginning of sentence.
     """
     if isinstance(model, CausalModel):
         return model
@@ -211,8 +235,13 @@ class NgramModel:
 
     p(w | h) = max(c(h w) - D, 0) / c(h ·) + D N(h ·) / c(h ·) · p(w | h'), where h' is h without its first word, N(h ·)
     how many words follow h, and below the highest order a count is of the different words that stand before (Chen &
-    Goodman 1999, Sec. 2.7). Under the lowest lies 1 / (words + 1): any word that was never met has that. Words are read
-    in lower case; punctuation marks are words.
+    Goodman 1999, Sec. 2.7). Below the lowest order lies 1 / (words + 1), which any unknown word has. Words are read in
+    lower case; punctuation marks are words.
+
+    Args:
+        sentences: to learn from.
+        order: the longest n-grams.
+        discount: D.
 
     >>> model = NgramModel(["a dog runs", "a dog sleeps", "a cat sleeps"])
     >>> some = model.fluency(["a dog sleeps", "dog a sleeps"]).perplexity
@@ -245,7 +274,7 @@ class NgramModel:
         return ["<s>"] * (self.order - 1) + list(tokenise(sentence.lower()))
 
     def probability(self, word: str, history: tuple[str, ...]) -> float:
-        """p(word | the last words of history)."""
+        """Return p(word | the last words of history)."""
         history = history[max(len(history) - self.order + 1, 0) :]
         value = 1 / (len(self.words) + 1)
         for length in range(len(history) + 1):
@@ -257,7 +286,7 @@ class NgramModel:
         return value
 
     def fluency(self, sentences: Sequence[str]) -> Fluency:
-        """The likelihood of each sentence, as the function `fluency` gives it of other models."""
+        """Return the likelihood of each sentence, as the function `fluency` does for other models."""
         losses, tokens = [], []
         for sentence in sentences:
             words, first = self._words(sentence), self.order - 1

@@ -167,7 +167,7 @@ def positive_pairs(similarity: Scores, positives: Mask) -> tuple[Numbers, Number
 def marked_pairs(similarity: Scores, positives: Mask) -> tuple[Numbers, Numbers]:
     """Return the (anchor, candidate) indices of a mask; an ItmlabError when the shapes differ."""
     check_matrices(similarity, positives, "positives")
-    if positives.stride(0) < positives.stride(1):  # a transposed view, of which `nonzero` would make a copy
+    if positives.stride(0) < positives.stride(1):  # `nonzero` would copy a transposed view
         return positives.T.nonzero(as_tuple=True)[::-1]
     return positives.nonzero(as_tuple=True)
 

@@ -305,7 +305,7 @@ def semantic_retrieval(
 
     Args:
         similarity: scores of the model.
-        relevance: of each image to each caption; it is not computed anew for a fold.
+        relevance: of each image to each caption.
         positives: as for `retrieval`.
         ks: the cut-offs.
         relevant: how many of the most relevant SR seeks.

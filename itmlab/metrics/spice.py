@@ -118,8 +118,8 @@ class Spice:
         for start in range(0, len(graphs), CHUNK):
             rows = slice(start, start + CHUNK)
             held = merged.held[rows]
-            block = _harmonic(held @ answered, _present(held @ matching) @ images, merged.size[rows], self._images.size)
-            scores[rows] = torch.from_numpy(block.toarray())
+            matches = (held @ answered).toarray(), (_present(held @ matching) @ images).toarray()
+            scores[rows] = torch.from_numpy(_f_score(*matches, merged.size[rows, None], self._images.size))
         if leave_one_out:
             image = images_of_captions(image_of_caption, len(graphs), self._held)
             scores[np.flatnonzero(image >= 0), image[image >= 0]] = self._left_out(graphs, merged, image)
@@ -168,27 +168,21 @@ def _graphs(captions: Sequence[Text], parser: str) -> list[SceneGraph]:
 def _of_pairs(
     captions: "Merged", rows: np.ndarray, images: "Merged", columns: np.ndarray, matching: sparse.csr_matrix
 ) -> Float[np.ndarray, "pair"]:
-    """Return the harmonic mean of P and R of graphs in pairs; `matching` as `images.matching(captions.facts)`."""
+    """Return SPICE of graphs in pairs; `matching` as `images.matching(captions.facts)`."""
     caption_facts, image_facts = captions.held[rows], images.held[columns]
     by_caption = caption_facts.multiply(_present(image_facts @ matching.T.tocsr())).sum(axis=1)
     by_image = image_facts.multiply(_present(caption_facts @ matching)).sum(axis=1)
-    precision = np.asarray(by_caption).ravel() / np.maximum(captions.size[rows], 1)
-    recall = np.asarray(by_image).ravel() / np.maximum(images.size[columns], 1)
-    scores = 2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1)
-    return scores.astype(np.float32)
+    return _f_score(
+        np.asarray(by_caption).ravel(), np.asarray(by_image).ravel(), captions.size[rows], images.size[columns]
+    )
 
 
-def _harmonic(
-    by_caption: sparse.csr_matrix, by_image: sparse.csr_matrix, caption_size: np.ndarray, image_size: np.ndarray
-) -> sparse.csr_matrix:
-    """Return the harmonic mean of P and R from their counts, which are zero in the same places."""
-    by_caption.sort_indices()
-    by_image.sort_indices()
-    row = np.repeat(np.arange(by_caption.shape[0]), np.diff(by_caption.indptr))
-    precision = by_caption.data / caption_size[row]
-    recall = by_image.data / image_size[by_caption.indices]
-    scores = (2 * precision * recall / (precision + recall)).astype(np.float32)
-    return sparse.csr_matrix((scores, by_caption.indices, by_caption.indptr), by_caption.shape)
+def _f_score(
+    by_caption: np.ndarray, by_image: np.ndarray, caption_size: np.ndarray, image_size: np.ndarray
+) -> np.ndarray:
+    """Return the harmonic mean of P and R from the matches that each side counts."""
+    precision, recall = by_caption / np.maximum(caption_size, 1), by_image / np.maximum(image_size, 1)
+    return (2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1)).astype(np.float32)
 
 
 def _warn_of_empty(size: np.ndarray, kind: str) -> None:

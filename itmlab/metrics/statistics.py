@@ -1,8 +1,7 @@
 """Intervals that are honest about few cases and about cases of one image, correlations with ratings.
 
-One bootstrap (`bootstrap`, whole clusters drawn anew), one interval of a share (`wilson`, and `share` for cases that
-hang together), Pearson's correlation, and what the papers do with them: the human judgement of SAM's
-Table 1 (Biten et al. 2022) and the true negatives of TAGS-DC's Sec. 4.2 (Fan et al. 2022).
+One bootstrap (`bootstrap`, which draws whole clusters), one interval of a share (`wilson`, and `share` for cases that
+hang together), Pearson's correlation, and the human judgement of SAM's Table 1 (Biten et al. 2022).
 """
 
 import bisect
@@ -43,11 +42,18 @@ def bootstrap(
     seed: int = 0,
     counts: bool = False,
 ) -> Interval:
-    """A value with its 95 % percentile bootstrap over clusters (Efron & Tibshirani 1993, Sec. 13.3).
+    """Return a value with its 95 % percentile bootstrap over clusters (Efron & Tibshirani 1993, Sec. 13.3).
 
-    A cluster is what hangs together: an image with its captions, a seed. `statistic` is asked once, for all draws: see
-    `resample` for what it is given. Factors drawn together (seeds and images) call `resample` for each, in turn with
-    one generator, and `percentile_interval` with what they found.
+    Factors drawn together (seeds and images) call `resample` for each, in turn with one generator, and
+    `percentile_interval` with the results.
+
+    Args:
+        value: the statistic of the data.
+        statistic: called once, with the clusters of all draws as `resample` returns them.
+        clusters: how many there are. A cluster is a group of dependent cases: an image with its captions, a seed.
+        draws: how many are made.
+        seed: of the draws.
+        counts: as for `resample`.
 
     >>> sums, sizes = np.array([1.0, 5.0, 3.0]), np.array([1, 2, 1])
     >>> print(bootstrap(9 / 4, lambda drawn: sums[drawn].sum(1) / sizes[drawn].sum(1), 3))
@@ -59,14 +65,14 @@ def bootstrap(
 def resample(
     random: np.random.Generator, clusters: int, draws: int, *, counts: bool = False
 ) -> Int[ndarray, "draw cluster"]:
-    """As many clusters as there are, drawn with replacement: which ones, or with `counts` how often each of them."""
+    """Draw as many clusters as there are, with replacement: which ones, or with `counts` how often each."""
     if counts:
         return random.multinomial(clusters, np.full(clusters, 1 / clusters), size=draws)
     return random.integers(clusters, size=(draws, clusters))
 
 
 def percentile_interval(value: float, drawn: Float[ndarray, "draw"]) -> Interval:
-    """The value with the 2.5 and 97.5 percentiles of what the draws gave; draws that gave NaN do not count."""
+    """Return the value with the 2.5 and 97.5 percentiles of the draws; draws that are NaN do not count."""
     known = np.asarray(drawn, dtype=float)
     known = known[~np.isnan(known)]
     lower, upper = np.quantile(known, (0.025, 0.975)) if len(known) else (math.nan, math.nan)
@@ -81,7 +87,7 @@ def interval(
     times: int = 400,
     seed: int = 0,
 ) -> Interval:
-    """Any statistic of cases and its bootstrap over images (cases of one hang together); all NaN of no cases."""
+    """Return any statistic of cases with its bootstrap over images, whose cases are dependent; NaN without cases."""
     values, images = np.asarray(values, dtype=float), np.asarray(images)
     if not len(values):
         return Interval(math.nan, math.nan, math.nan)
@@ -95,9 +101,12 @@ def interval(
 
 
 def students_t(values: Float[ndarray, "seed"]) -> Interval:
-    """The mean of one value a seed (paired differences, say) with Student's 95 % interval ("Student", 1908).
+    """Return the mean of one value per seed (paired differences, say) with Student's 95 % interval ("Student", 1908).
 
-    For seeds alone, of which there are few: a bootstrap over five is too narrow. Fewer than two are an ItmlabError.
+    For seeds, which are few: a bootstrap over five is too narrow.
+
+    Raises:
+        ItmlabError: fewer than two values.
 
     >>> print(students_t(np.array([1.0, 2.0, 3.0])))
     2 [-0.484, 4.48]
@@ -117,12 +126,20 @@ def verdict(
     mark: float = 0.0,
     margin: float = 0.0,
 ) -> Literal["held", "not seen", "contrary"]:
-    """What an interval of a difference says of a claim: "held", "contrary", or "not seen" where it decides neither.
+    """Return what an interval of a difference says about a claim: "held", "contrary", or "not seen" for neither.
 
-    That the value is "higher" or "lower" than `mark` holds where the whole interval lies on that side, and is contrary
-    where it lies on the other. That it is "equal" holds where it lies within `margin` of the mark (the equivalence of
-    two one-sided tests: Schuirmann 1987), and is contrary where it lies outside. NaN decides nothing. ItmlabError:
-    another claim; an equality without a margin above 0.
+    "higher" or "lower" holds where the whole interval lies on that side of `mark`, and is contrary where it lies on the
+    other. "equal" holds where the interval lies within `margin` of the mark (two one-sided tests: Schuirmann 1987), and
+    is contrary where it lies outside. NaN decides nothing.
+
+    Args:
+        interval: of the difference.
+        expected: the claim.
+        mark: the value that the difference is compared with.
+        margin: what difference would not matter, for "equal".
+
+    Raises:
+        ItmlabError: another claim, or "equal" without a margin above 0.
 
     >>> verdict(Interval(2.0, 0.5, 3.5)), verdict(Interval(2.0, -0.5, 4.5)), verdict(Interval(2.0, 0.5, 3.5), mark=4)
     ('held', 'not seen', 'contrary')
@@ -143,7 +160,7 @@ def verdict(
 
 
 def bootstrap_p(drawn: Float[ndarray, "draw"], mark: float = 0.0) -> float:
-    """The two-sided p of "the value is `mark`", out of the same draws as its percentile interval.
+    """Return the two-sided p of "the value is `mark`", from the same draws as its percentile interval.
 
     Twice the smaller share of draws on either side of the mark, with one added to both counts so that it is never 0
     (Davison & Hinkley 1997, Sec. 4.2.5): below 0.05 where the 95 % interval leaves the mark out. NaN does not count.
@@ -158,7 +175,7 @@ def bootstrap_p(drawn: Float[ndarray, "draw"], mark: float = 0.0) -> float:
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """p-values corrected for their number (Holm 1979): of those below 0.05, one is a false alarm with 5 % at most.
+    """Return p-values corrected for their number (Holm 1979).
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
@@ -171,9 +188,9 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def smallest_effect(interval: Interval, power: float = 0.8) -> float:
-    """The smallest difference that an interval as wide as this one leaves 0 out of with a probability of `power`.
+    """Return the smallest difference that would be seen: with this `power`, an interval as wide leaves 0 out.
 
-    For a value that is normally distributed: (1.96 + 0.84) of its standard errors, of which the interval is 3.92 wide.
+    For a normally distributed value: (1.96 + 0.84) standard errors, of the 3.92 that the interval is wide.
 
     >>> round(smallest_effect(Interval(1.0, -1.0, 3.0)), 2)
     2.86
@@ -187,12 +204,22 @@ MOST_SEEDS = 10_000
 
 
 def seeds_needed(std: float, effect: float, *, power: float = 0.8, fixed: float = 0.0) -> int | float:
-    """How many paired runs it takes until a test at 5 %, two-sided, finds a difference of `effect` with that `power`.
+    """Return how many paired runs a two-sided test at 5 % needs to find a difference of `effect` with that `power`.
 
-    `std` is the standard deviation of one pair's difference, `fixed` the standard error that no further run lessens, as
-    that of the test pictures. Without it the test is Student's, with it its degrees of freedom are Satterthwaite's
-    (1946); the power is that of the noncentral t distribution. At most MOST_SEEDS; infinity where no number does it.
-    ItmlabError: no effect, a deviation that is not known, a power that is no probability.
+    Without `fixed` the test is Student's, with it its degrees of freedom are Satterthwaite's (1946); the power is that
+    of the noncentral t distribution.
+
+    Args:
+        std: the standard deviation of one pair's difference.
+        effect: the difference.
+        power: the probability of finding it.
+        fixed: the standard error that more runs do not lessen, such as that of the test pictures.
+
+    Returns:
+        At most MOST_SEEDS; infinity where no number is enough.
+
+    Raises:
+        ItmlabError: no effect, an unknown deviation, or a power that is not a probability.
 
     >>> seeds_needed(1.0, 1.0), seeds_needed(1.0, 0.5), seeds_needed(1.0, 1.0, fixed=0.5)
     (10, 34, inf)
@@ -228,7 +255,7 @@ QUANTILE = 1.959963984540054  # 97.5 % of the normal distribution
 def wilson(
     share: Float[ndarray, "*any"] | float, cases: Float[ndarray, "*any"] | float
 ) -> tuple[Float[ndarray, "*any"], Float[ndarray, "*any"]]:
-    """The ends of the 95 % interval of a share (0 to 1) of so many cases (Wilson 1927), numbers or arrays of them.
+    """Return the ends of the 95 % interval of a share (0 to 1) of so many cases (Wilson 1927), numbers or arrays.
 
     They solve |share - end| = z √(end (1 - end) / cases): not empty at 0 and 1, and never outside.
 
@@ -245,7 +272,7 @@ def wilson(
 
 @dataclass(frozen=True)
 class Share:
-    """`count` of `of` cases, in percent, and the 95 % interval of that; NaN of no cases."""
+    """`count` of `of` cases in percent, with the 95 % interval; NaN without cases."""
 
     percent: float
     lower: float
@@ -260,11 +287,18 @@ class Share:
 
 
 def share(holds: Bool[Tensor, "case"], images: Int64[Tensor, "case"] | None = None) -> Share:
-    """The share of cases for which it `holds`, in percent, with Wilson's 95 % interval.
+    """Return the share of cases for which a condition holds, in percent, with Wilson's 95 % interval.
 
-    Cases of one image hang together: with `images`, the number of cases in Wilson's formula is the effective one, the
-    binomial variance p(1 - p) over the variance that the ratio has between images (Kish's design effect, 1965), at most
-    the number of cases; where all cases agree, the number of images. ItmlabError: lengths that differ.
+    With `images`, whose cases are dependent, the number of cases in Wilson's formula is the effective one: the binomial
+    variance p(1 - p) over the variance that the ratio has between images (Kish's design effect, 1965), at most the
+    number of cases; where all cases agree, the number of images.
+
+    Args:
+        holds: whether it holds, per case.
+        images: the image of each case.
+
+    Raises:
+        ItmlabError: lengths that differ.
 
     >>> print(share(torch.arange(200) < 193))
     96.5 % [93.0, 98.3] of 200
@@ -290,39 +324,6 @@ def _effective(holds: Bool[Tensor, "case"], images: Int64[Tensor, "case"]) -> fl
     return min(of, value * (1 - value) / variance) if variance > 0 else of
 
 
-@dataclass(frozen=True)
-class TrueNegatives:
-    """The share of decided sentences that are false of their picture, and how many are undecided."""
-
-    share: Share
-    undecided: int
-
-    def __str__(self) -> str:
-        return f"{self.share} decided; {self.undecided:,} undecided"
-
-
-def true_negative_rate(
-    labels: Sequence[bool | None], images: Sequence[int] | Int64[Tensor, "sentence"] | None = None
-) -> TrueNegatives:
-    """The share of synthetic sentences that are truly negative, with its 95 % interval.
-
-    A label says whether the sentence is true of its picture (`World.entails`): false is a true negative, true a false
-    one, None is undecided and in neither count. The paper's is 96.5 % of 200, judged by two people (TAGS-DC, Sec. 4.2).
-    `images` are the sentences' (see `share`). ItmlabError: another label, lengths that differ.
-
-    >>> print(true_negative_rate([False, False, None, True]))
-    66.7 % [20.8, 93.9] of 3 decided; 1 undecided
-    """
-    if wrong := [label for label in labels if label is not None and not isinstance(label, bool)]:
-        raise ItmlabError(f"a label is true, false or None, not {wrong[0]!r}")
-    if images is not None and len(images) != len(labels):
-        raise ItmlabError(f"{len(labels)} labels, but {len(images)} images")
-    decided = [at for at, label in enumerate(labels) if label is not None]
-    false = torch.tensor([not labels[at] for at in decided], dtype=torch.bool)
-    owners = None if images is None else torch.as_tensor(images)[torch.tensor(decided, dtype=torch.int64)]
-    return TrueNegatives(share(false, owners), len(labels) - len(decided))
-
-
 # Correlations with ratings.
 
 Ratings = Float[Tensor, "pair"]  # of pairs of a caption and an image, by a measure or by people
@@ -330,9 +331,9 @@ Ratings = Float[Tensor, "pair"]  # of pairs of a caption and an image, by a meas
 
 @dataclass(frozen=True)
 class Correlation:
-    """A correlation between a measure and ratings, the 95 % interval, and of how many pairs and images it is.
+    """A correlation between a measure and ratings, its 95 % interval, and the number of pairs and images.
 
-    It is NaN where the measure (or the rating) is the same for all pairs: it has none. (SAM's Table 1 prints 0.00.)
+    It is NaN where the measure or the rating is the same for all pairs. (SAM's Table 1 prints 0.00.)
     """
 
     value: float
@@ -345,10 +346,19 @@ class Correlation:
 def pearson(
     measure: Ratings, ratings: Ratings, images: Int64[Tensor, "pair"], *, draws: int = 2000, seed: int = 0
 ) -> Correlation:
-    """Pearson's r of a measure of pairs with their ratings, and the 95 % percentile bootstrap of it.
+    """Return Pearson's r of a measure of pairs with their ratings, and its 95 % percentile bootstrap.
 
-    The bootstrap draws images, with all their pairs together: ratings of one image are not independent. ItmlabError:
-    lengths that differ, fewer than two pairs, values that are not finite.
+    The bootstrap draws images, with all their pairs together: ratings of one image are not independent.
+
+    Args:
+        measure: per pair.
+        ratings: per pair.
+        images: the image of each pair.
+        draws: of the bootstrap.
+        seed: of the draws.
+
+    Raises:
+        ItmlabError: lengths that differ, fewer than two pairs, or values that are not finite.
 
     >>> round(pearson(torch.tensor([0.1, 0.4, 0.5]), torch.tensor([1.0, 3.0, 5.0]), torch.arange(3)).value, 3)
     0.961
@@ -381,7 +391,7 @@ def pearson(
 
 
 def _from_sums(sums: Float[Tensor, "draw 6"]) -> Float[Tensor, "draw"]:
-    """Pearson's r from n, Σx, Σy, Σx², Σy², Σxy; NaN where a variance is 0."""
+    """Return Pearson's r from n, Σx, Σy, Σx², Σy², Σxy; NaN where a variance is 0."""
     count, x, y, xx, yy, xy = sums.unbind(1)
     variances = (count * xx - x * x).clamp_min(0) * (count * yy - y * y).clamp_min(0)
     return torch.where(variances > 1e-18 * count**4, (count * xy - x * y) / variances.sqrt(), torch.nan)
@@ -402,12 +412,25 @@ def human_judgement(
     draws: int = 2000,
     seed: int = 0,
 ) -> dict[str, dict[str, Correlation]]:
-    """SAM's Table 1: `{measure: {"all": Correlation, "non-ground-truth": Correlation}}` with the ratings of pairs.
+    """Return SAM's Table 1: {measure: {"all": Correlation, "non-ground-truth": Correlation}} with ratings of pairs.
 
-    The measures are "binary relevance" (one where the ground truth holds) and those of `relevance`, as CIDEr's or
-    SPICE's matrix. What a pair's NCS is the paper does not say (METHODS 2.4). `normalised="none"` takes φ itself;
-    "image" and "caption" divide it by the largest φ of that image, or of that caption: NCS@1 (Eq. 5) of the query that
-    retrieved this one item; pairs of a query with nothing relevant are left out with a warning. ItmlabError: shapes.
+    The measures are "binary relevance" (one where the ground truth holds) and those of `relevance`. The paper does not
+    say what the NCS of a pair is (METHODS 2.4).
+
+    Args:
+        relevance: CIDEr's or SPICE's matrix by name.
+        ground_truth: which captions were written for which image.
+        captions: the caption of each rated pair.
+        images: the image of each rated pair.
+        ratings: of the pairs.
+        normalised: "none" takes φ itself; "image" and "caption" divide it by the largest φ of that image or caption,
+            which is NCS@1 (Eq. 5) of the query that retrieved this one item. Pairs of a query to which nothing is
+            relevant are left out with a warning.
+        draws: as for `pearson`.
+        seed: as for `pearson`.
+
+    Raises:
+        ItmlabError: shapes that do not fit.
     """
     if normalised not in ("none", "image", "caption"):
         raise ItmlabError(f"normalised={normalised!r} is not a choice", remedy='use "none", "image" or "caption"')

@@ -15,19 +15,9 @@ import typer
 from tqdm import tqdm
 
 from ..errors import ItmlabError
-from ..storage import (
-    Profile,
-    cache_directory,
-    cores,
-    figure_directory,
-    notebook_directory,
-    project_directory,
-    read_json,
-    refuse_foreign,
-    threads_of_a_process,
-    write_bytes,
-)
+from ..storage import Profile, cache_directory, cores, read_json, refuse_foreign, write_bytes
 from ..storage import profile as profile_named
+from .kit.places import figure_directory, notebook_directory, project_directory, threads_of_a_process
 
 Words = list[str] | None  # the values of a repeatable option
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that itmlab did not write.")]

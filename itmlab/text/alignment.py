@@ -5,8 +5,7 @@ phrases as a whole (Fan et al., 2022, Sec. 2.1.1; METHODS 3.1), so a phrase's pi
 """
 
 import unicodedata
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -64,8 +63,8 @@ class Pieces:
         most = max((len(row) for row in hidden), default=0)
         start, end = torch.zeros((2, len(hidden), most, 1), dtype=torch.long)  # start = end = 0: overlaps nothing
         for number, row in enumerate(hidden):
-            for index, one in enumerate(row):
-                span = one.span if isinstance(one, Phrase) else one
+            for index, phrase in enumerate(row):
+                span = phrase.span if isinstance(phrase, Phrase) else phrase
                 start[number, index], end[number, index] = span.start, span.end
         overlap = (self.first_word[rows].unsqueeze(1) < end) & (self.last_word[rows].unsqueeze(1) > start)
         return (overlap & (end > start)).any(dim=1) & self.word_mask[rows]
@@ -79,9 +78,14 @@ def align(
 ) -> Pieces:
     """Encode captions and find the words of their graphs in the pieces.
 
-    Special tokens spelled in a caption are read as text. A caption of more than `maximum_pieces` loses its last
-    pieces, never its closing special token. Whatever padding and cutting the tokeniser is set to is put aside. A graph
-    of another caption, or a tokeniser that does not tell its pieces' places, is an ItmlabError.
+    Args:
+        tokenizer: a fast tokeniser, as `tokens.as_plain_text` returns it.
+        captions: the captions.
+        graphs: one per caption.
+        maximum_pieces: a longer caption loses its last pieces, never its closing special token.
+
+    Raises:
+        ItmlabError: a graph of another caption, or a tokeniser that does not tell its pieces' places.
 
     >>> from itmlab.text.tokens import train_wordpiece
     >>> pieces = align(train_wordpiece(["a dog", "a dog"]), ["a dog"], [SceneGraph(tokens=("a", "dog"))])
@@ -95,33 +99,15 @@ def align(
         raise ItmlabError(
             f"{type(tokenizer).__name__} does not say where its pieces stand", remedy="use a fast tokeniser"
         )
-    with _plainly(backend):
-        encodings = backend.encode_batch([plain_text(caption) for caption in captions])
-    rows = [_row(*one, maximum_pieces) for one in zip(captions, graphs, encodings, strict=True)]
-    kept, cut = (torch.tensor([row.pop(name) for row in rows]) for name in ("words_kept", "cut"))
+    if backend.padding or backend.truncation or not backend.encode_special_tokens:
+        remedy = "give it to itmlab.text.tokens.as_plain_text first"
+        raise ItmlabError("the tokeniser pads, cuts, or reads special tokens in captions", remedy=remedy)
+    encodings = backend.encode_batch([plain_text(caption) for caption in captions])
+    rows = [_row(*caption, maximum_pieces) for caption in zip(captions, graphs, encodings, strict=True)]
+    words_kept, cut = (torch.tensor([row.pop(name) for row in rows]) for name in ("words_kept", "cut"))
     padding = {"input_ids": getattr(tokenizer, "pad_token_id", None) or 0}
     padded = {name: pad_sequence([row[name] for row in rows], True, padding.get(name, 0)) for name in rows[0]}
-    return Pieces(**padded, words_kept=kept, cut=cut)
-
-
-@contextmanager
-def _plainly(backend: "Tokenizer") -> Iterator[None]:
-    """A tokeniser without padding and cutting, special tokens read as text; set back afterwards."""
-    padding, truncation, plain = backend.padding, backend.truncation, backend.encode_special_tokens
-    if padding is None and truncation is None and plain:
-        yield  # most are as wanted: not touched, so that threads may share them
-        return
-    backend.no_padding()
-    backend.no_truncation()
-    backend.encode_special_tokens = True
-    try:
-        yield
-    finally:
-        backend.encode_special_tokens = plain
-        if padding is not None:
-            backend.enable_padding(**padding)
-        if truncation is not None:
-            backend.enable_truncation(**truncation)
+    return Pieces(**padded, words_kept=words_kept, cut=cut)
 
 
 def _row(caption: str, graph: SceneGraph, encoding: "Encoding", maximum: int | None) -> dict[str, Any]:
@@ -134,21 +120,21 @@ def _row(caption: str, graph: SceneGraph, encoding: "Encoding", maximum: int | N
         if maximum <= closing:
             raise ItmlabError(f"{maximum} pieces have no room for a word", remedy="ask for 16 or so")
         front = maximum - closing
-    kept = [*range(front), *range(count - closing, count)]
+    places = [*range(front), *range(count - closing, count)]
     words = torch.tensor(token_characters(caption, graph.tokens), dtype=torch.long).reshape(-1, 2)
     starts, ends = words[:, 0].contiguous(), words[:, 1].contiguous()
-    characters = torch.tensor([encoding.offsets[at] for at in kept], dtype=torch.long).reshape(-1, 2)
-    whole_until = encoding.offsets[front][0] if len(kept) < count else len(caption)
+    characters = torch.tensor([encoding.offsets[at] for at in places], dtype=torch.long).reshape(-1, 2)
+    whole_until = encoding.offsets[front][0] if len(places) < count else len(caption)
     return {
-        "input_ids": torch.tensor([encoding.ids[at] for at in kept], dtype=torch.long),
-        "attention_mask": torch.ones(len(kept), dtype=torch.long),
-        "word_mask": torch.tensor([not special[at] for at in kept], dtype=torch.bool),
+        "input_ids": torch.tensor([encoding.ids[at] for at in places], dtype=torch.long),
+        "attention_mask": torch.ones(len(places), dtype=torch.long),
+        "word_mask": torch.tensor([not special[at] for at in places], dtype=torch.bool),
         "characters": characters,
         # A word that overlaps a piece neither ends before it begins nor begins after it ends; both lists rise.
         "first_word": torch.searchsorted(ends, characters[:, 0].contiguous(), right=True),
         "last_word": torch.searchsorted(starts, characters[:, 1].contiguous(), right=False),
         "words_kept": int((ends <= whole_until).sum()),
-        "cut": len(kept) < count,
+        "cut": len(places) < count,
     }
 
 

@@ -89,13 +89,13 @@ class SceneGraph:
         A number of two or more that was said is an attribute too ("two dogs": ("dog", "2")), as in FACTUAL and SPICE.
         """
         names = [entity.lemma for entity in self.objects]
-        found: set[tuple[str, ...]] = {(name,) for name in names}
-        found |= {(entity.lemma, attribute.lemma) for entity in self.objects for attribute in entity.attributes}
-        found |= {(entity.lemma, str(entity.count)) for entity in self.objects if (entity.count or 0) > 1}
-        return found | {(names[link.subject], link.lemma, names[link.object]) for link in self.relations}
+        facts: set[tuple[str, ...]] = {(name,) for name in names}
+        facts |= {(entity.lemma, attribute.lemma) for entity in self.objects for attribute in entity.attributes}
+        facts |= {(entity.lemma, str(entity.count)) for entity in self.objects if (entity.count or 0) > 1}
+        return facts | {(names[link.subject], link.lemma, names[link.object]) for link in self.relations}
 
     def meaning(self) -> "SceneGraph":
-        """The same graph without tokens and spans: equal for two sentences that say the same in other places."""
+        """Return the graph without tokens and spans, equal for two sentences that say the same."""
         objects = tuple(
             replace(entity, span=None, attributes=tuple(Attribute(attribute.lemma) for attribute in entity.attributes))
             for entity in self.objects
@@ -119,8 +119,10 @@ class SceneGraph:
         """The graph that `to_dict` wrote down."""
         return cls(
             tuple(
-                SceneObject(lemma, tuple(Attribute(name, _span(at)) for name, at in said), count, plural, _span(place))
-                for lemma, said, count, plural, place in plain["objects"]
+                SceneObject(
+                    lemma, tuple(Attribute(name, _span(at)) for name, at in attributes), count, plural, _span(place)
+                )
+                for lemma, attributes, count, plural, place in plain["objects"]
             ),
             tuple(Relation(subject, lemma, entity, _span(at)) for subject, lemma, entity, at in plain["relations"]),
             tuple(plain["tokens"]),

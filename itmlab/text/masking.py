@@ -38,11 +38,11 @@ def phrases(graph: SceneGraph) -> list[Phrase]:
     >>> [(phrase.kind, phrase.span.start) for phrase in phrases(SceneGraph((dog,), (), ("a", "brown", "dog")))]
     [('attribute', 1), ('object', 2)]
     """
-    said: list[tuple[PhraseKind, Span | None]] = [("object", entity.span) for entity in graph.objects]
-    said += [("attribute", attribute.span) for entity in graph.objects for attribute in entity.attributes]
-    said += [("relation", link.span) for link in graph.relations]
+    parts: list[tuple[PhraseKind, Span | None]] = [("object", entity.span) for entity in graph.objects]
+    parts += [("attribute", attribute.span) for entity in graph.objects for attribute in entity.attributes]
+    parts += [("relation", link.span) for link in graph.relations]
     first: dict[Span, PhraseKind] = {}
-    for kind, span in said:
+    for kind, span in parts:
         if span is not None and _has_word(graph, span):
             first.setdefault(span, kind)
     return [Phrase(first[span], span) for span in sorted(first)]
@@ -91,7 +91,7 @@ class Masking(ABC):
     def expected_share(self, graph: SceneGraph, length: int | None = None) -> float:
         """Expected share of the sentence's words that are hidden, exactly; 0 for a sentence without tokens.
 
-        Of n phrases, of which c cover a word, each is drawn with p, and none at all with (1 − p)ⁿ; then one of n is
+        If c of n phrases cover a word, each is drawn with p, and none at all with (1 − p)ⁿ; then one of n is
         taken. So the word is hidden with 1 − (1 − p)ᶜ + (1 − p)ⁿ · c / n.
         """
         counted, candidates = words(graph), self.candidates(graph, length)
@@ -136,8 +136,8 @@ def realised_share(graph: SceneGraph, hidden: Sequence[Phrase | Span]) -> float:
     return sum(word.span.start in covered for word in counted) / len(counted) if counted else 0.0
 
 
-def _within(found: list[Phrase], length: int | None) -> list[Phrase]:
-    return found if length is None else [phrase for phrase in found if phrase.span.end <= length]
+def _within(phrases: list[Phrase], length: int | None) -> list[Phrase]:
+    return phrases if length is None else [phrase for phrase in phrases if phrase.span.end <= length]
 
 
 def _has_word(graph: SceneGraph, span: Span) -> bool:

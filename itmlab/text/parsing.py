@@ -14,7 +14,7 @@ from functools import cache as once
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ItmlabError, MissingPart
+from ..errors import ItmlabError
 from ..storage import cache_directory
 from .graph import SceneGraph
 from .rules.scene_graph import scene_graph
@@ -38,7 +38,7 @@ def parse(
 
     Args:
         captions: the captions.
-        parser: "english" (ships with itmlab), or the name or folder of a spaCy pipeline with UD or ClearNLP labels.
+        parser: "english" (ships with itmlab), or the folder of a spaCy pipeline with Universal-Dependencies labels.
         batch_size: captions that spaCy parses at a time.
         cache: keep the graphs on disk, by caption and by version of the parser and its rules.
         progress: show a progress bar.
@@ -90,7 +90,7 @@ def rules_version() -> str:
     """Return twelve hex digits that change with any rule or table of this room, as a part of cache keys."""
     here = Path(__file__).parent
     paths = sorted([*here.glob("*.*"), *here.glob("rules/*.*")])
-    return _digest(here, [path for path in paths if path.suffix in (".py", ".json")])
+    return _digest(here, [path for path in paths if path.suffix in (".py", ".json", ".toml")])
 
 
 def _digest(root: Path, paths: Iterable[Path]) -> str:
@@ -106,10 +106,10 @@ def load_pipeline(name: str = SHIPPED) -> "Language":
     """Return a spaCy pipeline, loaded once per process. spaCy reads its weights as plain arrays and runs no code of it.
 
     Args:
-        name: "english" (ships with itmlab, UD labels), an installed spaCy package, or a folder that spaCy wrote.
+        name: "english" (ships with itmlab), or a folder that spaCy wrote.
 
     Raises:
-        ItmlabError: no such pipeline (with the command that installs it), or it lacks a tagger, parser or lemmatiser.
+        ItmlabError: no such pipeline, or it lacks a tagger, parser or lemmatiser.
     """
     return _loaded(name)
 
@@ -118,14 +118,11 @@ def load_pipeline(name: str = SHIPPED) -> "Language":
 def _loaded(name: str) -> "Language":
     import spacy
 
-    directory = _directory(name)
-    if directory is None and not spacy.util.is_package(name):
-        if "/" in name or "\\" in name:
-            raise ItmlabError("no such pipeline", where=name, remedy='give a folder that spaCy wrote, or "english"')
-        raise MissingPart(f"the spaCy pipeline {name!r}", f"python -m spacy download {name}", needed_for="this parser")
     try:
-        pipeline = spacy.load(name if directory is None else directory, exclude=["ner", "senter", "textcat"])
-    except Exception as error:  # a configuration that somebody wrote can fail with any exception
+        pipeline = spacy.load(_directory(name), exclude=["ner", "senter", "textcat"])
+    except ItmlabError:
+        raise
+    except Exception as error:  # a configuration from elsewhere can fail with any exception
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         message = f"not a usable spaCy pipeline: {reason}"
         raise ItmlabError(message, where=name, remedy='the one that ships is "english"') from None
@@ -142,20 +139,17 @@ def pipeline_version(name: str = SHIPPED) -> str:
     """Return a text that changes with the pipeline: its name and version, spaCy's version, a hash of its files."""
     import spacy
 
-    meta = load_pipeline(name).meta
-    version = f"{name}-{meta.get('version', '0')}-spacy{spacy.__version__}"
     directory = _directory(name)
-    if directory is None:
-        return version
-    return f"{version}-{_digest(directory, sorted(path for path in directory.rglob('*') if path.is_file()))}"
+    files = _digest(directory, sorted(path for path in directory.rglob("*") if path.is_file()))
+    return f"{name}-{load_pipeline(name).meta.get('version', '0')}-spacy{spacy.__version__}-{files}"
 
 
-def _directory(name: str) -> Path | None:
-    """Return the folder of a pipeline, or None for an installed package."""
-    if name == SHIPPED:
-        return SHIPPED_DIRECTORY
-    path = Path(name).expanduser()
-    return path if (path / "config.cfg").is_file() else None
+def _directory(name: str) -> Path:
+    """Return the folder of a pipeline."""
+    path = SHIPPED_DIRECTORY if name == SHIPPED else Path(name).expanduser()
+    if not (path / "config.cfg").is_file():
+        raise ItmlabError("no such pipeline", where=name, remedy='give a folder that spaCy wrote, or "english"')
+    return path
 
 
 class GraphCache:

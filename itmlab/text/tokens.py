@@ -140,8 +140,8 @@ def load_tokenizer(directory: str | Path) -> "PreTrainedTokenizerFast":
         if unknown is not None and unknown not in content["model"]["vocab"]:
             raise ValueError(f"its vocabulary lacks {unknown}")
     except Exception as error:  # the library raises a bare Exception for a file that it cannot use
-        what = f"not a tokeniser: {' '.join(str(error).split())[:200]}"
-        raise ItmlabError(what, where=str(files[0]), remedy="save the model again") from None
+        message = f"not a tokeniser: {' '.join(str(error).split())[:200]}"
+        raise ItmlabError(message, where=str(files[0]), remedy="save the model again") from None
     return as_plain_text(PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names))
 
 
@@ -163,8 +163,8 @@ def load_words(path: str | Path) -> "PreTrainedTokenizerFast":
     words = content.get("word2idx") if isinstance(content, dict) else None
     lacking = [name for name in PUBLIC_FRAME.values() if not isinstance(words, dict) or name not in words]
     if lacking or sorted(words.values()) != list(range(len(words))):
-        what = f"no vocabulary of words by number: it lacks {', '.join(lacking) or 'some numbers'}"
-        raise ItmlabError(what, where=str(path), remedy="give what SCAN's vocab.py wrote")
+        message = f"not a vocabulary of words by number: it lacks {', '.join(lacking) or 'some numbers'}"
+        raise ItmlabError(message, where=str(path), remedy="give what SCAN's vocab.py wrote")
     tokenizer = Tokenizer(models.WordLevel(words, unk_token=PUBLIC_FRAME["unk_token"]))
     quotes = normalizers.Replace(Regex(r'(?<!\S)"'), "``"), normalizers.Replace('"', "''")
     tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), *quotes])
@@ -198,11 +198,11 @@ def encode_captions(
         return pad_sequence([torch.tensor(row, dtype=torch.long) for row in cut], True, padding)
 
     tokens = {
-        "input_ids": padded((one.ids for one in encodings), tokenizer.pad_token_id or 0),
-        "attention_mask": padded(([1] * len(one.ids) for one in encodings), 0),
-        "word_mask": padded((one.special_tokens_mask for one in encodings), 1) == 0,
+        "input_ids": padded((encoding.ids for encoding in encodings), tokenizer.pad_token_id or 0),
+        "attention_mask": padded(([1] * len(encoding.ids) for encoding in encodings), 0),
+        "word_mask": padded((encoding.special_tokens_mask for encoding in encodings), 1) == 0,
     }
-    return tokens, sum(len(one.ids) > maximum_tokens for one in encodings)
+    return tokens, sum(len(encoding.ids) > maximum_tokens for encoding in encodings)
 
 
 def caption_words(

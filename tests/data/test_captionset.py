@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from itmlab.data.captionset import CaptionSet, proportional_splits, reduced_rows
-from itmlab.errors import ItmlabError
 from tests.data.picture_files import photograph
 from tests.refusals import refused
 
@@ -124,56 +123,6 @@ def test_a_reduced_set_loses_training_images_and_nothing_else(made, data):
     assert part.image_ids == [name for name in whole.image_ids if name not in gone]
     smaller = whole.reduced(share / 2, seed)
     assert not kept or set(smaller.split("train").image_ids) <= set(kept)
-
-
-@given(st.integers(2, 9), st.integers(1, 4), st.floats(0, 1), st.integers(0, 5))
-def test_noise_moves_its_share_of_the_training_captions_and_each_to_another_image(images, each, share, seed):
-    owners = [image for image in range(images + 3) for _ in range(each)]
-    splits = {
-        "train": torch.arange(images + 1),
-        "val": torch.tensor([images]),
-        "test": torch.arange(images + 1, images + 3),
-    }
-    whole = caption_set(owners, images + 3, splits)
-    count = round(share * images * each)  # the image of "val" is in "train" as well, and stays as it is
-    try:
-        noisy = whole.with_noise(share, seed)
-    except ItmlabError as error:
-        assert "cannot each go to another image" in str(error) and (count == 1 or images * (count // 2) < count)
-        return
-    assert int(noisy.moved.sum()) == count
-    assert noisy.moved.equal(noisy.image_of_caption != whole.image_of_caption)
-    assert not noisy.moved[images * each :].any()
-    assert noisy.image_of_caption.bincount().equal(whole.image_of_caption.bincount())
-    assert (noisy.captions, noisy.caption_ids, noisy.image_ids) == (whole.captions, whole.caption_ids, whole.image_ids)
-    assert (noisy.fingerprint == whole.fingerprint) == (count == 0)
-    assert noisy.with_noise(0) is noisy and whole.with_noise(share, seed).fingerprint == noisy.fingerprint
-    for name in ("val", "test"):
-        assert noisy.split(name).captions == whole.split(name).captions
-    part = noisy.split("train")
-    assert part.moved.sum() == count and {part.captions[at] for at in part.moved.nonzero().flatten().tolist()} == {
-        noisy.captions[at] for at in noisy.moved.nonzero().flatten().tolist()
-    }
-
-
-def test_noise_of_other_seeds_differs_and_takes_captions_to_any_image():
-    whole, found = caption_set([at // 2 for at in range(12)], 6), torch.zeros(6, 6)
-    assert not whole.with_noise(0.5, 1).moved.equal(whole.with_noise(0.5, 2).moved)
-    for seed in range(400):
-        moved = whole.with_noise(1.0, seed).image_of_caption
-        found.index_put_((whole.image_of_caption, moved), torch.ones(12), accumulate=True)
-    assert (found.diagonal() == 0).all()
-    torch.testing.assert_close(found / 800, (1 - torch.eye(6)) / 5, atol=0.04, rtol=0)
-
-
-def test_noise_that_cannot_be_is_refused():
-    data = caption_set([0, 0, 0], 1)
-    refused("3 of the 3 captions of 1 images to train on cannot each go to another image", data.with_noise, 1.0)
-    refused("cannot each go", caption_set([0, 0, 0, 1], 2).with_noise, 1.0)
-    for share in (-0.1, 1.1, True, "0.2", float("nan")):
-        refused("is not a share", data.with_noise, share)
-    refused('no split "train"', caption_set([0, 1], 2, {"val": torch.tensor([0])}).with_noise, 0.5)
-    refused("were moved before", caption_set([0, 1, 2], 3).with_noise(1.0).with_noise, 0.5)
 
 
 shares = st.tuples(*[st.floats(0, 1)] * 3).filter(lambda three: sum(three) > 0.01)

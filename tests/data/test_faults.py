@@ -18,18 +18,11 @@ def test_a_single_fault_is_one_line():
     refused(r"mine: 1 fault in the data: a.jsonl:0: the image .*on_fault=\"skip\"", some_faults(1).settle, kept=0)
 
 
-def test_faults_of_a_kind_share_a_line_and_all_are_listed_in_a_file(tmp_path):
-    faults = some_faults(25)
-    faults.add("a.jsonl", 99, "malformed row")
-    for kind in range(20):
-        faults.add("b.jsonl", kind, f"fault {chr(97 + kind)}")
+def test_the_first_faults_are_shown_and_all_are_listed_in_a_file(tmp_path):
     with pytest.raises(FaultyData) as caught:
-        faults.settle(kept=0)
+        some_faults(46).settle(kept=0)
     lines = str(caught.value).splitlines()
-    assert lines[1] == (
-        "  a.jsonl:0: the image 'picture 0.png' has no captions (and 24 like it: a.jsonl:1, a.jsonl:2, a.jsonl:3, …)"
-    )
-    assert lines[2] == "  a.jsonl:99: malformed row" and len(lines) == 23  # 20 kinds
+    assert lines[1] == "  a.jsonl:0: the image 'picture 0.png' has no captions" and len(lines) == 23
     assert len(caught.value.faults) == 46
     (listed,) = (tmp_path / "cache" / "faults").iterdir()
     assert len(listed.read_text().splitlines()) == 46

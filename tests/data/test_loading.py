@@ -27,14 +27,14 @@ def fruit(*, ripe: bool = True) -> CaptionSet:
 def test_your_own_data_set_is_a_function_or_a_caption_set():
     assert load(fruit, split="train", ripe=False).captions == ["a green apple"]
     assert load(fruit(), split="test").captions == ["a pear"]
-    refused(r"fruit: there is no option 'rip' — did you mean 'ripe'", load, fruit, rip=False)
+    refused(r"fruit: there is no option 'rip' — did you mean ripe", load, fruit, rip=False)
     refused("expected a CaptionSet, got int", load, lambda: 3)
     refused("leave root out", load, fruit, "somewhere")
 
 
 def test_an_unknown_name_or_option_is_answered_with_the_nearest(tmp_path):
-    refused(r"no data set 'flikr30k' — did you mean 'flickr30k'\? .*scenes, flickr30k, coco", load, "flikr30k")
-    refused(r"folder: .* 'image' — did you mean 'images'", load, "folder", write_folder(tmp_path / "own"), image="x")
+    refused(r"no data set 'flikr30k' — did you mean flickr30k", load, "flikr30k")
+    refused(r"folder: .* 'image' — did you mean images", load, "folder", write_folder(tmp_path / "own"), image="x")
     assert "folder" in names()
 
 
@@ -64,9 +64,7 @@ def test_importing_the_room_loads_nothing_heavy():
     assert run.stdout.strip() == ""
 
 
-def test_share_and_noise_of_the_training_split_leave_the_truth_unchanged():
+def test_a_share_of_the_training_split_is_taken():
     whole = load("scenes", images=24, size=32)
     part = load("scenes", images=24, size=32, train_share=0.25, share_seed=3)
     assert part.image_ids == whole.reduced(0.25, seed=3).image_ids
-    noisy = load("scenes", images=24, size=32, noise=0.2, noise_seed=1)
-    assert noisy.moved.equal(whole.with_noise(0.2, 1).moved) and noisy.world.truth().equal(whole.world.truth())

@@ -9,9 +9,8 @@ from accelerate import Accelerator
 import itmlab
 from itmlab.errors import ItmlabError
 from itmlab.losses import InfoCMR, gaussian_noise
-from itmlab.models import OscarDualEncoder, build_cross_encoder
-from itmlab.models.pairs import compares_parts
-from itmlab.runs.directory import first_model, kind_of
+from itmlab.models import OscarDualEncoder, build_model
+from itmlab.runs.directory import first_model
 from itmlab.runs.scores import evaluate, similarity
 from itmlab.samplers import Hardest
 from itmlab.scenes import load
@@ -48,7 +47,7 @@ def small(name, **changes):
 
 
 def task_and_batch(recipe, data):
-    model = kind_of(recipe.model).build(recipe.model, data.captions)
+    model = build_model(recipe.model, data.captions)
     task = DualEncoderTask(recipe, data, model, Accelerator(), torch.Generator().manual_seed(0))
     return task, first_batch(data, size=6, seed=1, captions_per_image=2, **task.preparation())
 
@@ -73,16 +72,14 @@ def test_every_encoder_trains_resumes_and_is_asked(name, scenes, tmp_path):
 
 
 def test_a_tower_that_reads_apart_begins_with_the_transformer_of_one_that_reads_together(scenes, tmp_path):
-    tower = build_cross_encoder(
-        replace(itmlab.recipe("uniter_pretraining").model, **SMALL_OSCAR), scenes.captions
-    ).eval()
+    tower = build_model(replace(itmlab.recipe("uniter_pretraining").model, **SMALL_OSCAR), scenes.captions).eval()
     tower.save(tmp_path / "tower")
     begun = first_model(small("oscar", start=str(tmp_path / "tower")), [])
     begun.save(tmp_path / "apart")
     again = first_model(small("oscar", start=str(tmp_path / "apart")), [])
     above = first_model(small("oscar_sgraf", start=str(tmp_path / "apart")), [])
-    tokens, wanted = tower.prepare_captions(scenes.captions[:3]), OscarDualEncoder.of(tower)
-    assert above.matcher is not None and compares_parts(above) and not compares_parts(again)
+    tokens, wanted = tower.prepare_captions(scenes.captions[:3]), OscarDualEncoder.converted(tower)
+    assert above.matcher is not None and above.compares_parts and not again.compares_parts
     for model in (begun, again, above):
         assert model.training and torch.equal(
             model.encode_captions(tokens).pooled, wanted.encode_captions(tokens).pooled
@@ -104,9 +101,9 @@ def test_one_that_reads_together_begins_with_the_transformer_of_one_that_reads_a
 
 def test_similarities_of_parts_are_those_of_single_pairs(scenes):
     part = scenes.select(range(5))
-    model = kind_of(small("scan").model).build(small("scan").model, scenes.captions).eval()
+    model = build_model(small("scan").model, scenes.captions).eval()
     scores = similarity(model, part)
-    assert compares_parts(model) and scores.shape == (5, 25)
+    assert model.compares_parts and scores.shape == (5, 25)
     with torch.no_grad():
         for image, caption in ((0, 0), (3, 17), (4, 24)):
             sides = (
@@ -277,7 +274,7 @@ def test_pictures_without_regions_and_several_processes_are_one_line(scenes, tmp
     with pytest.raises(ItmlabError, match="looks at regions and the data have none"):
         train(small("scan"), plain, tmp_path / "run", progress=False)
     recipe = small("scan")
-    model = kind_of(recipe.model).build(recipe.model, scenes.captions)
+    model = build_model(recipe.model, scenes.captions)
     two = type("Two", (), {"num_processes": 2, "device": torch.device("cpu")})()
     with pytest.raises(ItmlabError, match="train in one process"):
         DualEncoderTask(recipe, scenes, model, two, torch.Generator())
@@ -295,7 +292,7 @@ def test_a_memory_holds_features_of_regions_too(tmp_path):
 
 
 def test_padding_to_few_lengths_changes_no_feature(scenes):
-    model = kind_of(small("vsepp").model).build(small("vsepp").model, scenes.captions).eval()
+    model = build_model(small("vsepp").model, scenes.captions).eval()
     tokens = model.prepare_captions(scenes.captions[:4])
     longer = {name: lengthened(values, model.config.maximum_tokens) for name, values in tokens.items()}
     assert longer["input_ids"].shape[1] % 8 == 0

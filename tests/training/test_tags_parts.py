@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from itmlab.models import EmbeddedRegions, build_model
+from itmlab.models import build_model
 from itmlab.models.cross_encoder import Tokens, by_length, pair_logits
 from itmlab.models.pairs import ImageInputs, all_captions
-from itmlab.runs.scores import prepared_images
+from itmlab.runs.scores import image_side
 from itmlab.scenes import load
 from itmlab.training.step_cross import word_tokens
 from tests.training.towers import MICRO_TOWER
@@ -66,8 +66,7 @@ def test_regions_are_cut_out_once_as_far_as_they_fit(tmp_path_factory):
 def test_a_logit_does_not_depend_on_what_it_is_read_with(model, data):
     tokens = all_captions(model, data)
     with torch.no_grad():
-        parts = [model.embed_regions(**part) for part in prepared_images(model, data.images)]
-    regions = EmbeddedRegions.joined(parts)
+        regions = image_side(model, data.images)
     generator = torch.Generator().manual_seed(0)
     sentences, images = (torch.randint(48, (300,), generator=generator) for _ in range(2))
     with torch.no_grad():

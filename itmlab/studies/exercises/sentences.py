@@ -11,10 +11,10 @@ from jaxtyping import Int8
 from torch import Tensor
 
 from ...metrics.statistics import share
-from ...metrics.words import WordAccuracy
 from ...synthesis.negative import Generate
 from ...text.graph import SceneGraph, Span, tokenise
 from ...text.masking import PhraseMasking, WordMasking, phrases
+from ..tags.accuracies import WordAccuracy
 from .judging import Wrong, exercise, near, run, scenes, truth, within
 
 

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ItmlabError
 from ...fields import did_you_mean
 from ...metrics.statistics import Interval
-from ...storage import project_directory, read_json, shipped_directory, write_bytes
+from ...storage import read_json, write_bytes
+from .places import project_directory, shipped_directory
 
 if TYPE_CHECKING:
     from ...training.comparison import Comparison

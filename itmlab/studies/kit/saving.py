@@ -31,15 +31,8 @@ from PIL.PngImagePlugin import PngInfo
 from plotly.io.base_renderers import MimetypeRenderer
 
 from ...errors import ItmlabError
-from ...storage import (
-    figure_directory,
-    profile,
-    read_json,
-    refuse_foreign,
-    refuse_foreign_files,
-    shipped_directory,
-    write_bytes,
-)
+from ...storage import profile, read_json, refuse_foreign, refuse_foreign_files, write_bytes
+from .places import figure_directory, shipped_directory
 from .theme import FONT, INK, MUTED, PANEL, PAPER, RULE, WIDTH, title_and_subtitle
 
 FIGURE = "itmlab_figure"  # written into every file of `write_figure`; only such files are replaced

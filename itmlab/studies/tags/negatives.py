@@ -16,13 +16,14 @@ from torch import Tensor
 
 from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
-from ...metrics import CausalModel, TrueNegatives, fluency, true_negative_rate
+from ...metrics import CausalModel, fluency
 from ...metrics.statistics import Interval, students_t
 from ...synthesis import FilteredTopM, Negative, Retrieved
 from ...synthesis.negative import Readable
 from ...synthesis.tags import Tags, implied_in, vse_c
 from ...text import SceneGraph, parse
 from ..kit.scoring import Match, as_score, matching, model_of, readable_by
+from .accuracies import TrueNegatives, true_negative_rate
 
 
 @dataclass(frozen=True, eq=False)

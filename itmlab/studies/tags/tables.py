@@ -14,12 +14,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from ...errors import ItmlabError
-from ...metrics import CausalModel, TrueNegatives, fluency
+from ...metrics import CausalModel, fluency
 from ...metrics.statistics import Interval, interval
 from ...synthesis.negative import Implied, without_false_negatives
 from ...synthesis.tags import implied_in
 from ..kit.bars import Dot, Row, interval_rows
 from ..kit.theme import BLUE, GREEN, GREY, INK, ORANGE, PURPLE
+from .accuracies import TrueNegatives
 from .negative_figures import short
 from .negatives import SyntheticNegatives
 from .words import corrections

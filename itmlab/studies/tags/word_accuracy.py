@@ -14,9 +14,7 @@ from torch import Tensor
 
 from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
-from ...metrics import word_correction_accuracy, word_discrimination_accuracy
 from ...metrics.statistics import Interval, Share, percentile_interval, share
-from ...metrics.words import WordAccuracy
 from ...models import CrossEncoder
 from ...models.pairs import looked_at
 from ...synthesis import Negative
@@ -24,6 +22,7 @@ from ...text import SceneGraph, phrases
 from ...text.alignment import Pieces, align, token_characters
 from ...text.graph import tokenise
 from ...text.tokens import plain_text
+from .accuracies import WordAccuracy, word_correction_accuracy, word_discrimination_accuracy
 from .negatives import graphs, truth_labels_of
 from .words import WordAnswers, cross_encoder_of, spelled, word_answers
 

@@ -9,7 +9,6 @@ from functools import partial
 import plotly.graph_objects as go
 
 from ...metrics.statistics import Share
-from ...metrics.words import WordAccuracy
 from ..kit.bars import Dot, Row, interval_rows
 from ..kit.canvas import Box, Canvas, data_uri, draw_table, fill
 from ..kit.theme import (
@@ -29,6 +28,7 @@ from ..kit.theme import (
     text_width,
 )
 from ..scene_graphs import Placed, lay_out
+from .accuracies import WordAccuracy
 from .word_accuracy import WordTruth
 from .words import Algorithm1, Part, WordExample, WordRow
 

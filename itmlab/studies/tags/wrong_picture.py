@@ -16,7 +16,6 @@ from torch import Tensor
 
 from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
-from ...metrics import discrimination
 from ...metrics.statistics import Share, share
 from ...models import CrossEncoder
 from ...models.encoded import evaluating
@@ -26,6 +25,7 @@ from ...text.alignment import MaskedPieces, align, mask_pieces
 from ..kit.bars import Dot, Row, interval_rows
 from ..kit.scoring import matching
 from ..kit.theme import BLUE, MUTED
+from .accuracies import discrimination
 from .negatives import SyntheticNegatives, graphs, synthetic_negatives
 from .word_accuracy import KINDS, piece_kinds
 from .words import BATCH_SIZE, cross_encoder_of

@@ -1,44 +1,41 @@
-"""Deeds and predicates: who does what to whom, what is done by whom, what is said of an entity behind its noun."""
+"""Verbs and predicates: the relations and attributes that follow their noun."""
 
 from ..graph import Span
-from .lexicon import Lexicon, word_set
+from .lexicon import WORDS, Lexicon
 from .noun_phrases import Phrases
 from .tree import Preposition, Word
 
-_RELATIVE = word_set("that which who whom what where")
-_CLAUSES = word_set("acl acl:relcl advcl xcomp ccomp parataxis conj dep appos amod")
-_NO_VERBS = word_set("aux aux:pass cop case compound det")
-_MOST_TOGETHER = 24  # entities in one list: what passes it is no caption, and every pair of them may be related
+_MOST_TOGETHER = 24  # entities in one list: a longer list is not from a caption, and every pair may be related
 _DEEPEST = 12  # clauses inside clauses
 
 
 class Subjects:
-    """Who a word of a caption is said of: subjects, the nouns of participles and relative clauses, all joined by "and".
+    """The subjects of words: subjects, the nouns of participles and relative clauses, all joined by "and".
 
-    Words and entities are given and told by the number of their word.
+    Words and entities are numbers of words.
     """
 
     def __init__(self, words: list[Word], phrases: Phrases, lexicon: Lexicon):
         self.words, self.phrases, self.lexicon = words, phrases, lexicon
 
     def of(self, number: int, depth: int = 0) -> list[int]:
-        """The entities of which word `number` is said."""
+        """Return the entities that are the subjects of a word."""
         if number < 0 or depth > _DEEPEST:
             return []
         word = self.words[number]
         for child in word.children:
             if self.words[child].label in ("nsubj", "nsubj:pass"):
-                if self.words[child].text in _RELATIVE and self.words[child].pos != "NOUN":
+                if self.words[child].text in WORDS["relative"] and self.words[child].pos != "NOUN":
                     return self._antecedent(number, depth)
                 if self.phrases.find(child) >= 0:
                     return self.together(child)
-        if word.head >= 0 and word.label in _CLAUSES:
+        if word.head >= 0 and word.label in WORDS["clause_labels"]:
             return self._antecedent(number, depth)
         left = [c for c in word.children if c < number and self.is_entity(c) and self.words[c].preposition is None]
         return self.together(left[-1]) if left and word.head < 0 else []
 
     def _antecedent(self, number: int, depth: int) -> list[int]:
-        """What the clause of word `number` is attached to, or what that is said of in turn."""
+        """Return the noun that a clause is attached to, or the subjects of its verb."""
         word, head = self.words[number], self.words[number].head
         if head < 0:
             return []
@@ -65,31 +62,29 @@ class Subjects:
         return []
 
     def referents(self, number: int, depth: int = 0) -> list[int]:
-        """What a word that governs a preposition speaks of: itself, or the entities that it is said of."""
+        """Return the entities of a word that governs a preposition: itself, or its subjects."""
         if number < 0 or depth > _DEEPEST:
             return []
         if self.is_entity(number):
-            there = any(self.words[child].label == "expl" for child in self.words[number].children)
-            said = self.of(number) if self.has_subject(number) and not there else []
-            return said or self.joined(number)
+            is_existential = any(self.words[child].label == "expl" for child in self.words[number].children)
+            subjects = self.of(number) if self.has_subject(number) and not is_existential else []
+            return subjects or self.joined(number)
         word = self.words[number]
-        says = word.verb == "be" or self.has_subject(number) or word.pos in ("ADJ", "VERB")
-        if says and (found := self.of(number)):
-            return found
-        return self.referents(word.head, depth + 1)
+        is_predicate = word.verb == "be" or self.has_subject(number) or word.pos in ("ADJ", "VERB")
+        return (is_predicate and self.of(number)) or self.referents(word.head, depth + 1)
 
     def together(self, number: int) -> list[int]:
-        """The entity of a word and those joined to it by "and", in the order of the caption."""
-        found, waiting = [], [number]
-        while waiting and len(found) < _MOST_TOGETHER:
-            one = waiting.pop()
-            if self.is_entity(one) and self.phrases.find(one) not in found:
-                found.append(self.phrases.find(one))
-            waiting += [child for child in reversed(self.words[one].children) if self._is_joined(child)]
-        return found
+        """Return the entity of a word and those joined to it by "and", in the order of the caption."""
+        entities, waiting = [], [number]
+        while waiting and len(entities) < _MOST_TOGETHER:
+            at = waiting.pop()
+            if self.is_entity(at) and self.phrases.find(at) not in entities:
+                entities.append(self.phrases.find(at))
+            waiting += [child for child in reversed(self.words[at].children) if self._is_joined(child)]
+        return entities
 
     def joined(self, number: int) -> list[int]:
-        """Also what stands before "and": "leaves and branches of a tree" are both the tree's."""
+        """Return also the entities before "and": "leaves and branches of a tree" are both the tree's."""
         head = self.words[number].head
         return self.together(head if head < number and self._is_joined(number) and self.is_entity(head) else number)
 
@@ -99,37 +94,33 @@ class Subjects:
         return plain and self.is_entity(number) and not self.has_subject(number)
 
     def is_entity(self, number: int) -> bool:
-        """Whether a word stands for an entity."""
+        """Return whether a word stands for an entity."""
         return self.phrases.find(number) >= 0
 
     def has_subject(self, number: int) -> bool:
-        """Whether a word has a subject of its own."""
+        """Return whether a word has a subject of its own."""
         return any(self.words[child].label in ("nsubj", "nsubj:pass") for child in self.words[number].children)
 
     def is_verb(self, number: int) -> bool:
-        """Whether a word says a deed ("be" and auxiliaries do not)."""
+        """Return whether a word is a verb with a meaning of its own ("be" and auxiliaries are not)."""
         word = self.words[number]
-        if number in self.phrases.used or word.label in _NO_VERBS:
+        if number in self.phrases.used or word.label in WORDS["no_verb_labels"]:
             return False
         return word.verb != "be" if word.pos == "VERB" else word.pos == "AUX" and word.verb in ("have", "do")
 
 
 Link = tuple[int, str, int, Span]  # (word of the subject, name of the relation, word of the object, its tokens)
 
-_INVERTED_WITH = frozenset({"cover", "surround"})  # "covered with snow" is as good as "by snow"
-_HELPERS = word_set("try get prepare start begin go appear seem look attempt use want need let keep")
-_PARTICLES = word_set("up down out off away over back through around")
-_PASSIVE_LABELS = word_set("acl root advcl conj amod dep xcomp")
 _RELATIVE_CLAUSE = ("acl", "acl:relcl")
 
 
 class Clauses:
-    """What verbs and predicates say: `links`, attributes put on the entities themselves, and what is `claimed`."""
+    """The relations (`links`) of verbs and predicates. Attributes are added to the entities themselves."""
 
     def __init__(self, words: list[Word], phrases: Phrases, subjects: Subjects):
         self.words, self.phrases, self.subjects = words, phrases, subjects
         self.links: list[Link] = []
-        self.claimed: set[int] = set()  # nouns behind a preposition whose relation is said by a verb
+        self.claimed: set[int] = set()  # nouns behind a preposition that a verb relates
         for number in range(len(words)):
             if subjects.is_verb(number):
                 self._verb(number)
@@ -141,10 +132,10 @@ class Clauses:
         word = self.words[number]
         who, children = self.subjects.of(number), [(child, self.words[child].label) for child in word.children]
         direct = [child for child, label in children if label in ("obj", "iobj")]
-        objects = [one for child in direct for one in self.subjects.together(child)]
+        objects = [entity for child in direct for entity in self.subjects.together(child)]
         attachments = [c for c in word.children if self.words[c].preposition is not None and self.subjects.is_entity(c)]
         leads_on = any(label in ("xcomp", "ccomp") and self.subjects.is_verb(child) for child, label in children)
-        if leads_on and not objects and word.verb in _HELPERS:
+        if leads_on and not objects and word.verb in WORDS["helpers"]:
             return  # "trying to catch": the deed is the other verb's
         if word.label in _RELATIVE_CLAUSE and not objects and self._missing(number, who, attachments):
             return
@@ -155,8 +146,8 @@ class Clauses:
         name, span = word.verb, word.span
         if particle is not None and (particle.label == "compound:prt" or not (objects or attachments)):
             name, span = f"{name} {particle.text}", joint(word, particle)
-        for one in objects:
-            self._say(who, name, one, span)
+        for entity in objects:
+            self._say(who, name, entity, span)
         for rank, attachment in enumerate(attachments):
             self._attachment(number, who, attachment, with_verb=not rank and not objects)
         if not objects and not attachments:
@@ -166,8 +157,8 @@ class Clauses:
         """The "up" of "pick up"; parsers also call it an adverb or a preposition."""
         for child in self.words[number].children:
             word = self.words[child]
-            loose = word.label in ("advmod", "case", "prep", "obl") and word.pos in ("ADP", "ADV")
-            if word.label == "compound:prt" or (loose and word.text in _PARTICLES and word.preposition is None):
+            loose = word.label in ("advmod", "case", "obl") and word.pos in ("ADP", "ADV")
+            if word.label == "compound:prt" or (loose and word.text in WORDS["particles"] and word.preposition is None):
                 return word
         return None
 
@@ -177,9 +168,9 @@ class Clauses:
         name, span = preposition.name, preposition.span
         if with_verb:
             name, span = f"{word.verb} {name}", joint(word, preposition)
-        for one in self.subjects.together(attachment):
-            self._say(who, name, one, span)
-            self.claimed.add(one)
+        for entity in self.subjects.together(attachment):
+            self._say(who, name, entity, span)
+            self.claimed.add(entity)
 
     def _is_passive(self, number: int) -> bool:
         """Whether a participle is passive, with its auxiliary ("is covered") or without ("a road covered by snow")."""
@@ -191,23 +182,24 @@ class Clauses:
             return True
         if word.text.endswith("s"):
             return False
-        if any(one is not None and one.name == "by" for one in (self.words[c].preposition for c in word.children)):
+        prepositions = (self.words[child].preposition for child in word.children)
+        if any(preposition is not None and preposition.name == "by" for preposition in prepositions):
             return True
         if "nsubj" in labels:
             auxiliaries = [c for c in word.children if self.words[c].label in ("aux", "cop")]
             return any(self.words[child].verb == "be" for child in auxiliaries)
-        return word.label in _PASSIVE_LABELS and word.text != word.verb and "obj" not in labels
+        return word.label in WORDS["passive_labels"] and word.text != word.verb and "obj" not in labels
 
     def _passive(self, number: int, who: list[int], attachments: list[int]) -> None:
         """ "a road covered by snow": the snow covers the road; other prepositions leave the subject what it is."""
         word, span = self.words[number], self.words[number].span
         for rank, attachment in enumerate(attachments):
             name = self.words[attachment].preposition.name
-            if name == "by" or (word.verb in _INVERTED_WITH and name in ("with", "in")):
-                for one in self.subjects.together(attachment):
-                    self.claimed.add(one)
+            if name == "by" or (word.verb in WORDS["inverted_with"] and name in ("with", "in")):
+                for doer in self.subjects.together(attachment):
+                    self.claimed.add(doer)
                     for patient in who:
-                        self._say([one], word.verb, patient, span)
+                        self._say([doer], word.verb, patient, span)
             else:
                 self._attachment(number, who, attachment, with_verb=not rank)
         if not attachments:
@@ -216,11 +208,13 @@ class Clauses:
     def _missing(self, number: int, who: list[int], attachments: list[int]) -> bool:
         """In "the sofa the man is sitting on" the clause has its own subject, and its noun is what it lacks."""
         word = self.words[number]
-        own = [
-            c for c in word.children if self.words[c].label in ("nsubj", "nsubj:pass") and self.subjects.is_entity(c)
-        ]
+        subjects = [child for child in word.children if self.words[child].label in ("nsubj", "nsubj:pass")]
         head = self.phrases.find(word.head)
-        if not own or head < 0 or any(self.words[child].label == "mark" for child in word.children):
+        if (
+            not any(map(self.subjects.is_entity, subjects))
+            or head < 0
+            or any(self.words[child].label == "mark" for child in word.children)
+        ):
             return False
         if (left := self._left_behind(number)) is not None:
             self._say(who, f"{word.verb} {left.text}", head, joint(word, left))
@@ -255,12 +249,12 @@ class Clauses:
         return any(self.words[child].preposition is not None for child in self.words[number].children)
 
     def _say(self, who: list[int], name: str, entity: int, span: Span) -> None:
-        self.links += [(one, name, entity, span) for one in who if one != entity]
+        self.links += [(subject, name, entity, span) for subject in who if subject != entity]
 
     def _attribute(self, who: list[int], name: str, span: Span) -> None:
-        for one in who:
-            attributes = self.phrases.entities[one].attributes
-            if name not in [said for said, _ in attributes]:
+        for subject in who:
+            attributes = self.phrases.entities[subject].attributes
+            if name not in [lemma for lemma, _ in attributes]:
                 attributes.append((name, span))
 
 

@@ -6,6 +6,7 @@ until commit 605b455.
 """
 
 import json
+import tomllib
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -56,6 +57,10 @@ def shipped_lexicon() -> Lexicon:
 def word_set(words: str) -> frozenset[str]:
     """The words of a text as a set."""
     return frozenset(words.split())
+
+
+TABLES = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+WORDS = {name: word_set(words) for name, words in TABLES["sets"].items()}  # the sets of words that the rules use
 
 
 _FORMS = json.loads((TABLE.parent / "irregular_forms.json").read_text("utf-8"))

@@ -3,46 +3,11 @@
 from dataclasses import dataclass, field
 
 from ..graph import Span
-from .lexicon import Lexicon, noun_lemma, word_set
+from .lexicon import TABLES, WORDS, Lexicon, noun_lemma
 from .repair import NOUNS
 from .tree import Word, attach
 
-NUMBERS = {
-    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "twenty": 20, "dozen": 12,
-}  # fmt: skip
-_PEOPLE = {
-    "he": "man", "him": "man", "she": "woman", "they": "people", "someone": "person", "somebody": "person",
-    "everyone": "people", "anyone": "person", "people": "people",
-}  # fmt: skip
-_QUANTIFIERS = word_set(
-    "several many some few various multiple numerous more most all both other another each every any no one single "
-    "certain such same own lot whole entire couple pair only different much half dozens hundreds"
-)
-_PLURAL_WORDS = word_set("several many some few various multiple numerous both dozens hundreds")
-_PLURAL_FORMS = word_set("people cattle police children men women")
-_SHADES = word_set("light dark bright pale deep medium neon off royal navy forest sky lime hot partly")
-_COLOURS = word_set(
-    "red orange yellow green blue purple pink brown black white gray grey tan beige gold golden silver colored "
-    "coloured turquoise teal blond blonde maroon cream cloudy navy"
-)
-_SHAPES = word_set("colored coloured shaped haired covered sleeved")
-_OUTSIDE = word_set(
-    "nsubj nsubj:pass acl:relcl advcl xcomp ccomp parataxis cop aux aux:pass mark expl root list vocative"
-)
-_PARTS = {
-    "haired": "hair", "framed": "frame", "sleeved": "sleeve", "legged": "leg", "eyed": "eye", "brimmed": "brim",
-    "handled": "handle", "necked": "neck",
-}  # fmt: skip
-_DONE_BY = {"covered": "cover", "filled": "fill", "lined": "line"}
-# Heads of partitives: in "a group of people" the entity is the people, in "bits of ice" the ice.
-_PARTITIVE_NOUNS = word_set(
-    "group pair couple bunch row set lot pile piece bit slice stack crowd herd flock line number series collection "
-    "variety amount plenty kind type sort array cluster patch pack dozen team assortment bundle strip chunk handful "
-    "body batch range pieces"
-)
-_TWO = word_set("pair couple")
-_WORN_IN_PAIRS = word_set("pants jeans shorts trousers scissors glass sunglasses shoe boot ski sock glove goggles")
+NUMBERS = TABLES["numbers"]
 
 
 @dataclass(slots=True)
@@ -80,24 +45,24 @@ class Phrases:
 
     def find(self, number: int) -> int:
         """The head word of the entity that a word stands for, -1 for none."""
-        seen = set()
-        while number in self.stands_for and number not in seen:
-            seen.add(number)
+        visited = set()
+        while number in self.stands_for and number not in visited:
+            visited.add(number)
             number = self.stands_for[number]
         return number if number in self.entities else -1
 
     def _is_head(self, number: int) -> bool:
         word = self.words[number]
         if word.pos not in NOUNS:
-            return word.pos == "PRON" and word.text in _PEOPLE
+            return word.pos == "PRON" and word.text in TABLES["people"]
         modifies = word.label in ("compound", "amod") and word.head == number + 1
         inside = modifies and self.words[word.head].pos in NOUNS
         return not inside and any(letter.isalpha() for letter in word.text)
 
     def _read(self, number: int) -> None:
         word, before = self.words[number], self._before(number)
-        name = noun_lemma(word.text) if word.pos in NOUNS else _PEOPLE[word.text]
-        plural = (noun_lemma(word.text) != word.text and word.text != "glasses") or word.text in _PLURAL_FORMS
+        name = noun_lemma(word.text) if word.pos in NOUNS else TABLES["people"][word.text]
+        plural = (noun_lemma(word.text) != word.text and word.text != "glasses") or word.text in WORDS["plural_forms"]
         entity = Entity(name, number, word.span, count=None if plural else 1, plural=plural)
         joined = True
         for at in reversed(before):
@@ -118,9 +83,9 @@ class Phrases:
 
     def _owner(self, at: int, number: int) -> int:
         """The possessor in "the man's hat", met from the right at itself or at its "'s"."""
-        for one in (at, self.words[at].head):
-            if 0 <= one < number and self.words[one].label == "nmod:poss":
-                return one
+        for owner in (at, self.words[at].head):
+            if 0 <= owner < number and self.words[owner].label == "nmod:poss":
+                return owner
         return -1
 
     def _belongs(self, at: int, number: int) -> bool:
@@ -133,7 +98,7 @@ class Phrases:
         climbed = at
         for _ in range(8):
             here = self.words[climbed]
-            if here.label in _OUTSIDE or here.preposition is not None or here.head < 0:
+            if here.label in WORDS["outside_labels"] or here.preposition is not None or here.head < 0:
                 return False
             if here.head == number:
                 return here.label != "conj" or word.label in ("cc", "punct")
@@ -149,14 +114,14 @@ class Phrases:
         self.used.add(at)
         if at in self.spoken_for:
             return False
-        helps = word.pos in ("DET", "PUNCT", "CCONJ", "NUM", "SYM", "PART", "PRON") or word.text in _QUANTIFIERS
+        helps = word.pos in ("DET", "PUNCT", "CCONJ", "NUM", "SYM", "PART", "PRON") or word.text in WORDS["quantifiers"]
         if word.label == "nmod:poss":
             entity.owner = at
             if not helps:
                 self.used.discard(at)  # "the man's hat": the owner is an entity of its own
         if helps or word.label == "nmod:poss":
             return False
-        if word.pos == "ADV" and word.text not in _SHADES and self.words[word.head].pos in ("ADV", "VERB"):
+        if word.pos == "ADV" and word.text not in WORDS["shades"] and self.words[word.head].pos in ("ADV", "VERB"):
             return False
         kind = self._kind(entity, at) if joined else "attribute"
         if kind == "object":
@@ -176,15 +141,17 @@ class Phrases:
         first, _, last = word.text.rpartition("-")
         before = self.words[at - 1] if at else None
         span = word.span
-        fits = before is not None and (before.pos in NOUNS or (last in _PARTS and before.pos in ("ADJ", "VERB")))
+        fits = before is not None and (
+            before.pos in NOUNS or (last in TABLES["parts"] and before.pos in ("ADJ", "VERB"))
+        )
         if not first and fits and self._belongs(at - 1, entity.head):
             first, span = before.text, Span(before.start, word.end)
         if not first:
             return False
-        if last in _PARTS:
-            entity.parts.append((_PARTS[last], first, span))
-        elif last in _DONE_BY:
-            entity.covers.append((_DONE_BY[last], noun_lemma(first), span))
+        if last in parts:
+            entity.parts.append((parts[last], first, span))
+        elif last in done_by:
+            entity.covers.append((done_by[last], noun_lemma(first), span))
         else:
             return False
         if span.start != word.start:
@@ -194,16 +161,17 @@ class Phrases:
 
     def _kind(self, entity: Entity, at: int) -> str:
         """How a noun before the noun goes with it, as `Lexicon.compounds` says."""
-        said, compounds = self.words[at].text, self.lexicon.compounds
-        last = compounds.get(f"{said} {entity.name.rpartition(' ')[2]}", self.lexicon.modifiers.get(said, "attribute"))
-        return compounds.get(f"{said} {entity.name}", last)
+        text, compounds = self.words[at].text, self.lexicon.compounds
+        last = compounds.get(f"{text} {entity.name.rpartition(' ')[2]}", self.lexicon.modifiers.get(text, "attribute"))
+        return compounds.get(f"{text} {entity.name}", last)
 
     def _describe(self, entity: Entity, word: Word) -> None:
         if entity.attributes:
             last, span = entity.attributes[-1]
             first = last.partition(" ")[0]
-            one = (word.text in _SHADES and first in _COLOURS) or (first in _SHAPES and " " not in last)
-            if one and span.start == word.end:
+            is_shade = word.text in WORDS["shades"] and first in WORDS["colours"]
+            is_one_name = is_shade or (first in WORDS["shapes"] and " " not in last)
+            if is_one_name and span.start == word.end:
                 entity.attributes[-1] = (f"{word.text} {last}", Span(word.start, span.end))
                 return
         entity.attributes.append((word.text, word.span))
@@ -222,7 +190,7 @@ class Phrases:
                 entity.count, entity.plural = 1, False
             elif word.text == "no":
                 entity.count, entity.plural = 0, False
-            elif word.text in _PLURAL_WORDS and entity.plural:
+            elif word.text in WORDS["plural_words"] and entity.plural:
                 entity.count = None
 
 
@@ -231,7 +199,7 @@ def resolve_partitives(
 ) -> None:
     """Put what a partitive speaks of in its place, among the entities and in the tree, and note it in `stands_for`."""
     for number, entity in list(entities.items()):
-        kind = lexicon.of.get(entity.name, "transparent" if entity.name in _PARTITIVE_NOUNS else "")
+        kind = lexicon.of.get(entity.name, "transparent" if entity.name in WORDS["partitive_nouns"] else "")
         behind = [at for at in words[number].children if at > number and at in entities and words[at].preposition]
         inner = next((at for at in behind if words[at].preposition.name == "of"), -1)
         if inner < 0 or not kind.startswith("transparent"):
@@ -240,8 +208,8 @@ def resolve_partitives(
         content.attributes = [*entity.attributes, *content.attributes]
         if kind == "transparent attribute":
             content.attributes.insert(0, ("group of" if entity.name == "group" else entity.name, entity.span))
-        if content.plural and content.count is None and entity.name in _TWO and not entity.plural:
-            content.count = None if content.name in _WORN_IN_PAIRS else 2
+        if content.plural and content.count is None and entity.name in WORDS["pairs"] and not entity.plural:
+            content.count = None if content.name in WORDS["worn_in_pairs"] else 2
         if content.owner < 0:
             content.owner = entity.owner
         del entities[number]

@@ -6,17 +6,9 @@ Words that captions nearly always use as a noun, or as a verb, are known from a 
 
 from dataclasses import dataclass
 
-from .lexicon import Lexicon, noun_lemma, verb_lemma, verbs, word_set
+from .lexicon import WORDS, Lexicon, noun_lemma, verb_lemma, verbs, word_set
 
 NOUNS = word_set("NOUN PROPN")
-_RELATIVE_PRONOUNS = word_set("who that which")
-_RELATIVE_CLAUSES = word_set("acl:relcl relcl")
-_OWN = word_set("obj dobj obl prep nsubj")
-_ONE = word_set("is was has")
-_BEFORE_NOUN = word_set("det amod nummod compound nmod:poss case poss flat advmod")
-_BESIDE_NOUN = word_set("nmod appos dep flat conj amod compound obj list")
-_SUBJECTS = word_set("nsubj nsubj:pass nsubjpass")
-_HELPERS = word_set("aux aux:pass auxpass cop")
 
 
 @dataclass(slots=True)
@@ -57,7 +49,7 @@ def _acts(nodes: list[Node], at: int) -> bool:
     """Whether a word tagged as a verb has a subject or an auxiliary, or stands as a noun's modifier."""
     labels = {nodes[child].label for child in children_of(nodes, at)}
     modifies = nodes[at].label in ("amod", "compound") and nodes[at].head == at + 1 and nodes[at + 1].pos in NOUNS
-    return modifies or bool(labels & (_SUBJECTS | _HELPERS))
+    return modifies or bool(labels & (WORDS["subject_labels"] | WORDS["helper_labels"]))
 
 
 def _must_act(nodes: list[Node], at: int) -> bool:
@@ -90,7 +82,11 @@ def _make_verb(nodes: list[Node], at: int) -> None:
         node.head, node.label = nodes[noun].head, nodes[noun].label
         nodes[noun].head, nodes[noun].label = at, "obj"
     if owner == at and nodes[left].label in ("compound", "amod", "nmod", "obl", "dep", "nsubj"):
-        below = [child for child in children_of(nodes, at) if child < left and nodes[child].label in _BEFORE_NOUN]
+        below = [
+            child
+            for child in children_of(nodes, at)
+            if child < left and nodes[child].label in WORDS["before_noun_labels"]
+        ]
         for child in below:
             nodes[child].head = left
         outer = node.head
@@ -105,12 +101,12 @@ def _make_verb(nodes: list[Node], at: int) -> None:
             nodes[left].label = "nsubj"
     elif owner == node.head and owner > at:
         for child in children_of(nodes, owner):
-            if child < left and nodes[child].label in _BEFORE_NOUN:
+            if child < left and nodes[child].label in WORDS["before_noun_labels"]:
                 nodes[child].head = left
         nodes[left].head, nodes[left].label = nodes[owner].head, nodes[owner].label
         node.head, node.label = left, "acl"
         nodes[owner].head, nodes[owner].label = at, "obj"
-    elif node.head == left and node.label in _BESIDE_NOUN:
+    elif node.head == left and node.label in WORDS["beside_noun_labels"]:
         node.label = "acl"
     elif node.label not in ("acl", "acl:relcl", "root", "ROOT"):
         return
@@ -132,7 +128,7 @@ def _make_modifier(nodes: list[Node], at: int) -> None:
     before = [nodes[child] for child in children_of(nodes, at) if child < at]
     if any(child.label not in ("det", "amod", "advmod", "nummod", "punct", "compound") for child in before):
         return
-    noun = next((c for c in children_of(nodes, at) if c > at and nodes[c].label in ("obj", "dobj")), -1)
+    noun = next((c for c in children_of(nodes, at) if c > at and nodes[c].label == "obj"), -1)
     if noun < 0 or noun > at + 3 or any(nodes[c].pos in ("DET", "ADP", "PRON") for c in range(at + 1, noun)):
         return
     node = nodes[at]
@@ -150,12 +146,13 @@ def give_object(nodes: list[Node], at: int) -> None:
     who = nodes[at].head
     if who < 0 or who > at or nodes[who].pos not in NOUNS:
         return
-    own = [child for child in children_of(nodes, at) if nodes[child].label in _OWN]
-    if nodes[at].label in _RELATIVE_CLAUSES and any(nodes[child].text in _RELATIVE_PRONOUNS for child in own):
-        own = [child for child in own if nodes[child].text not in _RELATIVE_PRONOUNS]  # "a man who wears a hat holds"
+    below = [child for child in children_of(nodes, at) if nodes[child].label in WORDS["objects_below"]]
+    full = [child for child in below if nodes[child].text not in WORDS["relative_pronouns"]]
+    if nodes[at].label in WORDS["relative_clause_labels"] and full != below:
+        below = full  # "a man who wears a hat holds"
     elif nodes[at].label != "acl" or not nodes[at].text.endswith("ing"):
         return
-    if any(all(nodes[below].label != "nsubj" for below in children_of(nodes, child)) for child in own):
+    if any(all(nodes[inner].label != "nsubj" for inner in children_of(nodes, child)) for child in below):
         return  # it has something of its own, and that is no clause
     noun = at + 1
     while noun < len(nodes) and nodes[noun].pos in ("DET", "ADJ", "NUM", "NOUN", "PROPN", "CCONJ", "VERB"):
@@ -183,10 +180,10 @@ def join_subjects(nodes: list[Node], verb: int) -> None:
     joint = next((child for child in below if nodes[child].label == "cc"), -1)
     if not first < joint < second < verb or nodes[second].pos not in NOUNS or nodes[joint].text != "and":
         return
-    helpers = {nodes[child].text for child in below if nodes[child].label in _HELPERS}
-    one = helpers & _ONE or (not helpers and nodes[verb].text.endswith("s"))
+    helpers = {nodes[child].text for child in below if nodes[child].label in WORDS["helper_labels"]}
+    singular = helpers & WORDS["singular_helpers"] or (not helpers and nodes[verb].text.endswith("s"))
     others = [nodes[child] for child in children_of(nodes, first) if child != verb]
-    if one or any(other.pos == "VERB" or other.label in ("nsubj", "expl") for other in others):
+    if singular or any(other.pos == "VERB" or other.label in ("nsubj", "expl") for other in others):
         return
     nodes[verb].head, nodes[verb].label = nodes[first].head, nodes[first].label
     nodes[first].head, nodes[first].label = verb, "nsubj"

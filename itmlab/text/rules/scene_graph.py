@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING
 
 from ..graph import Attribute, Relation, SceneGraph, SceneObject, Span
 from .clauses import Clauses, Link, Subjects, joint
-from .lexicon import Lexicon, shipped_lexicon, word_set
+from .lexicon import WORDS, Lexicon, shipped_lexicon
 from .noun_phrases import Entity, Phrases
 from .tree import Preposition, Word, read
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-_SETTINGS = word_set(
-    "park beach street road sidewalk snow grass sand water lake sea ocean river field meadow forest wood desert room "
-    "mountain floor ground hill slope court yard garden city kitchen wave track runway sky rain stadium"
-)
 _MUTUAL = frozenset({("each", "other"), ("one", "another")})
 _NEARBY = 20  # words in which a pronoun's noun is looked for
 
@@ -37,12 +33,12 @@ def scene_graph(doc: "Doc", lexicon: Lexicon | None = None) -> SceneGraph:
     lexicon = shipped_lexicon() if lexicon is None else lexicon
     words = read(doc, lexicon)  # one form for all parsers, mended
     phrases = Phrases(words, lexicon)  # the entities
-    subjects = Subjects(words, phrases, lexicon)  # who a word is said of
+    subjects = Subjects(words, phrases, lexicon)  # the subjects of words
     clauses = Clauses(words, phrases, subjects)  # what verbs say
     attached = PrepositionalAttachments(
         words, phrases, subjects, clauses, lexicon
     ).links  # and what prepositions and possessives do
-    # An object that the table renames to nothing ("front") is left out with all that is said of it.
+    # An object that the table renames to nothing ("front") is left out with its attributes and relations.
     entities = {
         at: entity for at, entity in sorted(phrases.entities.items()) if lexicon.objects.get(entity.name, entity.name)
     }
@@ -54,20 +50,23 @@ def scene_graph(doc: "Doc", lexicon: Lexicon | None = None) -> SceneGraph:
             span = words[entity.owner].span
             links.append((len(objects), "have", order[number], span))
             objects.append(SceneObject(lexicon.objects.get(entity.owner_name) or entity.owner_name, (), 1, False, span))
-        for part, said, span in entity.parts:
+        for part, attribute, span in entity.parts:
             links.append((order[number], "have", len(objects), span))
-            objects.append(SceneObject(part, (Attribute(said, span),), None, True, span))
+            objects.append(SceneObject(part, (Attribute(attribute, span),), None, True, span))
         for name, doer, span in entity.covers:
             links.append((len(objects), name, order[number], span))
             objects.append(SceneObject(lexicon.objects.get(doer) or doer, (), 1, False, span))
-    relations = dict.fromkeys(found for link in links if (found := _relation(link, objects, lexicon)).lemma)
-    return SceneGraph(tuple(objects), tuple(relations), tuple(token.text for token in doc))
+    relations = dict.fromkeys(_relation(link, objects, lexicon) for link in links)
+    named = tuple(relation for relation in relations if relation.lemma)
+    return SceneGraph(tuple(objects), named, tuple(token.text for token in doc))
 
 
 def _object(entity: Entity, lexicon: Lexicon) -> SceneObject:
-    said = tuple(Attribute(lexicon.attributes.get(name, name), span) for name, span in entity.attributes)
-    said = tuple(attribute for attribute in said if attribute.lemma)
-    return SceneObject(lexicon.objects.get(entity.name, entity.name), said, entity.count, entity.plural, entity.span)
+    renamed = [(lexicon.attributes.get(name, name), span) for name, span in entity.attributes]
+    attributes = tuple(Attribute(name, span) for name, span in renamed if name)
+    return SceneObject(
+        lexicon.objects.get(entity.name, entity.name), attributes, entity.count, entity.plural, entity.span
+    )
 
 
 def _relation(link: tuple[int, str, int, Span], objects: list[SceneObject], lexicon: Lexicon) -> Relation:
@@ -104,16 +103,16 @@ class PrepositionalAttachments:
         if not self.subjects.is_entity(number):
             return
         if self.subjects.has_subject(number):  # "the dog is on the table"
-            said = self.subjects.of(number)
-            self._say(said, preposition.name, self.subjects.together(number), span)
-            if said:
+            subjects = self.subjects.of(number)
+            self._say(subjects, preposition.name, self.subjects.together(number), span)
+            if subjects:
                 return
         joined = self.words[number].label == "conj" and governor >= 0
         if joined and self.words[governor].preposition is not None:
             governor = self.words[governor].head
         if governor < 0:
             return
-        entities = [one for one in self.subjects.together(number) if one not in self.claimed]
+        entities = [entity for entity in self.subjects.together(number) if entity not in self.claimed]
         if self.subjects.is_verb(governor):
             if joined:
                 self._say(self.subjects.of(governor), preposition.name, entities, span)
@@ -127,7 +126,7 @@ class PrepositionalAttachments:
         """In "a man holding a bag on the beach" it is the man who is on the beach."""
         word, setting = self.words[governor], self.phrases.entities[self.phrases.find(number)]
         if (
-            setting.name not in _SETTINGS
+            setting.name not in WORDS["settings"]
             or word.label != "obj"
             or word.head < 0
             or not self.subjects.is_verb(word.head)
@@ -137,14 +136,14 @@ class PrepositionalAttachments:
 
     def _of(self, parts: list[int], wholes: list[int], span: Span) -> None:
         """ "leg of the man": the man has a leg; what else "of" may mean is known noun by noun."""
-        for part, whole in itertools.product(parts, wholes):
+        for part, owner in itertools.product(parts, wholes):
             how = self.lexicon.of.get(self.phrases.entities[part].name, "have")
             if how == "have":
-                self._say([whole], "have", [part], span)
+                self._say([owner], "have", [part], span)
             elif how.startswith("<"):
-                self._say([whole], how[1:], [part], span)
+                self._say([owner], how[1:], [part], span)
             elif not how.startswith("transparent"):
-                self._say([part], how, [whole], span)
+                self._say([part], how, [owner], span)
 
     def _mutual(self, governor: int, preposition: Preposition) -> None:
         """ "two dogs next to each other": the dogs stand in the relation to themselves."""
@@ -154,20 +153,20 @@ class PrepositionalAttachments:
         name, span = preposition.name, preposition.span
         if self.subjects.is_verb(governor):
             name, span, who = f"{word.verb} {name}", joint(word, preposition), self.subjects.of(governor)
-        self.links += [(one, name, one, span) for one in who]
+        self.links += [(subject, name, subject, span) for subject in who]
 
     def _pronoun(self, number: int, preposition: Preposition) -> None:
         """ "a table with a meal on it": the meal is on the table, and "with" says no more than that."""
-        before = [one for one in range(max(number - _NEARBY, 0), number) if one in self.phrases.entities]
+        before = [at for at in range(max(number - _NEARBY, 0), number) if at in self.phrases.entities]
         if len(before) < 2:
             return
         part = before[-1]
         owners = [a for a, name, b, _ in self.links if b == part and name in ("with", "have")]
-        whole = owners[0] if owners else before[0]
-        if whole != part:
-            said = {(whole, "with", part), (whole, "have", part)}
-            self.links = [link for link in self.links if link[:3] not in said]
-            self._say([part], preposition.name, [whole], preposition.span)
+        owner = owners[0] if owners else before[0]
+        if owner != part:
+            replaced = {(owner, "with", part), (owner, "have", part)}
+            self.links = [link for link in self.links if link[:3] not in replaced]
+            self._say([part], preposition.name, [owner], preposition.span)
 
     def _owners(self) -> None:
         """ "the man's hat": the man has it."""
@@ -176,4 +175,4 @@ class PrepositionalAttachments:
                 self._say([self.phrases.find(entity.owner)], "have", [number], self.words[entity.owner].span)
 
     def _say(self, who: list[int], name: str, entities: list[int], span: Span) -> None:
-        self.links += [(one, name, entity, span) for one in who for entity in entities if one != entity]
+        self.links += [(who_at, name, entity, span) for who_at in who for entity in entities if who_at != entity]

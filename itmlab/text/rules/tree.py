@@ -1,31 +1,20 @@
-"""One form for every parser's trees: words with Universal-Dependencies labels, prepositions as marks on their nouns.
+"""The words of a parsed caption in one form: prepositions are marks on their nouns.
 
-Understood are Universal Dependencies (de Marneffe et al., 2021: a preposition is the `case` of its noun) and the
-ClearNLP labels of spaCy's English models (a preposition is a `prep` between a word and its `pobj`; "be" is a head).
+The labels are those of Universal Dependencies (de Marneffe et al., 2021), where a preposition is the `case` of its
+noun.
 """
 
 import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ..graph import Span
-from .lexicon import Lexicon, noun_lemma, verb_lemma, word_set
+from .lexicon import TABLES, WORDS, Lexicon, noun_lemma, verb_lemma, word_set
 from .repair import NOUNS, Node, repair
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
-
-_CLEARNLP = {
-    "dobj": "obj", "dative": "iobj", "nsubjpass": "nsubj:pass", "csubjpass": "csubj", "auxpass": "aux:pass",
-    "poss": "nmod:poss", "nn": "compound", "prt": "compound:prt", "relcl": "acl:relcl", "rcmod": "acl:relcl",
-    "partmod": "acl", "oprd": "xcomp", "acomp": "xcomp", "attr": "xcomp", "num": "nummod", "quantmod": "advmod",
-    "neg": "advmod", "npadvmod": "obl:npmod", "predet": "det", "preconj": "cc", "intj": "discourse",
-    "pcomp": "advcl", "pobj": "obl", "prep": "prep", "agent": "prep", "meta": "dep", "ROOT": "root",
-}  # fmt: skip
-_KEPT = {"nsubj:pass", "aux:pass", "nmod:poss", "compound:prt", "acl:relcl"}
-_INSIDE_PHRASE = {"det", "amod", "compound", "nummod", "nmod:poss", "advmod", "flat", "goeswith", "case"}
 
 
 @dataclass(slots=True)
@@ -79,14 +68,14 @@ def read(doc: "Doc", lexicon: Lexicon) -> list[Word]:
             text = "".join(texts[start:end]) if "-" in texts[start:end] else " ".join(texts[start:end])
             if not name:
                 pos = "NOUN" if " " in text else pos
-        marked = label in ("case", "prep", "agent") and pos != "PART" and "'" not in text
+        marked = label == "case" and pos != "PART" and "'" not in text
         if name:
             units[number], pos, text = Preposition(name, start, end), "ADP", name
             outside[number] = [block_of[tree[at].head] for at in out if tree[at].head >= 0]
         elif marked or (pos == "ADP" and is_preposition(text)):
             units[number] = Preposition(text, start, end)
-        label = _CLEARNLP.get(label, label)
-        label = label if label in _KEPT else label.partition(":")[0]
+        label = "root" if label == "ROOT" else label
+        label = label if label in WORDS["kept_labels"] else label.partition(":")[0]
         words.append(Word(start, end, text, pos, label, -1 if head == number else head))
     _attach_prepositions(words, units, outside)
     _link(words)  # only now: what attaches words elsewhere afterwards keeps the children up to date itself
@@ -100,9 +89,9 @@ def _blocks(texts: Sequence[str], spaced: Sequence[bool], lexicon: Lexicon) -> l
     """(start, end, preposition name or ""): words joined by hyphens and prepositions of several words are one block."""
     blocks, at = [], 0
     while at < len(texts):
-        if (found := match(texts[at : at + LONGEST + 2], 0)) is not None:
-            blocks.append((at, at + found[0], found[1]))
-            at += found[0]
+        if (matched := match(texts[at : at + LONGEST + 2], 0)) is not None:
+            blocks.append((at, at + matched[0], matched[1]))
+            at += matched[0]
             continue
         end = at + 1
         while end + 1 < len(texts) and texts[end] == "-" and not spaced[end - 1] and not spaced[end]:
@@ -139,7 +128,7 @@ def _attach_prepositions(words: list[Word], units: dict[int, Preposition], outsi
         noun = words[complement]
         if noun.preposition is not None:
             if noun.preposition.end == unit.start or unit.end == noun.preposition.start:  # "from behind"
-                first, second = sorted((noun.preposition, unit), key=lambda one: one.start)
+                first, second = sorted((noun.preposition, unit), key=lambda preposition: preposition.start)
                 noun.preposition = Preposition(f"{first.name} {second.name}", first.start, second.end)
                 word.head, word.label = complement, "case"
             continue
@@ -149,7 +138,7 @@ def _attach_prepositions(words: list[Word], units: dict[int, Preposition], outsi
             governor = next((head for head in outside[number] if head != complement and head < number), governor)
         if governor in (number, complement):
             governor = noun.head if noun.head not in (number, complement) else -1
-        if word.label in ("prep", "root") or number in outside:
+        if word.label == "root" or number in outside:
             label = word.label if word.label == "root" or governor < 0 else "obl"
             noun.head, noun.label = governor, "conj" if noun.label == "conj" and word.label == "case" else label
         for child in children.get(number, ()):
@@ -165,7 +154,7 @@ def _noun_of(words: list[Word], complement: int) -> int:
         if word.pos in NOUNS or complement + 1 >= len(words):
             return complement
         noun = words[complement + 1]
-        if word.label in _INSIDE_PHRASE and word.head > complement:
+        if word.label in WORDS["inside_labels"] and word.head > complement:
             complement = word.head
         elif word.pos in ("ADJ", "VERB") and noun.pos in NOUNS and noun.head in (word.head, complement):
             noun.head, noun.label = word.head, word.label
@@ -181,7 +170,7 @@ def _noun_after(words: list[Word], number: int) -> int:
     at = number + 1
     if at >= len(words) or words[at].pos not in ("DET", "ADJ", "NOUN", "PROPN", "NUM", "PRON"):
         return -1
-    while words[at].head > at and words[at].label in _INSIDE_PHRASE:
+    while words[at].head > at and words[at].label in WORDS["inside_labels"]:
         at = words[at].head
     return at
 
@@ -208,7 +197,7 @@ def _lift_predicates(words: list[Word]) -> None:
 
 
 def _break_cycles(words: list[Word]) -> None:
-    """Attaching words anew may close a ring in a faulty tree: its first word becomes a root."""
+    """Make the first word of a ring, which attaching words can close in a faulty tree, a root."""
     state = [0] * len(words)
     for number in range(len(words)):
         path, at = [], number
@@ -218,8 +207,8 @@ def _break_cycles(words: list[Word]) -> None:
             at = words[at].head
         if at >= 0 and state[at] == 1:
             words[at].head, words[at].label = -1, "root"
-        for one in path:
-            state[one] = 2
+        for visited in path:
+            state[visited] = 2
 
 
 def _link(words: list[Word]) -> None:
@@ -241,41 +230,14 @@ def attach(words: list[Word], child: int, head: int, label: str) -> None:
 
 
 # Prepositions of several words, each under one name: fixed, or with a locative noun ("on the left side of").
-_DETERMINERS = word_set("the a an its his her their one")
-_LOCATIVE_NOUNS = {
-    "on": word_set("side back edge bottom end front top face corner middle center left right inside outside rim"),
-    "in": word_set("middle center front back corner side end top rear bottom"),
-    "at": word_set("end edge back top rear left right bottom base corner front foot side center"),
-    "to": word_set("left right side rear back"),
-    "by": word_set("side edge"),
-    "along": word_set("side edge"),
-    "from": word_set("top side back bottom"),
-}
-_SIDES = word_set("left right other far both either opposite each back front")
-_FIXED = (
-    "next to", "close to", "up to", "on to", "in to", "near to", "out of", "inside of", "outside of", "off of",
-    "on top", "across from", "away from", "ahead of", "side by side with", "in between", "instead of", "because of",
-    "along with", "together with", "apart from", "such as", "as well as", "adjacent to", "all over", "atop of",
-    "alongside of", "in back", "out from", "down from", "up against", "in amongst", "underneath of", "full of",
-    "part of", "on board", "due to", "according to",
-)  # fmt: skip
-_SINGLE = word_set(
-    "about above across after against along alongside amid amidst among amongst around at atop before behind below "
-    "beneath beside besides between beyond by down during for from in inside into near nearby of off on onto opposite "
-    "out outside over past through throughout to toward towards under underneath until up upon via with within "
-    "without like aboard next"
-)
-_NAMES = {"all over": "over", "in to": "into", "on to": "onto", "near to": "near", "off of": "off", "atop of": "atop"}
+LOCATIVE_NOUNS = {preposition: word_set(nouns) for preposition, nouns in TABLES["locative_nouns"].items()}
+FIXED = sorted((words.split() for words in TABLES["prepositions"]["fixed"]), key=len, reverse=True)  # longest first
 LONGEST = 6
-_BY_FIRST = {  # first word -> the prepositions that begin with it, longest first
-    first: sorted(found, key=len, reverse=True)
-    for first, found in groupby(sorted(tuple(words.split()) for words in _FIXED), key=lambda parts: parts[0])
-}
 
 
 def is_preposition(word: str) -> bool:
     """Whether a single word can be a preposition."""
-    return word in _SINGLE
+    return word in WORDS["single_prepositions"]
 
 
 def match(words: Sequence[str], start: int) -> tuple[int, str] | None:
@@ -286,29 +248,29 @@ def match(words: Sequence[str], start: int) -> tuple[int, str] | None:
     >>> match("a dog on the side of the road".split(), 2)
     (6, 'on side of')
     """
-    if words[start] in _LOCATIVE_NOUNS and (placed := _locative(words, start)):
+    if words[start] in LOCATIVE_NOUNS and (placed := _locative(words, start)):
         return placed
-    for parts in _BY_FIRST.get(words[start], ()):
+    for parts in FIXED:
         end = start + len(parts)
-        if tuple(words[start:end]) == parts:
+        if parts[0] == words[start] and list(words[start:end]) == parts:
             name = " ".join(parts)
-            return end, _NAMES.get(name, name)
+            return end, TABLES["preposition_names"].get(name, name)
     return None
 
 
 def _locative(words: Sequence[str], start: int) -> tuple[int, str] | None:
     """As in "on the right hand side of": preposition, determiner, side, locative noun, "of"."""
-    first, at, said = words[start], start + 1, []
-    if at < len(words) and words[at] in _DETERMINERS:
+    first, at, sides = words[start], start + 1, []
+    if at < len(words) and words[at] in WORDS["determiners"]:
         at += 1
-    while at < len(words) and len(said) < 3 and (words[at] in _SIDES or words[at] in ("hand", "very")):
+    while at < len(words) and len(sides) < 3 and (words[at] in WORDS["sides"] or words[at] in ("hand", "very")):
         if at + 1 < len(words) and words[at + 1] in ("of", "from"):
             break
-        said += [words[at]] if words[at] not in ("hand", "very") else []
+        sides += [words[at]] if words[at] not in ("hand", "very") else []
         at += 1
     if at + 1 >= len(words):
         return None
     noun = words[at].removesuffix("s") if words[at] in ("sides", "edges", "ends") else words[at]
-    if noun not in _LOCATIVE_NOUNS[first] or words[at + 1] != "of":
+    if noun not in LOCATIVE_NOUNS[first] or words[at + 1] != "of":
         return None
-    return at + 2, " ".join([first, *said, words[at], "of"])
+    return at + 2, " ".join([first, *sides, words[at], "of"])

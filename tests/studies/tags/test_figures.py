@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from itmlab.metrics import TrueNegatives
 from itmlab.metrics.statistics import Interval, Share, share
-from itmlab.metrics.words import WordAccuracy
 from itmlab.studies import tags
+from itmlab.studies.tags.accuracies import TrueNegatives, WordAccuracy
 from itmlab.studies.tags.words import ExplainedSentence, Part, Refilled, Word, WordExample, WordRow
 from itmlab.synthesis import Negative
 from itmlab.text import Span

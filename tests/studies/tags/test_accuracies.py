@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from itmlab.errors import ItmlabError
-from itmlab.metrics import discrimination, share, word_correction_accuracy, word_discrimination_accuracy
+from itmlab.metrics import share
+from itmlab.studies.tags.accuracies import (
+    discrimination,
+    true_negative_rate,
+    word_correction_accuracy,
+    word_discrimination_accuracy,
+)
 
 score = st.sampled_from([-1.0, 0.0, 0.25, 3.0])
 
@@ -101,3 +107,33 @@ def test_what_does_not_stand_under_each_other_is_refused():
         word_correction_accuracy(tokens, tokens, tokens, counted[:, :2])
     with pytest.raises(ItmlabError, match="2 sentences, but images"):
         word_correction_accuracy(tokens, tokens, tokens, counted, images=torch.zeros(3))
+
+
+@settings(max_examples=60, deadline=None)
+@given(labels=st.lists(st.sampled_from([True, False, None]), max_size=30))
+def test_undecided_sentences_are_in_neither_count(labels):
+    found = true_negative_rate(labels)
+    assert (found.share.count, found.undecided) == (labels.count(False), labels.count(None))
+    assert found.share.of == len(labels) - found.undecided
+    if found.share.of:
+        assert found.share.percent == pytest.approx(100 * labels.count(False) / found.share.of)
+        assert found.share.lower <= found.share.percent <= found.share.upper
+    else:
+        assert math.isnan(found.share.percent)
+
+
+def test_the_interval_goes_by_the_pictures_of_the_decided():
+    labels = [False, False, None, True, True, False]
+    plain, grouped = true_negative_rate(labels), true_negative_rate(labels, [0, 0, 7, 1, 1, 2])
+    assert plain.share.percent == grouped.share.percent == 60 and grouped.share.lower < plain.share.lower
+    assert str(plain) == f"{plain.share} decided; 1 undecided"
+
+
+def test_what_is_no_verdict_is_refused():
+    with pytest.raises(ItmlabError, match="true, false or None, not 'no'"):
+        true_negative_rate([True, "no"])
+    with pytest.raises(ItmlabError, match="2 labels, but 1 images"):
+        true_negative_rate([True, False], [0])
+
+
+# What a difference says of a claim.
