@@ -101,7 +101,7 @@ class Unhashable(components.LearntTemperature):
         ({"sampler": components.FifthHardest(), "sampler__rnak": 3}, "rnak"),
         ({"loss": InfiniteLoss(), "sampler": None}, "one finite number"),
         ({"loss": Unhashable()}, "eq=False"),
-        ({"encoder": components.LearntTemperature}, "does not encode"),
+        ({"encoder": components.LearntTemperature}, "not a Model"),
     ],
 )
 def test_what_cannot_be_used_is_refused_at_once(changes, word):
