@@ -78,7 +78,7 @@ OF_TABLES = {
     "recall_by_stage": ["tags.table_1", "tags.table_2"],
     "contrast_seeing": ["itcontrast.table_1", "itcontrast.table_3", "itcontrast.table_4"],
 }
-# Drawn from the ledger; see tests/papers.
+# Drawn from the ledger; tests/papers/test_ledger.py compares them with it.
 LEDGER = ["claims_fne", "claims_itcontrast", "claims_of_fne_table_3", "claims_sam", "claims_tags", "cost_and_gain"]
 # Pictures, graphs, maps, and what a model makes of one batch, picture or caption.
 ILLUSTRATIONS = [
