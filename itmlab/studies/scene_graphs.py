@@ -1,7 +1,7 @@
 """What captions say and pictures hold, drawn: scene graphs, phrases of a sentence, what maskings hide, boxes."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import hypot
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +13,6 @@ from numpy import ndarray
 from PIL import Image
 
 from .kit import theme
-from .kit.bars import Line, draw_bars, draw_curves
 from .kit.canvas import Box, Canvas, chip, chip_size, data_uri, enlarged, fill, outlined, tinted
 from .kit.theme import colour, label, shortened, text_width, translucent
 
@@ -250,46 +249,6 @@ def _paint(canvas: Canvas, words: Sequence[Placed], top: float, colour: str, *, 
         fill(canvas, Box(left, upper, right, lower), colour if solid else translucent(colour, 0.20))
         if not solid:
             canvas.rectangle(left + 5, lower - 3, right - left - 10, 3, fillcolor=colour, line={"width": 0})
-
-
-# Kinds of phrases in captions, and the share of words that maskings hide.
-
-STEP, MOST_WORDS = 5, 60  # percent: the width of a bin of shares, and where the last one begins
-
-
-def draw_phrase_kinds(counts: Mapping[str, Mapping[str, float]], *, title: str, subtitle: str = "") -> go.Figure:
-    """Draw phrases per caption, by kind, on each named set of captions."""
-    bars = {f"{kind}s, {name}": value for name, by_kind in counts.items() for kind, value in by_kind.items()}
-    shades = [KIND_COLOURS[kind] for by_kind in counts.values() for kind in by_kind]
-    texts = [f"{value:.2f}" for value in bars.values()]
-    return draw_bars(bars, title=title, subtitle=subtitle, axis="phrases per caption", shades=shades, texts=texts)
-
-
-def draw_masked_shares(
-    shares: Mapping[str, Mapping[str, Float[ndarray, "masking"]]],
-    expected: Mapping[str, Mapping[str, float]],
-    *,
-    title: str,
-    subtitle: str = "",
-) -> go.Figure:
-    """Draw how many maskings hide which share of the words: a panel per set, a curve per kind of masking.
-
-    Args:
-        shares: the hidden share of words of each masking (0 to 1), by set, then by kind; the last bin is open above.
-        expected: the calculated means, in the same form, written beside the names.
-    """
-    edges = np.arange(0, MOST_WORDS + 2 * STEP, STEP)
-    panels: dict[str, dict[str, Line]] = {}
-    for name, kinds in shares.items():
-        means = ", ".join(f"{kind} {100 * share:.1f} %" for kind, share in expected[name].items())
-        curves = panels[f"{name}; means: {means}"] = {}
-        for kind, values in kinds.items():
-            percent = np.minimum(100 * np.asarray(values), MOST_WORDS + STEP / 2)
-            counts = 100 * np.histogram(percent, edges)[0] / max(len(values), 1)
-            curves[kind] = Line(counts, (edges[:-1] + STEP / 2).tolist(), markers=True, fill=True)
-    axis = f"share of words hidden, % (last point: {MOST_WORDS} % or more)"
-    figure = draw_curves(panels, title=title, subtitle=subtitle, axis=axis)
-    return figure.update_yaxes(title="maskings, %", col=1)
 
 
 # One drawn scene beside what the world knows of it: each object's box, visible pixels and name.

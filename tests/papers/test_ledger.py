@@ -195,6 +195,15 @@ def test_words_in_figures_are_escaped() -> None:
     assert papers.fne.figure_7.figure() is not None  # the committed one, where nothing is claimed
 
 
+@pytest.mark.parametrize("name", ["fne", "sam", "tags", "itcontrast", "of_fne_table_3"])
+def test_a_committed_figure_of_claims_shows_the_ledger(name) -> None:
+    entries = [papers.fne.table_3] if name == "of_fne_table_3" else papers.entries(name).values()
+    rows = [row for entry in entries for row in entry.verdicts() if row["verdict"] != "not run"]
+    committed = read_json(FIGURES / f"claims_{name}.json")["figure"]["data"]
+    drawn = np.hstack([trace.x for trace in draw_claims(rows, title="t").data])
+    assert np.allclose(np.hstack([trace["x"] for trace in committed]), drawn, rtol=1e-5)
+
+
 def test_a_parts_gain_is_the_ledgers() -> None:
     """The figure shows TAGS where the ledger has it: not clear of zero."""
     costs = load_result("cost_and_gain")

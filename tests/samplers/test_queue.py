@@ -1,11 +1,9 @@
 """The momentum memory against a list that drops its oldest."""
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from itmlab.errors import ItmlabError
 from itmlab.samplers import MomentumQueue
 from tests.refusals import refused
 

@@ -22,8 +22,6 @@ FIGURES = Path(__file__).resolve().parents[2] / "figures"
 HOSTILE = "<img src=x onerror=alert(1)> $x$"
 TITLES = {"title": HOSTILE, "subtitle": HOSTILE}
 GENERATOR = np.random.default_rng(0)
-POSTERIOR = GENERATOR.uniform(0, 1, 400)
-TRUTH = GENERATOR.random(400) < POSTERIOR
 ENDS = (2.0, 1.0, 3.0)
 CURVE = np.array([30.0, 20.0, 10.0])
 
@@ -61,9 +59,7 @@ def info_cmr_terms():
 
 
 TRUTH_LABELS = {"weights": CURVE / 40, "truth_labels": np.array([1, 0, -1]), "drawn": np.array([0, 2, 0])}
-SWEEPS = {name: itcontrast.memory_sweep(small_batch(), name, [2, 3], sigma=0.3) for name in ("sigma", "clusters")}
 RECALLS = {HOSTILE: {way: {"any": CURVE, "share": CURVE} for way in ("t2i", "i2t")}}
-MEASURES = {HOSTILE: {f"{HOSTILE} {number}": ENDS for number in range(9)}}
 DRAWINGS = {
     "forest": lambda pictures: kit.interval_rows([(HOSTILE, []), (HOSTILE, [kit.Dot(1.0)])], axes=[{}], **TITLES),
     "gains": lambda pictures: kit.draw_gains(
@@ -73,9 +69,6 @@ DRAWINGS = {
     "no bars": lambda pictures: kit.draw_bars({}, **TITLES),
     "curves": lambda pictures: kit.draw_curves({HOSTILE: {HOSTILE: np.ones((2, 3)), "b": np.ones(3)}}, **TITLES),
     "densities": lambda pictures: kit.draw_curves({"": kit.densities({HOSTILE: CURVE, "none": CURVE[:0]})}, **TITLES),
-    "roc": lambda pictures: kit.draw_roc({HOSTILE: POSTERIOR}, TRUTH, **TITLES),
-    "roc of one answer": lambda pictures: kit.draw_roc({HOSTILE: POSTERIOR}, TRUTH | True, **TITLES),
-    "calibration": lambda pictures: kit.draw_calibration(POSTERIOR, TRUTH, **TITLES),
     "gallery": lambda pictures: kit.draw_gallery(
         pictures, [HOSTILE] * 6, frames=["#009E73"] * 6, badges=[HOSTILE] * 6, headings={0: HOSTILE, 4: "b"}, **TITLES
     ),
@@ -91,29 +84,21 @@ DRAWINGS = {
     "negative pictures": lambda pictures: fne.draw_negative_pictures(
         HOSTILE, pictures[:3], CURVE / 40, title=HOSTILE, **TRUTH_LABELS
     ),
-    "true images": lambda pictures: fne.draw_true_images(np.array([1, 2, 7, 500]), **TITLES),
     "ranked pictures": lambda pictures: sam.draw_ranked_pictures(
         HOSTILE, pictures, {HOSTILE: ranking(), "b": ranking()}, captions=[HOSTILE] * 6, title=HOSTILE
     ),
     "ranked captions": lambda pictures: sam.draw_ranked_captions(
         pictures[0], [HOSTILE] * 3, {HOSTILE: ranking()}, own_captions=[HOSTILE], **TITLES
     ),
-    "measures": lambda pictures: sam.draw_measures_by_model(MEASURES, **TITLES),
     "semantic recall": lambda pictures: sam.draw_semantic_recall_by_m([1, 5, 20], RECALLS, k=5, **TITLES),
-    "truth among relevant": lambda pictures: sam.draw_truth_among_relevant(
-        [1, 5, 20], {HOSTILE: {"t2i": CURVE}}, {"t2i": CURVE}, **TITLES
-    ),
-    "adaptive margins": lambda pictures: sam.draw_adaptive_margins([HOSTILE] * 3, CURVE, CURVE / 100, **TITLES),
     "kernel memory": lambda pictures: kernel_memory(None),
     "kernel memory of a picture": lambda pictures: kernel_memory(pictures[0]),
     "prototypes": lambda pictures: prototypes("image"),
     "prototypes of a caption": lambda pictures: prototypes("caption"),
-    "sweep over sigma": lambda pictures: itcontrast.draw_memory_sweep(SWEEPS["sigma"], paper=0.1, **TITLES),
-    "sweep over clusters": lambda pictures: itcontrast.draw_memory_sweep(SWEEPS["clusters"], **TITLES),
-    "terms": lambda pictures: info_cmr_terms(),
-    "denominator": lambda pictures: itcontrast.draw_denominator_shares(
-        [0.01, 0.05, 1], itcontrast.shares_by_temperature(small_batch(), [0.01, 0.05, 1], noise=4), **TITLES
+    "sweep": lambda pictures: kit.draw_curves(
+        itcontrast.sweep_curves(itcontrast.memory_sweep(small_batch(), "sigma", [2, 3])), **TITLES
     ),
+    "terms": lambda pictures: info_cmr_terms(),
 }
 
 
@@ -152,10 +137,16 @@ def test_a_calibrated_posterior_is_as_often_true_as_it_claims() -> None:
 def test_the_area_is_the_chance_that_a_hidden_positive_outscores_a_true_negative() -> None:
     scores = GENERATOR.integers(0, 7, 60).astype(float)
     truth = GENERATOR.random(60) < 0.4
-    figure = kit.draw_roc({"s": scores}, truth, title="t")
+    (name,) = kit.roc_curves({"s": scores}, truth)
     differences = scores[truth][:, None] - scores[~truth]
-    area = float(re.search(r"area ([\d.]+)", figure.data[1].name)[1])
+    area = float(re.search(r"area ([\d.]+)", name)[1])
     assert area == pytest.approx(np.mean((differences > 0) + 0.5 * (differences == 0)), abs=6e-4)
+    assert not kit.roc_curves({"s": scores}, truth | True)
+
+
+def test_captions_are_counted_by_the_number_of_images_they_are_true_of() -> None:
+    shares = fne.true_images(np.array([1, 2, 3, 4]))
+    assert shares == {"1: its own only": 25.0, "2 images": 25.0, "3–4 images": 50.0}
 
 
 def test_the_explorers_follow_their_controls() -> None:

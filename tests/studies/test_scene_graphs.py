@@ -38,10 +38,6 @@ DRAWN = {
     "phrases": lambda: scene_graphs.draw_caption_spans(
         [SENTENCE, SENTENCE, LONG, SceneGraph()], hidden=[None, [Phrase("object", Span(1, 2))], None, None], title="t"
     ),
-    "phrase kinds": lambda: scene_graphs.draw_phrase_kinds({"<i>": {"object": 2.5}, "b": {"object": 1.5}}, title="t"),
-    "masked shares": lambda: scene_graphs.draw_masked_shares(
-        {"<i>": {"phrase": np.array([0.1, 0.9])}}, {"<i>": {"phrase": 0.5}}, title="t"
-    ),
     "scene": drawn_scene,
 }
 

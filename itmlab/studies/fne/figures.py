@@ -10,7 +10,7 @@ from numpy import ndarray
 from PIL import Image
 
 from ..kit import theme
-from ..kit.bars import Line, draw_bars, draw_curves
+from ..kit.bars import Line, draw_curves
 from ..kit.canvas import draw_gallery, draw_table
 from ..kit.theme import translucent
 
@@ -224,17 +224,16 @@ def percent(probability: float) -> str:
     return f"{value:.{digits}f} %"
 
 
-def draw_true_images(true: Integer[ndarray, "caption"], *, title: str, subtitle: str = "") -> go.Figure:
-    """Draw the share of captions by the number of images that they are true of.
+def true_images(true: Integer[ndarray, "caption"]) -> dict[str, float]:
+    """Return the percentage of captions by the number of images that they are true of.
 
     Numbers are grouped in steps that double (1, 2, 3–4, 5–8, …). A caption that is true of one image has no false
     negative.
     """
     step = np.ceil(np.log2(np.maximum(true, 1))).astype(int)
-    bars: dict[str, float] = {}
+    shares = {}
     for power, share in enumerate(100 * np.bincount(step) / len(step)):
         edge = 2**power
         name = f"{edge // 2 + 1}–{edge} images" if edge > 2 else f"{edge} images"
-        bars["1: its own only" if edge == 1 else name] = float(share)
-    shades = [theme.BLUE] + [theme.VERMILION] * (len(bars) - 1)
-    return draw_bars(bars, title=title, subtitle=subtitle, axis="captions, %", shades=shades)
+        shares["1: its own only" if edge == 1 else name] = float(share)
+    return shares

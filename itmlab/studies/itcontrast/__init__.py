@@ -4,7 +4,7 @@ import lazy_loader as lazy
 
 _NAMES = {  # module -> its public names, imported when first used
     "explorer": "explore_kernel_memory",
-    "figures": ("draw_denominator_shares draw_info_cmr_terms draw_kernel_memory draw_memory_sweep draw_prototypes"),
+    "figures": "draw_info_cmr_terms draw_kernel_memory draw_prototypes sweep_curves",
     "memory": "Attribution ReadOut SynthesisBatch attribution read_out synthesis_batch",
     "sweeps": "Curve MemorySweep Terms hardness memory_sweep shares_by_temperature term_names terms true_prototypes",
 }

@@ -4,7 +4,7 @@ References:
     Wu et al. (2023), ITContrast, Sec. 3.2. On the map the distance from the middle is the angle to the anchor.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,8 +12,9 @@ from jaxtyping import Float
 from numpy import ndarray
 from PIL import Image
 
+from ...metrics.statistics import wilson
 from ..kit import theme
-from ..kit.bars import Line, draw_bars, draw_curves
+from ..kit.bars import Line, draw_bars
 from ..kit.canvas import data_uri, draw_gallery, draw_table
 from ..kit.theme import colour, label, styled, translucent
 from .memory import Attribution, ReadOut
@@ -173,65 +174,32 @@ def _note(attribution: Attribution, place: int) -> str:
     return note
 
 
-# SynHNC over a parameter, and the shares of InfoCMR's denominator.
-
-AXES = {"sigma": "width σ of the kernel", "clusters": "clusters m"}
+# SynHNC over a parameter, and the terms of InfoCMR's denominator.
 
 
-def draw_memory_sweep(sweep: MemorySweep, *, title: str, subtitle: str = "", paper: float | None = None) -> go.Figure:
-    """Draw hardness, length and number of prototypes of synthetic negatives over σ or m, a curve per kind of weights.
+def sweep_curves(sweep: MemorySweep) -> dict[str, dict[str, Line]]:
+    """Return hardness, length and number of prototypes of synthetic negatives over σ or m, a curve per kind of weights.
 
-    Args:
-        sweep: the measured curves.
-        title: the figure's title.
-        subtitle: the settings.
-        paper: the paper's value of the parameter, drawn as a dotted line.
+    Hardness has its quartiles over the anchors; percentages of anchors have 95 % intervals.
     """
-    ends = [sweep.values[0], sweep.values[-1]]
-    level = {"width": 2, "dash": "dash"}
-    hardness = {
-        "match": Line(np.full(2, sweep.match), ends, shade=theme.INK, **level),
-        "hardest real negative": Line(np.full(2, sweep.hardest), ends, shade=theme.GREY, **level),
-    }
+    flat = np.ones(len(sweep.values))
+    hardness = {"match": Line(sweep.match * flat), "hardest real negative": Line(sweep.hardest * flat)}
     harder, length = {}, {}
     for kind, curve in sweep.curves.items():
         name = kind.replace("_", " ")
         hardness[name] = Line(curve.hardness, None, *curve.quartiles)
-        harder[name] = Line(curve.above_hardest)
-        harder[f"{name}: nearer than the match"] = Line(curve.above_match, dash="dot")
+        above = {name: curve.above_hardest, f"{name}: nearer than the match": curve.above_match}
+        for words, percent in above.items():
+            lower, upper = wilson(percent / 100, sweep.anchors)
+            harder[words] = Line(percent, None, 100 * lower, 100 * upper)
         length[name] = Line(curve.length)
     effective = next(iter(sweep.curves.values())).effective  # the same for all kinds of weights
-    panels = {
+    return {
         "cosine of the hardest synthetic negative": hardness,
-        "harder than any real negative, % of anchors": harder,
+        "harder than any real negative": harder,
         "length of what is recalled": length,
-        "prototypes that share the kernel weights": {"prototypes": Line(effective, shade=theme.INK)},
+        "prototypes that share the kernel weights": {"prototypes": Line(effective)},
     }
-    axis = AXES[sweep.parameter]
-    figure = draw_curves(panels, sweep.values, title=title, subtitle=subtitle, axis=axis, across=2)
-    if sweep.parameter == "sigma":
-        figure.update_xaxes(type="log", tickvals=[0.01, 0.03, 0.1, 0.3, 1, 3, 10])
-    if paper is not None:
-        figure.add_vline(x=paper, line={"color": theme.MUTED, "width": 1.2, "dash": "dot"})
-    return figure
-
-
-def draw_denominator_shares(
-    temperatures: Sequence[float],
-    shares: Mapping[str, Float[ndarray, "temperature"]],
-    *,
-    title: str,
-    subtitle: str = "",
-    paper: float | None = 0.05,
-) -> go.Figure:
-    """Draw the share of each kind of term in InfoCMR's denominator over τ; the paper's τ is dotted."""
-    curves = {name: Line(values, shade=SHADES[name]) for name, values in shares.items()}
-    axis = "temperature τ"
-    panels = {"share of the denominator, %": curves}
-    figure = draw_curves(panels, temperatures, title=title, subtitle=subtitle, axis=axis)
-    if paper is not None:
-        figure.add_vline(x=paper, line={"color": theme.MUTED, "width": 1.2, "dash": "dot"})
-    return figure.update_xaxes(type="log", tickvals=[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1])
 
 
 SHADES = dict(zip(TERMS, (theme.BLUE, theme.GREY, theme.VERMILION, theme.SKY), strict=True))

@@ -55,6 +55,7 @@ class MemorySweep:
     curves: Mapping[str, Curve]
     hardest: float
     match: float
+    anchors: int
 
 
 def memory_sweep(
@@ -81,7 +82,7 @@ def memory_sweep(
     rows = {kind: np.array(column).T for kind, column in columns.items()}
     curves = {kind: Curve(row[0], row[1:3], *row[3:]) for kind, row in rows.items()}
     match = float(batch.positive_scores.mean())
-    return MemorySweep(parameter, np.array(values, dtype=float), curves, float(hardest.mean()), match)
+    return MemorySweep(parameter, np.array(values, dtype=float), curves, float(hardest.mean()), match, len(hardest))
 
 
 def hardness(

@@ -6,12 +6,12 @@ import lazy_loader as lazy
 
 _NAMES = {  # module -> its public names, imported when first used
     "bars": (
-        "Dot Line densities draw_bars draw_calibration draw_comparison draw_curves draw_gains draw_roc interval_rows"
+        "Calibration Dot Line densities draw_bars draw_comparison draw_curves draw_gains interval_rows roc_curves"
     ),
     "canvas": "draw_captioned draw_gallery draw_table",
-    "drawn": "draw_result record_result",
+    "drawn": "curve_rows draw_result record_result",
     "explorer": "Explorer",
-    "results": "Result comparison_rows difference_rows list_results load_result save_result",
+    "results": "Result comparison_rows difference_rows level_rows list_results load_result save_result",
     "saving": "committed save write_figure write_pages",
     "scoring": "as_score matching",
     "viewer": "view",

@@ -12,7 +12,7 @@ from numpy import ndarray
 from plotly.subplots import make_subplots
 
 from ...metrics import statistics
-from .theme import BLUE, GREY, INK, MUTED, PAPER, POSTERIOR, VERMILION, colour, label, styled, translucent, whiskers
+from .theme import BLUE, GREY, INK, MUTED, PAPER, VERMILION, colour, label, styled, translucent, whiskers
 
 if TYPE_CHECKING:
     from ...training.comparison import Comparison
@@ -257,9 +257,8 @@ class Line:
     Args:
         y: the values.
         x: their places; default: those of the figure.
-        lower: lower ends of an interval of each value.
+        lower: lower ends of an interval of each value, drawn as a shaded band.
         upper: upper ends.
-        whiskers: draw the intervals as whiskers instead of a shaded band.
         shade: colour; default: the palette's, the same for a name in all panels.
         dash: plotly's dash pattern.
         markers: whether each value is marked.
@@ -271,7 +270,6 @@ class Line:
     x: Sequence[float] | None = None
     lower: Float[ndarray, "point"] | None = None
     upper: Float[ndarray, "point"] | None = None
-    whiskers: bool = False
     shade: str | None = None
     dash: str = "solid"
     markers: bool = False
@@ -341,17 +339,13 @@ def _draw_line(
     place: Mapping[str, int],
 ) -> None:
     group = {"legendgroup": label(name), **place}
-    error = None
-    if line.lower is not None and line.whiskers:
-        error = whiskers(line.y, line.lower, line.upper, shade, thickness=1.6, width=4)
-    elif line.lower is not None:  # a band: forth along the upper ends, back along the lower ones
+    if line.lower is not None:  # a band: forth along the upper ends, back along the lower ones
         outline = np.concatenate([line.upper, line.lower[::-1]])
         band = {"fill": "toself", "fillcolor": translucent(shade, 0.15), "line": {"width": 0}, "mode": "lines"}
         figure.add_scatter(x=[*x, *x[::-1]], y=outline, **band, hoverinfo="skip", showlegend=False, **group)
     figure.add_scatter(
         x=x,
         y=line.y,
-        error_y=error,
         name=label(name),
         showlegend=listed,
         mode="lines+markers" if line.markers else "lines",
@@ -386,39 +380,25 @@ def densities(values: Mapping[str, Float[ndarray, "value"]], bins: int = 80) -> 
 DASHED = {"shade": GREY, "dash": "dash", "width": 2}
 
 
-def draw_roc(
-    scores: Mapping[str, Float[ndarray, "pair"]],
-    truth: Bool[ndarray, "pair"],
-    *,
-    title: str,
-    subtitle: str = "",
-    points: int = 400,
-) -> go.Figure:
-    """Draw the receiver operating characteristic of each score, with its area in the legend.
+def roc_curves(
+    scores: Mapping[str, Float[ndarray, "pair"]], truth: Bool[ndarray, "pair"], points: int = 100
+) -> dict[str, Line]:
+    """Return the receiver operating characteristic of each score, with its area beside the name.
 
     Args:
         scores: a score of every pair, by name.
-        truth: whether the pair is true. If all are true or none is, only the diagonal is drawn.
-        title: the figure's title.
-        subtitle: what was measured; the number of pairs is added.
-        points: at most so many points per curve, so that the figure stays small.
+        truth: whether the pair is true. If all are true or none is, there are no curves.
+        points: points of each curve; they are closest where few true negatives are above the threshold.
     """
     from sklearn.metrics import roc_auc_score, roc_curve
 
-    curves = {"chance": Line(np.array([0.0, 1.0]), [0, 1], **DASHED)}
+    curves = {}
+    places = np.linspace(0, 1, points) ** 2
     both = bool(truth.any() and not truth.all())
-    for index, (name, values) in enumerate(scores.items() if both else ()):
+    for name, values in scores.items() if both else ():
         false, true, _ = roc_curve(truth, values)
-        along = np.concatenate([[0], np.cumsum(np.hypot(np.diff(false), np.diff(true)))])
-        shown = np.unique(np.searchsorted(along, np.linspace(0, along[-1], points)).clip(0, len(along) - 1))
-        area = roc_auc_score(truth, values)
-        curves[f"{name} (area {area:.3f})"] = Line(true[shown], false[shown], shade=colour(index))
-    counts = f"{int(truth.sum()):,} hidden positives, {int((~truth).sum()):,} true negatives"
-    subtitle = f"{subtitle} · {counts}" if subtitle else counts
-    figure = draw_curves(
-        {"": curves}, title=title, subtitle=subtitle, axis="share of true negatives above the threshold"
-    )
-    return figure.update_yaxes(title="share of hidden positives above it", range=[0, 1.005])
+        curves[f"{name} (area {roc_auc_score(truth, values):.3f})"] = Line(np.interp(places, false, true), places)
+    return curves
 
 
 class Calibration:
@@ -449,25 +429,7 @@ class Calibration:
         self.share = np.array([truth[bin_of == index].mean() for index in used])
         self.lower, self.upper = statistics.wilson(self.share, self.count)
 
-
-def draw_calibration(
-    posterior: Float[ndarray, "pair"], truth: Bool[ndarray, "pair"], *, title: str, subtitle: str = "", bins: int = 14
-) -> go.Figure:
-    """Draw the share of true pairs against the claimed probability, with the number of pairs per bin below.
-
-    The axes are logarithmic, because most pairs of a data set are improbable. Shares of 0 are drawn at 0.0001.
-    """
-    measured = Calibration(posterior, truth, bins)
-    least = Calibration.EDGE
-    share, lower, upper = (np.maximum(values, least) for values in (measured.share, measured.lower, measured.upper))
-    curves = {
-        "calibrated": Line(np.array([least, 1.0]), [least, 1], **DASHED),
-        "measured": Line(share, measured.claimed, lower, upper, whiskers=True, markers=True, shade=POSTERIOR),
-    }
-    counts = {"pairs": Line(measured.count, measured.claimed, shade=GREY, markers=True)}
-    axis = "posterior probability that the negative matches"
-    panels = {"share that is true": curves, "pairs": counts}
-    figure = draw_curves(panels, title=title, subtitle=subtitle, axis=axis, across=1)
-    figure.update_xaxes(type="log", range=[np.log10(least / 1.5), 0.05], dtick=1)
-    figure.update_xaxes(exponentformat="none")
-    return figure.update_yaxes(type="log", dtick=1, rangemode="normal", exponentformat="none")
+    def curves(self) -> dict[str, dict[str, Line]]:
+        """Return two panels over the claimed probability: the share that is true, and the pairs of each bin."""
+        share = Line(self.share, self.claimed, self.lower, self.upper)
+        return {"share that is true": {"measured": share}, "pairs": {"measured": Line(self.count, self.claimed)}}

@@ -15,11 +15,13 @@ import plotly.graph_objects as go
 
 from ...errors import ItmlabError
 from ...fields import did_you_mean
-from .bars import Dot, Line, Row, draw_curves, draw_gains, interval_rows
-from .results import Result, load_result, save_result
+from ...storage import figure_directory, profile
+from .bars import DASHED, Dot, Line, Row, draw_bars, draw_curves, draw_gains, interval_rows
+from .results import ROW, load_result, save_result
 from .saving import save
 from .theme import colour
 
+MARKED = 24  # points of a curve up to which each is marked
 ALONE = "alone"  # the row with a group's baseline; it becomes a part of the heading
 
 
@@ -40,14 +42,17 @@ def draw_result(name: str) -> go.Figure:
     """
     if name not in drawings():
         raise ItmlabError(f"no drawing of a result {name!r}", remedy=did_you_mean(name, drawings()))
-    drawing, result = drawings()[name], load_result(name)
-    kinds = {"gains": _draw_gains, "values": _draw_values, "curves": _draw_curves}
-    return kinds[drawing.get("kind", "gains")](drawing, _chosen_rows(drawing, result))
+    return _draw(drawings()[name], load_result(name).rows)
 
 
-def _chosen_rows(drawing: Mapping[str, Any], result: Result) -> list[dict[str, Any]]:
+def _draw(drawing: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> go.Figure:
+    kinds = {"gains": _draw_gains, "values": _draw_values, "bars": _draw_bars, "curves": _draw_curves}
+    return kinds[drawing.get("kind", "gains")](drawing, _chosen_rows(drawing, rows))
+
+
+def _chosen_rows(drawing: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows that are drawn, in order, under the names that `drawing` gives them."""
-    rows = [row for row in result.rows if row["measure"] in drawing["panels"]]
+    rows = [{**ROW, **row} for row in rows if row["measure"] in drawing["panels"]]
     names = drawing.get("rows")
     if names is not None:
         rows = [{**row, "row": names[label]} for label in names for row in rows if row["row"] == label]
@@ -113,15 +118,24 @@ def _value_dot(row: Mapping[str, Any], shade: str, at: float) -> Dot:
     return Dot(*_ends(row), shade, f"{row['value']:.{digits}f}", at=at)
 
 
+def _draw_bars(drawing: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> go.Figure:
+    bars = {row["row"]: row["value"] if row["lower"] is None else _ends(row) for row in rows}
+    return draw_bars(bars, axis=next(iter(drawing["panels"].values())), **_titles(drawing))
+
+
 def _draw_curves(drawing: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> go.Figure:
     panels: dict[str, dict[str, Line]] = {}
     for measure, name in drawing["panels"].items():
-        panels[name] = {}
+        references = drawing.get("references", {}) if not panels else {}
+        panels[name] = {label: Line(np.array(y), x, **DASHED) for label, (x, y) in references.items()}
         for label in dict.fromkeys(row["row"] for row in rows if row["measure"] == measure):
             points = [row for row in rows if row["measure"] == measure and row["row"] == label]
-            x, y, lower, upper = (np.array([row[key] for row in points]) for key in ("x", "value", "lower", "upper"))
-            panels[name][label] = Line(y, x.tolist(), lower.astype(float), upper.astype(float), markers=True)
-    return draw_curves(panels, axis=drawing["axis"], **_titles(drawing))
+            x, y, *ends = (np.array([row[key] for row in points], float) for key in ("x", "value", "lower", "upper"))
+            ends = [] if np.isnan(ends).any() else ends
+            look = {"dash": "dash"} if label in drawing.get("dashed", ()) else {"markers": len(y) <= MARKED}
+            panels[name][label] = Line(y, x.tolist(), *ends, **look, fill=drawing.get("fill", False))
+    figure = draw_curves(panels, axis=drawing["axis"], across=drawing.get("across"), **_titles(drawing))
+    return figure.update_xaxes(drawing.get("xaxis", {})).update_yaxes(drawing.get("yaxis", {}))
 
 
 # Recording what a notebook has measured.
@@ -130,25 +144,50 @@ def _draw_curves(drawing: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) 
 def record_result(name: str, rows: Sequence[Mapping[str, Any]], **changes: Any) -> go.Figure:
     """Replace the rows of the committed result NAME by new measurements, and draw and save its figure.
 
+    The quick profile draws the new rows, too, and leaves the committed result and its figure unchanged.
+
     Args:
         name: a result that exists and has a drawing.
-        rows: the new rows, see `difference_rows` and `comparison_rows`.
+        rows: the new rows, see `difference_rows`, `comparison_rows`, `level_rows` and `curve_rows`.
         **changes: other fields of `Result` that have changed, for example `seeds`.
 
     Returns:
         The figure.
     """
     fresh = {"aggregate": False, "commit": "", "versions": {}}
-    save_result(replace(load_result(name), rows=rows, **{**fresh, **changes}))
-    return _save(name)
+    result = replace(load_result(name), rows=rows, **{**fresh, **changes})
+    figure = _draw(drawings()[name], rows)
+    if profile() == "full":
+        save_result(result, figure_directory().parent / "results")
+    return _save(name, figure)
 
 
-def _save(name: str) -> go.Figure:
-    figure = draw_result(name)
+def _save(name: str, figure: go.Figure) -> go.Figure:
     save(figure, name, {"notebook": drawings()[name]["notebook"], "result": f"results/{name}.json"})
     return figure
 
 
+def curve_rows(
+    panels: Mapping[str, Mapping[str, Line | Sequence[float]]], x: Sequence[float] | None = None, unit: str = ""
+) -> list[dict[str, Any]]:
+    """Return a row for every point of curves: the panel's name is its measure, the curve's name its row.
+
+    Args:
+        panels: `panels[panel][curve]`, as for `draw_curves`.
+        x: the places of the points, where the curve has none of its own.
+        unit: the unit of all values.
+    """
+    rows = []
+    for measure, curves in panels.items():
+        for name, curve in curves.items():
+            line = curve if isinstance(curve, Line) else Line(np.array(curve))
+            columns = {"x": x if line.x is None else line.x, "value": line.y, "lower": line.lower, "upper": line.upper}
+            known = {key: np.asarray(values, float).tolist() for key, values in columns.items() if values is not None}
+            for point in zip(*known.values(), strict=True):
+                rows.append({"row": name, "measure": measure, **dict(zip(known, point, strict=True)), "unit": unit})
+    return rows
+
+
 if __name__ == "__main__":
     for name in drawings():
-        _save(name)
+        _save(name, draw_result(name))

@@ -172,6 +172,19 @@ def unit_of(measure: str) -> str:
     return "points" if "sum" in measure.lower() else "%"
 
 
+def level_rows(
+    levels: Mapping[str, Mapping[str, Interval | float]], group: str = "", unit: str = "%"
+) -> list[dict[str, Any]]:
+    """Values, or values with intervals, by the name of a row and by measure."""
+    rows = []
+    for name, by_measure in levels.items():
+        for measure, level in by_measure.items():
+            value, lower, upper = (level, None, None) if isinstance(level, float) else level
+            ends = {"value": value, "lower": lower, "upper": upper}
+            rows.append({"group": group, "row": name, "measure": measure, **ends, "unit": unit})
+    return rows
+
+
 def comparison_rows(comparison: "Comparison", group: str = "") -> list[dict[str, Any]]:
     """Every recipe's mean of every measure, with its interval and one value per seed."""
     rows = []

@@ -10,8 +10,8 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     ),
     "explorers": "explore_attention explore_embeddings",
     "figures": (
-        "draw_attention_maps draw_words_on_patch draw_pointing_bars draw_projection draw_shared_words "
-        "draw_similarities draw_batch_neighbourhood painted"
+        "draw_attention_maps draw_batch_neighbourhood draw_pointing_bars draw_projection draw_shared_words "
+        "draw_words_on_patch painted"
     ),
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

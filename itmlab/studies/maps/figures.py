@@ -11,7 +11,7 @@ from PIL import Image
 from plotly.subplots import make_subplots
 
 from ..kit import theme
-from ..kit.bars import Dot, Line, Row, draw_curves, interval_rows
+from ..kit.bars import Dot, Row, interval_rows
 from ..kit.canvas import Canvas, data_uri, draw_captioned, draw_table, enlarged, heat, outlined
 from ..kit.theme import colour, label, styled, translucent
 
@@ -261,33 +261,6 @@ def draw_shared_words(
         "of all others": [f"{100 * entry.elsewhere:.0f} %" for entry in shared],
     }
     return draw_table(columns, title=title, subtitle=subtitle, picture=pictures[0] if pictures else None)
-
-
-# How similar pairs are that belong together and pairs that do not: two distributions, a panel a model.
-
-BINS = 60
-
-
-def draw_similarities(
-    negatives: Mapping[str, Float[ndarray, "negative"]],
-    positives: Mapping[str, Float[ndarray, "positive"]],
-    *,
-    title: str,
-    subtitle: str = "",
-    quantity: str = "cosine",
-) -> go.Figure:
-    """Draw the distributions of negatives' and positives' similarity, a panel per model, in percent of all pairs."""
-    values = np.concatenate([*negatives.values(), *positives.values()])
-    edges = np.linspace(values.min(), values.max() + 1e-6, BINS + 1)
-    panels = {}
-    for name in negatives:
-        curves = panels[name] = {}
-        kinds = {"negatives": (negatives[name], theme.MISMATCH), "positives": (positives[name], theme.MATCH)}
-        for kind, (scores, shade) in kinds.items():
-            percent = 100 * np.histogram(scores, edges)[0] / max(len(scores), 1)
-            curves[kind] = Line(percent, ((edges[:-1] + edges[1:]) / 2).tolist(), shade=shade, fill=True)
-    figure = draw_curves(panels, title=title, subtitle=subtitle, axis=quantity)
-    return figure.update_yaxes(title="% of its pairs", col=1)
 
 
 # A batch around one anchor on a map, and the similarities of its negatives (ITContrast, Fig. 2).

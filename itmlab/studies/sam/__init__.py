@@ -4,12 +4,8 @@ import lazy_loader as lazy
 
 _NAMES = {  # module -> its public names, imported when first used
     "explorer": "explore_retrieval",
-    "figures": (
-        "draw_measures_by_model draw_ranked_captions draw_ranked_pictures "
-        "draw_semantic_recall_by_m draw_truth_among_relevant"
-    ),
+    "figures": "draw_ranked_captions draw_ranked_pictures draw_semantic_recall_by_m",
     "human": "correlation_rows human_correlation",
-    "margins": "draw_adaptive_margins",
     "rankings": "Measured Ranking Retrievals measured rank retrievals semantic_recalls truth_among_relevant",
 }
 __getattr__, __dir__, __all__ = lazy.attach(

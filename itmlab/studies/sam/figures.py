@@ -15,10 +15,10 @@ from jaxtyping import Float
 from numpy import ndarray
 from PIL import Image
 
-from ..kit.bars import Dot, Line, Row, draw_curves, interval_rows
+from ..kit.bars import Line, draw_curves
 from ..kit.canvas import draw_gallery, draw_table
-from ..kit.theme import GREY, TRUTH_LABELS, colour, mixed, translucent
-from .rankings import Interval, Ranking
+from ..kit.theme import GREY, TRUTH_LABELS, mixed, translucent
+from .rankings import Ranking
 
 GREENS = ("#CBD2D9", "#A8D5C2", "#4DB892", "#007F5C", "#00563E")  # from nothing in common to the pool's best
 DIRECTIONS = {"t2i": "text → image", "i2t": "image → text"}
@@ -112,28 +112,6 @@ def _note(ranking: Ranking, place: int, relevance: str) -> str:
     return ", ".join(parts)
 
 
-# Measures of the same rankings: do they put the models in one order?
-
-
-def draw_measures_by_model(
-    measures: Mapping[str, Mapping[str, Interval]], *, title: str, subtitle: str = ""
-) -> go.Figure:
-    """Draw a forest plot with a panel per measure and a row per model.
-
-    Args:
-        measures: `measures[model][measure]` = (value, lower, upper) in percent.
-        title: the figure's title.
-        subtitle: what was measured. Compare the models' order across panels; the axes differ.
-    """
-    names = list(next(iter(measures.values()), {}))
-    rows: list[Row] = []
-    for index, (model, by_measure) in enumerate(measures.items()):
-        dots = [Dot(*by_measure[name], colour(index), f"{by_measure[name][0]:.1f}") for name in names]
-        rows.append((model, dots))
-    axes = [{"nticks": 3, "tickangle": 0}] * len(names)
-    return interval_rows(rows, axes=axes, title=title, subtitle=subtitle, panels=names, across=4)
-
-
 # Curves over m, the number of candidates that count as relevant (Figure 3).
 
 Curve = Float[ndarray, "m"]
@@ -171,26 +149,4 @@ def draw_semantic_recall_by_m(
         highest = max(line.y.max() for line in curves.values() if line.shade is None)
         place = {"row": index // 2 + 1, "col": index % 2 + 1}
         figure.update_yaxes(range=[0, min(104, 1.2 * highest + 1)], **place)
-    return figure.update_xaxes(type="log", tickvals=list(relevant))
-
-
-def draw_truth_among_relevant(
-    relevant: Sequence[int], shares: Mapping[str, Curves], most: Curves, *, title: str, subtitle: str = ""
-) -> go.Figure:
-    """Draw how many of the m candidates ranked first are true, a panel per direction.
-
-    Args:
-        relevant: the values of m.
-        shares: `shares[ranking][direction]` in percent; rankings are by metrics or by models.
-        most: by direction, what a perfect ranking would reach; drawn dotted.
-        title: the figure's title.
-        subtitle: what was measured.
-    """
-    panels = {}
-    for direction, ceiling in most.items():
-        curves = {name: Line(by_direction[direction], markers=True) for name, by_direction in shares.items()}
-        curves["all true ones first"] = Line(ceiling, dash="dot", shade=GREY)
-        panels[f"{DIRECTIONS[direction]}: true, %"] = curves
-    axis = "m: unannotated candidates ranked first"
-    figure = draw_curves(panels, relevant, title=title, subtitle=subtitle, axis=axis)
     return figure.update_xaxes(type="log", tickvals=list(relevant))

@@ -10,7 +10,7 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     ),
     "tables": "Perplexity draw_perplexities draw_true_negative_rates fluency_table truth_by_filter",
     "word_accuracy": "WordStudy WordTruth on_next_picture picture_worth word_study word_truth",
-    "word_figures": "draw_algorithm_1 draw_explained_words draw_word_accuracy draw_word_truth",
+    "word_figures": "draw_algorithm_1 draw_explained_words draw_word_accuracy",
     "wrong_picture": "BothPictures draw_both_pictures masked_words replaced_phrases sentences_told wrong_pictures",
     "words": "Algorithm1 ExplainedSentence WordExample algorithm_1 corrections explain_words word_example",
 }

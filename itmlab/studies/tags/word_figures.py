@@ -8,12 +8,10 @@ from functools import partial
 
 import plotly.graph_objects as go
 
-from ...metrics.statistics import Share
 from ..kit.bars import Dot, Row, interval_rows
 from ..kit.canvas import Box, Canvas, data_uri, draw_table, fill
 from ..kit.theme import (
     BLUE,
-    GREEN,
     GREY,
     INK,
     MUTED,
@@ -29,7 +27,6 @@ from ..kit.theme import (
 )
 from ..scene_graphs import Placed, lay_out
 from .accuracies import WordAccuracy
-from .word_accuracy import WordTruth
 from .words import Algorithm1, Part, WordExample, WordRow
 
 # Sentences on a picture, each word the greener, the better it fits (Figure 4).
@@ -180,30 +177,3 @@ def draw_word_accuracy(
     subtitle = f"{subtitle}; {key}" if subtitle else key
     axes = [{"title": "right, %", "range": [-2, 102]}] * len(tasks)
     return interval_rows(rows, axes=axes, title=title, subtitle=subtitle, panels=tasks)
-
-
-# A model's verdicts on words and its corrections against the world's truth.
-
-SHADES = {"kept": BLUE, "replaced, true": GREEN, "replaced, undecided": GREY, "replaced, false": VERMILION}
-
-
-def draw_word_truth(
-    truth: WordTruth, *, title: str, subtitle: str = "", control: Mapping[str, Share] | None = None
-) -> go.Figure:
-    """Draw how often words are flagged, by the world's verdict, and the verdicts on sentences before and after.
-
-    Args:
-        control: shares of the same words asked in another way, drawn in pale grey.
-    """
-    rows: list[Row] = [("words that the model flags", [])]
-    for name, share in truth.mismatched.items():
-        dots = [Dot(share.percent, share.lower, share.upper, SHADES[name], f"{share.percent:.0f} % of {share.of:,}")]
-        if control is not None:
-            dots.insert(0, Dot(control[name].percent, control[name].lower, control[name].upper, RULE))
-        rows.append((name, [dots if share.of else []]))
-    for verdict, (shade, words) in TRUTH_LABELS.items():
-        rows.append((f"sentences: {words}", []))
-        for stage, counts in truth.sentences.items():
-            percent = 100 * counts[verdict] / max(sum(counts.values()), 1)
-            rows.append((stage, [Dot(percent, shade=shade, text=f"{percent:.0f} %")]))
-    return interval_rows(rows, axes=[{"title": "%", "range": [-2, 118]}], title=title, subtitle=subtitle)

@@ -40,7 +40,6 @@ DRAWN = {
         title="t",
     ),
     "shared words": lambda: maps.draw_shared_words([SharedWord("<dog>", 0.5, 0.1, 3.0)], [PICTURE] * 12),
-    "similarities": lambda: maps.draw_similarities({"a": POINTS[:, 0]}, {"a": POINTS[:, 1]}, title="t"),
     "batch": lambda: maps.draw_batch_neighbourhood(neighbourhood(3), title="t"),
     "batch without synthesis": lambda: maps.draw_batch_neighbourhood(neighbourhood(0), title="t", ids=["<i>"] * 12),
 }

@@ -35,14 +35,6 @@ def algorithm():
     )
 
 
-def word_truth():
-    counts = {"caption": {1: 4, 0: 0, -1: 0}, "made wrong": {1: 1, 0: 2, -1: 1}}
-    truth = tags.WordTruth(
-        {"kept": SHARE, "replaced, true": NONE, "replaced, false": SHARE}, counts, SHARE, {"all": SHARE}
-    )
-    return tags.draw_word_truth(truth, title="t", control=truth.mismatched)
-
-
 def word_accuracy():
     rows = {"all words": WordAccuracy(SHARE, NONE, SHARE)}
     return tags.draw_word_accuracy({"word discrimination": rows, "word correction": rows}, title="t")
@@ -69,7 +61,6 @@ def examples():
 DRAWN = {
     "explained words": explained_words,
     "algorithm 1": algorithm,
-    "word truth": word_truth,
     "word accuracy": word_accuracy,
     "score scatter": score_scatter,
     "negative list": negative_list,
