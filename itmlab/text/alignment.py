@@ -5,7 +5,8 @@ phrases as a whole (Fan et al., 2022, Sec. 2.1.1; METHODS 3.1), so a phrase's pi
 """
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -78,14 +79,9 @@ def align(
 ) -> Pieces:
     """Encode captions and find the words of their graphs in the pieces.
 
-    Args:
-        tokenizer: a fast tokeniser, as `tokens.as_plain_text` returns it.
-        captions: the captions.
-        graphs: one per caption.
-        maximum_pieces: a longer caption loses its last pieces, never its closing special token.
-
-    Raises:
-        ItmlabError: a graph of another caption, or a tokeniser that does not tell its pieces' places.
+    Special tokens spelled in a caption are read as text. A caption of more than `maximum_pieces` loses its last
+    pieces, never its closing special token. Whatever padding and cutting the tokeniser is set to is put aside. A graph
+    of another caption, or a tokeniser that does not tell its pieces' places, is an ItmlabError.
 
     >>> from itmlab.text.tokens import train_wordpiece
     >>> pieces = align(train_wordpiece(["a dog", "a dog"]), ["a dog"], [SceneGraph(tokens=("a", "dog"))])
@@ -99,15 +95,33 @@ def align(
         raise ItmlabError(
             f"{type(tokenizer).__name__} does not say where its pieces stand", remedy="use a fast tokeniser"
         )
-    if backend.padding or backend.truncation or not backend.encode_special_tokens:
-        remedy = "give it to itmlab.text.tokens.as_plain_text first"
-        raise ItmlabError("the tokeniser pads, cuts, or reads special tokens in captions", remedy=remedy)
-    encodings = backend.encode_batch([plain_text(caption) for caption in captions])
+    with _plainly(backend):
+        encodings = backend.encode_batch([plain_text(caption) for caption in captions])
     rows = [_row(*caption, maximum_pieces) for caption in zip(captions, graphs, encodings, strict=True)]
     words_kept, cut = (torch.tensor([row.pop(name) for row in rows]) for name in ("words_kept", "cut"))
     padding = {"input_ids": getattr(tokenizer, "pad_token_id", None) or 0}
     padded = {name: pad_sequence([row[name] for row in rows], True, padding.get(name, 0)) for name in rows[0]}
     return Pieces(**padded, words_kept=words_kept, cut=cut)
+
+
+@contextmanager
+def _plainly(backend: "Tokenizer") -> Iterator[None]:
+    """A tokeniser without padding and cutting, special tokens read as text; set back afterwards."""
+    padding, truncation, plain = backend.padding, backend.truncation, backend.encode_special_tokens
+    if padding is None and truncation is None and plain:
+        yield  # most are as wanted: not touched, so that threads may share them
+        return
+    backend.no_padding()
+    backend.no_truncation()
+    backend.encode_special_tokens = True
+    try:
+        yield
+    finally:
+        backend.encode_special_tokens = plain
+        if padding is not None:
+            backend.enable_padding(**padding)
+        if truncation is not None:
+            backend.enable_truncation(**truncation)
 
 
 def _row(caption: str, graph: SceneGraph, encoding: "Encoding", maximum: int | None) -> dict[str, Any]:

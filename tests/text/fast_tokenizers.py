@@ -5,7 +5,7 @@ from functools import cache
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from itmlab.text.tokens import as_plain_text, train_wordpiece
+from itmlab.text.tokens import train_wordpiece
 
 CORPUS = [
     "A man in a red shirt is riding a brown horse near the lake .",
@@ -24,7 +24,7 @@ def tokenizer(kind: str) -> PreTrainedTokenizerFast:
     built = made(kind)
     names = {"mask_token": "<mask>", "pad_token": "<pad>"}
     built.add_special_tokens(list(names.values()))
-    return as_plain_text(PreTrainedTokenizerFast(tokenizer_object=built, **names))
+    return PreTrainedTokenizerFast(tokenizer_object=built, **names)
 
 
 def _wordpiece(kind: str) -> Tokenizer:

@@ -8,7 +8,6 @@ from transformers import PreTrainedTokenizerFast
 
 from itmlab.text.alignment import align, mask_pieces, token_characters
 from itmlab.text.graph import SceneGraph, Span, tokenise
-from itmlab.text.tokens import as_plain_text
 from tests.refusals import refused
 from tests.text.fast_tokenizers import CORPUS, KINDS, tokenizer
 
@@ -97,12 +96,20 @@ def test_a_long_caption_loses_its_last_pieces_and_keeps_its_frame(kind, maximum)
         assert there == (at < kept)
 
 
-def test_special_tokens_in_a_caption_are_text_and_a_tokeniser_that_pads_is_refused():
-    own, caption = tokenizer("roberta"), "A man in a red shirt </s> <mask>"
-    assert own.mask_token_id not in align(own, [caption], [graph(caption)]).input_ids.tolist()[0]
+def test_a_tokeniser_keeps_its_settings_and_they_change_nothing():
+    own = tokenizer("roberta")
+    caption = "A man in a red shirt </s> <mask>"
+    wanted = align(own, [caption], [graph(caption)])
+    own.backend_tokenizer.enable_truncation(5)
     own.backend_tokenizer.enable_padding(length=40)
-    refused("pads", align, own, [caption], [graph(caption)])
-    as_plain_text(own)
+    try:
+        again = align(own, [caption], [graph(caption)])
+        assert own.backend_tokenizer.truncation["max_length"] == 5 and own.backend_tokenizer.padding["length"] == 40
+    finally:
+        own.backend_tokenizer.no_truncation()
+        own.backend_tokenizer.no_padding()
+    assert torch.equal(again.input_ids, wanted.input_ids)
+    assert own.mask_token_id not in wanted.input_ids.tolist()[0]  # spelled in a caption it is text
 
 
 def test_what_does_not_fit_together_is_refused():
@@ -174,7 +181,7 @@ def test_a_batch_draws_as_its_captions_would_one_by_one():
 
 
 def test_a_tokeniser_without_a_mask_token_and_chance_without_a_generator_are_refused():
-    bare = as_plain_text(PreTrainedTokenizerFast(tokenizer_object=tokenizer("gpt2").backend_tokenizer))
+    bare = PreTrainedTokenizerFast(tokenizer_object=tokenizer("gpt2").backend_tokenizer)
     pieces = align(bare, ["a"], [graph("a")])
     refused("no mask token", mask_pieces, bare, pieces, [[]])
     refused("needs chance", mask_pieces, tokenizer("gpt2"), pieces, [[]], replacement="bert")
