@@ -15,8 +15,9 @@ import plotly.graph_objects as go
 
 from ...errors import ItmlabError
 from ...fields import did_you_mean
-from ...storage import figure_directory, profile
+from ...storage import profile
 from .bars import DASHED, Dot, Line, Row, draw_bars, draw_curves, draw_gains, interval_rows
+from .places import figure_directory
 from .results import ROW, load_result, save_result
 from .saving import save
 from .theme import colour
