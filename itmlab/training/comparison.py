@@ -364,7 +364,7 @@ class SeedsNeeded(NamedTuple):
     def __repr__(self) -> str:
         if math.isfinite(self.seeds):
             return f"{self.seeds} seeds"
-        return f"no number of seeds: the test images alone leave a standard error of {self.image_error:.1f}"
+        return f"no number of seeds, as the few images leave a standard error of {self.image_error:.1f} points"
 
 
 def share_of_oracle(kind: str) -> str:
