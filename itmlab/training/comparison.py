@@ -180,7 +180,8 @@ def _train_all(runs: Mapping[Path, Recipe], data: CaptionSet, jobs: int | None, 
     except KeyboardInterrupt:
         raise Interrupted(signal.SIGINT, "stopped; compare again to resume") from None
     except (BrokenProcessPool, pickle.PicklingError) as error:
-        reason = " ".join(str(error.__cause__ or error).split())[:200]
+        traceback = str(error.__cause__ or error).replace('"""', "").strip()
+        reason = traceback.splitlines()[-1][:200]
         raise ItmlabError(f"a worker process failed: {reason}", remedy="compare again, or with jobs=1") from None
 
 
