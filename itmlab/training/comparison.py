@@ -180,7 +180,8 @@ def _train_all(runs: Mapping[Path, Recipe], data: CaptionSet, jobs: int | None, 
     except KeyboardInterrupt:
         raise Interrupted(signal.SIGINT, "stopped; compare again to resume") from None
     except (BrokenProcessPool, pickle.PicklingError) as error:
-        reason = " ".join(str(error.__cause__ or error).split())[:200]
+        traceback = str(error.__cause__ or error).replace('"""', "").strip()
+        reason = traceback.splitlines()[-1][:200]
         raise ItmlabError(f"a worker process failed: {reason}", remedy="compare again, or with jobs=1") from None
 
 
@@ -364,7 +365,7 @@ class SeedsNeeded(NamedTuple):
     def __repr__(self) -> str:
         if math.isfinite(self.seeds):
             return f"{self.seeds} seeds"
-        return f"no number of seeds: the test images alone leave a standard error of {self.image_error:.1f}"
+        return f"no number of seeds, as the few images leave a standard error of {self.image_error:.1f} points"
 
 
 def share_of_oracle(kind: str) -> str:
