@@ -11,22 +11,50 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import ItmlabError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 T = TypeVar("T", bound="Component")
 HOMES = ("losses", "samplers", "synthesis")  # the packages of our components
 
 
 class Component:
-    """Base class of samplers, losses, margins and synthesisers, which are dataclasses."""
+    """Base class of samplers, losses, margins and synthesisers, which are dataclasses.
+
+    One that is also a `torch.nn.Module` has weights: it calls `torch.nn.Module.__init__` in `__post_init__`, and is a
+    `dataclass(eq=False)`.
+    """
 
     @classmethod
     def class_name(cls) -> str:
         """The name by which a file finds the class: "Hardest" for ours, "module:Name" for any other."""
         is_ours = cls.__module__.partition(".")[0] == __package__
         return cls.__name__ if is_ours else f"{cls.__module__}:{cls.__qualname__}"
+
+    def observe(self, scores: "Tensor", positives: "Tensor") -> None:
+        """Learn from one batch's own scores, (pair, pair); only components with statistics do anything here."""
+
+    def start_epoch(self, epoch: int) -> None:
+        """Note that epoch number `epoch` begins."""
+
+    def state_dict(self) -> dict[str, "Tensor"]:
+        """Return what a checkpoint must hold for an exact resume: plain tensors, such as weights or statistics."""
+        return getattr(super(), "state_dict", dict)()
+
+    def load_state_dict(self, state: dict[str, "Tensor"]) -> None:
+        """Restore what `state_dict` returned.
+
+        Raises:
+            ItmlabError: the state is another component's.
+        """
+        if hasattr(super(), "load_state_dict"):
+            super().load_state_dict(state)
+        elif state:
+            raise ItmlabError(f"{type(self).__name__} keeps no state, but was given {', '.join(sorted(state))}")
 
 
 def find_component(name: str, kind: type[T]) -> type[T]:

@@ -57,15 +57,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(known)}"
 
 
-def json_fields(kind: type) -> dict[str, dataclasses.Field]:
-    """The fields of a dataclass by their names in JSON: their own, or the one in their metadata."""
-    return {item.metadata.get("json", item.name): item for item in dataclasses.fields(kind)}
-
-
 def to_plain(value: Any) -> Any:
     """Dataclasses as dicts and tuples as lists, as JSON wants them; a component also names its class."""
     if dataclasses.is_dataclass(value):
-        plain = {name: to_plain(getattr(value, item.name)) for name, item in json_fields(type(value)).items()}
+        plain = {item.name: to_plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
         return {"class": value.class_name(), **plain} if isinstance(value, Component) else plain
     if isinstance(value, Mapping):
         return {key: to_plain(item) for key, item in value.items()}
@@ -80,7 +75,7 @@ def from_plain(kind: type[T], value: Any, field: str) -> T:
     """
     if not isinstance(value, Mapping):
         raise ItmlabError(f"{field or 'it'} is {shown(value)}, wanted an object with fields", where="recipe")
-    fields = json_fields(kind)
+    fields = {item.name: item for item in dataclasses.fields(kind)}
     for name in value:
         if name not in fields:
             raise ItmlabError(f"unknown field {join(field, name)}", where="recipe", remedy=did_you_mean(name, fields))
@@ -89,9 +84,7 @@ def from_plain(kind: type[T], value: Any, field: str) -> T:
         if required and name not in value:
             raise ItmlabError(f"field {join(field, name)} is missing", where="recipe")
     hints = hints_of(kind)
-    return kind(
-        **{fields[name].name: typed(hints[fields[name].name], item, join(field, name)) for name, item in value.items()}
-    )
+    return kind(**{name: typed(hints[name], item, join(field, name)) for name, item in value.items()})
 
 
 def typed(hint: Any, value: Any, field: str) -> Any:
@@ -159,16 +152,12 @@ def _typed_by_union(hints: tuple[Any, ...], value: Any, field: str, union: Any) 
     others = [hint for hint in hints if hint not in components and hint is not type(None)]
     if components and (isinstance(value, Component | Mapping) or not others):
         return _component(components[0], value, field)
-    settings = [hint for hint in hints if dataclasses.is_dataclass(hint)]
+    settings = [hint for hint in others if dataclasses.is_dataclass(hint)]
     if isinstance(value, Mapping) and settings:
-        return typed(max(settings, key=lambda hint: len(value.keys() & json_fields(hint).keys())), value, field)
-    if dataclasses.is_dataclass(value):
-        candidates = settings
-    else:
-        candidates = [hint for hint in hints if hint not in settings and hint is not type(None)] or settings
-    if len(candidates) == 1:
-        return typed(candidates[0], value, field)
-    for hint in candidates:
+        return typed(max(settings, key=lambda hint: len(value.keys() & hints_of(hint).keys())), value, field)
+    if len(others) == 1:
+        return typed(others[0], value, field)
+    for hint in others:
         try:
             return typed(hint, value, field)
         except ItmlabError:

@@ -15,7 +15,7 @@ from tests.refusals import refused
 @dataclass(frozen=True)
 class Inner:
     std: float = 0.5
-    path: str = field(default="x", metadata={"json": "class"})
+    path: str = "x"
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ FITS = [
     (int | Literal["all"], "all", "all"),
     (tuple[float, ...], [1, 0.5], (1.0, 0.5)),
     (dict[str, float], {"a": 1}, {"a": 1.0}),
-    (Outer | Inner, {"std": 1, "class": "y"}, Inner(1.0, "y")),
+    (Outer | Inner, {"std": 1, "path": "y"}, Inner(1.0, "y")),
 ]
 WRONG = [
     (int, "3", "a whole number"),

@@ -344,6 +344,7 @@ def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx: this package is an extension of it."""
     app.add_html_math_renderer("mathml", (_inline_formula, None), (_formula, None))
     app.connect("autodoc-process-docstring", _docstring)
+    app.setup_extension("sphinx.ext.napoleon")  # after ours: sections such as "Args:"
     app.connect("autodoc-skip-member", lambda app, what, name, thing, skip, options: skip or _is_field(thing))
     app.connect("html-page-context", _head)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -102,9 +102,7 @@ class SigmoidLoss(Loss):
 
     def __post_init__(self) -> None:
         if not 0 < self.scale < math.inf or not math.isfinite(self.bias):
-            raise ItmlabError(
-                f"the sigmoid loss needs a scale above 0 and a finite bias, not {self.scale}, {self.bias}"
-            )
+            raise ItmlabError(f"SigLIP's loss needs a scale above 0 and a finite bias, not {self.scale}, {self.bias}")
 
     def forward(self, scores: Scores, positives: Mask, positive_scores: PerAnchor) -> PerAnchor:
         """−log σ(t·s⁺ + b) − Σ log σ(−t·s⁻ − b) per anchor."""
@@ -134,9 +132,7 @@ class RelabellingInfoNCE(InfoNCE):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.prior < 1 or not 0 < self.threshold <= 1:
-            raise ItmlabError(
-                f"relabelling needs a prior and a threshold in (0, 1), not {self.prior}, {self.threshold}"
-            )
+            raise ItmlabError(f"prior and threshold must lie between 0 and 1, not {self.prior}, {self.threshold}")
         # FNE's sampler keeps the statistics of the epoch; nothing is drawn with it
         self.estimate = FalseNegativeEliminating(self.prior, minimum_positives=self.minimum_positives)
 

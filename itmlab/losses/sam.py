@@ -159,11 +159,4 @@ def adaptive_margin(
     >>> adaptive_margin(torch.tensor([3.0, 1.0]), torch.tensor([1.0, 2.0]), temperature=4.0)
     tensor([ 0.5000, -0.2500])
     """
-    if positive_relevance.shape != negative_relevance.shape or positive_relevance.ndim != 1:
-        raise ItmlabError(
-            f"an adaptive margin needs two relevances per anchor; got {tuple(positive_relevance.shape)} and "
-            f"{tuple(negative_relevance.shape)}"
-        )
-    if not 0 < temperature < math.inf:
-        raise ItmlabError(f"the temperature of an adaptive margin must be above 0, not {temperature}")
     return ((positive_relevance - negative_relevance) / temperature).clamp(max=ceiling)

@@ -64,21 +64,12 @@ def triplet_hinges(positive_logits: PerAnchor, negative_logits: Negatives, margi
 
 
 def matching_triplet(
-    positive_logits: PerAnchor, negative_logits: Negatives, allowed: Allowed | None = None, margin: float = MARGIN
+    positive_logits: PerAnchor, negative_logits: Negatives, allowed: Allowed, margin: float = MARGIN
 ) -> Scalar:
     """One direction of Eq. 5: the mean hinge of each anchor's negatives, mean over the anchors that have any.
 
     A negative that is not `allowed` (a row with fewer than the others) is not read, whatever its logit.
     """
-    if positive_logits.ndim != 1 or negative_logits.ndim != 2 or len(negative_logits) != len(positive_logits):
-        raise ItmlabError(
-            f"matching needs one positive and a row of negatives an anchor; got {tuple(positive_logits.shape)} and "
-            f"{tuple(negative_logits.shape)}"
-        )
-    if allowed is not None and allowed.shape != negative_logits.shape:
-        raise ItmlabError(f"{tuple(negative_logits.shape)} negatives, but permissions of {tuple(allowed.shape)}")
-    if allowed is None:
-        allowed = negative_logits.new_ones(negative_logits.shape, dtype=bool)
     # emptied before the sigmoid too: an unread NaN would come back through the gradient
     hinges = triplet_hinges(positive_logits, negative_logits.masked_fill(~allowed, 0), margin).masked_fill(~allowed, 0)
     return mean_of(hinges.sum(dim=1) / allowed.sum(dim=1).clamp(min=1), allowed.any(dim=1))
@@ -136,10 +127,10 @@ def synthetic_matching(
 
     A pair for which fewer than m sentences were left is marked in `allowed`; one without any is not counted.
     """
-    if kind == "triplet":
-        return matching_triplet(positive_logits, synthetic_logits, allowed, margin)
     if allowed is None:
         allowed = torch.ones_like(synthetic_logits, dtype=torch.bool)
+    if kind == "triplet":
+        return matching_triplet(positive_logits, synthetic_logits, allowed, margin)
     other = matching_binary if kind == "binary" else matching_contrast
     return other(positive_logits, synthetic_logits, allowed)
 
@@ -150,23 +141,14 @@ def rows_by_anchor(
     """From a flat list of scored pairs: positive logits, negative logits and which of those there are (the rest is 0).
 
     Which pair is the positive of anchor 0, 1, … is said by `positives` and by nothing else: not by its place in the
-    batch, nor by its length, as in the public code (METHODS 3, last table). Negatives keep their order. ItmlabError
-    unless every anchor has exactly one positive pair.
+    batch, nor by its length, as in the public code (METHODS 3, last table). Negatives keep their order. Every anchor
+    must have exactly one positive pair.
 
     >>> anchors, positives = torch.tensor([0, 1, 0]), torch.tensor([False, True, True])
     >>> [each.tolist() for each in rows_by_anchor(torch.tensor([5.0, 6.0, 7.0]), anchors, positives)]
     [[7.0, 6.0], [[5.0], [0.0]], [[True], [False]]]
     """
-    if not (logits.ndim == 1 and logits.shape == anchors.shape == positives.shape):
-        raise ItmlabError(
-            f"each pair needs a logit, an anchor and whether it is the positive; got {tuple(logits.shape)}, "
-            f"{tuple(anchors.shape)} and {tuple(positives.shape)}"
-        )
     count = int(anchors.max()) + 1 if len(anchors) else 0
-    matches = torch.bincount(anchors[positives], minlength=count)
-    if bool((matches != 1).any()):
-        wrong = int((matches != 1).nonzero()[0])
-        raise ItmlabError(f"anchor {wrong} has {int(matches[wrong])} positive pairs", remedy="give each exactly one")
     positive_logits = logits[positives][anchors[positives].argsort()]
     owners, order = anchors[~positives].sort(stable=True)
     lengths = torch.bincount(owners, minlength=count)
@@ -192,8 +174,6 @@ def word_discrimination(
     Both weights are 1 by the paper; the released code has 1 and 0.11, against the few that are replaced, counts special
     tokens too and divides by the number of tokens of each caption (`groups`, see `token_likelihood`).
     """
-    if not (replaced_weight >= 0 and kept_weight >= 0 and replaced_weight + kept_weight > 0):
-        raise ItmlabError(f"weights of {replaced_weight} (replaced) and {kept_weight} (kept) cannot be")
     weights = None if replaced_weight == kept_weight else torch.tensor([replaced_weight, kept_weight])
     return token_likelihood(logits, discrimination_labels(synthetic, original, counted), weights, groups)
 
@@ -265,17 +245,10 @@ PAPER_WEIGHTS: Mapping[tuple[str, str], LossWeights] = {
 def weighted_sum(losses: Mapping[str, Scalar], weights: LossWeights) -> Scalar:
     """Σ λ·L over the losses that are switched on (Eq. 10).
 
-    A loss of weight 0 may be missing and is not read (0 times NaN is NaN). ItmlabError: one that is wanted is missing,
-    one is unknown, all are switched off.
+    A loss of weight 0 may be missing and is not read (0 times NaN is NaN).
 
     >>> weighted_sum({"retrieved": torch.tensor(3.0)}, LossWeights(2.0).irtm_only())
     tensor(6.)
     """
     known = weights.named()
-    if unknown := sorted(set(losses) - set(known)):
-        raise ItmlabError(f"no loss is called {', '.join(unknown)}", remedy=f"there are {', '.join(known)}")
-    if missing := [name for name in weights.wanted if name not in losses]:
-        raise ItmlabError(f"no value for the losses {', '.join(missing)}", remedy="compute them or give weight 0")
-    if not weights.wanted:
-        raise ItmlabError("all losses are switched off", remedy="give one of them a weight above 0")
     return sum(known[name] * losses[name] for name in weights.wanted)

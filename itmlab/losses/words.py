@@ -6,14 +6,13 @@ Eqs. 1, 8 and 9, are in `losses.tags`.
 """
 
 from collections.abc import Iterable
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from ..errors import ItmlabError
 from .base import mean_of, upcast
 
 UNLABELLED = -100  # a position that does not count: not asked about, special, or padding
@@ -35,23 +34,13 @@ def token_likelihood(
     `logits` are of every position, or only of the labelled ones in the order of `logits[labels != -100]`, which spares
     a head over the vocabulary the rest of the batch. With `weights`, a position counts as much as its label does, and
     the mean is Σ w·NLL / Σ w. With `groups` it is that of TAGS-DC's released code instead: of w·NLL over the positions
-    of each group (the rows of one caption), whatever they weigh, then over the groups that have any. ItmlabError:
-    logits that are of other positions than the labels.
+    of each group (the rows of one caption), whatever they weigh, then over the groups that have any.
 
     >>> token_likelihood(torch.zeros(1, 3, 4), torch.tensor([[2, -100, 0]])).exp().item()
     4.0
     """
     labelled = labels != UNLABELLED
-    if labels.ndim == 2 and logits.ndim == 3 and logits.shape[:2] == labels.shape:
-        chosen = logits[labelled]
-    elif labels.ndim == 2 and logits.ndim == 2 and len(logits) == int(labelled.sum()):
-        chosen = logits
-    else:
-        raise ItmlabError(
-            f"labels of shape {tuple(labels.shape)} with {int(labelled.sum())} labelled positions do not fit logits of "
-            f"shape {tuple(logits.shape)}",
-            remedy="give logits (row, piece, option) padded to the batch's length, or (labelled, option)",
-        )
+    chosen = logits[labelled] if logits.ndim == 3 else logits
     chosen, targets = upcast(chosen), labels[labelled].long()
     if not len(targets):
         return chosen.sum()
@@ -75,7 +64,6 @@ def counted_tokens(
     >>> counted_tokens(torch.tensor([[1, 7, 2, 0]]), torch.tensor([[1, 8, 2, 0]]), torch.tensor([[1, 1, 1, 0]]), [1, 2])
     tensor([[False,  True, False, False]])
     """
-    check_tokens(synthetic, original, attention_mask)
     marks = torch.tensor(sorted(set(special)), dtype=synthetic.dtype, device=synthetic.device)
     return attention_mask.bool() & ~torch.isin(synthetic, marks) & ~torch.isin(original, marks)
 
@@ -86,7 +74,6 @@ def discrimination_labels(synthetic: Tokens, original: Tokens, counted: Counted)
     >>> discrimination_labels(torch.tensor([[5, 7, 2]]), torch.tensor([[5, 6, 2]]), torch.tensor([[True, True, False]]))
     tensor([[   1,    0, -100]])
     """
-    check_tokens(synthetic, original, counted)
     return torch.where(counted, (synthetic == original).long(), UNLABELLED)
 
 
@@ -101,20 +88,7 @@ def correction_labels(
 
     `masked` are the places that were refilled, perhaps with what had stood there: the released code asks at these.
     """
-    check_tokens(synthetic, original, counted)
-    if positions not in get_args(Positions):
-        remedy = f"choose {', '.join(map(repr, get_args(Positions)))}"
-        raise ItmlabError(f"word correction has no positions {positions!r}", remedy=remedy)
     asked = synthetic != original
     if positions == "masked" and masked is not None:
         asked = asked | masked
     return torch.where(counted if positions == "all" else counted & asked, original, UNLABELLED)
-
-
-def check_tokens(synthetic: Tensor, original: Tensor, mask: Tensor) -> None:
-    """ItmlabError unless all three are (row, piece) of one shape."""
-    if not (synthetic.ndim == 2 and synthetic.shape == original.shape == mask.shape):
-        raise ItmlabError(
-            f"a synthetic sentence, its caption and their mask must stand token under token; got "
-            f"{tuple(synthetic.shape)}, {tuple(original.shape)} and {tuple(mask.shape)}"
-        )

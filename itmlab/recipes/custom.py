@@ -44,6 +44,9 @@ def encoder_class(path: str, config: Any) -> type[EncodesApart]:
 
 def check_loss(loss: Loss) -> None:
     """Refuse a loss that does not give one finite number where two anchors have negatives and one has none."""
+    if isinstance(loss, torch.nn.Module) and type(loss).__hash__ is None:
+        what = "a loss that is a module must not be compared by its fields"
+        raise ItmlabError(what, where=loss.class_name(), remedy="write @dataclass(eq=False) above it")
     scores = torch.linspace(-1, 1, 12).reshape(3, 4).requires_grad_()
     positives = torch.eye(3, 4).bool()
     positives[2] = True

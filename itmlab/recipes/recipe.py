@@ -106,6 +106,8 @@ class Recipe:
         check(writes or not self.writing, "writing", self.writing, "0, as only VSRN writes captions")
         if getattr(self.loss, "noise", 0) > 0:
             self._refuse("sampler", why="as the noise of the loss is a negative of every anchor")
+        if getattr(self.loss, "reduce", None) == "sum":
+            self._refuse("sampler", why="as loss.reduce is 'sum', and a sampler leaves one negative per anchor")
         if getattr(self.model, "compares_parts", False):
             self._refuse("memory", why="as the model compares parts, and a memory keeps one feature of an item")
         else:

@@ -55,11 +55,7 @@ class Sampler(Component, ABC):
         Raises:
             ItmlabError: shapes that do not fit, or a choice that is not an index of a negative for each anchor.
         """
-        if scores.ndim != 2 or positives.shape != scores.shape or positive_scores.shape != scores.shape[:1]:
-            raise ItmlabError(
-                f"a sampler needs scores (anchor, candidate), positives of the same shape and one positive score an "
-                f"anchor; got {tuple(scores.shape)}, {tuple(positives.shape)} and {tuple(positive_scores.shape)}"
-            )
+        check_shapes(scores, positives, positive_scores)
         if scores.shape[1] == 0:
             return torch.full_like(positive_scores, -1, dtype=torch.int64)
         more = {"context": context or Context()} if wants_context(type(self).choose) else {}
@@ -74,20 +70,14 @@ class Sampler(Component, ABC):
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
         """What a sampler is: the choice, for inputs whose shapes have been checked (at least one candidate)."""
 
-    def observe(self, scores: Scores, positives: Mask) -> None:
-        """Learns from one batch's own scores, (pair, pair); only samplers that keep statistics do anything here."""
 
-    def start_epoch(self, epoch: int) -> None:
-        """Says that epoch number `epoch` begins."""
-
-    def state_dict(self) -> dict[str, Tensor]:
-        """What a checkpoint must hold for a resumed run to choose alike: plain tensors, none by default."""
-        return {}
-
-    def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Takes back what `state_dict` gave; ItmlabError when it is another sampler's."""
-        if state:
-            raise ItmlabError(f"{type(self).__name__} keeps no state, but was given {', '.join(sorted(state))}")
+def check_shapes(scores: Scores, positives: Mask, positive_scores: PerAnchor) -> None:
+    """Raise an ItmlabError unless the three have shapes (anchor, candidate) twice, and (anchor,)."""
+    if scores.ndim != 2 or positives.shape != scores.shape or positive_scores.shape != scores.shape[:1]:
+        raise ItmlabError(
+            f"expected scores (anchor, candidate), positives of the same shape and one positive score per anchor; "
+            f"got {tuple(scores.shape)}, {tuple(positives.shape)} and {tuple(positive_scores.shape)}"
+        )
 
 
 def check_choice(choice: Choice, positives: Mask, name: str) -> None:

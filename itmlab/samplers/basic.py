@@ -54,6 +54,9 @@ class SemiHard(Sampler):
     An anchor without one takes the softest of those that score at least s⁺, which is the nearest to the band that still
     has a loss, and failing that the hardest of the easy ones.
 
+    Args:
+        margin: the width of the band below s⁺. It is the sampler's own and does not follow the loss's margin.
+
     >>> scores, positives = torch.tensor([[0.5, 0.7, 0.4, 0.1]]), torch.tensor([[True, False, False, False]])
     >>> SemiHard(0.2)(scores, positives, scores[:, 0], generator=Generator())
     tensor([2])

@@ -7,7 +7,7 @@ statistics that both stand on; the sampler. What the paper leaves open, and the 
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float, Float64
@@ -148,21 +148,17 @@ def sampling_weights(
     if chosen is None:
         raise ItmlabError(f"no preset {preset!r} of FNE's weights", remedy=f"choose one of {', '.join(PRESETS)}")
     threshold = chosen.threshold if threshold is None else threshold
+    if not 0 <= threshold <= 1:
+        raise ItmlabError(f"the threshold λ is a probability, not {threshold}")
     odds = log_odds(scores, statistics, prior=prior, monotone=monotone)
-    suspect = odds >= _logit(threshold)  # as P ≥ λ, but where P is rounded to 1 the odds still tell scores apart
+    suspect = (
+        odds >= torch.tensor(threshold, dtype=torch.float64).logit().item()
+    )  # as P ≥ λ, but where P is rounded to 1 the odds still tell scores apart
     easy = (scores.to(odds.dtype) - positive_scores.to(odds.dtype)[..., None]).square_().mul_(-sharpness)
     weights = torch.where(suspect, odds.sigmoid_().mul_(-chosen.steepness), easy).exp_()
     if chosen.cut:
         weights.masked_fill_(scores <= statistics.positive_mean - margin, 0)
     return weights
-
-
-def _logit(probability: float) -> float:
-    if not 0 <= probability <= 1:
-        raise ItmlabError(f"the threshold λ is a probability, not {probability}")
-    if probability in (0, 1):
-        return math.copysign(math.inf, probability - 0.5)
-    return math.log(probability) - math.log1p(-probability)
 
 
 # The statistics: which scores of a batch count, and their running mean and deviation.
@@ -239,7 +235,8 @@ class FalseNegativeEliminating(Sampler):
         prior: p of Eq. 10.
         threshold: λ; None takes the preset's (0.01, released 0.001).
         sharpness: a of Eq. 12.
-        margin: of the triplet loss; only `preset="released"` uses it.
+        margin: how far below μ⁺ candidates are still drawn; only `preset="released"` uses it. The authors' code takes
+            the triplet loss's margin. A sampler owns its parameters, so give it the same number as the loss.
         preset: "paper" (the weights as printed) or "released" (the authors' code, METHODS 1.5).
         negatives: which negatives make μ⁻ and σ⁻: the "hardest" of each trusted pair's image and caption, as in the
             released code, or "all" of the batch.
@@ -284,13 +281,6 @@ class FalseNegativeEliminating(Sampler):
         self.negative_moments = RunningMoments()
 
     @property
-    def options(self) -> dict[str, Any]:
-        """The parameters that `sampling_weights` takes."""
-        threshold = PRESETS[self.preset].threshold if self.threshold is None else self.threshold
-        names = ("prior", "sharpness", "margin", "preset", "monotone")
-        return {"threshold": threshold, **{name: getattr(self, name) for name in names}}
-
-    @property
     def ready(self) -> bool:
         """Whether enough trusted pairs have been seen in this epoch for the posterior to be used."""
         return self.positive_moments.count >= self.minimum_positives and self.negative_moments.count > 0
@@ -308,13 +298,8 @@ class FalseNegativeEliminating(Sampler):
     def observe(self, scores: Scores, positives: Mask) -> None:
         """Adds one batch's own scores, row i and column i of pair i, once for both directions.
 
-        A pair counts once, however many captions of its image are in the batch. ItmlabError: no such matrices.
+        A pair counts once, however many captions of its image are in the batch.
         """
-        if scores.ndim != 2 or scores.shape != scores.T.shape or positives.shape != scores.shape:
-            raise ItmlabError(
-                f"FNE's statistics need scores of a batch, (pair, pair), and positives of the same shape; "
-                f"got {tuple(scores.shape)} and {tuple(positives.shape)}"
-            )
         if scores.numel() == 0:
             return
         scores, positives = scores.detach().cpu(), positives.cpu()  # small: a GPU is waited for here, and no more
@@ -354,7 +339,17 @@ class FalseNegativeEliminating(Sampler):
 
     def _weights(self, scores: Scores, positives: Mask, positive_scores: PerAnchor) -> Scores:
         """Eq. 13 with 0 for what may not be drawn, and where a NaN made no weight."""
-        weights = sampling_weights(scores, positive_scores, self.statistics, **self.options)
+        weights = sampling_weights(
+            scores,
+            positive_scores,
+            self.statistics,
+            prior=self.prior,
+            threshold=self.threshold,
+            sharpness=self.sharpness,
+            margin=self.margin,
+            preset=self.preset,
+            monotone=self.monotone,
+        )
         return torch.where((weights > 0) & (scores > -math.inf) & ~positives, weights, 0)
 
     def state_dict(self) -> dict[str, Tensor]:

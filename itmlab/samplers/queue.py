@@ -37,7 +37,6 @@ class MomentumQueue:
     Args:
         length: K, the number of pairs that it holds; it need not be a multiple of the batch (METHODS 1.4).
         dimension: D, of the features.
-        dtype: the type in which features are kept.
         device: where they are kept.
 
     >>> memory, features, ids = MomentumQueue(3, 2), torch.zeros(2, 2), torch.tensor([0, 1])
@@ -47,14 +46,10 @@ class MomentumQueue:
     tensor([3, 1, 2])
     """
 
-    def __init__(
-        self, length: int, dimension: int, *, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
-    ):
-        if length < 1 or dimension < 1:
-            raise ItmlabError(f"a momentum memory needs a length and a dimension above 0, not {length} and {dimension}")
+    def __init__(self, length: int, dimension: int, *, device: torch.device | str = "cpu"):
         self.length, self.dimension = length, dimension
-        self.image_features = torch.zeros(length, dimension, dtype=dtype, device=device)
-        self.caption_features = torch.zeros(length, dimension, dtype=dtype, device=device)
+        self.image_features = torch.zeros(length, dimension, device=device)
+        self.caption_features = torch.zeros(length, dimension, device=device)
         self.image_ids = torch.full((length,), -1, dtype=torch.int64, device=device)
         self.caption_ids = torch.full((length,), -1, dtype=torch.int64, device=device)
         self.position, self.filled = 0, 0  # the slot that is written next, and how many hold a pair
@@ -66,7 +61,7 @@ class MomentumQueue:
     @torch.no_grad()
     def enqueue(self, image_features: Features, caption_features: Features, image_ids: Ids, caption_ids: Ids) -> None:
         """Adds the pairs of one batch over the oldest; of a batch longer than the queue the last K stay."""
-        given = self._checked(image_features, caption_features, image_ids, caption_ids)
+        given = Pool(image_features, caption_features, image_ids, caption_ids)
         kept = min(len(image_ids), self.length)
         start = (self.position + len(image_ids) - kept) % self.length
         until_end = min(kept, self.length - start)  # the rest is written from slot 0 on
@@ -80,7 +75,7 @@ class MomentumQueue:
     @torch.no_grad()
     def pool(self, image_features: Features, caption_features: Features, image_ids: Ids, caption_ids: Ids) -> Pool:
         """This batch's momentum features, then all that the queue holds: a copy, which later steps leave alone."""
-        given = self._checked(image_features, caption_features, image_ids, caption_ids)
+        given = Pool(image_features, caption_features, image_ids, caption_ids)
         pairs = zip(self._queues(), given, strict=True)
         return Pool(*(torch.cat([batch.to(queue), queue[: self.filled]]) for queue, batch in pairs))
 
@@ -90,26 +85,13 @@ class MomentumQueue:
         return queues | {"position": torch.tensor(self.position), "filled": torch.tensor(self.filled)}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Takes back what `state_dict` gave; ItmlabError when it is of another length, dimension or itmlab."""
+        """Restore what `state_dict` returned; ItmlabError if it is of another length or dimension."""
         mine = self.state_dict()
         if set(state) != set(mine) or any(state[name].shape != tensor.shape for name, tensor in mine.items()):
-            raise ItmlabError(
-                f"this is not the state of a memory of {self.length} × {self.dimension}",
-                remedy="resume with the recipe that wrote it",
-            )
+            raise ItmlabError("the state of another memory", remedy="resume with the recipe that wrote it")
         for name, queue in self._queues()._asdict().items():
             queue.copy_(state[name])
         self.position, self.filled = int(state["position"]), int(state["filled"])
 
     def _queues(self) -> Pool:
         return Pool(self.image_features, self.caption_features, self.image_ids, self.caption_ids)
-
-    def _checked(self, *given: Tensor) -> tuple[Tensor, ...]:
-        ids = (len(given[2]),)
-        shapes = [tuple(each.shape) for each in given]
-        if shapes != [(*ids, self.dimension), (*ids, self.dimension), ids, ids]:
-            raise ItmlabError(
-                f"a memory of dimension {self.dimension} needs image and caption features (pair, {self.dimension}) and "
-                f"one image id and one caption id a pair; got {', '.join(map(str, shapes))}"
-            )
-        return given

@@ -34,8 +34,7 @@ class Retrieved(Sampler):
 
     def __post_init__(self) -> None:
         if not 1 <= self.top <= self.candidates:
-            what = f"not top={self.top}, candidates={self.candidates}"
-            raise ItmlabError(f"retrieved negatives need 1 ≤ top ≤ candidates, {what}")
+            raise ItmlabError(f"Retrieved needs 1 ≤ top ≤ candidates, not {self.top} and {self.candidates}")
 
     def propose(self, allowed: Mask, *, generator: Generator) -> Int64[Tensor, "anchor proposal"]:
         """What is to be scored: at most `candidates` different random ones an anchor in ascending order, then -1."""
@@ -70,14 +69,12 @@ def mined_negatives(
 
     `score` is asked once, without gradients, for all pairs of anchors and what was drawn for them; putting a model into
     evaluation mode and cutting the pairs into chunks are its business. Only a `part` of the anchors, numbered from 0,
-    is scored, with what was drawn for them among all. ItmlabError: more or fewer scores than pairs.
+    is scored, with what was drawn for them among all.
     """
     pool = random_negatives(anchor_images, candidate_images, candidates, generator=generator)[part]
     anchors, columns = (pool >= 0).nonzero(as_tuple=True)
     with torch.no_grad():
         found = score(anchors, pool[anchors, columns]).detach()
-    if found.shape != anchors.shape:
-        raise ItmlabError(f"{len(anchors)} pairs were to be scored, but {tuple(found.shape)} scores came back")
     scores = found.new_full(pool.shape, -math.inf).index_put((anchors, columns), found)
     return _taken(pool, hardest_negatives(scores, pool >= 0, top_k))
 
@@ -97,7 +94,6 @@ def random_negatives(
     >>> random_negatives(torch.tensor([7]), torch.tensor([7, 7, 3]), 2, generator=Generator())
     tensor([[ 2, -1]])
     """
-    _check(count, "drawn")
     drawn = torch.full((len(anchor_images), count), -1, dtype=torch.int64)
     candidates = candidate_images.cpu()
     for row, image in zip(drawn, anchor_images.cpu(), strict=True):
@@ -118,12 +114,6 @@ def hardest_negatives(scores: Scores, allowed: Mask, count: int) -> Int64[Tensor
     >>> hardest_negatives(torch.tensor([[0.1, 0.9, 0.5]]), torch.tensor([[True, False, True]]), 3)
     tensor([[ 2,  0, -1]])
     """
-    _check(count, "kept")
-    if scores.ndim != 2 or allowed.shape != scores.shape:
-        raise ItmlabError(
-            f"scores (anchor, candidate) and permissions must have one shape, not {tuple(scores.shape)} and "
-            f"{tuple(allowed.shape)}"
-        )
     ranked = scores.detach().nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-math.inf)
     # a candidate that is not allowed is behind an allowed -inf
     ranked = ranked.clamp(min=torch.finfo(scores.dtype).min).masked_fill(~allowed, -math.inf)
@@ -134,8 +124,3 @@ def hardest_negatives(scores: Scores, allowed: Mask, count: int) -> Int64[Tensor
 def _taken(pool: Int64[Tensor, "anchor slot"], slots: Int64[Tensor, "anchor kept"]) -> Int64[Tensor, "anchor kept"]:
     """What the pool holds in these slots, -1 where there is none."""
     return torch.where(slots >= 0, pool.gather(1, slots.clamp(min=0)), -1)
-
-
-def _check(count: int, what: str) -> None:
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise ItmlabError(f"{count!r} negatives cannot be {what}", remedy="give a whole number from 1")

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..metrics.wordnet import Nouns
-from ..text import Relation, SceneGraph, SceneObject, Span
+from ..text import SceneGraph, SceneObject, Span
 from ..text.graph import tokenise
 from ..text.rules.lexicon import noun_lemma, verb_lemma, word_set
 from .negative import Captions, Change
-from .rules import Fluency, RuleSwaps, with_article
+from .rules import RuleSwaps, with_article
 
 TABLES = tomllib.loads((Path(__file__).parent / "caption_swaps.toml").read_text("utf-8"))  # words by what they mean
 KINDS = TABLES["words"]["kinds"]
@@ -36,11 +36,11 @@ MORE = 3  # a number grows by at most; only greater ones are put in, since where
 
 WORDS = {name: word_set(words) for name, words in TABLES["words"].items()}
 VAGUE, BESIDE, FEMALE, MALE, TIED = (WORDS[name] for name in ("vague", "beside", "female", "male", "tied"))
-RESTING, MOVING, BODY = (WORDS[name] for name in ("resting", "moving", "body"))
+RESTING, MOVING = WORDS["resting"], WORDS["moving"]
 ENTERED, SLOPES, SOME = (WORDS[name] for name in ("entered", "slopes", "some"))
 OBJECTIVE, COLOURS, SMALL = (WORDS[name] for name in ("objective", "colours", "small"))
 PERSONS, PRONOUNS, PLACES = TABLES["persons"], TABLES["pronouns"], TABLES["places"]
-ALIKE, VERBS, FORMS = TABLES["alike"], TABLES["verbs"], TABLES["forms"]
+ALIKE = TABLES["alike"]
 DETERMINERS = {**dict.fromkeys(WORDS["definite"], "the"), "a": "a", "an": "a"}
 
 
@@ -215,16 +215,8 @@ class CaptionSwaps(RuleSwaps):
     `usage` is that of the captions of the whole set, `kinds` are WordNet's.
     """
 
-    def __init__(
-        self,
-        usage: Usage,
-        kinds: Kinds,
-        *,
-        number: int | None = None,
-        filtered: bool = True,
-        fluency: Fluency | None = None,
-    ):
-        super().__init__({}, {}, {}, number=number, filtered=filtered, fluency=fluency)
+    def __init__(self, usage: Usage, kinds: Kinds, *, number: int | None = None, filtered: bool = True):
+        super().__init__({}, {}, {}, number=number, filtered=filtered)
         self.usage, self.kinds = usage, kinds
         self.others = cache(self._others)
         self.means = lru_cache(maxsize=2**20)(self._means)
@@ -264,7 +256,7 @@ class CaptionSwaps(RuleSwaps):
                 yield from self._persons(words, mention, said)
             elif mention.article or mention.at - 1 not in heads:  # else it is a verb: "a man bowls"
                 yield from self._nouns(graph, words, at, mention, said)
-        yield from self._relations(graph, words, mentioned, said)
+        yield from self._relations(graph, words, mentioned)
         yield from self._numbers(graph, words, said)
 
     def _persons(self, words: list[str], mention: Mention, said: set[str]) -> Iterator[Sequence[Change]]:
@@ -310,9 +302,9 @@ class CaptionSwaps(RuleSwaps):
                 yield [with_article(words, Span(mention.at, mention.at + 1), word, "object")]
 
     def _relations(
-        self, graph: SceneGraph, words: list[str], mentioned: list[Mention | None], said: set[str]
+        self, graph: SceneGraph, words: list[str], mentioned: list[Mention | None]
     ) -> Iterator[Sequence[Change]]:
-        """The opposite place or posture, where captions have put such a thing; never where something is worn."""
+        """The opposite place, where captions have put such a thing; never where something is worn."""
         for relation in {relation.span: relation for relation in graph.relations if relation.span}.values():
             span, subject, thing = relation.span, mentioned[relation.subject], mentioned[relation.object]
             following = words[min(span.end, len(words) - 1)]
@@ -320,32 +312,8 @@ class CaptionSwaps(RuleSwaps):
                 continue
             place, start = _place(words, span)
             verb = verb_lemma(words[span.start])
-            if place == "with":
-                fits = self._without_fits(words, span, subject, thing)
-            else:
-                fits = bool(place) and self._place_fits(place, verb if start > span.start else "", thing.noun)
-            if fits:
+            if place and self._place_fits(place, verb if start > span.start else "", thing.noun):
                 yield [Change(Span(start, span.end), PLACES[place], "relation")]
-            yield from self._verbs(words, relation, verb, subject, thing, said)
-
-    def _verbs(
-        self, words: list[str], relation: Relation, verb: str, subject: Mention, thing: Mention, said: set[str]
-    ) -> Iterator[Sequence[Change]]:
-        """Standing for sitting, pulling for pushing."""
-        other, first = VERBS.get(verb), relation.span.start
-        if other is None or other in said or words[first] not in FORMS[verb]:
-            return
-        seen = self.usage.roles[thing.noun, ("of", " ".join([other, *relation.lemma.split()[1:]]))]
-        if seen and (self.kinds.alive(subject.noun) if verb in RESTING else relation.lemma == verb):
-            form = FORMS[other][FORMS[verb].index(words[first])]
-            yield [Change(Span(first, first + 1), form, "relation")]
-
-    def _without_fits(self, words: list[str], span: Span, subject: Mention, thing: Mention) -> bool:
-        """Whether "with" names what somebody has, and no more: "a man with a beard"."""
-        following = words[thing.at + 1] if thing.at + 1 < len(words) else "."
-        alone = following in SMALL - {"and", "or", "that", "who", "which"} or following in (".", ",")
-        beside = span == (subject.at + 1, subject.at + 2) and words[span.end : thing.at] in ([], ["a"], ["an"])
-        return beside and alone and thing.noun not in BODY
 
     def _place_fits(self, place: str, verb: str, noun: str) -> bool:
         """Whether something can be, or go, to the opposite of a place beside a noun."""

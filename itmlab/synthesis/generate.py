@@ -43,12 +43,9 @@ def generate_negatives(
         numbers = range(start, min(start + batch, len(data.captions)))
         negatives = _generated(data, generate, numbers, seed, conditioned)
         if score is not None:
-            missing = [negative for negative in negatives if negative.score is None]
-            images, sentences = [negative.image for negative in missing], [negative.sentence for negative in missing]
-            negatives = _filled(negatives, "score", score(images, sentences) if missing else [])
+            negatives = _filled(negatives, "score", score)
         if fluency is not None:
-            sentences = [negative.sentence for negative in negatives if negative.fluency is None]
-            negatives = _filled(negatives, "fluency", fluency(sentences) if sentences else [])
+            negatives = _filled(negatives, "fluency", lambda images, sentences: fluency(sentences))
         if truth and data.world is not None:
             negatives = _labelled(data, negatives)
         yield from negatives
@@ -73,15 +70,17 @@ def _generated(data: CaptionSet, generate: Generate, numbers: range, seed: int, 
     return negatives
 
 
-def _filled(negatives: list[Negative], field: str, values: Iterable[float]) -> list[Negative]:
-    """The same negatives, with `values` in those whose `field` is None."""
-    values = [float(value) for value in values]
-    missing = sum(getattr(negative, field) is None for negative in negatives)
-    if len(values) != missing:
-        raise ItmlabError(f"{field} returned {len(values)} numbers for {missing} sentences")
+def _filled(negatives: list[Negative], field: str, measure: Score) -> list[Negative]:
+    """The same negatives, with what `measure` says of those whose `field` is None."""
+    missing = [negative for negative in negatives if getattr(negative, field) is None]
+    if not missing:
+        return negatives
+    values = list(measure([negative.image for negative in missing], [negative.sentence for negative in missing]))
+    if len(values) != len(missing):
+        raise ItmlabError(f"{field} returned {len(values)} numbers for {len(missing)} sentences")
     remaining = iter(values)
     return [
-        replace(negative, **{field: next(remaining)}) if getattr(negative, field) is None else negative
+        replace(negative, **{field: float(next(remaining))}) if getattr(negative, field) is None else negative
         for negative in negatives
     ]
 

@@ -5,7 +5,7 @@ Fan et al. (2022), Sec. 2.1.2, Eq. 6 and criterion C1 of Algorithm 1, put togeth
 
 import hashlib
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -81,13 +81,6 @@ class SentenceGenerator(Component):
             generator: random numbers, or one generator per caption.
         """
         raise NotImplementedError
-
-
-def one_each(captions: Sized, graphs: Sized, image_captions: Sized) -> None:
-    """An ItmlabError unless there is a graph and the captions of an image for each caption."""
-    if not len(captions) == len(graphs) == len(image_captions):
-        what = f"{len(captions)} captions with {len(graphs)} graphs and the captions of {len(image_captions)} images"
-        raise ItmlabError(what, remedy="give one graph and the image's captions for each caption")
 
 
 def own_generators(number: int, generator: torch.Generator | Sequence[torch.Generator]) -> list[torch.Generator]:
@@ -199,7 +192,7 @@ def naming(words: str) -> set[str]:
 class Readable:
     """Leaves out negatives that a model reads as it reads their caption: their change lies behind its cut.
 
-    `pieces` gives what the model reads of sentences. `left_out` counts, and a warning tells it once per power of ten.
+    `pieces` gives what the model reads of sentences. `left_out` counts them; a warning says when there are any.
     """
 
     def __init__(self, pieces: Callable[[Sequence[str]], Sequence[tuple[int, ...]]]):
@@ -218,10 +211,13 @@ class Readable:
         read = self.pieces([*captions, *sentences])
         own, left = read[: len(captions)], iter(read[len(captions) :])
         found = [[one for one in row if next(left) != mine] for mine, row in zip(own, rows, strict=True)]
-        before, self.left_out = self.left_out, self.left_out + len(sentences) - sum(map(len, found))
-        if len(str(before)) < len(str(self.left_out)) or (self.left_out and not before):
-            what = f"{self.left_out} so far left out: cut to what the model reads, they are their captions"
+        left_out = len(sentences) - sum(map(len, found))
+        if left_out and not self.left_out:
+            what = (
+                f"{left_out} left out: cut to what the model reads, they equal their captions; later ones are counted"
+            )
             warnings.warn(f"negatives: {what}", UnreadNegatives, stacklevel=2)
+        self.left_out += left_out
         return found
 
 
@@ -236,11 +232,9 @@ def scored(negatives: Sequence[Sequence[Negative]], score: Score) -> list[list[N
         return [list(row) for row in negatives]
     captions = torch.arange(len(negatives)).repeat_interleave(torch.tensor([len(row) for row in negatives]))
     found = torch.as_tensor(score(sentences, captions))
-    fits = found.shape == (len(sentences),)
-    if not fits or not bool(found.isfinite().all()):
-        shape = f"shape {tuple(found.shape)}{', not all of it finite' if fits else ''}"
-        what = f"{len(sentences)} sentences were scored with a tensor of {shape}"
-        raise ItmlabError(what, remedy="give a score function that returns one number a sentence")
+    if found.shape != (len(sentences),) or not bool(found.isfinite().all()):
+        what = f"{len(sentences)} sentences were scored with {tuple(found.shape)} numbers, or some are not finite"
+        raise ItmlabError(what, remedy="give a score function that returns one number per sentence")
     values = iter(found.tolist())
     return [[replace(negative, score=next(values)) for negative in row] for row in negatives]
 
@@ -251,7 +245,4 @@ def best(negatives: Sequence[Negative], number: int) -> list[Negative]:
     >>> [one.sentence for one in best([Negative("a dog", score=1.0), Negative("a cow", score=3.0)], 1)]
     ['a cow']
     """
-    unscored = [negative for negative in negatives if negative.score is None]
-    if unscored:
-        raise ItmlabError(f"{len(unscored)} of {len(negatives)} negatives have no score", remedy="give score=")
     return sorted(negatives, key=lambda negative: -negative.score)[:number]

@@ -38,7 +38,7 @@ class MaskedRefill:
     """K = `maskings` maskings of each caption and L = `samples` fillings of each at τ = `temperature` (Eq. 2).
 
     `fill(token_ids, attention_mask)` gives logits for every piece; a module is put into evaluation mode for as long as
-    it is asked, as is `module`, the one behind a function. With `conditioned` it is given a third argument, the number
+    it is asked. With `conditioned` it is given a third argument, the number
     of the caption in the call that each row was masked from, to look at its image. It is given each masking once,
     `rows` maskings of any captions at a time. Every hidden piece is drawn by itself; special tokens and the unknown one
     are never drawn, nor a continuation where a hidden phrase begins (it would change the word before).
@@ -62,17 +62,14 @@ class MaskedRefill:
         temperature: float = 1.0,
         masking: Masking | None = None,
         conditioned: bool = False,
-        module: nn.Module | None = None,
         maximum_pieces: int | None = None,
         rows: int = 256,
     ):
-        if min(maskings, samples, rows) < 1:
-            what = f"{maskings} maskings, {samples} samples, {rows} rows at a time"
-            raise ItmlabError(what, remedy="give 1 or more of each")
+        if min(maskings, samples) < 1:
+            raise ItmlabError(f"{maskings} maskings, {samples} samples", remedy="give 1 or more of each")
         if not 0 < temperature < float("inf"):
             raise ItmlabError(f"a temperature of {temperature} cannot be", remedy="give a number above 0")
         self.fill, self.tokenizer, self.conditioned = fill, tokenizer, conditioned
-        self.module = fill if module is None and isinstance(fill, nn.Module) else module
         self.maskings, self.samples, self.temperature = maskings, samples, temperature
         self.masking = PhraseMasking() if masking is None else masking
         self.maximum_pieces, self.rows = maximum_pieces, rows
@@ -90,7 +87,7 @@ class MaskedRefill:
         own = own_generators(len(captions), generator)
         pieces = align(self.tokenizer, captions, graphs, self.maximum_pieces)
         made, together = [], max(self.rows // self.maskings, 1)
-        with evaluating(self.module) if self.module is not None else nullcontext():
+        with evaluating(self.fill) if isinstance(self.fill, nn.Module) else nullcontext():
             for start in range(0, len(captions), together):
                 numbers = range(start, min(start + together, len(captions)))
                 made += self._made(numbers, captions, graphs, pieces, own)
@@ -201,7 +198,6 @@ def refuse_unknown_words(tokenizer: "PreTrainedTokenizerFast", captions: Caption
 
 _UNUSED = re.compile(r"\[unused\d+\]")  # BERT's spare entries
 _BROKEN = "\ufffd"  # a byte that is no letter by itself
-_BATCH_SIZE = 2**22  # shares worked on at a time: some 100 MB
 _ANCHOR = "a"  # a word before the drawn pieces: decoders write blanks and joints only between pieces
 
 
@@ -224,10 +220,6 @@ class Vocabulary:
         apart = [text.startswith(self._before + " ") for text in texts]
         self.allowed: Bool[Tensor, vocabulary] = torch.tensor(ordinary) & torch.tensor(spelled)
         self.beginning: Bool[Tensor, vocabulary] = self.allowed & torch.tensor(apart)
-        if not self.beginning.any():
-            raise ItmlabError(
-                f"{type(tokenizer).__name__} has no piece that begins a word", remedy="use WordPiece or RoBERTa's"
-            )
         self.words = lru_cache(maxsize=65536)(lambda ids: self._texts([ids])[0][len(self._before) :].strip())
 
     def _texts(self, rows: Sequence[Sequence[int]]) -> list[str]:
@@ -245,20 +237,15 @@ class Vocabulary:
         The piece is the first up to which the shares add up to more than the number. A model with more outputs than the
         tokeniser has pieces is cut; with fewer, or with logits that are not numbers, it is an ItmlabError.
         """
-        size = len(self.allowed)
-        if logits.ndim != 2 or logits.shape[1] < size:
+        size, device = len(self.allowed), logits.device
+        if logits.shape[1] < size:
             what = f"logits of shape {tuple(logits.shape)} for a vocabulary of {size}"
             raise ItmlabError(what, remedy="fill with a model of the tokeniser's vocabulary")
-        block = max(_BATCH_SIZE // size, 1)
-        found, opening, anywhere = [], self.beginning.to(logits.device), self.allowed.to(logits.device)
-        parts = zip(logits[:, :size].split(block), begins.split(block), chance.split(block), strict=True)
-        for some, opens, numbers in parts:
-            allowed = torch.where(opens[:, None].to(logits.device), opening, anywhere)
-            kept = some.double().masked_fill(~allowed, -torch.inf)  # double: sums of 30,000 shares are compared
-            if not bool(kept.amax(dim=1).isfinite().all()):  # NaN and infinity pass through amax
-                raise ItmlabError("the model that refills gave logits that are not numbers", remedy="check its weights")
-            shares = (kept / temperature).softmax(dim=1).cumsum(dim=1)
-            wanted = numbers.to(shares) * shares[:, -1:]  # not times 1: the last sum is rounded
-            last = size - 1 - allowed.flip(dims=(1,)).int().argmax(dim=1, keepdim=True)
-            found.append(torch.searchsorted(shares, wanted, right=True).minimum(last).cpu())
-        return torch.cat(found)
+        allowed = torch.where(begins[:, None].to(device), self.beginning.to(device), self.allowed.to(device))
+        kept = logits[:, :size].double().masked_fill(~allowed, -torch.inf)  # double: 30,000 shares are added up
+        if not bool(kept.amax(dim=1).isfinite().all()):  # NaN and infinity pass through amax
+            raise ItmlabError("the model that refills gave logits that are not numbers", remedy="check its weights")
+        shares = (kept / temperature).softmax(dim=1).cumsum(dim=1)
+        wanted = chance.to(shares) * shares[:, -1:]  # not times 1: the last sum is rounded
+        last = size - 1 - allowed.flip(dims=(1,)).int().argmax(dim=1, keepdim=True)
+        return torch.searchsorted(shares, wanted, right=True).minimum(last).cpu()

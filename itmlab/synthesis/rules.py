@@ -6,7 +6,7 @@ TAGS' Tables 3 and 4 (METHODS 3.8). What words are swapped for comes of a lexico
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 import torch
@@ -21,13 +21,11 @@ from .negative import (
     Graphs,
     Negative,
     edited,
-    one_each,
     own_generators,
     reads_as,
     without_false_negatives,
 )
 
-Fluency = Callable[[Sequence[str]], Iterable[float]]  # sentences → a perplexity each
 MOST_CHARACTERS = 2**25  # of all negatives of a caption
 Swaps = Mapping[str, Sequence[str]]  # a word as written in a sentence → words, in the same form, that may replace it
 
@@ -56,7 +54,7 @@ PLACES: dict[str, tuple[str, ...]] = {  # where each contradicts the other, what
 
 
 class RuleSwaps:
-    """Every sentence that one swap makes of a caption, or `number` of them: at random, or the likeliest by `fluency`.
+    """Every sentence that one swap makes of a caption, or `number` of them at random.
 
     `nouns`, `relations` and `numbers` say what each word may be swapped for (of a drawn world: its `swaps()`; or
     `of_categories` of any lexicon); an empty mapping leaves a kind alone. Nouns are looked for in a graph's objects,
@@ -76,19 +74,17 @@ class RuleSwaps:
         *,
         number: int | None = None,
         filtered: bool = True,
-        fluency: Fluency | None = None,
     ):
         if number is not None and number < 1:
             raise ItmlabError(f"{number} negatives a caption cannot be", remedy="give 1 or more, or None for all")
         self.nouns, self.relations, self.numbers = nouns, relations, numbers
-        self.number, self.filtered, self.fluency = number, filtered, fluency
+        self.number, self.filtered = number, filtered
         self._longest = [max((key.count(" ") + 1 for key in swaps), default=0) for swaps in (nouns, relations)]
 
     def __call__(
         self, captions: Captions, graphs: Graphs, image_captions: Sequence[Captions], *, generator: torch.Generator
     ) -> list[list[Negative]]:
         """The negatives of each caption; `image_captions` are those of its image, used by the filter."""
-        one_each(captions, graphs, image_captions)
         own = own_generators(len(captions), generator)
         return [self._of(*parts) for parts in zip(captions, graphs, image_captions, own, strict=True)]
 
@@ -113,11 +109,7 @@ class RuleSwaps:
             message = f"a caption of {len(graph.tokens)} words has {len(candidates)} negatives"
             raise ItmlabError(message, where=one_line(caption, 60), remedy="give number=, how many of each caption")
         if self.number is not None and len(candidates) > self.number:
-            if self.fluency is None:
-                chosen = torch.randperm(len(candidates), generator=generator)[: self.number].tolist()
-            else:
-                perplexity = list(map(float, self.fluency([sentence_of(one).sentence for one in candidates])))
-                chosen = sorted(range(len(candidates)), key=perplexity.__getitem__)[: self.number]
+            chosen = torch.randperm(len(candidates), generator=generator)[: self.number].tolist()
             candidates = [candidates[place] for place in sorted(chosen)]
         return list(map(sentence_of, candidates))
 

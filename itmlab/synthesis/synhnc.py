@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -125,26 +125,19 @@ class SynHNC(Synthesiser):
 
     def __post_init__(self) -> None:
         if self.clusters < 1 or self.iterations < 1:
-            what = f"at least one cluster and one iteration, not {self.clusters} and {self.iterations}"
-            raise ItmlabError(f"SynHNC needs {what}")
+            raise ItmlabError(f"SynHNC needs clusters and iterations, not {self.clusters} and {self.iterations}")
         smallest, largest = SIGMAS
         if not smallest <= self.sigma <= largest:
             raise ItmlabError(f"SynHNC's sigma must be between {smallest:g} and {largest:g}, not {self.sigma}")
         if not 0 < self.regularisation < math.inf:
             raise ItmlabError(f"SynHNC's regularisation must be above 0, not {self.regularisation}")
-        if self.weights not in get_args(Weights):
-            remedy = f"choose one of {', '.join(get_args(Weights))}"
-            raise ItmlabError(f"no weights {self.weights!r} of SynHNC", remedy=remedy)
+        if self.weights not in ("least_squares", "identity"):
+            raise ItmlabError(f"no weights {self.weights!r} of SynHNC", remedy="choose least_squares or identity")
 
     @property
     def needs_truth(self) -> bool:
         """Whether the world's truth decides which candidates are used."""
         return self.oracle
-
-    @property
-    def memory(self) -> dict[str, Any]:
-        """The parameters of the kernel memory, as `associate` takes them."""
-        return {"sigma": self.sigma, "weights": self.weights, "regularisation": self.regularisation}
 
     def __call__(
         self, anchors: Anchors, candidates: Candidates, positives: Allowed, *, generator: torch.Generator
@@ -154,13 +147,6 @@ class SynHNC(Synthesiser):
         Features of any length and precision are taken at unit length and at least in single precision. Fewer negatives
         than clusters leave the last ones without; nothing marked in `positives` is in any.
         """
-        if anchors.ndim != 2 or candidates.ndim != 2 or anchors.shape[1] != candidates.shape[1]:
-            shapes = f"{tuple(anchors.shape)} and {tuple(candidates.shape)}"
-            raise ItmlabError(f"SynHNC needs anchors and candidates of one dimension, not {shapes}")
-        if positives.shape != (len(anchors), len(candidates)):
-            raise ItmlabError(
-                f"{len(anchors)} anchors and {len(candidates)} candidates, but positives of {tuple(positives.shape)}"
-            )
         m = self.clusters
         # autocast would take the products in half precision
         with torch.no_grad() if self.detach else nullcontext(), torch.autocast(anchors.device.type, enabled=False):
@@ -169,7 +155,8 @@ class SynHNC(Synthesiser):
             )
             to_anchor, squared = (squared_distances(side, prototypes) for side in (queries, prototypes))
             membership = kmeans(squared.detach(), ~positives, m, generator=generator, iterations=self.iterations)
-            coefficients = associate(to_anchor, squared, membership, clusters=m, **self.memory).coefficients
+            memory = {"sigma": self.sigma, "weights": self.weights, "regularisation": self.regularisation}
+            coefficients = associate(to_anchor, squared, membership, clusters=m, **memory).coefficients
             points = recall(prototypes, membership, coefficients, clusters=m)
             allowed = points.norm(dim=-1) > SHORTEST
             features = normalize(points, dim=-1).masked_fill(~allowed[..., None], 0)

@@ -14,7 +14,6 @@ C1 is read as: T_kl is neither T nor in T⁻ yet, and some word that was put in 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 import torch
@@ -22,7 +21,6 @@ from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
 from ..metrics.wordnet import Nouns
 from ..models import CrossEncoder, EmbeddedRegions
 from ..models.encoded import evaluating
@@ -40,15 +38,12 @@ from .negative import (
     Score,
     best,
     distinct,
-    one_each,
     own_generators,
     scored,
     without_false_negatives,
 )
 from .refill import MaskedRefill, refuse_unknown_words
-from .rules import Fluency, RuleSwaps
-
-Judge = Callable[[list[str], int], Sequence[bool | None]]  # sentences and the number of their caption → labels
+from .rules import RuleSwaps
 
 
 class FilteredTopM:
@@ -56,7 +51,7 @@ class FilteredTopM:
 
     Copies, duplicates and, if `filtered`, false negatives (with `implied`, see `without_false_negatives`) go before
     `score` sees a sentence, and what is not `readable`; then the `keep` best stay (m; None: all). Without a `score` the
-    first `keep` stay. `judge` gives each that stayed its truth, where it is known.
+    first `keep` stay.
     """
 
     def __init__(
@@ -67,19 +62,15 @@ class FilteredTopM:
         keep: int | None = 31,
         filtered: bool = True,
         implied: Implied | None = None,
-        judge: Judge | None = None,
         readable: Readable | None = None,
     ):
-        if keep is not None and keep < 1:
-            raise ItmlabError(f"{keep} negatives cannot be kept", remedy="give 1 or more, or None for all")
-        self.generate, self.score, self.keep, self.judge = generate, score, keep, judge
+        self.generate, self.score, self.keep = generate, score, keep
         self.filtered, self.implied, self.readable = filtered, implied, readable
 
     def __call__(
         self, captions: Captions, graphs: Graphs, image_captions: Sequence[Captions], *, generator: torch.Generator
     ) -> list[list[Negative]]:
         """The negatives of each caption, best first if they are scored; fewer than `keep` where fewer were made."""
-        one_each(captions, graphs, image_captions)
         # lines 3 to 7: K maskings of each caption, L refillings of each masking
         made = self.generate(captions, graphs, image_captions, generator=generator)
         # line 8, C1: no copy of T, nothing twice, and nothing that the captions of the image say
@@ -92,11 +83,7 @@ class FilteredTopM:
         # lines 9 and 15: s(I, T_kl) of all that is left, and the m greatest
         if self.score is not None:
             found = [best(row, len(row)) for row in scored(found, self.score)]
-        found = [row[: self.keep] for row in found]
-        for at, row in enumerate(found if self.judge is not None else ()):
-            labels = self.judge([negative.sentence for negative in row], at) if row else []
-            found[at] = [replace(negative, truth=truth) for negative, truth in zip(row, labels, strict=True)]
-        return found
+        return [row[: self.keep] for row in found]
 
 
 LOOKED_THROUGH = 1_000  # captions, spread over a set, for words that a vocabulary does not hold
@@ -221,21 +208,20 @@ def vse_c(
     *,
     filtered: bool = True,
     graphs: Graphs | None = None,
-    fluency: Fluency | None = None,
 ) -> RuleSwaps:
     """VSE-C's swaps, by the lexicon of the data's world, or else by WordNet and how the set's captions use their words.
 
-    `number` are drawn of each caption's (None: all), or those that a language model's `fluency` (sentences →
-    perplexities) finds likeliest. `graphs` are the captions', else parsed. MissingPart: no world and no WordNet.
+    `number` are drawn of each caption's (None: all). `graphs` are the captions', else parsed. MissingPart: no world and
+    no WordNet.
     """
     if data.world is not None:
-        return RuleSwaps(*data.world.swaps(), number=number, filtered=filtered, fluency=fluency)
+        return RuleSwaps(*data.world.swaps(), number=number, filtered=filtered)
     kinds = Kinds(Nouns())
     step = -(-len(data.captions) // LEARNT)  # whole images, so that all captions of each are there
     rows = [at for image in range(0, len(data), max(step, 1)) for at in data.captions_of_image[image].tolist()]
     used = parse([data.captions[at] for at in rows]) if graphs is None else [graphs[at] for at in rows]
     usage = Usage(used, data.image_of_caption[rows].tolist())
-    return CaptionSwaps(usage, kinds, number=number, filtered=filtered, fluency=fluency)
+    return CaptionSwaps(usage, kinds, number=number, filtered=filtered)
 
 
 class Retrieved:
@@ -247,8 +233,6 @@ class Retrieved:
     """
 
     def __init__(self, pool: Sequence[str] | None = None, *, number: int = 399):
-        if number < 1:
-            raise ItmlabError(f"{number} negatives a caption cannot be", remedy="give 1 or more")
         self.pool, self.number = pool, number
 
     def __call__(

@@ -46,7 +46,7 @@ def write_negatives(
             (default: the pretrained "tags"); it scores the negatives of other generators.
         options: settings of the generator (`SET`). `implied` of "tags" also filters by what words imply in the world
             of the data, and is on where there is one.
-        fluency: a causal language model for perplexities; of "vse_c" with a `number`, the likeliest are written.
+        fluency: a causal language model for perplexities.
         truth: label each negative by the data set's world, where it has one.
         force: overwrite a file that itmlab did not write.
 
@@ -65,7 +65,6 @@ def write_negatives(
         model = "tags"
     home = None if model is None else start_directory(str(model))
     cross_encoder = None if home is None else CrossEncoder.load(home)
-    ranked = None if fluency is None else _perplexities(fluency)
     if generator == "tags":
         made = Tags(cross_encoder, data, **{**options, "implied": implied_in(data) if options["implied"] else None})
     else:
@@ -74,7 +73,7 @@ def write_negatives(
             made = OneByOne(custom)
             made = FilteredTopM(made, keep=None, implied=implied_in(data), readable=readable)
         else:
-            made = vse_c(data, **options, fluency=ranked)
+            made = vse_c(data, **options)
             if readable is not None:
                 made = FilteredTopM(made, keep=None, filtered=False, readable=readable)
     negatives = generate_negatives(
@@ -83,7 +82,7 @@ def write_negatives(
         seed=seed,
         conditioned=generator == "tags",
         score=None if cross_encoder is None else cross_encoder_score(cross_encoder, data),
-        fluency=ranked,
+        fluency=None if fluency is None else _perplexities(fluency),
         truth=truth,
         progress=progress,
     )

@@ -221,8 +221,3 @@ def test_the_adaptive_margin_is_the_difference_over_the_temperature_and_at_most_
     margins = adaptive_margin(positive, negative, temperature, ceiling)
     for margin, (match, other) in zip(margins.tolist(), pairs, strict=True):
         assert margin == pytest.approx(min((match - other) / temperature, ceiling), abs=1e-5)
-
-
-def test_an_adaptive_margin_that_does_not_fit_is_refused():
-    refused("two relevances", adaptive_margin, torch.ones(2), torch.ones(3), 10.0)
-    refused("temperature", adaptive_margin, torch.ones(2), torch.ones(2), 0.0)

@@ -7,7 +7,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from itmlab.errors import ItmlabError
 from itmlab.losses import (
     UNLABELLED,
     correction_labels,
@@ -77,15 +76,6 @@ def test_gradients_are_right_and_half_precision_makes_a_single_precision_loss():
     weights = torch.tensor([0.5, 1.0, 0.1])
     assert torch.autograd.gradcheck(lambda x: token_likelihood(x, labels, weights), (logits,))
     assert masked_language(logits.detach().bfloat16(), labels).dtype == torch.float32
-
-
-def test_logits_of_other_positions_are_refused():
-    labels = torch.tensor([[1, UNLABELLED], [0, 1]])
-    for shape in [(2, 3, 4), (2, 4), (4, 4), (2, 2)]:
-        with pytest.raises(ItmlabError, match="3 labelled positions do not fit"):
-            masked_language(torch.zeros(shape), labels)
-    with pytest.raises(ItmlabError, match="do not fit"):
-        masked_language(torch.zeros(3, 4), torch.tensor([1, 0, 1]))
 
 
 PAD, CLS, SEP, VOCABULARY = 0, 1, 2, 9
@@ -217,15 +207,3 @@ def test_with_groups_it_is_the_released_codes_mean_of_means(seed, rows, share):
         means += [sum(found) / len(found)] if found else []
     expected = sum(means) / len(means) if means else 0.0
     assert token_likelihood(logits, labels, weights, groups).item() == pytest.approx(expected, abs=1e-6)
-
-
-def test_what_does_not_fit_is_said():
-    tokens, mask = torch.full((1, 3), 5), torch.ones(1, 3).bool()
-    with pytest.raises(ItmlabError, match="token under token"):
-        word_discrimination(torch.zeros(1, 3, 2), tokens, tokens[:, :2], mask)
-    with pytest.raises(ItmlabError, match="choose 'all', 'replaced', 'masked'"):
-        word_correction(torch.zeros(1, 3, 9), tokens, tokens, mask, positions="some")
-    with pytest.raises(ItmlabError, match="do not fit logits"):
-        word_correction(torch.zeros(1, 5, 9), tokens, tokens, mask)
-    with pytest.raises(ItmlabError, match="weights of -1"):
-        word_discrimination(torch.zeros(1, 3, 2), tokens, tokens, mask, replaced_weight=-1)

@@ -12,6 +12,7 @@ from itmlab.models.encoded import masked_mean, unit
 from itmlab.samplers import Sampler
 from itmlab.samplers.base import best, usable
 from itmlab.synthesis import FeatureNegatives, Negative, SentenceGenerator, Synthesiser
+from itmlab.text import parse
 
 RANK = 4
 COLOURS = {"red": "green", "green": "blue", "blue": "yellow", "yellow": "red"}
@@ -25,15 +26,20 @@ class FifthHardest(Sampler):
         return best(scores, usable(scores, positives), self.rank)
 
 
+def nouns(captions, numbers):
+    graphs = parse([captions[number] for number in numbers.tolist()])
+    return [{entity.lemma for entity in graph.objects} for graph in graphs]
+
+
 @dataclass
 class NoSharedNoun(Sampler):
-    """The hardest negative whose caption has no word of four letters or more in common with the anchor's."""
+    """The hardest negative whose caption shares no noun with the anchor's."""
 
     def choose(self, scores, positives, positive_scores, *, generator, context):
-        anchors, candidates = context.anchor_captions.tolist(), context.candidate_captions.tolist()
-        words = {number: set(context.captions[number].split()) for number in anchors + candidates}
-        shared = [[any(len(word) > 3 for word in words[a] & words[c]) for c in candidates] for a in anchors]
-        return best(scores, usable(scores, positives | torch.tensor(shared)))
+        anchors = nouns(context.captions, context.anchor_captions)
+        candidates = nouns(context.captions, context.candidate_captions)
+        shared = torch.tensor([[bool(mine & theirs) for theirs in candidates] for mine in anchors])
+        return best(scores, usable(scores, positives | shared.to(scores.device)))
 
 
 @dataclass

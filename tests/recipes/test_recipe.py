@@ -50,6 +50,7 @@ WRONG = [
     ("fne", {"loss.margin": float("nan")}, "a finite number"),
     ("fne", {"loss": None}, "wanted a loss"),
     ("itcontrast", {"sampler": "Hardest"}, "sampler"),
+    ("fne", {"loss.reduce": "sum"}, "loss.reduce"),
     ("fne", {"seed": -1}, "seed is -1"),
     ("fne", {"data.crop": [0.5, 1.5]}, "two shares"),
     ("fne", {"data.randaugment": [2, 11]}, "magnitude"),

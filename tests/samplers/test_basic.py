@@ -93,8 +93,9 @@ def test_an_oracle_takes_the_hardest_of_what_is_false_or_of_what_is_true(seed, a
                 allowed if take == "false_negatives" else []
             )
             expected.append(hardest(fit, None)[1] if fit else -1)
-        asked = {"generator": source, "truth": truth}
-        assert Oracle(take)(scores, positives, scores[:, 0], **asked).tolist() == expected
+        context = Context(truth=truth)
+        chosen = Oracle(take)(scores, positives, scores[:, 0], generator=source, context=context)
+        assert chosen.tolist() == expected
 
 
 def test_an_oracle_needs_the_truth_of_every_pair():
@@ -153,5 +154,5 @@ def test_retrieved_proposes_and_draws_without_preference():
 
 
 def test_retrieved_is_told_what_it_can_do():
-    with pytest.raises(ItmlabError, match="top=5"):
+    with pytest.raises(ItmlabError, match="not 5 and 4"):
         Retrieved(candidates=4, top=5)

@@ -438,12 +438,6 @@ def test_a_batch_and_its_transpose_say_the_same(statistics):
     assert found[0][2] == pytest.approx(hardest if statistics == "hardest" else every)
 
 
-def test_what_is_no_batch_of_pairs_is_refused():
-    for scores, positives in ((torch.rand(2, 3), torch.ones(2, 3)), (torch.rand(2, 2), torch.ones(3, 3))):
-        with pytest.raises(ItmlabError, match=r"scores of a batch, \(pair, pair\)"):
-            FalseNegativeEliminating().observe(scores, positives.bool())
-
-
 def test_a_batch_of_one_pair_or_none_says_nothing():
     sampler = FalseNegativeEliminating()
     sampler.observe(torch.ones(1, 1), torch.ones(1, 1).bool())

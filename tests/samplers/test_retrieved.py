@@ -2,14 +2,11 @@
 
 import math
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from itmlab.errors import ItmlabError
 from itmlab.samplers import hardest_negatives, mined_negatives, random_negatives
-from tests.refusals import refused
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -96,10 +93,3 @@ def test_scores_in_half_precision_will_do():
         lambda a, c: c.bfloat16(), torch.tensor([0]), torch.arange(9), candidates=8, top_k=2, generator=seeded()
     )
     assert found.tolist() == [[8, 7]]
-
-
-def test_what_does_not_fit_is_said():
-    refused("0 negatives cannot be drawn", random_negatives, torch.zeros(1), torch.zeros(1), 0, generator=seeded())
-    refused("must have one shape", hardest_negatives, torch.zeros(2, 3), torch.ones(2, 2).bool(), 1)
-    with pytest.raises(ItmlabError, match="4 pairs were to be scored"):
-        mined_negatives(lambda a, c: a[:1].float(), torch.tensor([9, 9]), torch.tensor([0, 1]), generator=seeded())

@@ -107,7 +107,7 @@ def test_how_a_noun_is_mentioned():
         ("A boy plays a guitar.", ["A violin is played."], {"A girl plays a guitar."}),
         ("A boy plays a guitar.", ["She plays a violin."], set()),  # another says that she is a girl
         ("A child plays guitar.", [], set()),  # "plays violin" was never said
-        ("A man with a beard in a park.", [], {"A man without a beard in a park."}),  # and no woman
+        ("A man with a beard in a park.", [], set()),  # and no woman
         ("A man shows his dog to himself.", [], {"A woman shows her dog to herself."}),
         ("A woman shows her dog to a child near her.", [], {"A man shows his dog to a child near him."}),
         ("A male walks.", [], {"A female walks."}),  # and no adult
@@ -116,9 +116,7 @@ def test_how_a_noun_is_mentioned():
         ("People are walking.", [], set()),
         ("A person in a white dress.", [], set()),  # worn, so no place
         ("A person to the right of the red hat.", [], set()),
-        ("People sit at a table.", [], {"People stand at a table."}),
-        ("People sit at a table.", ["People are standing."], set()),
-        ("A truck sits at a table.", [], set()),  # which would stand there as well
+        ("People sit at a table.", [], set()),  # the opposite of a verb is not offered
         ("A person next to a table.", [], {"A person far from a table."}),
     ],
 )

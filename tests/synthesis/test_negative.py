@@ -42,7 +42,7 @@ def test_small_words_and_signs_make_no_negative_whatever_the_captions_say(words,
 def test_what_a_model_reads_as_its_caption_is_left_out_and_counted():
     cut = Readable(lambda sentences: [tuple(sentence.split()[:3]) for sentence in sentences])
     rows = [[Negative("a red dog sits"), Negative("a red cat runs")], [], [Negative("a cow eats hay")]]
-    with pytest.warns(UnreadNegatives, match="2 so far left out"):
+    with pytest.warns(UnreadNegatives, match="2 left out"):
         found = cut(["a red dog runs", "a cat", "a cow eats grass"], rows)
     assert [[one.sentence for one in row] for row in found] == [["a red cat runs"], [], []] and cut.left_out == 2
     tailored = FilteredTopM(lambda *given, generator: rows, readable=cut, score=lambda sentences, of: torch.ones(1))
@@ -84,12 +84,7 @@ def test_a_score_that_is_not_a_number_a_sentence_is_refused(wrong):
         scored([[Negative("a"), Negative("b")]], lambda sentences, captions: wrong)
 
 
-def test_unscored_negatives_have_no_best():
-    with pytest.raises(ItmlabError, match="1 of 2"):
-        best([Negative("a", score=1.0), Negative("b")], 1)
-
-
-def test_tailored_filters_before_it_scores_and_judges_what_stays():
+def test_tailored_filters_before_it_scores():
     made = [[put_in("dog"), put_in("cat"), put_in("cat"), put_in("cow"), put_in("red")], []]
     asked = []
 
@@ -101,12 +96,11 @@ def test_tailored_filters_before_it_scores_and_judges_what_stays():
         lambda captions, graphs, others, generator: made,
         score=score,
         keep=1,
-        judge=lambda sentences, caption: [sentence == "cat" for sentence in sentences],
     )
     graphs = [SceneGraph()] * 2
     rows = tailored(["dog", "dog"], graphs, [["a red dog"], ["a dog"]], generator=torch.Generator())
     assert asked == ["cat", "cow"]
-    assert [[(n.sentence, n.score, n.truth) for n in row] for row in rows] == [[("cow", 4.0, False)], []]
+    assert [[(n.sentence, n.score) for n in row] for row in rows] == [[("cow", 4.0)], []]
 
 
 def test_what_the_captions_imply_counts_as_said_only_if_asked_for():

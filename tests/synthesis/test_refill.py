@@ -116,8 +116,6 @@ def test_in_evaluation_mode_without_gradients_and_left_as_it_was():
     model.before.eval()
     made(model)
     assert model.modes == [(False, False)] and model.training and not model.before.training
-    made(lambda ids, attention: model(ids, attention), module=model)
-    assert model.modes == [(False, False)] * 2 and model.training
 
 
 def test_a_mode_is_restored_after_an_error():
@@ -228,13 +226,3 @@ def test_any_tokeniser_whose_pieces_say_where_a_word_begins_refills(kind):
             assert "\ufffd" not in negative.sentence
             assert all(words and words == words.strip() for words in negative.replacement)
             assert all(source in caption for source in negative.source)
-
-
-def test_pieces_that_say_where_a_word_ends_are_refused():
-    refused("no piece that begins a word", MaskedRefill, Table(), fast_tokenizer("clip"))
-
-
-def test_the_numbers_worked_on_at_once_do_not_matter(monkeypatch):
-    whole = made()
-    monkeypatch.setattr("itmlab.synthesis.refill._BATCH_SIZE", 3 * len(TOKENIZER))
-    assert made() == whole

@@ -508,27 +508,19 @@ def test_on_a_gpu_it_is_what_it_is_on_a_processor(dtype):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"clusters": 0}, "at least one cluster"),
-        ({"iterations": 0}, "one iteration"),
+        ({"clusters": 0}, "clusters"),
+        ({"iterations": 0}, "iterations"),
         ({"sigma": 0.0}, "sigma must be between 1e-06 and 1e[+]06, not 0"),
         ({"sigma": float("nan")}, "sigma must be between 1e-06 and 1e[+]06, not nan"),
         ({"sigma": 1e-30}, "sigma must be between 1e-06 and 1e[+]06, not 1e-30"),
         ({"sigma": 1e200}, "sigma must be between 1e-06 and 1e[+]06, not 1e[+]200"),
         ({"regularisation": 0.0}, "regularisation must be above 0"),
-        ({"weights": "pinv"}, "no weights 'pinv'.*least_squares, identity"),
+        ({"weights": "pinv"}, "no weights 'pinv'.*identity"),
     ],
 )
 def test_settings_that_mean_nothing_are_one_line(options, said):
     with pytest.raises(ItmlabError, match=said):
         SynHNC(**options)
-
-
-def test_shapes_that_do_not_fit_are_one_line():
-    queries, points, positives = batch()
-    with pytest.raises(ItmlabError, match="one dimension, not"):
-        made(SynHNC(), queries, points[:, :5], positives)
-    with pytest.raises(ItmlabError, match="10 anchors and 20 candidates, but positives of"):
-        made(SynHNC(), queries, points, positives.T)
 
 
 def test_unit_vectors_are_what_the_tests_use():

@@ -121,8 +121,3 @@ def test_the_hardest_of_those_drawn_are_kept_by_tailored():
     for row, all_drawn in zip(tailored(*BATCH, generator=seeded()), drawn, strict=True):
         best = sorted((int(one.split()[1]) for one in sentences(all_drawn)), reverse=True)[:2]
         assert [negative.score for negative in row] == best
-
-
-def test_no_negatives_are_refused():
-    with pytest.raises(ItmlabError, match="0 negatives"):
-        Retrieved(number=0)

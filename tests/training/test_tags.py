@@ -210,7 +210,7 @@ def test_alignment_is_info_nce_of_the_two_sides_read_alone(data):
     assert set(found.losses) == {"masked_language", "alignment"}, "matching begins later"
     assert found.losses["alignment"] == pytest.approx(expected.item(), rel=1e-4)
     assert found.loss.item() == pytest.approx(found.losses["masked_language"] + 0.5 * expected.item(), rel=1e-4)
-    task.done = 0.6
+    task.step, task.total_steps = 6, 10
     assert set(task(batch, epoch=0).losses) == {"masked_language", "alignment", "retrieved"}
 
 
@@ -300,7 +300,7 @@ def test_sentences_of_a_file_that_the_model_reads_as_their_caption_are_left_out(
     done = write_negatives(tmp_path / "file.jsonl", longer, generate_negatives(longer, generate))
     recipe = tower(tags__generator="file", extra_negatives={"path": str(done.path)})
     task = task_of(recipe, longer)
-    with pytest.warns(UnreadNegatives, match="3 so far"):
+    with pytest.warns(UnreadNegatives, match="3 left out"):
         made = task.sentences(torch.arange(3), generator=torch.Generator())
     assert [[one.sentence for one in row] for row in made] == [[f"no {one}"] for one in long[:3]]
     assert task.sentences.readable.left_out == 3
