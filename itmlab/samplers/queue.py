@@ -37,7 +37,6 @@ class MomentumQueue:
     Args:
         length: K, the number of pairs that it holds; it need not be a multiple of the batch (METHODS 1.4).
         dimension: D, of the features.
-        dtype: the type in which features are kept.
         device: where they are kept.
 
     >>> memory, features, ids = MomentumQueue(3, 2), torch.zeros(2, 2), torch.tensor([0, 1])
