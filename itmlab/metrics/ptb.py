@@ -135,9 +135,9 @@ def reference_words(references: Sequence[Sequence[str]], tokenise: Tokenise) -> 
         raise ItmlabError("references must be a list of captions for each image, not strings")
     counts = []
     for image, captions in enumerate(references):
-        if not isinstance(captions, Sequence):
+        if not hasattr(captions, "__len__"):
             raise ItmlabError(f"the references of image {image} are {captions!r}, not a list of captions")
-        if not captions:
+        if len(captions) == 0:
             raise ItmlabError(f"image {image} has no reference", remedy="leave images without captions out")
         counts.append(len(captions))
     if not counts:

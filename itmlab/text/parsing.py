@@ -30,7 +30,7 @@ _BLANKS = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
 
 
 def parse(
-    captions: Sequence[str], *, parser: str = SHIPPED, batch_size: int = 256, cache: bool = True, progress: bool = False
+    captions: Sequence[str], *, parser: str = SHIPPED, cache: bool = True, progress: bool = False
 ) -> list[SceneGraph]:
     """Return the scene graph of each caption, in order. Equal captions are parsed once.
 
@@ -39,7 +39,6 @@ def parse(
     Args:
         captions: the captions.
         parser: "english" (ships with itmlab), or the folder of a spaCy pipeline with Universal-Dependencies labels.
-        batch_size: captions that spaCy parses at a time.
         cache: keep the graphs on disk, by caption and by version of the parser and its rules.
         progress: show a progress bar.
 
@@ -60,7 +59,7 @@ def parse(
     with tqdm(total=len(missing), desc="parsing captions", disable=not progress) as bar:
         for start in range(0, len(missing), CAPTIONS_PER_WRITE):
             chunk = missing[start : start + CAPTIONS_PER_WRITE]
-            docs = load_pipeline(parser).pipe(chunk, batch_size=batch_size)
+            docs = load_pipeline(parser).pipe(chunk, batch_size=256)
             for text, doc in zip(chunk, docs, strict=True):
                 graphs[text] = scene_graph(doc)
                 bar.update()

@@ -49,7 +49,7 @@ def test_the_shipped_pipeline_reads_captions(caption, said):
 
 def test_equal_captions_are_parsed_once_and_order_is_kept():
     first, second = "a red ball", "two black dogs"
-    graphs = parse([first, second, first], cache=False, batch_size=1)
+    graphs = parse([first, second, first], cache=False)
     assert [graph.tokens for graph in graphs] == [tuple(caption.split()) for caption in (first, second, first)]
     assert graphs[0] is graphs[2]
 
