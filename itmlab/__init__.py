@@ -15,20 +15,19 @@ if "OMP_WAIT_POLICY" not in os.environ:
 # The names used most, each brought in when first asked for, so that `import itmlab` stays quick.
 _HOMES = {
     "load": "itmlab.data",
-    "train": "itmlab.training",
-    "compare": "itmlab.training",
-    "ensemble": "itmlab.runs",
-    "mine": "itmlab.runs",
-    "pretrained": "itmlab.runs",
-    "Run": "itmlab.runs",
-    "recipe": "itmlab.recipes",
-    "Recipe": "itmlab.recipes.recipe",
+    "compare": "itmlab.train",
+    "ensemble": "itmlab.train",
+    "mine": "itmlab.train",
+    "pretrained": "itmlab.train",
+    "Run": "itmlab.train",
+    "recipe": "itmlab.train",
+    "Recipe": "itmlab.train.recipes",
     "ItmlabError": "itmlab.errors",
     "check": "itmlab.studies.exercises",
     "view": "itmlab.studies.kit.viewer",
 }
-_FOLDERS = ("data", "losses", "metrics", "models", "papers", "recipes", "runs", "samplers", "scenes", "storage",
-            "studies", "synthesis", "text", "training")  # fmt: skip
+_FOLDERS = ("data", "losses", "metrics", "models", "papers", "samplers", "scenes", "storage",
+            "studies", "synthesis", "text", "train")  # fmt: skip
 
 __all__ = [*_HOMES, *_FOLDERS, "__version__"]
 

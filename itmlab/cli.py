@@ -53,7 +53,7 @@ SplitName = Annotated[str, typer.Option(help="train, val, test, or all.")]
 
 def open_run(run: str) -> Any:
     """Return the Run in a directory, or the pretrained one of that name."""
-    from .runs.run import Run, pretrained
+    from .train.run import Run, pretrained
 
     return Run(Path(run)) if Path(run).is_dir() else pretrained(run)
 
@@ -88,7 +88,7 @@ def suited(names: list[str], axes: dict[str, str | None], data: str, captions: A
     Photographs are seen through frozen encoders. Other pictures that `scenes` has not drawn are learnt from scratch.
     """
     from .models.photographs import PHOTOS, are_photographs, photos_installed
-    from .recipes import recipe
+    from .train import recipe
 
     chosen = {name: value for name, value in axes.items() if value is not None}
     if data != "scenes" and not chosen and captions.regions is None:
@@ -149,17 +149,18 @@ def train(
     """Train a recipe; `accelerate launch -m itmlab train …` does it on several devices."""
     from torch import distributed
 
-    from . import recipes
-    from .recipes.recipe import Recipe
-    from .training.interruption import Interrupted
-    from .training.loop import train as run_training
+    from .train import names
+    from .train import recipe as named_recipe
+    from .train.interruption import Interrupted
+    from .train.loop import train as run_training
+    from .train.recipes import Recipe
 
-    if str(run) in recipes.names() and str(run) != recipe and not run.exists():
+    if str(run) in names() and str(run) != recipe and not run.exists():
         remedy = f"python -m itmlab train runs/{run} --recipe {run}"
         raise ItmlabError("expected a run directory, got a recipe name", where=str(run), remedy=remedy)
     is_file = recipe.endswith(".json") and preset == "paper"
     axes = {"on": on, "start": start}
-    named = Recipe.load(recipe) if is_file else recipes.recipe(recipe, **axes, size=size, preset=preset)
+    named = Recipe.load(recipe) if is_file else named_recipe(recipe, **axes, size=size, preset=preset)
     changes = changes_of(change)
     # the pictures decide which recipe it is, except those of scenes
     read_by = named.replace(**changes) if data == "scenes" else named
@@ -212,12 +213,12 @@ def compare(
     change: Annotated[Words, typer.Option("--set", help="In every recipe, FIELD=VALUE (data.batch_size=16).")] = None,
 ) -> None:
     """Train several recipes with several seeds and print a table: recall, differences, intervals."""
-    from . import recipes
-    from .recipes.named import COMPARED
-    from .training import compare as compare_recipes
+    from .train import compare as compare_recipes
+    from .train import recipe as named_recipe
+    from .train.named import COMPARED
 
     names, axes, changes = list(recipe or COMPARED), {"on": on, "start": start}, changes_of(change)
-    usual = [recipes.recipe(name, **axes) for name in names]
+    usual = [named_recipe(name, **axes) for name in names]
     read_by = next((each for each in usual if not each.model.takes_pictures), usual[0])
     read_by = read_by.replace(**changes) if data == "scenes" else read_by
     captions = load_data(data, root, option, skip_faults, read_by=read_by)
@@ -247,7 +248,7 @@ def evaluate(
     skip_faults: SkipFaults = False,
 ) -> None:
     """Print recall in both directions, and the median and mean rank of the best positive, as JSON."""
-    from .runs.run import cutoffs_told
+    from .train.run import cutoffs_told
 
     if relevance not in (None, "cider", "spice"):
         raise ItmlabError(f"no relevance {relevance!r}", where="--relevance", remedy="cider or spice")
@@ -290,7 +291,7 @@ def embed(
     skip_faults: SkipFaults = False,
 ) -> None:
     """Write unit-length features of every image and caption as a safetensors file."""
-    from .runs.scores import write_embeddings
+    from .train.scores import write_embeddings
 
     opened, captions = run_and_split(run, split, data, root, option, skip_faults)
     counts = write_embeddings(opened, captions, out, force=force)
@@ -324,7 +325,7 @@ def mine(
     skip_faults: SkipFaults = False,
 ) -> None:
     """Write the hard negatives that a run finds: the nearest captions of other pictures, filtered."""
-    from .runs.mining import mine as mine_negatives
+    from .train.mining import mine as mine_negatives
 
     opened, captions = run_and_split(run, split, data, root, option, skip_faults)
     mined = mine_negatives(opened, captions, **pairs(setting, "--set"))
@@ -396,7 +397,7 @@ def negatives(
     skip_faults: SkipFaults = False,
 ) -> None:
     """Write false sentences made from every caption, with what was changed, as extra negatives for training."""
-    from .training.negative_files import read_by, write_negatives
+    from .train.negative_files import read_by, write_negatives
 
     reader = read_by(model or "tags") if model or generator == "tags" else None
     captions = load_data(data, root, option, skip_faults, read_by=reader, split=split)

@@ -117,7 +117,7 @@ def test_every_public_function_has_its_reference(pages) -> None:
     assert 'id="itmlab.losses.max_of_hinges"' in page and "MH, 2018; FNE, Eq. 3)" in words
     assert "Float[Tensor, 'anchor candidate']" in words and ">>> scores = torch.tensor(" in words
     assert re.search(r'href="[^"]*METHODS.html#methods-1-2"', pages["reference/itmlab.samplers.html"])
-    assert "region_dual_encoder" in pages["reference/itmlab.recipes.html"]
+    assert "region_dual_encoder" in pages["reference/itmlab.train.html"]
 
 
 def test_formulas_are_mathml(pages) -> None:

@@ -15,11 +15,11 @@ import itmlab
 from itmlab.cli import app, main
 from itmlab.data import load
 from itmlab.errors import ItmlabError
-from itmlab.recipes.named import STAGES
-from itmlab.recipes.recipe import Recipe
 from itmlab.synthesis import read_negatives
 from itmlab.text import SceneGraph
-from itmlab.training import train
+from itmlab.train import train
+from itmlab.train.named import STAGES
+from itmlab.train.recipes import Recipe
 
 COLOURS = {"red": (200, 30, 30), "green": (30, 160, 60), "blue": (40, 60, 200), "yellow": (230, 210, 60)}
 

@@ -23,9 +23,7 @@ FLOORS = (  # a room imports from floors below its own, or from its own floor wh
     {"data", "text"},
     {"samplers", "losses", "metrics", "models"},
     {"synthesis"},
-    {"recipes"},
-    {"runs"},
-    {"training"},
+    {"train"},
     {"scenes", "studies"},
     {"papers"},
     {"book"},
@@ -181,7 +179,7 @@ def test_public_names_exist_and_no_module_has_one_of_them(name: str) -> None:
     assert missing == [] and functions & modules == set()
 
 
-@pytest.mark.parametrize("name", ["samplers", "losses", "models", "synthesis", "runs"])
+@pytest.mark.parametrize("name", ["samplers", "losses", "models", "synthesis", "train"])
 def test_the_core_brings_neither_scenes_nor_studies_nor_plotly(name: str) -> None:
     unwanted = ("itmlab.scenes", "itmlab.studies", "plotly")
     code = f"import sys, itmlab.{name}; print([name for name in sys.modules if name.startswith({unwanted})])"

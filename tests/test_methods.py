@@ -9,13 +9,13 @@ import pytest
 import torch
 
 import itmlab
-from itmlab import data, losses, metrics, models, recipes, runs, samplers, synthesis, text
+from itmlab import data, losses, metrics, models, samplers, synthesis, text, train
 from itmlab.cli import pairs
 
 ROOT = Path(__file__).resolve().parents[1]
 METHODS = (ROOT / "itmlab" / "METHODS.md").read_text(encoding="utf-8")
 CHAPTERS = {chapter[0]: chapter for chapter in METHODS.split("\n## ") if chapter[0].isdigit()}
-ROOMS = (data, losses, metrics, models, runs, samplers, synthesis, text)
+ROOMS = (data, losses, metrics, models, samplers, synthesis, text, train)
 HEADER = "| topic | paper | released code | here (default) | how to get the other |"
 
 
@@ -47,7 +47,7 @@ def test_the_other_way_can_be_had_as_the_table_says(number: str, code: str) -> N
     given = {"similarity": similarity, "positives": torch.cat([positives, ~positives]), "relevance": similarity.T}
     given |= {"captions": ["a dog on a sofa", "a dog", "two cats", "a cat"]}
     names = {name: getattr(room, name) for room in ROOMS for name in room.__all__} | given
-    names |= {room.__name__.removeprefix("itmlab."): room for room in (*ROOMS, recipes)} | {"itmlab": itmlab}
+    names |= {room.__name__.removeprefix("itmlab."): room for room in ROOMS} | {"itmlab": itmlab}
     (made,) = re.findall(r"`recipe = (itmlab\.recipe[^`]+)`", CHAPTERS[number]) or ["None"]
     names["recipe"] = eval(made, names)
     got = eval(code, names)

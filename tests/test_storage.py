@@ -26,7 +26,7 @@ from itmlab.storage import (
     write_json,
 )
 from tests.refusals import refused, room_for
-from tests.training.world import MICRO
+from tests.train.world import MICRO
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path) -> None:

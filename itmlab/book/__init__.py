@@ -29,7 +29,7 @@ from ..studies.tour import TOUR, Force, find_notebooks, tour
 HERE = Path(__file__).parent
 PAGES = HERE / "pages"
 BOOK = "itmlab_book"  # in the head of each page, by which the next build knows that it may overwrite them
-ROOMS = ("data", "text", "models", "samplers", "losses", "metrics", "synthesis", "recipes", "runs", "training")
+ROOMS = ("data", "text", "models", "samplers", "losses", "metrics", "synthesis", "train")
 PLOTLY, WIDGET = "application/vnd.plotly.v1+json", "application/vnd.jupyter.widget-view+json"
 PICTURES = {"image/jpeg": "jpg", "image/png": "png"}  # ours, and what JupyterLab's extension of plotly adds
 
@@ -302,7 +302,7 @@ def reference_pages() -> Iterator[tuple[str, str]]:
         parts = [name, "=" * len(name), "", f".. automodule:: {name}", "   :no-members:", ""]
         for each, kind in sorted(_public(module)):
             parts += [f".. auto{kind}:: {name}.{each}", *["   :members:"] * (kind == "class"), ""]
-        if name == "itmlab.recipes":
+        if name == "itmlab.train":
             parts += ["The recipes", "-----------", "", *_recipes()]
         yield f"reference/{name}.rst", "\n".join(parts)
         entries.append(name)
@@ -320,18 +320,19 @@ def _public(module: Any) -> Iterator[tuple[str, str]]:
     for name in handed or vars(module):
         thing = getattr(module, name)
         home = getattr(thing, "__module__", None)
-        ours = home == module.__name__ or (handed and not (module.__name__ == "itmlab" and home == "itmlab.runs.run"))
+        ours = home == module.__name__ or (handed and not (module.__name__ == "itmlab" and home == "itmlab.train.run"))
         if ours and not name.startswith("_") and (inspect.isclass(thing) or inspect.isfunction(thing)):
             yield name, "class" if inspect.isclass(thing) else "function"
 
 
 def _recipes() -> Iterator[str]:
-    from .. import recipes
+    from ..train import names
+    from ..train import recipe as named_recipe
 
     yield from (".. list-table::", "   :header-rows: 1", "")
     rows: list[Sequence[str]] = [("name", "model", "sampler", "loss")]
-    for name in recipes.names():
-        recipe = recipes.recipe(name)
+    for name in names():
+        recipe = named_recipe(name)
         classes = ("" if part is None else part.class_name() for part in (recipe.sampler, recipe.loss))
         rows.append((name, type(recipe.model).__name__.removesuffix("Config"), *classes))
     for row in rows:

@@ -248,7 +248,7 @@ class LateInteractionConfig(ModelConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        apart = "train sgr and saf, and take itmlab.runs.ensemble of both runs"
+        apart = "train sgr and saf, and take itmlab.train.ensemble of both runs"
         self.require(not self.released or self.kind != "sgraf", "the released SGRAF is two models trained apart", apart)
         kinds = "there are scan_t2i, scan_i2t, sgr, saf and vsrn"
         self.require(not self.released or self.kind != "vsepp", "vsepp has no preset 'released'", kinds)

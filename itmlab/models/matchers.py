@@ -168,7 +168,7 @@ class Sgraf(nn.Module):
     The score is the sigmoid of the last layer's answer, as in the released code, so that margins mean the same as for
     cosines; of both, the mean. Attended vectors have unit length. No batch statistics over regions, so that an image
     may have any number of them (but under the released preset). Features are shared by both; for the paper's ensemble
-    of two models trained apart, take `itmlab.runs.ensemble` of a run of each.
+    of two models trained apart, take `itmlab.train.ensemble` of a run of each.
     """
 
     pairs_at_once = 512

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas
 
     from ..data import CaptionSet
-    from ..training import Comparison
+    from ..train import Comparison
 
 __all__ = [
     "Claim",

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from ..data import CaptionSet
-    from ..recipes.recipe import Recipe
-    from ..training import Comparison
+    from ..train import Comparison
+    from ..train.recipes import Recipe
 
 PAPERS = {"fne": "FNE", "sam": "SAM", "tags": "TAGS-DC", "itcontrast": "ITContrast"}
 RECALLS = tuple(f"{direction} R@{k}" for direction in ("i2t", "t2i") for k in (1, 5, 10))
@@ -323,8 +323,7 @@ class Entry:
             chosen: the labels of some rows; all by default.
             changes: made in every recipe: `{"data__steps": 20}` for a quick look.
         """
-        from ..runs import ensemble
-        from ..training import trained
+        from ..train import ensemble, trained
 
         if not self.rows:
             raise ItmlabError(f"{self.item} has no recipes to run", remedy=self.without or "see its figure")
@@ -353,7 +352,7 @@ class Entry:
             tested: the data whose test split rows are compared on, if different.
             folds: how many galleries the test pictures are divided into (COCO 1K: 5).
         """
-        from ..training import compare_runs
+        from ..train import compare_runs
 
         if data is None and self.tested:
             tested = tested or self.test_data()
@@ -412,7 +411,7 @@ def recipe_of(row: Any, size: str, ways: Mapping[str, Any], default_way: str) ->
         ways: what each way adds to a tiny recipe: `on` and `start` of `itmlab.recipe`, and `changes`.
         default_way: the way of rows that name none.
     """
-    from ..recipes import recipe as named_recipe
+    from ..train import recipe as named_recipe
 
     row = _row(row)
     changes = dict(row.get("changes", {}))

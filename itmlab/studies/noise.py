@@ -13,8 +13,8 @@ from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
-from ..recipes.recipe import Recipe
-from ..training.comparison import Comparison, compare_runs, trained
+from ..train.comparison import Comparison, compare_runs, trained
+from ..train.recipes import Recipe
 
 
 def at_share(recipe: str, share: float) -> str:

@@ -47,13 +47,13 @@ def pretrain(
 
 
 def _pretrain_recipe(part: str, out: Path, images: int) -> None:
-    from .. import recipes
     from ..scenes import load
-    from ..training.interruption import Interrupted
-    from ..training.loop import train
+    from ..train import recipe as named_recipe
+    from ..train.interruption import Interrupted
+    from ..train.loop import train
     from .tags import masked_words, replaced_phrases
 
-    recipe = recipes.recipe(RECIPES[part])
+    recipe = named_recipe(RECIPES[part])
     on_regions = recipe.model.reads == "regions"
     options = {"regions": recipe.data.regions or True} if on_regions else {}
     try:

@@ -27,9 +27,9 @@ import itmlab
 from itmlab.data.captionset import CaptionSet
 from itmlab.data.regions import RegionFeatures
 from itmlab.models import DualEncoderConfig, build_model
-from itmlab.recipes.recipe import Recipe
 from itmlab.text.tokens import train_wordpiece
-from itmlab.training.step_dual import DualEncoderTask
+from itmlab.train.recipes import Recipe
+from itmlab.train.step_dual import DualEncoderTask
 
 FIRST_COMPILED = 60  # steps in which captions of every padded length come, and are compiled
 FIRST, STEPS = 10, 40  # steps before the clock, as memory is taken and pictures are awaited; and all

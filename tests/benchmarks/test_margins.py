@@ -7,8 +7,8 @@ import torch
 import itmlab
 from itmlab.models import build_model
 from itmlab.samplers import Pool
-from itmlab.training.relevance import CaptionRelevance
-from itmlab.training.step_dual import Objective
+from itmlab.train.relevance import CaptionRelevance
+from itmlab.train.step_dual import Objective
 from tests.benchmarks.test_choosing import best_of
 
 PICTURES, CAPTIONS = (

@@ -78,7 +78,7 @@ draw = torch.Generator().manual_seed(0)
 task = lambda data: retrieval(torch.rand(len(data), len(data.captions), generator=draw), data.positives, ks=(1,))
 """,
     "embed": """
-from itmlab.runs.scores import embed
+from itmlab.train.scores import embed
 model = itmlab.pretrained("triplet").model
 task = lambda data: embed(model, data)
 """,
@@ -91,7 +91,7 @@ from itmlab.models import CrossEncoderConfig, build_model
 from itmlab.models.cross_encoder import Tokens, pair_logits
 from itmlab.models.pairs import ImageInputs
 from itmlab.samplers import mined_negatives
-from itmlab.training.step_cross import embed
+from itmlab.train.step_cross import embed
 model = build_model(CrossEncoderConfig.tiny(visual="patches"), made(64).captions, seed=0).eval()
 def task(data):
     tokens, inputs = Tokens.of(model, data.captions), ImageInputs(model, data)

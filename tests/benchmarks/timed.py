@@ -4,8 +4,8 @@ import time
 from collections import Counter
 from typing import Any
 
-from itmlab.training import loop
-from itmlab.training.state import State
+from itmlab.train import loop
+from itmlab.train.state import State
 
 
 class Timed:

@@ -19,12 +19,12 @@ from PIL import Image
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.metrics.by_image import RECALLS
-from itmlab.runs.search import Hits
 from itmlab.studies.kit import saving
 from itmlab.studies.kit.canvas import draw_captioned, draw_gallery
 from itmlab.studies.maps.attention import AttentionMap
 from itmlab.studies.maps.figures import draw_attention_maps
-from itmlab.training.comparison import Comparison
+from itmlab.train.comparison import Comparison
+from itmlab.train.search import Hits
 from tests.browser.test_lab import PATIENCE
 
 pytestmark = pytest.mark.browser

@@ -28,11 +28,11 @@ from itmlab.data.pictures import read_image
 from itmlab.errors import ItmlabError
 from itmlab.models import DualEncoder, load_public
 from itmlab.models.fragment import load_matcher
-from itmlab.recipes.recipe import Recipe
-from itmlab.runs.checkpoint import shipped_directory
 from itmlab.storage import inside
 from itmlab.text import parse
 from itmlab.text.tokens import load_tokenizer, train_wordpiece
+from itmlab.train.checkpoint import shipped_directory
+from itmlab.train.recipes import Recipe
 from tests.data.picture_files import photograph, write_folder, write_karpathy
 from tests.refusals import refused
 

@@ -8,11 +8,11 @@ from torch import nn
 
 from itmlab.models import Encoded, Model, ModelConfig, build_model, load_model
 from itmlab.models.encoded import unit
-from itmlab.recipes.recipe import Recipe
-from itmlab.runs import Run
-from itmlab.training.loop import train
+from itmlab.train import Run
+from itmlab.train.loop import train
+from itmlab.train.recipes import Recipe
 from tests.refusals import refused
-from tests.training.world import micro, small_world
+from tests.train.world import micro, small_world
 
 
 @dataclass(frozen=True)

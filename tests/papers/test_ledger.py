@@ -16,8 +16,8 @@ from itmlab.papers.drawing import claim_row, draw_claims, draw_costs, entry_in_l
 from itmlab.papers.entry import Claim, Entry, Table, independent_difference
 from itmlab.storage import read_json
 from itmlab.studies.kit import Result, list_results, load_result
-from itmlab.training import compare_runs
-from tests.training.world import micro, small_world
+from itmlab.train import compare_runs
+from tests.train.world import micro, small_world
 
 FIGURES = Path(__file__).resolve().parents[2] / "figures"
 ENTRIES = papers.entries()

@@ -11,7 +11,7 @@ import itmlab
 from itmlab.samplers import FalseNegativeEliminating, MomentumQueue
 from itmlab.samplers.base import best
 from itmlab.samplers.fne import Statistics, posterior, sampling_weights
-from tests.training.test_objective import Listened
+from tests.train.test_objective import Listened
 
 PUBLIC = load_file(Path(__file__).parent / "fne.safetensors")
 FIRST = 3  # steps before the memory is used

@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 import itmlab
 from itmlab.metrics import semantic_retrieval
 from itmlab.samplers import Random
-from tests.training.test_objective import Listened
+from tests.train.test_objective import Listened
 
 PUBLIC = load_file(Path(__file__).parent / "sam.safetensors")
 NAMES = {"soft": "softest", "hard": "hardest", "random": "random"}

@@ -76,7 +76,7 @@ def test_no_shirt_takes_the_place_of_a_jacket_and_nothing_worn_changes_its_place
 
 def test_the_vocabulary_of_scenes_is_refused(real_data):
     from itmlab.models import CrossEncoder
-    from itmlab.runs.directory import start_directory
+    from itmlab.train.directory import start_directory
 
     real_data("flickr30k/captions_val.jsonl.gz")
     data = load("captions", real_data("flickr30k")).split("val")

@@ -14,10 +14,10 @@ from ...data import load
 from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
 from ...fields import did_you_mean, typed
-from ...recipes.recipe import Recipe
-from ...runs import pretrained
-from ...runs.scores import similarity
 from ...synthesis.negative import Generate
+from ...train import pretrained
+from ...train.recipes import Recipe
+from ...train.scores import similarity
 
 
 class Wrong(Exception):

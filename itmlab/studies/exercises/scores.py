@@ -14,12 +14,12 @@ from ...fields import did_you_mean
 from ...losses import TripletLoss, adaptive_margin
 from ...metrics import Cider, Interval, holm, ncs, verdict
 from ...models.encoded import evaluating
-from ...recipes import recipe
-from ...recipes.recipe import Recipe
-from ...runs.scores import Embeddings, embed
 from ...samplers import Hardest, Random, SemiHard, Softest, Statistics, posterior
 from ...synthesis import SynHNC
 from ...synthesis.synhnc import associate, squared_distances
+from ...train import recipe
+from ...train.recipes import Recipe
+from ...train.scores import Embeddings, embed
 from .judging import Wrong, exercise, near, run, scenes, scores, truth, typed_as, within
 
 # 04 Training: which negative?

@@ -17,9 +17,9 @@ from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
 from ...metrics.statistics import share
 from ...models.encoded import evaluating
-from ...runs.scores import similarity
 from ...samplers import FalseNegativeEliminating, Sampler, Statistics, posterior, sampling_weights
 from ...samplers.fne import trusted_scores
+from ...train.scores import similarity
 from ..kit.scoring import Direction, model_of
 
 

@@ -18,8 +18,8 @@ from ...data.captionset import CaptionSet
 from ...errors import ItmlabError
 from ...models.encoded import evaluating
 from ...models.pairs import looked_at
-from ...runs.scores import embed_captions, embed_images
 from ...synthesis.synhnc import REGULARISATION, Association, Weights, associate, kmeans, recall, squared_distances
+from ...train.scores import embed_captions, embed_images
 from ..kit.scoring import Direction
 from ..maps.embeddings import features_apart
 

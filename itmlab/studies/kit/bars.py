@@ -15,7 +15,7 @@ from ...metrics import statistics
 from .theme import BLUE, GREY, INK, MUTED, PAPER, VERMILION, colour, label, styled, translucent, whiskers
 
 if TYPE_CHECKING:
-    from ...training.comparison import Comparison
+    from ...train.comparison import Comparison
 
 LINE = 28  # pixels per row
 PRINTED = {"symbol": "diamond", "size": 11, "color": PAPER, "line": {"color": INK, "width": 2}}  # a paper's number

@@ -25,7 +25,7 @@ from ...storage import read_json, write_bytes
 from .places import project_directory, shipped_directory
 
 if TYPE_CHECKING:
-    from ...training.comparison import Comparison
+    from ...train.comparison import Comparison
 
 ROW = {"group": "", "lower": None, "upper": None, "per_seed": None, "unit": "", "minus": "", "x": None}
 VERSIONS = ("itmlab", "numpy", "torch", "transformers")

@@ -11,9 +11,9 @@ from torch import Tensor
 from ...data.captionset import CaptionSet
 from ...models.encoded import evaluating
 from ...models.pairs import looked_at, on_device, pieces_read
-from ...runs.scores import embed_captions, embed_images
 from ...synthesis.negative import Readable
 from ...synthesis.tags import cross_encoder_score
+from ...train.scores import embed_captions, embed_images
 
 Match = Callable[[Sequence[int], Sequence[str]], Float[Tensor, "sentence"]]  # image numbers and a sentence for each
 

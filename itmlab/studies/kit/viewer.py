@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from ...runs.run import Run
+from ...train.run import Run
 from .bars import Line, draw_curves
 from .theme import BLUE, MATCH, MISMATCH
 

@@ -25,9 +25,9 @@ from ...data.captionset import CaptionSet
 from ...errors import ItmlabError, MissingPart
 from ...models import build_model
 from ...models.encoded import evaluating
-from ...runs.scores import Embeddings, embed
 from ...storage import cache_directory, keep
 from ...synthesis import SynHNC
+from ...train.scores import Embeddings, embed
 from ..kit.scoring import Direction, model_of
 
 Plane = Float[ndarray, "point 2"]

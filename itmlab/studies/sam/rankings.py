@@ -23,7 +23,7 @@ from ...metrics import Cider, SemanticRanking, Spice, ncs_of_each, semantic_reca
 from ...metrics.statistics import Interval, bootstrap
 from ...models.encoded import evaluating
 from ...models.pairs import looked_at
-from ...runs.scores import embed_captions, embed_images, similarity
+from ...train.scores import embed_captions, embed_images, similarity
 from ..kit.scoring import model_of
 
 # What a model retrieves for one query, and how good that is by each measure: the ranked results of SAM's Figure 1.

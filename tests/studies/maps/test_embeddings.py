@@ -11,7 +11,6 @@ from hypothesis.extra.numpy import arrays
 from threadpoolctl import threadpool_limits
 from torch.nn.functional import normalize
 
-from itmlab.runs.scores import Embeddings
 from itmlab.studies.maps.embeddings import (
     batch_neighbourhood,
     neighbours_kept,
@@ -21,10 +20,11 @@ from itmlab.studies.maps.embeddings import (
     untrained,
 )
 from itmlab.synthesis import SynHNC
-from itmlab.training.loop import train
+from itmlab.train.loop import train
+from itmlab.train.scores import Embeddings
 from tests.refusals import refused
 from tests.studies.small_world import small_set
-from tests.training.world import micro, small_world
+from tests.train.world import micro, small_world
 
 
 @pytest.fixture(autouse=True)

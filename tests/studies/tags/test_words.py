@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from itmlab.models import CrossEncoder, DualEncoder, LateInteractionConfig, build_model
-from itmlab.runs.scores import similarity
 from itmlab.scenes import load
 from itmlab.studies.kit.scoring import matching
 from itmlab.studies.sam.rankings import retrievals
@@ -21,6 +20,7 @@ from itmlab.studies.tags.words import (
     word_answers,
     word_example,
 )
+from itmlab.train.scores import similarity
 from tests.models.cross_encoders import build, records
 from tests.refusals import refused
 from tests.studies.colour_cross_encoder import SURE, ColourCrossEncoder, judging_set

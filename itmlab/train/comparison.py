@@ -1,0 +1,633 @@
+"""Recipes compared over several seeds: one table, paired differences, bootstrap intervals, Holm and power.
+
+`compare` trains what is missing and evaluates, `compare_runs` evaluates runs that exist. Both return a `Comparison`.
+"""
+
+import hashlib
+import html
+import json
+import math
+import os
+import pickle
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int8
+from joblib import Parallel, delayed, parallel_config
+from joblib.externals.loky.process_executor import BrokenProcessPool
+from numpy import ndarray
+from torch import Tensor
+from tqdm.auto import tqdm
+
+from ..components import classes_in, find_class
+from ..data.captionset import CaptionSet
+from ..errors import ItmlabError
+from ..fields import check, did_you_mean
+from ..metrics import statistics
+from ..metrics.by_image import CUTOFFS, MEASURES, RECALLS, SUMS, TRUTHS, measures_by_image, oracle_recalls_by_image
+from ..metrics.ranking import blocks
+from ..metrics.statistics import Interval, percentile_interval, resample, smallest_effect
+from ..models import Model
+from ..storage import cores
+from .interruption import Interrupted
+from .loop import is_done, train
+from .recipes import Recipe
+from .relevance import CaptionTruth
+from .run import Ensemble, Run
+from .scores import Kind, check_pools, relevance_matrix
+
+if TYPE_CHECKING:
+    import pandas
+
+FEW_SEEDS = 5  # with fewer, a bootstrap over them is too narrow
+DRAWS, BATCH_SIZE = 2000, 250  # of the bootstrap, and how many are computed at a time
+Metric = Callable[[Run, CaptionSet], Float[ndarray, "image"]]
+Metrics = Mapping[str, Metric]
+
+
+def compare(
+    recipes: Sequence[Recipe] | Mapping[str, Recipe],
+    data: CaptionSet,
+    *,
+    seeds: int | Sequence[int] = 3,
+    run_root: str | Path,
+    baseline: str | None = None,
+    split: str = "test",
+    relevance: Kind | None = None,
+    truth: bool = False,
+    metrics: Metrics | None = None,
+    folds: int = 1,
+    jobs: int | None = None,
+    progress: bool = True,
+) -> "Comparison":
+    """Train each recipe with each seed and compare them on a split, paired.
+
+    Finished runs are not trained again. After an interruption the same call resumes.
+
+    Args:
+        recipes: recipes with different names, or recipes by label.
+        data: the data set to train and compare on.
+        seeds: the seeds, or their number: 3 is 0, 1 and 2.
+        run_root: directory of the runs, by label, a digest of recipe and data, and seed.
+        baseline: the label that the others are compared with; the first by default.
+        split: the split to compare on.
+        relevance: "cider" or "spice" adds NCS to the measures.
+        truth: adds mAP@R, R-Precision and the other measures against everything that is true.
+        metrics: your own metrics by name: functions of a Run and the split that return a number per image, in the unit
+            to be shown (percent for shares), NaN where an image has none.
+        folds: number of consecutive blocks of images, each ranked by itself (COCO 1K: 5 of 1,000), and pooled.
+        jobs: runs to train at a time, each with its share of the cores; None for as many as there are cores.
+        progress: whether to show progress.
+    """
+    labelled = _labelled(recipes)
+    options = {"split": split, "relevance": relevance, "truth": truth, "metrics": metrics, "folds": folds}
+    baseline = one_of(labelled, baseline)
+    check_split(data.split(split), **options)
+    runs = trained(labelled, data, seeds=seeds, run_root=run_root, jobs=jobs, progress=progress)
+    return compare_runs(runs, data, baseline=baseline, **options, progress=progress)
+
+
+def trained(
+    recipes: Sequence[Recipe] | Mapping[str, Recipe],
+    data: CaptionSet,
+    *,
+    seeds: int | Sequence[int] = 3,
+    run_root: str | Path,
+    jobs: int | None = None,
+    progress: bool = True,
+) -> dict[str, list[Run]]:
+    """The runs of each recipe by label, one per seed, as `compare` trains them.
+
+    Use it to compare on other images than those of `data`: `compare_runs(trained(…), other)`.
+    """
+    labelled = _labelled(recipes)
+    seeds = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if not seeds or len(set(seeds)) != len(seeds):
+        raise ItmlabError(f"seeds are {seeds!r}, wanted at least one and each once")
+    runs: dict[str, dict[Path, Recipe]] = {}
+    for label, recipe in labelled.items():
+        home = Path(run_root) / directory_name(label, recipe, data)
+        runs[label] = {home / f"seed-{seed}": recipe.replace(seed=seed) for seed in seeds}
+    missing = {path: recipe for group in runs.values() for path, recipe in group.items() if not is_done(path)}
+    _train_all(missing, data, jobs, progress)
+    # all of them are trained: this opens them, and refuses a directory that has another run
+    return {label: [train(recipe, data, path) for path, recipe in group.items()] for label, group in runs.items()}
+
+
+def _labelled(recipes: Sequence[Recipe] | Mapping[str, Recipe]) -> dict[str, Recipe]:
+    labelled = dict(recipes) if isinstance(recipes, Mapping) else {recipe.name: recipe for recipe in recipes}
+    if not labelled or len(labelled) != len(recipes):
+        remedy = 'compare({"p = 1e-3": fne.replace(...), ...}, ...)'
+        raise ItmlabError("compare needs recipes with different names", remedy=remedy)
+    return labelled
+
+
+def one_of(labels: Iterable[str], baseline: str | None) -> str:
+    """The label that the others are compared with, the first by default; an ItmlabError if it does not exist."""
+    labels = list(labels)
+    if baseline is None and labels:
+        return labels[0]
+    if baseline not in labels:
+        raise ItmlabError(f"no recipe {baseline!r} to compare", remedy=did_you_mean(str(baseline), labels))
+    return baseline
+
+
+def directory_name(label: str, recipe: Recipe, data: CaptionSet) -> str:
+    """A folder of its own for each recipe and data set, whatever their names."""
+    content = json.dumps([recipe.replace(seed=0).to_json(), data.fingerprint], sort_keys=True)
+    plain = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in label).strip(".") or "recipe"
+    return f"{plain}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
+
+
+# Training what is missing, several runs at a time.
+
+
+def _train_all(runs: Mapping[Path, Recipe], data: CaptionSet, jobs: int | None, progress: bool) -> None:
+    """Train every recipe in its directory, `jobs` at a time.
+
+    Each run gets an equal share of the cores, however few are left to train, so that its weights do not depend on that.
+    On a GPU, under `accelerate launch` and with one job, runs are trained one after the other in this process.
+
+    Raises:
+        ItmlabError: as `train`, or a worker process that died.
+        Interrupted: after Ctrl-C; the next call resumes.
+    """
+    check(jobs is None or jobs >= 1, "jobs", jobs, "1 or more, or None for as many as there are cores")
+    one_by_one = torch.cuda.is_available() or int(os.environ.get("WORLD_SIZE", "1")) > 1
+    jobs = jobs or (1 if one_by_one else cores())
+    if jobs == 1:
+        for directory, recipe in runs.items():
+            train(recipe, data, directory, progress=progress)
+        return
+    threads, work = max(1, cores() // jobs), delayed(_train_in_worker)
+    tasks = [work(recipe, data, path, threads, custom_classes(recipe), os.getpid()) for path, recipe in runs.items()]
+    workers = max(2, min(jobs, len(runs)))  # joblib would use this process as the only worker
+    try:
+        with parallel_config("loky", inner_max_num_threads=threads):
+            results = Parallel(workers, return_as="generator", pre_dispatch="n_jobs")(tasks)
+            for error in tqdm(results, total=len(runs), desc="runs", disable=not progress):
+                if error is not None:
+                    raise ItmlabError(error)
+    except KeyboardInterrupt:
+        raise Interrupted(signal.SIGINT, "stopped; compare again to resume") from None
+    except (BrokenProcessPool, pickle.PicklingError) as error:
+        traceback = str(error.__cause__ or error).replace('"""', "").strip()
+        reason = traceback.splitlines()[-1][:200]
+        raise ItmlabError(f"a worker process failed: {reason}", remedy="compare again, or with jobs=1") from None
+
+
+def custom_classes(recipe: Recipe) -> dict[tuple[str, str], type]:
+    """The classes of a recipe's custom components by module and name; of a nested class, the outermost one.
+
+    A recipe's file names them, and a worker process has not imported or defined them.
+    """
+    classes: list[type] = [cls for cls in classes_in(recipe) if ":" in cls.class_name()]
+    if recipe.encoder is not None:
+        classes.append(find_class(recipe.encoder, Model))
+    places = [(cls.__module__, cls.__qualname__.partition(".")[0]) for cls in classes]
+    return {(module, name): getattr(sys.modules[module], name) for module, name in places}
+
+
+def _train_in_worker(
+    recipe: Recipe, data: CaptionSet, directory: Path, threads: int, classes: dict, parent: int
+) -> str | None:
+    """Train one run in a worker process and return the message of an error; stop when the parent has died."""
+
+    def stop_without_parent(_: dict[str, Any]) -> None:
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGTERM)  # finishes the step and saves
+
+    for (module, name), cls in classes.items():  # always anew: a worker outlives a notebook cell that is run again
+        setattr(sys.modules[module], name, cls)
+    torch.set_num_threads(threads)
+    try:
+        train(recipe, data, directory, progress=False, on_record=stop_without_parent)
+    except (ItmlabError, Interrupted) as error:
+        if os.getppid() != parent:
+            os._exit(1)  # no process takes the result, and the worker would wait for its next task
+        return str(error)
+
+
+# Evaluating runs, image by image.
+
+
+def compare_runs(
+    runs: Mapping[str, Sequence[Run | Ensemble]],
+    data: CaptionSet,
+    *,
+    baseline: str | None = None,
+    split: str = "test",
+    relevance: Kind | None = None,
+    truth: bool = False,
+    metrics: Metrics | None = None,
+    folds: int = 1,
+    progress: bool = True,
+) -> "Comparison":
+    """Compare trained runs, by label as many with the same seeds; arguments as those of `compare`.
+
+    An `ensemble` counts as a run with the seed of its first run. Your own `metrics` take runs only.
+    """
+    baseline = one_of(runs, baseline)
+    seeds = {label: [run.recipe.seed for run in group] for label, group in runs.items()}
+    if not seeds[baseline] or any(group != seeds[baseline] for group in seeds.values()):
+        raise ItmlabError(f"runs are paired by their seeds, which are {seeds}", remedy="give each label the same seeds")
+    held_out = data.split(split)
+    check_split(held_out, split, relevance, truth, metrics, folds)
+    galleries = _galleries(held_out, relevance, truth, folds, progress)
+    measured = {
+        label: [_measures_of(run, held_out, galleries, metrics or {}) for run in group] for label, group in runs.items()
+    }
+    measures = list(measured[baseline][0])
+    values = {label: np.stack([np.stack([*run.values()]) for run in group]) for label, group in measured.items()}
+    # the same queries for all: those that have a value in every run
+    counts = np.concatenate([*values.values()])[:, :, 1].min(axis=0)
+    for name, count in zip(measures, counts, strict=True):
+        if not count.any():
+            raise ItmlabError(f"no image has a value of {name} in every run", where=held_out.name)
+    totals = {label: np.where(counts > 0, group[:, :, 0], 0.0) for label, group in values.items()}
+    parts = [oracle_recalls_by_image(gallery.truth, gallery.data) for gallery in galleries] if truth else [{}]
+    oracles = {kind: torch.cat([part[kind] for part in parts], dim=1).numpy() for kind in parts[0]}
+    about = {"name": data.name, "fingerprint": data.fingerprint, "split": split}
+    groups = {label: list(group) for label, group in runs.items()}
+    return Comparison(totals, counts, measures, baseline, seeds[baseline], groups, oracles, about)
+
+
+class Gallery(NamedTuple):
+    """Images and captions that are ranked together, with their relevance and truth where these are asked for."""
+
+    data: CaptionSet
+    gains: Float[Tensor, "caption image"] | None
+    truth: Int8[Tensor, "image caption"] | None
+
+
+def _galleries(data: CaptionSet, relevance: Kind | None, truth: bool, folds: int, progress: bool) -> list[Gallery]:
+    # weights of words are those of the whole split, as in `evaluate`
+    gains = None if relevance is None else relevance_matrix(data, relevance)
+    galleries = []
+    for pool in blocks(data.image_of_caption, torch.arange(len(data.captions)), len(data), folds):
+        part, part_gains = data, gains
+        if folds > 1:
+            part = data.select(range(len(data))[pool.images])
+            part_gains = None if gains is None else gains[pool.captions, pool.images]
+        known = CaptionTruth(part).judge(progress=progress).matrix() if truth else None
+        galleries.append(Gallery(part, part_gains, known))
+    return galleries
+
+
+def _measures_of(
+    run: Run | Ensemble, held_out: CaptionSet, galleries: Sequence[Gallery], metrics: Metrics
+) -> dict[str, Float[ndarray, "2 image"]]:
+    """As `measures_by_image`, over all galleries, and the user's own metrics."""
+    parts = [measures_by_image(run.similarity(gallery.data), *gallery) for gallery in galleries]
+    measures = {name: torch.cat([part[name] for part in parts], dim=1).numpy() for name in parts[0]}
+    for name, metric in metrics.items():
+        values = np.asarray(metric(run, held_out), dtype=float)
+        if values.shape != (len(held_out),):
+            message = (
+                f"metric {name!r} gave shape {values.shape}, wanted a number for each of the {len(held_out)} images"
+            )
+            raise ItmlabError(message, where=str(run.directory), remedy="NaN for an image that has none")
+        known = np.isfinite(values)
+        measures[name] = np.stack([np.where(known, values, 0.0) / 100, known])
+    return measures
+
+
+def check_split(
+    held_out: CaptionSet, split: str, relevance: Kind | None, truth: bool, metrics: Metrics | None, folds: int
+) -> None:
+    """Refuse, before the first step, a split that is too small (METHODS 2.3) or a metric with the name of another."""
+    remedy = f"compare on a split of {folds * (max(CUTOFFS) + (relevance is not None))} images or more"
+    options = {"folds": folds, "relevance": relevance, "truth": truth}
+    check_pools(held_out, **options, where=f"split {split!r}", remedy=remedy)
+    if taken := sorted({*(metrics or {})} & {*MEASURES, *SUMS}):
+        raise ItmlabError(f"there is a measure {taken[0]!r} already", remedy="give your own metric another name")
+
+
+# What was found.
+
+
+def in_words(difference: Interval) -> str:
+    """A difference with its 95 % interval.
+
+    >>> in_words(Interval(1.0, -0.5, 2.5))
+    '+1.0 (-0.5 to +2.5)'
+    """
+    return "{:+.1f} ({:+.1f} to {:+.1f})".format(*difference)
+
+
+class Tested(NamedTuple):
+    """A paired difference, the two-sided p of no difference, and that p corrected for the number of comparisons."""
+
+    difference: Interval
+    p: float
+    corrected: float
+
+    def __str__(self) -> str:
+        return f"{in_words(self.difference)}, p {self.corrected:.3f}"
+
+
+class Verdict(NamedTuple):
+    """What a difference says of a claim, and the smallest difference that could have been detected.
+
+    That is the difference whose interval, as wide as this one, would exclude 0 four times in five.
+    """
+
+    verdict: Literal["held", "not seen", "contrary"]
+    difference: Interval
+    smallest: float
+
+    def __str__(self) -> str:
+        return f"{self.verdict}: {in_words(self.difference)}, smallest detectable difference {self.smallest:.1f}"
+
+
+class Verdicts(dict[str, Verdict]):
+    """A `Verdict` per measure, printed as a line each. Each is judged by itself: `tests` corrects for their number."""
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{measure}: {verdict}" for measure, verdict in self.items())
+
+
+class SeedsNeeded(NamedTuple):
+    """How many seeds an effect needs to be detected: infinity where the test images leave too much uncertainty."""
+
+    seeds: int | float
+    image_error: float  # the standard error that the test images leave, whatever the number of seeds
+
+    def __repr__(self) -> str:
+        if math.isfinite(self.seeds):
+            return f"{self.seeds} seeds"
+        return f"no number of seeds, as the few images leave a standard error of {self.image_error:.1f} points"
+
+
+def share_of_oracle(kind: str) -> str:
+    """The column that has RSum as percent of an oracle's."""
+    return f"RSum, % of oracle ({kind})"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` found.
+
+    Intervals are 95 % percentile bootstraps that draw seeds and images with replacement, an image together with its
+    captions. Differences are paired: the same seeds and images are drawn for both recipes. With very few seeds an
+    interval is a lower bound.
+
+    Attributes:
+        totals: by label, what an image's queries (the image itself, or its captions) reach in a measure, 0 to 1 each,
+            so that a mean over any sample of seeds and images is a quotient of products.
+        counts: the number of those queries.
+        measures: recalls; with a relevance NCS with and without ground truth ("N", "N(N)"); with truth mAP@R,
+            R-Precision and "unannotated@1" (a true but unannotated candidate in first place); your own metrics.
+        baseline: the label that the others are compared with.
+        seeds: the seeds.
+        runs: the runs by label, one per seed.
+        oracles: by kind, the recalls of an oracle; RSum is also given as a share of its RSum.
+        data: name, fingerprint and split of the data.
+    """
+
+    totals: dict[str, Float[ndarray, "seed measure image"]]
+    counts: Float[ndarray, "measure image"]
+    measures: list[str]
+    baseline: str
+    seeds: list[int]
+    runs: dict[str, list[Run | Ensemble]]
+    oracles: dict[str, Float[ndarray, "recall image"]] = field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> list[str]:
+        """The recipes."""
+        return list(self.totals)
+
+    @property
+    def images(self) -> int:
+        """The number of images."""
+        return self.counts.shape[1]
+
+    @cached_property
+    def sums(self) -> dict[str, list[int]]:
+        """By the name of a sum, the places of the measures that it adds up."""
+        present = {total: names for total, names in SUMS.items() if names[0] in self.measures}
+        return {total: [self.measures.index(name) for name in names] for total, names in present.items()}
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """Everything that is known of a recipe: the measures, their sums, and RSum as a share of each oracle's."""
+        return [*self.measures, *self.sums, *map(share_of_oracle, self.oracles)]
+
+    @cached_property
+    def shown(self) -> list[str]:
+        """The columns that are shown with a difference: sums, mAP@R, your own metrics."""
+        return [*self.sums, *(name for name in self.measures if "mAP" in name or name not in MEASURES)]
+
+    def per_seed(self, label: str) -> dict[str, list[float]]:
+        """A recipe by column: one value per seed, in percent."""
+        return dict(zip(self.columns, self._by_seed[label].T.tolist(), strict=True))
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row per recipe: means over seeds by column."""
+        return [
+            {"recipe": label, "seeds": len(self.seeds), **dict(zip(self.columns, means.tolist(), strict=True))}
+            for label, means in self._means.items()
+        ]
+
+    def intervals(self, label: str) -> dict[str, Interval]:
+        """A recipe by column: the mean over seeds, and its interval."""
+        return self._with_intervals(self._means[label], self._draws[label])
+
+    def difference(self, label: str, baseline: str | None = None) -> dict[str, Interval]:
+        """Recipe minus baseline by column: the mean over seeds, and its interval."""
+        other = one_of(self.labels, baseline or self.baseline)
+        return self._with_intervals(self._means[label] - self._means[other], self._draws[label] - self._draws[other])
+
+    def tests(self, *columns: str, baseline: str | None = None) -> dict[str, dict[str, Tested]]:
+        """By recipe and column (RSum by default) the difference to the baseline, its p, and Holm's correction of it.
+
+        p is two-sided and from the same draws as the interval (`metrics.statistics.bootstrap_p`): a t-test over few
+        seeds would not account for the images. Holm (1979) corrects for all comparisons of one call.
+        """
+        other, columns = one_of(self.labels, baseline or self.baseline), columns or ("RSum",)
+        places = [self._place(column) for column in columns]
+        draws = {label: self._draws[label] - self._draws[other] for label in self.labels if label != other}
+        p_values = [statistics.bootstrap_p(drawn[:, place]) for drawn in draws.values() for place in places]
+        both_p = zip(p_values, statistics.holm(p_values), strict=True)
+        results = {}
+        for label in draws:
+            differences = self.difference(label, other)
+            results[label] = {column: Tested(differences[column], *next(both_p)) for column in columns}
+        return results
+
+    def verdict(
+        self,
+        label: str,
+        *columns: str,
+        expected: Literal["higher", "lower", "equal"] = "higher",
+        margin: float = 0.0,
+        baseline: str | None = None,
+    ) -> Verdicts:
+        """Whether a recipe is higher (lower, equal within `margin`) than the baseline in every measure.
+
+        Args:
+            label: the recipe.
+            columns: some measures and sums; all of them by default.
+            expected: the claim, as in `metrics.verdict`, which reads the interval of the difference.
+            margin: the difference that does not matter, where "equal" is expected.
+            baseline: another recipe than the comparison's baseline.
+        """
+        differences = self.difference(one_of(self.labels, label), baseline)
+        verdicts = Verdicts()
+        for column in columns or (*self.sums, *self.measures):
+            ends = differences[self.columns[self._place(column)]]
+            word = statistics.verdict(ends, expected=expected, margin=margin)
+            verdicts[column] = Verdict(word, ends, smallest_effect(ends))
+        return verdicts
+
+    def power(self, effect: float, column: str = "RSum", *, share: float = 0.8) -> dict[str, SeedsNeeded]:
+        """By recipe, how many seeds until a difference of `effect` points is found in this `share` of repetitions.
+
+        It follows from the deviation of the paired differences over the seeds, which few seeds estimate badly, and over
+        draws of the test images, which more seeds do not reduce (`metrics.seeds_needed`).
+        """
+        if len(self.seeds) < 2:
+            raise ItmlabError("one seed does not show how seeds deviate", remedy="compare with seeds=3 or more")
+        place, images = self._place(column), resample(np.random.default_rng(0), self.images, 500, counts=True)
+        weights = np.concatenate([np.ones((1, self.images)), images])
+        values = {label: self._values(label, weights)[..., place] for label in self.labels}
+        needed = {}
+        for label in self.labels:
+            if label != self.baseline:
+                paired = values[label] - values[self.baseline]
+                over_seeds, over_images = float(np.std(paired[0], ddof=1)), float(np.std(paired[1:].mean(axis=1)))
+                seeds = statistics.seeds_needed(over_seeds, effect, power=share, fixed=over_images)
+                needed[label] = SeedsNeeded(seeds, over_images)
+        return needed
+
+    # The bootstrap.
+
+    def _values(self, label: str, weights: Float[ndarray, "draw image"]) -> Float[ndarray, "draw seed column"]:
+        """All columns in percent, where an image counts as often as its weight says."""
+        totals = np.einsum("smi,di->dsm", self.totals[label], weights, optimize=True)
+        percent = 100 * totals / (weights @ self.counts.T)[:, None, :]
+        sums = [percent[..., places].sum(axis=-1, keepdims=True) for places in self.sums.values()]
+        oracles = [self._oracle(kind, weights).sum(axis=-1)[:, None, None] for kind in self.oracles]
+        shares = [100 * sums[0] / oracle for oracle in oracles]
+        return np.concatenate([percent, *sums, *shares], axis=-1)
+
+    def _oracle(self, kind: str, weights: Float[ndarray, "draw image"]) -> Float[ndarray, "draw recall"]:
+        """An oracle's recalls in percent."""
+        return 100 * (weights @ self.oracles[kind].T) / (weights @ self.counts[: len(RECALLS)].T)
+
+    @cached_property
+    def _by_seed(self) -> dict[str, Float[ndarray, "seed column"]]:
+        return {label: self._values(label, np.ones((1, self.images)))[0] for label in self.labels}
+
+    @cached_property
+    def _means(self) -> dict[str, Float[ndarray, "column"]]:
+        return {label: values.mean(axis=0) for label, values in self._by_seed.items()}
+
+    @cached_property
+    def _draws(self) -> dict[str, Float[ndarray, "draw column"]]:
+        """Each column under each draw of the bootstrap, the same draws for every recipe."""
+        random = np.random.default_rng(0)
+        parts: dict[str, list[ndarray]] = {label: [] for label in self.labels}
+        for _ in range(0, DRAWS, BATCH_SIZE):
+            # images, then seeds, a part of the draws at a time: another order would move the committed intervals
+            images = resample(random, self.images, BATCH_SIZE, counts=True).astype(float)
+            seeds = resample(random, len(self.seeds), BATCH_SIZE, counts=True) / len(self.seeds)
+            for label in self.labels:
+                parts[label].append(np.einsum("ds,dsm->dm", seeds, self._values(label, images)))
+        return {label: np.concatenate(part) for label, part in parts.items()}
+
+    def _with_intervals(
+        self, means: Float[ndarray, "column"], draws: Float[ndarray, "draw column"]
+    ) -> dict[str, Interval]:
+        return dict(zip(self.columns, map(percentile_interval, means.tolist(), draws.T), strict=True))
+
+    def _place(self, column: str) -> int:
+        if column not in self.columns:
+            raise ItmlabError(f"nothing compared is called {column!r}", remedy=did_you_mean(column, self.columns))
+        return self.columns.index(column)
+
+    # Shown as text, in a notebook, as a DataFrame, as a figure.
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """A row per recipe and column: value and interval, the difference to the baseline with its interval, p.
+
+        "p (Holm)" is corrected for the number of recipes, each column for itself.
+        """
+        import pandas
+
+        rows = []
+        for column in self.columns:
+            tested = self.tests(column)
+            for label in self.labels:
+                value, lower, upper = self.intervals(label)[column]
+                row = {"recipe": label, "measure": column, "seeds": len(self.seeds)}
+                row |= {"value": value, "lower": lower, "upper": upper}
+                if label in tested:
+                    (value, lower, upper), p, corrected = tested[label][column]
+                    row |= {"difference": value, "difference lower": lower, "difference upper": upper}
+                    row |= {"p": p, "p (Holm)": corrected}
+                rows.append(row)
+        return pandas.DataFrame(rows)
+
+    def figure(self, *columns: str) -> Any:
+        """The differences to the baseline with their intervals, as a plotly figure with a panel per column."""
+        drawing = import_module("itmlab.studies.kit")  # imported here, as the core does without plotly
+        return drawing.draw_comparison(self, *columns)
+
+    def _frame(self) -> "pandas.DataFrame":
+        """The table as it is shown: means of all recalls, and each of `shown` beside its difference to the baseline."""
+        import pandas
+
+        tested = self.tests(*self.shown)
+        alone = [name for name in TRUTHS if name in self.measures and name not in self.shown]
+        alone += map(share_of_oracle, self.oracles)
+        rows: dict[str, dict[str, str]] = {}
+        for label in self.labels:
+            per_seed = self.per_seed(label)
+            means = {name: f"{np.mean(values):.1f}" for name, values in per_seed.items()}
+            row = {name: means[name] for name in RECALLS}
+            for name in self.shown:
+                deviation = f" ± {np.std(per_seed[name], ddof=1):.1f}" if len(self.seeds) > 1 else ""
+                row[name] = means[name] + deviation
+                row[f"{name} − {self.baseline}"] = str(tested[label][name]) if label in tested else ""
+            rows[label] = row | {name: means[name] for name in alone}
+        for kind in self.oracles:
+            recalls = self._oracle(kind, np.ones((1, self.images)))[0]
+            numbers = zip((*RECALLS, "RSum"), (*recalls, recalls.sum()), strict=True)
+            rows[f"oracle: {kind}"] = {name: f"{value:.1f}" for name, value in numbers}
+        return pandas.DataFrame([*rows.values()], index=[*rows]).fillna("").rename_axis(columns="recipe")
+
+    def __repr__(self) -> str:
+        width = shutil.get_terminal_size((160, 24)).columns
+        return f"{self._frame().to_string(line_width=width)}\n{self._caption()}"
+
+    def _repr_html_(self) -> str:
+        import pandas
+
+        with pandas.option_context("display.max_colwidth", None):
+            table = self._frame().to_html(border=0)
+        return table.replace(">", f"><caption>{html.escape(self._caption())}</caption>", 1)
+
+    def _caption(self) -> str:
+        count = (len(self.labels) - 1) * len(self.shown)
+        caption = f"{len(self.seeds)} seeds, {self.images} images; 95 % intervals from a paired bootstrap over both"
+        if count > 1:
+            caption += f"; p corrected for {count} comparisons"
+        if len(self.seeds) < FEW_SEEDS:
+            caption += "; with so few seeds intervals are too narrow"
+        starts = {label: group[0].recipe.start for label, group in self.runs.items() if isinstance(group[0], Run)}
+        if len({*starts.values()}) > 1:
+            caption += "\ndifferent starts: "
+            caption += "; ".join(f"{label} from {start or 'scratch'}" for label, start in starts.items())
+        return caption

@@ -1,0 +1,292 @@
+"""The training loop, from a recipe and a data set to a run directory; interrupted runs resume exactly.
+
+Read `train`, then `run_training`. Whatever decides the weights is in `State`, which is saved as one checkpoint, so that
+a resumed run repeats nothing and leaves nothing out.
+"""
+
+import math
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, nullcontext
+from itertools import islice
+from pathlib import Path
+
+import torch
+from accelerate import Accelerator
+from torch.nn.utils import clip_grad_norm_
+from tqdm.auto import tqdm
+
+from ..data.batches import Batch, PairBatches
+from ..data.captionset import CaptionSet
+from ..errors import ItmlabError
+from ..fields import check
+from ..models.base import WEIGHTS_FILE
+from ..models.photographs import as_seen_by
+from ..storage import usable
+from .checkpoint import CHECKPOINT_FILE, load_checkpoint, locked
+from .directory import begin, described, refuse_another
+from .interruption import signals_collected
+from .recipes import Recipe
+from .record import (
+    COLLAPSED_RECORDS,
+    OnRecord,
+    RunWriter,
+    first_step_warnings,
+    is_at_chance,
+    is_collapsed,
+    step_details,
+)
+from .run import Run, keeps
+from .scores import CUTOFFS, evaluate
+from .settings import OptimiserSettings
+from .state import State, Task, add_up_gradients
+
+RECORD_EVERY = 10  # steps between two lines of the history
+
+
+def train(
+    recipe: Recipe,
+    data: CaptionSet,
+    run_dir: str | Path,
+    *,
+    resume: bool = True,
+    max_steps: int | None = None,
+    checkpoint_every: int = 200,
+    progress: bool = True,
+    on_record: OnRecord | None = None,
+    accelerator: Accelerator | None = None,
+) -> Run:
+    """Train `recipe` on the split "train" of `data` (all of it if it has no splits), evaluating on "val" each epoch.
+
+    An interrupted run in `run_dir` is resumed exactly. The saved weights are those of the best validation RSum after
+    the warm-up, or the last ones where nothing is held out. Ctrl-C or SIGTERM finishes the step (on a GPU up to ten
+    steps), saves a checkpoint and raises `Interrupted` (a KeyboardInterrupt). A run that cannot become anything is
+    warned of (`TrainingWarning`).
+
+    Args:
+        recipe: what to train.
+        data: the data set.
+        run_dir: the run directory.
+        resume: continue a run that exists; False refuses it.
+        max_steps: stop after this number of steps in all.
+        checkpoint_every: steps between two checkpoints; there is one after each epoch, too.
+        progress: show a progress bar.
+        on_record: called with each line of the history.
+        accelerator: as set up by the caller, for several processes.
+
+    Raises:
+        ItmlabError: a loss that is not finite, splits without "train", a directory of another recipe or data set.
+    """
+    check(max_steps is None or max_steps > 0, "max_steps", max_steps, "1 or more")
+    accelerator, directory = accelerator or Accelerator(), Path(run_dir)
+    origin = described(recipe, data)
+    refuse_another(directory, origin, resume=resume)
+    done = is_done(directory, max_steps)
+    accelerator.wait_for_everyone()  # no process writes before all have looked
+    if done:
+        return Run(directory)
+    training, validation = parts(as_seen_by(recipe.model, data, progress=progress), recipe.data.validation)
+    is_first = accelerator.is_main_process
+    with (
+        usable(kept=directory),
+        locked(directory) if is_first else nullcontext(),
+        repeatable(accelerator),
+        signals_collected() as signals,
+    ):
+        state = State(recipe, training, accelerator, task_of(recipe))
+        state.restore(directory / CHECKPOINT_FILE)
+        if is_first:
+            begin(directory, origin)
+        accelerator.wait_for_everyone()
+        writer = RunWriter(directory, state, training, signals, on_record)
+        shown = progress and is_first
+        with closing(writer.history):
+            run_training(state, writer, validation, max_steps=max_steps, checkpoint_every=checkpoint_every, shown=shown)
+    accelerator.wait_for_everyone()
+    return Run(directory)
+
+
+def is_done(directory: Path, max_steps: int | None = None) -> bool:
+    """Whether the run in `directory` is finished, or has its weights after at least `max_steps` steps."""
+    if not (directory / "recipe.json").exists() or not (directory / WEIGHTS_FILE).exists():
+        return False
+    if Run(directory).finished:
+        return True
+    path = directory / CHECKPOINT_FILE
+    return max_steps is not None and path.exists() and load_checkpoint(path)["position"]["step"] >= max_steps
+
+
+def run_training(
+    state: State,
+    writer: RunWriter,
+    validation: CaptionSet | None,
+    *,
+    max_steps: int | None,
+    checkpoint_every: int,
+    shown: bool,
+) -> None:
+    """The training loop: from the position of `state` to the end of the recipe, or up to `max_steps` steps in all."""
+    recipe, model, task, position = state.recipe, state.model, state.task, state.position
+    settings, optimiser = recipe.data, state.optimiser
+    batches = batches_of(state)
+    steps_per_epoch = math.ceil(len(batches) / settings.accumulate)
+    total_steps = settings.steps or steps_per_epoch * settings.epochs
+    epochs, last_step = math.ceil(total_steps / steps_per_epoch), min(max_steps or total_steps, total_steps)
+    on_cpu = state.accelerator.device.type == "cpu"
+    task.total_steps = total_steps
+    task.prepare(shown=shown)
+    with tqdm(total=last_step, initial=position.step, desc=recipe.name, disable=not shown) as bar:
+        for epoch in range(position.epoch, epochs):
+            if position.batch == 0:  # otherwise the epoch is resumed, and `restore` has started it
+                task.start_epoch(epoch)
+            model.train()
+            for group in groups(batches.epoch(epoch, start_batch=position.batch), settings.accumulate):
+                if position.step >= last_step:
+                    break
+                task.step = position.step
+                results = []
+                for batch in group:
+                    result = task(batch, epoch)
+                    if result.loss.requires_grad:
+                        (result.loss / len(group)).backward()
+                    results.append(result)
+                add_up_gradients(state.learnt, state.accelerator)
+                norm = clip_grad_norm_(state.learnt.parameters(), recipe.optimiser.clip)
+                held = writer.hold(results, group, norm)
+                rate = learning_rate_at(recipe.optimiser, position.step, steps_per_epoch, total_steps / steps_per_epoch)
+                for parameters in optimiser.param_groups:
+                    parameters["lr"] = rate
+                # a fused optimiser skips the step, as weights that are not finite would disturb the next steps
+                optimiser.found_inf = (~(held.loss + held.norm).isfinite()).float()
+                optimiser.step()
+                task.after_step()
+                position.step += 1
+                position.batch += len(group)
+                bar.update()
+                recorded = position.step % RECORD_EVERY == 0
+                if on_cpu or recorded or position.step == 1:  # a GPU is not waited for between two records
+                    loss, gradient_norm = writer.read_losses()
+                if position.step == 1:
+                    for message in first_step_warnings(recipe, group[0], state.learnt):
+                        writer.warn(message)
+                if recorded:
+                    values = {"loss": loss, "learning_rate": rate, "gradient_norm": gradient_norm}
+                    writer.add("step", **values, **step_details(results))
+                    bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
+                    position.collapsed = position.collapsed + 1 if is_collapsed(results) else 0
+                    if position.collapsed == COLLAPSED_RECORDS:
+                        writer.warn(f"all similarities are equal and the loss stays at {loss:.3f}: training collapsed")
+                optimiser.zero_grad()
+                if on_cpu or recorded:
+                    writer.stop_if_asked()
+                if position.step % checkpoint_every == 0 or position.step == last_step:
+                    writer.save()
+            if position.batch < len(batches) and position.step < total_steps:
+                break  # `max_steps` ends within this epoch
+            is_last = epoch + 1 == epochs
+            scores = {}
+            if writer.unread:
+                writer.read_losses()
+            if validation and ((epoch + 1) % settings.validate_every == 0 or is_last):
+                ks = [k for k in CUTOFFS if k <= max(len(validation), 1)]  # what few images allow
+                scores = evaluate(model, validation, ks=ks, between=writer.stop_if_asked)
+                if is_last and is_at_chance(scores["rsum"], validation, ks):
+                    writer.warn(f"RSum {scores['rsum']:.1f} on validation is what a random order reaches")
+            writer.add("epoch", loss=position.loss_sum / position.loss_count, **scores)
+            better = keeps(scores.get("rsum"), position.best, epoch + 1, settings.warm_up_epochs)
+            if better and (scores or not validation):
+                position.best = scores.get("rsum")
+                state.save_model(writer.directory)
+            position.next_epoch()
+            writer.save()
+            writer.stop_if_asked()
+    if position.best is None:  # stopped early, or nothing is held out
+        state.save_model(writer.directory)
+    if position.epoch == epochs and writer.is_first:
+        (writer.directory / CHECKPOINT_FILE).unlink(missing_ok=True)
+
+
+def batches_of(state: State) -> PairBatches:
+    """The batches that the task of a run asks for."""
+    settings = state.recipe.data
+    return PairBatches(
+        state.task.data,
+        batch_size=settings.batch_size,
+        seed=state.recipe.seed,
+        captions_per_image=settings.captions_per_image,
+        workers=max(1, min(8, (os.cpu_count() or 2) // (2 * state.accelerator.num_processes))),
+        **state.task.preparation(),
+    )
+
+
+def groups(batches: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
+    """Batches in groups of `size`, the last one of an epoch maybe shorter."""
+    batches = iter(batches)
+    while group := list(islice(batches, size)):
+        yield group
+
+
+def learning_rate_at(settings: OptimiserSettings, step: int, steps_an_epoch: int, epochs: float) -> float:
+    """The rate of step `step` (from 0): a linear warm-up, then constant, stepped, linear to 0 or cosine to 0.
+
+    A function of the position alone, so that a resumed run needs no scheduler state. `epochs` are those of the whole
+    run; where it ends within one, not a whole number.
+
+    >>> settings = OptimiserSettings(learning_rate=1.0, schedule="linear", milestones=())
+    >>> [learning_rate_at(settings, step, steps_an_epoch=2, epochs=2) for step in range(4)]
+    [1.0, 0.75, 0.5, 0.25]
+    """
+    epoch, warm_up = step / steps_an_epoch, settings.warm_up or settings.warm_up_share * epochs
+    if epoch < warm_up:
+        return settings.learning_rate * (step + 1) / (math.ceil(warm_up * steps_an_epoch) + 1)
+    progress = min(1.0, (epoch - warm_up) / max(epochs - warm_up, 1 / steps_an_epoch))
+    factor = {
+        "constant": 1.0,
+        "step": 0.1 ** sum(epoch >= milestone for milestone in settings.milestones),
+        "linear": 1 - progress,
+        "cosine": (1 + math.cos(math.pi * progress)) / 2,
+    }[settings.schedule]
+    return settings.learning_rate * factor
+
+
+def task_of(recipe: Recipe) -> type[Task]:
+    """The task that trains by this recipe."""
+    from .pretraining import RegionTowerTask, TowerTask
+    from .step_cross import CrossEncoderTask
+    from .step_dual import DualEncoderTask
+
+    if recipe.towers is not None:
+        return RegionTowerTask if recipe.model.reads == "regions" else TowerTask
+    return DualEncoderTask if recipe.model.encodes_apart else CrossEncoderTask
+
+
+def parts(data: CaptionSet, most: int | None = None) -> tuple[CaptionSet, CaptionSet | None]:
+    """What is trained on, and what is evaluated on each epoch: at most so many pictures."""
+    training = data.split("train") if data.splits else data  # with splits but no "train", all would be the test set too
+    if len(training) < 2:
+        what = f"{len(training)} image to train on, of which no other's caption is a negative"
+        raise ItmlabError(what, where=data.name, remedy="give more images")
+    if "val" not in data.splits or most == 0:
+        return training, None
+    held_out = data.split("val")
+    return training, held_out if most is None else held_out.select(range(min(most, len(held_out))))
+
+
+@contextmanager
+def repeatable(accelerator: Accelerator) -> Iterator[None]:
+    """Inside, a GPU adds up in a fixed order where it can; the caller's random numbers and settings are left alone."""
+    on_gpu = accelerator.device.type == "cuda"
+    enabled = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    filling = torch.utils.deterministic
+    fill = filling.fill_uninitialized_memory
+    with torch.random.fork_rng(devices=[accelerator.device] if on_gpu else []):
+        if on_gpu:
+            os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what cuBLAS asks for
+            torch.use_deterministic_algorithms(True, warn_only=True)
+            filling.fill_uninitialized_memory = False  # half of all kernels, for memory that is written anyway
+        try:
+            yield
+        finally:
+            torch.use_deterministic_algorithms(enabled, warn_only=warn_only)
+            filling.fill_uninitialized_memory = fill

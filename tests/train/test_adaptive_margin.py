@@ -1,0 +1,224 @@
+"""SAM beside the recipe's loss (Eq. 7): against plain loops, which the three faults of public code are held against."""
+
+import pytest
+import torch
+
+import itmlab
+from itmlab.errors import ItmlabError
+from itmlab.samplers import MomentumQueue
+from itmlab.train.loop import train
+from itmlab.train.recipes import Recipe
+from itmlab.train.relevance import CaptionRelevance
+from tests.train.test_objective import IDS, ROWS, Listened, features
+from tests.train.world import micro
+
+RELEVANCE = torch.rand(100, 100, generator=torch.Generator().manual_seed(7)) * 10  # φ[image, caption], not symmetric
+
+
+def relevance(captions, images):
+    return RELEVANCE[images, captions]
+
+
+def objective(name="sam", **changes):
+    recipe = micro(name, data__warm_up_epochs=0, **changes)
+    memory = MomentumQueue(recipe.memory.length, 8) if recipe.memory else None
+    return Listened(recipe, memory, torch.Generator().manual_seed(0), relevance=relevance)
+
+
+def by_loops(
+    batch, pool, rows, *, negatives="softest", temperature=10.0, rank=0, weight=1.0, reading="pairs", fault=None
+):
+    """L_SAM of Eq. 7, anchor by anchor; `batch` and `pool` are features of images and captions, `rows` their ids."""
+    (images, captions, matches), (image_ids, caption_ids), (pool_images, pool_captions) = batch, rows, pool
+    total, choices = [], {}
+    sides = (("i2t", images, matches[1], captions), ("t2i", captions, matches[0], images))
+    for direction, anchors, _, candidates in sides:
+        for row in range(len(anchors)):
+            others = [column for column in range(len(pool_images)) if pool_images[column] != image_ids[row]]
+            scores = {column: (anchors[row] @ candidates[column]).item() for column in others}
+            farthest = (negatives == "softest") != (fault == "inverted names")
+            choices[direction, row] = sorted(others, key=scores.get, reverse=not farthest)[rank]
+    for direction, anchors, own, candidates in sides:
+        for row in range(len(anchors)):
+            taken = choices[direction, row]
+            shifted = (row + 1) % len(anchors) if fault == "misaligned margins" else row
+            image, caption = image_ids[shifted], caption_ids[shifted]
+            from_image = (direction == "i2t") != (fault == "swapped directions")
+            other = RELEVANCE[image, pool_captions[taken]] if from_image else RELEVANCE[pool_images[taken], caption]
+            if reading != "pairs":  # φ(G_p, ·) of the caption of this hinge's negative, or as printed of the other's
+                asked = {"i2t": "t2i", "t2i": "i2t"}[direction] if reading == "printed" else direction
+                other = RELEVANCE[image, pool_captions[choices[asked, row]]]
+            margin = min(1.0, ((RELEVANCE[image, caption] - other) / temperature).item())
+            hinge = margin + anchors[row] @ candidates[taken] - anchors[row] @ own[row]
+            total.append(hinge.clamp(min=0))
+    return weight * sum(total) / len(images)
+
+
+def in_batch(images, captions, **settings):
+    batch = images, captions, (images, captions)
+    return by_loops(batch, (IDS, ROWS), (IDS, ROWS), **settings)
+
+
+@pytest.mark.parametrize("negatives", ["softest", "hardest"])
+@pytest.mark.parametrize("temperature", [3.0, 10.0])
+def test_it_is_equation_7(negatives, temperature):
+    settings = {"negatives": negatives, "temperature": temperature, "with_triplet": False}
+    images, captions = features(0)
+    loss, chosen = objective(adaptive_margin=settings)(images, captions, IDS, ROWS, None, epoch=1)
+    expected = in_batch(images, captions, negatives=negatives, temperature=temperature)
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-5) and loss.item() > 0
+    assert len(chosen) == 12
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"reading": "corrected"},
+        {"reading": "printed"},
+        {"weight": 5.0},
+        {"rank": 2},
+        {"negatives": "hardest", "rank": 1, "reading": "printed", "weight": 0.5},
+    ],
+)
+def test_its_other_readings_are_those_of_the_loops(settings):
+    images, captions = features(0)
+    loss = objective(adaptive_margin={"with_triplet": False, **settings})(images, captions, IDS, ROWS, None, epoch=1)
+    assert loss.loss.item() == pytest.approx(in_batch(images, captions, **settings).item(), rel=1e-5)
+    assert abs(loss.loss.item() - in_batch(images, captions).item()) > 1e-3
+
+
+@pytest.mark.parametrize("fault", ["inverted names", "misaligned margins", "swapped directions"])
+def test_the_faults_of_public_code_would_be_seen(fault):
+    images, captions = features(0)
+    settings = {"with_triplet": False}
+    loss = objective(adaptive_margin=settings)(images, captions, IDS, ROWS, None, epoch=1).loss
+    assert abs(loss.item() - in_batch(images, captions, fault=fault).item()) > 1e-2
+
+
+def test_the_softest_negative_is_the_farthest_and_the_hardest_the_nearest():
+    images, captions = features(0)
+    scores = (images @ captions.T).masked_fill(IDS[:, None] == IDS, float("nan"))
+    for negatives, farthest in (("softest", True), ("hardest", False)):
+        settings = {"negatives": negatives, "with_triplet": False}
+        chosen = objective(adaptive_margin=settings)(images, captions, IDS, ROWS, None, epoch=1).chosen
+        for row, taken in enumerate(chosen[:6].tolist()):
+            others = [score for score in scores[row].tolist() if score == score]
+            assert scores[row, taken].item() == (min(others) if farthest else max(others))
+
+
+def test_an_anchors_margin_follows_its_own_negative():
+    """Only where φ of one pair changes does the loss change, and only for the anchor and direction it belongs to."""
+    images, captions = features(0)
+    made = objective(adaptive_margin={"with_triplet": False, "temperature": 20.0})
+    loss, chosen = made(images, captions, IDS, ROWS, None, epoch=1)
+    row, taken = 2, chosen[2]
+    before = RELEVANCE[IDS[row], ROWS[taken]].item()
+    try:
+        RELEVANCE[IDS[row], ROWS[taken]] = before - 2  # the caption taken describes image 2 worse: its margin grows
+        moved = made(images, captions, IDS, ROWS, None, epoch=1).loss
+    finally:
+        RELEVANCE[IDS[row], ROWS[taken]] = before
+    assert moved.item() - loss.item() == pytest.approx(2 / 20 / 6, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["hardest", "triplet", "semi_hard", "info_nce"])
+def test_it_is_added_to_any_loss(name):
+    images, captions = features(0)
+    plain = objective(name)(images, captions, IDS, ROWS, None, epoch=1)
+    loss, chosen = objective(name, adaptive_margin={})(images, captions, IDS, ROWS, None, epoch=1)
+    assert loss.item() == pytest.approx((plain.loss + in_batch(images, captions)).item(), rel=1e-5)
+    assert len(chosen) == (24 if plain.chosen is not None else 12)  # the recipe's own choices come first
+    if plain.chosen is not None:
+        assert chosen[:12].equal(plain.chosen)
+
+
+def test_random_negatives_are_drawn_by_the_recipes_generator_and_are_never_positives():
+    images, captions = features(0)
+    settings = {"negatives": "random", "with_triplet": False}
+    made = objective(adaptive_margin=settings)
+    draws = [made(images, captions, IDS, ROWS, None, epoch=1).chosen for _ in range(30)]
+    again = objective(adaptive_margin=settings)(images, captions, IDS, ROWS, None, epoch=1).chosen
+    assert again.equal(draws[0]) and any(not draw.equal(draws[0]) for draw in draws)
+    assert all((IDS[draw.view(2, 6)] != IDS).all() for draw in draws)
+
+
+def test_the_gradient_is_that_of_the_loops():
+    gradients = []
+    for made in (
+        lambda *side: objective(adaptive_margin={"with_triplet": False})(*side, IDS, ROWS, None, epoch=1).loss,
+        in_batch,
+    ):
+        sides = features(0)
+        made(*sides).backward()
+        gradients.append([side.grad for side in sides])
+    for found, expected in zip(*gradients, strict=True):
+        torch.testing.assert_close(found, expected)
+
+
+def test_with_a_memory_negatives_and_their_captions_come_from_it():
+    """After the first epoch the pool is the batch's momentum features and the queue, and so is what φ is asked of."""
+    made = objective("hardest_memory", adaptive_margin={"with_triplet": False})
+    (images, captions), first, second = features(0), features(1), features(2)
+    made(images, captions, IDS, ROWS, first, epoch=0)
+    old_images, old_captions = IDS + 20, ROWS - 9
+    made.memory.image_ids[:6], made.memory.caption_ids[:6] = old_images, old_captions
+    loss = made(images, captions, IDS, ROWS, second, epoch=1).loss
+    pool = torch.cat([IDS, old_images]), torch.cat([ROWS, old_captions])
+    candidates = [torch.cat([second[side], first[side]]).detach() for side in (0, 1)]
+    expected = 0
+    for side in (0, 1):  # anchors against the pool, one direction at a time
+        for row in range(6):
+            anchor = (images, captions)[side][row]
+            scores = (candidates[1 - side] @ anchor).masked_fill(pool[0] == IDS[row], float("inf"))
+            taken = scores.argmin()
+            own = RELEVANCE[IDS[row], ROWS[row]]
+            other = RELEVANCE[IDS[row], pool[1][taken]] if side == 0 else RELEVANCE[pool[0][taken], ROWS[row]]
+            margin = min(1.0, ((own - other) / 10).item())
+            expected = expected + (margin + scores[taken] - anchor @ second[1 - side][row]).clamp(min=0) / 6
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_warm_up_has_no_adaptive_margin():
+    recipe = micro("sam")
+    images, captions = features(0)
+    warm = Listened(recipe, None, torch.Generator(), relevance=relevance)(images, captions, IDS, ROWS, None, epoch=0)
+    plain = Listened(micro("triplet"), None, torch.Generator())(images, captions, IDS, ROWS, None, epoch=0)
+    assert warm.loss.equal(plain.loss) and warm.chosen is None
+
+
+def test_a_batch_of_one_image_has_a_loss_of_zero_with_a_gradient():
+    images, captions = features(0, count=1)
+    loss, _ = objective()(images, captions, IDS[:1], ROWS[:1], None, epoch=1)
+    loss.backward()
+    assert loss.item() == 0 and images.grad.isfinite().all()
+
+
+def test_settings_are_checked_and_survive_json():
+    recipe = itmlab.recipe("sam").replace(adaptive_margin__temperature=5, adaptive_margin__negatives="random")
+    assert Recipe.from_json(recipe.to_json()) == recipe
+    assert itmlab.recipe("hardest").replace(adaptive_margin={"temperature": 3}).adaptive_margin.temperature == 3.0
+    for changes, said in (
+        ({"adaptive_margin__temperature": 0}, "temperature of an adaptive margin must be above 0"),
+        ({"adaptive_margin__ceiling": -1}, "ceiling of an adaptive margin must be above 0"),
+        ({"adaptive_margin__negatives": "softes"}, "did you mean softest?"),
+        ({"adaptive_margin__tau": 3}, "unknown field adaptive_margin.tau"),
+        ({"adaptive_margin__rank": -1}, "rank of a negative counts from 0"),
+        ({"adaptive_margin": {"preset": "released", "reading": "printed"}}, "no reading 'printed'"),
+        ({"adaptive_margin": {"preset": "released"}, "memory": {"length": 4}}, "memory is MemorySettings"),
+    ):
+        with pytest.raises(ItmlabError, match=said.replace("?", r"\?")):
+            itmlab.recipe("sam").replace(**changes)
+
+
+@pytest.mark.parametrize("changes", [{}, {"memory": {"length": 20, "momentum": 0.9}}])
+def test_a_run_asks_for_its_own_matches_and_for_negatives_that_are_none(changes, data, tmp_path, monkeypatch):
+    asked, answer = [], CaptionRelevance.__call__
+
+    def listening(self, captions, images):
+        asked.append((data.split("train").image_of_caption[captions] == images).chunk(3))
+        return answer(self, captions, images)
+
+    monkeypatch.setattr(CaptionRelevance, "__call__", listening)
+    train(micro("sam", data__epochs=3, **changes), data, tmp_path / "run", progress=False)
+    assert len(asked) == 2 * 4  # once in each of 4 steps, two epochs after the warm-up
+    assert all(own.all() and not from_image.any() and not from_caption.any() for own, from_image, from_caption in asked)

@@ -1,0 +1,251 @@
+"""The loop: the learning rate over a run, what is recorded and kept, and where it stops."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import itmlab
+from itmlab.components import parameters
+from itmlab.data.batches import Augmentation, PairBatches
+from itmlab.errors import ItmlabError
+from itmlab.models import DualEncoder, ImagePreparation, OscarDualEncoderConfig
+from itmlab.models.dual_encoder import Momentum
+from itmlab.train.checkpoint import CHECKPOINT_FILE, load_checkpoint
+from itmlab.train.loop import learning_rate_at, train
+from itmlab.train.record import TrainingWarning
+from itmlab.train.settings import OptimiserSettings
+from itmlab.train.state import build_optimiser
+from tests.refusals import refused
+from tests.train.test_resume import same_bytes
+from tests.train.towers import MICRO_TOWER
+from tests.train.world import MICRO, micro, small_world
+
+
+def rates(settings, steps_an_epoch, epochs):
+    return [learning_rate_at(settings, step, steps_an_epoch, epochs) for step in range(steps_an_epoch * epochs)]
+
+
+def test_the_paper_decays_ten_times_at_the_5th_and_15th_epoch():
+    by_epoch = rates(itmlab.recipe("fne", size="base").optimiser, 1, 25)
+    assert by_epoch == pytest.approx([2e-5] * 5 + [2e-6] * 10 + [2e-7] * 10)
+
+
+@given(
+    schedule=st.sampled_from(["constant", "step", "linear", "cosine"]),
+    warm_up=st.floats(0, 30),
+    steps_an_epoch=st.integers(1, 7),
+    epochs=st.integers(1, 9),
+)
+def test_it_is_never_above_the_rate_nor_negative_nor_rises_after_the_warm_up(schedule, warm_up, steps_an_epoch, epochs):
+    settings = OptimiserSettings(learning_rate=1.0, schedule=schedule, warm_up=warm_up)
+    values = rates(settings, steps_an_epoch, epochs)
+    assert all(0 <= value <= 1 for value in values)
+    after = [value for step, value in enumerate(values) if step / steps_an_epoch >= warm_up]
+    assert after == sorted(after, reverse=True)
+
+
+def test_a_warm_up_may_be_a_share_of_all_steps_and_a_run_may_end_within_an_epoch():
+    settings = OptimiserSettings(learning_rate=1.0, schedule="linear", warm_up_share=0.25)
+    values = [learning_rate_at(settings, step, 5, 12 / 5) for step in range(12)]
+    assert values == pytest.approx([0.25, 0.5, 0.75, 1, 8 / 9, 7 / 9, 6 / 9, 5 / 9, 4 / 9, 3 / 9, 2 / 9, 1 / 9])
+
+
+def test_it_learns(data, tmp_path):
+    run = train(micro("triplet", data__epochs=15, model__dropout=0.0), data, tmp_path / "run", progress=False)
+    assert run.finished
+    assert run.epochs[-1]["loss"] < run.epochs[0]["loss"] / 2
+    scores = run.evaluate(data, split="train")
+    assert scores["i2t"][10] > 60 and scores["t2i"][10] > 60  # by chance about 30
+
+
+def test_the_record_has_every_tenth_step_and_every_epoch(finished, data):
+    records = [record for record in finished.history if record["kind"] != "warning"]
+    assert [record["kind"] for record in records] == ["epoch", "epoch", "step", "epoch", "epoch"]
+    assert [record["epoch"] for record in finished.epochs] == [1, 2, 3, 4]
+    assert records[2]["step"] == 10 and records[2]["gradient_norm"] > 0
+    pairs = {name: sum(counts) for name, counts in records[2]["cosines"].items()}
+    each = micro().data.captions_per_image
+    size = micro().data.batch_size * each  # a pair a caption
+    assert pairs == {"positive": size * each, "negative": size * (size - each)}
+    recall = finished.epochs[-1]
+    assert recall["rsum"] == sum(recall["i2t"].values()) + sum(recall["t2i"].values())
+
+
+def test_the_weights_kept_are_those_of_the_best_epoch(finished, data):
+    best = max(record["rsum"] for record in finished.epochs)
+    assert finished.evaluate(data, split="val", ks=(1, 5))["rsum"] == pytest.approx(best)
+
+
+def test_without_splits_all_is_trained_on_and_the_last_weights_kept(data, tmp_path):
+    whole = data.split("train")
+    whole.splits.clear()
+    run = train(micro(), whole, tmp_path / "run", progress=False)
+    assert run.finished and "rsum" not in run.epochs[-1]
+    assert run.evaluate(whole, split=None)["rsum"] > 0
+
+
+def test_what_cannot_be_trained_on_is_refused(data, tmp_path):
+    refused("no split 'train'", train, micro(), data.split("test"), tmp_path / "run", progress=False)
+    refused("1 image to train on", train, micro(), data.split("train").select([0]), tmp_path / "run", progress=False)
+    refused("max_steps is 0", train, micro(), data, tmp_path / "run", max_steps=0, progress=False)
+
+
+def test_a_few_steps_give_a_model_already(data, tmp_path):
+    run = train(micro(), data, tmp_path / "run", max_steps=2, progress=False)
+    assert not run.finished and run.epochs == []
+    assert len(run.search("a red field", data=data, k=3)) == 3
+    assert train(micro(), data, tmp_path / "run", max_steps=1, progress=False).epochs == []
+
+
+def test_the_same_seed_gives_the_same_run_and_leaves_the_callers_random_numbers_alone(finished, data, tmp_path):
+    torch.manual_seed(123)
+    before = torch.get_rng_state()
+    again = train(micro(), data, tmp_path / "again", progress=False)
+    assert torch.get_rng_state().equal(before)
+    weights = [(run.directory / "model.safetensors").read_bytes() for run in (again, finished)]
+    assert weights[0] == weights[1]
+    other = train(micro(seed=1), data, tmp_path / "other", progress=False)
+    assert (other.directory / "model.safetensors").read_bytes() != weights[0]
+
+
+def test_gradients_of_accumulated_batches_are_their_mean(data, tmp_path, monkeypatch):
+    """Twice the same batch accumulated moves the weights as once the same batch does."""
+    steady = {"optimiser__schedule": "constant", "optimiser__warm_up": 0.0}
+    recipe = micro("triplet", model__dropout=0.0, data__epochs=1, **steady)
+    once = train(recipe, data, tmp_path / "once", max_steps=1, progress=False)
+    epoch = PairBatches.epoch
+    monkeypatch.setattr(PairBatches, "epoch", lambda *given, **named: (b for b in epoch(*given, **named) for _ in "ab"))
+    twice = train(recipe.replace(data__accumulate=2), data, tmp_path / "twice", max_steps=1, progress=False)
+    for first, second in zip(once.model.parameters(), twice.model.parameters(), strict=True):
+        torch.testing.assert_close(first, second, atol=1e-6, rtol=1e-5)
+
+
+def spoil(monkeypatch, *, from_step):
+    """Picture 5 becomes NaN when it is prepared after so many batches."""
+    prepare, batches, marked = ImagePreparation.__call__, [], small_world().images[5].tobytes()
+
+    def spoiling(self, pictures, *changes):
+        pixels = prepare(self, pictures, *changes)
+        batches.append(1)
+        if len(batches) > from_step:
+            for row, picture in enumerate(pictures):
+                if picture.tobytes() == marked:
+                    pixels[row] = float("nan")
+        return pixels
+
+    monkeypatch.setattr(ImagePreparation, "__call__", spoiling)
+
+
+def test_a_loss_that_is_not_finite_stops_naming_step_and_image(finished, data, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        spoil(patch, from_step=4)
+        with pytest.raises(ItmlabError, match=r"the loss is nan at step \d+ \(epoch \d\), images picture-5 ") as error:
+            train(micro(), data, tmp_path / "run", checkpoint_every=1, progress=False)
+    assert "\n" not in str(error.value)
+    state = load_checkpoint(tmp_path / "run" / CHECKPOINT_FILE)
+    assert state["position"]["step"] >= 4 and all(weight.isfinite().all() for weight in state["model"].values())
+    again = train(micro(), data, tmp_path / "run", progress=False)
+    assert (again.directory / "model.safetensors").read_bytes() == (
+        finished.directory / "model.safetensors"
+    ).read_bytes()
+
+
+def test_a_momentum_feature_that_is_not_finite_stops_before_the_memory_has_it(data, tmp_path, monkeypatch):
+    """In epoch 0 the memory only fills: no loss reads what is put there."""
+    encode = Momentum.encode_captions
+
+    def spoilt(self, tokens):
+        encoded = encode(self, tokens)
+        encoded.pooled[3] = float("nan")
+        return encoded
+
+    monkeypatch.setattr(Momentum, "encode_captions", spoilt)
+    with pytest.raises(ItmlabError, match=r"the loss is nan at step 1 \(epoch 1\), images picture-\d+ —"):
+        train(micro(), data, tmp_path / "run", progress=False)
+
+
+def test_a_gradient_that_is_not_finite_stops_too(data, tmp_path, monkeypatch):
+    encode = DualEncoder.encode_images
+
+    def steep(self, pixels):
+        encoded = encode(self, pixels)
+        if encoded.pooled.requires_grad:
+            encoded.pooled.register_hook(lambda gradient: gradient * float("inf"))
+        return encoded
+
+    monkeypatch.setattr(DualEncoder, "encode_images", steep)
+    with pytest.raises(ItmlabError, match=r"the gradient is (nan|inf) at step 1 \(epoch 1\), images picture-\d+"):
+        train(micro(), data, tmp_path / "run", progress=False)
+
+
+def test_low_precision_trains_as_well(data, tmp_path):
+    run = train(micro(optimiser__precision="bfloat16"), data, tmp_path / "run", progress=False)
+    assert run.finished and all(weight.dtype == torch.float32 for weight in run.model.parameters())
+
+
+def test_a_step_that_is_not_finite_is_skipped():
+    """On a GPU a few more steps follow before it is noticed."""
+    layer = torch.nn.Linear(2, 1)
+    optimiser, before = build_optimiser(layer, micro().optimiser), layer.weight.detach().clone()
+    layer(torch.ones(2)).sum().backward()
+    for not_finite in (True, False):
+        optimiser.found_inf = torch.tensor(float(not_finite))
+        optimiser.step()
+        assert layer.weight.equal(before) == not_finite
+
+
+def messages(run):
+    return [record["message"] for record in run.history if record["kind"] == "warning"]
+
+
+def test_a_run_that_learns_is_not_warned_of(data, tmp_path):
+    run = train(micro("info_nce", data__epochs=15, model__dropout=0.0), data, tmp_path / "run", progress=False)
+    assert messages(run) == []
+
+
+HOPELESS = {
+    "no negative": {"data__batch_size": 1, "data__captions_per_image": 2, "data__epochs": 1},
+    "learning_rate": {"optimiser__learning_rate": 1e-12, "data__epochs": 1},
+    "no gradient": {"data__epochs": 1},
+    "similarities are equal": {"data__epochs": 13},
+    "random order": {"data__epochs": 1, "optimiser__learning_rate": 1e-5},
+}
+
+
+def all_alike(encode):
+    def encode_alike(self, inputs):
+        encoded = encode(self, inputs)
+        return encoded._replace(pooled=torch.full_like(encoded.pooled, 0.25))
+
+    return encode_alike
+
+
+@pytest.mark.parametrize("words", HOPELESS)
+def test_a_hopeless_run_is_warned_of(words, data, tmp_path, monkeypatch):
+    if words in ("no gradient", "similarities are equal"):
+        for name in ("encode_images", "encode_captions"):
+            monkeypatch.setattr(DualEncoder, name, all_alike(getattr(DualEncoder, name)))
+    with pytest.warns(TrainingWarning, match=words):
+        run = train(micro("triplet", **HOPELESS[words]), data, tmp_path / "run", progress=False)
+    assert any(words in message for message in messages(run))
+
+
+AUGMENTED = {"data__crop": (0.5, 1.0), "data__flip": 0.5, "data__randaugment": (2, 7)}
+
+
+@pytest.mark.parametrize("model", [MICRO, OscarDualEncoderConfig(**(parameters(MICRO_TOWER) | {"form": "oscar"}))])
+def test_pictures_are_augmented_in_training_alone_alike_by_any_threads(model, data, tmp_path, monkeypatch):
+    augment, changed = Augmentation.__call__, []
+    monkeypatch.setattr(Augmentation, "__call__", lambda *given, **more: changed.append(1) or augment(*given, **more))
+    runs = []
+    for cores in (2, 16):  # a worker, and eight
+        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
+        recipe = micro("triplet", model=model, data__epochs=2, **AUGMENTED)
+        runs.append(train(recipe, data, tmp_path / str(cores), progress=False))
+    assert same_bytes(*runs)
+    plain = train(micro("triplet", model=model, data__epochs=2), data, tmp_path / "plain", progress=False)
+    assert plain.history != runs[0].history
+    assert len(changed) == 2 * 2 * 32  # runs, epochs, pictures: none of validation
+    runs[0].evaluate(data, ks=(1,))
+    assert len(changed) == 2 * 2 * 32

@@ -1,0 +1,171 @@
+"""The named recipes carry the papers' values, and differ from each other in what their names say."""
+
+import json
+from dataclasses import fields
+from functools import reduce
+from itertools import product
+
+import pytest
+
+import itmlab
+from itmlab.errors import ItmlabError
+from itmlab.losses import LossWeights
+from itmlab.train.checkpoint import shipped_directory, shipped_names
+from itmlab.train.named import PRESETS, SIZES, STARTS, VIEWS, names, released_recipes
+from itmlab.train.recipes import Recipe
+from tests.refusals import refused
+
+MATCHER = {"data.batch_size": 128, "loss.margin": 0.2, "optimiser.kind": "adam", "optimiser.learning_rate": 2e-4}
+TAGS = {"candidates": 399, "top_k": 31, "maskings": 20, "samples": 20, "temperature": 1.5, "margin": 0.2}
+TAGS |= {"probability": 0.15, "trained_maskings": 20, "matching": "triplet", "masking": "phrase", "correction": "all"}
+TAGS = {f"tags.{name}": value for name, value in TAGS.items()} | {"optimiser.warm_up_share": 0.1, "start": None}
+WEIGHTS = {  # Table 5 of TAGS-DC: λ of what is retrieved, masked, synthetic, discriminated and corrected
+    ("tags", "base", "paper"): (1.0, 0.1, 1e-3, 0.0, 0.0),
+    ("tags_dc", "base", "paper"): (1.0, 0.1, 1e-3, 1e-3, 1e-3),
+    ("tags", "large", "paper"): (1.0, 0.1, 5e-4, 0.0, 0.0),
+    ("tags_dc", "large", "paper"): (1.0, 0.1, 5e-4, 5e-4, 5e-4),
+    ("tags", "base", "paper_coco"): (1.0, 0.05, 1e-4, 0.0, 0.0),
+    ("tags_dc", "base", "paper_coco"): (1.0, 0.05, 1e-4, 5e-4, 5e-4),
+    ("tags_dc", "large", "paper_coco"): (1.0, 0.05, 5e-4, 5e-4, 5e-4),
+}
+SCHEDULES = {  # TAGS-DC, appendix A.1: learning rate, steps, how many made negatives are trained on
+    ("tags", "base", "paper"): (5e-5, 5000, 31),
+    ("tags", "large", "paper"): (4e-5, 5000, 23),
+    ("tags_dc", "base", "paper"): (1e-5, 1500, 31),
+    ("tags_dc", "large", "paper"): (1e-5, 1500, 23),
+    ("tags", "large", "paper_coco"): (4e-5, 5000, 23),
+}
+PAPERS = {
+    ("fne", "base", "paper"): {  # Li et al. (2023), Sec. 3 and appendix A.2
+        **{"data.batch_size": 32, "data.epochs": 25, "memory.length": 8192, "memory.momentum": 0.995},
+        **{"optimiser.kind": "adam", "optimiser.learning_rate": 2e-5, "optimiser.milestones": (5, 15)},
+        **{"optimiser.clip": 2, "loss.margin": 0.2, "sampler.preset": "paper", "sampler.prior": 1e-4},
+    },
+    ("fne", "base", "released"): {  # Train.py, data.py and model.py of LuminosityX/FNE
+        **{"data.crop": (0.5, 1.0), "data.flip": 0.5, "data.randaugment": (2, 7), "memory.length": 257 * 32},
+        **{"optimiser.precision": "float32", "sampler.preset": "released"},
+    },
+    ("sam", "base", "paper"): {  # Biten et al. (2022), Sec. 5.4
+        **{"adaptive_margin.temperature": 10, "adaptive_margin.negatives": "softest"},
+        **{"adaptive_margin.with_triplet": True, "adaptive_margin.ceiling": 1},
+    },
+    ("sam", "tiny", "released"): {"adaptive_margin.preset": "released", "adaptive_margin.weight": 5.0},
+    ("itcontrast", "base", "paper"): {  # Wu et al. (2023), Sec. 4.1
+        **{"data.epochs": 20, "data.batch_size": 128, "optimiser.learning_rate": 2e-5, "synthesis.sigma": 0.1},
+        **{"loss.temperature": 0.05, "loss.noise": 128, "model.form": "oscar"},
+    },
+    ("tags", "base", "released"): {  # LibertFan/TAGS, train_pnsgd_base_flickr.sh
+        **{"tags.temperature": 2.0, "tags.weights": LossWeights(1.0, 0.05, 5e-4, 0.0, 0.0), "tags.filtered": False},
+        **{"tags.word_means": "captions", "tags.correction": "masked", "tags.kept_weight": 0.11},
+    },
+    ("scan", "base", "paper"): {**MATCHER, "data.epochs": 30, "optimiser.milestones": (15,)},
+    ("vsrn", "base", "released"): {**MATCHER, "optimiser.milestones": (10, 20), "model.released": True},
+    ("sgraf", "base", "paper"): {**MATCHER, "data.epochs": 40, "optimiser.milestones": (30,)},
+    ("saf", "base", "paper"): {**MATCHER, "data.epochs": 30, "optimiser.milestones": (20,)},
+    **{
+        name: {"optimiser.learning_rate": rate, "data.steps": steps, "tags.hardest": hardest, **TAGS}
+        for name, (rate, steps, hardest) in SCHEDULES.items()
+    },
+}
+
+
+def of(name: str, size: str, preset: str = "paper", **axes: str) -> Recipe:
+    return itmlab.recipe(name, size=size, preset=preset, **axes)
+
+
+@pytest.mark.parametrize("named", PAPERS, ids=" ".join)
+def test_a_recipe_has_the_values_of_its_paper_or_its_code(named):
+    recipe = of(*named)
+    assert {path: reduce(getattr, path.split("."), recipe) for path in PAPERS[named]} == PAPERS[named]
+
+
+@pytest.mark.parametrize("named", WEIGHTS, ids=" ".join)
+def test_tags_has_the_loss_weights_of_table_5(named):
+    assert of(*named).tags.weights == LossWeights(*WEIGHTS[named])
+
+
+def test_every_combination_is_a_recipe_that_survives_json_or_one_clear_line():
+    count = 0
+    for name, on, start, size, preset in product(names(), (None, *VIEWS), (None, *STARTS), SIZES, PRESETS):
+        try:
+            recipe = itmlab.recipe(name, on=on, start=start, size=size, preset=preset)
+        except ItmlabError as error:
+            assert "\n" not in str(error) and error.remedy
+            continue
+        count += 1
+        assert Recipe.from_json(json.loads(json.dumps(recipe.to_json()))) == recipe
+    assert count > 300
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_method_has_a_tiny_recipe(name):
+    assert of(name, "tiny").name == name
+
+
+@pytest.mark.parametrize("named", released_recipes(), ids=" ".join)
+def test_a_preset_of_released_code_changes_the_recipe(named):
+    name, size, preset = named
+    assert of(*named) != of(name, size, preset.replace("released", "paper"))
+
+
+def differing(ours: Recipe, theirs: Recipe) -> set[str]:
+    return {item.name for item in fields(ours) if getattr(ours, item.name) != getattr(theirs, item.name)} - {"name"}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("name", "other", "parts"),
+    [
+        ("hardest_memory", "fne", {"sampler"}),
+        ("fne_without_memory", "fne", {"memory"}),
+        ("oracle_true_negatives", "hardest_memory", {"sampler"}),
+        ("sam", "hardest", {"adaptive_margin"}),
+        ("wm", "tags", {"tags"}),
+        ("itcontrast", "oscar+syn+info", set()),
+        *((f"{encoder}+syn", encoder, {"synthesis"}) for encoder in ("vsepp", "scan", "sgraf", "vsrn", "oscar")),
+        *((f"{encoder}+info", encoder, {"loss"}) for encoder in ("vsepp", "scan", "sgraf", "vsrn", "oscar")),
+        ("scan+features", "scan", {"global_features"}),
+    ],
+)
+def test_a_variation_differs_in_one_part(name, other, parts, size):
+    assert differing(of(name, size), of(other, size)) == parts
+
+
+@pytest.mark.parametrize("name", ["hardest", "fne", "sam", "info_nce"])
+def test_methods_on_regions_differ_from_those_on_pictures_in_model_and_data(name):
+    assert differing(of(name, "tiny"), of(name, "tiny", on="regions")) == {"model", "data", "start"}
+
+
+def test_tiny_recipes_start_from_the_stage_before():
+    starts = {"uniter": "uniter_pretraining", "tags_dc": "tags", "vit_dual_encoder": "towers", "fne": "towers"}
+    for name, start in starts.items():
+        assert of(name, "tiny").start == start and of(start, "tiny").model == of(name, "tiny").model
+    assert of("fne", "tiny", start="scratch").start is None
+    assert of("fne", "tiny", start="aligned").start == "vit_dual_encoder"
+    assert of("fne", "tiny", on="regions", start="aligned").start == "region_dual_encoder"
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_shipped_files_are_read_and_written_unchanged(name):
+    stored = json.loads((shipped_directory(name) / "recipe.json").read_text())
+    config = json.loads((shipped_directory(name) / "config.json").read_text())
+    recipe = Recipe.from_json(stored)
+    assert recipe.to_json() == stored and type(recipe.model).from_dict(config).to_dict() == config
+
+
+@pytest.mark.parametrize(
+    ("name", "axes", "words"),
+    [
+        ("fnee", {}, r"did you mean fne\?"),
+        ("fne", {"size": "bass"}, r"did you mean base\?"),
+        ("fne", {"start": "tower"}, r"did you mean towers\?"),
+        ("fne", {"on": "region"}, r"did you mean regions\?"),
+        ("scan+sin", {}, r"did you mean syn\?"),
+        ("triplet", {"size": "base", "preset": "released"}, "triplet has no recipe"),
+        ("scan", {"on": "pictures"}, "scan has no recipe on pictures"),
+        ("tags", {"start": "aligned"}, "tags has no recipe"),
+        ("oracle_true_negatives", {"on": "photos"}, "has no recipe on photos"),
+    ],
+)
+def test_what_a_combination_cannot_do_is_one_clear_line(name, axes, words):
+    refused(words, itmlab.recipe, name, **axes)

@@ -1,0 +1,228 @@
+"""The loss of a batch against slow loops written from the paper's equations, and which candidates it sees when."""
+
+from typing import NamedTuple
+
+import pytest
+import torch
+from torch.nn.functional import normalize
+
+from itmlab.samplers import Hardest, MomentumQueue, Oracle, Pool, Sampler
+from itmlab.scenes import load
+from itmlab.synthesis import FeatureNegatives
+from itmlab.train import step_dual
+from itmlab.train.loop import train
+from itmlab.train.step_dual import Objective
+from tests.refusals import refused
+from tests.train.world import micro, small_world
+
+
+def features(seed, count=6, dimension=8):
+    generator = torch.Generator().manual_seed(seed)
+    return [normalize(torch.randn(count, dimension, generator=generator), dim=1).requires_grad_() for _ in range(2)]
+
+
+IDS = torch.tensor([3, 1, 4, 1, 5, 9])  # rows 1 and 3 are of the same image
+ROWS = torch.tensor([30, 10, 40, 11, 50, 90])  # their captions
+
+
+class Outcome(NamedTuple):
+    """The loss, and what samplers chose in the order in which they were asked; None where none was asked."""
+
+    loss: torch.Tensor
+    chosen: torch.Tensor | None
+
+
+class Listened(Objective):
+    """An objective that also returns the choices of samplers; it takes the features and numbers of pairs."""
+
+    def __call__(self, images, captions, image_ids, caption_ids, slow, epoch, per_anchor=(None, None), matrix=None):
+        batch, slow = Pool(images, captions, image_ids, caption_ids), slow and Pool(*slow, image_ids, caption_ids)
+        return self.ask(batch, slow, epoch, per_anchor, matrix)
+
+    def ask(self, *arguments):
+        chosen, choose = [], Sampler.__call__
+
+        def listened(sampler, *given, **more):
+            chosen.append(choose(sampler, *given, **more))
+            return chosen[-1]
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Sampler, "__call__", listened)
+            loss = super().__call__(*arguments)
+        return Outcome(loss, torch.cat(chosen) if chosen else None)
+
+
+def objective(name, **changes):
+    recipe = micro(name, **changes)
+    memory = MomentumQueue(recipe.memory.length, 8) if recipe.memory else None
+    return Listened(recipe, memory, torch.Generator().manual_seed(0))
+
+
+def hinges(anchors, positives, candidates, anchor_ids, candidate_ids, margin=0.2):
+    """For each anchor the hinges of its negatives, in plain loops."""
+    table = []
+    for row, anchor in enumerate(anchors):
+        own = anchor @ positives[row]
+        others = [column for column in range(len(candidates)) if candidate_ids[column] != anchor_ids[row]]
+        table.append([(margin - own + anchor @ candidates[column]).clamp(min=0) for column in others])
+    return table
+
+
+def test_the_triplet_loss_is_the_sum_of_hinges_of_the_batch():
+    images, captions = features(0)
+    expected = sum(
+        sum(map(sum, hinges(*sides, IDS, IDS))) / 6
+        for sides in ((images, captions, captions), (captions, images, images))
+    )
+    loss, chosen = objective("triplet")(images, captions, IDS, ROWS, None, epoch=1)
+    assert chosen is None and loss.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_warm_up_is_info_nce_in_the_batch_whatever_the_recipe():
+    images, captions = features(0)
+    expected = 0
+    for scores in (images @ captions.T / 0.05, captions @ images.T / 0.05):
+        for row, values in enumerate(scores):
+            others = [value for column, value in enumerate(values) if IDS[column] != IDS[row]]
+            expected = expected + (torch.stack([values[row], *others]).logsumexp(0) - values[row]) / 6
+    for name in ("triplet", "hardest", "fne", "info_nce", "retrieved"):
+        slow = features(1) if name in ("fne", "retrieved") else None
+        loss, chosen = objective(name)(images, captions, IDS, ROWS, slow, epoch=0)
+        assert chosen is None and loss.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_hardest_is_the_largest_hinge_by_either_road():
+    images, captions = features(0)
+    expected = sum(
+        sum(map(max, hinges(*sides, IDS, IDS))) / 6
+        for sides in ((images, captions, captions), (captions, images, images))
+    )
+    assert objective("hardest")(images, captions, IDS, ROWS, None, epoch=1).loss.item() == pytest.approx(
+        expected.item()
+    )
+    sampled = objective("semi_hard", sampler=Hardest())(images, captions, IDS, ROWS, None, epoch=1)
+    assert sampled.loss.item() == pytest.approx(expected.item())
+    for side in (images, captions):
+        side.grad = None
+    sampled.loss.backward()
+    gradients = [side.grad.clone() for side in (images, captions)]
+    for side in (images, captions):
+        side.grad = None
+    expected.backward()
+    for side, gradient in zip((images, captions), gradients, strict=True):
+        torch.testing.assert_close(side.grad, gradient)
+
+
+def test_the_memory_is_filled_first_and_searched_from_the_epoch_after():
+    """METHODS 1.4: the pool is the batch's momentum features and the queue; the first epoch stays in the batch."""
+    chooser = objective("hardest_memory", data__warm_up_epochs=0)
+    images, captions = features(0)
+    first, second = features(1), features(2)
+    in_batch = objective("hardest")(images, captions, IDS, ROWS, None, epoch=1).loss
+    assert chooser(images, captions, IDS, ROWS, first, epoch=0).loss.item() == pytest.approx(in_batch.item())
+    assert len(chooser.memory) == 6
+    loss, chosen = chooser(images, captions, IDS, ROWS, second, epoch=1)
+    pool_ids = torch.cat([IDS, IDS])
+    pools = [torch.cat([second[side], first[side]]).detach() for side in (0, 1)]
+    expected = 0
+    for anchors, matches, pool in ((images, second[1], pools[1]), (captions, second[0], pools[0])):
+        expected = expected + sum(map(max, hinges(anchors, matches, pool, IDS, pool_ids))) / 6
+    assert loss.item() == pytest.approx(expected.item())
+    assert len(chosen) == 12 and all(pool_ids[chosen[row]] != IDS[row % 6] for row in range(12))
+    assert len(chooser.memory) == 12
+
+
+def test_drifting_away_from_the_memory_does_not_lower_the_loss():
+    """What live features have in common and momentum features lack helps matches no more than negatives."""
+    chooser, drift = objective("hardest_memory", data__warm_up_epochs=0), torch.zeros(8)
+    chooser(*features(0), IDS, ROWS, features(1), epoch=0)
+    state = chooser.memory.state_dict()
+    (images, captions), slow = features(0), features(2)
+    for side in slow:
+        side.data[:, 0] = 0  # no momentum feature has any of the direction in which the live ones drift
+    state["image_features"][:, 0] = state["caption_features"][:, 0] = 0
+    drift[0] = 5.0
+    losses = []
+    for shift in (0, drift):
+        chooser.memory.load_state_dict(state)
+        losses.append(chooser(images + shift, captions + shift, IDS, ROWS, slow, epoch=1).loss.item())
+    assert losses[0] == pytest.approx(losses[1])
+
+
+def test_fne_observes_each_pair_once_and_the_negatives_of_both_directions():
+    chooser = objective("fne", sampler__minimum_positives=1)
+    images, _ = features(0)
+    chooser(images, images, torch.arange(6), ROWS, features(1), epoch=1)  # a perfect model: every positive is trusted
+    assert chooser.sampler.positive_moments.count == 6 and chooser.sampler.negative_moments.count == 12
+    assert chooser.sampler.statistics.positive_mean == pytest.approx(1.0)
+    chooser.start_epoch(2)
+    assert chooser.sampler.positive_moments.count == 0
+
+
+def test_info_nce_is_cross_entropy_over_the_batch():
+    images, captions = features(0)
+    ids = torch.arange(6)
+    scores = images @ captions.T / 0.05
+    cross_entropy = torch.nn.functional.cross_entropy
+    expected = cross_entropy(scores, ids) + cross_entropy(scores.T, ids)
+    loss = objective("info_nce")(images, captions, ids, ROWS, None, epoch=1).loss
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_a_batch_of_one_image_has_a_loss_of_zero_with_a_gradient():
+    for name in ("triplet", "hardest", "fne", "info_nce"):
+        images, captions = features(0, count=1)
+        slow = features(1, count=1) if name == "fne" else None
+        loss, _ = objective(name)(images, captions, IDS[:1], ROWS[:1], slow, epoch=1)
+        loss.backward()
+        assert loss.item() == 0 and images.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("name", ["semi_hard", "hardest_memory"])
+@pytest.mark.parametrize("take", ["true_negatives", "false_negatives"])
+def test_an_oracle_trains_on_what_the_world_calls_false_or_true(name, take, tmp_path, monkeypatch):
+    """Every negative of a run against the world's own answer for that pair."""
+    monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
+    data, steps = load(images=48, size=64, unannotated=1.0), []
+
+    def listened(self, batch, slow, epoch, *others):
+        earlier = self.memory.state_dict() if self.memory and epoch else None
+        outcome = self.ask(batch, slow, epoch, *others)
+        if outcome.chosen is not None:
+            filled = 0 if earlier is None else int(earlier["filled"])
+            kept = [[] if earlier is None else earlier[ids][:filled].tolist() for ids in ("image_ids", "caption_ids")]
+            own = batch.image_ids.tolist(), batch.caption_ids.tolist()
+            steps.append((*own, own[0] + kept[0], own[1] + kept[1], outcome.chosen.tolist()))
+        return outcome.loss
+
+    monkeypatch.setattr(Listened, "__call__", listened)
+    monkeypatch.setattr(step_dual, "Objective", Listened)
+    recipe = micro(name, sampler=Oracle(take), data__warm_up_epochs=0, data__epochs=2)
+    train(recipe.replace(data__captions_per_image=2), data, tmp_path / "run", progress=False)
+    labels, taken = data.split("train").world.truth(), []
+    for images, captions, pool_images, pool_captions, chosen in steps:
+        for row, column in enumerate(chosen):
+            at = row % len(images)
+            if row < len(images):
+                pairs = [(images[at], caption) for caption in pool_captions]
+            else:
+                pairs = [(image, captions[at]) for image in pool_images]
+            others = [pair for pair, image in zip(pairs, pool_images, strict=True) if image != images[at]]
+            there = [pair for pair in others if labels[pair] == int(take == "false_negatives")]
+            assert column < 0 or pairs[column] in (there or others)
+            assert column >= 0 or not (there if take == "true_negatives" else others)
+            taken.append(int(labels[pairs[column]]) if column >= 0 and there else None)
+    assert len(steps) > 6 and taken.count(int(take == "false_negatives")) > 10
+
+
+def test_to_an_oracle_an_anchors_own_candidates_are_false_and_without_a_world_there_is_none(tmp_path):
+    everything = lambda captions, images: torch.ones(len(captions), len(images), dtype=torch.int8)  # noqa: E731
+    extra, (images, captions) = FeatureNegatives(torch.randn(6, 2, 8), torch.ones(6, 2).bool()), features(0)
+    for take, own in (("true_negatives", True), ("false_negatives", False)):
+        asked = objective("semi_hard", sampler=Oracle(take))
+        asked.truth = everything
+        chosen = asked(images, captions, IDS, ROWS, None, 1, (extra, None)).chosen
+        assert all((column >= 6) == own for column in chosen[:6].tolist())
+        assert all((column < 0) == own for column in chosen[6:].tolist())
+    without = micro("semi_hard", sampler=Oracle()), small_world(), tmp_path / "run"
+    refused("no ground truth", train, *without, progress=False)

@@ -1,0 +1,142 @@
+"""φ of single pairs against CIDEr-D written out from its definition, whatever the order of captions and images."""
+
+import math
+from collections import Counter
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from itmlab.data.captionset import CaptionSet
+from itmlab.errors import ItmlabError
+from itmlab.metrics import Spice
+from itmlab.scenes import load
+from itmlab.train import relevance
+from itmlab.train.relevance import CaptionRelevance, CaptionTruth
+from tests.refusals import refused
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory, monkeypatch):
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("ITMLAB_CACHE", str(folder))
+    return folder
+
+
+def caption_set(captions, owners, images):
+    return CaptionSet(
+        name="made",
+        images=[Image.new("RGB", (8, 8))] * images,
+        image_ids=[str(image) for image in range(images)],
+        captions=captions,
+        caption_ids=[str(caption) for caption in range(len(captions))],
+        image_of_caption=torch.tensor(owners, dtype=torch.int64),
+        splits={},
+    )
+
+
+def runs(text):
+    words = text.lower().split()
+    return [Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1)) for n in (1, 2, 3, 4)]
+
+
+def cider_d(caption, references, documents):
+    """Vedantam et al. 2015, Sec. 6 with the clipping and the penalty of CIDEr-D; a document is an image's captions."""
+    rarity = lambda run: math.log(len(documents)) - math.log(max(1, sum(run in document for document in documents)))  # noqa: E731
+    total = 0.0
+    for reference in references:
+        lengths = len(caption.split()) - len(reference.split())
+        for mine, theirs in zip(runs(caption), runs(reference), strict=True):
+            norms = [math.sqrt(sum((count * rarity(run)) ** 2 for run, count in one.items())) for one in (mine, theirs)]
+            product = sum(min(count, theirs[run]) * theirs[run] * rarity(run) ** 2 for run, count in mine.items())
+            if product:
+                total += math.exp(-(lengths**2) / 72) * product / (norms[0] * norms[1]) / 4
+    return 10 * total / len(references)
+
+
+WORDS = ["a", "dog", "cat", "runs", "sits", "on", "the", "mat"]
+words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(words, st.integers(0, 4)), min_size=2, max_size=9))
+def test_each_pair_is_cider_d_with_the_document_frequencies_of_the_split(rows):
+    captions, owners = [text for text, _ in rows], [owner for _, owner in rows]  # images without captions, any order
+    data = caption_set(captions, owners, 5)
+    own = {image: [captions[row] for row in rows.tolist()] for image, rows in enumerate(data.captions_of_image)}
+    documents = [
+        {run for text in texts for counted in runs(text) for run in counted} for texts in own.values() if texts
+    ]
+    if len(documents) < 2 or all(one == documents[0] for one in documents):
+        return
+    pairs = [(caption, image) for caption in range(len(captions)) for image in set(owners)]
+    expected = [cider_d(captions[caption], own[image], documents) for caption, image in pairs]
+    found = CaptionRelevance(data)(*torch.tensor(pairs).T)
+    torch.testing.assert_close(found.double(), torch.tensor(expected, dtype=torch.float64), atol=1e-4, rtol=1e-4)
+
+
+SCENE = ["a dog runs", "the dog runs fast", "a cat on a mat", "one cat sits", "two birds fly", "birds in the sky"]
+
+
+def test_document_frequencies_are_those_of_what_is_trained_on():
+    data = caption_set(SCENE, [0, 0, 1, 1, 2, 2], 3)
+    whole = CaptionRelevance(data)(torch.arange(4), torch.zeros(4).long())
+    part = CaptionRelevance(data.select([0, 1]))(torch.arange(4), torch.zeros(4).long())
+    assert not part.equal(whole)
+
+
+def test_an_image_without_captions_is_refused_and_not_answered_for_by_another():
+    phi = CaptionRelevance(caption_set(SCENE, [0, 0, 1, 1, 3, 3], 4))
+    assert phi(torch.arange(2), torch.tensor([0, 3])).isfinite().all()
+    with pytest.raises(ItmlabError, match="image 2 has no caption to be compared with"):
+        phi(torch.arange(3), torch.tensor([0, 2, 3]))
+
+
+@pytest.mark.parametrize(
+    ("captions", "owners", "said"),
+    [
+        (["  ", "  "], [0, 1], "made: no adaptive margin: .*word"),
+        (["a dog", "a cat"], [0, 0], "made: no adaptive margin: .*single image"),
+        (["a dog", "a dog"], [0, 1], "made: no adaptive margin: .*the same words"),
+        ([], [], "made: no adaptive margin: "),
+    ],
+)
+def test_captions_that_cannot_be_compared_are_one_line(captions, owners, said):
+    with pytest.raises(ItmlabError, match=said) as error:
+        CaptionRelevance(caption_set(captions, owners, 2))
+    assert "\n" not in str(error.value)
+
+
+def test_the_truth_of_pairs_is_the_worlds_judged_once_and_anew_where_the_world_changes_its_mind(cache, monkeypatch):
+    monkeypatch.setattr(relevance, "IMAGES_PER_BLOCK", 7)
+    data = load(images=20, unannotated=1.0, cache=cache).select([4, 0, 9, 13, 2, 7, 11, 19, 16])
+    captions, images = torch.tensor([3, 40, 3, 0, 44]), torch.tensor([8, 8, 0, 2, 2, 2, 5])
+    labels = data.world.truth()
+    assert {-1, 0, 1} == set(labels.unique().tolist())
+    for truth in (CaptionTruth(data), CaptionTruth(data)):  # computed, and read from the cache
+        found = truth(captions, images)
+        assert found.dtype == torch.int8 and found.equal(labels[images][:, captions].T)
+        assert truth(torch.arange(45), torch.arange(9)).equal(labels.T)
+    assert len(list((cache / "truth").iterdir())) == 1
+    monkeypatch.setattr(data.world, "truth", lambda images: (1 - labels[images].abs()).to(torch.int8))
+    assert CaptionTruth(data)(torch.arange(45), torch.arange(9)).equal(1 - labels.T.abs())
+
+
+def test_without_a_world_there_is_no_truth():
+    refused("made: .*no ground truth", CaptionTruth, caption_set(SCENE, [0, 0, 1, 1, 2, 2], 3))
+
+
+@pytest.mark.parametrize("kind", ["spice", "truth"])
+def test_phi_is_spice_or_truth_of_each_pair(kind) -> None:
+    data = load(images=12, seed=3, unannotated=1.0).select([7, 2, 11, 0, 5])
+    phi = CaptionRelevance(data, relevance=kind)
+    captions, images = torch.meshgrid(torch.arange(len(data.captions)), torch.arange(len(data)), indexing="ij")
+    if kind == "spice":
+        expected = Spice(data.captions_of()).matrix()
+    else:
+        expected = data.world.truth(torch.arange(len(data))).T.float()
+        expected[expected < 0] = 0.5
+        assert 0 < (expected == 0.5).float().mean() < (expected == 1).float().mean()
+    assert torch.allclose(phi(captions.flatten(), images.flatten()), expected.flatten().float())

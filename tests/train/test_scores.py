@@ -1,0 +1,158 @@
+"""Models of any kind are evaluated alike."""
+
+from copy import copy
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from itmlab.errors import ItmlabError
+from itmlab.metrics import cider_matrix, recall, retrieval, spice_matrix, truth_retrieval
+from itmlab.metrics.semantic import ncs, semantic_retrieval
+from itmlab.models import LateInteractionConfig, build_model
+from itmlab.scenes import load
+from itmlab.storage import read_json
+from itmlab.train.run import ensemble
+from itmlab.train.scores import encoded, evaluate, relevance_matrix, similarity, write_embeddings
+from itmlab.train.search import Search
+from tests.plain_model import PlainModel
+
+
+class OnlySimilarity(PlainModel):
+    """A model that cannot encode apart: it compares what it is given, pair by pair."""
+
+    encodes_apart = False
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def prepare_images(self, pictures):
+        return self.inner.prepare_images(pictures)
+
+    def prepare_captions(self, captions):
+        return self.inner.prepare_captions(captions)
+
+    def similarity(self, images, captions):
+        return self.inner.encode_images(images).pooled @ self.inner.encode_captions(captions).pooled.T
+
+
+def test_a_model_with_similarity_alone_is_evaluated_the_same(finished, data):
+    model = finished.model
+    torch.testing.assert_close(similarity(OnlySimilarity(model), data), similarity(model, data), atol=1e-5, rtol=0)
+    assert evaluate(OnlySimilarity(model), data) == evaluate(model, data)
+
+
+def test_it_is_the_recall_of_the_similarities(finished, data):
+    test = data.split("test")
+    scores = similarity(finished.model, test)
+    assert scores.shape == (8, 16)
+    assert finished.evaluate(data, ks=(1, 5)) == retrieval(scores, test.positives, ks=(1, 5))
+    whole = finished.evaluate(data, split=None, folds=3)
+    assert whole == retrieval(similarity(finished.model, data), data.positives, ks=(1, 5, 10), folds=3)
+    assert set(whole["i2t"]) == {1, 5, 10}
+
+
+@pytest.mark.parametrize("folds", [1, 2])
+def test_a_relevance_adds_the_semantic_measures(folds, finished, data):
+    whole = data.select(range(40))  # in two folds 20 pictures with 40 captions each
+    scores, relevance = similarity(finished.model, whole), relevance_matrix(whole)
+    found = finished.evaluate(whole, split=None, folds=folds, relevance="cider")
+    semantic = found.pop("semantic")
+    assert found == finished.evaluate(whole, split=None, folds=folds)
+    assert semantic.pop("relevance") == "cider"
+    assert semantic == semantic_retrieval(scores, relevance, whole.positives, folds=folds)
+    if folds == 1:
+        assert semantic["NCS"]["t2i"][5] == pytest.approx(ncs(scores.T, relevance, 5))
+        assert semantic["NCS(N)"]["i2t"][1] == pytest.approx(
+            ncs(scores, relevance.T, 1, positives=whole.positives, keep_ground_truth=False)
+        )
+    assert 0 < semantic["Nsum(N)"] <= 600 and semantic["Rsum"] == pytest.approx(found["rsum"])
+
+
+def test_truth_adds_what_the_world_knows(finished, data, tmp_path):
+    scenes = load(images=60, cache=tmp_path).select(range(20))
+    asked = {"split": None, "ks": (1, 5)}
+    plain, found = finished.evaluate(scenes, **asked), finished.evaluate(scenes, **asked, truth=True)
+    scores = similarity(finished.model, scenes)
+    assert found.pop("truth") == truth_retrieval(scores, scenes.world.truth(), scenes.positives, ks=(1, 5))
+    assert found == plain
+    with pytest.raises(ItmlabError, match="the data has no world"):
+        finished.evaluate(data, truth=True, ks=(1, 5))
+
+
+def test_relevance_is_cider_or_spice_of_each_caption_to_each_image(data):
+    test = data.split("test")
+    references = [[test.captions[row] for row in own.tolist()] for own in test.captions_of_image]
+    assert relevance_matrix(test).equal(cider_matrix(test.captions, references))
+    assert relevance_matrix(test, "spice").equal(spice_matrix(test.captions, references))
+    with pytest.raises(ItmlabError, match=r"no relevance 'cidre' — did you mean cider\?"):
+        relevance_matrix(test, "cidre")
+
+
+def test_fewer_candidates_than_k_are_refused_before_anything_is_scored(finished, data, monkeypatch):
+    assert set(finished.evaluate(data, ks=(1, 7), relevance="cider")["semantic"]["NCS(N)"]["i2t"]) == {1, 7}
+    finished.model.eval()
+    monkeypatch.setattr(type(finished.model), "similarity", None)
+    few = data.select(range(20))
+    for ask, said in (
+        (lambda: finished.evaluate(data), "k=10 of 8 candidates — choose k from 1 to 8: ks="),
+        (lambda: ensemble([finished]).evaluate(data), "k=10 of 8 candidates"),
+        (lambda: finished.evaluate(data, ks=(1, 8), relevance="cider"), "k=8 of 7 candidates"),  # less ground truth
+        (lambda: finished.evaluate(few, split=None, folds=4), "k=10 of 5 candidates"),
+        (lambda: finished.evaluate(data, ks=(0,)), "k=0 of 8 candidates"),
+        (lambda: finished.evaluate(few, split=None, folds=3), "20 images cannot be cut"),
+        (lambda: finished.evaluate(few, split=None, relevance="cidre"), "did you mean cider"),
+        (lambda: recall(torch.rand(3, 8), torch.ones(3, 8).bool(), 10), "k=10 of 8 candidates"),
+        (lambda: retrieval(torch.rand(8, 16)), "k=10 of 8 candidates"),
+    ):
+        with pytest.raises(ItmlabError, match=said):
+            ask()
+
+
+def test_an_image_without_captions_is_said_before_anything_is_scored(finished, data):
+    bare = copy(data)
+    bare.image_of_caption = data.image_of_caption.clamp(min=1)
+    with pytest.raises(ItmlabError, match="1 of 48 have no positive, the first is image 0"):
+        finished.evaluate(bare, split=None)
+
+
+def test_evaluation_is_without_dropout_and_leaves_the_mode_as_it_was(finished, data):
+    finished.model.train()
+    assert evaluate(finished.model, data) == evaluate(finished.model, data)
+    assert finished.model.training
+    finished.model.eval()
+
+
+def test_embeddings_are_written_with_their_ids(finished, data, tmp_path):
+    test = data.split("test")
+    assert write_embeddings(finished, test, tmp_path / "out" / "test.safetensors") == (8, 16)
+    tensors = load_file(tmp_path / "out" / "test.safetensors")
+    ids = read_json(tmp_path / "out" / "test.ids.json")
+    assert ids == {"itmlab_features": 1, "images": test.image_ids, "captions": test.caption_ids}
+    assert tensors["images"].norm(dim=1).tolist() == pytest.approx([1] * 8, abs=1e-5)
+    torch.testing.assert_close(tensors["images"] @ tensors["captions"].T, similarity(finished.model, test))
+    assert tensors["image_of_caption"].equal(test.image_of_caption)
+
+
+def test_what_sgraf_makes_of_one_item_alone_is_made_once(tmp_path, monkeypatch):
+    data = load(images=120, cache=tmp_path, regions=True)
+    model = build_model(LateInteractionConfig.tiny("saf"), data.captions, seed=0).eval()
+    counted = {"images": 0, "captions": 0}
+    for of, attention in (("images", model.matcher.of_images), ("captions", model.matcher.of_captions)):
+        once = attention.forward
+
+        def forward(local, mask, of=of, once=once):
+            counted[of] += len(local)
+            return once(local, mask)
+
+        monkeypatch.setattr(attention, "forward", forward)
+    scores = similarity(model, data)  # in three parts, for interruptions
+    assert counted == {"images": len(data), "captions": len(data.captions)}
+    some = encoded(model, [data.regions[i] for i in range(3)], "images"), encoded(model, data.captions[:4], "captions")
+    torch.testing.assert_close(model.similarity(*some), scores[:3, :4])
+    before = dict(counted)
+    search = Search(model, data)
+    for sentence in data.captions[:3]:
+        search.search(sentence, 2, "images")
+    assert (counted["images"], counted["captions"]) == (before["images"] + len(data), before["captions"] + 3)
