@@ -39,11 +39,11 @@ def test_pooled_features_are_means_over_the_transformers_own_parts(model, pair):
         alone = model.tower.encoder(
             model.tower.text(tokens["input_ids"][row : row + 1, : int(tokens["attention_mask"][row].sum())]),
             torch.ones(1, int(tokens["attention_mask"][row].sum()), dtype=torch.bool),
-        )[0][0, 1:-1]
+        )[0, 1:-1]
         assert len(alone) == int(words.sum())
         torch.testing.assert_close(captions.pooled[row], functional.normalize(alone.mean(0), dim=0), **CLOSE)
         values = embedded.values[row][embedded.mask[row]][None]
-        alone = model.tower.encoder(values, torch.ones(values.shape[:2], dtype=torch.bool))[0][0]
+        alone = model.tower.encoder(values, torch.ones(values.shape[:2], dtype=torch.bool))[0]
         torch.testing.assert_close(images.pooled[row], functional.normalize(alone.mean(0), dim=0), **CLOSE)
 
 

@@ -49,7 +49,7 @@ def test_it_trains_and_its_run_opens(tmp_path):
     train(recipe, data, tmp_path / "run", progress=False)
     run = Run(tmp_path / "run")
     assert type(run.model) is Colours and run.model.config.dimension == 8
-    assert run.evaluate(data)["rsum"] > 0
+    assert run.evaluate(data, ks=(1, 5))["rsum"] > 0
     assert len(run.search(data.captions[0], data=data.split("test"))) > 0
 
 
