@@ -36,7 +36,8 @@ def test_a_cache_that_cannot_be_written_does_not_hide_the_faults(tmp_path, on_fa
         if on_fault == "skip":
             assert len(faults.settle(kept=3)) == 25
         else:
-            refused("25 faults in the data", faults.settle, kept=3)
+            with pytest.raises(FaultyData, match="25 faults in the data"):
+                faults.settle(kept=3)
 
 
 def test_nothing_left_after_skipping_is_an_error():

@@ -283,7 +283,7 @@ def test_a_claim_holds_is_contrary_or_not_seen(ends, higher, lower, equal):
 
 
 def test_a_claim_that_is_none_is_refused():
-    refused("no claim", verdict, Interval(1, 0, 2), expected="better")
+    refused("claim", verdict, Interval(1, 0, 2), expected="better")
     refused("makes nothing equal", verdict, Interval(1, 0, 2), expected="equal")
 
 

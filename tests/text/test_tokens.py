@@ -188,4 +188,4 @@ def test_words_of_the_public_vocabularies_are_cut_as_their_code_cuts_them(captio
 def test_a_file_without_words_by_number_is_refused(tmp_path):
     for content in ({}, [], {"word2idx": {"dog": 0}}, {"word2idx": dict.fromkeys(PUBLIC, 7)}):
         (tmp_path / "vocab.json").write_text(json.dumps(content))
-        refused("no vocabulary of words by number: it lacks", load_words, tmp_path / "vocab.json")
+        refused("vocabulary of words by number: it lacks", load_words, tmp_path / "vocab.json")
