@@ -320,7 +320,8 @@ def _public(module: Any) -> Iterator[tuple[str, str]]:
     for name in handed or vars(module):
         thing = getattr(module, name)
         home = getattr(thing, "__module__", None)
-        ours = home == module.__name__ or (handed and not (module.__name__ == "itmlab" and home == "itmlab.train.run"))
+        elsewhere = module.__name__ == "itmlab" and home in ("itmlab.train.run", "itmlab.train.recipes")
+        ours = home == module.__name__ or (handed and not elsewhere)
         if ours and not name.startswith("_") and (inspect.isclass(thing) or inspect.isfunction(thing)):
             yield name, "class" if inspect.isclass(thing) else "function"
 

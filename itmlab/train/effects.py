@@ -16,7 +16,7 @@ def without_effect(recipe: "Recipe") -> dict[str, str]:
     data, tags, margin = recipe.data, recipe.tags, recipe.adaptive_margin
     warms_up = tags is None and recipe.towers is None
     only_adaptive = margin is not None and not margin.with_triplet
-    sees_regions = getattr(recipe.model, "visual", "pictures") == "regions"
+    sees_regions = recipe.model.reads == "regions"
     keeps_rate = bool(recipe.optimiser.milestones) and recipe.optimiser.schedule != "step"
     rows = [
         ("data.epochs", data.steps is not None, "the recipe counts steps: set data.steps, or data.steps=null as well"),
@@ -42,7 +42,7 @@ def refuse_without_effect(recipe: "Recipe", names: Iterable[str]) -> None:
     """Raise an ItmlabError for the first of the fields that were set, as `Recipe.replace` names them, without effect.
 
     >>> import itmlab
-    >>> refuse_without_effect(recipes.uniter, ["data__epochs"])
+    >>> refuse_without_effect(itmlab.recipe("uniter"), ["data__epochs"])
     Traceback (most recent call last):
     itmlab.errors.ItmlabError: recipe: data.epochs has no effect — the recipe counts steps: set data.steps, or ...
     """

@@ -25,6 +25,7 @@ from ..models.encoded import evaluating
 from ..models.pairs import chunks, looked_at, on_device
 from ..storage import refuse_foreign, usable, write_bytes, write_json
 
+IMAGES_AT_A_TIME = 50  # scored with all captions before anything may interrupt
 RELEVANCES = ("cider", "spice")
 Kind = Literal["cider", "spice"]
 Between = Callable[[], None]
@@ -112,18 +113,25 @@ def similarity(
     `between` is called after every few images or captions, so that a long evaluation can be interrupted. `progress`
     shows a bar for a model that has more than one feature of each.
     """
-    with evaluating(model):
-        images = image_side(model, looked_at(model, data), between)
-        captions = caption_side(model, data.captions, between)
+    with evaluating(model), tqdm(total=len(data), desc="scoring", unit="image", disable=not progress) as bar:
+        images, captions = looked_at(model, data), caption_side(model, data.captions, between)
         if has_one_feature(model):
-            return model.similarity(images, captions)
-        size = 50 if model.encodes_apart else 8  # images scored before anything may interrupt
+            return model.similarity(image_side(model, images, between), captions)
+        blocks = prepared_images(model, images)
+        if model.encodes_apart:
+            features = image_side(model, images, between)
+            blocks = (features.take(part) for part in torch.arange(len(data)).split(IMAGES_AT_A_TIME))
         rows = []
-        with tqdm(total=len(data), desc="scoring", unit="image", disable=not progress) as bar:
-            for part in paused(torch.arange(len(data)).split(size), between):
-                rows.append(compared(model, images.take(part), captions))
-                bar.update(len(part))
+        for block in paused(blocks, between):
+            rows.append(compared(model, block, captions))
+            bar.update(len(rows[-1]))
     return torch.cat(rows)
+
+
+def prepared_images(model: Model, images: Sequence[Any]) -> Iterator[Any]:
+    """What `similarity` of a model that reads both sides together takes, a few images at a time."""
+    for part in chunks(images, 8):
+        yield on_device(model, model.prepare_images(part))
 
 
 def has_one_feature(model: Model) -> bool:
@@ -134,17 +142,15 @@ def has_one_feature(model: Model) -> bool:
 @torch.no_grad()
 def compared(model: Model, images: Any, captions: Any) -> Float[Tensor, "image caption"]:
     """The scores of what `image_side` and `caption_side` returned, on the CPU."""
-    return model.similarity(images, captions).float().cpu()
+    blocks = images if isinstance(images, list) else [images]
+    return torch.cat([model.similarity(block, captions).float().cpu() for block in blocks])
 
 
 @torch.no_grad()
 def image_side(model: Model, images: Sequence[Any], between: Between = nothing) -> Any:
-    """All images as a model compares them: features, features and parts, or what a cross-encoder reads."""
+    """All images as a model compares them: features, features and parts, or prepared images, a few at a time."""
     if not model.encodes_apart:
-        with evaluating(model):
-            blocks = paused(chunks(images), between)
-            parts = [model.embed_regions(**on_device(model, model.prepare_images(block))) for block in blocks]
-        return type(parts[0]).joined(parts)
+        return list(paused(prepared_images(model, images), between))
     encode = _pooled if has_one_feature(model) else encoded
     return encode(model, images, "images", between)
 

@@ -80,7 +80,7 @@ def test_both_models_of_sgraf_and_of_scan_are_averaged_as_runs_are(tmp_path, tok
         ours = sum(similarity(loaded(case, tmp_path, tokenizer)) for case in pair) / 2
         torch.testing.assert_close(ours, sum(PUBLIC[f"{case}.similarity"] for case in pair) / 2, **CLOSE)
     with pytest.raises(
-        ItmlabError, match=r"two models trained apart — train sgr and saf, and take itmlab\.runs\.ensemble"
+        ItmlabError, match=r"two models trained apart — train sgr and saf, and take itmlab\.train\.ensemble"
     ):
         LateInteractionConfig.base("sgraf", preset="released")
 

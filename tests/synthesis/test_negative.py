@@ -42,7 +42,7 @@ def test_small_words_and_signs_make_no_negative_whatever_the_captions_say(words,
 def test_what_a_model_reads_as_its_caption_is_left_out_and_counted():
     cut = Readable(lambda sentences: [tuple(sentence.split()[:3]) for sentence in sentences])
     rows = [[Negative("a red dog sits"), Negative("a red cat runs")], [], [Negative("a cow eats hay")]]
-    with pytest.warns(UnreadNegatives, match="2 left out"):
+    with pytest.warns(UnreadNegatives, match="2 so far left out"):
         found = cut(["a red dog runs", "a cat", "a cow eats grass"], rows)
     assert [[one.sentence for one in row] for row in found] == [["a red cat runs"], [], []] and cut.left_out == 2
     tailored = FilteredTopM(lambda *given, generator: rows, readable=cut, score=lambda sentences, of: torch.ones(1))

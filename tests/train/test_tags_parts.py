@@ -1,13 +1,15 @@
 """Parts of a cross-encoder's step by themselves: kept inputs, rows of pairs, words beside words."""
 
+import dataclasses
+
 import pytest
 import torch
 
-from itmlab.models import build_model
+from itmlab.models import EmbeddedRegions, build_model
 from itmlab.models.cross_encoder import Tokens, by_length, pair_logits
 from itmlab.models.pairs import ImageInputs, all_captions
 from itmlab.scenes import load
-from itmlab.train.scores import image_side
+from itmlab.train.scores import prepared_images
 from itmlab.train.step_cross import word_tokens
 from tests.train.towers import MICRO_TOWER
 
@@ -48,7 +50,7 @@ def test_pictures_are_decoded_once_as_far_as_they_fit(bytes_, twice, model, data
 def test_regions_are_cut_out_once_as_far_as_they_fit(tmp_path_factory):
     data = load(images=6, cache=tmp_path_factory.mktemp("scenes"), regions=True)
     tower = build_model(
-        replace(MICRO_TOWER, visual="regions", region_dimension=192),
+        dataclasses.replace(MICRO_TOWER, visual="regions", region_dimension=192),
         data.captions,
         seed=0,
     )
@@ -66,7 +68,8 @@ def test_regions_are_cut_out_once_as_far_as_they_fit(tmp_path_factory):
 def test_a_logit_does_not_depend_on_what_it_is_read_with(model, data):
     tokens = all_captions(model, data)
     with torch.no_grad():
-        regions = image_side(model, data.images)
+        parts = [model.embed_regions(**part) for part in prepared_images(model, data.images)]
+    regions = EmbeddedRegions.joined(parts)
     generator = torch.Generator().manual_seed(0)
     sentences, images = (torch.randint(48, (300,), generator=generator) for _ in range(2))
     with torch.no_grad():

@@ -148,10 +148,10 @@ class Phrases:
             first, span = before.text, Span(before.start, word.end)
         if not first:
             return False
-        if last in parts:
-            entity.parts.append((parts[last], first, span))
-        elif last in done_by:
-            entity.covers.append((done_by[last], noun_lemma(first), span))
+        if last in TABLES["parts"]:
+            entity.parts.append((TABLES["parts"][last], first, span))
+        elif last in TABLES["done_by"]:
+            entity.covers.append((TABLES["done_by"][last], noun_lemma(first), span))
         else:
             return False
         if span.start != word.start:

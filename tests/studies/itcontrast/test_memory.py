@@ -14,6 +14,7 @@ from itmlab.models import (
 from itmlab.scenes import load as load_scenes
 from itmlab.studies.itcontrast.memory import LEAST, attribution, read_out, synthesis_batch
 from itmlab.synthesis import SynHNC
+from tests.plain_model import PlainModel
 from tests.refusals import refused
 from tests.studies.small_world import small_set
 from tests.studies.synthesis_batches import small_batch
@@ -138,4 +139,6 @@ def test_its_hardest_is_the_nearest_that_is_not_its_own():
 
 def test_what_cannot_be_made_a_batch_is_one_line(colour_model):
     refused("1 pictures have no negatives", synthesis_batch, colour_model, small_set(1))
-    refused("Linear has no features of pictures alone", synthesis_batch, torch.nn.Linear(1, 1), small_set(4))
+    together = PlainModel()
+    together.encodes_apart = False
+    refused("has no features of pictures alone", synthesis_batch, together, small_set(4))

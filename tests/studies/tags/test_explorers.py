@@ -7,6 +7,7 @@ from itmlab.scenes import load
 from itmlab.studies.tags.explorers import explore_masking, explore_negatives, explore_words
 from itmlab.studies.tags.negatives import synthetic_negatives
 from itmlab.text.graph import SceneGraph, SceneObject, Span, tokenise
+from tests.plain_model import PlainModel
 from tests.studies.colour_cross_encoder import ColourCrossEncoder, judging_set
 from tests.studies.reading import controls, opened, words
 from tests.studies.small_cross_encoder import small_cross_encoder
@@ -99,7 +100,7 @@ def test_each_filter_lets_more_through_than_the_one_before(data, model):
 
 
 def test_a_model_that_cannot_refill_is_told_in_one_line(data):
-    explorer = explore_negatives(object(), data)
+    explorer = explore_negatives(PlainModel(), data)
     (figure,) = explorer.figures()
     assert "Nothing to show" in figure.layout.title.text
 

@@ -10,6 +10,7 @@ from itmlab.studies.tags.accuracies import TrueNegatives, WordAccuracy
 from itmlab.studies.tags.words import ExplainedSentence, Part, Refilled, Word, WordExample, WordRow
 from itmlab.synthesis import Negative
 from itmlab.text import Span
+from tests.plain_model import PlainModel
 from tests.studies.small_world import small_set
 
 SPANS = {"spans": (Span(1, 2),), "source": ("red",), "replacement": ("<i>",), "kind": ("attribute",)}
@@ -88,8 +89,8 @@ def test_a_figure_is_drawn_and_its_texts_are_escaped(name):
 def test_examples_and_pairs_hold_the_hardest_of_each_source():
     data, positive = small_set(2), torch.tensor([0.1, 0.2])
     rows = [[NEGATIVE], [Negative("a", 1, 2, score=0.2, truth=True), Negative("b", 1, 2, score=0.1)]]
-    source = tags.SyntheticNegatives(data, "whole_set", (0, 2), rows, positive, object())
-    nothing = tags.SyntheticNegatives(data, "tags", (0, 2), [[], []], positive, object())
+    source = tags.SyntheticNegatives(data, "whole_set", (0, 2), rows, positive, PlainModel())
+    nothing = tags.SyntheticNegatives(data, "tags", (0, 2), [[], []], positive, PlainModel())
     example = tags.Example.of({"set": source, "generated": nothing}, 1)
     assert example.caption == data.captions[2] and example.negatives == {"set": rows[1][0]}
     assert example.score == pytest.approx(0.2) and example.scores == pytest.approx({"set": 0.2})

@@ -22,6 +22,7 @@ from itmlab.studies.tags.words import (
 )
 from itmlab.train.scores import similarity
 from tests.models.cross_encoders import build, records
+from tests.plain_model import PlainModel
 from tests.refusals import refused
 from tests.studies.colour_cross_encoder import SURE, ColourCrossEncoder, judging_set
 from tests.studies.small_cross_encoder import small_cross_encoder
@@ -143,8 +144,8 @@ def test_answers_are_the_heads_of_the_cross_encoder_asked_for_one_sentence_at_a_
             said = model(
                 tokens["input_ids"],
                 tokens["attention_mask"],
+                model.embed_regions(**model.prepare_images([data.images[image]])),
                 heads=("itm", "wod", "woc"),
-                **model.prepare_images([data.images[image]]),
             )
         length = tokens["input_ids"].shape[1]
         assert answers.match[row] == pytest.approx(said.itm.item(), abs=1e-4)
@@ -190,4 +191,4 @@ def test_a_caption_goes_through_algorithm_1_in_all_its_parts(tmp_path):
         for one in row:  # what was not hidden is as it was
             assert one.negative.sentence.startswith(before) and one.negative.sentence.endswith(after)
             assert made.caption.startswith(before) and made.caption.endswith(after)
-    refused("has no heads that discriminate", algorithm_1, torch.nn.Linear(1, 1), data, number)
+    refused("has no heads that discriminate", algorithm_1, PlainModel(), data, number)

@@ -123,8 +123,8 @@ def scenes(tmp_path_factory):
 
 def one_alone(model, data, image, ids, head):
     with torch.no_grad():
-        parts = model.prepare_images([data.images[image]])
-        said = model(torch.tensor([ids]), torch.ones(1, len(ids)), heads=(head,), **parts)
+        parts = model.embed_regions(**model.prepare_images([data.images[image]]))
+        said = model(torch.tensor([ids]), torch.ones(1, len(ids)), parts, heads=(head,))
     return getattr(said, head)[0]
 
 
