@@ -73,7 +73,8 @@ def load_data(
     from .data import load
 
     chosen, recipe = pairs(options, "--option"), getattr(read_by, "recipe", read_by)
-    settings, model = getattr(recipe, "data", None), getattr(recipe, "model", recipe)
+    settings = getattr(recipe, "data", None)
+    model = recipe if settings is None else recipe.model  # a model's configuration may be given as well
     if name == "scenes":
         chosen = {**getattr(read_by, "drawn", {}), **chosen}
         if model is not None and not model.takes_pictures:

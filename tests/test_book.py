@@ -114,7 +114,7 @@ def test_a_figure_is_a_picture_that_comes_to_life_and_its_words_stay_words(pages
 def test_every_public_function_has_its_reference(pages) -> None:
     page = pages["reference/itmlab.losses.html"]
     words = html.unescape(re.sub(r"<[^>]+>", "", page))
-    assert 'id="itmlab.losses.max_of_hinges"' in page and "MH, 2018; FNE, Eq. 3)" in words
+    assert 'id="itmlab.losses.TripletLoss"' in page and "VSE++, Eqs. 4 and 5" in words
     assert "Float[Tensor, 'anchor candidate']" in words and ">>> scores = torch.tensor(" in words
     assert re.search(r'href="[^"]*METHODS.html#methods-1-2"', pages["reference/itmlab.samplers.html"])
     assert "region_dual_encoder" in pages["reference/itmlab.train.html"]

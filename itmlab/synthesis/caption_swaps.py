@@ -101,9 +101,11 @@ class CaptionLexicon:
             others = [other for other in known if (other, plural) in forms]
             put_in = [other for other in others if kinds.exclude(noun, other) and self.are_apart(noun, other)]
             above = [other for other in others if kinds.sense(other) in kinds.all_above(noun)]
+            both_numbers = frozenset(form for many in (False, True) for form in forms.get((noun, many), ()))
             for word in words:
                 self.nouns.setdefault(word, tuple(forms[other, plural].most_common(1)[0][0] for other in put_in))
-                self.implied.setdefault(word, frozenset(form for other in above for form in forms[other, plural]))
+                implied = frozenset(form for other in above for form in forms[other, plural])
+                self.implied[word] = self.implied.get(word, frozenset()) | implied | both_numbers
 
     def are_apart(self, noun: str, other: str) -> bool:
         """Whether there are hardly any images of which one caption says the one noun and another the other."""

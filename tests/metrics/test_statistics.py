@@ -324,7 +324,7 @@ def test_so_many_seeds_find_it_four_times_in_five():
         ]
         assert shares[0] < 0.81 and shares[1] > 0.79
     assert seeds_needed(1.0, 0.001) == 10_000 and seeds_needed(0.0, 0.1) == 2
-    refused("no difference", seeds_needed, 1.0, 0.0)
+    refused("not a difference", seeds_needed, 1.0, 0.0)
     refused("wanted a deviation", seeds_needed, math.nan, 1.0)
 
 

@@ -25,7 +25,7 @@ def run(root, tmp_path_factory):
     """Ten steps on forty photographs by the command of the README."""
     directory = tmp_path_factory.mktemp("photographs") / "run"
     words = [word for one in FEW for word in ("--set", one)]
-    command("train", directory, "--recipe", "fne", *words, "--data", "coco", "--root", root)
+    command("train", directory, "--recipe", "fne", "--start", "scratch", *words, "--data", "coco", "--root", root)
     return itmlab.Run(directory)
 
 
