@@ -196,7 +196,7 @@ def first_step_warnings(recipe: Recipe, batch: Batch, model: nn.Module) -> Itera
             moved += (has_gradient & can_move).sum()
     if not with_gradient:
         yield "the loss has no gradient, so that nothing is learnt"
-    elif moved < 0.01 * with_gradient:
+    elif moved < 0.5 * with_gradient:  # weights near 0, such as fresh biases, move at any rate
         yield f"optimiser.learning_rate is {rate:g}, which is too small to change the weights"
 
 

@@ -4,6 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+import itmlab
 from itmlab import load
 from itmlab.errors import ItmlabError
 from itmlab.studies import noise

@@ -138,7 +138,7 @@ def test_regions_are_looked_at_where_the_model_reads_them(tmp_path, tmp_path_fac
     assert isinstance(Run(trained.directory).model, CrossEncoder) and trained.finished
     assert trained.evaluate(data, ks=(1,))["rsum"] >= 0
     assert trained.search(data.captions[0], k=2, data=data).of == "images"
-    with pytest.raises(ItmlabError, match="regions, of which a picture has none"):
+    with pytest.raises(ItmlabError, match="reads regions"):
         trained.search(data.images[0], data=data)
     with pytest.raises(ItmlabError, match="looks at regions and the data have none"):
         train(recipe, load(images=16, cache=cache), tmp_path / "other", progress=False)

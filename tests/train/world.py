@@ -15,6 +15,13 @@ COLOURS = {"red": (220, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 220), 
 PLACES = {"left": (0, 0, 16, 32), "right": (16, 0, 32, 32), "top": (0, 0, 32, 16), "bottom": (0, 16, 32, 32)}
 
 
+class ListedRegions(list):
+    """Regions in memory."""
+
+    def select(self, indices) -> "ListedRegions":
+        return ListedRegions(self[int(index)] for index in indices)
+
+
 def small_world(copies: int = 3, regions: int = 0) -> CaptionSet:
     """Pictures of one colour on one side, `copies` shades of each: the first for training, 8 for val and 8 for test.
 
@@ -41,7 +48,7 @@ def small_world(copies: int = 3, regions: int = 0) -> CaptionSet:
         caption_ids=[f"caption-{index}" for index in range(len(captions))],
         image_of_caption=torch.tensor(owners),
         splits={"train": order[:-16], "val": order[-16::2], "test": order[-15::2]},
-        regions=features if regions else None,
+        regions=ListedRegions(features) if regions else None,
     )
 
 

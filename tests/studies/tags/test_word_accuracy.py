@@ -160,8 +160,8 @@ def test_accuracies_are_those_of_counting_by_hand(scenes, kind):
             said = model(
                 torch.tensor([now.ids]),
                 torch.ones(1, len(now.ids)),
+                model.embed_regions(**model.prepare_images([data.images[negative.image]])),
                 heads=("wod", "woc"),
-                **model.prepare_images([data.images[negative.image]]),
             )
         said.woc[..., model.tokenizer.all_special_ids] = -torch.inf
         for at, (one, other) in enumerate(zip(now.ids, was.ids, strict=True)):
