@@ -113,7 +113,8 @@ def similarity(
     `between` is called after every few images or captions, so that a long evaluation can be interrupted. `progress`
     shows a bar for a model that has more than one feature of each.
     """
-    with evaluating(model), tqdm(total=len(data), desc="scoring", unit="image", disable=not progress) as bar:
+    shows = progress and not has_one_feature(model)
+    with evaluating(model), tqdm(total=len(data), desc="scoring", unit="image", disable=not shows) as bar:
         images, captions = looked_at(model, data), caption_side(model, data.captions, between)
         if has_one_feature(model):
             return model.similarity(image_side(model, images, between), captions)
