@@ -40,7 +40,7 @@ class Loss(Component):
         return mean_of(values, ~positives.all(dim=1))
 
     def forward(self, scores: Scores, positives: Mask, positive_scores: PerAnchor) -> PerAnchor:
-        """The loss of every anchor; what it says of an anchor without a negative is not read.
+        """Return the loss of every anchor; the value of an anchor without a negative is ignored.
 
         Add a parameter `context` to receive the `Context`.
         """

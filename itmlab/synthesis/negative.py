@@ -85,9 +85,11 @@ class SentenceGenerator(Component):
 
 
 def own_generators(number: int, generator: torch.Generator | Sequence[torch.Generator]) -> list[torch.Generator]:
-    """Random numbers for each of `number` captions, seeded by one draw: what one gets depends on no other caption.
+    """Return a generator for each of `number` captions, so that the numbers of one depend on no other caption.
 
-    Where each has been given its own already, they are these.
+    Args:
+        number: the number of captions.
+        generator: seeds them by one draw; a list with one generator per caption is returned unchanged.
     """
     if not isinstance(generator, torch.Generator):
         return list(generator)

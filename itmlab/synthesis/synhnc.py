@@ -84,7 +84,7 @@ class Synthesiser(Component):
     def __call__(
         self, anchors: Anchors, candidates: Candidates, positives: Allowed, *, generator: torch.Generator
     ) -> FeatureNegatives:
-        """Negatives of each anchor, made from the candidates that are not its `positives`."""
+        """Return negatives of each anchor, made from the candidates that are not its positives."""
         raise NotImplementedError
 
 
