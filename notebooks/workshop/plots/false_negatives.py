@@ -10,8 +10,8 @@ from numpy import ndarray
 from PIL import Image
 
 from . import theme
-from .bars import Line, draw_curves
 from .canvas import draw_gallery, draw_table
+from .charts import Line, draw_curves
 from .theme import translucent
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def draw_false_negative_probability(
     positive_scores: Float[ndarray, "pair"],
     negative_scores: Float[ndarray, "negative"],
     *,
-    title: str,
+    title: str = "",
     subtitle: str = "",
     scores: Float[ndarray, "candidate"] | None = None,
     weights: Float[ndarray, "candidate"] | None = None,
@@ -84,7 +84,7 @@ def draw_false_negative_probability(
         figure.add_vrect(left, right, **look, row=2, col=1)
         figure.add_vrect(left, right, **look, row=3, col=1)
     figure.update_xaxes(range=[low, high])
-    return figure.update_layout(height=760)
+    return figure.update_layout(height=820)
 
 
 def _histogram(observed: Float[ndarray, "score"], x: Float[ndarray, "point"], shade: str) -> Line:
@@ -135,7 +135,7 @@ def draw_negative_captions(
     captions: Sequence[str],
     posteriors: Float[ndarray, "negative"],
     *,
-    title: str,
+    title: str = "",
     subtitle: str = "",
     weights: Float[ndarray, "negative"] | None = None,
     truth_labels: Integer[ndarray, "negative"] | None = None,
@@ -182,7 +182,7 @@ def draw_negative_pictures(
     pictures: Sequence[Image.Image],
     posteriors: Float[ndarray, "negative"],
     *,
-    title: str,
+    title: str = "",
     weights: Float[ndarray, "negative"] | None = None,
     truth_labels: Integer[ndarray, "negative"] | None = None,
     drawn: Integer[ndarray, "negative"] | None = None,

@@ -11,8 +11,7 @@ from PIL import Image
 from plotly.subplots import make_subplots
 
 from . import theme
-from .bars import Dot, Row, interval_rows
-from .canvas import Canvas, data_uri, draw_captioned, draw_table, enlarged, heat, outlined
+from .canvas import Canvas, data_uri, draw_captioned, draw_heat_scale, draw_table, enlarged, heat, outlined
 from .theme import colour, label, styled, translucent
 
 if TYPE_CHECKING:
@@ -23,41 +22,47 @@ if TYPE_CHECKING:
 def draw_attention_maps(
     maps: Mapping[str, "Sequence[AttentionMap]"],
     *,
-    title: str = "Where each word lands",
+    title: str = "",
     subtitle: str = "",
     outlines: Sequence[Bool[ndarray, "height width"] | None] = (),
     numbers: Sequence[int] | None = None,
 ) -> go.Figure:
-    """The picture, then each word's map over it, a row a checkpoint; a row too long for the width is broken.
+    """Draw a picture, then each word's map over it, a row per checkpoint; a long row is broken.
 
-    All checkpoints map the same words of the same picture. `outlines` holds for each word the visible pixels of the
-    object that it means (or None), drawn as a white line. Each map is stretched to its own range. With the words'
-    `numbers` the pointer finds them ("words") and the patches of the picture ("patches", as the first checkpoint's).
+    Args:
+        maps: by checkpoint, the maps of the same words of the same picture. Places above a map's average are coloured;
+            each map has its own range.
+        title: the figure's title.
+        subtitle: what is shown.
+        outlines: for each word the visible pixels of the object that it means (or None), drawn as a white line.
+        numbers: the words' numbers; the pointer then finds the words ("words") and the patches of the picture
+            ("patches", as the first checkpoint's).
     """
     words = max((len(row) for row in maps.values()), default=0)
     columns = min(words + 1, 6)
     side, gap, head = 16, 14, 26
     cell = min(230.0, (theme.WIDTH - 2 * side - gap * (columns - 1)) / columns)
     canvas, top = Canvas(), 0.0
-    found: dict[str, list[tuple[float, float, float, int]]] = {"patches": [], "words": []}  # x, y, size, number
+    targets: dict[str, list[tuple[float, float, float, int]]] = {"patches": [], "words": []}  # x, y, size, number
     for name, row in maps.items():
         canvas.words(f"<b>{label(name)}</b>", side, top + 4)
         tall = cell * min(1.0, row[0].picture.height / row[0].picture.width) if row else 0.0
         if row:
             canvas.picture(data_uri(row[0].picture), side, top + head, cell, tall)
-            found["patches"] += _patches(row[0], next(iter(maps.values()))[0].weights.shape, side, top + head, tall)
+            targets["patches"] += _patches(row[0], next(iter(maps.values()))[0].weights.shape, side, top + head, tall)
         for index, attention in enumerate(row):
             line, column = divmod(index, columns - 1)
             left, high = side + (column + 1) * (cell + gap), top + line * (tall + head + 4)
-            seen = painted(attention, outlines[index] if index < len(outlines) else None)
+            overlaid = painted(attention, outlines[index] if index < len(outlines) else None)
             wide = tall * attention.picture.width / attention.picture.height  # a portrait leaves room on its right
             canvas.words(label(attention.word), left + wide / 2, high + 4, colour=theme.MUTED, across="center")
-            canvas.picture(data_uri(seen, largest=288, photographic=True), left, high + head, cell, tall)
+            canvas.picture(data_uri(overlaid, largest=288, photographic=True), left, high + head, cell, tall)
             if numbers is not None:
-                found["words"].append((left + wide / 2, high + head + tall / 2, min(wide, tall), numbers[index]))
+                targets["words"].append((left + wide / 2, high + head + tall / 2, min(wide, tall), numbers[index]))
         top += max(1, -(-len(row) // max(columns - 1, 1))) * (tall + head + 4) + 12
-    figure = canvas.figure(title, subtitle, height=top)
-    for kind, marks in found.items() if numbers is not None else ():
+    draw_heat_scale(canvas, side, top)
+    figure = canvas.figure(title, subtitle, height=top + 28)
+    for kind, marks in targets.items() if numbers is not None else ():
         x, y, size, number = zip(*marks, strict=True) if marks else ((), (), (), ())
         look = {"mode": "markers", "marker": {"size": size, "symbol": "square", "opacity": 0}, "hoverinfo": "none"}
         figure.add_scatter(x=x, y=y, customdata=number, legendgroup=kind, **look)
@@ -67,9 +72,9 @@ def draw_attention_maps(
 
 
 def painted(attention: "AttentionMap", outline: Bool[ndarray, "height width"] | None = None) -> Image.Image:
-    """A word's map over its picture, with the border of what the word means, if given, as a white line."""
-    seen = heat(attention.picture, attention.weights)
-    return seen if outline is None else outlined(seen, outline, theme.PAPER, rim=True)
+    """Paint a word's map over its picture, with the border of what the word means, if given, as a white line."""
+    overlaid = heat(attention.picture, attention.weights)
+    return overlaid if outline is None else outlined(overlaid, outline, theme.PAPER, rim=True)
 
 
 def _patches(
@@ -113,31 +118,6 @@ def draw_words_on_patch(maps: Mapping[str, "Sequence[AttentionMap]"], patch: int
     )
 
 
-# Does attention land on the object that the word means?
-
-Interval = tuple[float, float, float]
-PANELS = {"accuracy": "map's peak is on the object", "mass": "mass of the map on the object"}
-
-
-def draw_pointing_bars(
-    measures: Mapping[str, Mapping[str, Interval]], chance: float, *, title: str, subtitle: str = ""
-) -> go.Figure:
-    """Draw how often maps land on what a word means, in percent, with intervals.
-
-    Args:
-        measures: `measures[checkpoint]["accuracy" | "mass"]` = (value, lower, upper), shares from 0 to 1.
-        chance: the objects' mean share of the picture, which a flat map reaches.
-    """
-    rows: list[Row] = [("chance", [Dot(100 * chance, shade=theme.GREY, text=f"{100 * chance:.1f} %")] * len(PANELS))]
-    for number, (name, measured) in enumerate(measures.items()):
-        cells = []
-        for measure in PANELS:
-            value, lower, upper = (100 * share for share in measured[measure])
-            cells.append(Dot(value, lower, upper, colour(number), f"{value:.1f} %"))
-        rows.append((name, cells))
-    return interval_rows(rows, axes=[{"title": "%"}] * 2, title=title, subtitle=subtitle, panels=list(PANELS.values()))
-
-
 # Maps of features: several kinds of points in one plane, a panel a model, one picture and its captions picked out.
 
 SYMBOLS = ("square", "circle", "diamond", "triangle-up")
@@ -149,7 +129,7 @@ SIDE, GAP = 30, 0.03  # pixels left and right; the share of the width between tw
 def draw_projection(
     panels: Mapping[str, Mapping[str, Float[ndarray, "point 2"]]],
     *,
-    title: str,
+    title: str = "",
     subtitle: str = "",
     ids: Mapping[str, Sequence[str]] | None = None,
     picked: Mapping[str, Sequence[int]] | None = None,

@@ -1,8 +1,8 @@
-"""The plots of all studies: the forest plot (dots with intervals), curves, bars, and what is drawn with them."""
+"""The two charts of all figures: the forest plot (dots with intervals) and curves; and the numbers for curves."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, isnan
+from math import ceil, isnan, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,14 +13,13 @@ from plotly.subplots import make_subplots
 
 from itmlab.metrics import statistics
 
-from .theme import BLUE, GREY, INK, MUTED, PAPER, VERMILION, colour, label, styled, translucent, whiskers
+from .theme import BLUE, GREY, INK, MUTED, PAPER, VERMILION, label, series_colours, styled, translucent
 
 if TYPE_CHECKING:
     from itmlab.train.comparison import Comparison
 
-LINE = 28  # pixels per row
-PRINTED = {"symbol": "diamond", "size": 11, "color": PAPER, "line": {"color": INK, "width": 2}}  # a paper's number
 Ends = tuple[float, float, float]  # a value, and the lower and upper end of its interval
+CLEAR = "rgba(0,0,0,0)"
 
 
 # The forest plot: named rows of dots with intervals, in panels side by side.
@@ -38,6 +37,9 @@ class Dot:
         text: written to the right of the interval.
         printed: whether the number comes from a paper; it is then drawn as a diamond.
         at: where the text begins, if not at the end of the interval.
+        symbol: plotly's name of the symbol.
+        thickness: of the whisker, in pixels. One without ends and a dot of size 0 is a region.
+        size: of the symbol, in pixels.
     """
 
     value: float
@@ -47,20 +49,29 @@ class Dot:
     text: str = ""
     printed: bool = False
     at: float | None = None
+    symbol: str = "circle"
+    thickness: float = 2
+    size: float = 11
+
+    @property
+    def look(self) -> tuple[Any, ...]:
+        """All dots of one look are one trace."""
+        return self.printed, self.shade, self.symbol, self.thickness, self.size, self.upper is None
 
 
 # The row's name, and for each panel one dot, several or None. A row without dots is a heading.
 Row = tuple[str, Sequence[Dot | Sequence[Dot] | None]]
 
 
-def interval_rows(
+def draw_forest(
     rows: Sequence[Row],
     *,
     axes: Sequence[Mapping[str, Any]],
-    title: str,
+    title: str = "",
     subtitle: str = "",
     panels: Sequence[str] = (),
     across: int | None = None,
+    row_height: int = 28,
 ) -> go.Figure:
     """Draw a forest plot: rows from top to bottom, and the same rows again in each panel.
 
@@ -71,66 +82,82 @@ def interval_rows(
         subtitle: what was measured.
         panels: names of the panels.
         across: panels side by side; more panels go into further lines. Default: all.
+        row_height: in pixels.
     """
     columns = across or len(axes)
     lines = ceil(len(axes) / columns)
+    heads = [label(name, width=88 // columns) for name in panels]
     figure = make_subplots(
         lines,
         columns,
         shared_yaxes=True,
         horizontal_spacing=0.06 if columns < 4 else 0.03,
         vertical_spacing=0.3 / lines,
-        subplot_titles=[label(name, width=24) for name in panels] or None,
+        subplot_titles=heads or None,
     )
     for column, axis in enumerate(axes):
         place = {"row": column // columns + 1, "col": column % columns + 1}
-        drawn: list[Dot] = []
-        for height, (_, dots) in enumerate(rows):
-            cell = dots[column] if dots else None
-            for dot in [cell] if isinstance(cell, Dot) else cell or []:
-                if not isnan(dot.value):
-                    _draw_dot(figure, dot, height, place)
-                    drawn.append(dot)
-        figure.update_xaxes(**{"range": _range(drawn), "showgrid": True, **axis}, **place)
-    names = [label(name, width=56, lines=2) if any(dots) else f"<b>{label(name)}</b>" for name, dots in rows]
+        drawn: list[tuple[int, Dot]] = []
+        for height, (_, cells) in enumerate(rows):
+            cell = cells[column] if cells else None
+            dots = [cell] if isinstance(cell, Dot) else cell or []
+            drawn += [(height, dot) for dot in dots if not isnan(dot.value)]
+        for look in dict.fromkeys(dot.look for _, dot in drawn):
+            _draw_dots(figure, [(height, dot) for height, dot in drawn if dot.look == look], place)
+        _draw_texts(figure, [(height, dot) for height, dot in drawn if dot.text], place)
+        reach = _range([dot for _, dot in drawn], logarithmic=axis.get("type") == "log")
+        figure.update_xaxes(**{"range": reach, "showgrid": True, **axis}, **place)
+    names = [label(name, width=48, lines=3) if any(cells) else f"<b>{label(name)}</b>" for name, cells in rows]
     heights = {"tickvals": list(range(len(rows))), "ticktext": names, "range": [len(rows) - 0.4, -0.6]}
     figure.update_yaxes(**heights, showgrid=False, zeroline=False)
     figure.update_annotations(font={"size": 14, "color": MUTED})
-    height = 190 + LINE * len(rows) + (lines - 1) * (120 + LINE * len(rows))
+    height = 110 + row_height * len(rows) + (lines - 1) * (120 + row_height * len(rows))
     figure = styled(figure, title, subtitle, height=height, legend=False)
-    return figure.update_layout(margin_t=figure.layout.margin.t + (26 if panels else 6))
+    above = 26 + 17 * max(head.count("<br>") for head in heads) if heads else 6
+    return figure.update_layout(margin_t=figure.layout.margin.t + above)
 
 
-def _draw_dot(figure: go.Figure, dot: Dot, height: int, place: Mapping[str, int]) -> None:
-    error = None
-    if dot.lower is not None and dot.upper is not None:
-        error = whiskers([dot.value], [dot.lower], [dot.upper], dot.shade, thickness=2, width=4)
-    marker = PRINTED if dot.printed else {"size": 11, "color": dot.shade}
-    point = {"x": [dot.value], "y": [height], "mode": "markers", "marker": marker, "error_x": error}
-    figure.add_scatter(**point, hovertemplate="%{x:.4g}<extra></extra>", **place)
-    if dot.text:
-        # A trace, not an annotation: on a logarithmic axis an annotation would need the logarithm.
-        figure.add_scatter(
-            x=[_text_place(dot)],
-            y=[height],
-            mode="markers+text",
-            marker={"size": 14, "opacity": 0},  # keeps the text away from the dot
-            text=[label(dot.text)],
-            textposition="middle right",
-            textfont={"size": 13, "color": INK},
-            hoverinfo="skip",
-            cliponaxis=False,
-            **place,
-        )
+def _draw_dots(figure: go.Figure, dots: Sequence[tuple[int, Dot]], place: Mapping[str, int]) -> None:
+    """Draw dots of one look as one trace."""
+    values = [dot.value for _, dot in dots]
+    first, error = dots[0][1], None
+    if first.upper is not None:
+        above = [dot.upper - dot.value for _, dot in dots]
+        below = [dot.value - dot.lower for _, dot in dots]
+        caps = 4 if first.thickness < 6 else 0
+        line = {"color": first.shade, "thickness": first.thickness, "width": caps}
+        error = {"array": above, "arrayminus": below, **line}
+    marker: dict[str, Any] = {"size": first.size, "color": first.shade, "symbol": first.symbol}
+    if first.printed:
+        marker |= {"symbol": "diamond", "color": PAPER}
+    if first.printed or first.symbol == "line-ns":
+        marker["line"] = {"color": INK, "width": 2}
+    heights, hover = [height for height, _ in dots], "%{x:.4g}<extra></extra>"
+    points = {"x": values, "y": heights, "mode": "markers", "marker": marker, "error_x": error}
+    figure.add_scatter(**points, hovertemplate=hover, **place)
 
 
-def _text_place(dot: Dot) -> float:
-    return next(value for value in (dot.at, dot.upper, dot.value) if value is not None)
+def _draw_texts(figure: go.Figure, dots: Sequence[tuple[int, Dot]], place: Mapping[str, int]) -> None:
+    # A trace, not annotations: on a logarithmic axis an annotation would need the logarithm.
+    ends = [next(value for value in (dot.at, dot.upper, dot.value) if value is not None) for _, dot in dots]
+    figure.add_scatter(
+        x=ends,
+        y=[height for height, _ in dots],
+        mode="markers+text",
+        marker={"size": 14, "opacity": 0},  # keeps the text away from the dot
+        text=[label(dot.text, width=36, lines=2) for _, dot in dots],
+        textposition="middle right",
+        textfont={"size": 13, "color": INK},
+        hoverinfo="skip",
+        cliponaxis=False,
+        **place,
+    )
 
 
-def _range(dots: Sequence[Dot]) -> list[float]:
+def _range(dots: Sequence[Dot], *, logarithmic: bool) -> list[float]:
     """Return an axis that covers dots, intervals and the texts to the right."""
     values = [value for dot in dots for value in (dot.value, dot.lower, dot.upper, dot.at) if value is not None]
+    values = [log10(value) for value in values] if logarithmic else values
     least, most = min(values, default=0.0), max(values, default=1.0)
     room = (most - least) or 1.0
     texts = 0.4 if any(dot.text for dot in dots) else 0.05
@@ -140,7 +167,7 @@ def _range(dots: Sequence[Dot]) -> list[float]:
 def gain_dot(ends: Ends, at: float | None = None) -> Dot:
     """Return a difference as a dot: blue above zero, red below, grey where the interval contains zero."""
     value, lower, upper = ends
-    shade = BLUE if lower > 0 else VERMILION if upper < 0 else MUTED
+    shade = BLUE if lower > 0 else VERMILION if upper < 0 else GREY
     return Dot(value, lower, upper, shade, f"{round(value, 1) + 0.0:+.1f}".replace("-", "−"), at=at)
 
 
@@ -148,7 +175,7 @@ def draw_gains(
     gains: Mapping[str, Mapping[str, Mapping[str, Ends]]],
     panels: Mapping[str, str],
     *,
-    title: str,
+    title: str = "",
     subtitle: str = "",
     printed: Mapping[str, Mapping[str, float]] | None = None,
 ) -> go.Figure:
@@ -177,18 +204,17 @@ def draw_gains(
             for column in panels:
                 diamonds = [Dot(numbers[column], printed=True)] if column in numbers else []
                 gain = [gain_dot(row[column], at=ends[column])] if column in row else []
-                cells.append([*diamonds, *gain, Dot(0.0, shade="rgba(0,0,0,0)")])  # zero is always in sight
+                cells.append([*diamonds, *gain, Dot(0.0, shade=CLEAR)])  # zero is always in sight
             rows.append((name, cells))
     axes = [{"title": "points", "tickangle": 0, "tickfont_size": 11}] * len(panels)
-    figure = interval_rows(rows, axes=axes, title=title, subtitle=subtitle, panels=list(panels.values()))
+    figure = draw_forest(rows, axes=axes, title=title, subtitle=subtitle, panels=list(panels.values()))
     return figure.update_xaxes(zeroline=True, zerolinecolor=INK, zerolinewidth=1)
 
 
 def draw_comparison(comparison: "Comparison", *columns: str) -> go.Figure:
     """Draw what `itmlab.compare` measured: each recipe's difference to the baseline, a panel per column.
 
-    Beside a recipe stands the p value of the first column, corrected for everything that is drawn. This is
-    `Comparison.figure`.
+    Beside a recipe stands the p value of the first column, corrected for everything that is drawn.
     """
     chosen = columns or tuple(comparison.shown)
     rows = {
@@ -203,51 +229,6 @@ def draw_comparison(comparison: "Comparison", *columns: str) -> go.Figure:
     return draw_gains({"": rows}, {name: name for name in chosen}, title=title, subtitle=subtitle)
 
 
-# Bars: named values, with or without intervals.
-
-
-def draw_bars(
-    bars: Mapping[str, Ends | float],
-    *,
-    title: str,
-    subtitle: str = "",
-    axis: str = "%",
-    shades: Sequence[str] = (VERMILION,),
-    texts: Sequence[str] = (),
-) -> go.Figure:
-    """Draw one horizontal bar per name, from top to bottom.
-
-    Args:
-        bars: a value, or a value with the ends of its interval.
-        title: the figure's title.
-        subtitle: what was measured.
-        axis: title of the value axis.
-        shades: colours of the bars, repeated where there are too few.
-        texts: what stands behind each bar. Default: its value in percent.
-    """
-    ends = [(value, value, value) if isinstance(value, int | float) else value for value in bars.values()]
-    values, lower, upper = zip(*ends, strict=True) if ends else ((), (), ())
-    names = [label(name, width=44, lines=2) for name in bars]
-    texts = texts or [f"{value:.1f} %" for value in values]
-    figure = go.Figure()
-    figure.add_bar(
-        x=values,
-        y=list(range(len(names))),
-        error_x=whiskers(values, lower, upper, "#44546A", thickness=1.5),
-        orientation="h",
-        marker_color=[shades[index % len(shades)] for index in range(len(names))],
-        customdata=names,
-        hovertemplate="%{customdata}: %{x:.2f}<extra></extra>",
-    )
-    for place, (end, text) in enumerate(zip(upper, texts, strict=True)):
-        note = {"showarrow": False, "xanchor": "left", "xshift": 8, "font": {"size": 13}}
-        figure.add_annotation(x=end, y=place, text=label(text), **note)
-    figure.update_xaxes(title=label(axis), range=[0, 1.2 * max(upper, default=1.0)])
-    ticks = {"tickvals": list(range(len(names))), "ticktext": names, "range": [len(names) - 0.4, -0.6]}
-    figure.update_yaxes(**ticks, showgrid=False)
-    return styled(figure, title, subtitle, height=150 + 38 * len(names), legend=False)
-
-
 # Curves: values over an axis, in panels side by side.
 
 
@@ -260,15 +241,16 @@ class Line:
         x: their places; default: those of the figure.
         lower: lower ends of an interval of each value, drawn as a shaded band.
         upper: upper ends.
-        shade: colour; default: the palette's, the same for a name in all panels.
+        shade: colour; default: the method's or the palette's, the same for a name in all panels.
         dash: plotly's dash pattern.
         markers: whether each value is marked.
         width: of the line, in pixels.
         fill: whether the area under the curve is shaded.
+        texts: written into the marks, which become large.
     """
 
     y: Float[ndarray, "point"]
-    x: Sequence[float] | None = None
+    x: Sequence[Any] | None = None
     lower: Float[ndarray, "point"] | None = None
     upper: Float[ndarray, "point"] | None = None
     shade: str | None = None
@@ -276,17 +258,18 @@ class Line:
     markers: bool = False
     width: float = 3
     fill: bool = False
+    texts: Sequence[str] | None = None
 
 
 def draw_curves(
     panels: Mapping[str, Mapping[str, Line | Float[ndarray, "seed point"]]],
     x: Sequence[float] | None = None,
     *,
-    title: str,
+    title: str = "",
     subtitle: str = "",
     axis: str = "epoch",
-    wide: Sequence[str] = (),
     across: int | None = None,
+    named_at_end: bool = False,
 ) -> go.Figure:
     """Draw named curves in panels.
 
@@ -296,44 +279,44 @@ def draw_curves(
         title: the figure's title.
         subtitle: what was measured.
         axis: title of the x axis.
-        wide: curves drawn broad, so that a curve on top of them stays visible.
         across: panels side by side; more panels go into further lines. Default: all.
+        named_at_end: whether curves are named at their right ends instead of in a legend.
     """
     columns = across or len(panels)
     lines = ceil(len(panels) / columns)
-    titles = [label(name) for name in panels]
-    gaps = {"horizontal_spacing": 0.11, "vertical_spacing": 0.25 / lines}
-    figure = make_subplots(lines, columns, subplot_titles=titles, **gaps)
-    names = list(dict.fromkeys(name for curves in panels.values() for name in curves))
+    spacing = {"horizontal_spacing": 0.24 if named_at_end else 0.11, "vertical_spacing": 0.25 / lines}
+    figure = make_subplots(lines, columns, subplot_titles=[label(name) for name in panels], **spacing)
+    shades = series_colours([name for curves in panels.values() for name in curves])
     listed: set[str] = set()
     for index, curves in enumerate(panels.values()):
         place = {"row": index // columns + 1, "col": index % columns + 1}
-        for name, values in curves.items():
-            line = values if isinstance(values, Line) else _over_seeds(values, 9 if name in wide else 3)
+        drawn = {name: curve if isinstance(curve, Line) else _over_seeds(curve) for name, curve in curves.items()}
+        for name, line in drawn.items():
             places = x if line.x is None else line.x
-            if places is None:
-                places = np.arange(1, len(line.y) + 1)
-            shade = line.shade or colour(names.index(name))
-            _draw_line(figure, name, np.asarray(places), line, shade, name not in listed, place)
+            places = np.arange(1, len(line.y) + 1) if places is None else np.asarray(places)
+            _draw_line(figure, name, places, line, line.shade or shades[name], name not in listed, place)
             listed.add(name)
-    figure.update_xaxes(title=label(axis), row=lines)
+        if named_at_end:
+            _name_ends(figure, drawn, shades, place)
+    for index in range(max(len(panels) - columns, 0), len(panels)):  # the lowest panel of each column
+        figure.update_xaxes(title=label(axis), row=index // columns + 1, col=index % columns + 1)
     figure.update_yaxes(rangemode="tozero")
-    figure = styled(figure, title, subtitle, height=170 + 290 * lines)
-    legend_lines = 1 + sum(8 * len(name) + 60 for name in names) // 750  # pixels
-    top = figure.layout.margin.t + 26 + 22 * (legend_lines - 1)
-    return figure.update_layout(legend_y=1 + 0.1 / lines, margin_t=top)
+    figure = styled(figure, title, subtitle, height=100 + 290 * lines, legend=not named_at_end)
+    legend_lines = 0 if named_at_end else sum(8 * len(name) + 60 for name in shades) // 750  # pixels
+    margin = {"t": figure.layout.margin.t + 26 + 22 * legend_lines, "r": 150 if named_at_end else 36}
+    return figure.update_layout(legend_y=1 + 0.1 / lines, margin=margin)
 
 
-def _over_seeds(values: Float[ndarray, "seed point"], width: float) -> Line:
-    drawn = np.atleast_2d(values)
-    ends = (drawn.min(axis=0), drawn.max(axis=0)) if len(drawn) > 1 else (None, None)
-    return Line(drawn.mean(axis=0), None, *ends, markers=True, width=width)
+def _over_seeds(values: Float[ndarray, "seed point"]) -> Line:
+    seeds = np.atleast_2d(values)
+    ends = (seeds.min(axis=0), seeds.max(axis=0)) if len(seeds) > 1 else (None, None)
+    return Line(seeds.mean(axis=0), None, *ends, markers=True)
 
 
 def _draw_line(
     figure: go.Figure,
     name: str,
-    x: Float[ndarray, "point"],
+    x: ndarray,
     line: Line,
     shade: str,
     listed: bool,
@@ -349,14 +332,44 @@ def _draw_line(
         y=line.y,
         name=label(name),
         showlegend=listed,
-        mode="lines+markers" if line.markers else "lines",
+        mode="lines+markers+text" if line.texts else "lines+markers" if line.markers else "lines",
         line={"color": shade, "width": line.width, "dash": line.dash},
-        marker={"size": 7},
+        marker={"size": 34 if line.texts else 7},
+        text=line.texts,
+        textfont={"size": 12, "color": PAPER},
         fill="tozeroy" if line.fill else None,
         fillcolor=translucent(shade, 0.08),
         hovertemplate=f"{label(name)}: %{{y:.4g}} at %{{x:.4g}}<extra></extra>",
         **group,
     )
+
+
+CLOSEST = 0.07  # of a panel's height, between two names
+
+
+def _name_ends(
+    figure: go.Figure, lines: Mapping[str, Line], shades: Mapping[str, str], place: Mapping[str, int]
+) -> None:
+    """Write each curve's name to the right of its last value, moved apart where two would overlap."""
+    values = np.concatenate([line.y for line in lines.values()])
+    gap = CLOSEST * (float(values.max() - min(values.min(), 0.0)) or 1.0)
+    ordered = sorted(lines, key=lambda name: float(lines[name].y[-1]))
+    heights: list[float] = []
+    for name in ordered:
+        end = float(lines[name].y[-1])
+        heights.append(max(end, heights[-1] + gap) if heights else end)
+    centred = np.mean([float(lines[name].y[-1]) for name in ordered]) - np.mean(heights)
+    for name, height in zip(ordered, heights, strict=True):
+        corner = {
+            "x": 1,
+            "xref": "x domain",
+            "xanchor": "left",
+            "xshift": 8,
+            "y": height + centred,
+            "yanchor": "middle",
+        }
+        font = {"size": 12, "color": lines[name].shade or shades[name]}
+        figure.add_annotation(text=f"<b>{label(name)}</b>", showarrow=False, font=font, **corner, **place)
 
 
 def densities(values: Mapping[str, Float[ndarray, "value"]], bins: int = 80) -> dict[str, Line]:
@@ -377,8 +390,6 @@ def densities(values: Mapping[str, Float[ndarray, "value"]], bins: int = 80) -> 
 
 
 # How well a score separates hidden positives from true negatives, and whether a posterior is calibrated.
-
-DASHED = {"shade": GREY, "dash": "dash", "width": 2}
 
 
 def roc_curves(
