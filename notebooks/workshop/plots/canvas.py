@@ -120,7 +120,7 @@ def draw_gallery(
     pictures: Sequence[Image.Image],
     captions: Sequence[str | Sequence[str]],
     *,
-    title: str,
+    title: str = "",
     subtitle: str = "",
     columns: int = 4,
     frames: Sequence[str | None] | None = None,

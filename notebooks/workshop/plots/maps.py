@@ -255,7 +255,7 @@ LOOKS = {
 
 
 def draw_batch_neighbourhood(
-    batch: "BatchNeighbourhood", *, title: str, subtitle: str = "", ids: Sequence[str] | None = None
+    batch: "BatchNeighbourhood", *, title: str = "", subtitle: str = "", ids: Sequence[str] | None = None
 ) -> go.Figure:
     """Draw the candidates of one anchor on a map (left), and how many have which similarity with it (right).
 
