@@ -18,7 +18,6 @@ from typing import Annotated, Any
 
 import typer
 
-from .book import book
 from .data.faults import one_line
 from .errors import ItmlabError
 from .storage import atomic_file, cache_directory, cores, refuse_foreign, unusable
@@ -497,7 +496,7 @@ def reproduce(
 
 app.command("tour")(tour.run_tour)
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(tour.lab)  # to JupyterLab
-for command in (pretraining.pretrain, tour.figures, book):
+for command in (pretraining.pretrain, tour.figures):
     app.command()(command)
 
 
