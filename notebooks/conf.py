@@ -54,5 +54,6 @@ autosummary_imported_members = True
 autosummary_ignore_module_all = False
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True
 python_maximum_signature_line_length = 88
 toc_object_entries = False

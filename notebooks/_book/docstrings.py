@@ -55,7 +55,13 @@ def escape(text: str) -> str:
     return re.sub(r"METHODS(?:\.md)? (\d(?:\.\d+)?)", r":ref:`METHODS \1 <methods-\1>`", escaped)
 
 
+def skip_tuple_field(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out the fields of named tuples, whose generated docstrings say nothing."""
+    return True if type(member).__name__ == "_tuplegetter" else None
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Connect the formatter to autodoc."""
     app.connect("autodoc-process-docstring", format_docstring)
+    app.connect("autodoc-skip-member", skip_tuple_field)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -59,36 +59,36 @@ class Results(Directive):
     """The table of a measured result."""
 
     required_arguments = 1
-    option_spec: ClassVar = dict.fromkeys(("measures", "groups", "rows"), directives.unchanged)
+    option_spec: ClassVar = dict.fromkeys(("measures", "groups", "rows", "only"), directives.unchanged)
 
     def run(self) -> list[nodes.Node]:
         """Return the table and a line with its source."""
         path = RESULTS / f"{self.arguments[0]}.json"
         if not path.is_file():
             raise self.error(f"there is no result {path.name}")
-        result = json.loads(path.read_text(encoding="utf-8"))
         self.state.document.settings.env.note_dependency(str(path))
+        result = json.loads(path.read_text(encoding="utf-8"))
         rows = [row for row in result["rows"] if row.get("value") is not None]
-        measures = choose(self.options.get("measures"), names_of(rows, "measure"))
-        groups = choose(self.options.get("groups"), names_of(rows, "group"))
-        labels = choose(self.options.get("rows"), names_of(rows, "row"))
-        shown = [row for row in rows if row["measure"] in measures]
-        shown = [row for row in shown if (row.get("group") or "") in groups and row["row"] in labels]
-        if not shown:
+        if "only" in self.options:
+            rows = [row for row in rows if bool(row.get("minus")) == (self.options["only"] == "differences")]
+        groups, labels, measures = (choose(self.options.get(f"{key}s"), names_of(rows, key)) for key in KEYS)
+        rows = [row for row in rows if row["measure"] in measures and row["row"] in labels]
+        rows = [row for row in rows if (row.get("group") or "") in groups]
+        if not rows:
             raise self.error(f"no row of {path.name} matches the options")
-        shown.sort(key=lambda row: (groups.index(row.get("group") or ""), labels.index(row["row"]), place_of(row)))
+        rows.sort(key=lambda row: (groups.index(row.get("group") or ""), labels.index(row["row"]), position(row)))
+        differences = {row["measure"] for row in rows if min(row["value"], row.get("lower") or 0) < 0}
         body = []
-        for _, same in groupby(shown, key=place_of_cell):
-            cells = list(same)
-            first = cells[0]
-            label = f"{first['row']} minus {first['minus']}" if first.get("minus") else first["row"]
-            place = format_number(first["x"]) if first.get("x") is not None else ""
-            by_measure = {row["measure"]: row for row in cells}
-            values = [show_cell(by_measure[name], is_gain(by_measure[name])) if name in by_measure else "" for name in measures]
-            body.append([first.get("group") or "", label, place, *values])
+        for (group, label, (base, x)), same in groupby(rows, key=lambda row: (row.get("group"), row["row"], position(row))):
+            cells = {row["measure"]: row for row in same}
+            values = [show_cell(cells[name], name in differences) if name in cells else "" for name in measures]
+            place = format_number(x) if x > -math.inf else ""
+            body.append([group or "", f"{label} minus {base}" if base else label, place, *values])
         header = ["setting", "row", result["details"].get("x", "at"), *measures]
-        header, body = without_empty_columns(header, body)
-        return [make_table(header, body), source_line(result)]
+        return [make_table(*without_empty_columns(header, body)), source_line(result)]
+
+
+KEYS = ("group", "row", "measure")
 
 
 def names_of(rows: Sequence[Mapping[str, Any]], key: str) -> list[str]:
@@ -96,19 +96,9 @@ def names_of(rows: Sequence[Mapping[str, Any]], key: str) -> list[str]:
     return list(dict.fromkeys(row.get(key) or "" for row in rows))
 
 
-def place_of(row: Mapping[str, Any]) -> tuple[str, float]:
-    """Order the rows of one label by what they are compared with and by their place on a curve."""
-    return row.get("minus") or "", row["x"] if row.get("x") is not None else -math.inf
-
-
-def place_of_cell(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Identify the line of the table to which a value belongs."""
-    return row.get("group") or "", row["row"], *place_of(row)
-
-
-def is_gain(row: Mapping[str, Any]) -> bool:
-    """Whether the value is a difference, which is written with its sign."""
-    return bool(row.get("minus")) or row.get("unit") == "points" and row["value"] < 0
+def position(row: Mapping[str, Any]) -> tuple[str, float]:
+    """Return what a row is compared with, and its place on a curve."""
+    return row.get("minus") or "", -math.inf if row.get("x") is None else row["x"]
 
 
 def show_cell(row: Mapping[str, Any], signed: bool) -> str:
@@ -190,10 +180,10 @@ class Commands(Directive):
         import click
         from typer.main import get_command
 
-        package = self.arguments[0]
+        module = self.arguments[0]
         shown: list[nodes.Node] = []
-        for name, command in sorted(get_command(import_module(f"{package}.cli").app).commands.items()):
-            title = f"python -m {package} {name}"
+        for name, command in sorted(get_command(import_module(module).app).commands.items()):
+            title = f"python -m {module.partition('.')[0]} {name}"
             section = nodes.section("", nodes.title("", title), ids=[nodes.make_id(title)])
             text = command.get_help(click.Context(command, info_name=title, terminal_width=100))
             section += nodes.literal_block(text, text, language="text")
