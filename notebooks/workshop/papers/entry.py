@@ -87,7 +87,6 @@ class Claim:
     """
 
     says: str
-    kind: Literal["paper", "control", "own"] = "paper"
     compare: Sequence[str] = ()
     measured: Mapping[str, Any] = field(default_factory=dict)
     against: Mapping[str, Any] = field(default_factory=dict)
@@ -99,6 +98,7 @@ class Claim:
     printed: float | None = None
     headroom: Mapping[str, Any] = field(default_factory=dict)
     without: str = ""
+    kind: Literal["paper", "control", "own"] = "paper"
 
     @property
     def condition(self) -> str:
