@@ -12,7 +12,7 @@ from ..plots.results import Result
 from ..plots.theme import GREEN, GREY, INK, RULE, VERMILION, WIDTH
 from .entry import Entry, by_name, entries
 
-SHADES = {"held": GREEN, "not seen": GREY, "contrary": VERMILION, "not run": "#D5DAE0"}
+SHADES = {"held": GREEN, "not seen": GREY, "contrary": VERMILION, "no test": "#B3BAC3", "not run": "#D5DAE0"}
 TICKS = (0.02, 0.1, 0.25, 0.5, 1, 5, 20, 50, 100, 200, 400)
 
 
