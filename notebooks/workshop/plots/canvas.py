@@ -17,6 +17,7 @@ from .theme import (
     GREY,
     INK,
     MUTED,
+    ON_COLOUR,
     ORANGE,
     PANEL,
     PAPER,
@@ -161,7 +162,9 @@ def draw_gallery(
             canvas.rectangle(left - outside, top - outside, cell + 2 * outside, cell + 2 * outside, line=line)
             if badges and badges[item]:
                 background = {"bgcolor": translucent(frame or INK, 0.92), "borderpad": 4}
-                canvas.words(f"<b>{label(badges[item])}</b>", left + 6, top + 6, size=13, colour=PAPER, **background)
+                canvas.words(
+                    f"<b>{label(badges[item])}</b>", left + 6, top + 6, size=13, colour=ON_COLOUR, **background
+                )
             below = top + cell + 8
             for text in texts[item]:
                 canvas.words(text, left, below, size=13)
@@ -220,7 +223,7 @@ def draw_table(
     edges = left + np.cumsum(room) - room
     letters = [max(int((wide - 14) / LETTER), 4) for wide in room]
     cells = [[_cell(cell, wide) for cell in column] for column, wide in zip(columns.values(), letters, strict=True)]
-    heads = [label(name, width=wide) for name, wide in zip(columns, letters, strict=True)]
+    heads = [label(name, width=int(0.85 * wide)) for name, wide in zip(columns, letters, strict=True)]
     canvas, top = Canvas(), 8.0 + 16 * max((head.count("<br>") + 1 for head in heads), default=1)
     for head, x in zip(heads, edges, strict=True) if any(columns) else ():
         canvas.words(f"<b>{head}</b>", x + 6, top - 4, size=13, colour=MUTED, down="bottom")

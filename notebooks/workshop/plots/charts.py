@@ -1,4 +1,4 @@
-"""The two charts of all figures: the forest plot (dots with intervals) and curves; and the numbers for curves."""
+"""The two charts of all figures: the forest plot (dots with intervals) and curves."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from numpy import ndarray
 from plotly.subplots import make_subplots
 
-from itmlab.metrics import statistics
-
-from .theme import BLUE, GREY, INK, MUTED, PAPER, VERMILION, label, series_colours, styled, translucent
+from .theme import BLUE, GREY, INK, MUTED, ON_COLOUR, PAPER, VERMILION, label, series_colours, styled, translucent
 
 if TYPE_CHECKING:
     from itmlab.train.comparison import Comparison
@@ -336,7 +334,7 @@ def _draw_line(
         line={"color": shade, "width": line.width, "dash": line.dash},
         marker={"size": 34 if line.texts else 7},
         text=line.texts,
-        textfont={"size": 12, "color": PAPER},
+        textfont={"size": 12, "color": ON_COLOUR},
         fill="tozeroy" if line.fill else None,
         fillcolor=translucent(shade, 0.08),
         hovertemplate=f"{label(name)}: %{{y:.4g}} at %{{x:.4g}}<extra></extra>",
@@ -370,78 +368,3 @@ def _name_ends(
         }
         font = {"size": 12, "color": lines[name].shade or shades[name]}
         figure.add_annotation(text=f"<b>{label(name)}</b>", showarrow=False, font=font, **corner, **place)
-
-
-def densities(values: Mapping[str, Float[ndarray, "value"]], bins: int = 80) -> dict[str, Line]:
-    """Return the distribution of each kind of values as a curve, each 1 at its highest bin.
-
-    The mean stands beside the name. Kinds without values are flat.
-    """
-    every = np.concatenate([*values.values(), []])
-    low, high = (every.min(), every.max()) if len(every) else (0.0, 1.0)
-    edges = np.linspace(low, high + 1e-9, bins + 1)
-    middles = (edges[:-1] + edges[1:]) / 2
-    curves = {}
-    for name, kind in values.items():
-        counts = np.histogram(kind, edges)[0]
-        mean = f"mean {np.mean(kind):.2f}".replace("-", "−") if len(kind) else "none"
-        curves[f"{name} ({len(kind):,}, {mean})"] = Line(counts / max(counts.max(), 1), middles, fill=True)
-    return curves
-
-
-# How well a score separates hidden positives from true negatives, and whether a posterior is calibrated.
-
-
-def roc_curves(
-    scores: Mapping[str, Float[ndarray, "pair"]], truth: Bool[ndarray, "pair"], points: int = 100
-) -> dict[str, Line]:
-    """Return the receiver operating characteristic of each score, with its area beside the name.
-
-    Args:
-        scores: a score of every pair, by name.
-        truth: whether the pair is true. If all are true or none is, there are no curves.
-        points: points of each curve; they are closest where few true negatives are above the threshold.
-    """
-    from sklearn.metrics import roc_auc_score, roc_curve
-
-    curves = {}
-    places = np.linspace(0, 1, points) ** 2
-    both = bool(truth.any() and not truth.all())
-    for name, values in scores.items() if both else ():
-        false, true, _ = roc_curve(truth, values)
-        curves[f"{name} (area {roc_auc_score(truth, values):.3f})"] = Line(np.interp(places, false, true), places)
-    return curves
-
-
-class Calibration:
-    """Reliability of a posterior in bins of equal width in log-odds.
-
-    Args:
-        posterior: claimed probability of every pair.
-        truth: whether the pair is true.
-        bins: number of bins; empty ones are left out.
-
-    Attributes:
-        claimed: mean posterior of each bin.
-        share: share of true pairs in it.
-        lower, upper: Wilson's 95 % interval of that share.
-        count: pairs in the bin.
-    """
-
-    EDGE = 1e-4  # the log-odds of 0 and 1 are infinite
-
-    def __init__(self, posterior: Float[ndarray, "pair"], truth: Bool[ndarray, "pair"], bins: int = 14):
-        clipped = np.clip(posterior, self.EDGE, 1 - self.EDGE)
-        odds = np.log(clipped / (1 - clipped))
-        edges = np.linspace(odds.min(), odds.max() + 1e-9, bins + 1) if len(odds) else np.zeros(2)
-        bin_of = np.clip(np.digitize(odds, edges) - 1, 0, bins - 1)
-        used = np.unique(bin_of)
-        self.count = np.array([np.sum(bin_of == index) for index in used])
-        self.claimed = np.array([1 / (1 + np.exp(-odds[bin_of == index].mean())) for index in used])
-        self.share = np.array([truth[bin_of == index].mean() for index in used])
-        self.lower, self.upper = statistics.wilson(self.share, self.count)
-
-    def curves(self) -> dict[str, dict[str, Line]]:
-        """Return two panels over the claimed probability: the share that is true, and the pairs of each bin."""
-        share = Line(self.share, self.claimed, self.lower, self.upper)
-        return {"share that is true": {"measured": share}, "pairs": {"measured": Line(self.count, self.claimed)}}

@@ -192,16 +192,14 @@ def _draw_value_table(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> 
             if row["measure"] == measure.removeprefix("− ") and bool(row["minus"]) == difference
         }
         columns[name] = [_in_words(measured.get(label), difference) for label in columns[""]]
-    return draw_table(columns, widths=[1.3] + [1.0] * (len(columns) - 1), **titles)
+    return draw_table(columns, widths=[0.8] + [1.0] * (len(columns) - 1), **titles)
 
 
 def _in_words(row: Mapping[str, Any] | None, difference: bool) -> str:
     if row is None:
         return ""
     value = f"{row['value']:{'+' if difference else ''}.1f}"
-    ends = (
-        "" if row["lower"] is None else f" ({row['lower']:.1f}\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}{row['upper']:.1f})"
-    )
+    ends = "" if row["lower"] is None else f" ({row['lower']:.1f} to {row['upper']:.1f})"
     return (value + ends).replace("-", "−")
 
 
@@ -256,4 +254,4 @@ def curve_rows(
 
 if __name__ == "__main__":
     for name in drawings():
-        _save(name, draw_result(name))
+        save(draw_result(name), name, {"result": f"results/{name}.json"}, directory=figure_directory())

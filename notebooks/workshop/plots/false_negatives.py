@@ -222,18 +222,3 @@ def percent(probability: float) -> str:
         return "< 0.01 %"
     digits = 2 if value < 1 else int(value < 10)
     return f"{value:.{digits}f} %"
-
-
-def true_images(true: Integer[ndarray, "caption"]) -> dict[str, float]:
-    """Return the percentage of captions by the number of images that they are true of.
-
-    Numbers are grouped in steps that double (1, 2, 3–4, 5–8, …). A caption that is true of one image has no false
-    negative.
-    """
-    step = np.ceil(np.log2(np.maximum(true, 1))).astype(int)
-    shares = {}
-    for power, share in enumerate(100 * np.bincount(step) / len(step)):
-        edge = 2**power
-        name = f"{edge // 2 + 1}–{edge} images" if edge > 2 else f"{edge} images"
-        shares["1: its own only" if edge == 1 else name] = float(share)
-    return shares

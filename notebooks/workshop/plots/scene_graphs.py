@@ -126,7 +126,7 @@ def _draw_node(canvas: Canvas, box: Box, lines: Sequence[str]) -> None:
     for number, line in enumerate(lines):
         text = label(line) if number else f"<b>{label(line)}</b>"
         place = box.middle()[0], box.top + 7 + 20 * number
-        canvas.words(text, *place, size=13 if number else 15, colour="#FFFFFF", across="center")
+        canvas.words(text, *place, size=13 if number else 15, colour=theme.ON_COLOUR, across="center")
 
 
 def _draw_arrow(canvas: Canvas, subject: Box, target: Box, words: str, *, beside: bool) -> None:
@@ -242,7 +242,7 @@ def draw_scene(
         canvas.rectangle(left + x0, top + y0, x1 - x0, y1 - y0, line=dotted)
         background = {"bgcolor": translucent(colour(index), 0.92), "borderpad": 2}
         x, y = min(left + x0, theme.WIDTH - side - text_width(name, 12) - 8), max(top + y0, 22)
-        canvas.words(f"<b>{label(name)}</b>", x, y, size=12, colour=theme.PAPER, down="bottom", **background)
+        canvas.words(f"<b>{label(name)}</b>", x, y, size=12, colour=theme.ON_COLOUR, down="bottom", **background)
     below = cell + 16
     for text in (label(caption, width=125, lines=2) for caption in captions):
         canvas.words(text, side, below)

@@ -12,13 +12,11 @@ from jaxtyping import Float
 from numpy import ndarray
 from PIL import Image
 
-from itmlab.metrics.statistics import wilson
-
 from ..analysis.kernel_memory import Attribution, ReadOut
-from ..analysis.synthesis import TERMS, MemorySweep, Terms
+from ..analysis.synthesis import TERMS, Terms
 from . import theme
 from .canvas import data_uri, draw_gallery, draw_table
-from .charts import Dot, Line, draw_forest
+from .charts import Dot, draw_forest
 from .theme import colour, label, styled, translucent
 
 # One anchor's kernel associative memories: a map of its clusters and what they recall.
@@ -175,33 +173,7 @@ def _note(attribution: Attribution, place: int) -> str:
     return note
 
 
-# SynHNC over a parameter, and the terms of InfoCMR's denominator.
-
-
-def sweep_curves(sweep: MemorySweep) -> dict[str, dict[str, Line]]:
-    """Return hardness, length and number of prototypes of synthetic negatives over σ or m, a curve per kind of weights.
-
-    Hardness has its quartiles over the anchors; percentages of anchors have 95 % intervals.
-    """
-    flat = np.ones(len(sweep.values))
-    hardness = {"match": Line(sweep.match * flat), "hardest real negative": Line(sweep.hardest * flat)}
-    harder, length = {}, {}
-    for kind, curve in sweep.curves.items():
-        name = kind.replace("_", " ")
-        hardness[name] = Line(curve.hardness, None, *curve.quartiles)
-        above = {name: curve.above_hardest, f"{name}: nearer than the match": curve.above_match}
-        for words, percent in above.items():
-            lower, upper = wilson(percent / 100, sweep.anchors)
-            harder[words] = Line(percent, None, 100 * lower, 100 * upper)
-        length[name] = Line(curve.length)
-    effective = next(iter(sweep.curves.values())).effective  # the same for all kinds of weights
-    return {
-        "cosine of the hardest synthetic negative": hardness,
-        "harder than any real negative": harder,
-        "length of what is recalled": length,
-        "prototypes that share the kernel weights": {"prototypes": Line(effective)},
-    }
-
+# The terms of InfoCMR's denominator.
 
 SHADES = dict(zip(TERMS, (theme.BLUE, theme.GREY, theme.VERMILION, theme.SKY), strict=True))
 

@@ -17,6 +17,7 @@ import plotly.graph_objects as go
 
 FONT = "Arial, 'Liberation Sans', 'Helvetica Neue', 'DejaVu Sans', sans-serif"
 INK, MUTED, RULE, PANEL, PAPER = "#1F2933", "#5F6B7A", "#E3E7EC", "#F6F7F9", "#FFFFFF"
+ON_COLOUR = "#FDFDFD"  # text on a coloured ground, the same in a dark theme
 NIGHT = {INK: "#E8ECF0", MUTED: "#A8B3C0", RULE: "#39424D", PANEL: "#1C232B", PAPER: "#111418"}  # in a dark theme
 BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#AA4499", "#56B4E9"
 VERMILION, OLIVE, BROWN, GREY = "#D55E00", "#999933", "#8C5A2B", "#8A94A0"
@@ -219,11 +220,11 @@ def night_style(theme: str = '[data-jp-theme-light="false"]') -> str:
     Only the neutral colours change: ink, grey, lines and paper. The colours of methods can be read on both.
     JupyterLab sets the default selector's attribute, so that open figures follow when its theme is switched.
     """
-    rules = [f"{theme} .js-plotly-plot .main-svg {{ background: {NIGHT[PAPER]} !important; }}"]
+    rules = []
     for day, night in NIGHT.items():
-        spoken = f"rgb({', '.join(str(value) for value in bytes.fromhex(day[1:]))})"
-        for key in ("fill", "stroke"):
-            written = (f"{key}: {spoken}", f"{key}:{spoken}", f"{key}: {day}", f"{key}:{day}")
+        channels = f"rgb({', '.join(str(value) for value in bytes.fromhex(day[1:]))})"
+        for key in ("fill", "stroke", "background"):
+            written = (f"{key}: {channels}", f"{key}:{channels}", f"{key}: {day}", f"{key}:{day}")
             where = ", ".join(f'{theme} .js-plotly-plot [style*="{text}" i]' for text in written)
             rules.append(f"{where} {{ {key}: {night} !important; }}")
     return "\n".join(rules)

@@ -12,13 +12,13 @@ from ..analysis.words import Algorithm1, Part, WordExample
 from .canvas import Cell, draw_table
 from .theme import BLUE, GREY, INK, ORANGE, PURPLE, TRUTH_LABELS, VERMILION
 
-DOUBTED, FLAGGED = 0.25, 0.5  # from these mismatches on, a word is marked and its mismatch stands beside it
+DOUBTED, FLAGGED = 0.4, 0.5  # from these mismatches on, a word is marked and its mismatch stands beside it
 
 
 def draw_explained_words(examples: Sequence[WordExample], *, title: str = "", subtitle: str = "") -> go.Figure:
     """Draw each example's picture beside its sentences, with the world's truth labels and the scores (%) by model.
 
-    A word that does not fit is marked, with its mismatch in percent: orange from 25 %, vermilion from 50 %. Words that
+    A word that does not fit is marked, with its mismatch in percent: orange from 40 %, vermilion from 50 %. Words that
     the model wrote are blue. A wrong sentence's score is vermilion where it is not below the caption's.
     """
     rows = [(example, row) for example in examples for row in example.rows]
@@ -37,7 +37,7 @@ def draw_explained_words(examples: Sequence[WordExample], *, title: str = "", su
             inks[model].append(VERMILION if too_high else INK)
     starts = [sum(len(example.rows) for example in examples[:number]) for number in range(len(examples))]
     pictures = {start: example.picture for start, example in zip(starts, examples, strict=True)}
-    widths = [1.6, 5.0] + [0.9] * len(models)
+    widths = [1.8, 5.0] + [0.9] * len(models)
     return draw_table(columns, title=title, subtitle=subtitle, widths=widths, inks=inks, picture=pictures)
 
 

@@ -120,8 +120,8 @@ DRAWINGS = {
     ),
     "curves": partial(plots.draw_curves, {HOSTILE: {HOSTILE: np.ones((2, 3)), "b": np.ones(3)}}, **TITLES),
     "named curves": partial(plots.draw_curves, {"": {HOSTILE: CURVE[None], "b": CURVE}}, named_at_end=True),
-    "densities": lambda: plots.draw_curves({"": plots.densities({HOSTILE: CURVE, "none": CURVE[:0]})}, **TITLES),
-    "sweep": lambda: plots.draw_curves(plots.sweep_curves(analysis.memory_sweep(small_batch(), "sigma", [2, 3]))),
+    "densities": lambda: plots.draw_curves({"": analysis.densities({HOSTILE: CURVE, "none": CURVE[:0]})}, **TITLES),
+    "sweep": lambda: plots.draw_curves(analysis.sweep_curves(analysis.memory_sweep(small_batch(), "sigma", [2, 3]))),
     "gallery": partial(
         plots.draw_gallery,
         PICTURES,

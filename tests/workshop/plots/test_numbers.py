@@ -10,7 +10,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from workshop import plots
+from workshop import analysis, plots
 from workshop.analysis.negatives import SyntheticNegatives
 from workshop.plots.negatives import changed_parts
 from workshop.plots.theme import rich_label
@@ -30,23 +30,23 @@ CAPTION = "A man and a dog sit on a red bench near a dog."
 
 def test_a_calibrated_posterior_is_as_often_true_as_it_claims():
     posterior = GENERATOR.uniform(0.02, 0.98, 200_000)
-    measured = plots.Calibration(posterior, GENERATOR.random(200_000) < posterior)
+    measured = analysis.Calibration(posterior, GENERATOR.random(200_000) < posterior)
     assert np.allclose(measured.claimed, measured.share, atol=0.02) and measured.count.sum() == 200_000
-    certain = plots.Calibration(np.array([0.0, 0.0, 1.0, 1.0]), np.array([False, False, True, True]))
+    certain = analysis.Calibration(np.array([0.0, 0.0, 1.0, 1.0]), np.array([False, False, True, True]))
     assert certain.share.tolist() == [0, 1] and certain.count.sum() == 4
 
 
 def test_the_area_is_the_chance_that_a_hidden_positive_outscores_a_true_negative():
     scores, truth = GENERATOR.integers(0, 7, 60).astype(float), GENERATOR.random(60) < 0.4
-    (name,) = plots.roc_curves({"s": scores}, truth)
+    (name,) = analysis.roc_curves({"s": scores}, truth)
     differences = scores[truth][:, None] - scores[~truth]
     area = float(re.search(r"area ([\d.]+)", name)[1])
     assert area == pytest.approx(np.mean((differences > 0) + 0.5 * (differences == 0)), abs=6e-4)
-    assert not plots.roc_curves({"s": scores}, truth | True)
+    assert not analysis.roc_curves({"s": scores}, truth | True)
 
 
 def test_captions_are_counted_by_the_number_of_images_they_are_true_of():
-    shares = plots.true_images(np.array([1, 2, 3, 4]))
+    shares = analysis.true_images(np.array([1, 2, 3, 4]))
     assert shares == {"1: its own only": 25.0, "2 images": 25.0, "3–4 images": 50.0}
 
 
@@ -99,12 +99,12 @@ def made() -> SyntheticNegatives:
 
 
 def test_each_form_of_the_filter_chooses_from_the_same_candidates(made):
-    table = plots.truth_by_filter(made, keep=3, implied={"red": {"crimson"}})
+    table = analysis.truth_by_filter(made, keep=3, implied={"red": {"crimson"}})
     assert list(table) == ["before the filter", "after the filter", "with implied words"]
     counts = [(rate.share.count, rate.share.of, rate.undecided) for rate in table.values()]
     assert counts == [(2, 4, 0), (2, 3, 1), (2, 2, 1)]
     made.data.world = None
-    refused("no ground truth", plots.truth_by_filter, made)
+    refused("no ground truth", analysis.truth_by_filter, made)
 
 
 def model_of_letters() -> CausalModel:
@@ -130,7 +130,7 @@ def test_means_and_medians_of_each_kind_of_sentence():
     data = small_set(4)
     rows = [[Negative("a a b", 0, 0), Negative("a b", 0, 0)], [Negative("b b", 1, 2)]]
     made = {"tags": SyntheticNegatives(data, "tags", (0, 2), rows, None)}
-    table = plots.fluency_table(made, model=model_of_letters())
+    table = analysis.fluency_table(made, model=model_of_letters())
     captions = [perplexity(data.captions[number]) for number in (0, 2)]
     assert table["captions"]["mean perplexity"].value == pytest.approx(np.mean(captions))
     values = [perplexity(sentence) for sentence in ("a a b", "a b", "b b")]

@@ -17,9 +17,9 @@ from itmlab.metrics.statistics import Interval, interval
 from itmlab.synthesis.negative import Implied, without_false_negatives
 from itmlab.synthesis.tags import implied_in
 
-from ..analysis.accuracies import TrueNegatives
-from ..analysis.negatives import SyntheticNegatives
-from ..analysis.words import corrections
+from .accuracies import TrueNegatives
+from .negatives import SyntheticNegatives
+from .words import corrections
 
 NAMES = {"tags": "synthetic (TAGS)", "wm": "synthetic (words masked)", "vse_c": "by rule (VSE-C)"}  # of generators
 
