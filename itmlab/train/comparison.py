@@ -6,7 +6,6 @@
 import hashlib
 import html
 import json
-import math
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -308,18 +307,6 @@ class Verdicts(dict[str, Verdict]):
         return "\n".join(f"{measure}: {verdict}" for measure, verdict in self.items())
 
 
-class SeedsNeeded(NamedTuple):
-    """How many seeds an effect needs to be detected: infinity where the test images leave too much uncertainty."""
-
-    seeds: int | float
-    image_error: float  # the standard error that the test images leave, whatever the number of seeds
-
-    def __repr__(self) -> str:
-        if math.isfinite(self.seeds):
-            return f"{self.seeds} seeds"
-        return f"no number of seeds, as the few images leave a standard error of {self.image_error:.1f} points"
-
-
 def share_of_oracle(kind: str) -> str:
     """The column that has RSum as percent of an oracle's."""
     return f"RSum, % of oracle ({kind})"
@@ -443,11 +430,12 @@ class Comparison:
             verdicts[column] = Verdict(word, ends, smallest_effect(ends))
         return verdicts
 
-    def power(self, effect: float, column: str = "RSum", *, share: float = 0.8) -> dict[str, SeedsNeeded]:
-        """By recipe, how many seeds until a difference of `effect` points is found in this `share` of repetitions.
+    def power(self, effect: float, column: str = "RSum", *, share: float = 0.8) -> dict[str, int | float]:
+        """By recipe, how many seeds it takes to find a difference of `effect` points in this `share` of repetitions.
 
         It follows from the deviation of the paired differences over the seeds, which few seeds estimate badly, and over
-        draws of the test images, which more seeds do not reduce (`metrics.seeds_needed`).
+        draws of the test images, which more seeds do not reduce (`metrics.seeds_needed`). It is infinite where the
+        images alone leave too much uncertainty.
         """
         if len(self.seeds) < 2:
             raise ItmlabError("one seed does not show how seeds deviate", remedy="compare with seeds=3 or more")
@@ -459,8 +447,7 @@ class Comparison:
             if label != self.baseline:
                 paired = values[label] - values[self.baseline]
                 over_seeds, over_images = float(np.std(paired[0], ddof=1)), float(np.std(paired[1:].mean(axis=1)))
-                seeds = statistics.seeds_needed(over_seeds, effect, power=share, fixed=over_images)
-                needed[label] = SeedsNeeded(seeds, over_images)
+                needed[label] = statistics.seeds_needed(over_seeds, effect, power=share, fixed=over_images)
         return needed
 
     # The bootstrap.
@@ -509,28 +496,7 @@ class Comparison:
             raise ItmlabError(f"nothing compared is called {column!r}", remedy=did_you_mean(column, self.columns))
         return self.columns.index(column)
 
-    # Shown as text, in a notebook, as a DataFrame, as a figure.
-
-    def to_pandas(self) -> "pandas.DataFrame":
-        """A row per recipe and column: value and interval, the difference to the baseline with its interval, p.
-
-        "p (Holm)" is corrected for the number of recipes, each column for itself.
-        """
-        import pandas
-
-        rows = []
-        for column in self.columns:
-            tested = self.tests(column)
-            for label in self.labels:
-                value, lower, upper = self.intervals(label)[column]
-                row = {"recipe": label, "measure": column, "seeds": len(self.seeds)}
-                row |= {"value": value, "lower": lower, "upper": upper}
-                if label in tested:
-                    (value, lower, upper), p, corrected = tested[label][column]
-                    row |= {"difference": value, "difference lower": lower, "difference upper": upper}
-                    row |= {"p": p, "p (Holm)": corrected}
-                rows.append(row)
-        return pandas.DataFrame(rows)
+    # Shown as text and in a notebook.
 
     def _frame(self) -> "pandas.DataFrame":
         """The table as it is shown: means of all recalls, and each of `shown` beside its difference to the baseline."""

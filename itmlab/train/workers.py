@@ -54,12 +54,14 @@ def train_all(runs: Mapping[Path, Recipe], data: CaptionSet, jobs: int | None, p
     tasks = [work(recipe, data, path, threads, custom_classes(recipe), os.getpid()) for path, recipe in runs.items()]
     workers = max(2, min(jobs, len(runs)))  # joblib would use this process as the only worker
     try:
-XX
-            # joblib kills the workers when an exception leaves this loop
-            with closing(Parallel(workers, return_as="generator", pre_dispatch="n_jobs")(tasks)) as results:
-                for error in tqdm(results, total=len(runs), desc="runs", disable=not progress):
-                    if error is not None:
-                        raise ItmlabError(error)
+        with (
+            still_workers_reported(list(runs)),
+            parallel_config("loky", inner_max_num_threads=threads),
+            closing(Parallel(workers, return_as="generator", pre_dispatch="n_jobs")(tasks)) as results,
+        ):
+            for error in tqdm(results, total=len(runs), desc="runs", disable=not progress):
+                if error is not None:
+                    raise ItmlabError(error)  # and joblib kills the other workers, as after a signal
     except (BrokenProcessPool, pickle.PicklingError) as error:
         traceback = str(error.__cause__ or error).replace('"""', "").strip()
         reason = traceback.splitlines()[-1][:200]
