@@ -198,7 +198,7 @@ class Objective:
         recipe: the recipe; its components are copied.
         memory: the queue of momentum features, if the recipe has a memory.
         generator: the random numbers of samplers and noise.
-        data: the training data.
+        data: the training data, which know equal pictures and captions; without them images are known by number.
         relevance: φ of captions and images, for a recipe with an adaptive margin.
         truth: what the world calls true, for components that need it.
         step: how many steps are done.
@@ -208,7 +208,7 @@ class Objective:
     recipe: Recipe
     memory: MomentumQueue | None
     generator: torch.Generator
-    data: CaptionSet
+    data: CaptionSet | None = None
     relevance: Relevance | None = None
     truth: Truth | None = None
     step: int = 0
@@ -255,10 +255,9 @@ class Objective:
             self.memory.enqueue(*slow)  # after the pool, which has this batch already
 
         # 2. Scores of both directions: of parts, of features, or of both.
-        matches = self.data.matches
-        positives = matches(batch.image_ids, pool.caption_ids), matches(pool.image_ids, batch.caption_ids).T
+        positives = self._positives(batch, pool), self._positives(pool, batch).T
         numbers = batch.image_ids, batch.caption_ids, pool.image_ids, pool.caption_ids
-        context = Context(self.step, self.total_steps, epoch, *numbers, self.data.captions)
+        context = Context(self.step, self.total_steps, epoch, *numbers, self.data.captions if self.data else ())
         contexts = (context,) * 2 if warming_up else self._with_truth(context)
         images, captions = batch.image_features, batch.caption_features
         of_parts, of_features = [], []
@@ -274,7 +273,7 @@ class Objective:
             return _over_all(self.recipe.warm_up, of_parts + of_features)
         loss, margin = images.new_zeros(()), self.recipe.adaptive_margin
         if margin is None or margin.with_triplet:
-            own_positives = positives[0] if pool is batch else matches(batch.image_ids, batch.caption_ids)
+            own_positives = positives[0] if pool is batch else self._positives(batch, batch)
             if of_parts:
                 loss = loss + self._own_loss(of_parts, self.parts_sampler, (matrix, own_positives), filling)
             if of_features:
@@ -287,6 +286,12 @@ class Objective:
         if margin is not None:
             loss = loss + margin(*(of_parts or of_features), self.relevance, generator=self.generator)
         return loss
+
+    def _positives(self, images: Pool, captions: Pool) -> Bool[Tensor, "image caption"]:
+        """Which of these captions are true of which of these images, by what the data know."""
+        if self.data is None:
+            return images.image_ids[:, None] == captions.image_ids
+        return self.data.matches(images.image_ids, captions.caption_ids)
 
     def _with_truth(self, context: Context) -> tuple[Context, Context]:
         """The context of each direction, with the truth if the sampler asks for it."""
