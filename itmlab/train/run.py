@@ -42,6 +42,7 @@ class Evaluated:
 
     members: "list[Run]"
 
+    @usual_defaults()
     def evaluate(
         self,
         data: CaptionSet,
@@ -184,6 +185,7 @@ class Run(Evaluated):
         self.require_regions(data)
         return similarity(self.model, data, progress=len(data) * len(data.captions) > MANY_PAIRS)
 
+    @usual_defaults()
     def search(self, query: str | Image.Image | Path, k: int = 5, *, data: CaptionSet, of: Kind | None = None) -> Hits:
         """Find the `k` best images of `data` for a sentence, or captions for a picture.
 
@@ -203,6 +205,7 @@ class Run(Evaluated):
             self._indices.pop(next(iter(self._indices)))  # the one that was not used for longest
         return index.search(query, k, of)
 
+    @usual_defaults()
     def export(self, directory: str | Path, dtype: Literal["float16", "float32"] = "float16") -> "Run":
         """Write what using the run needs (recipe, data's description, history, weights), not what resuming needs.
 
