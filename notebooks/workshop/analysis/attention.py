@@ -70,12 +70,12 @@ def spoken_words(model: DualEncoder, caption: str) -> list[tuple[str, list[int]]
 def find_word(model: DualEncoder, caption: str, word: str, occurrence: int = 0) -> int:
     """The number of a word among `spoken_words`; one that is not there is an ItmlabError that names those that are."""
     words = [spoken for spoken, _ in spoken_words(model, caption)]
-    found = [number for number, spoken in enumerate(words) if spoken.casefold() == word.casefold()]
-    if not 0 <= occurrence < len(found):
+    matches = [number for number, spoken in enumerate(words) if spoken.casefold() == word.casefold()]
+    if not 0 <= occurrence < len(matches):
         times = f"{occurrence + 1} times " if occurrence else ""
         listed = ", ".join(dict.fromkeys(words)) or "none"
         raise ItmlabError(f"the word {word!r} does not occur {times}in the caption", remedy=f"its words are {listed}")
-    return found[occurrence]
+    return matches[occurrence]
 
 
 def patch_similarity(
@@ -89,8 +89,8 @@ def dual_encoder_of(model: Any) -> DualEncoder:
     """The model itself, or the model of a Run; one without patch and word features is an ItmlabError."""
     model = model_of(model)
     if not (model.encodes_apart and model.takes_pictures):
-        what = f"{type(model).__name__} has no features of words and patches"
-        raise ItmlabError(what, remedy="take a dual encoder")
+        message = f"{type(model).__name__} has no features of words and patches"
+        raise ItmlabError(message, remedy="take a dual encoder")
     return model
 
 
@@ -191,12 +191,12 @@ class Pointing:
     def measures(self, *, resamples: int = 1000, seed: int = 0) -> dict[str, tuple[float, float, float]]:
         """ "accuracy" and "mass", each with a 95 % interval from resampling images (words of one belong together)."""
         _, group = np.unique(self.image, return_inverse=True)
-        counts, found = np.bincount(group), {}
+        counts, intervals = np.bincount(group), {}
         for name, values in (("accuracy", self.hit.astype(float)), ("mass", self.mass)):
             sums = np.bincount(group, values)
             mean = lambda drawn, sums=sums: sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)  # noqa: E731
-            found[name] = tuple(bootstrap(float(values.mean()), mean, len(sums), draws=resamples, seed=seed))
-        return found
+            intervals[name] = tuple(bootstrap(float(values.mean()), mean, len(sums), draws=resamples, seed=seed))
+        return intervals
 
 
 @torch.no_grad()
@@ -214,7 +214,7 @@ def pointing(
         remedy = "use the data set scenes, or give objects=BoxedObjects(data, instances)"
         raise ItmlabError("pointing needs masks of the objects", where=data.name, remedy=remedy)
     model = dual_encoder_of(model)
-    captions = [caption for own in data.captions_of_image for caption in own[:captions_per_image].tolist()]
+    captions = [caption for numbers in data.captions_of_image for caption in numbers[:captions_per_image].tolist()]
     entries: list[tuple[bool, float, float, int, bool]] = []
     with evaluating(model):
         for start in range(0, len(captions), BATCH_SIZE):
@@ -228,9 +228,9 @@ def _measured(
     model: DualEncoder, data: CaptionSet, captions: list[int], objects: Any
 ) -> Iterator[tuple[bool, float, float, int, bool]]:
     images = data.image_of_caption[captions].tolist()
-    seen = sorted(set(images))
-    pixels = on_device(model, model.prepare_images([data.images[image] for image in seen]))
-    patches = dict(zip(seen, model.encode_images(pixels).local, strict=True))
+    image_numbers = sorted(set(images))
+    pixels = on_device(model, model.prepare_images([data.images[image] for image in image_numbers]))
+    patches = dict(zip(image_numbers, model.encode_images(pixels).local, strict=True))
     tokens = model.prepare_captions([data.captions[caption] for caption in captions])
     features = model.encode_captions(on_device(model, tokens)).local
     for row, (caption, image) in enumerate(zip(captions, images, strict=True)):
@@ -314,33 +314,35 @@ class BoxedObjects:
     """
 
     def __init__(self, data: CaptionSet, instances: str | Path):
-        self._data, found = data, read_json(Path(instances))
+        self._data, content = data, read_json(Path(instances))
         self._found: dict[str, list[tuple[str, list[int]]]] = {}
         try:
-            names = {one["id"]: one["name"] for one in found["categories"]}
-            self._sizes = {str(one["id"]): (one["height"], one["width"]) for one in found["images"]}
-            for one in found["annotations"]:
-                left, top, width, height = one["bbox"]
+            names = {entry["id"]: entry["name"] for entry in content["categories"]}
+            self._sizes = {str(entry["id"]): (entry["height"], entry["width"]) for entry in content["images"]}
+            for entry in content["annotations"]:
+                left, top, width, height = entry["bbox"]
                 box = [max(round(side), 0) for side in (left, top, left + width, top + height)]
-                self._found.setdefault(str(one["image_id"]), []).append((names[one["category_id"]], box))
+                self._found.setdefault(str(entry["image_id"]), []).append((names[entry["category_id"]], box))
         except (KeyError, TypeError, ValueError) as error:
-            what = f"not COCO's boxes of objects ({type(error).__name__}: {error})"
-            raise ItmlabError(what, where=str(instances), remedy="give instances_val2017.json or one like it") from None
+            message = f"not COCO's boxes of objects ({type(error).__name__}: {error})"
+            raise ItmlabError(
+                message, where=str(instances), remedy="give instances_val2017.json or one like it"
+            ) from None
 
     def masks(self, image: int) -> Bool[ndarray, "object height width"]:
         """The pixels in the box of each object."""
-        found = self._found.get(self._data.image_ids[image], [])
-        masks = np.zeros((len(found), *self._sizes.get(self._data.image_ids[image], (0, 0))), dtype=bool)
-        for mask, (_, (left, top, right, bottom)) in zip(masks, found, strict=True):
+        boxes = self._found.get(self._data.image_ids[image], [])
+        masks = np.zeros((len(boxes), *self._sizes.get(self._data.image_ids[image], (0, 0))), dtype=bool)
+        for mask, (_, (left, top, right, bottom)) in zip(masks, boxes, strict=True):
             mask[top:bottom, left:right] = True
         return masks
 
     def object_of_word(self, caption: int, token: int) -> list[int]:
         """The objects that a token of a caption means."""
         word = noun_lemma(tokenise(self._data.captions[caption])[token].lower())
-        said = "person" if word in PEOPLE else word
-        found = self._found.get(self._data.image_ids[int(self._data.image_of_caption[caption])], [])
-        return [number for number, (name, _) in enumerate(found) if name == said]
+        category = "person" if word in PEOPLE else word
+        boxes = self._found.get(self._data.image_ids[int(self._data.image_of_caption[caption])], [])
+        return [number for number, (name, _) in enumerate(boxes) if name == category]
 
 
 Measure = Literal["similarity", "gradient"]
@@ -359,7 +361,7 @@ def caption_maps(
     words = [entry.word.casefold() for entry in next(iter(maps.values()))]
     if measure == "gradient":
         which = [{"word": word, "occurrence": words[:number].count(word)} for number, word in enumerate(words)]
-        maps = {name: [relevance(run, picture, text, **each) for each in which] for name, run in runs.items()}
+        maps = {name: [relevance(run, picture, text, **options) for options in which] for name, run in runs.items()}
     outlines = word_masks(next(iter(runs.values())), data, caption)
     keep = [number for number in range(len(words)) if not named or outlines[number] is not None]
     return {name: [row[number] for number in keep] for name, row in maps.items()}, [outlines[n] for n in keep]

@@ -68,21 +68,21 @@ def project(
         remedy = 'use "tsne" or "umap", by "cosine" or "euclidean"'
         raise ItmlabError(f"no projection {method!r} by {metric!r}", remedy=remedy)
     if perplexity < 1 or neighbours < 2 or not 0 <= minimum_distance <= 1:
-        what = f"perplexity {perplexity}, {neighbours} neighbours, minimum distance {minimum_distance}"
-        raise ItmlabError(what, remedy="perplexity from 1, neighbours from 2, the distance between 0 and 1")
+        message = f"perplexity {perplexity}, {neighbours} neighbours, minimum distance {minimum_distance}"
+        raise ItmlabError(message, remedy="perplexity from 1, neighbours from 2, the distance between 0 and 1")
     rows = _rows(features, unit=metric == "cosine")
     if len(rows) < 4 or np.ptp(rows, axis=0).max() <= 1e-6:
         return _principal_components(rows)
-    own = [perplexity] if method == "tsne" else [neighbours, minimum_distance]
+    settings = [perplexity] if method == "tsne" else [neighbours, minimum_distance]
     libraries = [version("scikit-learn"), version("umap-learn") if method == "umap" else ""]
-    key = json.dumps([2, method, seed, own, libraries, rows.shape]).encode() + rows.tobytes()
+    key = json.dumps([2, method, seed, settings, libraries, rows.shape]).encode() + rows.tobytes()
     path = cache_directory() / "projections" / f"{hashlib.sha256(key).hexdigest()[:32]}.npy"
     if cache:
         with suppress(OSError, ValueError, EOFError):  # not there, or not whole
             plane = np.load(path, allow_pickle=False)
             if plane.shape == (len(rows), 2) and np.isfinite(plane).all():
                 return plane
-    plane = (_tsne if method == "tsne" else _umap)(rows, *own, seed).astype(np.float32)
+    plane = (_tsne if method == "tsne" else _umap)(rows, *settings, seed).astype(np.float32)
     if cache:
         keep(path, lambda file: np.save(file, plane, allow_pickle=False))
     return plane
@@ -228,8 +228,8 @@ def features_apart(run: Any, name: str | None = None) -> nn.Module:
     """The model of a Run, or the model itself, if it encodes pictures and captions apart; else an ItmlabError."""
     model = model_of(run)
     if not model.encodes_apart:
-        what = f"{type(model).__name__} has no features of pictures alone"
-        raise ItmlabError(what, where=name, remedy="take a dual encoder")
+        message = f"{type(model).__name__} has no features of pictures alone"
+        raise ItmlabError(message, where=name, remedy="take a dual encoder")
     return model
 
 
@@ -290,41 +290,43 @@ def batch_neighbourhood(
         raise ItmlabError(f"there is no {direction} number {anchor}", where=data.name, remedy=f"0 to {anchors - 1}")
     features = _features(model, data)
     generator = torch.Generator().manual_seed(seed)
-    own = anchor if by_image else int(data.image_of_caption[anchor])
-    images, captions = _members(data, own, pictures, generator)
-    index, positives = (captions, data.image_of_caption[captions] == own) if by_image else (images, images == own)
+    image = anchor if by_image else int(data.image_of_caption[anchor])
+    images, captions = _members(data, image, pictures, generator)
+    index, positives = (captions, data.image_of_caption[captions] == image) if by_image else (images, images == image)
     asked, pool = (features.images, features.captions) if by_image else (features.captions, features.images)
     query, candidates = asked[anchor], pool[index]
     scores = candidates @ query
     threshold = float(scores[positives].mean()) - margin
-    made = query.new_zeros(0, len(query))
+    synthetic = query.new_zeros(0, len(query))
     if synthesis is not None:
-        found = synthesis(query[None], candidates, positives[None], generator=generator)
-        made = found.features[found.allowed]
-    groups = {"anchor": query[None], "candidates": candidates, "synthetic": made}
+        synthesised = synthesis(query[None], candidates, positives[None], generator=generator)
+        synthetic = synthesised.features[synthesised.allowed]
+    groups = {"anchor": query[None], "candidates": candidates, "synthetic": synthetic}
     planes = project_together(groups, method, seed=seed, **options)
     true = None
     if data.world is not None:
         truth = data.world.truth(None, None)
         true = ((truth[anchor] if by_image else truth[:, anchor])[index] == 1) & ~positives
     hard = ~positives & (scores > threshold)
-    found = (index, positives, hard, true, scores, made @ query, threshold)
-    return BatchNeighbourhood(anchor, direction, *found, *planes.values())  # the places in the order of the groups
+    synthesised = (index, positives, hard, true, scores, synthetic @ query, threshold)
+    return BatchNeighbourhood(
+        anchor, direction, *synthesised, *planes.values()
+    )  # the places in the order of the groups
 
 
 def _members(
-    data: CaptionSet, own: int, pictures: int, generator: torch.Generator
+    data: CaptionSet, image: int, pictures: int, generator: torch.Generator
 ) -> tuple[Int64[Tensor, "image"], Int64[Tensor, "caption"]]:
     """The pictures of a batch, the anchor's first, and their captions: all of the first, one drawn of each other."""
     described = torch.tensor([len(captions) > 0 for captions in data.captions_of_image])
-    if not described[own]:
-        raise ItmlabError(f"image {data.image_ids[own]} has no caption", where=data.name)
-    described[own] = False
+    if not described[image]:
+        raise ItmlabError(f"image {data.image_ids[image]} has no caption", where=data.name)
+    described[image] = False
     others = described.nonzero().flatten()
     others = others[torch.randperm(len(others), generator=generator)[: max(pictures - 1, 0)]]
     owned = [data.captions_of_image[image] for image in others.tolist()]
-    drawn = [each[torch.randint(len(each), (1,), generator=generator)] for each in owned]
-    return torch.cat([torch.tensor([own]), others]), torch.cat([data.captions_of_image[own], *drawn])
+    drawn = [choices[torch.randint(len(choices), (1,), generator=generator)] for choices in owned]
+    return torch.cat([torch.tensor([image]), others]), torch.cat([data.captions_of_image[image], *drawn])
 
 
 # What some captions have in common that the others have not.
@@ -355,9 +357,9 @@ def shared_words(captions: Sequence[str], chosen: Collection[int], *, most: int 
     count, rest = len(chosen), len(captions) - len(chosen)
     shared = []
     for word, here in inside.items():
-        there = everywhere[word] - here
-        first, second = (here + 1) / (count + 2), (there + 1) / (rest + 2)
+        others = everywhere[word] - here
+        first, second = (here + 1) / (count + 2), (others + 1) / (rest + 2)
         deviation = np.sqrt(first * (1 - first) / (count + 2) + second * (1 - second) / (rest + 2))
-        shared.append(SharedWord(word, here / count, there / max(rest, 1), float((first - second) / deviation)))
+        shared.append(SharedWord(word, here / count, others / max(rest, 1), float((first - second) / deviation)))
     surest = sorted((entry for entry in shared if entry.z > 1.96), key=lambda entry: (-entry.z, entry.word))
     return surest[:most]

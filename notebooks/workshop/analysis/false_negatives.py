@@ -101,7 +101,7 @@ def study(
     generator = torch.Generator().manual_seed(seed)
     sampler = FalseNegativeEliminating(negatives=statistics, minimum_positives=1)
     order = torch.randperm(len(data), generator=generator)
-    chosen = [own[torch.randint(len(own), (), generator=generator)] for own in data.captions_of_image]
+    chosen = [numbers[torch.randint(len(numbers), (), generator=generator)] for numbers in data.captions_of_image]
     caption_of = torch.stack(chosen)
     matched, mismatched = [], []
     for images in order.split(batch_size):
@@ -118,7 +118,7 @@ def study(
             remedy="take a trained model, more images, or smaller batches",
         )
     truth = None if data.world is None else data.world.truth(None, None)
-    samples = (torch.cat(each).numpy() for each in (matched, mismatched))
+    samples = (torch.cat(values).numpy() for values in (matched, mismatched))
     return Study(data, scores, data.positives, truth, sampler, *samples)
 
 
@@ -215,8 +215,8 @@ def negatives_taken(
         raise ItmlabError("no world knows what is true here", where=study.data.name, remedy="use the data set scenes")
     images, captions = study.scores.shape
     if batch_size is not None and not 2 <= batch_size <= images:
-        what, remedy = f"batch_size={batch_size}", f"give 2 to {images}, or None for all captions"
-        raise ItmlabError(what, where="negatives_taken", remedy=remedy)
+        message, remedy = f"batch_size={batch_size}", f"give 2 to {images}, or None for all captions"
+        raise ItmlabError(message, where="negatives_taken", remedy=remedy)
     everything = torch.arange(images), torch.arange(captions)
     pools = [everything] if batch_size is None else list(_batches(study, batch_size, rounds, seed))
     shares = {}
@@ -227,7 +227,7 @@ def negatives_taken(
         generator, true, owners = torch.Generator().manual_seed(seed), [], []
         for images, captions in pools:
             of_pairs = (study.scores, study.positives, study.truth)
-            scores, positives, truth = (each[images][:, captions] for each in of_pairs)
+            scores, positives, truth = (matrix[images][:, captions] for matrix in of_pairs)
             matches = scores.masked_fill(~positives, -torch.inf).max(dim=1).values
             chosen = sampler(scores, positives, matches, generator=generator)
             truth_labels = truth.gather(1, chosen.clamp(min=0)[:, None]).squeeze(1)
@@ -236,8 +236,8 @@ def negatives_taken(
             owners.append(images[decided])
         if not sum(map(len, true)):
             raise ItmlabError(f"no negative that {name} takes is decided", where=study.data.name)
-        found = share(torch.cat(true), None if batch_size is None else torch.cat(owners))
-        shares[name] = found.percent, found.lower, found.upper
+        true_share = share(torch.cat(true), None if batch_size is None else torch.cat(owners))
+        shares[name] = true_share.percent, true_share.lower, true_share.upper
     return shares
 
 
@@ -272,9 +272,9 @@ def posterior_quality(study: Study, *, prior: float = 1e-4, bins: int = 15) -> d
         raise ItmlabError(
             "all pairs that are not annotated are alike", where=study.data.name, remedy="take more images"
         )
-    found = {"posterior": posterior(scores, study.sampler.statistics, prior=prior), "similarity": scores}
+    predictions = {"posterior": posterior(scores, study.sampler.statistics, prior=prior), "similarity": scores}
     quality = {}
-    for name, values in found.items():
+    for name, values in predictions.items():
         ranked, probability = values.numpy(), values.clamp(0, 1).numpy()
         parts = np.array_split(np.argsort(probability, kind="stable"), bins)
         gaps = [len(part) * abs(probability[part].mean() - true[part].mean()) for part in parts]

@@ -84,9 +84,9 @@ def crisscrossed(
         raise ItmlabError(f"outside={outside!r} is neither of the two choices", remedy='use "fault" or "drop"')
     path = Path(path)
     faults = Faults("crisscrossed", on_fault=on_fault, source=str(path))
-    caption_of = {str(each): index for index, each in enumerate(caption_ids)}
-    image_of = {str(each): index for index, each in enumerate(image_ids)}
-    found: dict[tuple[int, int], tuple[float, int]] = {}
+    caption_of = {str(identifier): index for index, identifier in enumerate(caption_ids)}
+    image_of = {str(identifier): index for index, identifier in enumerate(image_ids)}
+    ratings: dict[tuple[int, int], tuple[float, int]] = {}
     for number, row in read_rows(path, faults):
         try:
             caption, image, score = _rating(row, f"{path}:{number}")
@@ -94,19 +94,21 @@ def crisscrossed(
             faults.add(path, number, str(fault))
             continue
         if caption not in caption_of or image not in image_of:
-            what, name = ("caption", caption) if caption not in caption_of else ("image", image)
+            side, name = ("caption", caption) if caption not in caption_of else ("image", image)
             if outside == "fault":
-                faults.add(path, number, f"no {what} has the id {one_line(repr(name), 60)}")
+                faults.add(path, number, f"no {side} has the id {one_line(repr(name), 60)}")
             continue
         pair = caption_of[caption], image_of[image]
-        known, where = found.setdefault(pair, (score, number))
+        known, where = ratings.setdefault(pair, (score, number))
         if known != score:
             faults.add(path, number, f"caption {caption} and image {image} are rated otherwise in row {where}")
-    skipped = faults.settle(kept=len({image for _, image in found}))
-    if not found:
+    skipped = faults.settle(kept=len({image for _, image in ratings}))
+    if not ratings:
         raise ItmlabError("no rating is about these captions and images", where=str(path), remedy="do the ids fit?")
-    captions, images = torch.tensor(list(found)).T
-    return Ratings(captions, images, torch.tensor([score for score, _ in found.values()], dtype=torch.float64), skipped)
+    captions, images = torch.tensor(list(ratings)).T
+    return Ratings(
+        captions, images, torch.tensor([score for score, _ in ratings.values()], dtype=torch.float64), skipped
+    )
 
 
 def _rating(row: dict[str, Any], where: str) -> tuple[str, str, float]:
@@ -137,8 +139,8 @@ SENTENCE, PICTURE = r"COCO_\w+:sentid:(\d+)", r"(?:COCO_\w+_)?0*(\d+)\.jpe?g"
 
 def _bare(pattern: str, name: str) -> str:
     """The number in an id of the release; other ids stay as they are."""
-    found = re.fullmatch(pattern, name)
-    return found.group(1) if found else name
+    match = re.fullmatch(pattern, name)
+    return match.group(1) if match else name
 
 
 # The correlations, in each reading of a pair's NCS: the paper gives none (METHODS 2.4).
@@ -157,9 +159,9 @@ def human_correlation(data: CaptionSet, ratings: Ratings, *, parser: str = "engl
     """
     references = data.captions_of()
     fitted = {"NCS with SPICE": Spice(references, parser=parser), "NCS with CIDEr": Cider(references)}
-    kept = {name: phi.matrix(data.captions) for name, phi in fitted.items()}
+    relevance = {name: phi.matrix(data.captions) for name, phi in fitted.items()}
     rated = (data.positives, ratings.captions, ratings.images, ratings.scores)
-    tables = {reading: human_judgement(kept, *rated, normalised=divisor) for reading, divisor in READINGS.items()}
+    tables = {reading: human_judgement(relevance, *rated, normalised=divisor) for reading, divisor in READINGS.items()}
     others = {"image_of_caption": data.image_of_caption.tolist(), "leave_one_out": True}
     left_out = {name: phi.matrix(data.captions, **others) for name, phi in fitted.items()}
     return {**tables, LEFT_OUT: human_judgement(left_out, *rated)}

@@ -103,15 +103,15 @@ def synthesis_batch(
     two pictures.
     """
     model = features_apart(run)
-    seen = looked_at(model, data)
+    inputs = looked_at(model, data)
     generator = torch.Generator().manual_seed(seed)
     images = torch.randperm(len(data), generator=generator)[:pairs]
     if len(images) < 2:
         raise ItmlabError(f"{len(images)} pictures have no negatives among them", where=data.name)
     drawn = [data.captions_of_image[image] for image in images.tolist()]
-    captions = torch.stack([own[torch.randint(len(own), (), generator=generator)] for own in drawn])
+    captions = torch.stack([numbers[torch.randint(len(numbers), (), generator=generator)] for numbers in drawn])
     with evaluating(model):
-        pictures = embed_images(model, [seen[image] for image in images.tolist()])
+        pictures = embed_images(model, [inputs[image] for image in images.tolist()])
         sentences = embed_captions(model, [data.captions[caption] for caption in captions.tolist()])
     sides = [normalize(features, dim=1) for features in (pictures, sentences)]
     truth = None if data.world is None else data.world.truth(images, captions)
@@ -137,8 +137,8 @@ def read_out(
     generator = torch.Generator().manual_seed(seed)
     membership = kmeans(squared, ~batch.positives[row], clusters, generator=generator)
     settings = {"clusters": clusters, "sigma": sigma, "weights": weights, "regularisation": regularisation}
-    found: Association = associate(squared_distances(query, candidates), squared, membership, **settings)
-    points = recall(candidates, membership, found.coefficients, clusters=clusters)[0]
+    association: Association = associate(squared_distances(query, candidates), squared, membership, **settings)
+    points = recall(candidates, membership, association.coefficients, clusters=clusters)[0]
     hardness = torch.cosine_similarity(points, query, dim=1)
     empty = torch.bincount(membership[0] + 1, minlength=clusters + 1)[1:] == 0
     place, points_place = _sky(query[0], candidates, points)
@@ -146,8 +146,8 @@ def read_out(
         anchor=anchor,
         membership=membership[0],
         score=batch.scores[anchor],
-        kernel=found.kernel[0],
-        coefficients=found.coefficients[0],
+        kernel=association.kernel[0],
+        coefficients=association.coefficients[0],
         points=points,
         hardness=hardness.masked_fill(empty, torch.nan),
         place=place,

@@ -73,14 +73,14 @@ def rank(
     if scores.isnan().any():
         raise ItmlabError("a score is not a number (NaN), so nothing can be ranked")
     index = scores.sort(descending=True, stable=True).indices[:k]
-    one, phi, measures = scores[None], relevance[None], {}
+    row, phi, measures = scores[None], relevance[None], {}
     annotated = 0 if positives is None else int(positives.sum())
     if annotated:  # a sum of nothing has no share: then the measure is left out
-        measures[f"R@{k}"] = float(semantic_recall_of_each(one, positives[None].float(), k, relevant=annotated))
+        measures[f"R@{k}"] = float(semantic_recall_of_each(row, positives[None].float(), k, relevant=annotated))
     if relevance.gt(0).any():
         sought = min(relevant or annotated or k, len(scores))
-        measures[f"SR@{k}"] = float(semantic_recall_of_each(one, phi, k, relevant=sought))
-        measures[f"NCS@{k}"] = float(ncs_of_each(one, phi, k))
+        measures[f"SR@{k}"] = float(semantic_recall_of_each(row, phi, k, relevant=sought))
+        measures[f"NCS@{k}"] = float(ncs_of_each(row, phi, k))
     known = [None if values is None else values[index].numpy() for values in (positives, truth)]
     return Ranking(index.numpy(), relevance[index].numpy(), float(relevance.max()), *known, measures)
 
@@ -255,14 +255,14 @@ def measured(retrieved: Retrievals, direction: Direction = "t2i", *, k: int = 5,
     annotated, most = side.positives.float(), int(side.positives.sum(1).max())
     values = {}
     for model, scores in side.similarity.items():
-        found = {f"R@{k}": semantic_recall_of_each(scores, annotated, k, relevant=most)}
+        measures = {f"R@{k}": semantic_recall_of_each(scores, annotated, k, relevant=most)}
         if direction == "i2t":
-            found[f"Rⱽ@{k}"] = semantic_recall_of_each(scores, annotated, k, relevant=most, sense="any")
+            measures[f"Rⱽ@{k}"] = semantic_recall_of_each(scores, annotated, k, relevant=most, sense="any")
         for name, phi in side.relevance.items():
-            found[f"SR@{k} {name}"] = semantic_recall_of_each(scores, phi, k, relevant=relevant)
-        found |= {f"NCS@{k} {name}": ncs_of_each(scores, phi, k) for name, phi in phis.items()}
-        found |= {f"NCS@{k} {name} (N)": ncs_of_each(scores, phi, k, **without) for name, phi in phis.items()}
-        values[model] = {name: each.numpy() for name, each in found.items()}
+            measures[f"SR@{k} {name}"] = semantic_recall_of_each(scores, phi, k, relevant=relevant)
+        measures |= {f"NCS@{k} {name}": ncs_of_each(scores, phi, k) for name, phi in phis.items()}
+        measures |= {f"NCS@{k} {name} (N)": ncs_of_each(scores, phi, k, **without) for name, phi in phis.items()}
+        values[model] = {name: percent.numpy() for name, percent in measures.items()}
     return Measured(values, side.picture.numpy())
 
 

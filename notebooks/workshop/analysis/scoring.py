@@ -43,26 +43,26 @@ def matching(run: Any, data: CaptionSet) -> Match:
         # Every picture and every sentence goes through the model once, however often it is asked for.
         different, image_of = torch.tensor(images).unique(return_inverse=True)
         shown = looked_at(model, data)
-        seen = [shown[image] for image in different.tolist()]
+        inputs = [shown[image] for image in different.tolist()]
         with evaluating(model):
             if model.compares_parts:
-                return _by_parts(model, seen, image_of, sentences)
+                return _by_parts(model, inputs, image_of, sentences)
             place = {sentence: at for at, sentence in enumerate(dict.fromkeys(sentences))}
-            said = embed_captions(model, list(place))[torch.tensor([place[sentence] for sentence in sentences])]
-            return (embed_images(model, seen)[image_of] * said).sum(dim=1)
+            features = embed_captions(model, list(place))[torch.tensor([place[sentence] for sentence in sentences])]
+            return (embed_images(model, inputs)[image_of] * features).sum(dim=1)
 
     return match
 
 
 def _by_parts(
-    model: Any, seen: Sequence[Any], image_of: Int64[Tensor, "sentence"], sentences: Sequence[str]
+    model: Any, inputs: Sequence[Any], image_of: Int64[Tensor, "sentence"], sentences: Sequence[str]
 ) -> Float[Tensor, "sentence"]:
     """The scores of a model that compares parts, image after image with the sentences asked of it."""
     scores = torch.zeros(len(sentences))
-    for image, one in enumerate(seen):
+    for image, input in enumerate(inputs):
         places = (image_of == image).nonzero().squeeze(1)
         tokens = model.prepare_captions([sentences[place] for place in places.tolist()])
-        picture = model.encode_images(on_device(model, model.prepare_images([one])))
+        picture = model.encode_images(on_device(model, model.prepare_images([input])))
         captions = model.encode_captions(on_device(model, tokens))
         scores[places] = model.similarity(picture, captions)[0].float().cpu()
     return scores

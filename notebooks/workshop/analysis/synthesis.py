@@ -78,8 +78,8 @@ def memory_sweep(
         settings = {"sigma": sigma, "clusters": clusters, parameter: value}
         membership = _clusters(batch, settings["clusters"], seed)
         for kind in weights:
-            found, points = _recalled(batch, membership, weights=kind, **settings)
-            columns[kind].append(_measured(batch, found, points, hardest))
+            association, points = _recalled(batch, membership, weights=kind, **settings)
+            columns[kind].append(_measured(batch, association, points, hardest))
     rows = {kind: np.array(column).T for kind, column in columns.items()}
     curves = {kind: Curve(row[0], row[1:3], *row[3:]) for kind, row in rows.items()}
     match = float(batch.positive_scores.mean())
@@ -113,9 +113,9 @@ def true_prototypes(
     if batch.truth is None:
         raise ItmlabError("no world knows what is true here", where=batch.data.name, remedy="use the data set scenes")
     membership = _clusters(batch, clusters, seed)
-    found, points = _recalled(batch, membership, clusters=clusters, sigma=sigma, weights=weights)
+    association, points = _recalled(batch, membership, clusters=clusters, sigma=sigma, weights=weights)
     mine = membership[:, None] == torch.arange(clusters)[:, None]
-    heaviest = found.kernel[:, None].masked_fill(~mine, -1).max(dim=2).indices
+    heaviest = association.kernel[:, None].masked_fill(~mine, -1).max(dim=2).indices
     truth_labels = batch.truth.gather(1, heaviest).masked_fill(~mine.any(2), -1)
     cosines = torch.cosine_similarity(points, batch.anchors[:, None], dim=-1).masked_fill(~mine.any(2), -2)
     nearest = batch.scores.masked_fill(batch.positives, -2).max(dim=1, keepdim=True).indices
@@ -125,8 +125,8 @@ def true_prototypes(
         "main part of any synthetic": truth_labels,
     }
     shares = {}
-    for kind, said in kinds.items():
-        decided = said[said >= 0]
+    for kind, labels in kinds.items():
+        decided = labels[labels >= 0]
         if not len(decided):
             raise ItmlabError(f"the world decides nothing of the {kind}", where=batch.data.name)
         of = share(decided == 1)
@@ -145,25 +145,27 @@ def _recalled(
 ) -> tuple[Association, Float[Tensor, "anchor cluster dimension"]]:
     """Each candidate's weights, and what every memory recalls."""
     distances = [squared_distances(side, batch.candidates) for side in (batch.anchors, batch.candidates)]
-    found = associate(*distances, membership, clusters=clusters, **settings)
-    return found, recall(batch.candidates, membership, found.coefficients, clusters=clusters)
+    association = associate(*distances, membership, clusters=clusters, **settings)
+    return association, recall(batch.candidates, membership, association.coefficients, clusters=clusters)
 
 
 def _measured(
     batch: SynthesisBatch,
-    found: Association,
+    association: Association,
     points: Float[Tensor, "anchor cluster dimension"],
     hardest: Float[Tensor, "anchor"],
 ) -> list[float]:
     """What `Curve` holds of one value, in its order."""
     length = points.norm(dim=-1)
-    there = length > 0  # an empty cluster recalls nothing
-    cosines = torch.cosine_similarity(points, batch.anchors[:, None], dim=-1).masked_fill(~there, -1)
+    is_filled = length > 0  # an empty cluster recalls nothing
+    cosines = torch.cosine_similarity(points, batch.anchors[:, None], dim=-1).masked_fill(~is_filled, -1)
     nearest = cosines.max(dim=1).values
-    entropy = -torch.special.xlogy(found.kernel, found.kernel).sum(1) / there.sum(1)
+    entropy = -torch.special.xlogy(association.kernel, association.kernel).sum(1) / is_filled.sum(1)
     quartiles = nearest.quantile(torch.tensor([0.25, 0.75]))
     above = [100 * (nearest > other + ROUNDING).float().mean() for other in (hardest, batch.positive_scores)]
-    return [float(value) for value in (nearest.mean(), *quartiles, entropy.exp().mean(), length[there].mean(), *above)]
+    return [
+        float(value) for value in (nearest.mean(), *quartiles, entropy.exp().mean(), length[is_filled].mean(), *above)
+    ]
 
 
 # InfoCMR term by term: whose are the shares of its denominator, and with them the gradient.
@@ -236,11 +238,11 @@ def _terms(
     batch: SynthesisBatch, synthesis: SynHNC | None, noise: int, seed: int
 ) -> tuple[Float[Tensor, "anchor term"], Int64[Tensor, "term"]]:
     """All scores of each anchor, −∞ where there is none, and the kind of each column."""
-    made, allowed, random = _synthesised(batch, synthesis, noise, seed)
+    synthetic, allowed, random = _synthesised(batch, synthesis, noise, seed)
     columns = [
         batch.positive_scores[:, None],
         batch.scores.masked_fill(batch.positives, -torch.inf),
-        made.masked_fill(~allowed, -torch.inf),
+        synthetic.masked_fill(~allowed, -torch.inf),
         random,
     ]
     kinds = [torch.full((column.shape[1],), kind) for kind, column in enumerate(columns)]
@@ -252,6 +254,6 @@ def _synthesised(
 ) -> tuple[Float[Tensor, "anchor cluster"], Bool[Tensor, "anchor cluster"], Float[Tensor, "anchor noise"]]:
     """The cosines of each anchor with its synthetic negatives, which of them there are, and those with the noise."""
     generator = torch.Generator().manual_seed(seed)  # first the clusters, then the noise, as the loss draws
-    made = (synthesis or SynHNC())(batch.anchors, batch.candidates, batch.positives, generator=generator)
+    synthetic = (synthesis or SynHNC())(batch.anchors, batch.candidates, batch.positives, generator=generator)
     random = gaussian_noise(noise, batch.anchors, generator=generator)
-    return made.scores(batch.anchors), made.allowed, batch.anchors @ random.T
+    return synthetic.scores(batch.anchors), synthetic.allowed, batch.anchors @ random.T

@@ -40,18 +40,18 @@ def run_on_yardstick(
 KIND_OF = {"object": "replace_obj", "attribute": "replace_att", "relation": "replace_rel", "number": "replace_number"}
 
 
-def as_yardstick(made: SyntheticNegatives) -> Yardstick:
+def as_yardstick(negatives: SyntheticNegatives) -> Yardstick:
     """Each synthetic negative beside its caption, with SugarCrepe's names for what was changed.
 
     A word that was replaced is "replace_word"; changes in more than one kind of phrase are "several".
     """
     items = []
-    for negative in made.all():
+    for negative in negatives.all():
         kinds = list(dict.fromkeys(negative.kind or ("word",)))
         kind = "several" if len(kinds) > 1 else KIND_OF.get(kinds[0], f"replace_{kinds[0]}")
-        caption, image = made.data.captions[negative.caption], made.data.image_ids[negative.image]
-        source = made.data.caption_ids[negative.caption]
+        caption, image = negatives.data.captions[negative.caption], negatives.data.image_ids[negative.image]
+        source = negatives.data.caption_ids[negative.caption]
         items.append(YardstickItem(image, (caption,), (negative.sentence,), kind, source))
     if not items:
-        raise ItmlabError("there are no negatives", where=made.generator)
-    return Yardstick(made.generator, tuple(items), pictures=made.data)
+        raise ItmlabError("there are no negatives", where=negatives.generator)
+    return Yardstick(negatives.generator, tuple(items), pictures=negatives.data)
