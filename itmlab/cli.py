@@ -79,7 +79,8 @@ def load_data(
         if model is not None and not model.takes_pictures:
             chosen = {"regions": (settings and settings.regions) or True, **chosen}
     data = load(name, root, on_fault="skip" if skip_faults else "error", **chosen)
-    return data if split == "all" else data.split(split)
+    is_whole = split == "all" or (split == "train" and not data.splits)  # as in training
+    return data if is_whole else data.split(split)
 
 
 def suited(names: list[str], axes: dict[str, str | None], data: str, captions: Any, photos: bool = True) -> list[Any]:
@@ -247,7 +248,9 @@ def evaluate(
     k: Annotated[list[int], typer.Option("-k", help="-k 1 -k 5 for recall at 1 and 5.")] = (1, 5, 10),
     relevance: Annotated[str | None, typer.Option(help="cider or spice: also semantic recall (SR) and NCS.")] = None,
     truth: Annotated[bool, typer.Option("--truth", help="Also mAP@R against all that is true, and oracles.")] = False,
-    protocol: Annotated[str, typer.Option(help="field, or corrected: captions that read the same are right.")] = "field",
+    protocol: Annotated[
+        str, typer.Option(help="field, or corrected: captions that read the same are right.")
+    ] = "field",
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
@@ -399,7 +402,7 @@ def negatives(
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
 ) -> None:
-    """Write false sentences made from the captions of a split, with what was changed, as extra negatives for training."""
+    """Write false sentences made from the captions of a split, as extra negatives for training."""
     from .train.negative_files import read_by, write_negatives
 
     reader = read_by(model or "tags") if model or generator == "tags" else None
