@@ -28,7 +28,7 @@ def discrimination(
     ItmlabError: lengths that differ, a NaN.
 
     >>> print(discrimination(torch.tensor([2.0, 1.0, 3.0]), torch.tensor([1.0, 1.0, 0.0])))
-    66.7 % [20.8, 93.9] of 3
+    66.7 % (20.8 to 93.9) of 3
     """
     positive_scores, negative_scores = torch.as_tensor(positive_scores), torch.as_tensor(negative_scores)
     if positive_scores.ndim != 1 or positive_scores.shape != negative_scores.shape:
@@ -121,7 +121,7 @@ def true_negative_rate(
     `images` are the sentences' (see `share`). ItmlabError: another label, lengths that differ.
 
     >>> print(true_negative_rate([False, False, None, True]))
-    66.7 % [20.8, 93.9] of 3 decided; 1 undecided
+    66.7 % (20.8 to 93.9) of 3 decided; 1 undecided
     """
     if wrong := [label for label in labels if label is not None and not isinstance(label, bool)]:
         raise ItmlabError(f"a label is true, false or None, not {wrong[0]!r}")
