@@ -200,6 +200,7 @@ def _check_causal(model: CausalModel) -> None:
 
 def _pretrained(name: str) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
     from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging
 
     name = str(SHIPPED / name) if name.isalnum() and (SHIPPED / name).is_dir() else name
     weights = {"use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
@@ -208,7 +209,13 @@ def _pretrained(name: str) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
         loaded = AutoModelForCausalLM.from_pretrained(name, trust_remote_code=False, **weights)
         return *loaded, AutoTokenizer.from_pretrained(name, trust_remote_code=False)
 
-    model, report, tokenizer = fetched(name, load)
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # of the weights read
+    try:
+        model, report, tokenizer = fetched(name, load)
+    finally:
+        if shown:
+            logging.enable_progress_bar()
     if lacking := sorted(report["missing_keys"]):  # transformers would fill them with noise
         message = f"the checkpoint lacks {len(lacking)} weights, first {lacking[0]}"
         raise ItmlabError(message, where=name, remedy="use the checkpoint of a causal language model")

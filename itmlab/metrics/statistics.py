@@ -426,22 +426,17 @@ def pearson(
     if bool((x == x[0]).all() or (y == y[0]).all()):
         return Correlation(math.nan, math.nan, math.nan, len(x), count)
     # r of every draw follows from six sums an image; r is the same of standardised values, whose sums keep their digits
-    x, y = ((v - v.mean()) / (v - v.mean()).square().mean().sqrt().clamp_min(torch.finfo(v.dtype).tiny) for v in (x, y))
+    x, y = ((v - v.mean()) / v.std(correction=0).clamp_min(torch.finfo(v.dtype).tiny) for v in (x, y))
     moments = torch.stack([torch.ones_like(x), x, y, x * x, y * y, x * y], dim=1)
     sums = torch.zeros(count, 6, dtype=torch.float64).index_add(0, group, moments)
     # torch's generator and quantile, not `bootstrap`'s, so that printed intervals stay equal to the last digit
     drawn = torch.randint(count, (draws, count), generator=torch.Generator().manual_seed(seed))
     times = torch.zeros(draws, count, dtype=torch.float64).scatter_add_(1, drawn, torch.ones_like(drawn).double())
-    values = _from_sums(times @ sums)
-    lower, upper = values[~values.isnan()].quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
-    return Correlation(_from_sums(sums.sum(0, keepdim=True)).item(), lower, upper, len(x), count)
-
-
-def _from_sums(sums: Float[Tensor, "draw 6"]) -> Float[Tensor, "draw"]:
-    """Return Pearson's r from n, Σx, Σy, Σx², Σy², Σxy; NaN where a variance is 0."""
-    count, x, y, xx, yy, xy = sums.unbind(1)
-    variances = (count * xx - x * x).clamp_min(0) * (count * yy - y * y).clamp_min(0)
-    return torch.where(variances > 1e-18 * count**4, (count * xy - x * y) / variances.sqrt(), torch.nan)
+    n, sum_x, sum_y, xx, yy, xy = torch.cat([sums.sum(0, keepdim=True), times @ sums]).unbind(1)
+    variances = (n * xx - sum_x**2).clamp_min(0) * (n * yy - sum_y**2).clamp_min(0)
+    r = torch.where(variances > 1e-18 * n**4, (n * xy - sum_x * sum_y) / variances.sqrt(), torch.nan)
+    lower, upper = r[1:][~r[1:].isnan()].quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
+    return Correlation(r[0].item(), lower, upper, len(x), count)
 
 
 def human_judgement(
