@@ -133,7 +133,7 @@ def test_with_truth_its_measures_are_those_of_the_evaluated_runs(trained, scenes
                 assert row[f"{side} {name}"] == pytest.approx(truth[side][key])
             assert row[f"{side} unannotated@1"] == pytest.approx(truth[side]["first"]["unannotated"])
         for kind in ("truth", "specific"):
-            assert row[share_of_oracle(kind)] == pytest.approx(truth["share"][kind]["rsum"])
+            assert row[share_of_oracle(kind)] == pytest.approx(100 * row["RSum"] / truth["oracle"][kind]["rsum"])
 
 
 def test_finished_runs_are_not_trained_again_and_can_be_compared_elsewhere(trained, data):
@@ -216,6 +216,13 @@ def test_a_real_difference_is_distinguished_from_none():
     assert 0 < lower < value < upper and lower < 6 * 10 < upper + 15
     value, lower, upper = comparison.difference("same")["RSum"]
     assert lower < 0 < upper
+
+
+def test_the_interval_of_one_seed_agrees_with_the_formula_for_a_share():
+    """Recall of independent images is a binomial share: ±1.96 √(p(1−p)/n)."""
+    comparison = invented(seeds=1, images=1000, noise=0.0)
+    value, lower, upper = np.array(comparison.intervals("base")["i2t R@1"]) / 100
+    assert (upper - lower) / 2 == pytest.approx(1.96 * (value * (1 - value) / 1000) ** 0.5, rel=0.1)
 
 
 def test_each_difference_has_a_p_that_agrees_with_its_interval_and_is_corrected_for_all():
