@@ -257,11 +257,8 @@ def pretrained(name: str) -> Run:
     """A run that ships with the package; an unknown name is an ItmlabError that lists those there."""
     names = shipped_names()
     if name not in names:
-        listed = f"there are {', '.join(names)}" if names else "this installation has none: train one"
-        if "." in name or "/" in name or os.sep in name:
-            remedy = f"name the folder of a run, or one that ships: {', '.join(names)}"
-            raise ItmlabError(f"there is no folder {name}", remedy=remedy if names else listed)
-        raise ItmlabError(f"no pretrained run {name!r}", remedy=listed)
+        remedy = f"name the folder of a run, or {', '.join(names)}" if names else "this installation has none: train one"
+        raise ItmlabError(f"no folder of a run and no pretrained run {name!r}", remedy=remedy)
     return Run(shipped_directory(name))
 
 

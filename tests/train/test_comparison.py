@@ -137,7 +137,7 @@ def test_with_truth_its_measures_are_those_of_the_evaluated_runs(trained, scenes
 
 
 def test_finished_runs_are_not_trained_again_and_can_be_compared_elsewhere(trained, data):
-    root, recipes, _ = trained
+    root, recipes, comparison = trained
     weights = sorted(root.rglob("model.safetensors"))
     before = [path.stat().st_mtime_ns for path in weights]
     runs = trained_runs(recipes, data, seeds=[1, 0], run_root=root, progress=False)

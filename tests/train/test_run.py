@@ -93,8 +93,8 @@ def test_pretrained_runs_are_found_by_name(finished, tmp_path, monkeypatch):
     refused("this installation has none", pretrained, "fne")
     finished.export(tmp_path / "pretrained" / "fne")
     assert pretrained("fne").recipe.name == "fne"
-    refused("no pretrained run 'fnee' — there are fne", pretrained, "fnee")
-    refused("^there is no folder runs/notthere", pretrained, "runs/notthere")
+    refused("no pretrained run 'fnee' — .*fne", pretrained, "fnee")
+    refused("no folder .*'runs/notthere'", pretrained, "runs/notthere")
 
 
 def test_a_directory_without_a_run_or_without_weights_is_refused(tmp_path):
