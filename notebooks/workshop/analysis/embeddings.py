@@ -48,21 +48,24 @@ def project(
     seed: int = 0,
     cache: bool = True,
 ) -> Plane:
-    """Place features on a plane by scikit-learn's t-SNE or by UMAP, both from the principal components.
+    """Place features on a plane by scikit-learn's t-SNE or by UMAP, both started from the principal components.
 
-    Fewer than four points, or points in one place, stay where the principal components have them. The same features,
+    Fewer than four points, or equal points, keep the coordinates of the principal components. The same features,
     settings and versions give the same coordinates on one machine.
 
     Args:
-        metric: "cosine" takes the features at unit length.
+        features: of the points.
+        method: "tsne" or "umap".
+        metric: "cosine" normalises the features, "euclidean" does not.
         perplexity: of t-SNE; at most a third of the number of points.
         neighbours: of UMAP.
         minimum_distance: of UMAP.
+        seed: of the method.
         cache: whether to keep the coordinates under `storage.cache_directory()`.
 
     Raises:
         ItmlabError: features are not finite, or a setting is out of range.
-        MissingPart: UMAP is asked for and umap-learn is not installed.
+        MissingPart: umap-learn is not installed.
     """
     if method not in get_args(Method) or metric not in get_args(Metric):
         remedy = 'use "tsne" or "umap", by "cosine" or "euclidean"'
@@ -107,7 +110,7 @@ def _array(features: Any) -> Float[ndarray, "point dimension"]:
 
 
 def _principal_components(rows: Float[ndarray, "point dimension"]) -> Plane:
-    """Return the first two components, zeros where there are fewer."""
+    """Return the first two principal components, zeros where there are fewer."""
     from sklearn.decomposition import PCA
 
     plane = np.zeros((len(rows), 2), dtype=np.float32)
@@ -118,7 +121,11 @@ def _principal_components(rows: Float[ndarray, "point dimension"]) -> Plane:
 
 
 def _tsne(rows: Float[ndarray, "point dimension"], perplexity: float, seed: int) -> Plane:
-    """Barnes-Hut t-SNE (van der Maaten 2014) on one thread, as threads would add up in another order."""
+    """Run Barnes-Hut t-SNE on one thread, because several threads add up in another order.
+
+    References:
+        van der Maaten (2014), Accelerating t-SNE using Tree-Based Algorithms.
+    """
     from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 
@@ -132,7 +139,11 @@ def _tsne(rows: Float[ndarray, "point dimension"], perplexity: float, seed: int)
 
 
 def _umap(rows: Float[ndarray, "point dimension"], neighbours: int, minimum_distance: float, seed: int) -> Plane:
-    """UMAP (McInnes et al. 2018); a fixed `random_state` makes it run on one thread."""
+    """Run UMAP; a fixed `random_state` makes it run on one thread.
+
+    References:
+        McInnes et al. (2018), UMAP.
+    """
     try:
         from umap import UMAP, umap_
     except ImportError:
@@ -153,7 +164,11 @@ def _umap(rows: Float[ndarray, "point dimension"], neighbours: int, minimum_dist
 
 
 def project_together(groups: Mapping[str, Features], method: Method = "tsne", **options: Any) -> dict[str, Plane]:
-    """Several sets of features of one space on one map, by name; options as for `project`."""
+    """Place several sets of features of one space on one map, by name. Options are those of `project`.
+
+    Raises:
+        ItmlabError: the features have different dimensions.
+    """
     if not groups:
         return {}
     sizes = {np.shape(features)[-1] for features in groups.values()}
@@ -165,9 +180,9 @@ def project_together(groups: Mapping[str, Features], method: Method = "tsne", **
 
 
 def neighbours_kept(features: Features, plane: Plane, k: int = 10, *, metric: Metric = "cosine") -> float:
-    """The share of each point's `k` nearest in the features' space that are among its `k` nearest on the map; a mean.
+    """Return the mean share of each point's `k` nearest features that are also nearest on the map.
 
-    It says how far a map may be believed; chance is k / (points - 1).
+    It says how far a map can be trusted; chance is k / (points - 1).
 
     >>> neighbours_kept(np.eye(4), np.array([[0, 0], [0, 1], [9, 0], [9, 1]]), 3)
     1.0
@@ -189,24 +204,27 @@ def neighbours_kept(features: Features, plane: Plane, k: int = 10, *, metric: Me
 
 @dataclass(frozen=True, eq=False)
 class Embedded:
-    """One model's features of a split, and where they lie on a map that pictures and captions share."""
+    """One model's features of a split, and their places on a map that pictures and captions share."""
 
     features: Embeddings
     images: Plane
     captions: Plane
 
     def kept(self, k: int = 10) -> float:
-        """The share of each point's `k` nearest that are among its nearest on the map too."""
+        """Return the mean share of each point's `k` nearest that are nearest on the map too."""
         return neighbours_kept(torch.cat(self.features), np.concatenate([self.images, self.captions]), k)
 
 
 def embedded(
     models: Mapping[str, Any], data: CaptionSet, method: Method = "tsne", **options: Any
 ) -> dict[str, Embedded]:
-    """The map of each named Run or model over all pictures and captions of a split; options as for `project`.
+    """Return the map of each named Run or model over all pictures and captions of a split.
 
-    Each model has a map of its own, so what lies beside what can be compared, and where it lies cannot. A model that
-    does not encode both sides apart is an ItmlabError.
+    Each model has its own map: what lies near what can be compared, absolute positions cannot. Options are those of
+    `project`.
+
+    Raises:
+        ItmlabError: a model does not encode pictures and captions separately.
     """
     maps = {}
     for name, run in models.items():
@@ -216,7 +234,7 @@ def embedded(
 
 
 def _features(model: Any, data: CaptionSet) -> Embeddings:
-    """Those made before, or the model's of all pictures and captions."""
+    """Return features computed before, or the model's features of all pictures and captions."""
     if isinstance(model, Embedded | Embeddings):
         return model.features if isinstance(model, Embedded) else model
     encoder = features_apart(model)
@@ -225,7 +243,11 @@ def _features(model: Any, data: CaptionSet) -> Embeddings:
 
 
 def features_apart(run: Any, name: str | None = None) -> nn.Module:
-    """The model of a Run, or the model itself, if it encodes pictures and captions apart; else an ItmlabError."""
+    """Return the model of a Run, or the model itself.
+
+    Raises:
+        ItmlabError: it does not encode pictures and captions separately.
+    """
     model = model_of(run)
     if not model.encodes_apart:
         message = f"{type(model).__name__} has no features of pictures alone"
@@ -234,7 +256,7 @@ def features_apart(run: Any, name: str | None = None) -> nn.Module:
 
 
 def untrained(run: Any) -> nn.Module:
-    """The model that a dual encoder Run began from: its configuration, tokeniser and seed, in evaluation mode."""
+    """Return the model that a Run of a dual encoder started from: its configuration, tokeniser and seed."""
     if not run.recipe.model.encodes_apart:
         raise ItmlabError(f"{run.recipe.name} is no dual encoder's recipe", where=str(run.directory))
     return build_model(run.recipe.model, run.model.tokenizer, seed=run.recipe.seed).eval()
@@ -245,11 +267,21 @@ def untrained(run: Any) -> nn.Module:
 
 @dataclass(frozen=True, eq=False)
 class BatchNeighbourhood:
-    """One anchor and the candidates of the other modality that its batch holds, with `index` their numbers in the data.
+    """One anchor and the candidates of the other modality in its batch.
 
-    `hard` marks the negatives that a triplet loss would learn from: above the positives' mean score less the margin
-    (`threshold`). `true` marks the negatives that the world calls true of the anchor, None without a world. Scores
-    are cosines. The map holds the anchor, all candidates and what was synthesised.
+    Args:
+        anchor: the number of the anchor.
+        direction: whether the anchor is an image or a caption.
+        index: the numbers of the candidates.
+        positives: which candidates are annotated.
+        hard: negatives that a triplet loss would learn from: above `threshold`.
+        true: negatives that the world calls true of the anchor; None without a world.
+        scores: cosines of the candidates.
+        synthetic_scores: cosines of the synthetic negatives.
+        threshold: the positives' mean score minus the margin.
+        anchor_place: the anchor on the map.
+        places: the candidates on the map.
+        synthetic_places: the synthetic negatives on the map.
     """
 
     anchor: int
@@ -279,10 +311,21 @@ def batch_neighbourhood(
     seed: int = 0,
     **options: Any,
 ) -> BatchNeighbourhood:
-    """The anchor's own picture with all its captions, and `pictures` - 1 others with one caption each, drawn by `seed`.
+    """Put an anchor into a batch: its picture with all its captions, and other pictures with one caption each.
 
-    `model` is a Run or model, or the Embedded or Embeddings of `data` made before. `synthesis` makes further negatives
-    out of the batch's. Options are those of `project`. An anchor that is not there is an ItmlabError.
+    Args:
+        model: a Run, a model, or the Embedded or Embeddings of `data`.
+        data: the set.
+        anchor: the number of the anchor.
+        direction: whether it is an image or a caption.
+        pictures: the number of pictures in the batch.
+        margin: of the triplet loss that decides what is hard.
+        synthesis: adds synthetic negatives from those of the batch.
+        method: "tsne" or "umap"; further options are those of `project`.
+        seed: of the draws and of the map.
+
+    Raises:
+        ItmlabError: there is no such anchor, or its image has no caption.
     """
     by_image = direction == "image"
     anchors = len(data) if by_image else len(data.captions)
@@ -317,7 +360,7 @@ def batch_neighbourhood(
 def _members(
     data: CaptionSet, image: int, pictures: int, generator: torch.Generator
 ) -> tuple[Int64[Tensor, "image"], Int64[Tensor, "caption"]]:
-    """The pictures of a batch, the anchor's first, and their captions: all of the first, one drawn of each other."""
+    """Return the pictures of a batch, the anchor's first, and captions: all of the first, one of each other."""
     described = torch.tensor([len(captions) > 0 for captions in data.captions_of_image])
     if not described[image]:
         raise ItmlabError(f"image {data.image_ids[image]} has no caption", where=data.name)
@@ -342,10 +385,15 @@ class SharedWord(NamedTuple):
 
 
 def shared_words(captions: Sequence[str], chosen: Collection[int], *, most: int = 8) -> list[SharedWord]:
-    """Return the words that occur in more of the `chosen` captions (by number) than in the others, the surest first.
+    """Return the words that occur in more of the chosen captions than in the others, the most certain first.
 
-    Words are ranked by the z-score of two proportions, each with one caption more that has the word and one that has
-    not; listed are those above 1.96. A caption counts a word once.
+    Words are ranked by the z-score of two proportions, each with one extra caption that has the word and one that does
+    not. Listed are those above 1.96. A caption counts a word once.
+
+    Args:
+        captions: all captions.
+        chosen: the numbers of some captions.
+        most: how many words are listed.
 
     >>> [shared.word for shared in shared_words(["a red dog"] * 9 + ["a cat"] * 9, range(9))]
     ['dog', 'red']

@@ -1,4 +1,4 @@
-"""Any run on a benchmark of true and false sentences, and our own generators' negatives as such a benchmark."""
+"""Runs on benchmarks of true and false sentences, and synthetic negatives as such a benchmark."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,13 +20,13 @@ def run_on_yardstick(
     text: Sequence[str] = (),
     seed: int = 0,
 ) -> YardstickTable:
-    """How often a run tells true from false sentences, on the items whose pictures are available.
+    """Measure how often a run tells true from false sentences, on the items whose pictures are available.
 
     Args:
-        run: a run, or a model of any kind; None judges all items by their controls alone.
+        run: a Run or model; None scores the text-only controls alone.
         yardstick: the items.
         images: the pictures, as for `Yardstick.with_pictures`.
-        text: the text-only controls, each by what it scores, as `text_scores` takes it.
+        text: the text-only controls, as `text_scores` takes them.
         seed: of the wrong pictures.
     """
     chosen = yardstick if run is None else yardstick.with_pictures(images)
@@ -39,9 +39,12 @@ KIND_OF = {"object": "replace_obj", "attribute": "replace_att", "relation": "rep
 
 
 def as_yardstick(negatives: SyntheticNegatives) -> Yardstick:
-    """Each synthetic negative beside its caption, with SugarCrepe's names for what was changed.
+    """Turn each synthetic negative and its caption into an item, with SugarCrepe's names for the changes.
 
-    A word that was replaced is "replace_word"; changes in more than one kind of phrase are "several".
+    A replaced word is "replace_word"; changes in several kinds of phrase are "several".
+
+    Raises:
+        ItmlabError: there are no negatives.
     """
     items = []
     for negative in negatives.all():

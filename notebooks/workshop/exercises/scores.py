@@ -43,7 +43,7 @@ def samplers_by_hardness(answer: tuple[str, ...]) -> str:
     for easier, harder in pairwise(answer):
         if taken[easier] > taken[harder]:
             raise Wrong(f"{easier} takes harder negatives than {harder}")
-    return "by the mean score of what they take: " + ", ".join(f"{name} {taken[name]:.2f}" for name in answer)
+    return "by the mean score of their negatives: " + ", ".join(f"{name} {taken[name]:.2f}" for name in answer)
 
 
 @exercise("04.2")
@@ -89,8 +89,8 @@ def a_caption_between_pictures(answer: int) -> str:
     batch = batch_neighbourhood(_features(), scenes(), caption, "caption")
     true, hard = int(batch.true.sum()), int((batch.true & batch.hard).sum())
     if true < 2 or not hard:
-        raise Wrong(f"in its batch are {true} true pictures that nobody annotated, {hard} of them hard")
-    return f"in its batch are {true} true pictures that nobody annotated, {hard} of them hard"
+        raise Wrong(f"in its batch are {true} true pictures that are not annotated, {hard} of them hard")
+    return f"in its batch are {true} true pictures that are not annotated, {hard} of them hard"
 
 
 @cache
@@ -269,7 +269,7 @@ def words_and_truth(answer: tuple[tuple[int, int], tuple[int, int]]) -> str:
         annotated = "annotated, " if data.positives[picture, caption] else ""
         if annotated or truth_name != label or not (phi > 1 if label == "false" else phi < 0.01):
             message = f"picture {picture} and caption {caption} are {annotated}{truth_name}, CIDEr {phi:.2f}"
-            raise Wrong(f"{message}; wanted {label}, {bound}, annotated by nobody")
+            raise Wrong(f"{message}; wanted {label}, {bound}, not annotated")
     return "CIDEr finds words, not truth: " + " and ".join(f"“{data.captions[caption]}”" for _, caption in answer)
 
 
@@ -303,18 +303,18 @@ INTERVALS = ((2.0, 0.4, 3.5), (-0.4, -1.6, 0.7), (-2.1, -3.0, -1.1), (0.4, -0.4,
 def four_verdicts(answer: tuple[str, ...]) -> str:
     """The whole interval has to lie where the claim says: above 0, or between −3 and 3."""
     if len(answer) != len(INTERVALS):
-        raise Wrong(f"{len(INTERVALS)} words are wanted, of which there are {len(answer)}")
+        raise Wrong(f"{len(INTERVALS)} words are expected, got {len(answer)}")
     for at, (word, ends) in enumerate(zip(answer, INTERVALS, strict=True)):
         equal = {"expected": "equal", "margin": 3.0} if at == 3 else {}
         right = verdict(Interval(*ends), **equal)
         if word != right:
             raise Wrong(f"the {('first', 'second', 'third', 'fourth')[at]} is not {word!r}")
-    return "where an interval crosses its mark, nothing is said of the claim, neither for nor against it"
+    return "where an interval crosses its mark, it decides neither for nor against the claim"
 
 
 @exercise("12.2")
 def holm_by_hand(answer: tuple[float, float, float]) -> str:
-    """The smallest times 3, the next times 2, the largest as it is; and none below one that was smaller before."""
+    """The smallest times 3, the next times 2, the largest times 1; and none below one that was smaller before."""
     for name, value, right in zip((".01", ".04", ".03"), answer, holm([0.01, 0.04, 0.03]), strict=True):
         near(value, right, 0.0005, f"what p = {name} becomes")
     return "of three that were below .05, one is left"

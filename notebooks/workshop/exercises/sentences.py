@@ -20,7 +20,7 @@ from .judging import Wrong, exercise, near, run, scenes, truth, within
 
 
 def labels(sentence: str | SceneGraph) -> Int8[Tensor, "image"]:
-    """Where a sentence is true (1), false (0), undecided (−1); one of which the world understands nothing is wrong."""
+    """Return where a sentence is true (1), false (0) or undecided (−1). One that is undecided everywhere is wrong."""
     truth_labels = scenes().world.truth(None, [sentence])[:, 0]
     if bool((truth_labels == -1).all()):
         raise Wrong(f"of “{sentence}” the world understands too little to judge it; use plainer words")
@@ -68,7 +68,7 @@ def a_false_negative(answer: tuple[int, int]) -> str:
     label = int(truth()[picture, caption])
     if label != 1:
         raise Wrong(f"the world calls “{words}” {'false' if label == 0 else 'undecided'} of picture {picture}")
-    return f"“{words}” is true of picture {picture}, and nobody annotated it"
+    return f"“{words}” is true of picture {picture}, and it is not annotated"
 
 
 @exercise("00.2")
@@ -122,7 +122,7 @@ def the_hole() -> tuple[int, SceneGraph, Span]:
 
 @exercise("02.1")
 def refilled(answer: str) -> str:
-    """Put in something of which the picture has none: look at it, and mind that who is a girl is a child and a person
+    """Put in something that the picture does not show: look at it, and mind that who is a girl is a child and a person
     as well.
     """
     picture, graph, span = the_hole()
@@ -185,15 +185,14 @@ def a_generator(answer: Generate) -> str:
     false = negatives.truth.share
     if len(negatives) < 10 or false.of < 8:
         raise Wrong(
-            f"of 50 captions it makes {len(negatives)} negatives, {false.of} of which the world can decide: too few"
+            f"of 50 captions it makes {len(negatives)} negatives, of which the world decides {false.of}: too few"
         )
     if false.percent < 95:
         raise Wrong(f"{false.percent:.0f} % of the negatives that the world decides are false, wanted 95 %")
     difficulty, batch_difficulty = (float(group.difficulty.mean()) for group in (negatives, make("in_batch", keep=1)))
     if difficulty <= batch_difficulty:
-        raise Wrong(
-            f"a batch's hardest caption is harder for uniter: {batch_difficulty:+.3f} on average, yours {difficulty:+.3f}"
-        )
+        means = f"{batch_difficulty:+.3f} on average, yours {difficulty:+.3f}"
+        raise Wrong(f"a batch's hardest caption is harder for uniter: {means}")
     average = f"difficulty {difficulty:+.3f} on average, of a batch's hardest captions {batch_difficulty:+.3f}"
     return f"{false.percent:.0f} % false, {average}"
 
@@ -216,7 +215,7 @@ def a_false_negative_that_passes(answer: str) -> str:
     data = scenes()
     for number in data.captions_of_image[PICTURE].tolist():
         if new in map(str.lower, tokenise(data.captions[number])):
-            raise Wrong(f"the filter stops it, as “{new}” is said in “{data.captions[number]}”")
+            raise Wrong(f"the filter stops it, because “{new}” occurs in “{data.captions[number]}”")
     entailed = data.world.entails(PICTURE, answer)
     if not entailed:
         raise Wrong(f"“{answer}” is {'undecided' if entailed is None else 'truly false'}: no false negative")
