@@ -114,8 +114,7 @@ class DualEncoderTask(Task):
         # 2. Make negatives of features.
         per_anchor: PerAnchor = (extra, None)
         if self.synthesis is not None and not warming_up:
-            with self.clock.measured("synthesis"):
-                of_images, of_captions = self._synthetic(pictures, pairs, rows)
+            of_images, of_captions = self._synthetic(pictures, pairs, rows)
             per_anchor = of_images if extra is None else joined(of_images, extra), of_captions
 
         # 3. Choose negatives and compute the loss.
@@ -127,12 +126,11 @@ class DualEncoderTask(Task):
             losses = {"matching": loss.detach(), "writing": writing.detach()}
             loss = loss + self.recipe.writing * writing
 
-        # Features that are not finite make the loss NaN, which the loop finds, and name their images.
+        # Features that are not finite make the loss NaN, which the loop finds, before a memory keeps them.
         features = torch.stack([*pairs[:2], *(slow or ())[:2]])
-        finite = features.isfinite().all(dim=2).all(dim=0)
-        loss, blamed = torch.where(finite.all(), loss, torch.nan), image_ids.masked_fill(finite, -1)
+        loss = torch.where(features.isfinite().all(), loss, torch.nan)
         cosines = pairs.image_features.detach() @ pairs.caption_features.detach().T
-        return BatchLoss(loss, blamed, losses, cosines=(cosines, pairs.positives(image_ids)))
+        return BatchLoss(loss, losses, cosines=(cosines, pairs.positives(image_ids)))
 
     def _pooled(self, encoded: Encoded) -> Features:
         """The features of the whole batch, from all processes, in single precision."""
