@@ -260,7 +260,7 @@ class DetectedRegions(SceneRegions):
 
     def __init__(self, images: Sequence[Image.Image], image_ids: Sequence[str], world: World, file: Path):
         super().__init__(images, image_ids, world)
-        self._found = load_file(file)
+        self._found, self._origin = load_file(file), file.parent.name  # which names the weights
         with safe_open(str(file), "pt") as opened:
             self._names = opened.metadata()["kind"].split("\n")
 

@@ -171,15 +171,17 @@ class CrossEncoderTask(Task):
             return self.logits(captions[part][anchors], columns)
 
         with evaluating(self.model):
-            of_images = mined_negatives(caption_scores, images, self.data.image_of_caption, **kept)
-            return Retrieved(of_images, mined_negatives(image_scores, images, torch.arange(len(self.data)), **kept))
+            of_images = mined_negatives(caption_scores, self.data.matches(images), **kept)
+            of_captions = mined_negatives(image_scores, self.data.matches(captions=captions).T, **kept)
+            return Retrieved(of_images, of_captions)
 
     def near_negatives(
         self, cosines: Float[Tensor, "pair pair"], batch: Batch, draws: torch.Generator, part: slice
     ) -> Retrieved:
         """In line 14's place, negatives of the batch that the two sides read apart nearly take for a match."""
         near = cosines.detach().float().cpu() / self.settings.alignment_temperature
-        drawn = negatives_in_batch(near, batch.image_indices, self.settings.top_k, generator=draws)
+        positives = self.data.matches(batch.image_indices, batch.caption_indices)
+        drawn = negatives_in_batch(near, positives, self.settings.top_k, generator=draws)
         sides = zip((batch.caption_indices, batch.image_indices), drawn, strict=True)
         return Retrieved(*(numbers[columns].where(columns >= 0, -1)[part] for numbers, columns in sides))
 
@@ -397,21 +399,24 @@ def embed(model: CrossEncoder, inputs: Callable[[Sequence[int]], dict[str, Tenso
 
 
 def negatives_in_batch(
-    near: Float[Tensor, "image caption"], images: Int64[Tensor, "pair"], top_k: int, *, generator: torch.Generator
+    near: Float[Tensor, "image caption"],
+    positives: Bool[Tensor, "image caption"],
+    top_k: int,
+    *,
+    generator: torch.Generator,
 ) -> Retrieved:
     """Per image captions, per caption images, drawn from a batch of pairs, as columns of `near`; -1 where fewer exist.
 
-    `top_k` different ones of other images, each with a probability in proportion to exp(`near`).
+    `top_k` different ones that are not positives, each with a probability in proportion to exp(`near`).
 
     References:
         Li et al. (2021), ALBEF, Sec. 3.2, which draws one.
     """
-    different = images[:, None] != images
     return Retrieved(
         *(
             # the largest of logits with Gumbel noise are such a draw without replacement
-            hardest_negatives(way - (-torch.rand(way.shape, generator=generator).log()).log(), different, top_k)
-            for way in (near, near.T)
+            hardest_negatives(way - (-torch.rand(way.shape, generator=generator).log()).log(), allowed, top_k)
+            for way, allowed in ((near, ~positives), (near.T, ~positives.T))
         )
     )
 
