@@ -3,9 +3,9 @@
 import io
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from PIL import Image, ImageOps
 
 from ..errors import ItmlabError
 from .faults import one_line
+from .identity import digest_of, file_digest
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -178,17 +179,25 @@ class Pictures(Sequence[Image.Image]):
         """Return these pictures in this order, still encoded."""
         return Pictures(self._table, self._column, rows=[self._rows[i] for i in indices])
 
-    @cached_property
-    def sizes(self) -> list[int]:
-        """The size in bytes of each encoded picture, which tells two sources with the same ids apart."""
-        from pyarrow.compute import binary_length, struct_field
+    def _parts(self) -> Iterator[list[dict[str, bytes | str | None]]]:
+        """Yield the pictures as stored, `CELLS_AT_ONCE` at a time."""
+        table = self._table.with_format("arrow")
+        for start in range(0, len(self), CELLS_AT_ONCE):
+            yield table[self._rows[start : start + CELLS_AT_ONCE]][self._column].to_pylist()
 
-        table, lengths, paths = self._table.with_format("arrow"), [], []
-        for start in range(0, len(table), CELLS_AT_ONCE):  # Arrow counts the bytes without copying them
-            for cells in table[start : start + CELLS_AT_ONCE][self._column].chunks:
-                lengths += binary_length(struct_field(cells, "bytes")).to_pylist()
-                paths += struct_field(cells, "path").to_pylist()
-        return [os.stat(paths[row]).st_size if lengths[row] is None else lengths[row] for row in self._rows]
+    def digests(self) -> list[bytes]:
+        """Return a digest of each encoded picture. Files are read in threads."""
+
+        def digest(cell: dict[str, bytes | str | None]) -> bytes:
+            return file_digest(cell["path"]) if cell["bytes"] is None else digest_of(cell["bytes"])
+
+        with ThreadPoolExecutor() as threads:
+            return [value for cells in self._parts() for value in threads.map(digest, cells)]
+
+    def sizes(self) -> list[int]:
+        """Return the size in bytes of each encoded picture."""
+        cells = (cell for part in self._parts() for cell in part)
+        return [os.path.getsize(cell["path"]) if cell["bytes"] is None else len(cell["bytes"]) for cell in cells]
 
 
 class NoPictures(Sequence[Image.Image]):
@@ -202,6 +211,10 @@ class NoPictures(Sequence[Image.Image]):
 
     def __getitem__(self, index: int) -> Image.Image:
         raise ItmlabError(self._why, remedy=self._remedy)
+
+    def digests(self) -> list[bytes]:
+        """Return different digests: pictures that are missing are not known to be equal."""
+        return [digest_of(index) for index in range(self._count)]
 
     def select(self, indices: Sequence[int]) -> "NoPictures":
         """Return as many missing pictures as there are `indices`."""

@@ -18,6 +18,8 @@ from jaxtyping import Bool, Float, Int8, Int64
 from PIL import Image
 from torch import Tensor
 
+from ..data.identity import digest_of, digests
+from ..data.pictures import view
 from ..data.regions import RegionFeatures, with_area
 from ..errors import ItmlabError
 from ..text.graph import SceneGraph, SceneObject
@@ -341,7 +343,7 @@ class SceneRegions(Sequence[RegionFeatures]):
 
     def __init__(self, images: Sequence[Image.Image], image_ids: Sequence[str], world: World, *, spurious: int = 3):
         self._images, self._ids, self._world, self._spurious = images, list(image_ids), world, spurious
-        self._rows = list(range(len(image_ids)))
+        self._rows, self._origin = list(range(len(image_ids))), f"pixels, {spurious}"
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -368,6 +370,12 @@ class SceneRegions(Sequence[RegionFeatures]):
     def boxes(self, index: int) -> Float[np.ndarray, "region 4"]:
         """Left, top, right and bottom of each region in pixels."""
         return self._located(index)[0]
+
+    def digests(self) -> list[bytes]:
+        """A digest of what each image's regions are computed from: their kind, the image's id and its picture."""
+        ids = [self._ids[row] for row in self._rows]
+        pictures = digests(view(self._images, self._rows))
+        return [digest_of((self._origin, *each)) for each in zip(ids, pictures, strict=True)]
 
     def select(self, indices: Sequence[int] | Tensor) -> "SceneRegions":
         """The regions of these images in this order."""

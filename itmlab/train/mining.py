@@ -6,9 +6,8 @@ posterior (Li et al., 2023, Eq. 9) as one more filter, and with the world's trut
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +19,12 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from ..data.captionset import CaptionSet
-from ..data.pictures import NoPictures
 from ..errors import ItmlabError
 from ..fields import from_plain
 from ..models.encoded import cosine_similarity, evaluating
 from ..samplers.fne import FalseNegativeEliminating, Statistics, posterior
 from ..synthesis.files import NegativeFile, rows_of, write_negatives
-from ..synthesis.negative import Negative, reads_as
+from ..synthesis.negative import Negative
 from .run import Run
 from .scores import embed, has_one_feature, similarity
 from .search import largest
@@ -118,7 +116,7 @@ def mine(
     if not len(data.captions):
         raise ItmlabError("there are no captions to mine", where=data.name)
     score_captions, score_images = _score_rows(encoder, data)
-    images, captions = _groups(_contents(data)), _groups([reads_as(caption) for caption in data.captions])
+    images, captions = data.image_groups, data.caption_groups
     numbers = torch.arange(len(data.captions))
     of_images = Side(score_captions, images, captions, data.image_of_caption, numbers)
     of_captions = Side(score_images, captions, images, numbers, data.image_of_caption)
@@ -193,21 +191,6 @@ def _leave_out(
     """Put candidates behind all others, and count them."""
     left_out[why] += int((which & (ranked > -torch.inf)).sum())
     ranked[which] = -torch.inf
-
-
-def _groups(keys: Sequence[bytes]) -> Int64[Tensor, "item"]:
-    numbers: dict[bytes, int] = {}
-    return torch.tensor([numbers.setdefault(key, len(numbers)) for key in keys], dtype=torch.int64)
-
-
-def _contents(data: CaptionSet) -> list[bytes]:
-    """What is the same for images that are the same to the byte, where they are stored; else each is its own."""
-    cells = getattr(data.images, "cell", None)
-    if cells is None or isinstance(data.images, NoPictures):
-        return [image_id.encode("utf-8", "surrogatepass") for image_id in data.image_ids]
-    stored = (cells(image) for image in range(len(data)))
-    files = (Path(cell["path"]).read_bytes() if cell["bytes"] is None else cell["bytes"] for cell in stored)
-    return [blake2b(file).digest() for file in files]
 
 
 def _score_rows(encoder: Run | nn.Module | tuple[Tensor, Tensor], data: CaptionSet) -> tuple[ScoreRows, ScoreRows]:

@@ -7,7 +7,7 @@
     line 14          L_IRTM                                                        Eq. 5       `retrieved`
     line 16          L_ISTM                                                        Eq. 7       `synthetic`
     lines 18-20      L_WoD and L_WoC                                               Eqs. 8, 9   `read_sentences`
-                     L, the weighted sum                                           Eq. 10      `loss_of`
+                     L, the weighted sum                                           Eq. 10      `__call__`
 
 What is trained on is made and mined first, in evaluation mode without gradients. Then every image of the step is
 embedded once, and the terms of the loss are computed from it. The equations themselves are in `losses.tags`.
@@ -27,7 +27,6 @@ from torch import Tensor
 from .. import losses
 from ..data.batches import Batch
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
 from ..models import CrossEncoder, EmbeddedRegions
 from ..models.cross_encoder import PAIR_BATCH_SIZE, Tokens, pair_logits
 from ..models.encoded import evaluating
@@ -80,7 +79,7 @@ class Step:
 
 
 class CrossEncoderTask(Task):
-    """Algorithm 1 for the pairs of a batch. `clock` counts "synthesis" and "mining".
+    """Algorithm 1 for the pairs of a batch.
 
     Batches bring no images, because images of the whole data set are negatives: they are kept by number. Each of
     several processes takes its part of the batch with what a single process would have drawn for it, and all have the
@@ -102,16 +101,7 @@ class CrossEncoderTask(Task):
             self.sentences = Sentences(recipe, model, data, self.graphs, self.inputs, self.frozen)
 
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
-        try:
-            return self.loss_of(batch)
-        except ItmlabError:  # sentences cannot be scored on an image whose logits are not finite
-            not_finite = self.not_finite(batch)
-            if not len(not_finite):
-                raise
-            return BatchLoss(torch.tensor(torch.nan), not_finite)
-
-    def loss_of(self, batch: Batch) -> BatchLoss:
-        """The loss of a batch (Eq. 10), its terms, and histograms of difficulty."""
+        """Compute the loss of a batch (Eq. 10), its terms, and histograms of difficulty."""
         weights = self.weights()
         wanted, in_batch = weights.wanted, self.settings.mining == "batch"
         part = rank_slice(len(batch.caption_indices), self.accelerator)
@@ -120,13 +110,11 @@ class CrossEncoderTask(Task):
         sentences = masked = negatives = None
         with self.precision():
             if {"synthetic", *HEADS} & set(wanted):
-                with self.clock.measured("synthesis"):
-                    sentences = self.sentences(batch.caption_indices, generator=draws, part=part)
+                sentences = self.sentences(batch.caption_indices, generator=draws, part=part)
             if "masked_language" in wanted:
                 masked = self.masked_captions(batch.caption_indices, draws, part)
             if "retrieved" in wanted and not in_batch:
-                with self.clock.measured("mining"):
-                    negatives = self.mine(batch, draws, part)
+                negatives = self.mine(batch, draws, part)
 
             step = self.embedded(batch, negatives, part, draws.initial_seed())
             if masked is not None:
@@ -143,11 +131,7 @@ class CrossEncoderTask(Task):
         if self.settings.alignment:
             terms["alignment"] = step.terms["alignment"]
             loss = loss + self.settings.alignment * terms["alignment"]
-        blamed = step.numbers[:0]
-        if not loss.isfinite():
-            spoilt = ~step.regions.values.isfinite().flatten(1).all(dim=1).cpu()
-            blamed = torch.cat([self.not_finite(batch), step.numbers[spoilt]])
-        return BatchLoss(loss, blamed, {name: term.item() for name, term in terms.items()}, step.counts)
+        return BatchLoss(loss, {name: term.item() for name, term in terms.items()}, step.counts)
 
     def weights(self) -> losses.LossWeights:
         """λ of this step: before matching begins only L_MLM, and nothing where the model's start is aligned already."""
@@ -187,15 +171,17 @@ class CrossEncoderTask(Task):
             return self.logits(captions[part][anchors], columns)
 
         with evaluating(self.model):
-            of_images = mined_negatives(caption_scores, images, self.data.image_of_caption, **kept)
-            return Retrieved(of_images, mined_negatives(image_scores, images, torch.arange(len(self.data)), **kept))
+            of_images = mined_negatives(caption_scores, self.data.matches(images), **kept)
+            of_captions = mined_negatives(image_scores, self.data.matches(captions=captions).T, **kept)
+            return Retrieved(of_images, of_captions)
 
     def near_negatives(
         self, cosines: Float[Tensor, "pair pair"], batch: Batch, draws: torch.Generator, part: slice
     ) -> Retrieved:
         """In line 14's place, negatives of the batch that the two sides read apart nearly take for a match."""
         near = cosines.detach().float().cpu() / self.settings.alignment_temperature
-        drawn = negatives_in_batch(near, batch.image_indices, self.settings.top_k, generator=draws)
+        positives = self.data.matches(batch.image_indices, batch.caption_indices)
+        drawn = negatives_in_batch(near, positives, self.settings.top_k, generator=draws)
         sides = zip((batch.caption_indices, batch.image_indices), drawn, strict=True)
         return Retrieved(*(numbers[columns].where(columns >= 0, -1)[part] for numbers, columns in sides))
 
@@ -205,11 +191,6 @@ class CrossEncoderTask(Task):
         regions = embed(self.model, self.inputs, different)
         device = regions.values.device
         return pair_logits(self.model, self.tokens, captions.to(device), regions, rows.to(device)).cpu()
-
-    def not_finite(self, batch: Batch) -> Rows:
-        """The images of a batch whose logits with their own captions are not finite."""
-        with evaluating(self.model), self.precision():
-            return batch.image_indices[~self.logits(batch.caption_indices, batch.image_indices).isfinite()]
 
     def embedded(self, batch: Batch, negatives: Retrieved | None, part: slice, seed: int) -> Step:
         """The images of the step, with gradient, each embedded once and changed where the recipe augments."""
@@ -418,21 +399,24 @@ def embed(model: CrossEncoder, inputs: Callable[[Sequence[int]], dict[str, Tenso
 
 
 def negatives_in_batch(
-    near: Float[Tensor, "image caption"], images: Int64[Tensor, "pair"], top_k: int, *, generator: torch.Generator
+    near: Float[Tensor, "image caption"],
+    positives: Bool[Tensor, "image caption"],
+    top_k: int,
+    *,
+    generator: torch.Generator,
 ) -> Retrieved:
     """Per image captions, per caption images, drawn from a batch of pairs, as columns of `near`; -1 where fewer exist.
 
-    `top_k` different ones of other images, each with a probability in proportion to exp(`near`).
+    `top_k` different ones that are not positives, each with a probability in proportion to exp(`near`).
 
     References:
         Li et al. (2021), ALBEF, Sec. 3.2, which draws one.
     """
-    different = images[:, None] != images
     return Retrieved(
         *(
             # the largest of logits with Gumbel noise are such a draw without replacement
-            hardest_negatives(way - (-torch.rand(way.shape, generator=generator).log()).log(), different, top_k)
-            for way in (near, near.T)
+            hardest_negatives(way - (-torch.rand(way.shape, generator=generator).log()).log(), allowed, top_k)
+            for way, allowed in ((near, ~positives), (near.T, ~positives.T))
         )
     )
 

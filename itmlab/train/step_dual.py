@@ -74,7 +74,7 @@ class DualEncoderTask(Task):
         self.truth = CaptionTruth(data) if needs_truth else None
         relevance = None if margin is None else CaptionRelevance(data, margin.tokenise, margin.relevance)
         self.extra = None if recipe.extra_negatives is None else ExtraCaptions(recipe.extra_negatives, data, model)
-        self.objective = Objective(recipe, memory, self.draws, data.captions, relevance, self.truth)
+        self.objective = Objective(recipe, memory, self.draws, data, relevance, self.truth)
         if isinstance(self.objective.loss, nn.Module):  # what it learns belongs to the run, not to the model
             self.heads = self.objective.loss.to(device)
         samplers = {"sampler": self.objective.sampler, "sampler of parts": self.objective.parts_sampler}
@@ -114,8 +114,7 @@ class DualEncoderTask(Task):
         # 2. Make negatives of features.
         per_anchor: PerAnchor = (extra, None)
         if self.synthesis is not None and not warming_up:
-            with self.clock.measured("synthesis"):
-                of_images, of_captions = self._synthetic(pictures, pairs, rows)
+            of_images, of_captions = self._synthetic(pictures, pairs, rows)
             per_anchor = of_images if extra is None else joined(of_images, extra), of_captions
 
         # 3. Choose negatives and compute the loss.
@@ -127,12 +126,11 @@ class DualEncoderTask(Task):
             losses = {"matching": loss.detach(), "writing": writing.detach()}
             loss = loss + self.recipe.writing * writing
 
-        # Features that are not finite make the loss NaN, which the loop finds, and name their images.
+        # Features that are not finite make the loss NaN, which the loop finds, before a memory keeps them.
         features = torch.stack([*pairs[:2], *(slow or ())[:2]])
-        finite = features.isfinite().all(dim=2).all(dim=0)
-        loss, blamed = torch.where(finite.all(), loss, torch.nan), image_ids.masked_fill(finite, -1)
+        loss = torch.where(features.isfinite().all(), loss, torch.nan)
         cosines = pairs.image_features.detach() @ pairs.caption_features.detach().T
-        return BatchLoss(loss, blamed, losses, cosines=(cosines, pairs.positives(image_ids)))
+        return BatchLoss(loss, losses, cosines=(cosines, self.data.matches(image_ids, caption_ids)))
 
     def _pooled(self, encoded: Encoded) -> Features:
         """The features of the whole batch, from all processes, in single precision."""
@@ -156,7 +154,7 @@ class DualEncoderTask(Task):
         """
         numbers = torch.zeros(len(pictures), dtype=torch.int64, device=rows.device)
         numbers = numbers.index_copy(0, rows, pairs.image_ids)
-        positives = pairs.positives(numbers)
+        positives = self.data.matches(numbers, pairs.caption_ids)
         if self.synthesis.needs_truth:
             positives = positives | (self.truth(pairs.caption_ids, numbers).T != 0)
         of_pictures = self.synthesis(pictures, pairs.caption_features, positives, generator=self.draws)
@@ -198,7 +196,7 @@ class Objective:
         recipe: the recipe; its components are copied.
         memory: the queue of momentum features, if the recipe has a memory.
         generator: the random numbers of samplers and noise.
-        captions: the captions of the training data.
+        data: the training data, which know equal pictures and captions; without them images are known by number.
         relevance: φ of captions and images, for a recipe with an adaptive margin.
         truth: what the world calls true, for components that need it.
         step: how many steps are done.
@@ -208,7 +206,7 @@ class Objective:
     recipe: Recipe
     memory: MomentumQueue | None
     generator: torch.Generator
-    captions: Sequence[str] = ()
+    data: CaptionSet | None = None
     relevance: Relevance | None = None
     truth: Truth | None = None
     step: int = 0
@@ -255,9 +253,9 @@ class Objective:
             self.memory.enqueue(*slow)  # after the pool, which has this batch already
 
         # 2. Scores of both directions: of parts, of features, or of both.
-        positives = (pool.positives(batch.image_ids),) * 2
+        positives = self._positives(batch, pool), self._positives(pool, batch).T
         numbers = batch.image_ids, batch.caption_ids, pool.image_ids, pool.caption_ids
-        context = Context(self.step, self.total_steps, epoch, *numbers, self.captions)
+        context = Context(self.step, self.total_steps, epoch, *numbers, self.data.captions if self.data else ())
         contexts = (context,) * 2 if warming_up else self._with_truth(context)
         images, captions = batch.image_features, batch.caption_features
         of_parts, of_features = [], []
@@ -273,7 +271,7 @@ class Objective:
             return _over_all(self.recipe.warm_up, of_parts + of_features)
         loss, margin = images.new_zeros(()), self.recipe.adaptive_margin
         if margin is None or margin.with_triplet:
-            own_positives = positives[0] if pool is batch else batch.positives(batch.image_ids)
+            own_positives = positives[0] if pool is batch else self._positives(batch, batch)
             if of_parts:
                 loss = loss + self._own_loss(of_parts, self.parts_sampler, (matrix, own_positives), filling)
             if of_features:
@@ -286,6 +284,12 @@ class Objective:
         if margin is not None:
             loss = loss + margin(*(of_parts or of_features), self.relevance, generator=self.generator)
         return loss
+
+    def _positives(self, images: Pool, captions: Pool) -> Bool[Tensor, "image caption"]:
+        """Which of these captions are true of which of these images, by what the data know."""
+        if self.data is None:
+            return images.image_ids[:, None] == captions.image_ids
+        return self.data.matches(images.image_ids, captions.caption_ids)
 
     def _with_truth(self, context: Context) -> tuple[Context, Context]:
         """The context of each direction, with the truth if the sampler asks for it."""

@@ -43,7 +43,7 @@ class Choice:
         self.images = self._features(ANCHORS, theme)
         self.captions = normalize(self.images + 0.7 * self._features(ANCHORS, theme), dim=1)
         pool = self.memory.pool(self.images, self.captions, self.image_ids, self.image_ids)
-        self.positives = pool.positives(self.image_ids)
+        self.positives = self.image_ids[:, None] == pool.image_ids
         self.positive_scores = (self.images * self.captions).sum(1)
         self.scores = [self.images @ pool.caption_features.T, self.captions @ pool.image_features.T]
         self.batch = self.images @ self.captions.T
@@ -118,7 +118,7 @@ def training_step(memory_length: int) -> Callable[[], None]:
         images, texts = model.encode_images(pixels).pooled, model.encode_captions(tokens).pooled
         slow = momentum.encode_images(pixels).pooled, momentum.encode_captions(tokens).pooled
         pool = memory.pool(*slow, image_ids, image_ids)
-        positives, positive_scores = pool.positives(image_ids), (images * texts).sum(1)
+        positives, positive_scores = image_ids[:, None] == pool.image_ids, (images * texts).sum(1)
         loss = torch.zeros(())
         for anchors, candidates in ((images, pool.caption_features), (texts, pool.image_features)):
             scores = (anchors @ candidates.T).detach()

@@ -34,7 +34,7 @@ def test_margins_add_a_few_per_cent_to_a_tiny_step(benchmark, tmp_path, monkeypa
     pixels = model.prepare_images([data.images[image] for image in range(PICTURES)])
     tokens = model.prepare_captions([data.captions[row] for row in caption_ids.tolist()])
     made = {
-        name: Objective(itmlab.recipe(name).replace(data__warm_up_epochs=0), None, source, relevance=relevance)
+        name: Objective(itmlab.recipe(name).replace(data__warm_up_epochs=0), None, source, data, relevance)
         for name in ("sam", "hardest")
     }
 

@@ -99,7 +99,7 @@ def task(data):
         regions = embed(model, inputs, part)
         score = lambda anchors, columns: pair_logits(model, tokens, columns, regions, anchors)
         draws = {"candidates": 4, "top_k": 2, "generator": torch.Generator().manual_seed(0)}
-        mined_negatives(score, part, data.image_of_caption, **draws)
+        mined_negatives(score, data.matches(part), **draws)
 """,
     "export": """
 from itmlab.synthesis import generate_negatives, write_negatives

@@ -14,8 +14,9 @@ from tests.train.towers import tower
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=9), st.integers(1, 5), st.integers(0, 2**31))
 def test_they_are_different_and_of_other_images_and_as_many_as_there_are(owners, top_k, seed) -> None:
     images, generator = torch.tensor(owners), torch.Generator().manual_seed(seed)
+    positives = images[:, None] == images
     near = torch.randn(len(owners), len(owners), generator=generator)
-    for found in negatives_in_batch(near, images, top_k, generator=generator):
+    for found in negatives_in_batch(near, positives, top_k, generator=generator):
         assert found.shape == (len(owners), min(top_k, len(owners)))
         for row, columns in enumerate(found.tolist()):
             taken = [column for column in columns if column >= 0]
@@ -25,12 +26,12 @@ def test_they_are_different_and_of_other_images_and_as_many_as_there_are(owners,
 
 def test_each_is_drawn_in_proportion_to_how_near_it_comes() -> None:
     near = torch.tensor([[9.0, 1.0, 0.0, -1.0]]).expand(4, 4).contiguous()
-    images, generator = torch.tensor([0, 1, 2, 3]), torch.Generator().manual_seed(0)
-    drawn = torch.stack([negatives_in_batch(near, images, 1, generator=generator)[0][0, 0] for _ in range(600)])
+    positives, generator = torch.eye(4, dtype=torch.bool), torch.Generator().manual_seed(0)
+    drawn = torch.stack([negatives_in_batch(near, positives, 1, generator=generator)[0][0, 0] for _ in range(600)])
     shares = torch.bincount(drawn, minlength=4) / 600
     torch.testing.assert_close(shares[1:], near[0, 1:].softmax(0), atol=0.06, rtol=0)
     assert shares[0] == 0
-    of_columns = torch.stack([negatives_in_batch(near, images, 1, generator=generator)[1][1, 0] for _ in range(600)])
+    of_columns = torch.stack([negatives_in_batch(near, positives, 1, generator=generator)[1][1, 0] for _ in range(600)])
     shares = torch.bincount(of_columns, minlength=4) / 600  # a column holds one number: all alike
     torch.testing.assert_close(shares[[0, 2, 3]], torch.full((3,), 1 / 3), atol=0.06, rtol=0)
 
@@ -44,8 +45,8 @@ def test_the_matching_of_a_step_is_with_those_drawn(top_k, data, monkeypatch) ->
     )
     task, batch, drawn = task_of(recipe, training), first_batch(training), []
 
-    def kept(near, images, top_k, *, generator):
-        drawn.append(negatives_in_batch(near, images, top_k, generator=generator))
+    def kept(near, positives, top_k, *, generator):
+        drawn.append(negatives_in_batch(near, positives, top_k, generator=generator))
         return drawn[-1]
 
     monkeypatch.setattr(step_cross, "negatives_in_batch", kept)
