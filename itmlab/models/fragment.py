@@ -255,15 +255,9 @@ PUBLIC_NAMES = {
     r"2\.SAF_module\.attn_sim_w": "matcher.branches.0.significance",
     r"2\.SAF_module\.bn": "matcher.branches.0.norm",
 }
-for public_name, our_part in {
-    "theta": "one",
-    "phi": "other",
-    "g": "value",
-    r"W\.0": "residual",
-    r"W\.1": "norm",
-}.items():
-    for layer in range(4):  # the public code counts from 1
-        PUBLIC_NAMES[rf"0\.Rs_GCN_{layer + 1}\.{public_name}"] = f"images.graph.{layer}.{our_part}"
+GRAPH = {"theta": "one", "phi": "other", "g": "value", r"W\.0": "residual", r"W\.1": "norm"}
+for layer in range(4):  # the public code counts from 1
+    PUBLIC_NAMES |= {rf"0\.Rs_GCN_{layer + 1}\.{name}": f"images.graph.{layer}.{ours}" for name, ours in GRAPH.items()}
 UNREAD = r"batches_tracked$"  # weights that no public checkpoint needs: how many batches a normalisation has seen
 
 

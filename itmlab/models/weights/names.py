@@ -41,11 +41,12 @@ def our_name(name: str, table: Mapping[str, str]) -> str | None:
         name: the plain name, such as "encoder.layer.3.output.dense.bias".
         table: patterns of modules' names, and ours with a "{}" for every group.
 
-    >>> our_name("encoder.layer.3.output.dense.bias", {r"encoder\\.layer\\.(\\d)\\.output\\.dense": "encoder.{}.output"})
+    >>> our_name("layer.3.dense.bias", {r"layer\\.(\\d)\\.dense": "encoder.{}.output"})
     'encoder.3.output.bias'
     """
     stem, _, last = name.rpartition(".")
     for pattern, ours in table.items():
         if match := re.fullmatch(pattern, stem):
-            return f"{ours.format(*match.groups(''))}.{last}"
+            module = ours.format(*match.groups(default=""))
+            return f"{module}.{last}"
     return None

@@ -69,7 +69,7 @@ class FreshHeads(UserWarning):
 
 @dataclass(frozen=True)
 class LoadReport:
-    """Which heads a public checkpoint contained, which were derived or started fresh, and which weights were ignored."""
+    """Which heads a checkpoint contained, which were derived or started fresh, and which weights were left aside."""
 
     read: tuple[str, ...]
     derived: tuple[str, ...]

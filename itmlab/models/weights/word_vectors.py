@@ -51,7 +51,7 @@ def known_words() -> dict[str, int]:
 
 @cache
 def further_words() -> tuple[str, ...]:
-    """Return words of several pieces, which WordLlama knows by their parts: digits, nouns and verbs of captions, names."""
+    """Return words that WordLlama knows by several pieces: digits, nouns and verbs of captions, names."""
     lexicon = shipped_lexicon()
     of_captions = sorted(word for word in lexicon.nouns | lexicon.worn | verbs() if word.isalpha())
     names = [piece[1:].lower() for piece in _wordllama()[1].get_vocab() if re.fullmatch("▁[A-Z][a-z]{3,}", piece)]
@@ -68,9 +68,7 @@ def word_vectors(words: Iterable[str]) -> Float[Tensor, "word 256"]:
     """
     vectors, tokenizer = _wordllama()
     encodings = tokenizer.encode_batch(list(words), add_special_tokens=False)
-    means = [
-        vectors[encoding.ids].mean(dim=0) if encoding.ids else vectors.new_zeros(DIMENSION) for encoding in encodings
-    ]
+    means = [vectors[encoding.ids].sum(dim=0) / max(len(encoding.ids), 1) for encoding in encodings]
     return 4 * torch.stack(means) / vectors.norm(dim=1).mean()
 
 
