@@ -1,7 +1,6 @@
 """Checks of a recipe: parts that cannot be combined, options without effect, and a custom loss that cannot be used."""
 
 import copy
-import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -31,9 +30,6 @@ def refuse_conflicts(recipe: "Recipe") -> None:
         value = getattr(data, name)
         check(model.reads != "regions" or not value, f"data.{name}", value, "none, as the model reads regions")
     check(apart or tags is not None, "tags", tags, "an object with fields, as the model is a cross-encoder")
-    check(0 <= recipe.writing < math.inf, "writing", recipe.writing, "0 or more")
-    writes = model.writes_captions or not recipe.writing
-    check(writes, "writing", recipe.writing, "0, as only VSRN writes captions")
     check(loss is not None or not apart or towers is not None, "loss", None, "a loss, as the model encodes apart")
     from_file = tags is not None and tags.makes_sentences and tags.generator == "file"
     has_file = recipe.extra_negatives is not None

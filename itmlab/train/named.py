@@ -224,7 +224,7 @@ def _pretraining(method: str, size: str) -> Recipe:
 # a detector saw of `scenes`, begin where the one before left off, the first with a transformer that is aligned.
 TINY_CROSS_ENCODER = CrossEncoderConfig(
     **{"visual": "regions", "region_dimension": 192, "hidden": 80, "layers": 3, "heads": 4, "intermediate": 160},
-    **{"vocabulary_size": 1000, "maximum_tokens": 48, "maximum_tags": 24, "positions": 96, "dropout": 0.0},
+    **{"vocabulary_size": 1000, "maximum_tokens": 48, "positions": 96, "dropout": 0.0},
 )
 TINY_OSCAR = OscarDualEncoderConfig(**parameters(TINY_CROSS_ENCODER))
 STAGE_BEFORE = {"uniter_pretraining": "region_dual_encoder", "tags_dc": "tags"}  # of the others UNITER's pretraining
@@ -304,7 +304,7 @@ def _cross_encoder(method: str, start: str, size: str, data: str) -> Recipe:
 # Base carries each encoder's own paper's numbers for Flickr30K, and ITContrast's for OSCAR (Sec. 4.1: 20 epochs, 2e-5,
 # batches of 128; its AdamW with a linear fall is OSCAR's). The matchers come in one published size: large is base.
 # The released code of VSE++, SCAN, SGRAF and VSRN sums hinges over a batch of 128, to which VSRN adds the mean of what
-# writing costs, and clips at 2 the gradient of that. Ours are means: hence a 128th of the clip, and of the writing.
+# writing costs, and clips at 2 the gradient of that. Ours are means: hence a 128th of the clip.
 SUMMED = 128
 EPOCHS = {"sgraf": (40, 30), "sgr": (40, 30), "saf": (30, 20)}  # and when the rate falls to a tenth
 USUAL_EPOCHS = (30, 15)
@@ -327,8 +327,7 @@ def _matcher(method: str, start: str, size: str) -> Recipe:
         epochs, falls = EPOCHS.get(method, USUAL_EPOCHS)
         optimiser = OptimiserSettings(learning_rate=2e-4, milestones=(falls,), clip=2.0 / SUMMED)
         data = DataSettings(batch_size=SUMMED, epochs=epochs)
-    writing = 1 / SUMMED if method == "vsrn" else 0.0
-    return Recipe(method, size, of_size(MATCHERS[method]), optimiser=optimiser, data=data, writing=writing)
+    return Recipe(method, size, of_size(MATCHERS[method]), optimiser=optimiser, data=data)
 
 
 def _oscar(method: str, start: str, size: str) -> Recipe:
@@ -368,26 +367,7 @@ PHOTO_ENCODER = LateInteractionConfig(
 )
 PHOTO_OPTIMISER = replace(TINY_OPTIMISER, warm_up=0.0)
 PHOTO_DATA = DataSettings(batch_size=64, epochs=24, captions_per_image=1, warm_up_epochs=12, validate_every=2)
-WITHOUT_PHOTOS = ("retrieved", "oracle_true_negatives", "oracle_false_negatives", "oscar", "oscar_sgraf")
-WITHOUT_PHOTOS += ("uniter_pretraining", "wm", "sg")
-# The cross-encoder is aligned before it fuses (METHODS 3.11): by InfoNCE the dual encoder in it, then all of it. Its
-# sentences come from the rules, as a refiller that has read three thousand captions knows no others.
-PHOTO_CROSS_ENCODER = CrossEncoderConfig(
-    **{"hidden": 96, "layers": 2, "heads": 4, "intermediate": 192, "dropout": 0.1, "positions": 64},
-    **{"maximum_tokens": 40, "maximum_tags": 1},
-    **FROZEN,
-    aligned=PHOTO_ENCODER,
-)
-PHOTO_TAGS: dict[str, Any] = {
-    **{"generator": "vse_c", "hardest": 1, "correction": "replaced", "kept_weight": 0.3},
-    **{"matching": "contrast", "matching_begins": 0.62, "mining": "batch", "candidates": 3, "top_k": 1},
-    **{"alignment": 1.0, "alignment_temperature": 0.1, "probability": 0.2},
-}
-PHOTO_WEIGHTS = {
-    "uniter": LossWeights(1.0, 0.1, 0.0, 0.0, 0.0),
-    "tags": LossWeights(1.0, 0.1, 0.5, 0.0, 0.0),
-    "tags_dc": LossWeights(1.0, 0.1, 0.5, 0.1, 0.1),
-}
+WITHOUT_PHOTOS = ("retrieved", "oracle_true_negatives", "oracle_false_negatives", "oscar", "oscar_sgraf", *CROSS)
 
 
 def _on_photos(method: str, start: str, size: str) -> Recipe:
@@ -395,12 +375,7 @@ def _on_photos(method: str, start: str, size: str) -> Recipe:
     if start != "towers":
         raise _refuse(method, f"on photos with start={start!r}", 'the frozen encoders are the start: start="towers"')
     if method in WITHOUT_PHOTOS:
-        raise _refuse(method, "on photos", "choose another method, such as fne, itcontrast, scan or tags")
-    if method in CROSS:
-        optimiser = replace(PHOTO_OPTIMISER, learning_rate=2e-3, schedule="linear", warm_up_share=0.1)
-        data = replace(PHOTO_DATA, steps=160, validation=0, warm_up_epochs=0)
-        tags = TagsSettings(PHOTO_WEIGHTS[method], **PHOTO_TAGS)
-        return Recipe(method, size, PHOTO_CROSS_ENCODER, loss=None, optimiser=optimiser, data=data, tags=tags)
+        raise _refuse(method, "on photos", "choose another method, such as fne, itcontrast or scan")
     parts = _small_parts(method, PHOTO_NUMBERS, prior=0.01) if method in DUAL else {}
     if "memory" in parts and size != "tiny":
         parts["memory"] = MEMORY

@@ -45,7 +45,6 @@ class Recipe:
         encoder: the import path of your own model class, which takes the model's configuration.
         warm_up: the loss of the first `data.warm_up_epochs` epochs, over the negatives of the batch.
         global_features: whether a model that compares parts also learns by its global features.
-        writing: the weight of VSRN's second loss, the nats per caption written from its image.
 
     Raises:
         ItmlabError: a field is out of its range, or parts do not go together.
@@ -69,7 +68,6 @@ class Recipe:
     encoder: str | None = None
     warm_up: Loss = field(default_factory=InfoNCE, hash=False)
     global_features: bool = False
-    writing: float = 0.0
 
     def __post_init__(self) -> None:
         check(bool(self.name), "name", self.name, "a name")

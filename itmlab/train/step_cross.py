@@ -134,12 +134,11 @@ class CrossEncoderTask(Task):
         return BatchLoss(loss, {name: term.item() for name, term in terms.items()}, step.counts)
 
     def weights(self) -> losses.LossWeights:
-        """λ of this step: before matching begins only L_MLM, and nothing where the model's start is aligned already."""
+        """Return λ of this step: before matching begins only L_MLM."""
         weights = self.settings.weights
         if self.step / self.total_steps >= self.settings.matching_begins:
             return weights
-        masked_language = 0.0 if self.model.aligned is not None else weights.masked_language
-        return losses.LossWeights(0.0, masked_language, 0.0, 0.0, 0.0)
+        return losses.LossWeights(0.0, weights.masked_language, 0.0, 0.0, 0.0)
 
     # What is trained on.
 
@@ -229,13 +228,10 @@ class CrossEncoderTask(Task):
         The paper has no such term, because it begins from pretrained weights.
         """
         model, captions = self.model, self.tokens.take(step.captions)
-        if model.aligned is not None:
-            images, texts = step.regions.aligned[step.images], model.aligned_captions(*captions)
-        else:
-            words = model.word_mask(*captions)
-            tokens = {"input_ids": captions.ids, "attention_mask": captions.mask, "word_mask": words}
-            images = images_apart(model, step.regions.take(step.images)).pooled
-            texts = captions_apart(model, tokens)
+        words = model.word_mask(*captions)
+        tokens = {"input_ids": captions.ids, "attention_mask": captions.mask, "word_mask": words}
+        images = images_apart(model, step.regions.take(step.images)).pooled
+        texts = captions_apart(model, tokens)
         cosines = self.gathered(images) @ self.gathered(texts.pooled).T
         numbers = batch.image_indices.to(cosines.device)
         same = numbers[:, None] == numbers  # captions of one image are not negatives of each other

@@ -120,17 +120,12 @@ class DualEncoderTask(Task):
         # 3. Choose negatives and compute the loss.
         self.objective.step, self.objective.total_steps = self.step, self.total_steps
         loss = self.objective(pairs, slow, epoch, per_anchor, matrix)
-        losses: dict[str, Tensor] = {}
-        if self.recipe.writing:
-            writing = self._writing(encoded_images, tokens, rows)
-            losses = {"matching": loss.detach(), "writing": writing.detach()}
-            loss = loss + self.recipe.writing * writing
 
         # Features that are not finite make the loss NaN, which the loop finds, before a memory keeps them.
         features = torch.stack([*pairs[:2], *(slow or ())[:2]])
         loss = torch.where(features.isfinite().all(), loss, torch.nan)
         cosines = pairs.image_features.detach() @ pairs.caption_features.detach().T
-        return BatchLoss(loss, losses, cosines=(cosines, self.data.matches(image_ids, caption_ids)))
+        return BatchLoss(loss, cosines=(cosines, self.data.matches(image_ids, caption_ids)))
 
     def _pooled(self, encoded: Encoded) -> Features:
         """The features of the whole batch, from all processes, in single precision."""
@@ -160,14 +155,6 @@ class DualEncoderTask(Task):
         of_pictures = self.synthesis(pictures, pairs.caption_features, positives, generator=self.draws)
         of_captions = self.synthesis(pairs.caption_features, pictures, positives.T, generator=self.draws)
         return FeatureNegatives(*(part[rows] for part in of_pictures)), of_captions
-
-    def _writing(self, encoded: Encoded, tokens: dict[str, Tensor], rows: Ids) -> Float[Tensor, ""]:
-        """VSRN's second loss: the mean nats that it costs to write a caption of the whole batch from its image."""
-        own = rows[rank_slice(len(rows), self.accelerator)]
-        own = own - own.min()  # the rows of this process's images begin there
-        images = Encoded(encoded.pooled[own], encoded.local[own], encoded.mask[own])
-        nats = self.model.caption_nats(images, tokens)
-        return all_gather(nats.unsqueeze(1), self.accelerator).mean()
 
     def after_step(self) -> None:
         if self.momentum is not None:
