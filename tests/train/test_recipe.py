@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import itmlab
-from itmlab.losses import InfoCMR
+from itmlab.fields import to_plain
+from itmlab.losses import InfoCMR, TripletLoss
 from itmlab.samplers import Hardest, Softest
+from itmlab.synthesis import SynHNC
 from itmlab.train.named import names
 from itmlab.train.recipes import Recipe
 from itmlab.train.settings import MemorySettings
@@ -57,6 +59,10 @@ WRONG = [
     ("fne", {"extra_negatives": {"path": ""}}, "the path of a file"),
     ("fne", {"towers": {}}, "no augmentation"),
     ("scan", {"memory": {}}, "compares parts"),
+    ("tags", {"loss": TripletLoss()}, "loss is .*wanted null"),
+    ("fne", {"tags": itmlab.recipe("tags").tags}, "tags is .*wanted null"),
+    ("fne", {"adaptive_margin": {"preset": "released"}}, "memory is .*wanted null"),
+    ("sam", {"adaptive_margin.with_triplet": False, "synthesis": SynHNC()}, "synthesis is .*wanted null"),
     ("fne", {"global_features": True}, "compares global features"),
     ("fne", {"data.crop": [0.5, 1.5]}, "two shares"),
     ("fne", {"data.randaugment": [2, 11]}, "magnitude"),
@@ -82,7 +88,7 @@ def test_a_wrong_field_is_named_in_a_variation_and_in_a_file(name, changes, word
         inside = plain
         for parent in parents:
             inside = inside[parent]
-        inside[field] = value
+        inside[field] = to_plain(value)
     (tmp_path / "recipe.json").write_text(json.dumps(plain))
     refused(words, Recipe.load, tmp_path / "recipe.json")
 

@@ -53,7 +53,7 @@ def test_more_than_there_are_is_all_and_wrong_queries_are_refused(finished, data
 
 
 def copy_of(data, **changes) -> CaptionSet:
-    names = "name images image_ids captions caption_ids image_of_caption splits regions".split()
+    names = ["name", "images", "image_ids", "captions", "caption_ids", "image_of_caption", "splits", "regions"]
     return CaptionSet(**{name: getattr(data, name) for name in names} | changes)
 
 
