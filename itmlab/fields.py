@@ -16,11 +16,19 @@ hints_of = cache(get_type_hints)  # evaluating the annotations takes a milliseco
 
 # What a number may be, and the words for it.
 Range = tuple[Callable[[Any], bool], str]
-FROM_1: Range = (lambda value: value >= 1), "1 or more"
+MOST = 2**20  # a count above this needs more memory than there is
+FROM_1: Range = (lambda value: 1 <= value <= MOST), f"1 or more, at most {MOST}"
 FROM_0: Range = (lambda value: value >= 0), "0 or more"
 ABOVE_0: Range = (lambda value: value > 0), "more than 0"
 BELOW_1: Range = (lambda value: 0 <= value < 1), "0 to below 1"
 FINITE: Range = (lambda value: True), "a finite number"
+
+
+def between(least: float, most: float, *others: Any) -> Range:
+    """The range of numbers from `least` to `most`, and the `others` that a value may be as well."""
+    words = "".join(f" or {other!r}" for other in others)
+    return (lambda value: value in others or least <= value <= most), f"{least:g} to {most:g}{words}"
+
 
 NAMES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 

@@ -60,7 +60,7 @@ class TowerTask(Task):
             words = self.heads["words"](self.word_states({**tokens, "input_ids": hidden})[is_asked])
         terms["words"] = cross_entropy(words.float(), labels[is_asked])
         loss = terms["images"] + terms["words"]
-        return BatchLoss(loss, batch.image_indices[:0], {name: value.item() for name, value in terms.items()})
+        return BatchLoss(loss, {name: value.item() for name, value in terms.items()})
 
     def word_states(self, tokens: dict[str, Tensor]) -> Float[Tensor, "caption piece width"]:
         """The states of word pieces of captions read alone."""

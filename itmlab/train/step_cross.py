@@ -7,7 +7,7 @@
     line 14          L_IRTM                                                        Eq. 5       `retrieved`
     line 16          L_ISTM                                                        Eq. 7       `synthetic`
     lines 18-20      L_WoD and L_WoC                                               Eqs. 8, 9   `read_sentences`
-                     L, the weighted sum                                           Eq. 10      `loss_of`
+                     L, the weighted sum                                           Eq. 10      `__call__`
 
 What is trained on is made and mined first, in evaluation mode without gradients. Then every image of the step is
 embedded once, and the terms of the loss are computed from it. The equations themselves are in `losses.tags`.
@@ -27,7 +27,6 @@ from torch import Tensor
 from .. import losses
 from ..data.batches import Batch
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
 from ..models import CrossEncoder, EmbeddedRegions
 from ..models.cross_encoder import PAIR_BATCH_SIZE, Tokens, pair_logits
 from ..models.encoded import evaluating
@@ -80,7 +79,7 @@ class Step:
 
 
 class CrossEncoderTask(Task):
-    """Algorithm 1 for the pairs of a batch. `clock` counts "synthesis" and "mining".
+    """Algorithm 1 for the pairs of a batch.
 
     Batches bring no images, because images of the whole data set are negatives: they are kept by number. Each of
     several processes takes its part of the batch with what a single process would have drawn for it, and all have the
@@ -102,16 +101,7 @@ class CrossEncoderTask(Task):
             self.sentences = Sentences(recipe, model, data, self.graphs, self.inputs, self.frozen)
 
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
-        try:
-            return self.loss_of(batch)
-        except ItmlabError:  # sentences cannot be scored on an image whose logits are not finite
-            not_finite = self.not_finite(batch)
-            if not len(not_finite):
-                raise
-            return BatchLoss(torch.tensor(torch.nan), not_finite)
-
-    def loss_of(self, batch: Batch) -> BatchLoss:
-        """The loss of a batch (Eq. 10), its terms, and histograms of difficulty."""
+        """Compute the loss of a batch (Eq. 10), its terms, and histograms of difficulty."""
         weights = self.weights()
         wanted, in_batch = weights.wanted, self.settings.mining == "batch"
         part = rank_slice(len(batch.caption_indices), self.accelerator)
@@ -120,13 +110,11 @@ class CrossEncoderTask(Task):
         sentences = masked = negatives = None
         with self.precision():
             if {"synthetic", *HEADS} & set(wanted):
-                with self.clock.measured("synthesis"):
-                    sentences = self.sentences(batch.caption_indices, generator=draws, part=part)
+                sentences = self.sentences(batch.caption_indices, generator=draws, part=part)
             if "masked_language" in wanted:
                 masked = self.masked_captions(batch.caption_indices, draws, part)
             if "retrieved" in wanted and not in_batch:
-                with self.clock.measured("mining"):
-                    negatives = self.mine(batch, draws, part)
+                negatives = self.mine(batch, draws, part)
 
             step = self.embedded(batch, negatives, part, draws.initial_seed())
             if masked is not None:
@@ -143,19 +131,14 @@ class CrossEncoderTask(Task):
         if self.settings.alignment:
             terms["alignment"] = step.terms["alignment"]
             loss = loss + self.settings.alignment * terms["alignment"]
-        blamed = step.numbers[:0]
-        if not loss.isfinite():
-            spoilt = ~step.regions.values.isfinite().flatten(1).all(dim=1).cpu()
-            blamed = torch.cat([self.not_finite(batch), step.numbers[spoilt]])
-        return BatchLoss(loss, blamed, {name: term.item() for name, term in terms.items()}, step.counts)
+        return BatchLoss(loss, {name: term.item() for name, term in terms.items()}, step.counts)
 
     def weights(self) -> losses.LossWeights:
-        """λ of this step: before matching begins only L_MLM, and nothing where the model's start is aligned already."""
+        """Return λ of this step: before matching begins only L_MLM."""
         weights = self.settings.weights
         if self.step / self.total_steps >= self.settings.matching_begins:
             return weights
-        masked_language = 0.0 if self.model.aligned is not None else weights.masked_language
-        return losses.LossWeights(0.0, masked_language, 0.0, 0.0, 0.0)
+        return losses.LossWeights(0.0, weights.masked_language, 0.0, 0.0, 0.0)
 
     # What is trained on.
 
@@ -208,11 +191,6 @@ class CrossEncoderTask(Task):
         device = regions.values.device
         return pair_logits(self.model, self.tokens, captions.to(device), regions, rows.to(device)).cpu()
 
-    def not_finite(self, batch: Batch) -> Rows:
-        """The images of a batch whose logits with their own captions are not finite."""
-        with evaluating(self.model), self.precision():
-            return batch.image_indices[~self.logits(batch.caption_indices, batch.image_indices).isfinite()]
-
     def embedded(self, batch: Batch, negatives: Retrieved | None, part: slice, seed: int) -> Step:
         """The images of the step, with gradient, each embedded once and changed where the recipe augments."""
         images, inputs = batch.image_indices[part], self.inputs
@@ -250,13 +228,10 @@ class CrossEncoderTask(Task):
         The paper has no such term, because it begins from pretrained weights.
         """
         model, captions = self.model, self.tokens.take(step.captions)
-        if model.aligned is not None:
-            images, texts = step.regions.aligned[step.images], model.aligned_captions(*captions)
-        else:
-            words = model.word_mask(*captions)
-            tokens = {"input_ids": captions.ids, "attention_mask": captions.mask, "word_mask": words}
-            images = images_apart(model, step.regions.take(step.images)).pooled
-            texts = captions_apart(model, tokens)
+        words = model.word_mask(*captions)
+        tokens = {"input_ids": captions.ids, "attention_mask": captions.mask, "word_mask": words}
+        images = images_apart(model, step.regions.take(step.images)).pooled
+        texts = captions_apart(model, tokens)
         cosines = self.gathered(images) @ self.gathered(texts.pooled).T
         numbers = batch.image_indices.to(cosines.device)
         same = numbers[:, None] == numbers  # captions of one image are not negatives of each other
