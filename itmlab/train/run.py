@@ -257,7 +257,9 @@ def pretrained(name: str) -> Run:
     """A run that ships with the package; an unknown name is an ItmlabError that lists those there."""
     names = shipped_names()
     if name not in names:
-        remedy = f"name the folder of a run, or {', '.join(names)}" if names else "this installation has none: train one"
+        remedy = (
+            f"name the folder of a run, or {', '.join(names)}" if names else "this installation has none: train one"
+        )
         raise ItmlabError(f"no folder of a run and no pretrained run {name!r}", remedy=remedy)
     return Run(shipped_directory(name))
 
