@@ -207,8 +207,8 @@ def refuse_repeated(label: str, group: Sequence[Run | Ensemble]) -> None:
     seeds = Counter(run.recipe.seed for run in group)
     members = Counter(frozenset(member.directory.resolve() for member in run.members) for run in group)
     if max(seeds.values()) > 1 or max(members.values()) > 1:
-        what = f"{label!r} has one run twice: the seeds are {sorted(seeds.elements())}"
-        raise ItmlabError(what, remedy="give each run once, and runs of different seeds")
+        message = f"{label!r} has one run twice: the seeds are {sorted(seeds.elements())}"
+        raise ItmlabError(message, remedy="give each run once, and runs of different seeds")
 
 
 class Gallery(NamedTuple):
@@ -496,7 +496,7 @@ class Comparison:
     # Shown as text and in a notebook.
 
     def _frame(self) -> "pandas.DataFrame":
-        """The table as it is shown: means of all recalls, and each of `shown` beside its difference to the baseline."""
+        """The table that is shown: means of all recalls, and each of `shown` beside its difference to the baseline."""
         import pandas
 
         tested = self.tests(*self.shown)

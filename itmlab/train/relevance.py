@@ -97,7 +97,7 @@ class CaptionRelevance:
 
 
 class CaptionTruth:
-    """Which captions of `data` are true of which images in its world, for an oracle sampler.
+    """The truth of captions of `data` for its images, by its world, for an oracle sampler.
 
     All pairs are judged once, at the first call or by `judge` (2.5 minutes for 5,000 images with 25,000 captions, on
     one core). The pairs that are not false, about one in seventy, are kept in the cache folder, in a file named by a

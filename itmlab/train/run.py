@@ -93,8 +93,8 @@ class Run(Evaluated):
     def __init__(self, directory: str | Path):
         self.directory, self._named = Path(directory).absolute(), directory  # os.chdir does not move it
         if not (self.directory / "recipe.json").is_file():
-            what, remedy = "not a run directory, it has no recipe.json", "python -m itmlab train makes one"
-            raise ItmlabError(what, where=str(directory), remedy=remedy)
+            message, remedy = "not a run directory, it has no recipe.json", "python -m itmlab train makes one"
+            raise ItmlabError(message, where=str(directory), remedy=remedy)
         self._indices: dict[str, Index] = {}
 
     def __repr__(self) -> str:
@@ -149,11 +149,11 @@ class Run(Evaluated):
     @property
     def kept_epoch(self) -> dict[str, Any] | None:
         """The record of the epoch whose weights are kept; None before there is one, or where nothing is validated."""
-        kept: dict[str, Any] | None = None
+        best: dict[str, Any] | None = None
         for record in (record for record in self.epochs if "rsum" in record):
-            if keeps(record["rsum"], kept and kept["rsum"], record["epoch"], self.recipe.data.warm_up_epochs):
-                kept = record
-        return kept
+            if keeps(record["rsum"], best and best["rsum"], record["epoch"], self.recipe.data.warm_up_epochs):
+                best = record
+        return best
 
     @property
     def finished(self) -> bool:

@@ -85,9 +85,9 @@ def test_an_ensemble_is_compared_by_the_seed_of_its_first_run(trained, data):
     *_, comparison = trained
     first, second = comparison.runs["triplet"]
     both = ensemble([first, second])
-    found = compare_runs({"one": [first], "two": [both]}, data, **QUIET)
-    assert found.seeds == [0] and found.per_seed("one")["RSum"] == comparison.per_seed("triplet")["RSum"][:1]
-    assert found.per_seed("two")["RSum"] == pytest.approx([both.evaluate(data, split="train")["rsum"]])
+    compared = compare_runs({"one": [first], "two": [both]}, data, **QUIET)
+    assert compared.seeds == [0] and compared.per_seed("one")["RSum"] == comparison.per_seed("triplet")["RSum"][:1]
+    assert compared.per_seed("two")["RSum"] == pytest.approx([both.evaluate(data, split="train")["rsum"]])
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +151,7 @@ def test_models_are_in_memory_only_while_their_runs_are_scored(trained, data):
     """Issue 44, entry 31."""
     runs = trained[-1].runs
     opened = {label: [itmlab.Run(run.directory) for run in group] for label, group in runs.items()}
-    kept = opened["triplet"][0].model
+    loaded_before = opened["triplet"][0].model
     most = []
 
     def loaded(_, split):
@@ -159,7 +159,7 @@ def test_models_are_in_memory_only_while_their_runs_are_scored(trained, data):
         return np.zeros(len(split))
 
     compare_runs(opened, data, metrics={"loaded": loaded}, **QUIET)
-    assert max(most) == 2 and opened["triplet"][0].model is kept
+    assert max(most) == 2 and opened["triplet"][0].model is loaded_before
     assert not any("model" in vars(run) for run in (opened["triplet"][1], *opened["<b>FNE</b>"]))
 
 
@@ -180,7 +180,7 @@ def test_other_splits_pictures_and_features_of_the_same_ids_have_runs_of_their_o
     resplit.splits = {"train": data.splits["test"], "val": data.splits["val"], "test": data.splits["train"][:8]}
     repainted.images = [picture.rotate(90) for picture in data.images]
     remeasured.regions = small_world(regions=2).regions
-    names = {directory_name("a", micro(), each) for each in (data, resplit, repainted, remeasured)}
+    names = {directory_name("a", micro(), changed) for changed in (data, resplit, repainted, remeasured)}
     assert len(names) == 4
     options = {"seeds": 1, "run_root": root, "jobs": 1, "progress": False}
     runs = trained_runs({"triplet": recipes["triplet"].replace(data__epochs=1)}, resplit, **options)
@@ -270,12 +270,12 @@ def test_custom_metrics_are_compared_image_by_image(trained, data):
         values[::4] = np.nan
         return values
 
-    found = compare_runs(comparison.runs, data, metrics={"brightness": brightness}, **QUIET)
-    first, second = found.table()
+    compared = compare_runs(comparison.runs, data, metrics={"brightness": brightness}, **QUIET)
+    first, second = compared.table()
     assert first["RSum"] == pytest.approx(comparison.table()[0]["RSum"])
     assert second["brightness"] - first["brightness"] == pytest.approx(-4), "3 letters beside 7"
-    assert found.difference("<b>FNE</b>")["brightness"] == pytest.approx((-4, -4, -4))
-    assert "brightness − triplet" in repr(found)
+    assert compared.difference("<b>FNE</b>")["brightness"] == pytest.approx((-4, -4, -4))
+    assert "brightness − triplet" in repr(compared)
     for wrong, word in (
         ({"RSum": brightness}, "there is a measure 'RSum' already"),
         ({"few": lambda run, split: [1.0]}, r"metric 'few' gave shape \(1,\)"),

@@ -62,15 +62,15 @@ def by_loops(features, shades, texts, anchor, kind, passes, *, number, skip):
     images, captions = (normalize(side, dim=1).double() for side in features)
     scores = (images @ captions.T).float().tolist()
     written = {(shades[caption // 2], text) for caption, text in enumerate(texts)}
-    candidates, positives, seen = [], [], set()
+    candidates, positives, earlier = [], [], set()
     for other in range(len(texts) if kind == "captions" else len(shades)):
         image, caption = (anchor, other) if kind == "captions" else (other, anchor)
         same = texts[other] if kind == "captions" else shades[other]
         if (shades[image], texts[caption]) in written:
             positives.append(scores[image][caption])
-        elif same not in seen:
+        elif same not in earlier:
             candidates.append((-scores[image][caption], other))
-        seen.add(same)
+        earlier.add(same)
     candidates = sorted(candidates)[skip : skip + 10 * number]
     return [other for score, other in candidates if passes(-score, min(positives))][:number]
 
@@ -146,8 +146,8 @@ def test_the_truth_is_counted_and_everything_written_is_read_back(tmp_path) -> N
     read = read_negatives(mined.write(tmp_path / "mined.jsonl").path)  # over the earlier file
     for caption, negatives in enumerate(read.of(data)):
         image = caption // 5
-        assert [one.sentence for one in negatives] == [data.captions[at] for at in mined.captions.of(image)]
-        assert [one.score for one in negatives] == pytest.approx(mined.captions.scores[image].tolist())
+        assert [negative.sentence for negative in negatives] == [data.captions[at] for at in mined.captions.of(image)]
+        assert [negative.score for negative in negatives] == pytest.approx(mined.captions.scores[image].tolist())
     rows = mined.dataset()
     assert len(rows) == len(read) and rows[0]["negative"] == data.captions[mined.captions.of(0)[0]]
 
@@ -161,14 +161,14 @@ def test_a_model_with_features_and_one_that_scores_pairs_are_both_encoders(tmp_p
     assert by_run.captions.negatives.equal(by_features.captions.negatives)
 
     class Pairs(PlainModel):
-        encodes_apart, seen = False, 0
+        encodes_apart, prepared = False, 0
 
         def prepare_captions(self, captions):
             return torch.arange(len(data.captions))[: len(captions)]
 
         def prepare_images(self, images):
-            self.seen += len(images)
-            return torch.arange(self.seen - len(images), self.seen)
+            self.prepared += len(images)
+            return torch.arange(self.prepared - len(images), self.prepared)
 
         def similarity(self, images, captions):
             return (features.images @ features.captions.T)[images][:, captions]
@@ -185,8 +185,8 @@ def test_what_cannot_be_mined_is_refused_in_one_line() -> None:
     refused("unknown field numbers — did you mean number", mine, features, data, numbers=3)
     refused("skip", mine, features, data, skip="two")
     refused("features .* for 3 images and 6 captions", mine, (features[0], features[1][:5]), data)
-    one, its = pairs_of([0], [0, 1])
-    refused("nothing is left to mine", mine, its, one)
+    single, its = pairs_of([0], [0, 1])
+    refused("nothing is left to mine", mine, its, single)
     same, of_one = pairs_of([4, 4, 4], [0, 1, 2, 3, 4, 5])  # one picture three times: issue 44, entry 6
     refused("nothing is left to mine", mine, of_one, same)
 

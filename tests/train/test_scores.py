@@ -56,42 +56,42 @@ def test_it_is_the_recall_of_the_similarities(finished, data):
     scores = similarity(finished.model, test)
     assert scores.shape == (8, 16)
     assert finished.evaluate(data, ks=(1, 5)) == retrieval(scores, test.positives, ks=(1, 5))
-    whole = finished.evaluate(data, split=None, folds=3)
-    assert whole == retrieval(similarity(finished.model, data), data.positives, ks=(1, 5, 10), folds=3)
-    assert set(whole["i2t"]) == {1, 5, 10}
+    everything = finished.evaluate(data, split=None, folds=3)
+    assert everything == retrieval(similarity(finished.model, data), data.positives, ks=(1, 5, 10), folds=3)
+    assert set(everything["i2t"]) == {1, 5, 10}
 
 
 @pytest.mark.parametrize("folds", [1, 2])
 def test_a_relevance_adds_the_semantic_measures(folds, finished, data):
-    whole = data.select(range(40))  # in two folds 20 pictures with 40 captions each
-    scores, relevance = similarity(finished.model, whole), relevance_matrix(whole)
-    found = finished.evaluate(whole, split=None, folds=folds, relevance="cider")
-    semantic = found.pop("semantic")
-    assert found == finished.evaluate(whole, split=None, folds=folds)
+    everything = data.select(range(40))  # in two folds 20 pictures with 40 captions each
+    scores, relevance = similarity(finished.model, everything), relevance_matrix(everything)
+    table = finished.evaluate(everything, split=None, folds=folds, relevance="cider")
+    semantic = table.pop("semantic")
+    assert table == finished.evaluate(everything, split=None, folds=folds)
     assert semantic.pop("relevance") == "cider"
-    assert semantic == semantic_retrieval(scores, relevance, whole.positives, folds=folds)
+    assert semantic == semantic_retrieval(scores, relevance, everything.positives, folds=folds)
     if folds == 1:
         assert semantic["NCS"]["t2i"][5] == pytest.approx(ncs(scores.T, relevance, 5))
         assert semantic["NCS(N)"]["i2t"][1] == pytest.approx(
-            ncs(scores, relevance.T, 1, positives=whole.positives, keep_ground_truth=False)
+            ncs(scores, relevance.T, 1, positives=everything.positives, keep_ground_truth=False)
         )
-    assert 0 < semantic["Nsum(N)"] <= 600 and semantic["Rsum"] == pytest.approx(found["rsum"])
+    assert 0 < semantic["Nsum(N)"] <= 600 and semantic["Rsum"] == pytest.approx(table["rsum"])
 
 
 def test_truth_adds_what_the_world_knows(finished, data, tmp_path):
     scenes = load(images=60, cache=tmp_path).select(range(20))
     asked = {"split": None, "ks": (1, 5)}
-    plain, found = finished.evaluate(scenes, **asked), finished.evaluate(scenes, **asked, truth=True)
+    plain, table = finished.evaluate(scenes, **asked), finished.evaluate(scenes, **asked, truth=True)
     scores = similarity(finished.model, scenes)
-    assert found.pop("truth") == truth_retrieval(scores, scenes.world.truth(), scenes.positives, ks=(1, 5))
-    assert found == plain
+    assert table.pop("truth") == truth_retrieval(scores, scenes.world.truth(), scenes.positives, ks=(1, 5))
+    assert table == plain
     with pytest.raises(ItmlabError, match="the data has no world"):
         finished.evaluate(data, truth=True, ks=(1, 5))
 
 
 def test_relevance_is_cider_or_spice_of_each_caption_to_each_image(data):
     test = data.split("test")
-    references = [[test.captions[row] for row in own.tolist()] for own in test.captions_of_image]
+    references = [[test.captions[row] for row in rows.tolist()] for rows in test.captions_of_image]
     assert relevance_matrix(test).equal(cider_matrix(test.captions, references))
     assert relevance_matrix(test, "spice").equal(spice_matrix(test.captions, references))
     with pytest.raises(ItmlabError, match=r"no relevance 'cidre' — did you mean cider\?"):
@@ -103,7 +103,7 @@ def test_fewer_candidates_than_k_are_refused_before_anything_is_scored(finished,
     finished.model.eval()
     monkeypatch.setattr(type(finished.model), "similarity", None)
     few = data.select(range(20))
-    for ask, said in (
+    for ask, word in (
         (lambda: finished.evaluate(data), "k=10 of 8 candidates — choose k from 1 to 8"),
         (lambda: ensemble([finished]).evaluate(data), "k=10 of 8 candidates"),
         (lambda: finished.evaluate(data, ks=(1, 8), relevance="cider"), "k=8 of 7 candidates"),  # less ground truth
@@ -114,7 +114,7 @@ def test_fewer_candidates_than_k_are_refused_before_anything_is_scored(finished,
         (lambda: recall(torch.rand(3, 8), torch.ones(3, 8).bool(), 10), "k=10 of 8 candidates"),
         (lambda: retrieval(torch.rand(8, 16)), "k=10 of 8 candidates"),
     ):
-        with pytest.raises(ItmlabError, match=said):
+        with pytest.raises(ItmlabError, match=word):
             ask()
 
 
