@@ -191,7 +191,7 @@ def _finite(token: str) -> float:
     return number
 
 
-def inside(root: str | Path, name: str) -> Path:
+def inside(root: str | Path, name: str, *, remedy: str = "use a path inside the root") -> Path:
     """Return the path of `name` under `root`; a name that leaves the root (also by a link) is an ItmlabError."""
     root = Path(root).resolve()
     try:
@@ -199,7 +199,9 @@ def inside(root: str | Path, name: str) -> Path:
     except (ValueError, RuntimeError):  # a NUL, half of a surrogate pair, a loop of links
         raise ItmlabError(f"{name!r} is not a file name", where=str(root)) from None
     if not path.is_relative_to(root):
-        raise ItmlabError(f"the path {name!r} leaves its root", where=str(root), remedy="use a path inside the root")
+        is_link = Path(os.path.normpath(root / name)).is_relative_to(root)
+        message = f"the path {name!r} {'is or contains a link that' if is_link else ''} leaves its root"
+        raise ItmlabError(message.replace("  ", " "), where=str(root), remedy=remedy)
     return path
 
 
