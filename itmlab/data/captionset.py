@@ -11,7 +11,7 @@ from jaxtyping import Bool, Int64
 from PIL import Image
 from torch import Tensor
 
-from ..errors import ItmlabError
+from ..errors import ItmlabError, printable
 from .faults import Fault, one_line
 from .identity import content_groups, digest_of, digests, numbered
 from .pictures import NoPictures, view
@@ -100,7 +100,7 @@ class CaptionSet:
 
     def __repr__(self) -> str:
         splits = ", ".join(f"{name} {len(indices)}" for name, indices in self.splits.items())
-        return f"CaptionSet({self.name}: {len(self)} images, {len(self.captions)} captions; {splits})"
+        return printable(f"CaptionSet({self.name}: {len(self)} images, {len(self.captions)} captions; {splits})")
 
     @cached_property
     def captions_of_image(self) -> list[Int64[Tensor, "n"]]:

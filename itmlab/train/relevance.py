@@ -13,7 +13,7 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
+from ..errors import ItmlabError, printable
 from ..metrics.cider import Cider
 from ..metrics.ngrams import SentenceVectors, pair_scores
 from ..metrics.ptb import Tokenise
@@ -130,7 +130,7 @@ class CaptionTruth:
         names, arrays = ("data", "indices", "indptr"), read(path)
         if arrays is None:
             parts = torch.arange(len(data)).split(IMAGES_PER_BLOCK)
-            bar = tqdm(parts, desc=f"{data.name}: truth of all pairs (cached)", disable=not progress)
+            bar = tqdm(parts, desc=f"{printable(data.name)}: truth of all pairs (cached)", disable=not progress)
             judged = vstack([csr_array(data.world.truth(images).numpy()) for images in bar], format="csr")
             arrays = {name: getattr(judged, name) for name in names}
             keep(path, lambda file: np.savez(file, **arrays))

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
 from ..data.pictures import read_image
-from ..errors import ItmlabError
+from ..errors import ItmlabError, printable
 from ..metrics.ranking import FewCandidates
 from ..models import load_model
 from ..storage import read_json, usable, write_bytes
@@ -77,7 +77,7 @@ class Run(Evaluated):
         self._searches: dict[str, Search] = {}
 
     def __repr__(self) -> str:
-        return f"Run({self.recipe.name}, {self.recipe.size}, {self._named})"
+        return printable(f"Run({self.recipe.name}, {self.recipe.size}, {self._named})")
 
     @cached_property
     def recipe(self) -> Recipe:
