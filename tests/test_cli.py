@@ -196,7 +196,7 @@ def test_what_the_system_refuses_is_one_line_and_status_2(folder, tmp_path, monk
 PRINTING = r"""
 import os, sys, typer, warnings
 from itmlab.cli import ItmlabError, run_commands, show
-app = typer.Typer()
+app = typer.Typer(pretty_exceptions_enable=False)
 @app.command()
 def lines(fail: bool = False, debug: bool = False):
     os.environ.update({"ITMLAB_DEBUG": "1"} if debug else {})

@@ -12,6 +12,7 @@ from PIL import Image
 from torch import Tensor
 
 from ..errors import ItmlabError, printable
+from ..session import usual_defaults
 from .faults import Fault, one_line
 from .identity import content_groups, digest_of, digests, numbered
 from .pictures import NoPictures, view
@@ -46,6 +47,7 @@ class CaptionSet:
     (['blue'], [['blue'], ['red', 'a red one']])
     """
 
+    @usual_defaults()
     def __init__(
         self,
         *,
@@ -148,6 +150,7 @@ class CaptionSet:
             mask |= column[:, None] == texts
         return mask
 
+    @usual_defaults()
     def _identity_tables(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return the group of each image, of each caption's image and of each caption, and what groups share.
 
@@ -197,6 +200,7 @@ class CaptionSet:
             raise ItmlabError(f"there is no split {name!r}", where=self.name, remedy=f"the splits are: {known}")
         return self.select(self.splits[name])
 
+    @usual_defaults()
     def select(self, image_indices: Int64[Tensor, "n"] | Sequence[int]) -> "CaptionSet":
         """Return these images in this order with their captions, renumbered; splits, world and regions follow."""
         chosen = torch.as_tensor(image_indices, dtype=torch.int64)
@@ -220,6 +224,7 @@ class CaptionSet:
             skipped=self.skipped,
         )
 
+    @usual_defaults()
     def reduced(self, share: float, seed: int = 0) -> "CaptionSet":
         """Return a set with only a share of the training images (of all images if there are no splits).
 

@@ -97,4 +97,4 @@ def content_groups(items: Sequence[Any]) -> Int64[Tensor, "item"]:
 def numbered(keys: Sequence[Any]) -> Int64[Tensor, "item"]:
     """Return a number for every key, in order of first occurrence: equal keys have the same number."""
     numbers: dict[Any, int] = {}
-    return torch.tensor([numbers.setdefault(key, len(numbers)) for key in keys], dtype=torch.int64)
+    return torch.tensor([numbers.setdefault(key, len(numbers)) for key in keys], dtype=torch.int64, device="cpu")

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from itmlab.data import load, names
 from itmlab.data.captionset import CaptionSet
@@ -62,6 +63,25 @@ def test_importing_the_room_loads_nothing_heavy():
     code = "import sys, itmlab.data; print(*({'torch', 'datasets', 'PIL', 'numpy'} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == ""
+
+
+@pytest.mark.parametrize(("dtype", "device"), [(torch.float64, "cpu"), (torch.bfloat16, "meta")])
+def test_data_are_the_same_whatever_the_session_has_set(tmp_path, dtype, device):
+    root, usual = write_folder(tmp_path / "own", 5), torch.get_default_dtype()
+    expected = load("folder", root)
+    torch.set_default_dtype(dtype)
+    torch.set_default_device(device)
+    try:
+        with torch.inference_mode():
+            data = load("folder", root)
+            assert data.fingerprint == expected.fingerprint and len(data.split("train")) == 3
+            assert data.matches().tolist() == data.positives.tolist() == expected.positives.tolist()
+            assert data.reduced(0.5).select([1]).captions_of() == expected.reduced(0.5).select([1]).captions_of()
+            drawn = load("scenes", images=6, size=32)
+            assert drawn.splits["train"].device.type == "cpu" and drawn.world.truth()[0, 0] == 1
+    finally:
+        torch.set_default_dtype(usual)
+        torch.set_default_device(None)
 
 
 def test_a_share_of_the_training_split_is_taken():
