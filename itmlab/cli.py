@@ -92,11 +92,11 @@ def suited(names: list[str], axes: dict[str, str | None], data: str, captions: A
 
     chosen = {name: value for name, value in axes.items() if value is not None}
     if data != "scenes" and not chosen and captions.regions is None:
-        seen = photos and are_photographs(captions)
-        if seen and photos_installed():
+        by_encoders = photos and are_photographs(captions)
+        if by_encoders and photos_installed():
             show("photographs: on=photos (frozen encoders; --no-photos: from scratch)")
             return [recipe(name, on="photos") for name in names]
-        if seen:
+        if by_encoders:
             show(f"the pictures are photographs, for which frozen encoders are better ({PHOTOS})")
         show("pictures that scenes has not drawn: start=scratch (random weights)")
         chosen = {"start": "scratch"}
@@ -219,13 +219,13 @@ def compare(
 
     names, axes, changes = list(recipe or COMPARED), {"on": on, "start": start}, changes_of(change)
     usual = [named_recipe(name, **axes) for name in names]
-    read_by = next((each for each in usual if not each.model.takes_pictures), usual[0])
+    read_by = next((candidate for candidate in usual if not candidate.model.takes_pictures), usual[0])
     read_by = read_by.replace(**changes) if data == "scenes" else read_by
     captions = load_data(data, root, option, skip_faults, read_by=read_by)
-    compared = [each.replace(**changes) for each in suited(names, axes, data, captions, photos)]
+    compared = [candidate.replace(**changes) for candidate in suited(names, axes, data, captions, photos)]
     if captions.regions is None and not recipe:
-        blind = [each.name for each in compared if not each.model.takes_pictures]
-        compared = [each for each in compared if each.name not in blind]
+        blind = [candidate.name for candidate in compared if not candidate.model.takes_pictures]
+        compared = [candidate for candidate in compared if candidate.name not in blind]
         if blind:
             show(f"left out: {', '.join(blind)}, as it reads regions and these data have none")
     show(compare_recipes(compared, captions, seeds=seeds, folds=folds, run_root=out))

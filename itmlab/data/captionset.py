@@ -128,7 +128,7 @@ class CaptionSet:
     def matches(
         self, images: Int64[Tensor, "n"] | None = None, captions: Int64[Tensor, "m"] | None = None
     ) -> Bool[Tensor, "n m"]:
-        """Return which of these captions are not negatives of which of these images.
+        """Return whether each of these captions belongs to each of these images.
 
         These are `positives`, and captions that are equal word for word to a caption of the image.
 
@@ -172,7 +172,7 @@ class CaptionSet:
     def image_groups(self) -> Int64[Tensor, "image"]:
         """A number for each image, in order of first occurrence: images of equal content have the same number.
 
-        The content is the bytes of the picture, or the features where there are no pictures.
+        The content is the bytes of the picture, or the features of a set without pictures.
         """
         without_pictures = isinstance(self.images, NoPictures) and self.regions is not None
         return content_groups(self.regions if without_pictures else self.images)
