@@ -1,4 +1,4 @@
-"""The commands on a small folder of pictures, and what is said when they cannot do what is asked."""
+"""The commands on a small folder of pictures, and their errors."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def trained(folder, tmp_path_factory):
     """A small run on these pictures."""
     run = tmp_path_factory.mktemp("runs") / "mine"
     sets = ["data.epochs=2", "data.batch_size=8", "data.warm_up_epochs=1", "memory.length=16", "model.image_layers=1"]
-    words = [word for one in sets for word in ("--set", one)]
+    words = [word for setting in sets for word in ("--set", setting)]
     result = command("train", run, "--recipe", "fne", *words, "--data", "folder", "--root", folder)
     assert result.exit_code == 0, result.output
     assert result.stdout.endswith(f" — next: python -m itmlab evaluate {run} --data folder --root {folder}\n")
@@ -147,8 +147,10 @@ def test_negatives_are_written_and_read_back(tmp_path) -> None:
         result = command("negatives", *words)
         assert result.exit_code == 0, result.output
         rows = read_negatives(out).of(data)
-        assert any(rows) and all(one.fluency > 1 for row in rows for one in row)
-        assert all(one.sentence != caption for caption, row in zip(data.captions, rows, strict=True) for one in row)
+        assert any(rows) and all(negative.fluency > 1 for row in rows for negative in row)
+        assert all(
+            negative.sentence != caption for caption, row in zip(data.captions, rows, strict=True) for negative in row
+        )
 
 
 @pytest.mark.parametrize(

@@ -98,9 +98,9 @@ def test_a_model_or_a_recipe_replaces_its_own_kind_and_no_other_file(name, tmp_p
         else:
             build_model(MICRO, ["a dog"], seed=0).save(tmp_path, **force)
 
-    (tmp_path / name).write_bytes(b'{"of": "somebody else"}')
+    (tmp_path / name).write_bytes(b'{"of": "another program"}')
     refused("not written by itmlab", save)
-    assert (tmp_path / name).read_bytes() == b'{"of": "somebody else"}'
+    assert (tmp_path / name).read_bytes() == b'{"of": "another program"}'
     save(force=True)
     save()
 

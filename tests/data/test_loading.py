@@ -85,6 +85,6 @@ def test_data_are_the_same_whatever_the_session_has_set(tmp_path, dtype, device)
 
 
 def test_a_share_of_the_training_split_is_taken():
-    whole = load("scenes", images=24, size=32)
+    data = load("scenes", images=24, size=32)
     part = load("scenes", images=24, size=32, train_share=0.25, share_seed=3)
-    assert part.image_ids == whole.reduced(0.25, seed=3).image_ids
+    assert part.image_ids == data.reduced(0.25, seed=3).image_ids
