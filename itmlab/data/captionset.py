@@ -11,7 +11,8 @@ from jaxtyping import Bool, Int64
 from PIL import Image
 from torch import Tensor
 
-from ..errors import ItmlabError
+from ..errors import ItmlabError, printable
+from ..session import usual_defaults
 from .faults import Fault, one_line
 from .identity import content_groups, digest_of, digests, numbered
 from .pictures import NoPictures, view
@@ -46,6 +47,7 @@ class CaptionSet:
     (['blue'], [['blue'], ['red', 'a red one']])
     """
 
+    @usual_defaults()
     def __init__(
         self,
         *,
@@ -89,13 +91,18 @@ class CaptionSet:
         if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < len(self):
             raise ItmlabError(f"{subject} images outside 0…{len(self) - 1}", where=self.name)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The state of copies, which compute their own identity: they may get other regions or splits."""
+        computed = ("fingerprint", "image_groups", "caption_groups")
+        return {name: value for name, value in vars(self).items() if name not in computed} | {"_identity": {}}
+
     def __len__(self) -> int:
         """The number of images."""
         return len(self.image_ids)
 
     def __repr__(self) -> str:
         splits = ", ".join(f"{name} {len(indices)}" for name, indices in self.splits.items())
-        return f"CaptionSet({self.name}: {len(self)} images, {len(self.captions)} captions; {splits})"
+        return printable(f"CaptionSet({self.name}: {len(self)} images, {len(self.captions)} captions; {splits})")
 
     @cached_property
     def captions_of_image(self) -> list[Int64[Tensor, "n"]]:
@@ -121,7 +128,7 @@ class CaptionSet:
     def matches(
         self, images: Int64[Tensor, "n"] | None = None, captions: Int64[Tensor, "m"] | None = None
     ) -> Bool[Tensor, "n m"]:
-        """Return which of these captions are not negatives of which of these images.
+        """Return whether each of these captions belongs to each of these images.
 
         These are `positives`, and captions that are equal word for word to a caption of the image.
 
@@ -143,6 +150,7 @@ class CaptionSet:
             mask |= column[:, None] == texts
         return mask
 
+    @usual_defaults()
     def _identity_tables(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return the group of each image, of each caption's image and of each caption, and what groups share.
 
@@ -164,7 +172,7 @@ class CaptionSet:
     def image_groups(self) -> Int64[Tensor, "image"]:
         """A number for each image, in order of first occurrence: images of equal content have the same number.
 
-        The content is the bytes of the picture, or the features where there are no pictures.
+        The content is the bytes of the picture, or the features of a set without pictures.
         """
         without_pictures = isinstance(self.images, NoPictures) and self.regions is not None
         return content_groups(self.regions if without_pictures else self.images)
@@ -192,6 +200,7 @@ class CaptionSet:
             raise ItmlabError(f"there is no split {name!r}", where=self.name, remedy=f"the splits are: {known}")
         return self.select(self.splits[name])
 
+    @usual_defaults()
     def select(self, image_indices: Int64[Tensor, "n"] | Sequence[int]) -> "CaptionSet":
         """Return these images in this order with their captions, renumbered; splits, world and regions follow."""
         chosen = torch.as_tensor(image_indices, dtype=torch.int64)
@@ -215,6 +224,7 @@ class CaptionSet:
             skipped=self.skipped,
         )
 
+    @usual_defaults()
     def reduced(self, share: float, seed: int = 0) -> "CaptionSet":
         """Return a set with only a share of the training images (of all images if there are no splits).
 
@@ -248,7 +258,7 @@ class CaptionSet:
         """
         pairs = [self.image_ids, self.captions, self.caption_ids, self.image_of_caption.tolist()]
         splits = [(name, self.splits[name].tolist()) for name in sorted(self.splits)]
-        features = None if self.regions is None else digests(self.regions)
+        features = [] if self.regions is None else digests(self.regions)
         return digest_of([*pairs, splits, digests(self.images), features]).hex()
 
 

@@ -15,7 +15,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
+from ..errors import ItmlabError, printable
 from ..models import load_model
 from ..session import usual_defaults
 from ..storage import inside, read_json, sync_directory, usable, write_bytes
@@ -98,7 +98,7 @@ class Run(Evaluated):
         self._indices: dict[str, Index] = {}
 
     def __repr__(self) -> str:
-        return f"Run({self.recipe.name}, {self.recipe.size}, {self._named})"
+        return printable(f"Run({self.recipe.name}, {self.recipe.size}, {self._named})")
 
     @property
     def members(self) -> "list[Run]":
