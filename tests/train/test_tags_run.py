@@ -14,7 +14,6 @@ from itmlab.train.loop import train
 from itmlab.train.named import FROM_SCRATCH
 from itmlab.train.run import Run
 from itmlab.train.scores import similarity
-from tests.train.test_loop import spoil
 from tests.train.towers import tower
 
 SCRATCH = {f"tags__{name}": value for name, value in FROM_SCRATCH.items()}
@@ -66,14 +65,6 @@ def test_what_is_not_looked_at_keeps_the_last_weights(validation, kept, data, tm
         best = max(record["rsum"] for record in trained.epochs)
         looked_at = data.split("val").select(range(4))
         assert trained.evaluate(looked_at, split=None, ks=(1,))["rsum"] == pytest.approx(best)
-
-
-@pytest.mark.parametrize("drawn", [5, 2])  # mined, where what has no score is kept last; and taken as drawn
-def test_a_picture_that_is_not_finite_is_named_wherever_it_comes_in(drawn, data, tmp_path, monkeypatch):
-    spoil(monkeypatch, from_step=0)
-    recipe = tower("uniter", data__steps=40, data__validation=0, tags__candidates=drawn)
-    with pytest.raises(ItmlabError, match=r"images picture-5 —"):
-        train(recipe, data, tmp_path / "run", progress=False)
 
 
 def test_it_begins_from_the_weights_and_the_words_of_another_run(run, data, tmp_path):
