@@ -33,10 +33,15 @@ def between(least: float, most: float, *others: Any) -> Range:
 NAMES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
+def refusal(message: str, remedy: str | None = None) -> ItmlabError:
+    """Return the error for a faulty recipe."""
+    return ItmlabError(message, where="recipe", remedy=remedy)
+
+
 def check(condition: bool, field: str, value: Any, wanted: str) -> None:
     """Raise an ItmlabError that names the field unless `condition` holds."""
     if not condition:
-        raise ItmlabError(f"{field} is {shown(value)}, wanted {wanted}", where="recipe")
+        raise refusal(f"{field} is {shown(value)}, wanted {wanted}")
 
 
 def check_ranges(settings: Any, prefix: str, **ranges: Range) -> None:
@@ -82,15 +87,15 @@ def from_plain(kind: type[T], value: Any, field: str) -> T:
         ItmlabError: a field is unknown, missing or of the wrong type.
     """
     if not isinstance(value, Mapping):
-        raise ItmlabError(f"{field or 'it'} is {shown(value)}, wanted an object with fields", where="recipe")
+        raise refusal(f"{field or 'it'} is {shown(value)}, wanted an object with fields")
     fields = {item.name: item for item in dataclasses.fields(kind)}
     for name in value:
         if name not in fields:
-            raise ItmlabError(f"unknown field {join(field, name)}", where="recipe", remedy=did_you_mean(name, fields))
+            raise refusal(f"unknown field {join(field, name)}", did_you_mean(name, fields))
     for name, item in fields.items():
         required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
         if required and name not in value:
-            raise ItmlabError(f"field {join(field, name)} is missing", where="recipe")
+            raise refusal(f"field {join(field, name)} is missing")
     hints = hints_of(kind)
     return kind(**{name: typed(hints[name], item, join(field, name)) for name, item in value.items()})
 
@@ -105,7 +110,7 @@ def typed(hint: Any, value: Any, field: str) -> Any:
     """
     origin, arguments = get_origin(hint), get_args(hint)
     if isinstance(value, int) and abs(value) >= 2**63:
-        raise ItmlabError(f"{field} is too large a number", where="recipe")
+        raise refusal(f"{field} is too large a number")
     if hint is Any:
         return value
     if isinstance(hint, type) and issubclass(hint, Component):
@@ -115,7 +120,7 @@ def typed(hint: Any, value: Any, field: str) -> Any:
     if origin is Literal:
         if value not in arguments:
             remedy = did_you_mean(value, map(str, arguments))
-            raise ItmlabError(f"{field} is {shown(value)}, not one of its values", where="recipe", remedy=remedy)
+            raise refusal(f"{field} is {shown(value)}, not one of its values", remedy)
         return value
     if origin is tuple and isinstance(value, (list, tuple)):
         kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else arguments
@@ -130,7 +135,7 @@ def typed(hint: Any, value: Any, field: str) -> Any:
         return float(value)
     if isinstance(hint, type) and isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
         return value
-    raise ItmlabError(f"{field} is {shown(value)}, wanted {name_of(hint)}", where="recipe")
+    raise refusal(f"{field} is {shown(value)}, wanted {name_of(hint)}")
 
 
 def _component(kind: type[Component], value: Any, field: str) -> Component:
@@ -144,12 +149,12 @@ def _component(kind: type[Component], value: Any, field: str) -> Component:
     if not isinstance(value, Mapping) or not isinstance(value.get("class"), str):
         message = f"{field} is {shown(value)}, wanted a {kind.__name__}"
         remedy = f"pass an instance of a dataclass derived from {kind.__name__}, or its name"
-        raise ItmlabError(message, where="recipe", remedy=remedy)
+        raise refusal(message, remedy)
     try:
         definition = find_component(value["class"], kind)
         return from_plain(definition, {name: item for name, item in value.items() if name != "class"}, field)
     except ItmlabError as error:
-        raise error if error.where == "recipe" else ItmlabError(f"{field}: {error}", where="recipe") from None
+        raise error if error.where == "recipe" else refusal(f"{field}: {error}") from None
 
 
 def _typed_by_union(hints: tuple[Any, ...], value: Any, field: str, union: Any) -> Any:
@@ -170,7 +175,7 @@ def _typed_by_union(hints: tuple[Any, ...], value: Any, field: str, union: Any) 
             return typed(hint, value, field)
         except ItmlabError:
             continue
-    raise ItmlabError(f"{field} is {shown(value)}, wanted {name_of(union)}", where="recipe")
+    raise refusal(f"{field} is {shown(value)}, wanted {name_of(union)}")
 
 
 def name_of(hint: Any) -> str:
@@ -215,7 +220,7 @@ def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
     for key, value in changes.items():
         name, _, rest = key.replace("__", ".").partition(".")
         if name not in names:
-            raise ItmlabError(f"unknown field {join(field, name)}", where="recipe", remedy=did_you_mean(name, names))
+            raise refusal(f"unknown field {join(field, name)}", did_you_mean(name, names))
         if rest:
             nested.setdefault(name, {})[rest] = value
         else:
@@ -228,10 +233,10 @@ def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
             plain[name] = replaced(current, inner, join(field, name))
         else:
             message = f"{join(field, name)} is {shown(current)} and has no field {next(iter(inner))}"
-            raise ItmlabError(message, where="recipe")
+            raise refusal(message)
     hints = hints_of(type(settings))
     checked = {name: typed(hints[name], value, join(field, name)) for name, value in plain.items()}
     try:
         return dataclasses.replace(settings, **checked)
     except ItmlabError as error:
-        raise error if error.where == "recipe" else ItmlabError(f"{field}: {error}", where="recipe") from None
+        raise error if error.where == "recipe" else refusal(f"{field}: {error}") from None
