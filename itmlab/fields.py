@@ -60,7 +60,7 @@ def check_ranges(settings: Any, prefix: str, **ranges: Range) -> None:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The remedy for an unknown name: the nearest known one, or all of them.
+    """Return the remedy for an unknown name: the nearest known one, or all of them.
 
     >>> did_you_mean("lose", ["loss", "memory"])
     'did you mean loss?'
@@ -71,7 +71,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def to_plain(value: Any) -> Any:
-    """Dataclasses as dicts and tuples as lists, as JSON wants them; a component also names its class."""
+    """Return dataclasses as dicts and tuples as lists, for JSON; a component also names its class."""
     if dataclasses.is_dataclass(value):
         plain = {item.name: to_plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
         return {"class": value.class_name(), **plain} if isinstance(value, Component) else plain
@@ -147,9 +147,8 @@ def _component(kind: type[Component], value: Any, field: str) -> Component:
     if isinstance(value, Mapping) and "class" not in value and dataclasses.is_dataclass(kind):
         value = {"class": kind.class_name(), **value}  # there is one class of this kind
     if not isinstance(value, Mapping) or not isinstance(value.get("class"), str):
-        message = f"{field} is {shown(value)}, wanted a {kind.__name__}"
         remedy = f"pass an instance of a dataclass derived from {kind.__name__}, or its name"
-        raise refusal(message, remedy)
+        raise refusal(f"{field} is {shown(value)}, wanted a {kind.__name__}", remedy)
     try:
         definition = find_component(value["class"], kind)
         return from_plain(definition, {name: item for name, item in value.items() if name != "class"}, field)
@@ -158,16 +157,13 @@ def _component(kind: type[Component], value: Any, field: str) -> Component:
 
 
 def _typed_by_union(hints: tuple[Any, ...], value: Any, field: str, union: Any) -> Any:
-    """Return `value` by the first hint that takes it; a mapping by the dataclass that knows most of its names."""
+    """Return `value` by the first hint that takes it."""
     if value is None and type(None) in hints:
         return None
     components = [hint for hint in hints if isinstance(hint, type) and issubclass(hint, Component)]
     others = [hint for hint in hints if hint not in components and hint is not type(None)]
     if components and (isinstance(value, Component | Mapping) or not others):
         return _component(components[0], value, field)
-    settings = [hint for hint in others if dataclasses.is_dataclass(hint)]
-    if isinstance(value, Mapping) and settings:
-        return typed(max(settings, key=lambda hint: len(value.keys() & hints_of(hint).keys())), value, field)
     if len(others) == 1:
         return typed(others[0], value, field)
     for hint in others:
@@ -179,7 +175,7 @@ def _typed_by_union(hints: tuple[Any, ...], value: Any, field: str, union: Any) 
 
 
 def name_of(hint: Any) -> str:
-    """A type in words, for an error."""
+    """Return a type in words, for an error."""
     if get_origin(hint) in (Union, types.UnionType):
         return " or ".join("null" if item is type(None) else name_of(item) for item in get_args(hint))
     if get_origin(hint) is tuple:
@@ -188,13 +184,13 @@ def name_of(hint: Any) -> str:
 
 
 def join(field: str, name: str) -> str:
-    """The dotted path of a field within another."""
+    """Return the dotted path of a field within another."""
     name = str(name) if str(name).isprintable() else shown(name)
     return f"{field}.{name}" if field else name
 
 
 def shown(value: Any, most: int = 200) -> str:
-    """A value for an error's one line.
+    """Return a value as text for an error's one line.
 
     >>> shown("a\\nb"), shown([0] * 9, most=7)
     ("'a\\\\nb'", '[0, 0, …')
@@ -227,13 +223,9 @@ def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
             plain[name] = value
     for name, inner in nested.items():
         current = plain.get(name, getattr(settings, name))
-        if isinstance(current, Mapping):
-            plain[name] = {**current, **inner}
-        elif dataclasses.is_dataclass(current):
-            plain[name] = replaced(current, inner, join(field, name))
-        else:
-            message = f"{join(field, name)} is {shown(current)} and has no field {next(iter(inner))}"
-            raise refusal(message)
+        if not dataclasses.is_dataclass(current):
+            raise refusal(f"{join(field, name)} is {shown(current)} and has no field {next(iter(inner))}")
+        plain[name] = replaced(current, inner, join(field, name))
     hints = hints_of(type(settings))
     checked = {name: typed(hints[name], value, join(field, name)) for name, value in plain.items()}
     try:
