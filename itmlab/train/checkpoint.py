@@ -1,7 +1,9 @@
 """Files of a run: the checkpoint, the lock, the lines of its history; and where the pretrained runs are."""
 
+import errno
 import json
 import os
+import warnings
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -54,11 +56,15 @@ def refuse_links(directory: Path) -> None:
             raise ItmlabError("a link, or not a regular file, in a run's directory", where=str(path), remedy=remedy)
 
 
+WITHOUT_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)  # what file systems without locks answer
+
+
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
     """Keep other processes from writing into a run directory during the block.
 
-    The file `lock` holds the number of the process. The lock of a process that has ended is replaced.
+    The file `lock` holds the number of the process. The lock of a process that has ended is replaced. Where the file
+    system has no locks, a warning says that nothing keeps others away.
 
     Raises:
         ItmlabError: another running process holds the lock, or a file is a link.
@@ -75,6 +81,11 @@ def locked(directory: Path) -> Iterator[None]:
     except FileExistsError:
         remedy = f"wait for it, or delete {path} if no process trains here"
         raise ItmlabError("another process is training here", where=str(directory), remedy=remedy) from None
+    except OSError as error:
+        if error.errno not in WITHOUT_LOCKS:
+            raise
+        what = f"{directory}: works without a lock ({error.strerror}); let no other process train here"
+        warnings.warn(what, stacklevel=2)
     try:
         yield
     finally:

@@ -166,10 +166,12 @@ def _nearest(data: CaptionSet, kind: str, score: Scorer, filters: Filters, world
     scores, positives = torch.full(negatives.shape, torch.nan), torch.full((anchors,), torch.nan)
     for rows in torch.arange(anchors).split(max(1, SCORES_AT_ONCE // len(groups))):
         block: Float[Tensor, "row candidate"] = score(rows)
-        own: Bool[Tensor, "row candidate"] = data.matches(images=rows) if is_captions else data.matches(captions=rows).T
-        lowest = block.masked_fill(~own, torch.inf).amin(dim=1).double()
+        is_own: Bool[Tensor, "row candidate"] = (
+            data.matches(images=rows) if is_captions else data.matches(captions=rows).T
+        )
+        lowest = block.masked_fill(~is_own, torch.inf).amin(dim=1).double()
         positives[rows] = lowest.where(lowest.isfinite(), torch.nan).float()
-        ranked, places = largest(block.masked_fill(own, -torch.inf)[:, first], filters.last)
+        ranked, places = largest(block.masked_fill(is_own, -torch.inf)[:, first], filters.last)
         ranked, candidates = ranked[:, filters.skip :].double(), first[places[:, filters.skip :]]
         counts["looked at"] += int((ranked > -torch.inf).sum())
         too_near = ranked > filters.limits(lowest)[:, None]

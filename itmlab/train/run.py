@@ -42,6 +42,7 @@ class Evaluated:
 
     members: "list[Run]"
 
+    @usual_defaults()
     def evaluate(
         self,
         data: CaptionSet,
@@ -92,8 +93,8 @@ class Run(Evaluated):
     def __init__(self, directory: str | Path):
         self.directory, self._named = Path(directory).absolute(), directory  # os.chdir does not move it
         if not (self.directory / "recipe.json").is_file():
-            what, remedy = "not a run directory, it has no recipe.json", "python -m itmlab train makes one"
-            raise ItmlabError(what, where=str(directory), remedy=remedy)
+            message, remedy = "not a run directory, it has no recipe.json", "python -m itmlab train makes one"
+            raise ItmlabError(message, where=str(directory), remedy=remedy)
         self._indices: dict[str, Index] = {}
 
     def __repr__(self) -> str:
@@ -148,11 +149,11 @@ class Run(Evaluated):
     @property
     def kept_epoch(self) -> dict[str, Any] | None:
         """The record of the epoch whose weights are kept; None before there is one, or where nothing is validated."""
-        kept: dict[str, Any] | None = None
+        best: dict[str, Any] | None = None
         for record in (record for record in self.epochs if "rsum" in record):
-            if keeps(record["rsum"], kept and kept["rsum"], record["epoch"], self.recipe.data.warm_up_epochs):
-                kept = record
-        return kept
+            if keeps(record["rsum"], best and best["rsum"], record["epoch"], self.recipe.data.warm_up_epochs):
+                best = record
+        return best
 
     @property
     def finished(self) -> bool:
@@ -184,6 +185,7 @@ class Run(Evaluated):
         self.require_regions(data)
         return similarity(self.model, data, progress=len(data) * len(data.captions) > MANY_PAIRS)
 
+    @usual_defaults()
     def search(self, query: str | Image.Image | Path, k: int = 5, *, data: CaptionSet, of: Kind | None = None) -> Hits:
         """Find the `k` best images of `data` for a sentence, or captions for a picture.
 
@@ -203,6 +205,7 @@ class Run(Evaluated):
             self._indices.pop(next(iter(self._indices)))  # the one that was not used for longest
         return index.search(query, k, of)
 
+    @usual_defaults()
     def export(self, directory: str | Path, dtype: Literal["float16", "float32"] = "float16") -> "Run":
         """Write what using the run needs (recipe, data's description, history, weights), not what resuming needs.
 
@@ -254,11 +257,10 @@ def pretrained(name: str) -> Run:
     """A run that ships with the package; an unknown name is an ItmlabError that lists those there."""
     names = shipped_names()
     if name not in names:
-        listed = f"there are {', '.join(names)}" if names else "this installation has none: train one"
-        if "." in name or "/" in name or os.sep in name:
-            remedy = f"name the folder of a run, or one that ships: {', '.join(names)}"
-            raise ItmlabError(f"there is no folder {name}", remedy=remedy if names else listed)
-        raise ItmlabError(f"no pretrained run {name!r}", remedy=listed)
+        remedy = (
+            f"name the folder of a run, or {', '.join(names)}" if names else "this installation has none: train one"
+        )
+        raise ItmlabError(f"no folder of a run and no pretrained run {name!r}", remedy=remedy)
     return Run(shipped_directory(name))
 
 

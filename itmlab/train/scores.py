@@ -132,8 +132,8 @@ def require_memory(data: CaptionSet, bytes_a_pair: int) -> None:
     needed, free = len(data) * len(data.captions) * bytes_a_pair, free_memory()
     if needed > free:
         pairs = f"{len(data):,} images × {len(data.captions):,} captions"
-        what = f"the scores of {pairs} need {needed / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free"
-        raise ItmlabError(what, where=data.name, remedy="score fewer images at once: data.select(range(5000))")
+        message = f"the scores of {pairs} need {needed / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free"
+        raise ItmlabError(message, where=data.name, remedy="score fewer images at once: data.select(range(5000))")
 
 
 def free_memory() -> int:
@@ -200,7 +200,7 @@ def has_one_feature(model: Model) -> bool:
 
 @torch.no_grad()
 def compared(model: Model, images: Any, captions: Any) -> Float[Tensor, "image caption"]:
-    """The scores of what `image_side` and `caption_side` returned, on the CPU."""
+    """The scores of the results of `image_side` and `caption_side`, on the CPU."""
     parts = images if isinstance(images, list) else [images]
     return torch.cat([model.similarity(part, captions).float().cpu() for part in parts])
 
@@ -270,8 +270,8 @@ def embed(model: nn.Module, data: CaptionSet, *, between: Between = nothing) -> 
         ItmlabError: a model that reads both sides together has no features of either.
     """
     if not model.encodes_apart:
-        what = f"{type(model).__name__} reads a picture and a sentence together and has no features of either"
-        raise ItmlabError(what, remedy="use a model that encodes them apart")
+        message = f"{type(model).__name__} reads a picture and a sentence together and has no features of either"
+        raise ItmlabError(message, remedy="use a model that encodes them apart")
     images = embed_images(model, looked_at(model, data), between=between)
     return Embeddings(images, embed_captions(model, data.captions, between=between))
 

@@ -17,7 +17,6 @@ from ..data.faults import one_line
 from ..data.pictures import read_image
 from ..errors import ItmlabError
 from ..models.pairs import looked_at
-from ..session import usual_defaults
 from .scores import caption_side, compared, has_one_feature, image_side
 
 Kind = Literal["images", "captions"]
@@ -45,7 +44,6 @@ class Index:
         self.model, self.data = model, data
         self._sides: dict[Kind, Any] = {}
 
-    @usual_defaults()
     def search(self, query: str | Image.Image | Path, k: int = 5, of: Kind | None = None) -> "Hits":
         """Find the best matches of a query, best first, ties in the order of the data.
 

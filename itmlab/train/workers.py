@@ -127,8 +127,8 @@ def still_workers_reported(directories: Sequence[Path]) -> Iterator[None]:
                 used[number] = seconds
                 still[directory, number] = still.get((directory, number), 0) + 1 if is_still else 0
                 if still[directory, number] == 10:  # once, until it goes on
-                    what = f"{directory}: process {number} has not computed for {STILL_SECONDS:.0f} seconds"
-                    warnings.warn(f"{what}; to stop, press Ctrl-C; the same call resumes", stacklevel=2)
+                    message = f"{directory}: process {number} has not computed for {STILL_SECONDS:.0f} seconds"
+                    warnings.warn(f"{message}; to stop, press Ctrl-C; the same call resumes", stacklevel=1)
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()

@@ -93,8 +93,8 @@ def test_pretrained_runs_are_found_by_name(finished, tmp_path, monkeypatch):
     refused("this installation has none", pretrained, "fne")
     finished.export(tmp_path / "pretrained" / "fne")
     assert pretrained("fne").recipe.name == "fne"
-    refused("no pretrained run 'fnee' — there are fne", pretrained, "fnee")
-    refused("^there is no folder runs/notthere", pretrained, "runs/notthere")
+    refused("no pretrained run 'fnee' — .*fne", pretrained, "fnee")
+    refused("no folder .*'runs/notthere'", pretrained, "runs/notthere")
 
 
 def test_a_directory_without_a_run_or_without_weights_is_refused(tmp_path):
@@ -134,10 +134,10 @@ def test_a_last_line_cut_by_a_kill_is_left_out(finished):
 
 def test_the_kept_epoch_is_the_one_whose_recall_the_weights_have(finished, data):
     assert finished.evaluate(data, **TWO)["rsum"] == pytest.approx(finished.kept_epoch["rsum"])
-    kept = None
+    best = None
     for epoch, rsum in enumerate((50.0, 40.0, 45.0, 45.0), start=1):  # the first is the warm-up
-        kept = (epoch, rsum) if keeps(rsum, kept and kept[1], epoch, warm_up_epochs=1) else kept
-    assert kept == (3, 45.0)
+        best = (epoch, rsum) if keeps(rsum, best and best[1], epoch, warm_up_epochs=1) else best
+    assert best == (3, 45.0)
     assert keeps(None, None, 4, 0), "the last where nothing is validated"
 
 

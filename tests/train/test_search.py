@@ -71,12 +71,12 @@ def test_other_pictures_or_features_of_the_same_ids_and_captions_are_searched_an
 def test_few_indices_are_kept(finished, data):
     """Issue 44, entry 31: searches of many data sets do not fill the memory."""
     parts = [data.select(range(start, start + 4)) for start in range(2 * MOST_INDICES)]
-    kept = [weakref.ref(part) for part in parts]
+    references = [weakref.ref(part) for part in parts]
     for part in parts:
         finished.search("red", data=part)
     del part, parts
     gc.collect()
-    assert sum(reference() is not None for reference in kept) <= MOST_INDICES
+    assert sum(reference() is not None for reference in references) <= MOST_INDICES
 
 
 HOSTILE = '<script>alert("x")</script>\x1b[31m'
