@@ -79,7 +79,7 @@ def all_pairs(block: Block, images: Encoded, captions: Encoded, *, chunk: int) -
     """Apply `block` to all pairs, at most `chunk` at a time; gradients flow."""
     tall = min(math.isqrt(chunk), len(images.mask))
     columns = list(_blocks(captions, chunk // max(tall, 1)))
-    scores = torch.zeros(len(images.mask), len(captions.mask), device=images.local.device)
+    scores = images.local.new_zeros(len(images.mask), len(captions.mask))
     for row_numbers, some_images in _blocks(images, tall):
         for column_numbers, some_captions in columns:
             scores[row_numbers[:, None], column_numbers] = block(some_images, some_captions)

@@ -65,7 +65,6 @@ def test_a_mixture_trains(name, scenes, file, tmp_path):
         ("tags", {"memory": {}}, "memory"),
         ("tags", {"loss": TripletLoss()}, "loss"),
         ("fne", {"tags": itmlab.recipe("tags").tags}, "tags"),
-        ("fne", {"writing": 0.1}, "writing"),
         ("fne", {"adaptive_margin": {"preset": "released"}}, "memory"),
         ("scan", {"memory": {}}, "memory"),
         ("info_nce", {"loss": InfoCMR(), "sampler": SemiHard()}, "sampler"),

@@ -68,7 +68,7 @@ def word_vectors(words: Iterable[str]) -> Float[Tensor, "word 256"]:
     """
     vectors, tokenizer = _wordllama()
     encodings = tokenizer.encode_batch(list(words), add_special_tokens=False)
-    means = [vectors[encoding.ids].sum(dim=0) / max(len(encoding.ids), 1) for encoding in encodings]
+    means = [vectors[encoding.ids].mean(dim=0).nan_to_num() for encoding in encodings]
     return 4 * torch.stack(means) / vectors.norm(dim=1).mean()
 
 
