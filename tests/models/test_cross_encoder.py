@@ -99,18 +99,6 @@ def test_bad_regions_and_tags_without_their_form_are_refused():
     refused("no image", model.prepare_images, [])
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
-def test_a_cuda_device_gives_the_same_scores(model):
-    tokens, image = inputs(model)
-    expected = model.similarity(image, tokens, chunk=5)
-    torch.testing.assert_close(model.cuda().similarity(image, tokens, chunk=5), expected, rtol=1e-3, atol=1e-3)
-    on_device = [{name: value.cuda() for name, value in part.items()} for part in (image, tokens)]
-    with torch.autocast("cuda", torch.bfloat16):
-        half = output_of(model, on_device[1], on_device[0])
-    assert half.itm.isfinite().all() and half.mlm.isfinite().all()
-
-
 def pair_by_pair(model: CrossEncoder, images: dict, captions: dict) -> torch.Tensor:
     rows = []
     with torch.no_grad():

@@ -56,15 +56,6 @@ def test_features_do_not_depend_on_the_batch_or_the_padding(model, captions, pic
     assert torch.equal(padded_texts.mask[:, :-5], texts.mask) and not padded_texts.mask[:, -5:].any()
 
 
-def test_vit_and_bert_pool_over_patches_and_words_only(configure, captions, pictures):
-    model = build_model(configure("vit"), captions, seed=3).eval()
-    images, texts = images_of(model, pictures), captions_of(model, captions)
-    for encoded in (images, texts):
-        for pooled, local, mask in zip(encoded.pooled, encoded.local, encoded.mask, strict=True):
-            mean = local[mask].mean(dim=0)
-            torch.testing.assert_close(pooled, mean / mean.norm())
-
-
 def test_captions_without_a_word_have_finite_features_and_gradients(model):
     encoded = captions_of(model, ["", "   ", "\u0007", "a cat"])
     assert not encoded.mask[:3].any()
@@ -126,26 +117,6 @@ def test_gradients_reach_patches_and_every_parameter(model, pictures, captions):
     (score[0, 0] + (images.local.sum(1) @ texts.local.sum(1).T)[0, 0]).backward()
     assert images.local.grad[0].abs().sum() > 0
     assert [name for name, part in model.named_parameters() if part.requires_grad and part.grad is None] == []
-
-
-def test_under_autocast_features_stay_single_precision_and_near(model, pictures):
-    exact = images_of(model, pictures)
-    with torch.autocast("cpu", torch.bfloat16):
-        rough = images_of(model, pictures)
-    assert rough.pooled.dtype == torch.float32
-    assert (rough.pooled * exact.pooled).sum(1).min() > 0.99
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
-def test_on_a_gpu_features_are_the_same(model, pictures, captions):
-    pixels, tokens = model.prepare_images(pictures), model.prepare_captions(captions)
-    here = model.encode_images(pixels).pooled, model.encode_captions(tokens).pooled
-    model.cuda()
-    there = model.encode_images(pixels.cuda()), model.encode_captions({k: v.cuda() for k, v in tokens.items()})
-    for ours, theirs in zip(here, there, strict=True):
-        torch.testing.assert_close(theirs.pooled.cpu(), ours, rtol=1e-3, atol=1e-3)  # TF32 convolutions
-    assert model.similarity(*there).is_cuda
 
 
 def test_a_patchs_feature_follows_its_own_pixels_in_reading_order():

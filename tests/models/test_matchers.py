@@ -5,9 +5,8 @@ import math
 import pytest
 import torch
 
-from itmlab.models.matchers import PlaceNorm, Sgraf
+from itmlab.models.matchers import Sgraf
 from tests.models.fragments import CAPTIONS, CLOSE, build, direction, encoded, parts, records
-from tests.refusals import refused
 
 
 def cosine(first: torch.Tensor, second: torch.Tensor) -> float:
@@ -113,40 +112,3 @@ def test_each_score_of_sgraf_is_the_papers(kind, steps):
                 method(branch, likenesses) for method, branch in zip(methods, model.matcher.branches, strict=True)
             ]
             torch.testing.assert_close(scores[i, c], sum(expected) / len(expected), **CLOSE)
-
-
-def test_batch_norm_restores_the_papers_filtration_and_counts_real_nodes_only():
-    model = build("saf", batch_norm=True)
-    filtration, mask = model.matcher.branches[0], torch.tensor([[True, True, True], [True, True, False]])
-    likenesses = torch.randn(2, 3, 8)
-    changed = likenesses.clone()
-    changed[1, 2] = 50.0  # padding
-    filtration.norm.train()
-    for variant in (likenesses, changed):
-        before = filtration.norm.running_mean.clone()
-        answer = filtration(variant, mask)
-        logits = filtration.significance(variant)[mask][:, 0]
-        normal = (logits - logits.mean()) / (logits.var(unbiased=False) + filtration.norm.eps).sqrt()
-        shares = (normal * filtration.norm.weight + filtration.norm.bias).sigmoid()
-        first = (shares[:3, None] / shares[:3].sum() * variant[0]).sum(0)
-        torch.testing.assert_close(answer[0], filtration.answer(first)[0], **CLOSE)
-        assert not torch.equal(before, filtration.norm.running_mean)
-    filtration.norm.eval()
-    together, alone = filtration(likenesses, mask), filtration(likenesses[:1], mask[:1])
-    torch.testing.assert_close(together[:1], alone)
-
-
-def test_places_are_normalised_over_the_images_that_have_them():
-    norm, reference = PlaceNorm(4), torch.nn.BatchNorm1d(4)
-    torch.manual_seed(0)
-    local, mask = torch.randn(5, 4, 6), torch.ones(5, 4, dtype=torch.bool)
-    torch.testing.assert_close(norm(local, mask), reference(local))
-    torch.testing.assert_close(norm.running_mean, reference.running_mean)
-    torch.testing.assert_close(norm.running_var, reference.running_var)
-    torch.testing.assert_close(norm.eval()(local, mask), reference.eval()(local))
-    mask[2:, 2], mask[:, 3] = False, False  # images 2 to 4 have no region 2, none has region 3
-    before = norm.running_var.clone()
-    alone = torch.nn.functional.batch_norm(local[:2, 2:3], None, None, training=True)[:, 0]
-    torch.testing.assert_close(norm.train()(local, mask)[:2, 2], alone)
-    assert norm.running_var[3] == before[3] and norm.running_var[2] != before[2]
-    refused("5 regions", norm, torch.randn(1, 5, 6), torch.ones(1, 5, dtype=torch.bool))

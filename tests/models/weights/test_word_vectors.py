@@ -51,7 +51,7 @@ def test_a_caption_is_the_direction_of_the_mean_over_its_words() -> None:
     assert encoded.mask.sum(dim=1).tolist() == [2, 3, 2], "a caption without words has the feature of its frame"
 
 
-@pytest.mark.parametrize("word", ["zebra", "giraffe", "skateboard", "2", "london"])
+@pytest.mark.parametrize("word", ["zebra", "giraffe", "skateboard", "london"])
 def test_words_that_no_caption_had_use_the_unused_places(word) -> None:
     """Before, 2,300 of the 12,000 places were empty, and all these words were one vector."""
     tokenizer = word_vocabulary(CAPTIONS, 12000)
