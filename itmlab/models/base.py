@@ -33,6 +33,7 @@ from ..text.tokens import (
     save_tokenizer,
 )
 from .config import DualEncoderConfig, ModelConfig
+from .digest import KEY, digest_of, refuse_other_files
 from .encoded import Encoded, cosine_similarity
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ class Model(nn.Module):
         refuse_foreign_files(directory, MODEL_FILES, '"maximum_tokens": ', force=force)
         write_json(directory / CONFIG_FILE, self.config.to_dict())
         save_tokenizer(self.tokenizer, directory)
-        write_bytes(directory / WEIGHTS_FILE, save(weights))
+        write_bytes(directory / WEIGHTS_FILE, save(weights, {KEY: digest_of(directory, weights)}))
 
     @classmethod
     def load(cls, directory: str | Path) -> Self:
@@ -184,7 +185,9 @@ class Model(nn.Module):
             message = f"not a {cls.config_class.__name__} but a {type(config).__name__}"
             raise ItmlabError(message, where=str(directory / CONFIG_FILE), remedy="use itmlab.models.load_model")
         tokenizer, path = load_tokenizer(directory), directory / WEIGHTS_FILE
-        return build_filled(lambda: cls(config, tokenizer), read_weights(path), where=str(path))
+        weights = read_weights(path)
+        refuse_other_files(directory, path, weights)
+        return build_filled(lambda: cls(config, tokenizer), weights, where=str(path))
 
 
 def saved_config(directory: str | Path) -> ModelConfig:

@@ -21,6 +21,7 @@ from ..errors import ItmlabError
 from ..fields import check
 from ..models.base import WEIGHTS_FILE
 from ..models.photographs import as_seen_by
+from ..session import usual_defaults
 from ..storage import usable
 from .checkpoint import CHECKPOINT_FILE, load_checkpoint, locked
 from .directory import begin, described, refuse_another
@@ -29,14 +30,14 @@ from .recipes import Recipe
 from .record import IDLE_RECORDS, OnRecord, RunWriter, first_step_warnings, is_at_chance, reason_idle, step_details
 from .run import Run, keeps
 from .scores import CUTOFFS, evaluate
-from .session import memory_named, plain_torch, repeatable, this_process
+from .session import memory_named, repeatable, this_process
 from .settings import OptimiserSettings
 from .state import State, Task, add_up_gradients
 
 RECORD_EVERY = 10  # steps between two lines of the history
 
 
-@plain_torch()
+@usual_defaults()
 def train(
     recipe: Recipe,
     data: CaptionSet,

@@ -1,8 +1,8 @@
-"""What a training run needs of its process: PyTorch's defaults, repeatable sums, `accelerate`, and enough memory."""
+"""What a training run needs of its process: repeatable sums, `accelerate`, and enough memory."""
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 import torch
 from accelerate import Accelerator
@@ -13,37 +13,15 @@ DISTRIBUTED = "unset WORLD_SIZE, RANK, LOCAL_RANK and the variables of accelerat
 
 
 @contextmanager
-def plain_torch() -> Iterator[None]:
-    """Inside, PyTorch has its own defaults: single precision, the CPU, gradients, no autocast.
-
-    A session may have changed them by `torch.set_default_dtype`, `torch.set_default_device`,
-    `torch.set_grad_enabled`, `torch.inference_mode` or `torch.autocast`. Its settings come back afterwards.
-    """
-    number_type = torch.get_default_dtype()
-    on_cpu = torch.get_default_device().type == "cpu"
-    torch.set_default_dtype(torch.float32)
-    try:
-        with (
-            torch.inference_mode(False),
-            torch.enable_grad(),
-            torch.autocast("cpu", enabled=False),
-            torch.autocast("cuda", enabled=False),
-            nullcontext() if on_cpu else torch.device("cpu"),
-        ):
-            yield
-    finally:
-        torch.set_default_dtype(number_type)
-
-
-@contextmanager
 def repeatable(accelerator: Accelerator) -> Iterator[None]:
-    """Inside, a GPU adds up in a fixed order where it can; the caller's random numbers and settings are left alone."""
+    """Inside, a GPU adds up in a fixed order where it can, without autocast; the caller's settings come back."""
     on_gpu = accelerator.device.type == "cuda"
     enabled = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
     filling = torch.utils.deterministic
     fill = filling.fill_uninitialized_memory
-    with torch.random.fork_rng(devices=[accelerator.device] if on_gpu else []):
+    device = accelerator.device
+    with torch.random.fork_rng(devices=[device] if on_gpu else []), torch.autocast(device.type, enabled=False):
         if on_gpu:
             os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what cuBLAS asks for
             torch.use_deterministic_algorithms(True, warn_only=True)
