@@ -196,7 +196,6 @@ class Phrases:
             elif word.text in WORDS["plural_words"] and entity.plural:
                 entity.count = None
 
-
     def _resolve_frame(self, number: int) -> None:
         """Read a noun that frames, gathers or measures another one: "a blurry photo of a dog", "a group of people".
 
@@ -205,7 +204,9 @@ class Phrases:
         """
         entity, noun = self.entities[number], self.entities[number].name.rpartition(" ")[2]
         behind = [at for at in self.words[number].children if at > number and at in self.entities]
-        inner = next((at for at in behind if self.words[at].preposition and self.words[at].preposition.name == "of"), -1)
+        inner = next(
+            (at for at in behind if self.words[at].preposition and self.words[at].preposition.name == "of"), -1
+        )
         is_bare_by_table = entity.name in WORDS["partitive_nouns"] | WORDS["views"]
         kind = self.lexicon.of.get(entity.name, "transparent" if is_bare_by_table else "")
         is_picture, is_gathering = noun in WORDS["pictures"], noun in WORDS["gatherings"]
