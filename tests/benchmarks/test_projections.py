@@ -5,8 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-
-from itmlab.studies.maps.embeddings import neighbours_kept, project
+from workshop.analysis.embeddings import neighbours_kept, project
 
 POINTS = 5_000
 LIMIT = {"tsne": 30, "umap": 10}  # seconds
@@ -16,7 +15,7 @@ import sys, time
 import numpy as np
 import torch
 features = np.load(sys.argv[1])
-from itmlab.studies.maps import project
+from workshop.analysis import project
 for kept in (True, False)[: int(sys.argv[3])]:
     began = time.perf_counter()
     project(features, sys.argv[2], cache=kept)

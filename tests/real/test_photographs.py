@@ -6,9 +6,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from typer.testing import CliRunner
+from workshop import analysis, plots
 
 import itmlab
-from itmlab import studies
 from itmlab.cli import app
 
 pytestmark = pytest.mark.real
@@ -71,6 +71,6 @@ def test_attention_maps_are_drawn_over_them(run, root, tmp_path) -> None:
     data = itmlab.load("coco", root)
     caption = data.captions[0]
     photograph = data.images[int(data.image_of_caption[0])]
-    maps = studies.maps.word_maps(run, photograph, caption)
+    maps = analysis.word_maps(run, photograph, caption)
     assert len(maps) >= 4 and all(one.weights.shape == run.model.patch_grid for one in maps)
-    assert studies.maps.draw_attention_maps({"fne": maps}).layout.images
+    assert plots.draw_attention_maps({"fne": maps}).layout.images

@@ -1,0 +1,73 @@
+"""How well sentences match pictures by any model, in the model's own numbers and as the score s of TAGS Eq. (3)."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+from itmlab.data.captionset import CaptionSet
+from itmlab.models.encoded import evaluating
+from itmlab.models.pairs import looked_at, on_device, pieces_read
+from itmlab.synthesis.negative import Readable
+from itmlab.synthesis.tags import cross_encoder_score
+from itmlab.train.scores import embed_captions, embed_images
+
+Match = Callable[[Sequence[int], Sequence[str]], Float[Tensor, "sentence"]]  # image numbers and a sentence for each
+
+Direction = Literal["image", "caption"]  # which of the two is the anchor
+
+
+def model_of(run: Any) -> Any:
+    """The model of a Run, or the model itself."""
+    return getattr(run, "model", run)
+
+
+def readable_by(run: Any) -> Readable | None:
+    """What leaves out negatives that a Run or a model reads as their captions; None for what has no tokeniser."""
+    model = model_of(run)
+    return None if model is None or model.tokenizer is None else Readable(partial(pieces_read, model))
+
+
+def matching(run: Any, data: CaptionSet) -> Match:
+    """A function of image numbers and sentences: a cross-encoder's logit, a cosine, or what comparing parts gives."""
+    model = model_of(run)
+    if not model.encodes_apart:
+        return cross_encoder_score(model, data)
+
+    def match(images: Sequence[int], sentences: Sequence[str]) -> Float[Tensor, "sentence"]:
+        if not len(sentences):
+            return torch.zeros(0)
+        # Every picture and every sentence goes through the model once, however often it is asked for.
+        different, image_of = torch.tensor(images).unique(return_inverse=True)
+        shown = looked_at(model, data)
+        seen = [shown[image] for image in different.tolist()]
+        with evaluating(model):
+            if model.compares_parts:
+                return _by_parts(model, seen, image_of, sentences)
+            place = {sentence: at for at, sentence in enumerate(dict.fromkeys(sentences))}
+            said = embed_captions(model, list(place))[torch.tensor([place[sentence] for sentence in sentences])]
+            return (embed_images(model, seen)[image_of] * said).sum(dim=1)
+
+    return match
+
+
+def _by_parts(
+    model: Any, seen: Sequence[Any], image_of: Int64[Tensor, "sentence"], sentences: Sequence[str]
+) -> Float[Tensor, "sentence"]:
+    """The scores of a model that compares parts, image after image with the sentences asked of it."""
+    scores = torch.zeros(len(sentences))
+    for image, one in enumerate(seen):
+        places = (image_of == image).nonzero().squeeze(1)
+        tokens = model.prepare_captions([sentences[place] for place in places.tolist()])
+        picture = model.encode_images(on_device(model, model.prepare_images([one])))
+        captions = model.encode_captions(on_device(model, tokens))
+        scores[places] = model.similarity(picture, captions)[0].float().cpu()
+    return scores
+
+
+def as_score(run: Any, matched: Float[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
+    """What `matching` gives on the paper's scale: a cross-encoder's sigmoid, between 0 and 1; cosines as they are."""
+    return matched if model_of(run).encodes_apart else matched.sigmoid()
