@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float, Float64
 from torch import Generator, Tensor
 
 from ..errors import ItmlabError
+from ..fields import FROM_0, FROM_1, check, check_ranges
 from .base import Choice, Mask, PerAnchor, Sampler, Scores, best, draw, usable
 
 # The probability that an unannotated candidate matches, from its score alone (Eq. 6 to 9).
@@ -278,18 +279,10 @@ class FalseNegativeEliminating(Sampler):
     minimum_positives: int = 200
 
     def __post_init__(self) -> None:
-        if not 0 < self.prior < 1:
-            raise ItmlabError(f"FNE's prior must lie between 0 and 1, not {self.prior}")
-        if self.threshold is not None and not 0 <= self.threshold <= 1:
-            raise ItmlabError(f"FNE's threshold λ must lie between 0 and 1, not {self.threshold}")
-        if not self.sharpness >= 0:
-            raise ItmlabError(f"FNE's sharpness must not be negative, but is {self.sharpness}")
-        if self.preset not in PRESETS:
-            raise ItmlabError(f"no preset {self.preset!r} of FNE", remedy=f"choose one of {', '.join(PRESETS)}")
-        if self.negatives not in ("hardest", "all"):
-            raise ItmlabError(f"no negatives {self.negatives!r} of FNE", remedy="choose one of hardest, all")
-        if self.minimum_positives < 1:
-            raise ItmlabError(f"FNE needs at least 1 positive before it samples, not {self.minimum_positives}")
+        between, probability = (lambda p: 0 < p < 1, "between 0 and 1"), (lambda p: 0 <= p <= 1, "0 to 1")
+        check_ranges(self, "fne", prior=between, threshold=probability, sharpness=FROM_0, minimum_positives=FROM_1)
+        check(self.preset in PRESETS, "fne.preset", self.preset, " or ".join(PRESETS))
+        check(self.negatives in ("hardest", "all"), "fne.negatives", self.negatives, "hardest or all")
         self.start_epoch(0)
 
     def start_epoch(self, epoch: int) -> None:
