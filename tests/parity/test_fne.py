@@ -31,8 +31,8 @@ def test_posterior_and_weights_are_the_public_ones(case):
     empty = weights.sum(dim=1) == 0  # the public code gives weight 1 to the candidate that such an anchor takes
     torch.testing.assert_close(weights[~empty], PUBLIC[f"{case}.weights"][~empty])
     sampler = FalseNegativeEliminating(**settings, minimum_positives=1)
-    sampler.positive_moments.count = sampler.negative_moments.count = 500
-    sampler.positive_moments.mean, sampler.negative_moments.mean = statistics.positive_mean, statistics.negative_mean
+    means = {"positive": statistics.positive_mean, "negative": statistics.negative_mean}
+    sampler.load_state_dict({side: torch.tensor([500, mean, 0], dtype=torch.float64) for side, mean in means.items()})
     given = scores, PUBLIC["mask"], PUBLIC["positive"]
     assert empty.any() and weights[PUBLIC["similarity"] == 0.5].eq(0).all()  # 0.5 is μ⁺ - margin
     chosen = sampler(*given, generator=torch.Generator())
