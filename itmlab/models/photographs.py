@@ -27,6 +27,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..data.captionset import CaptionSet
+from ..data.identity import digests
+from ..data.pictures import NoPictures, view
 from ..data.regions import RegionFeatures, with_area
 from ..errors import ItmlabError, MissingPart
 from ..session import usual_defaults
@@ -202,7 +204,7 @@ class PhotoRegions(Sequence[RegionFeatures]):
 
     def _file(self, number: int) -> Path:
         if number not in self._files:
-            self._files[number] = self._home / f"{content_digest(self._images, number)}.safetensors"
+            self._files[number] = self._home / f"{digests(view(self._images, [number]))[0].hex()}.safetensors"
         return self._files[number]
 
     def select(self, indices: Sequence[int]) -> "PhotoRegions":
@@ -211,6 +213,10 @@ class PhotoRegions(Sequence[RegionFeatures]):
         selection._numbers = [self._numbers[int(index)] for index in indices]
         return selection
 
+    def digests(self) -> list[bytes]:
+        """Return none: the grids are computed from the pictures, which are known by their own content."""
+        return []
+
     def compute(self, progress: bool = True) -> None:
         """Compute the grids that are not in the cache yet; an interruption keeps the finished ones."""
         from tqdm import tqdm
@@ -218,15 +224,6 @@ class PhotoRegions(Sequence[RegionFeatures]):
         missing = [index for index, number in enumerate(self._numbers) if not self._file(number).is_file()]
         for index in tqdm(missing, "features of photographs", mininterval=1, disable=not progress or not missing):
             self[index]
-
-
-def content_digest(images: Sequence[Image.Image], index: int) -> str:
-    """SHA-256 of the file of a picture, or of its pixels where it is in none."""
-    cell = images.cell(index) if hasattr(images, "cell") else None
-    if cell is not None:
-        return hashlib.sha256(Path(cell["path"]).read_bytes() if cell["bytes"] is None else cell["bytes"]).hexdigest()
-    picture = images[index].convert("RGB")
-    return hashlib.sha256(f"{picture.size}".encode() + picture.tobytes()).hexdigest()
 
 
 def with_photo_features(data: CaptionSet, *, progress: bool = True) -> CaptionSet:
@@ -258,7 +255,7 @@ def photos_installed() -> bool:
 
 def are_photographs(data: CaptionSet) -> bool:
     """Return whether most of the first pictures have more colours than drawings; a drawn world has no photographs."""
-    if data.world is not None or not hasattr(data.images, "cell"):
+    if data.world is not None or isinstance(data.images, NoPictures):
         return False
     pictures = [data.images[index].convert("RGB") for index in range(min(len(data), SAMPLED))]
     for picture in pictures:
