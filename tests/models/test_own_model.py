@@ -41,9 +41,6 @@ class Colours(Model):
     def encode_captions(self, tokens):
         return Encoded(unit(self.words(tokens["input_ids"])))
 
-    def similarity(self, images, captions):
-        return images.pooled @ captions.pooled.T - 1
-
 
 def test_it_trains_and_its_run_opens(tmp_path):
     data = small_world()
@@ -53,7 +50,7 @@ def test_it_trains_and_its_run_opens(tmp_path):
     run = Run(tmp_path / "run")
     assert type(run.model) is Colours and run.model.config.dimension == 8
     assert run.evaluate(data, ks=(1, 5))["rsum"] > 0
-    assert run.search(data.captions[0], data=data.split("test")).scores[0] <= 0
+    assert len(run.search(data.captions[0], data=data.split("test"))) > 0
 
 
 def test_its_configuration_comes_with_it():
@@ -69,3 +66,23 @@ def test_a_saved_one_is_read_by_its_import_path(tmp_path):
     tokens = model.prepare_captions(["a red dog"])
     assert torch.equal(again.encode_captions(tokens).pooled, model.encode_captions(tokens).pooled)
     refused("names no model", load_model, tmp_path)
+
+
+class ByParts(Colours):
+    """Has its own way to score pairs."""
+
+    @dataclass(frozen=True)
+    class Config(ColourConfig):
+        compares_parts = True
+
+    config_class = Config
+
+    def similarity(self, images, captions):
+        return images.pooled @ captions.pooled.T - 1
+
+
+def test_its_own_similarity_is_trained_and_ranks(tmp_path):
+    data = small_world()
+    recipe = micro("info_nce").replace(encoder=ByParts, data__epochs=1)
+    run = train(recipe, data, tmp_path / "run", progress=False)
+    assert run.search(data.captions[0], data=data.split("test")).scores[0] <= 0
