@@ -114,11 +114,11 @@ def test_similarity_is_the_matrix_of_pairs_for_any_chunk(model, tmp_path):
     expected = pair_by_pair(model, images, captions)
     for chunk in (1, 3, 1000):
         torch.testing.assert_close(model.similarity(images, captions, chunk=chunk), expected, **CLOSE)
-    whole = model.similarity(model.embed_regions(**images), captions)
-    torch.testing.assert_close(whole, expected, **CLOSE)
+    scores = model.similarity(model.embed_regions(**images), captions)
+    torch.testing.assert_close(scores, expected, **CLOSE)
     model.save(tmp_path)
     again = CrossEncoder.load(tmp_path)
-    assert again.config == model.config and torch.equal(again.similarity(images, captions), whole)
+    assert again.config == model.config and torch.equal(again.similarity(images, captions), scores)
 
 
 def test_similarity_uses_no_dropout_and_refuses_scores_that_are_not_finite():

@@ -36,9 +36,9 @@ def test_features_and_scores_do_not_depend_on_the_batch_or_the_padding(model):
 
 def test_chunks_add_up_to_the_whole(model):
     images, captions = encoded(model, [3, 5, 1, 4, 2, 9, 5], [*CAPTIONS, "a cat", "a tree", "dog"])
-    whole = model.similarity(images, captions, chunk=10**6)
+    at_once = model.similarity(images, captions, chunk=10**6)
     for chunk in (1, 5):
-        torch.testing.assert_close(model.similarity(images, captions, chunk=chunk), whole, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(model.similarity(images, captions, chunk=chunk), at_once, rtol=1e-5, atol=1e-6)
 
 
 def test_gradients_reach_every_weight_that_scores_through_any_chunk(model):
@@ -54,8 +54,8 @@ def test_gradients_reach_every_weight_that_scores_through_any_chunk(model):
         (model.similarity(images, captions, chunk=chunk) * weights).sum().backward()
         assert [name for name, weights in model.named_parameters() if weights.grad is not None] == names
         gradients.append([weights.grad.clone() for weights in model.parameters()])
-    for whole, in_chunks in zip(*gradients, strict=True):
-        torch.testing.assert_close(whole, in_chunks, rtol=1e-3, atol=1e-5)
+    for at_once, in_chunks in zip(*gradients, strict=True):
+        torch.testing.assert_close(at_once, in_chunks, rtol=1e-3, atol=1e-5)
 
 
 def test_autocast_and_a_saved_model_give_near_and_equal_scores(model, tmp_path):

@@ -66,9 +66,9 @@ def usual(request):
 @pytest.mark.parametrize("session", SESSIONS)
 def test_models_compute_the_same_and_can_be_trained(session, usual, tmp_path, monkeypatch):
     kind, expected = usual
-    made = [cross_encoders.records([3, 5, 1]), fragments.records([3, 5, 1])]  # before the session's defaults
-    monkeypatch.setattr(cross_encoders, "records", lambda counts: made[0])
-    monkeypatch.setattr(fragments, "records", lambda counts: made[1])
+    inputs = [cross_encoders.records([3, 5, 1]), fragments.records([3, 5, 1])]  # before the session's defaults
+    monkeypatch.setattr(cross_encoders, "records", lambda counts: inputs[0])
+    monkeypatch.setattr(fragments, "records", lambda counts: inputs[1])
     with SESSIONS[session]():
         model = built(kind).eval()
         model.save(tmp_path)

@@ -26,13 +26,13 @@ CASES = {
 
 
 def states(name: str) -> list[dict[str, torch.Tensor]]:
-    """The states that a public checkpoint lists: of images, of captions, of similarities."""
-    found: list[dict[str, torch.Tensor]] = [{}, {}, {}]
+    """Return the weights in a public checkpoint: of the networks of images, captions, similarities."""
+    networks: list[dict[str, torch.Tensor]] = [{}, {}, {}]
     for key, value in PUBLIC.items():
         if key.startswith(f"{name}.") and key.split(".")[1].isdigit():
             number, rest = key.removeprefix(f"{name}.").split(".", 1)
-            found[int(number)][rest] = value
-    return [state for state in found if state]
+            networks[int(number)][rest] = value
+    return [network for network in networks if network]
 
 
 @pytest.fixture(scope="module")

@@ -192,7 +192,7 @@ def _settings(tower: Any) -> dict[str, Any]:
 def _text_fields(config: DualEncoderConfig, tower: Any) -> dict[str, Any]:
     """The fields of our configuration for a published text tower."""
     longest = min(config.maximum_tokens, tower.max_position_embeddings)
-    sizes = {f"text_{ours}": getattr(tower, theirs) for ours, theirs in SIZES.items()}
+    sizes = {f"text_{ours}": getattr(tower, name) for ours, name in SIZES.items()}
     return sizes | {
         "vocabulary_size": tower.vocab_size,
         "maximum_tokens": longest,
@@ -204,7 +204,7 @@ def _image_fields(config: DualEncoderConfig, tower: Any, usual: dict[str, Any]) 
     """The fields for a published image tower, with the preparation of its preprocessor_config.json or the usual one."""
     from transformers.utils import cached_file
 
-    sizes = {f"image_{ours}": getattr(tower, theirs) for ours, theirs in SIZES.items()}
+    sizes = {f"image_{ours}": getattr(tower, name) for ours, name in SIZES.items()}
     sizes |= {"image_size": tower.image_size, "patch_size": tower.patch_size, "image_settings": _settings(tower)}
     if config.preparation == "given":
         return sizes
