@@ -79,7 +79,9 @@ class Results(Directive):
         rows.sort(key=lambda row: (groups.index(row.get("group") or ""), labels.index(row["row"]), position(row)))
         differences = {row["measure"] for row in rows if min(row["value"], row.get("lower") or 0) < 0}
         body = []
-        for (group, label, (base, x)), same in groupby(rows, key=lambda row: (row.get("group"), row["row"], position(row))):
+        for (group, label, (base, x)), same in groupby(
+            rows, key=lambda row: (row.get("group"), row["row"], position(row))
+        ):
             cells = {row["measure"]: row for row in same}
             values = [show_cell(cells[name], name in differences) if name in cells else "" for name in measures]
             place = format_number(x) if x > -math.inf else ""
@@ -139,9 +141,15 @@ class Ledger(Directive):
             signed = not row.get("mark")
             unit = row.get("unit") or ""
             here = f"{format_interval({**row, 'value': row['here']}, 'value', signed)} {unit}".strip()
-            how = [text for text in (row.get("why not"), row.get("by"), row.get("command")) if isinstance(text, str) and text]
+            how = [
+                text
+                for text in (row.get("why not"), row.get("by"), row.get("command"))
+                if isinstance(text, str) and text
+            ]
             here = "" if row["verdict"] in ("not run", "no test") and here == unit else here
-            body.append([row["item"], row["claim"], format_number(row["printed"], signed), here, row["verdict"], "; ".join(how)])
+            body.append(
+                [row["item"], row["claim"], format_number(row["printed"], signed), here, row["verdict"], "; ".join(how)]
+            )
         return [make_table(header, body)]
 
 
