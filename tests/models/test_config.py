@@ -16,7 +16,7 @@ CONFIGS = [
     DualEncoderConfig.clip("openai/clip-vit-base-patch16"),
     LateInteractionConfig.tiny("sgraf", aggregation="mean"),
     LateInteractionConfig.base("vsrn", preset="released"),
-    CrossEncoderConfig.tiny(),
+    CrossEncoderConfig.large(),
     CrossEncoderConfig.base("oscar"),
 ]
 

@@ -128,11 +128,6 @@ def test_a_patchs_feature_follows_its_own_pixels_in_reading_order():
     assert moved.argmax() == 2 * 8 + 5
 
 
-def test_a_patch_that_three_convolutions_cannot_make_is_refused():
-    for patch in (4, 6, 14):
-        refused("cannot make patches", ConvolutionalStem, patch, 32)
-
-
 def test_each_update_of_the_momentum_copy_is_the_papers_average(configure, captions):
     model = build_model(configure("vit"), captions, seed=3)
     momentum = Momentum(model, 0.9)

@@ -120,25 +120,6 @@ def test_without_a_cache_they_are_kept_in_memory(data, computed, monkeypatch) ->
         assert torch.equal(regions[0].features, regions[0].features) and len(computed) == 4
 
 
-def test_grey_cmyk_and_rotated_files_are_read_in_upright_colours(cache, tmp_path) -> None:
-    grey, turned = picture(2).convert("L"), picture(3)
-    images = tmp_path / "p" / "images"
-    images.mkdir(parents=True)
-    exif = Image.Exif()
-    exif[0x0112] = 6  # to be turned clockwise by a quarter
-    grey.save(images / "0.png")
-    grey.convert("RGB").save(images / "1.png")
-    turned.convert("CMYK").save(images / "2.tif")
-    turned.save(images / "3.png")
-    turned.transpose(Image.Transpose.ROTATE_90).save(images / "4.png", exif=exif)
-    names = sorted(path.name for path in images.iterdir())
-    (tmp_path / "p" / "captions.csv").write_text("image,caption\n" + "".join(f"{name},a thing\n" for name in names))
-    data = with_photo_features(load("folder", tmp_path / "p"), progress=False)
-    features = [regions.features for regions in data.regions]
-    assert torch.equal(features[0], features[1]) and torch.equal(features[3], features[4])
-    assert torch.equal(features[2], photo_encoder().regions(turned.convert("CMYK").convert("RGB")).features)
-
-
 def test_a_missing_extra_and_other_weights_are_refused(monkeypatch) -> None:
     monkeypatch.setattr(photographs, "WEIGHTS", "00000000")
     refused("damaged", PhotoEncoder)

@@ -6,21 +6,18 @@ from dataclasses import replace
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tokenizers.pre_tokenizers import ByteLevel
 from transformers import (
     BertConfig,
     BertModel,
     CLIPConfig,
     CLIPModel,
-    CLIPTokenizerFast,
     ViTConfig,
-    ViTForImageClassification,
     ViTModel,
 )
 
 from itmlab.models import DualEncoder, DualEncoderConfig, build_model
 from itmlab.models.weights.build import CLIP_PICTURES
-from itmlab.text.tokens import as_plain_text, caption_words, encode_captions, train_wordpiece
+from itmlab.text.tokens import train_wordpiece
 from tests.refusals import refused
 
 SIZES = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40)
@@ -83,13 +80,6 @@ def test_vit_and_bert_from_local_checkpoints(vit, bert, tmp_path, pictures):
     assert torch.equal(again.encode_captions(again.prepare_captions(WORDS)).pooled, captions.pooled)
 
 
-def test_the_backbone_of_a_classifier_is_a_tower_too(tmp_path, captions):
-    ViTForImageClassification(ViTConfig(**SIZES, image_size=48)).save_pretrained(tmp_path)
-    reference = ViTForImageClassification.from_pretrained(tmp_path).vit.embeddings.cls_token
-    model = build_model(DualEncoderConfig(image_pretrained=str(tmp_path)), captions)
-    assert torch.equal(model.towers.image.embeddings.cls_token, reference)
-
-
 def test_clip_gives_its_projected_features(tmp_path, tokenizer, pictures):
     name = clip_in(tmp_path / "clip", tokenizer)
     model, reference = build_model(DualEncoderConfig.clip(name)).eval(), CLIPModel.from_pretrained(name).eval()
@@ -104,21 +94,6 @@ def test_clip_gives_its_projected_features(tmp_path, tokenizer, pictures):
     again = DualEncoder.load(tmp_path / "saved")
     assert torch.equal(again.encode_captions(tokens).pooled, captions)
     assert torch.equal(again.encode_images(pixels).pooled, images)
-
-
-def test_a_clip_tokeniser_by_bytes_frames_cuts_and_aligns_words(tmp_path):
-    letters = sorted(ByteLevel.alphabet())
-    pieces = ["<|startoftext|>", "<|endoftext|>", *letters, *(f"{letter}</w>" for letter in letters)]
-    pieces += ["do", "dog</w>", "ca", "cat</w>"]
-    (tmp_path / "vocab.json").write_text(json.dumps({piece: at for at, piece in enumerate(pieces)}))
-    (tmp_path / "merges.txt").write_text("#version: 0.2\nd o\ndo g</w>\nc a\nca t</w>\n")
-    tokenizer = as_plain_text(CLIPTokenizerFast.from_pretrained(tmp_path))
-    tokens, cut = encode_captions(tokenizer, ["dog cat", "dog dog dog dog dog", "<|endoftext|>"], 6)
-    ids, end = tokens["input_ids"].tolist(), pieces.index("<|endoftext|>")
-    assert ids[0][:4] == [0, pieces.index("dog</w>"), pieces.index("cat</w>"), end]
-    assert cut == 2 and ids[1][-1] == end and tokens["word_mask"][1].tolist() == [False, *[True] * 4, False]
-    assert ids[2].index(end) == 5  # in a caption it is text, not the place where the text is pooled
-    assert caption_words(tokenizer, "Dog cat", 6) == [("Dog", [1]), ("cat", [2])]
 
 
 @pytest.mark.parametrize(
