@@ -89,6 +89,11 @@ class CaptionSet:
         if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < len(self):
             raise ItmlabError(f"{subject} images outside 0…{len(self) - 1}", where=self.name)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The state of copies, which compute their own identity: they may get other regions or splits."""
+        computed = ("fingerprint", "image_groups", "caption_groups")
+        return {name: value for name, value in vars(self).items() if name not in computed} | {"_identity": {}}
+
     def __len__(self) -> int:
         """The number of images."""
         return len(self.image_ids)
@@ -248,7 +253,7 @@ class CaptionSet:
         """
         pairs = [self.image_ids, self.captions, self.caption_ids, self.image_of_caption.tolist()]
         splits = [(name, self.splits[name].tolist()) for name in sorted(self.splits)]
-        features = None if self.regions is None else digests(self.regions)
+        features = [] if self.regions is None else digests(self.regions)
         return digest_of([*pairs, splits, digests(self.images), features]).hex()
 
 

@@ -78,10 +78,10 @@ def load(
 
 def _read(name: str, root: str | Path | None, faults: Faults, options: dict[str, Any]) -> "CaptionSet":
     """Read a data set from its files, or from the `datasets` library with the option `dataset`."""
-    from . import readers
+    from . import hub, readers
 
     from_hub = name == "hub" or options.get("dataset") is not None
-    reader = readers.read_hub if from_hub else getattr(readers, READERS[name])
+    reader = hub.read_hub if from_hub else getattr(readers, READERS[name])
     _check_options(name, reader, options, *SHARED_OPTIONS, "dataset")
     if not from_hub and (root is None or not Path(root).exists()):
         message = "no root was given" if root is None else f"there is no {str(root)!r}"

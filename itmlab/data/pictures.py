@@ -3,7 +3,7 @@
 import io
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from ..errors import ItmlabError
+from ..storage import inside
 from .faults import one_line
 from .identity import digest_of, file_digest
 
@@ -146,11 +147,14 @@ class Pictures(Sequence[Image.Image]):
         table: the data set; `table[column]` has the feature `datasets.Image(decode=False)`.
         column: the column of pictures.
         rows: the rows to take, in this order; all of them by default.
+        root: the folder that the paths in the column belong to, and may not leave.
     """
 
-    def __init__(self, table: "Dataset", column: str = "image", *, rows: Sequence[int] | None = None):
+    def __init__(
+        self, table: "Dataset", column: str = "image", *, rows: Sequence[int] | None = None, root: Path | None = None
+    ):
         self._table = table.select_columns([column])
-        self._column = column
+        self._column, self._root = column, root
         self._rows = list(range(len(table)) if rows is None else rows)
 
     @classmethod
@@ -166,38 +170,67 @@ class Pictures(Sequence[Image.Image]):
         return len(self._rows)
 
     def __getitem__(self, index: int) -> Image.Image:
-        cell = self.cell(index)
-        if cell["bytes"] is None:
-            return read_image(cell["path"])
-        return read_image(cell["bytes"], where=cell["path"] or f"row {self._rows[index]} of column {self._column!r}")
+        source, where = self.source(index)
+        return read_image(source, where=where)
 
-    def cell(self, index: int) -> dict[str, bytes | str | None]:
-        """Return a picture as stored: {"bytes", "path"}, where one may be None."""
-        return self._table[int(self._rows[index])][self._column]
+    def check(self, index: int, *, decode: bool = False) -> None:
+        """Raise an ItmlabError unless the picture is there and sound, see `check_image`."""
+        source, where = self.source(index)
+        check_image(source, where=where, decode=decode)
+
+    def source(self, index: int) -> tuple[Source, str]:
+        """Return the path or the bytes of a picture, and how error messages name it."""
+        cell = self._table[int(self._rows[index])][self._column]
+        source = self._source(cell)
+        if source is None:
+            raise ItmlabError("captions without an image")
+        return source, one_line(cell["path"] or f"row {self._rows[index]} of column {self._column!r}")
+
+    def _source(self, cell: dict[str, bytes | str | None] | None) -> Source | None:
+        if cell is None or cell["bytes"] is not None:
+            return cell and cell["bytes"]
+        if cell["path"] is None or self._root is None:
+            return cell["path"]
+        return inside(self._root, cell["path"], remedy="copy the file into the folder of the table")
 
     def select(self, indices: Sequence[int]) -> "Pictures":
         """Return these pictures in this order, still encoded."""
-        return Pictures(self._table, self._column, rows=[self._rows[i] for i in indices])
+        return Pictures(self._table, self._column, rows=[self._rows[i] for i in indices], root=self._root)
 
-    def _parts(self) -> Iterator[list[dict[str, bytes | str | None]]]:
-        """Yield the pictures as stored, `CELLS_AT_ONCE` at a time."""
-        table = self._table.with_format("arrow")
-        for start in range(0, len(self), CELLS_AT_ONCE):
-            yield table[self._rows[start : start + CELLS_AT_ONCE]][self._column].to_pylist()
+    def _each(self, function: Callable[[Source | None], Any]) -> list[Any]:
+        """Return what a function of the path or the bytes returns for each picture; it runs in threads."""
+
+        def result(cell: dict[str, bytes | str | None] | None) -> Any:
+            try:
+                return function(self._source(cell))
+            except ItmlabError:  # a path that leaves the root
+                return function(None)
+
+        table, results = self._table.with_format("arrow"), []
+        with ThreadPoolExecutor() as threads:
+            for start in range(0, len(self), CELLS_AT_ONCE):
+                cells = table[self._rows[start : start + CELLS_AT_ONCE]][self._column].to_pylist()
+                results += threads.map(result, cells)
+        return results
 
     def digests(self) -> list[bytes]:
-        """Return a digest of each encoded picture. Files are read in threads."""
+        """Return a digest of each encoded picture. A file that is missing is known by its path."""
 
-        def digest(cell: dict[str, bytes | str | None]) -> bytes:
-            return file_digest(cell["path"]) if cell["bytes"] is None else digest_of(cell["bytes"])
+        def digest(source: Source | None) -> bytes:
+            is_file = isinstance(source, str | os.PathLike) and os.path.isfile(source)
+            return file_digest(source) if is_file else digest_of(source)
 
-        with ThreadPoolExecutor() as threads:
-            return [value for cells in self._parts() for value in threads.map(digest, cells)]
+        return self._each(digest)
 
     def sizes(self) -> list[int]:
-        """Return the size in bytes of each encoded picture."""
-        cells = (cell for part in self._parts() for cell in part)
-        return [os.path.getsize(cell["path"]) if cell["bytes"] is None else len(cell["bytes"]) for cell in cells]
+        """Return the size in bytes of each encoded picture, 0 for those that are missing."""
+
+        def size(source: Source | None) -> int:
+            if isinstance(source, bytes):
+                return len(source)
+            return os.path.getsize(source) if source is not None and os.path.isfile(source) else 0
+
+        return self._each(size)
 
 
 class NoPictures(Sequence[Image.Image]):

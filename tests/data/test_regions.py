@@ -54,13 +54,17 @@ def test_arrays_with_five_lines_an_image(tmp_path):
         part.images[0]
 
 
-def test_arrays_that_repeat_each_image_for_each_caption(tmp_path):
+@pytest.mark.parametrize("last_is_repeated", [True, False])
+def test_arrays_that_repeat_each_image_for_each_caption(tmp_path, last_is_repeated):
+    """Equal rows at the beginning alone (blank pictures, a burst) are images of their own."""
     features = np.random.default_rng(0).normal(size=(3, 36, 8)).astype(np.float32)
-    np.save(tmp_path / "test_ims.npy", features.repeat(5, axis=0))
+    rows = features.repeat(5, axis=0)
+    rows[-1] += not last_is_repeated
+    np.save(tmp_path / "test_ims.npy", rows)
     (tmp_path / "test_caps.txt").write_text("a line\n" * 15)
     data = load("regions", tmp_path)
-    assert (len(data), len(data.captions)) == (3, 15)
-    assert torch.equal(data.regions[1].features, torch.from_numpy(features[1]))
+    assert (len(data), len(data.captions)) == (3 if last_is_repeated else 15, 15)
+    assert torch.equal(data.regions[len(data) // 3].features, torch.from_numpy(features[1]))
 
 
 def keep_regions(monkeypatch, above, fewest, most):

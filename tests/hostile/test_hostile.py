@@ -36,7 +36,8 @@ from itmlab.train.recipes import Recipe
 from tests.data.picture_files import photograph, write_folder, write_karpathy
 from tests.refusals import refused
 
-FORBIDDEN = {"os.system", "subprocess.Popen", "os.exec", "os.posix_spawn", "pickle.find_class", "socket.connect"}
+FORBIDDEN = {"os.system", "subprocess.Popen", "os.exec", "os.posix_spawn", "pickle.find_class"}
+FORBIDDEN |= {"socket.connect", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname"}
 noticed: list[str] | None = None
 
 

@@ -7,7 +7,6 @@ from PIL import Image
 
 import itmlab
 from itmlab.data.captionset import CaptionSet
-from itmlab.models import CrossEncoderConfig
 from itmlab.models.photographs import EFFICIENTNET, with_photo_features
 from itmlab.train import train
 from itmlab.train.named import DUAL, WITHOUT_PHOTOS
@@ -46,5 +45,5 @@ def test_each_takes_steps(name, data, tmp_path) -> None:
     assert run.epochs and np.isfinite(run.epochs[0]["loss"])
 
 
-def test_a_photo_encoder_and_patches_do_not_go_together() -> None:
-    refused("photo_encoder", CrossEncoderConfig, photo_encoder=EFFICIENTNET, region_dimension=1280, visual="patches")
+def test_cross_encoders_learn_nothing_from_few_photographs_and_are_refused() -> None:
+    refused("no recipe on photos", itmlab.recipe, "tags", on="photos")
