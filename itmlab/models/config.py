@@ -337,7 +337,7 @@ class CrossEncoderConfig(ModelConfig):
         normalised_regions: whether the image embedding ends in a LayerNorm, as in VinVL's checkpoints.
         object_tags: whether the tags of the regions are read; otherwise only tags that are given.
 
-    >>> CrossEncoderConfig.tiny("oscar").box_dimension
+    >>> CrossEncoderConfig.base("oscar").box_dimension
     6
     """
 
@@ -382,24 +382,6 @@ class CrossEncoderConfig(ModelConfig):
     def box_dimension(self) -> int:
         """Numbers of a box that this form reads: 7 (UNITER) or 6 (OSCAR)."""
         return BOX_NUMBERS[self.form]
-
-    @classmethod
-    def tiny(cls, form: Form = "uniter", visual: Literal["regions", "patches"] = "patches") -> "CrossEncoderConfig":
-        """Return a tower of 4 layers and 96 dimensions, which two CPU cores train from scratch in minutes."""
-        return cls(
-            form,
-            visual,
-            region_dimension=96,
-            hidden=96,
-            layers=4,
-            heads=4,
-            intermediate=192,
-            vocabulary_size=1000,
-            maximum_tokens=48,
-            positions=96,
-            dropout=0.0,
-            object_tags=form == "oscar",
-        )
 
     @classmethod
     def base(cls, form: Form = "uniter") -> "CrossEncoderConfig":

@@ -217,8 +217,9 @@ class CrossEncoder(Model):
             if isinstance(images, dict):
                 images = self.embed_regions(**{name: value.to(device) for name, value in images.items()})
             shape = len(images.mask), len(tokens.ids)
-            rows, columns = (axis.flatten() for axis in torch.meshgrid(*map(torch.arange, shape), indexing="ij"))
-            scores = pair_logits(self, tokens, columns.to(device), images, rows.to(device), together=chunk).cpu()
+            pairs = torch.arange(shape[0] * shape[1], device=device)
+            rows, columns = pairs // shape[1], pairs % shape[1]
+            scores = pair_logits(self, tokens, columns, images, rows, together=chunk).cpu()
         if not scores.isfinite().all():
             message = "the model gives scores that are not finite"
             raise ItmlabError(message, remedy="check its weights and the regions")

@@ -52,5 +52,5 @@ def refuse_other_files(directory: Path, path: Path, weights: dict[str, Tensor]) 
     if saved is None and not (directory / "recipe.json").exists():
         return  # not a run, and not saved by itmlab
     if saved != digest_of(directory, weights):
-        what = "recipe.json, config.json, the tokeniser and the weights do not belong together"
-        raise ItmlabError(what, where=str(path), remedy="restore the files of one run, or train again")
+        message = "recipe.json, config.json, the tokeniser and the weights do not belong together"
+        raise ItmlabError(message, where=str(path), remedy="restore the files of one run, or train again")

@@ -295,7 +295,8 @@ def load_matcher(
         if isinstance(error, ItmlabError):
             raise
         raise ItmlabError("its weights or options are not those of such a model", where=str(path)) from None
-    if config.compares_parts and "captions.network.weight_ih_l0_reverse" not in weights:
+    one_way = {"captions.network.weight_ih_l0", "captions.network.weight_ih_l0_reverse"} - weights.keys()
+    if config.compares_parts and one_way == {"captions.network.weight_ih_l0_reverse"}:
         message = "its captions were read by a GRU of one direction, and SCAN and SGRAF here read both"
         raise ItmlabError(message, where=str(path), remedy="give a checkpoint that was trained with --bi_gru")
     return build_filled(lambda: LateInteraction(config, tokenizer), weights, str(path), optional=UNREAD, seed=seed)

@@ -79,7 +79,7 @@ def all_pairs(block: Block, images: Encoded, captions: Encoded, *, chunk: int) -
     """Apply `block` to all pairs, at most `chunk` at a time; gradients flow."""
     tall = min(math.isqrt(chunk), len(images.mask))
     columns = list(_blocks(captions, chunk // max(tall, 1)))
-    scores = torch.zeros(len(images.mask), len(captions.mask), device=images.local.device)
+    scores = images.local.new_zeros(len(images.mask), len(captions.mask))
     for row_numbers, some_images in _blocks(images, tall):
         for column_numbers, some_captions in columns:
             scores[row_numbers[:, None], column_numbers] = block(some_images, some_captions)
@@ -214,8 +214,8 @@ class Sgraf(nn.Module):
     def forward(self, images: Encoded, captions: Encoded) -> Float[Tensor, "image caption"]:
         """Return the scores of a block of images with a block of captions."""
         # s_0 = s(v̄, t̄; W_g) of the global features.
-        whole = functional.normalize(self.whole((images.whole[:, None] - captions.whole).square()), dim=-1)
-        nodes = torch.cat([whole.unsqueeze(2), self._parts(images, captions)], dim=2)
+        of_wholes = functional.normalize(self.whole((images.whole[:, None] - captions.whole).square()), dim=-1)
+        nodes = torch.cat([of_wholes.unsqueeze(2), self._parts(images, captions)], dim=2)
         mask = functional.pad(captions.mask, (1, 0), value=True).repeat(len(images.mask), 1)
         answers = [branch(nodes.flatten(0, 1), mask).sigmoid() for branch in self.branches]
         return torch.stack(answers).mean(dim=0).view(nodes.shape[:2])

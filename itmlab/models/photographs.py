@@ -28,7 +28,7 @@ from torch.nn import functional
 
 from ..data.captionset import CaptionSet
 from ..data.identity import digests
-from ..data.pictures import NoPictures, view
+from ..data.pictures import NoPictures
 from ..data.regions import RegionFeatures, with_area
 from ..errors import ItmlabError, MissingPart
 from ..session import usual_defaults
@@ -180,37 +180,29 @@ class PhotoRegions(Sequence[RegionFeatures]):
     """The grids of pictures, read from the cache or computed when they are needed."""
 
     def __init__(self, images: Sequence[Image.Image]):
-        self._images = images
-        self._numbers: Sequence[int] = range(len(images))
-        self._home = cache_directory() / "photographs" / photo_encoder().digest[:16]
-        self._files: dict[int, Path] = {}
-        self._unkept: dict[Path, RegionFeatures] = {}
+        self._images, self._rows = images, list(range(len(images)))
+        home = cache_directory() / "photographs" / photo_encoder().digest[:16]
+        self._files = [home / f"{digest.hex()}.safetensors" for digest in digests(images)]
+        self._not_cached: dict[int, Tensor] = {}
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._rows)
 
     def __getitem__(self, index: int) -> RegionFeatures:
-        number = self._numbers[index]
-        file = self._file(number)
-        if file in self._unkept:
-            return self._unkept[file]
+        row = self._rows[index]
+        features = self._not_cached.get(row)
         try:
-            return RegionFeatures(*(load(file.read_bytes())[name] for name in ("features", "boxes")), None)
+            features = load(self._files[row].read_bytes())["features"] if features is None else features
         except (OSError, SafetensorError, KeyError):  # not cached yet, or damaged
-            regions = photo_encoder().regions(self._images[number])
-        if not keep(file, lambda opened: opened.write(save({"features": regions.features, "boxes": regions.boxes}))):
-            self._unkept[file] = regions
-        return regions
-
-    def _file(self, number: int) -> Path:
-        if number not in self._files:
-            self._files[number] = self._home / f"{digests(view(self._images, [number]))[0].hex()}.safetensors"
-        return self._files[number]
+            features = photo_encoder().regions(self._images[row]).features
+            if not keep(self._files[row], lambda file: file.write(save({"features": features}))):
+                self._not_cached[row] = features
+        return RegionFeatures(features, grid_boxes(*PhotoEncoder.grid), None)
 
     def select(self, indices: Sequence[int]) -> "PhotoRegions":
         """Return the grids of these pictures in this order."""
         selection = copy.copy(self)
-        selection._numbers = [self._numbers[int(index)] for index in indices]
+        selection._rows = [self._rows[int(index)] for index in indices]
         return selection
 
     def digests(self) -> list[bytes]:
@@ -221,7 +213,7 @@ class PhotoRegions(Sequence[RegionFeatures]):
         """Compute the grids that are not in the cache yet; an interruption keeps the finished ones."""
         from tqdm import tqdm
 
-        missing = [index for index, number in enumerate(self._numbers) if not self._file(number).is_file()]
+        missing = [index for index, row in enumerate(self._rows) if not self._files[row].is_file()]
         for index in tqdm(missing, "features of photographs", mininterval=1, disable=not progress or not missing):
             self[index]
 

@@ -128,11 +128,16 @@ def best(scores: Scores, among: Mask, rank: int = 0) -> Choice:
     return torch.where(masked.gather(1, index) == -math.inf, -1, index).squeeze(1)
 
 
-def draw(weights: Scores, *, generator: Generator) -> Choice:
-    """One index an anchor in proportion to its weights (finite, not negative); -1 where they are all 0.
+def draw(weights: Scores, *, generator: Generator, wanted: Bool[Tensor, "anchor"] | None = None) -> Choice:
+    """Draw one index per anchor in proportion to its weights (finite, not negative); -1 where they are all 0.
 
-    Inverse distribution function with a single uniform number an anchor, drawn on the generator's device: the choice
-    does not depend on how many columns of weight 0 there are, and a processor and a GPU given the same generator agree.
+    It inverts the distribution function at one uniform number per anchor, drawn on the generator's device. So the
+    choice does not depend on columns of weight 0, and a processor and a GPU given the same generator agree.
+
+    Args:
+        weights: the weights.
+        generator: the random numbers.
+        wanted: the anchors whose index is read; the choice of these is the same as from their rows alone.
 
     >>> draw(torch.tensor([[0.0, 2.0], [0.0, 0.0]]), generator=Generator())
     tensor([ 1, -1])
@@ -140,7 +145,10 @@ def draw(weights: Scores, *, generator: Generator) -> Choice:
     cumulative = weights.cumsum(dim=1, dtype=torch.float64)  # in single precision small weights vanish in long rows
     total = cumulative[:, -1]
     uniform = torch.rand(len(weights), dtype=torch.float64, generator=generator, device=generator.device)
-    target = uniform.to(weights.device) * total
+    uniform = uniform.to(weights.device)
+    if wanted is not None:
+        uniform = uniform[(wanted.cumsum(dim=0) - 1).clamp(min=0)]
+    target = uniform * total
     target = torch.minimum(target, torch.nextafter(total, torch.zeros_like(total)))  # a product may round up to total
     index = torch.searchsorted(cumulative, target[:, None], right=True).squeeze(1)
     return torch.where(total > 0, index, -1)

@@ -120,9 +120,9 @@ class RegionTowerTask(TowerTask):
         chance = torch.rand(is_region.shape, generator=self.generator).to(features.device)
         is_hidden = is_region & (chance < self.recipe.towers.masked)
         is_hidden[0, 0] = True
-        seen = features.masked_fill(is_hidden[..., None], 0.0)
+        visible = features.masked_fill(is_hidden[..., None], 0.0)
         with self.precision():
-            states = self.model.encode_images({**images, "regions": seen}).local[:, -features.shape[1] :]
+            states = self.model.encode_images({**images, "regions": visible}).local[:, -features.shape[1] :]
             answers = self.heads["images"](states[is_hidden])
         return (answers.float() - features[is_hidden]).pow(2).mean()
 

@@ -91,8 +91,8 @@ class RunWriter:
                 what = f"the gradient is {norm}" if math.isfinite(loss) else f"the loss is {loss}"
                 images = dict.fromkeys(torch.cat(step[2]).tolist())
                 raise ItmlabError(
-                    f"{what} at step {number} (epoch {position.epoch + 1}), "
-                    f"images {listed([self.data.image_ids[image] for image in images])}",
+                    f"{what} at step {number} (epoch {position.epoch + 1}); images of the step: "
+                    + listed([self.data.image_ids[image] for image in images]),
                     where=str(self.directory),
                     remedy="the last checkpoint is intact; try a lower optimiser.learning_rate",
                 )
@@ -153,12 +153,10 @@ IDLE_RECORDS = 5  # records in a row; a fresh network may begin with equal simil
 
 
 def reason_idle(results: Sequence[BatchLoss], gradient_norm: float) -> str | None:
-    """Return why a step teaches nothing: it has no gradient, or all similarities are equal.
+    """Return why nothing is learnt from a step: all similarities are equal, or there is no gradient.
 
     A cross-encoder has no cosines; there the scores of retrieved negatives are compared with their positives'.
     """
-    if gradient_norm == 0:
-        return "the loss has no gradient"
     if results[0].cosines is not None:
         spreads = [result.cosines[0].max() - result.cosines[0].min() for result in results]
         equal = max(spreads) < COLLAPSED_SPREAD
@@ -166,7 +164,9 @@ def reason_idle(results: Sequence[BatchLoss], gradient_norm: float) -> str | Non
         gaps = np.sum([result.counts.get("retrieved", [0]) for result in results], axis=0)
         middle = gaps[len(gaps) // 2 - 1 : len(gaps) // 2 + 1]
         equal = gaps.sum() and middle.sum() == gaps.sum()
-    return "all similarities are equal" if equal else None
+    if equal:
+        return "all similarities are equal"
+    return "the loss has no gradient" if gradient_norm == 0 else None
 
 
 def first_step_warnings(recipe: Recipe, result: BatchLoss, batch: Batch, model: nn.Module) -> Iterator[str]:

@@ -161,7 +161,12 @@ class CrossEncoderTask(Task):
     def mine(self, batch: Batch, draws: torch.Generator, part: slice) -> Retrieved:
         """Line 14: the hardest `top_k` of `candidates` random negatives by the model as it is, both ways."""
         images, captions = batch.image_indices, batch.caption_indices
-        kept = {"candidates": self.settings.candidates, "top_k": self.settings.top_k, "generator": draws, "part": part}
+        options = {
+            "candidates": self.settings.candidates,
+            "top_k": self.settings.top_k,
+            "generator": draws,
+            "part": part,
+        }
 
         def caption_scores(anchors: Rows, columns: Rows) -> Tensor:
             return self.logits(columns, images[part][anchors])
@@ -170,8 +175,8 @@ class CrossEncoderTask(Task):
             return self.logits(captions[part][anchors], columns)
 
         with evaluating(self.model):
-            of_images = mined_negatives(caption_scores, self.data.matches(images), **kept)
-            of_captions = mined_negatives(image_scores, self.data.matches(captions=captions).T, **kept)
+            of_images = mined_negatives(caption_scores, self.data.matches(images), **options)
+            of_captions = mined_negatives(image_scores, self.data.matches(captions=captions).T, **options)
             return Retrieved(of_images, of_captions)
 
     def near_negatives(
@@ -233,10 +238,10 @@ class CrossEncoderTask(Task):
         images = images_apart(model, step.regions.take(step.images)).pooled
         texts = captions_apart(model, tokens)
         cosines = self.gathered(images) @ self.gathered(texts.pooled).T
-        numbers = batch.image_indices.to(cosines.device)
-        same = numbers[:, None] == numbers  # captions of one image are not negatives of each other
+        positives = self.data.matches(batch.image_indices, batch.caption_indices).to(cosines.device)
         info_nce = losses.InfoNCE(self.settings.alignment_temperature)
-        step.terms["alignment"] = sum(info_nce(scores, same, scores.diagonal()) for scores in (cosines, cosines.T))
+        sides = (cosines, positives), (cosines.T, positives.T)
+        step.terms["alignment"] = sum(info_nce(scores, matches, scores.diagonal()) for scores, matches in sides)
         return cosines
 
     def retrieved(self, step: Step, negatives: Retrieved) -> None:

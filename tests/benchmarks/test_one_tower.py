@@ -40,7 +40,8 @@ def test_buckets_and_shared_images_are_faster_than_padded_pairs():
         return " ".join(words[int(at)] for at in torch.randint(0, len(words), (count,), generator=generator))
 
     texts = [sentence() for _ in range(CAPTIONS)]
-    config = CrossEncoderConfig.tiny(visual="regions")
+    sizes = {"hidden": 96, "layers": 4, "heads": 4, "intermediate": 192, "region_dimension": 96}
+    config = CrossEncoderConfig(**sizes, vocabulary_size=1000, maximum_tokens=48, positions=96, dropout=0.0)
     model = build_model(config, texts * 2, seed=0).eval()
     captions = model.prepare_captions(texts)
     images = {

@@ -17,12 +17,12 @@ ROWS = torch.arange(len(PUBLIC["images"]))
 
 
 def sam(images, captions, **settings):
-    """Loss and choices of SAM's term alone, of the fixture's pairs, of which 2 and 3 have one image."""
+    """Return loss and choices of SAM's term alone for the fixture's pairs; pairs 2 and 3 share an image."""
     margin = {"preset": "released", "with_triplet": False, **settings}
     recipe = itmlab.recipe("sam").replace(data__warm_up_epochs=0, adaptive_margin=margin)
     relevance = lambda captions, images: PUBLIC["relevance"][images, captions]  # noqa: E731
-    made = Listened(recipe, None, torch.Generator(), relevance=relevance)
-    return made(images, captions, ROWS, ROWS, None, epoch=1)
+    objective = Listened(recipe, None, torch.Generator(), relevance=relevance)
+    return objective(images, captions, ROWS, ROWS, None, epoch=1)
 
 
 @pytest.mark.parametrize("temperature", [3, 6, 10])
@@ -31,7 +31,7 @@ def test_the_released_preset_is_the_public_loss(samples, temperature, monkeypatc
     public = {name: PUBLIC[f"{samples}.{temperature}.{name}"] for name in ("first", "second", "loss")}
     if samples == "random":  # replayed: Python's `random` there, a generator of torch's here
         drawn = iter((public["first"], public["second"]))
-        monkeypatch.setattr(Random, "choose", lambda *given, **named: next(drawn))
+        monkeypatch.setattr(Random, "choose", lambda *arguments, **options: next(drawn))
     sides = [PUBLIC[side].clone().requires_grad_() for side in ("images", "captions")]
     loss, chosen = sam(*sides, negatives=NAMES[samples], temperature=temperature)
     assert chosen.equal(torch.cat([public["first"], public["second"]]))
@@ -53,6 +53,6 @@ def test_sr_and_ncs_are_the_public_metrics(mark, of, images):
     table = semantic_retrieval(similarity, relevance, relevant=images, relevant_items="images", unanswered="zero")
     for side in ("i2t", "t2i"):
         for measure, name in (("SR", f"hard{images}"), ("NCS", "NCS")):
-            found = list(table[measure + mark][side].values())
-            assert found == pytest.approx(PUBLIC[f"{of}.{name}.{side}"].tolist(), rel=1e-6)
+            values = list(table[measure + mark][side].values())
+            assert values == pytest.approx(PUBLIC[f"{of}.{name}.{side}"].tolist(), rel=1e-6)
     assert table["unanswered"]["NCS(N)"] == {"i2t": 2, "t2i": 2}  # captions and images that nothing else is like

@@ -4,6 +4,7 @@ import errno
 import os
 import pickle
 import random
+import shutil
 import signal
 
 import pytest
@@ -112,11 +113,52 @@ def test_a_finished_run_is_returned_unchanged(finished, data):
     assert before == {path: path.stat().st_mtime_ns for path in finished.directory.rglob("*")}
 
 
-def test_another_recipe_other_data_and_not_resuming_are_refused(finished, data):
+def test_another_recipe_and_not_resuming_are_refused(finished, data):
     directory = finished.directory
     refused("another recipe: data.epochs is 4", train, micro(data__epochs=5), data, directory, progress=False)
-    refused("another data", train, micro(), small_world(copies=4), directory, progress=False)
     refused("contains a run", train, micro(), data, directory, resume=False, progress=False)
+
+
+OTHER_DATA = {
+    "captions": lambda data: data.captions.__setitem__(0, "another caption"),
+    "pictures": lambda data: data.images.__setitem__(0, data.images[1]),
+    "features": lambda data: data.regions.__setitem__(0, data.regions[1]),
+    "splits": lambda data: data.splits.update(train=data.splits["train"][1:]),
+}
+
+
+@pytest.mark.parametrize("change", OTHER_DATA)
+def test_a_run_does_not_resume_on_other_data(change, tmp_path):
+    trained("scan", tmp_path / "run", max_steps=1)
+    other = small_world(regions=8)
+    OTHER_DATA[change](other)
+    refused("another data", train, RECIPES["scan"], other, tmp_path / "run", progress=False)
+
+
+LINKED = ["history.jsonl", CHECKPOINT_FILE, "model.safetensors", "recipe.json", "tokenizer.json", "lock"]
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_nothing_is_written_through_a_link(name, data, tmp_path):
+    train(micro(), data, tmp_path / "run", max_steps=2, progress=False)
+    path, target = tmp_path / "run" / name, tmp_path / "private"
+    shutil.move(path, target) if path.exists() else target.write_text("private")
+    path.symlink_to(target)
+    before = target.read_bytes()
+    refused("a link", train, micro(), data, tmp_path / "run", progress=False)
+    assert target.read_bytes() == before and path.is_symlink()
+
+
+def test_a_hard_link_to_the_history_is_left_as_it_is_and_a_pipe_is_refused(data, tmp_path):
+    train(micro(), data, tmp_path / "run", max_steps=2, progress=False)
+    history = tmp_path / "run" / "history.jsonl"
+    os.link(history, tmp_path / "copy")
+    before = (tmp_path / "copy").read_bytes()
+    train(micro(), data, tmp_path / "run", max_steps=5, progress=False)
+    assert (tmp_path / "copy").read_bytes() == before
+    history.unlink()
+    os.mkfifo(history)
+    refused("not a (regular )?file", train, micro(), data, tmp_path / "run", progress=False)
 
 
 def test_a_saved_model_that_is_not_a_run_is_not_overwritten(finished, data, tmp_path):

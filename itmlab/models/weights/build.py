@@ -13,7 +13,8 @@ from ...components import parameters
 from ...errors import ItmlabError
 from ...session import usual_defaults
 from ...storage import fetched, read_json
-from ...text.tokens import cleaned, train_wordpiece
+from ...text.tokenizer_files import read_tokenizer_file
+from ...text.tokens import VOCABULARY_FILE, cleaned, train_wordpiece
 from ..base import Model, listed, model_class, outlined
 from ..config import CLIP_MEAN, CLIP_STD, DualEncoderConfig, ModelConfig
 from ..dual_encoder import SIZES, ClipTowers, DualEncoder, ViTBertTowers
@@ -175,7 +176,11 @@ def _check_activation(config: DualEncoderConfig, name: str, stated: set[str]) ->
 
 def _tokenizer(name: str) -> "PreTrainedTokenizerFast":
     from transformers import AutoTokenizer
+    from transformers.utils import cached_file
 
+    path = fetched(name, lambda: cached_file(name, VOCABULARY_FILE, _raise_exceptions_for_missing_entries=False))
+    if path is not None:
+        read_tokenizer_file(path)
     return fetched(name, lambda: AutoTokenizer.from_pretrained(name, trust_remote_code=False, use_fast=True))
 
 
@@ -187,7 +192,7 @@ def _settings(tower: Any) -> dict[str, Any]:
 def _text_fields(config: DualEncoderConfig, tower: Any) -> dict[str, Any]:
     """The fields of our configuration for a published text tower."""
     longest = min(config.maximum_tokens, tower.max_position_embeddings)
-    sizes = {f"text_{ours}": getattr(tower, theirs) for ours, theirs in SIZES.items()}
+    sizes = {f"text_{ours}": getattr(tower, name) for ours, name in SIZES.items()}
     return sizes | {
         "vocabulary_size": tower.vocab_size,
         "maximum_tokens": longest,
@@ -199,7 +204,7 @@ def _image_fields(config: DualEncoderConfig, tower: Any, usual: dict[str, Any]) 
     """The fields for a published image tower, with the preparation of its preprocessor_config.json or the usual one."""
     from transformers.utils import cached_file
 
-    sizes = {f"image_{ours}": getattr(tower, theirs) for ours, theirs in SIZES.items()}
+    sizes = {f"image_{ours}": getattr(tower, name) for ours, name in SIZES.items()}
     sizes |= {"image_size": tower.image_size, "patch_size": tower.patch_size, "image_settings": _settings(tower)}
     if config.preparation == "given":
         return sizes

@@ -51,11 +51,11 @@ def known_words() -> dict[str, int]:
 
 @cache
 def further_words() -> tuple[str, ...]:
-    """Return words that WordLlama knows by several pieces: digits, nouns and verbs of captions, names."""
+    """Return words that WordLlama knows by several pieces: nouns and verbs of captions, then names."""
     lexicon = shipped_lexicon()
     of_captions = sorted(word for word in lexicon.nouns | lexicon.worn | verbs() if word.isalpha())
     names = [piece[1:].lower() for piece in _wordllama()[1].get_vocab() if re.fullmatch("▁[A-Z][a-z]{3,}", piece)]
-    words = dict.fromkeys([*"0123456789", *of_captions, *sorted(names)])
+    words = dict.fromkeys([*of_captions, *sorted(names)])
     return tuple(word for word in words if word not in known_words())
 
 
@@ -68,7 +68,7 @@ def word_vectors(words: Iterable[str]) -> Float[Tensor, "word 256"]:
     """
     vectors, tokenizer = _wordllama()
     encodings = tokenizer.encode_batch(list(words), add_special_tokens=False)
-    means = [vectors[encoding.ids].sum(dim=0) / max(len(encoding.ids), 1) for encoding in encodings]
+    means = [vectors[encoding.ids].mean(dim=0).nan_to_num() for encoding in encodings]
     return 4 * torch.stack(means) / vectors.norm(dim=1).mean()
 
 

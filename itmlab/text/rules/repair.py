@@ -23,6 +23,9 @@ class Node:
 
 def repair(nodes: list[Node], lexicon: Lexicon) -> None:
     """Change tags, heads and labels in place."""
+    for at in range(len(nodes) - 2):
+        if [node.text for node in nodes[at : at + 3]] == ["close", "up", "of"]:
+            _make_close_up(nodes, at)
     for at, node in enumerate(nodes):
         if node.text in lexicon.nouns and node.pos in ("ADJ", "ADV", "VERB", "X", "INTJ", "SCONJ", "NUM"):
             if not _acts(nodes, at):
@@ -43,6 +46,18 @@ def repair(nodes: list[Node], lexicon: Lexicon) -> None:
         if node.pos == "VERB":
             give_object(nodes, at)
             join_subjects(nodes, at)
+
+
+def _make_close_up(nodes: list[Node], at: int) -> None:
+    """ "a close up of a dog" read as a dog that is close: the close-up is a noun, as a photo is."""
+    close, up, noun = nodes[at], nodes[at + 1], nodes[at + 2].head
+    if noun >= 0 and close.head in (noun, at + 1):
+        for node in nodes[:at]:
+            node.head = at if node.head in (noun, at + 1) else node.head
+        close.head, close.label = nodes[noun].head, nodes[noun].label
+        nodes[noun].head, nodes[noun].label = at, "nmod"
+    close.pos, up.pos = "NOUN", "ADV"
+    up.head, up.label = at, "compound:prt"
 
 
 def _acts(nodes: list[Node], at: int) -> bool:

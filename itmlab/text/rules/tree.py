@@ -66,8 +66,9 @@ def read(doc: "Doc", lexicon: Lexicon) -> list[Word]:
         text, pos, label = texts[start], token.pos, token.label
         if end > start + 1:
             text = "".join(texts[start:end]) if "-" in texts[start:end] else " ".join(texts[start:end])
+            text = "close-up" if text == "close up" else text
             if not name:
-                pos = "NOUN" if " " in text else pos
+                pos = "NOUN" if " " in text or text == "close-up" else pos
         marked = label == "case" and pos != "PART" and "'" not in text
         if name:
             units[number], pos, text = Preposition(name, start, end), "ADP", name
@@ -96,11 +97,18 @@ def _blocks(texts: Sequence[str], spaced: Sequence[bool], lexicon: Lexicon) -> l
         end = at + 1
         while end + 1 < len(texts) and texts[end] == "-" and not spaced[end - 1] and not spaced[end]:
             end += 2
-        if end == at + 1 and end < len(texts) and f"{texts[at]} {noun_lemma(texts[end])}" in lexicon.names:
-            end += 1
+        if end == at + 1 and end < len(texts):
+            is_name = f"{texts[at]} {noun_lemma(texts[end])}" in lexicon.names
+            end += is_name or _is_close_up(texts, at)
         blocks.append((at, end, ""))
         at = end
     return blocks
+
+
+def _is_close_up(texts: Sequence[str], at: int) -> bool:
+    """Whether "close up" is a noun, as in "a close up of a dog" and "a close up view"."""
+    after = noun_lemma(texts[at + 2]) if at + 2 < len(texts) else ""
+    return list(texts[at : at + 2]) == ["close", "up"] and (after == "of" or after in WORDS["pictures"])
 
 
 def _attach_prepositions(words: list[Word], units: dict[int, Preposition], outside: dict[int, list[int]]) -> None:
