@@ -75,7 +75,7 @@ def graphs(draw):
 
 
 @pytest.mark.parametrize("use", [False, True])
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(captions=st.lists(graphs(), min_size=1, max_size=5), data=st.data())
 def test_it_is_the_definition_for_every_pair(use, captions, data):
     references = data.draw(st.lists(st.lists(graphs(), min_size=1, max_size=3), min_size=1, max_size=4))
@@ -87,7 +87,7 @@ def test_it_is_the_definition_for_every_pair(use, captions, data):
     assert torch.allclose(alone.diagonal(), torch.ones(len(captions)))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_left_out_it_is_compared_with_the_others_of_its_image(data):
     references = data.draw(st.lists(st.lists(graphs(), min_size=2, max_size=4), min_size=1, max_size=3))

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from itmlab.metrics import cider_matrix
-from itmlab.metrics.ptb import penn_words
+from itmlab.metrics.words import penn_words
 
 IMAGES = 400
 
