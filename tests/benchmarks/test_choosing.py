@@ -4,9 +4,7 @@ B = 32 anchors, a memory of K = 8192, D = 768. Nothing here depends on how fast 
 taken in turns within one run are printed and compared.
 """
 
-import math
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -15,19 +13,10 @@ from torch.nn.functional import normalize
 
 from itmlab.losses import TripletLoss
 from itmlab.samplers import FalseNegativeEliminating, Hardest, MomentumQueue
+from tests.benchmarks.timing import best_of
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 ANCHORS, LENGTH, DIMENSION = 32, 8192, 768
-
-
-def best_of(times: int, *calls: Callable[[], object]) -> list[float]:
-    """The shortest time of each call in seconds, the calls taking turns so that a busy moment meets them all."""
-    best = [math.inf] * len(calls)
-    for _ in range(times):
-        for index, call in enumerate(calls):
-            start = time.perf_counter()
-            call()
-            best[index] = min(best[index], time.perf_counter() - start)
-    return best
 
 
 class Choice:
@@ -81,15 +70,6 @@ class Choice:
                 weights[mask] = 0
                 chosen[-1].append(torch.multinomial(weights, 1, generator=self.generator).item())
         return chosen
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """As the loops have: a second thread helps one side alone, and on a busy machine it waits for the other work."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

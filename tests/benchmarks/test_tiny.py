@@ -4,7 +4,7 @@ import resource
 import time
 
 import itmlab
-from tests.benchmarks.timed import Timed
+from tests.benchmarks.timing import Timed
 
 STEPS = 12
 
