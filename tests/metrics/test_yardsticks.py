@@ -123,16 +123,16 @@ def test_a_photograph_has_one_key_in_all_editions_of_coco() -> None:
 def test_items_without_an_available_picture_are_counted(sugarcrepe, tmp_path) -> None:
     picture(tmp_path / "coco" / "val2014" / "COCO_val2014_000000222235.jpg")
     picture(tmp_path / "coco" / "000000000007.jpg", "blue")
-    whole = read_yardstick("sugarcrepe", sugarcrepe)
-    joined = whole.with_pictures(tmp_path / "coco")
+    benchmark = read_yardstick("sugarcrepe", sugarcrepe)
+    joined = benchmark.with_pictures(tmp_path / "coco")
     assert [item.source for item in joined.items] == ["add_obj.json.gz:0", "swap_obj.json:0", "swap_obj.json:4"]
     assert list(joined.left_out.values()) == [1]
     assert joined.pictures.images[joined.number("000000000007.jpg")].getpixel((0, 0))[2] > 200
     for images in (sugarcrepe / "data", None):
-        refused("no picture of its 4 items", whole.with_pictures, images)
-    refused("no such folder", whole.with_pictures, tmp_path / "absent")
+        refused("no picture of its 4 items", benchmark.with_pictures, images)
+    refused("no such folder", benchmark.with_pictures, tmp_path / "absent")
     (tmp_path / "coco" / "000000480021.jpg").write_bytes(b"not a picture")
-    refused("1 of its pictures cannot be read", whole.with_pictures, tmp_path / "coco")
+    refused("1 of its pictures cannot be read", benchmark.with_pictures, tmp_path / "coco")
 
 
 def test_pictures_may_be_those_of_a_data_set(sugarcrepe, tmp_path) -> None:
@@ -160,15 +160,15 @@ def test_each_measure_is_what_counting_item_by_item_gives(seed) -> None:
     for name in range(dice.randint(1, 12)):
         texts = sides(dice.randint(1, 2), dice.randint(1, 3), name)
         items.append(YardstickItem(f"{dice.randint(0, 4)}.jpg", *texts, dice.choice("ab")))
-    whole = yardstick(items)
-    ids = whole.pictures.image_ids
-    scores = {(image, text): float(dice.randint(0, 3)) for image in ids for text in whole.sentences}
-    blind = {text: float(dice.randint(0, 2)) for text in whole.sentences}
+    benchmark = yardstick(items)
+    ids = benchmark.pictures.image_ids
+    scores = {(image, text): float(dice.randint(0, 3)) for image in ids for text in benchmark.sentences}
+    blind = {text: float(dice.randint(0, 2)) for text in benchmark.sentences}
 
     def match(images, sentences):
         return torch.tensor([scores[ids[image], text] for image, text in zip(images, sentences, strict=True)])
 
-    table = measure(whole, match, text={"blind": torch.tensor([blind[text] for text in whole.sentences])})
+    table = measure(benchmark, match, text={"blind": torch.tensor([blind[text] for text in benchmark.sentences])})
     for kind, row in table.rows.items():
         chosen = [item for item in items if kind in ("all", item.kind)]
         right = tied = chance = at_random = 0
@@ -189,9 +189,9 @@ def test_each_measure_is_what_counting_item_by_item_gives(seed) -> None:
 
 @pytest.mark.parametrize(("true", "false"), [(1, 1), (2, 1), (2, 2)])
 def test_a_control_that_knows_nothing_is_at_chance_and_a_model_that_ties_is_wrong(true, false) -> None:
-    whole = yardstick([YardstickItem(f"{name}.jpg", *sides(true, false, name), "a") for name in range(8)])
-    nothing = torch.zeros(len(whole.sentences))
-    row = measure(whole, lambda images, sentences: nothing, text={"text only": nothing}).rows["all"]
+    benchmark = yardstick([YardstickItem(f"{name}.jpg", *sides(true, false, name), "a") for name in range(8)])
+    nothing = torch.zeros(len(benchmark.sentences))
+    row = measure(benchmark, lambda images, sentences: nothing, text={"text only": nothing}).rows["all"]
     assert row.right.count == 0 and row.ties == 8
     for name in ("text only", "wrong picture"):
         assert row.controls[name].percent == pytest.approx(100 * row.chance) and row.controls[name].of == 8
@@ -200,7 +200,7 @@ def test_a_control_that_knows_nothing_is_at_chance_and_a_model_that_ties_is_wron
 
 def test_beside_a_wrong_picture_only_what_the_words_say_is_left() -> None:
     items = [YardstickItem(f"{name}.jpg", *sides(1, 1, name), "a") for name in range(40)]
-    whole, asked = yardstick(items), []
+    benchmark, asked = yardstick(items), []
 
     def looks(images, sentences):
         asked.append(images)
@@ -210,14 +210,14 @@ def test_beside_a_wrong_picture_only_what_the_words_say_is_left() -> None:
         return torch.tensor([float(sentence.startswith("true")) for sentence in sentences])
 
     for match, control in ((looks, 50), (reads, 100)):
-        row = measure(whole, match).rows["all"]
+        row = measure(benchmark, match).rows["all"]
         assert row.right.percent == 100 and row.controls["wrong picture"].percent == control
     right, wrong = asked
     assert sorted(right) == sorted(wrong) and all(a != b for a, b in zip(right, wrong, strict=True))
 
 
 def test_what_cannot_be_measured_is_refused() -> None:
-    whole = yardstick([YardstickItem("0.jpg", *sides(1, 1, 0), "a")])
-    refused("pictures", measure, Yardstick("few", whole.items), lambda images, sentences: torch.zeros(2))
+    benchmark = yardstick([YardstickItem("0.jpg", *sides(1, 1, 0), "a")])
+    refused("pictures", measure, Yardstick("few", benchmark.items), lambda images, sentences: torch.zeros(2))
     for scores in (torch.zeros(3), torch.tensor([0.0, float("nan")])):
-        refused("scores", measure, whole, text={"text only": scores})
+        refused("scores", measure, benchmark, text={"text only": scores})
